@@ -1,0 +1,4 @@
+//! The manifest, `cortex.toml`: sources name the leaves, producers name pure functions, rules say which nodes exist.
+
+pub mod model;
+pub mod template;

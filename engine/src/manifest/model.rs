@@ -1,0 +1,126 @@
+//! What a manifest means once it has been read and checked: the only form the planning layers see.
+
+use super::template::Template;
+use crate::seams::producer::Params;
+use crate::values::digest::Digest;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// A checked manifest with its rulesets merged in.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Manifest {
+    /// `[workspace] name`.
+    pub name: String,
+    /// `[sources.NAME]`, the leaves.
+    pub sources: BTreeMap<String, SourceSet>,
+    /// `[producer.NAME]`.
+    pub producers: Vec<ProducerDef>,
+    /// `[[rule]]`, those of rulesets first, in the order written.
+    pub rules: Vec<Rule>,
+    /// `[model.NAME]`, as written (checked); what enters keys is chosen by the producer that uses one.
+    pub models: BTreeMap<String, Params>,
+}
+
+/// Files that are leaves of the graph.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct SourceSet {
+    /// Globs relative to the workspace (`**/*.cs`).
+    pub include: Vec<String>,
+    /// Globs to leave out.
+    pub exclude: Vec<String>,
+    /// Whether `.gitignore` files are honoured (default true).
+    pub gitignore: bool,
+}
+
+/// A named producer: an implementation with parameters.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ProducerDef {
+    /// Name in the manifest.
+    pub name: String,
+    /// Name in the registry of implementations, such as `csharp/outline`.
+    pub uses: String,
+    /// Parameters; in the key.
+    pub params: Params,
+    /// `keep = false`: outputs are cheap to make again, only their digests are stored.
+    pub keep: bool,
+}
+
+/// A family of nodes and what each is made of.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Rule {
+    /// Label template; at most one variable, bound by `each`.
+    pub target: Template,
+    /// The variable and the set it runs over; `None` for a single node.
+    pub each: Option<(Arc<str>, SetSpec)>,
+    /// Index into [`Manifest::producers`].
+    pub producer: u32,
+    /// Inputs in the order of their roles. Inputs switched off by `if` are not here.
+    pub inputs: Vec<InputSpec>,
+    /// Where the output is laid out under `.cortex/out/`.
+    pub out: Option<OutSpec>,
+    /// A digest of everything above and of the producer's definition: moves when the rule moves.
+    pub digest: Digest,
+}
+
+/// Where items come from.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum SetSpec {
+    /// `"sources:csharp"`: the paths of a source set.
+    Sources(String),
+    /// `"glob:docs/**/*.md"`: the paths that match, `.gitignore` honoured.
+    Glob(String),
+    /// A node's output: the keys of a table, the strings of a JSON array, else the lines of a text; narrowed to the row `row` of a
+    /// table and the field `field` of a JSON object.
+    Node {
+        /// Label template of the node.
+        label: Template,
+        /// Key template of one row of the table.
+        row: Option<Template>,
+        /// Field of the JSON object (dots step inwards).
+        field: Option<String>,
+    },
+    /// `["a", "{type}"]`: written out.
+    List(Vec<Template>),
+}
+
+/// One role of a rule.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct InputSpec {
+    /// Name by which the producer finds it.
+    pub role: Arc<str>,
+    /// Which nodes.
+    pub from: InputFrom,
+    /// `digest = true`: the producer sees only the digest; the blob is not loaded.
+    pub digest_only: bool,
+}
+
+/// Which nodes an input stands for.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum InputFrom {
+    /// One node.
+    One(Template),
+    /// A list: `target` with `{item}` for every item of `each`.
+    Many {
+        /// The items.
+        each: SetSpec,
+        /// Label template with `{item}`.
+        target: Template,
+    },
+    /// The rows of a table node under `keys`; only their digest is in the key.
+    Slice {
+        /// Label template of the table.
+        node: Template,
+        /// Which rows; keys the table lacks are no error (their absence is part of the digest).
+        keys: SetSpec,
+    },
+}
+
+/// Where an output is laid out.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct OutSpec {
+    /// Path template under `.cortex/out/`.
+    pub path: Template,
+    /// Further variables of the path, each a set of exactly one item.
+    pub vars: Vec<(Arc<str>, SetSpec)>,
+}

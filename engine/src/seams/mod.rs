@@ -1,0 +1,3 @@
+//! Seams: the traits through which the engine meets what it does not know.
+
+pub mod producer;

@@ -1,0 +1,239 @@
+//! Producers: pure functions from declared inputs to one output blob.
+//!
+//! A producer sees its parameters and the blobs of its inputs by role, and nothing else that could change its output. The
+//! `previous` output is a hint (patch prompts start from it); it is never part of the key.
+
+use crate::values::diagnostic::Diagnostic;
+use crate::values::digest::Digest;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Parameters of a producer as written in the manifest, as canonical JSON (keys sorted).
+pub type Params = serde_json::Map<String, serde_json::Value>;
+
+/// Who made an output. Both parts are in the action key: a new version is a new key.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct ProducerId {
+    /// Name such as `csharp/syntax`.
+    pub name: String,
+    /// Raised whenever the same inputs may give another output.
+    pub version: u32,
+}
+
+impl ProducerId {
+    /// A name and a version.
+    pub fn new(name: impl Into<String>, version: u32) -> Self {
+        Self { name: name.into(), version }
+    }
+}
+
+impl fmt::Display for ProducerId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}@{}", self.name, self.version)
+    }
+}
+
+/// Where a producer runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Pool {
+    /// Short pure computation, on the rayon pool.
+    Cpu,
+    /// A program or a network call: threads of their own, ordered by priority.
+    Slow,
+}
+
+/// One input blob.
+#[derive(Clone, Debug)]
+pub struct Input {
+    /// For list inputs the value of `{item}` this blob belongs to (a path, a type); empty otherwise.
+    pub item: Arc<str>,
+    /// Digest of the blob (of the chosen rows for a slice of a table).
+    pub digest: Digest,
+    /// The blob; empty when the rule asked for the digest only.
+    pub bytes: Arc<[u8]>,
+}
+
+/// What the previous run of the same node gave.
+#[derive(Clone, Debug)]
+pub struct Previous {
+    /// The output then.
+    pub output: Arc<[u8]>,
+}
+
+/// Set when the build was told to stop; long-running producers look at it and give up with [`Failure::Cancelled`].
+#[derive(Clone, Debug, Default)]
+pub struct Cancel(Arc<AtomicBool>);
+
+impl Cancel {
+    /// Asks everyone who holds this to stop.
+    pub fn cancel(&self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether to stop.
+    pub fn is_cancelled(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+/// Everything a producer may look at.
+pub struct Inputs<'a> {
+    /// The node being made, for messages only: it is not in the key, so it must not enter the output.
+    pub label: &'a str,
+    /// Parameters from the manifest.
+    pub params: &'a Params,
+    /// Input blobs by role; lists are sorted by item.
+    pub roles: &'a BTreeMap<Arc<str>, Vec<Input>>,
+    /// Variables of the rule (`{doc}` → `docs/a.md`). They are in the key.
+    pub vars: &'a BTreeMap<Arc<str>, Arc<str>>,
+    /// The previous output, if the store still has it. A hint.
+    pub previous: Option<Previous>,
+    /// Asked to stop?
+    pub cancel: &'a Cancel,
+    /// The workspace root. For producers that run programs; never a part of any output.
+    pub workspace: &'a Path,
+}
+
+impl Inputs<'_> {
+    /// The inputs of a role, none when the role is absent.
+    pub fn all(&self, role: &str) -> &[Input] {
+        self.roles.get(role).map_or(&[], Vec::as_slice)
+    }
+
+    /// The only input of a role.
+    ///
+    /// # Errors
+    /// A permanent failure when the rule gives the role no input or several.
+    pub fn one(&self, role: &str) -> Result<&Input, Failure> {
+        match self.all(role) {
+            [input] => Ok(input),
+            other => Err(Failure::permanent(format!("input '{role}' must be one node, the rule gives {}", other.len()))),
+        }
+    }
+
+    /// The bytes of the only input of a role, if the role is there.
+    pub fn maybe(&self, role: &str) -> Option<&Input> {
+        match self.all(role) {
+            [input] => Some(input),
+            _ => None,
+        }
+    }
+
+    /// A rule variable such as `type`.
+    pub fn var(&self, name: &str) -> Option<&str> {
+        self.vars.get(name).map(|value| &**value)
+    }
+}
+
+/// What a producer made.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Output {
+    /// The blob.
+    pub bytes: Vec<u8>,
+    /// What a reader of this result should know. Kept with the result.
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+impl Output {
+    /// An output without diagnostics.
+    pub fn new(bytes: impl Into<Vec<u8>>) -> Self {
+        Self { bytes: bytes.into(), diagnostics: Vec::new() }
+    }
+}
+
+/// Why there is no output. Failures are shown and counted, never cached.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Failure {
+    /// The same inputs will fail again.
+    Permanent(Box<Diagnostic>),
+    /// Another try may succeed (a time-out, a refused connection).
+    Transient(Box<Diagnostic>),
+    /// The build was told to stop.
+    Cancelled,
+}
+
+impl Failure {
+    /// A permanent failure of one sentence.
+    pub fn permanent(message: impl Into<String>) -> Self {
+        Self::Permanent(Box::new(Diagnostic::error("E_PRODUCER", message)))
+    }
+
+    /// A transient failure of one sentence.
+    pub fn transient(message: impl Into<String>) -> Self {
+        Self::Transient(Box::new(Diagnostic::error("E_PRODUCER", message)))
+    }
+}
+
+/// A pure function from inputs to an output blob.
+pub trait Producer: Send + Sync {
+    /// Name and version; both are in the key.
+    fn id(&self) -> ProducerId;
+
+    /// Where it runs.
+    fn pool(&self) -> Pool {
+        Pool::Cpu
+    }
+
+    /// Checks parameters when the manifest is read: `(parameter, message, hint)` for each that is wrong.
+    ///
+    /// # Errors
+    /// Everything that is wrong with them.
+    fn check(&self, params: &Params) -> Result<(), Vec<ParamError>> {
+        let _ = params;
+        Ok(())
+    }
+
+    /// Makes the output.
+    ///
+    /// # Errors
+    /// When there is none; see [`Failure`].
+    fn produce(&self, inputs: &Inputs<'_>) -> Result<Output, Failure>;
+}
+
+/// One wrong parameter.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ParamError {
+    /// Which parameter.
+    pub param: String,
+    /// What is wrong with it, one sentence.
+    pub message: String,
+    /// What to write instead.
+    pub hint: Option<String>,
+}
+
+/// All producers by the name that a manifest's `uses` gives them.
+#[derive(Clone, Default)]
+pub struct Registry {
+    by_name: BTreeMap<String, Arc<dyn Producer>>,
+}
+
+impl Registry {
+    /// Adds a producer under its own name.
+    pub fn add(&mut self, producer: impl Producer + 'static) {
+        self.by_name.insert(producer.id().name, Arc::new(producer));
+    }
+
+    /// The producer of that name.
+    pub fn get(&self, name: &str) -> Option<&Arc<dyn Producer>> {
+        self.by_name.get(name)
+    }
+
+    /// All names, sorted.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.by_name.keys().map(String::as_str)
+    }
+
+    /// A digest over all names and versions: it moves when any producer may give other outputs.
+    pub fn digest(&self) -> Digest {
+        let mut text = String::new();
+        for producer in self.by_name.values() {
+            text.push_str(&producer.id().to_string());
+            text.push('\n');
+        }
+        Digest::of(text.as_bytes())
+    }
+}

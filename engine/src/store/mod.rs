@@ -1,0 +1,139 @@
+//! The store: blobs by digest, results by action key, History, and the state of each view (checkout). See `store-layout.md`.
+//!
+//! The store may vanish at any time; it costs time, never truth. Every blob is hashed again on every read.
+
+pub mod records;
+
+use crate::values::digest::{ActionKey, Digest};
+use records::{ActionRecord, HistoryRecord, NewResult};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// One checkout (or, later, overlay) of a workspace within a store: the digest of its root's canonical path, cut to 64 bits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ViewId(pub u64);
+
+/// The kinds of per-view records. Bodies are opaque to the store; the module named here encodes them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Part {
+    /// Pages of node records, by page number (`graph`).
+    Nodes,
+    /// The set of stale nodes, the generation and counters (`graph`).
+    State,
+    /// Directory listings with file stamps and digests, by path (`files`).
+    Directories,
+    /// Files laid out under `.cortex/out/`, by page number (`files`).
+    Exports,
+    /// Requests that were current at a generation, by digest of the request (`build`).
+    Requests,
+    /// The compiled manifest, by digest of its texts (`manifest`).
+    Manifests,
+}
+
+/// A write to a view: part, key, new body (`None` removes the row).
+pub type RowChange = (Part, Vec<u8>, Option<Vec<u8>>);
+
+/// Everything one transaction writes.
+#[derive(Debug, Default)]
+pub struct Commit {
+    /// Results: blob if absent, action record.
+    pub results: Vec<NewResult>,
+    /// Rows of the view.
+    pub rows: Vec<RowChange>,
+    /// Versions to push: label, record. Version numbers are given by the store; all but the newest `keep_versions` are trimmed.
+    pub history: Vec<(String, HistoryRecord)>,
+}
+
+/// How many versions of a node History keeps unless told otherwise.
+pub const KEEP_VERSIONS: usize = 16;
+
+/// What can go wrong with a store. Damage to single records is not here: a damaged record is reported and reads as absent.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// Another process holds the lock.
+    #[error("the store is held by {holder}")]
+    Busy {
+        /// Who holds it, as it wrote itself down.
+        holder: String,
+    },
+    /// The disk is full; nothing was lost.
+    #[error("no space left for the store at {path}")]
+    NoSpace {
+        /// The store's folder.
+        path: PathBuf,
+    },
+    /// Reading or writing failed.
+    #[error("the store at {path} cannot be {what}: {reason}")]
+    Io {
+        /// The store's folder.
+        path: PathBuf,
+        /// `opened`, `read`, `written`.
+        what: &'static str,
+        /// The system's words.
+        reason: String,
+    },
+    /// Written by a newer cortex.
+    #[error("the store at {path} was written by a newer version of cortex (format {found}, this one reads up to {known})")]
+    TooNew {
+        /// The store's folder.
+        path: PathBuf,
+        /// Its format.
+        found: u32,
+        /// The newest format known here.
+        known: u32,
+    },
+    /// The folder belongs to someone else.
+    #[error("the store at {path} belongs to another user")]
+    Foreign {
+        /// The store's folder.
+        path: PathBuf,
+    },
+}
+
+/// What a store does. One conformance suite runs over every backend.
+pub trait Store: Send + Sync {
+    /// The blob of that digest, hashed again; damage is noted ([`Store::damage`]) and reads as absent.
+    ///
+    /// # Errors
+    /// Only when the store as a whole cannot be read.
+    fn blob(&self, digest: &Digest) -> Result<Option<Arc<[u8]>>, StoreError>;
+
+    /// Whether a blob of that digest is recorded (its bytes are not looked at).
+    ///
+    /// # Errors
+    /// Only when the store as a whole cannot be read.
+    fn has_blob(&self, digest: &Digest) -> Result<bool, StoreError>;
+
+    /// The result filed under a key.
+    ///
+    /// # Errors
+    /// Only when the store as a whole cannot be read.
+    fn action(&self, key: &ActionKey) -> Result<Option<ActionRecord>, StoreError>;
+
+    /// One row of a view.
+    ///
+    /// # Errors
+    /// Only when the store as a whole cannot be read.
+    fn row(&self, view: ViewId, part: Part, key: &[u8]) -> Result<Option<Vec<u8>>, StoreError>;
+
+    /// All rows of a part of a view, in key order.
+    ///
+    /// # Errors
+    /// Only when the store as a whole cannot be read.
+    fn rows(&self, view: ViewId, part: Part) -> Result<Vec<(Vec<u8>, Vec<u8>)>, StoreError>;
+
+    /// The versions of a node, oldest first.
+    ///
+    /// # Errors
+    /// Only when the store as a whole cannot be read.
+    fn history(&self, view: ViewId, label: &str) -> Result<Vec<HistoryRecord>, StoreError>;
+
+    /// Writes all of it in one durable transaction, or nothing.
+    ///
+    /// # Errors
+    /// When the transaction could not be made durable.
+    fn commit(&self, view: ViewId, commit: Commit) -> Result<(), StoreError>;
+
+    /// Damage met so far in this process: one sentence each, naming table and key. Taking it empties the list.
+    fn damage(&self) -> Vec<String>;
+}

@@ -1,0 +1,142 @@
+//! Diagnostics: what a person is told, as values. Text is made at the rim.
+
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// How bad it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Severity {
+    /// Worth knowing.
+    Note,
+    /// Something was left out or guessed at; the result is usable.
+    Warning,
+    /// No result.
+    Error,
+}
+
+/// A place in a text file. Lines and columns count from 1; columns count characters.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Place {
+    /// Path relative to the workspace, with `/`.
+    pub file: String,
+    /// Line, from 1; 0 when the whole file is meant.
+    pub line: u32,
+    /// Column in characters, from 1; 0 when the whole line is meant.
+    pub column: u32,
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.file)?;
+        if self.line > 0 {
+            write!(f, ":{}", self.line)?;
+            if self.column > 0 {
+                write!(f, ":{}", self.column)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The offending line and how much of it to underline.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Excerpt {
+    /// The text of the line, without its line end, cut to a sensible length.
+    pub text: String,
+    /// First underlined character of `text`, from 0.
+    pub start: u32,
+    /// How many characters are underlined, at least 1.
+    pub len: u32,
+}
+
+/// One message: a sentence, the facts, a hint (shared shape of errors and warnings).
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Diagnostic {
+    /// How bad it is.
+    pub severity: Severity,
+    /// A stable code such as `E_LABEL` or `CS-PARSE-PARTIAL`.
+    pub code: String,
+    /// One sentence, without a full stop at its end.
+    pub message: String,
+    /// The label it is about.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub label: Option<String>,
+    /// Where it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub place: Option<Place>,
+    /// The line it is in.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub excerpt: Option<Excerpt>,
+    /// The offending value.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub found: Option<String>,
+    /// The next command or edit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hint: Option<String>,
+    /// What may have been meant, best first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub candidates: Vec<String>,
+}
+
+impl Diagnostic {
+    /// A message with nothing but its sentence.
+    pub fn new(severity: Severity, code: impl Into<String>, message: impl Into<String>) -> Self {
+        Self {
+            severity,
+            code: code.into(),
+            message: message.into(),
+            label: None,
+            place: None,
+            excerpt: None,
+            found: None,
+            hint: None,
+            candidates: Vec::new(),
+        }
+    }
+
+    /// An error.
+    pub fn error(code: impl Into<String>, message: impl Into<String>) -> Self {
+        Self::new(Severity::Error, code, message)
+    }
+
+    /// A warning.
+    pub fn warning(code: impl Into<String>, message: impl Into<String>) -> Self {
+        Self::new(Severity::Warning, code, message)
+    }
+
+    /// With the label it is about.
+    #[must_use]
+    pub fn label(mut self, label: impl fmt::Display) -> Self {
+        self.label = Some(label.to_string());
+        self
+    }
+
+    /// With the file it is about (`line` and `column` 0 for the whole file).
+    #[must_use]
+    pub fn at(mut self, file: impl Into<String>, line: u32, column: u32) -> Self {
+        self.place = Some(Place { file: file.into(), line, column });
+        self
+    }
+
+    /// With the offending value.
+    #[must_use]
+    pub fn found(mut self, found: impl Into<String>) -> Self {
+        self.found = Some(found.into());
+        self
+    }
+
+    /// With the next command or edit.
+    #[must_use]
+    pub fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+
+    /// With what may have been meant.
+    #[must_use]
+    pub fn candidates(mut self, candidates: Vec<String>) -> Self {
+        self.candidates = candidates;
+        self
+    }
+}

@@ -1,0 +1,6 @@
+//! Plain values of the build domain: no disk, no clock, no state.
+
+pub mod diagnostic;
+pub mod digest;
+pub mod label;
+pub mod table;

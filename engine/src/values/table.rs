@@ -1,0 +1,162 @@
+//! Keyed tables: a blob format whose rows can be found without parsing the whole.
+//!
+//! A producer that makes an index (`//index:types`) writes a table; other nodes depend on the *rows* they use, so that a change
+//! of one row reaches only its readers. Layout, integers little-endian `u32`:
+//! `b"cortbl1\0"`, row count `n`, `n` × (key end, value end) measured from the start of the heap, then the heap: per row key bytes,
+//! then value bytes, rows sorted by key, keys unique. Text keys; values are any bytes, by convention a JSON object or array.
+
+use std::collections::BTreeMap;
+
+const MAGIC: &[u8; 8] = b"cortbl1\0";
+
+/// A read-only view of a table blob. Lookups are binary searches; opening it checks the whole index once.
+#[derive(Clone, Copy, Debug)]
+pub struct Table<'a> {
+    index: &'a [u8],
+    heap: &'a [u8],
+}
+
+impl<'a> Table<'a> {
+    /// Whether `blob` says that it is a table.
+    pub fn is_table(blob: &[u8]) -> bool {
+        blob.starts_with(MAGIC)
+    }
+
+    /// Opens a blob; `None` when it is not a well-formed table.
+    pub fn open(blob: &'a [u8]) -> Option<Self> {
+        let rest = blob.strip_prefix(MAGIC)?;
+        let (count, rest) = rest.split_first_chunk::<4>()?;
+        let index_len = (u32::from_le_bytes(*count) as usize).checked_mul(8)?;
+        let (index, heap) = rest.split_at_checked(index_len)?;
+        let table = Self { index, heap };
+        let mut at = 0;
+        let mut previous: Option<&str> = None;
+        for row in 0..table.len() {
+            let (key_end, value_end) = table.ends(row);
+            if key_end < at || value_end < key_end || value_end > heap.len() {
+                return None;
+            }
+            let key = std::str::from_utf8(&heap[at..key_end]).ok()?;
+            if previous.is_some_and(|previous| previous >= key) {
+                return None;
+            }
+            previous = Some(key);
+            at = value_end;
+        }
+        (at == heap.len()).then_some(table)
+    }
+
+    /// Number of rows.
+    pub fn len(&self) -> usize {
+        self.index.len() / 8
+    }
+
+    /// Whether there is no row.
+    pub fn is_empty(&self) -> bool {
+        self.index.is_empty()
+    }
+
+    fn ends(&self, row: usize) -> (usize, usize) {
+        let word = |at: usize| {
+            let bytes = self.index[at..at + 4].try_into().expect("invariant: four bytes were sliced");
+            u32::from_le_bytes(bytes) as usize
+        };
+        (word(row * 8), word(row * 8 + 4))
+    }
+
+    /// Key and value of the row at `row`, in key order.
+    ///
+    /// # Panics
+    /// If `row` is not below [`Table::len`].
+    pub fn row(&self, row: usize) -> (&'a str, &'a [u8]) {
+        let start = if row == 0 { 0 } else { self.ends(row - 1).1 };
+        let (key_end, value_end) = self.ends(row);
+        let key = std::str::from_utf8(&self.heap[start..key_end]).expect("invariant: keys were checked on opening");
+        (key, &self.heap[key_end..value_end])
+    }
+
+    /// The value under `key`.
+    pub fn get(&self, key: &str) -> Option<&'a [u8]> {
+        let (mut low, mut high) = (0, self.len());
+        while low < high {
+            let middle = usize::midpoint(low, high);
+            let (found, value) = self.row(middle);
+            match found.cmp(key) {
+                std::cmp::Ordering::Equal => return Some(value),
+                std::cmp::Ordering::Less => low = middle + 1,
+                std::cmp::Ordering::Greater => high = middle,
+            }
+        }
+        None
+    }
+
+    /// All rows in key order.
+    pub fn rows(self) -> impl Iterator<Item = (&'a str, &'a [u8])> {
+        (0..self.len()).map(move |row| self.row(row))
+    }
+
+    /// All keys in order.
+    pub fn keys(self) -> impl Iterator<Item = &'a str> {
+        self.rows().map(|(key, _)| key)
+    }
+}
+
+/// Writes a table blob. The same rows give the same bytes.
+pub fn write_table<K: AsRef<str>, V: AsRef<[u8]>>(rows: &BTreeMap<K, V>) -> Vec<u8>
+where
+    K: Ord,
+{
+    let mut sorted: Vec<(&str, &[u8])> = rows.iter().map(|(key, value)| (key.as_ref(), value.as_ref())).collect();
+    sorted.sort_by_key(|(key, _)| *key);
+    let heap_len: usize = sorted.iter().map(|(key, value)| key.len() + value.len()).sum();
+    let mut blob = Vec::with_capacity(12 + sorted.len() * 8 + heap_len);
+    blob.extend_from_slice(MAGIC);
+    blob.extend_from_slice(&word(sorted.len()));
+    let mut end = 0;
+    for (key, value) in &sorted {
+        blob.extend_from_slice(&word(end + key.len()));
+        end += key.len() + value.len();
+        blob.extend_from_slice(&word(end));
+    }
+    for (key, value) in sorted {
+        blob.extend_from_slice(key.as_bytes());
+        blob.extend_from_slice(value);
+    }
+    blob
+}
+
+fn word(value: usize) -> [u8; 4] {
+    u32::try_from(value).expect("invariant: tables stay below 4 GiB").to_le_bytes()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn rows_survive_the_round_trip(rows: BTreeMap<String, Vec<u8>>, missing: String) {
+            let blob = write_table(&rows);
+            let table = Table::open(&blob).expect("well-formed");
+            prop_assert_eq!(table.len(), rows.len());
+            for (key, value) in &rows {
+                prop_assert_eq!(table.get(key), Some(value.as_slice()));
+            }
+            prop_assert_eq!(table.get(&missing), rows.get(&missing).map(Vec::as_slice));
+            prop_assert!(table.keys().eq(rows.keys().map(String::as_str)));
+        }
+
+        #[test]
+        fn any_bytes_are_opened_or_refused(mut rows: BTreeMap<String, Vec<u8>>, at: usize, byte: u8, cut: usize) {
+            rows.insert("k".into(), vec![1, 2, 3]);
+            let mut blob = write_table(&rows);
+            let len = blob.len();
+            blob[at % len] = byte;
+            blob.truncate(len - cut % 3);
+            if let Some(table) = Table::open(&blob) {
+                table.rows().for_each(drop);
+            }
+        }
+    }
+}
