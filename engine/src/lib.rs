@@ -5,7 +5,9 @@
 //! [`values`] < [`seams`] < facts ([`manifest`], [`files`], [`store`]) < planning ([`graph`], [`planning`]) < [`build`], the one
 //! loop that joins them.
 
+pub mod graph;
 pub mod manifest;
+pub mod planning;
 pub mod seams;
 pub mod store;
 pub mod values;

@@ -1,0 +1,99 @@
+//! Stale marks: a set of node numbers, and their spreading from what moved to all readers.
+
+use super::walk::Links;
+use super::{Graph, NodeId};
+
+/// A set of node numbers, one bit each.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct StaleSet {
+    words: Vec<u64>,
+}
+
+impl StaleSet {
+    /// Whether `id` is in the set.
+    pub fn contains(&self, id: NodeId) -> bool {
+        self.words.get(id.index() / 64).is_some_and(|word| word >> (id.0 % 64) & 1 == 1)
+    }
+
+    /// Puts `id` in or takes it out; whether that changed anything.
+    pub fn set(&mut self, id: NodeId, stale: bool) -> bool {
+        if self.contains(id) == stale {
+            return false;
+        }
+        let word = id.index() / 64;
+        if word >= self.words.len() {
+            self.words.resize(word + 1, 0);
+        }
+        self.words[word] ^= 1 << (id.0 % 64);
+        true
+    }
+
+    /// All members in order.
+    pub fn iter(&self) -> impl Iterator<Item = NodeId> {
+        (0u32..).zip(&self.words).flat_map(|(at, &word)| (0..64).filter(move |bit| word >> bit & 1 == 1).map(move |bit| NodeId(at * 64 + bit)))
+    }
+
+    /// Little-endian words, as stored.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        self.words.iter().flat_map(|word| word.to_le_bytes()).collect()
+    }
+
+    /// Undoes [`StaleSet::to_bytes`]; `None` when the length is odd.
+    pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
+        let (words, rest) = bytes.as_chunks::<8>();
+        rest.is_empty().then(|| Self { words: words.iter().map(|word| u64::from_le_bytes(*word)).collect() })
+    }
+}
+
+/// Why a node was marked: the neighbour the mark came from, `None` where it started.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Marked {
+    /// The node.
+    pub node: NodeId,
+    /// The input (or deciding node) that was marked before it.
+    pub via: Option<NodeId>,
+}
+
+/// Marks `origins` and everything that reads them, however far. Returns the newly visited nodes in the order visited, with the way the mark
+/// came. A breadth-first walk, so that `via` leads back to an origin by a shortest way.
+pub fn mark(graph: &mut Graph, links: &Links, origins: &[NodeId]) -> Vec<Marked> {
+    let mut marked = Vec::new();
+    let mut seen = StaleSet::default();
+    for &node in origins {
+        if seen.set(node, true) {
+            marked.push(Marked { node, via: None });
+        }
+    }
+    let mut at = 0;
+    while let Some(&Marked { node, .. }) = marked.get(at) {
+        at += 1;
+        graph.set_stale(node, true);
+        for reader in links.readers(node) {
+            if seen.set(reader, true) {
+                marked.push(Marked { node: reader, via: Some(node) });
+            }
+        }
+    }
+    marked
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::collections::BTreeSet;
+
+    proptest! {
+        #[test]
+        fn a_stale_set_is_a_set(steps in proptest::collection::vec((0u32..300, any::<bool>()), 0..200)) {
+            let (mut set, mut model) = (StaleSet::default(), BTreeSet::new());
+            for (id, stale) in steps {
+                let changed = if stale { model.insert(id) } else { model.remove(&id) };
+                prop_assert_eq!(set.set(NodeId(id), stale), changed);
+            }
+            prop_assert!(set.iter().map(|id| id.0).eq(model.iter().copied()));
+            let stored = StaleSet::from_bytes(&set.to_bytes());
+            prop_assert_eq!(stored, Some(set));
+        }
+    }
+}

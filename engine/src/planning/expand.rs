@@ -1,0 +1,333 @@
+//! Expansion: from a rule and the blobs that decide it to the list of a node's inputs.
+//!
+//! The nodes that decide (sets, tables, keys) are the node's *discovery*: they must be settled first. Expansion is a pure function of the
+//! rule and their blobs, so its result may be reused while neither moved.
+
+use crate::manifest::model::{InputFrom, Rule, SetSpec};
+use crate::manifest::template::{Template, Vars};
+use crate::values::digest::Digest;
+use crate::values::label::{Label, escape};
+use crate::values::table::{Table, write_table};
+use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+
+/// An input that expansion found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PlannedInput {
+    /// A node; `item` is empty unless the role is a list.
+    Node {
+        /// Index into the rule's inputs.
+        spec: u16,
+        /// Value of `{item}`.
+        item: Arc<str>,
+        /// The node.
+        label: Label,
+    },
+    /// Rows of a table.
+    Slice {
+        /// Index into the rule's inputs.
+        spec: u16,
+        /// Digest of the sub-table.
+        digest: Digest,
+    },
+}
+
+/// Why a node cannot be expanded.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ExpandError {
+    /// A template gave something that is not a label.
+    #[error("'{text}' is not a label: {reason}")]
+    BadLabel {
+        /// What it gave.
+        text: String,
+        /// Why it is none.
+        reason: String,
+    },
+    /// A blob is not of the form that the rule reads it as.
+    #[error("{label} cannot be read as {expected}")]
+    BadBlob {
+        /// The node.
+        label: String,
+        /// What the rule wants of it.
+        expected: String,
+    },
+}
+
+/// The label of a source set's list of paths.
+pub fn sources_label(name: &str) -> String {
+    format!("//sources/{}:files", escape(name))
+}
+
+/// The label of a glob's list of paths.
+pub fn glob_label(pattern: &str) -> String {
+    format!("//globs/{}:files", escape(&pattern.replace('/', "|")))
+}
+
+/// The nodes that decide the inputs of a rule for given variables, without repeats, in the order of the rule.
+///
+/// # Errors
+/// When a template gives no label.
+pub fn discovery(rule: &Rule, vars: &Vars) -> Result<Vec<Label>, ExpandError> {
+    let mut labels: Vec<Label> = Vec::new();
+    let mut push = |label: Option<Label>| {
+        if let Some(label) = label.filter(|label| !labels.contains(label)) {
+            labels.push(label);
+        }
+    };
+    for input in &rule.inputs {
+        match &input.from {
+            InputFrom::One(_) => {}
+            InputFrom::Many { each, .. } => push(set_node(each, vars)?),
+            InputFrom::Slice { node, keys } => {
+                push(Some(fill_label(node, vars, None)?));
+                push(set_node(keys, vars)?);
+            }
+        }
+    }
+    Ok(labels)
+}
+
+/// The node whose output a set is read from; `None` for written-out lists.
+///
+/// # Errors
+/// When a template gives no label.
+pub fn set_node(set: &SetSpec, vars: &Vars) -> Result<Option<Label>, ExpandError> {
+    Ok(match set {
+        SetSpec::Sources(name) => Some(parse_label(&sources_label(name))?),
+        SetSpec::Glob(pattern) => Some(parse_label(&glob_label(pattern))?),
+        SetSpec::Node { label, .. } => Some(fill_label(label, vars, None)?),
+        SetSpec::List(_) => None,
+    })
+}
+
+/// The blobs of the discovery nodes by label.
+pub trait Blobs {
+    /// The blob of a settled discovery node.
+    fn get(&self, label: &str) -> Option<&[u8]>;
+}
+
+impl Blobs for BTreeMap<String, Arc<[u8]>> {
+    fn get(&self, label: &str) -> Option<&[u8]> {
+        BTreeMap::get(self, label).map(|blob| &**blob)
+    }
+}
+
+/// The inputs of a rule for given variables, in the order of its roles, lists sorted by item.
+///
+/// # Errors
+/// When a blob or a label is not what the rule takes it for.
+pub fn expand(rule: &Rule, vars: &Vars, blobs: &dyn Blobs) -> Result<Vec<PlannedInput>, ExpandError> {
+    let mut planned = Vec::with_capacity(rule.inputs.len());
+    for (spec, input) in (0u16..).zip(&rule.inputs) {
+        match &input.from {
+            InputFrom::One(target) => planned.push(PlannedInput::Node { spec, item: "".into(), label: fill_label(target, vars, None)? }),
+            InputFrom::Many { each, target } => {
+                for item in items(each, vars, blobs)? {
+                    let label = fill_label(target, vars, Some(&item))?;
+                    planned.push(PlannedInput::Node { spec, item: item.into(), label });
+                }
+            }
+            InputFrom::Slice { node, keys } => {
+                let rows = slice(node, keys, vars, blobs)?;
+                planned.push(PlannedInput::Slice { spec, digest: Digest::of(&rows) });
+            }
+        }
+    }
+    Ok(planned)
+}
+
+/// The sub-table of the rows under the given keys; keys that the table lacks leave no trace but their absence.
+///
+/// # Errors
+/// When the node's blob is not a table or the keys cannot be read.
+pub fn slice(node: &Template, keys: &SetSpec, vars: &Vars, blobs: &dyn Blobs) -> Result<Vec<u8>, ExpandError> {
+    let label = fill_label(node, vars, None)?;
+    let table = blobs.get(label.as_str()).and_then(Table::open).ok_or_else(|| bad(&label, "a table"))?;
+    let keys = items(keys, vars, blobs)?;
+    let rows: BTreeMap<&str, &[u8]> = keys.iter().filter_map(|key| table.get(key).map(|value| (key.as_str(), value))).collect();
+    Ok(write_table(&rows))
+}
+
+/// The items of a set, sorted, without repeats.
+///
+/// # Errors
+/// When the deciding blob is not of the form the set reads it as.
+pub fn items(set: &SetSpec, vars: &Vars, blobs: &dyn Blobs) -> Result<Vec<String>, ExpandError> {
+    let mut items = match set {
+        SetSpec::List(templates) => templates.iter().map(|template| fill(template, vars, None)).collect::<Result<Vec<_>, _>>()?,
+        SetSpec::Sources(_) | SetSpec::Glob(_) => {
+            let label = set_node(set, vars)?.expect("invariant: source sets have a node");
+            read_items(&label, blobs, None, None)?
+        }
+        SetSpec::Node { label, row, field } => {
+            let label = fill_label(label, vars, None)?;
+            let row = row.as_ref().map(|row| fill(row, vars, None)).transpose()?;
+            read_items(&label, blobs, row.as_deref(), field.as_deref())?
+        }
+    };
+    items.sort_unstable();
+    items.dedup();
+    Ok(items)
+}
+
+fn read_items(label: &Label, blobs: &dyn Blobs, row: Option<&str>, field: Option<&str>) -> Result<Vec<String>, ExpandError> {
+    let blob = blobs.get(label.as_str()).ok_or_else(|| bad(label, "a set (it has no output)"))?;
+    let part = match row {
+        None => blob,
+        Some(row) => {
+            let table = Table::open(blob).ok_or_else(|| bad(label, "a table"))?;
+            match table.get(row) {
+                Some(value) => value,
+                None => return Ok(Vec::new()),
+            }
+        }
+    };
+    if let Some(field) = field {
+        return pick(part, field).ok_or_else(|| bad(label, &format!("JSON with a list of texts under '{field}'")));
+    }
+    if Table::is_table(part) {
+        return Ok(Table::open(part).ok_or_else(|| bad(label, "a table"))?.keys().map(str::to_owned).collect());
+    }
+    let text = std::str::from_utf8(part).map_err(|_| bad(label, "a list of lines (it is not UTF-8)"))?;
+    if text.starts_with('[') {
+        return serde_json::from_str(text).map_err(|_| bad(label, "a JSON list of texts"));
+    }
+    Ok(text.lines().filter(|line| !line.is_empty()).map(str::to_owned).collect())
+}
+
+fn bad(label: &Label, expected: &str) -> ExpandError {
+    ExpandError::BadBlob { label: label.to_string(), expected: expected.to_owned() }
+}
+
+fn fill(template: &Template, vars: &Vars, item: Option<&str>) -> Result<String, ExpandError> {
+    template
+        .fill(|name| if name == "item" { item } else { vars.get(name).map(|value| &**value) })
+        .map_err(|name| ExpandError::BadLabel { text: format!("{{{name}}}"), reason: "the variable has no value".into() })
+}
+
+fn fill_label(template: &Template, vars: &Vars, item: Option<&str>) -> Result<Label, ExpandError> {
+    let item = item.map(escape);
+    let escaped: Vec<(&str, String)> = vars.iter().map(|(name, value)| (&**name, escape(value))).collect();
+    let text = template
+        .fill(|name| if name == "item" { item.as_deref() } else { escaped.iter().find(|(known, _)| *known == name).map(|(_, value)| value.as_str()) })
+        .map_err(|name| ExpandError::BadLabel { text: format!("{{{name}}}"), reason: "the variable has no value".into() })?;
+    parse_label(&text)
+}
+
+fn parse_label(text: &str) -> Result<Label, ExpandError> {
+    Label::parse(text).map_err(|error| ExpandError::BadLabel { text: text.to_owned(), reason: error.message })
+}
+
+/// Reads the list of texts (or the single text) under a dotted field of a JSON object, skipping everything else without building it.
+fn pick(json: &[u8], field: &str) -> Option<Vec<String>> {
+    let mut deserializer = serde_json::Deserializer::from_slice(json);
+    Pick { path: field }.deserialize(&mut deserializer).ok().flatten()
+}
+
+struct Pick<'a> {
+    path: &'a str,
+}
+
+impl<'de> DeserializeSeed<'de> for Pick<'_> {
+    type Value = Option<Vec<String>>;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Pick<'_> {
+    type Value = Option<Vec<String>>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object, a list of texts or a text")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+        let (head, rest) = self.path.split_once('.').unwrap_or((self.path, ""));
+        let mut found = None;
+        while let Some(key) = map.next_key::<std::borrow::Cow<'de, str>>()? {
+            if !self.path.is_empty() && key == head {
+                found = map.next_value_seed(Pick { path: rest })?;
+            } else {
+                map.next_value::<IgnoredAny>()?;
+            }
+        }
+        Ok(found)
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Self::Value, A::Error> {
+        let mut items = Vec::new();
+        while let Some(item) = seq.next_element::<String>()? {
+            items.push(item);
+        }
+        Ok(self.path.is_empty().then_some(items))
+    }
+
+    fn visit_str<E>(self, text: &str) -> Result<Self::Value, E> {
+        Ok(self.path.is_empty().then(|| vec![text.to_owned()]))
+    }
+
+    fn visit_unit<E>(self) -> Result<Self::Value, E> {
+        Ok(Some(Vec::new()))
+    }
+
+    fn visit_bool<E>(self, _: bool) -> Result<Self::Value, E> {
+        Ok(None)
+    }
+
+    fn visit_i64<E>(self, _: i64) -> Result<Self::Value, E> {
+        Ok(None)
+    }
+
+    fn visit_u64<E>(self, _: u64) -> Result<Self::Value, E> {
+        Ok(None)
+    }
+
+    fn visit_f64<E>(self, _: f64) -> Result<Self::Value, E> {
+        Ok(None)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn blobs(entries: &[(&str, &[u8])]) -> BTreeMap<String, Arc<[u8]>> {
+        entries.iter().map(|(label, blob)| ((*label).to_owned(), Arc::from(*blob))).collect()
+    }
+
+    fn node(label: &str, row: Option<&str>, field: Option<&str>) -> SetSpec {
+        let parse = |text: &str| Template::parse(text).expect("template");
+        SetSpec::Node { label: parse(label), row: row.map(parse), field: field.map(str::to_owned) }
+    }
+
+    #[test]
+    fn sets_are_read_from_tables_rows_lists_and_lines() {
+        let table = write_table(&BTreeMap::from([("A", br#"{"x":1,"files":["b.cs","a.cs"],"deep":{"in":"one"}}"#.to_vec()), ("B", b"{}".to_vec())]));
+        let blobs = blobs(&[("//i:t", &table), ("//i:lines", b"b\n\na\nb\n"), ("//i:list", br#"["z","y"]"#), ("//i:bad", b"\xff")]);
+        let vars = Vars::from([("type".into(), "A".into())]);
+        let read = |set: SetSpec| items(&set, &vars, &blobs);
+        assert_eq!(read(node("//i:t", None, None)), Ok(vec!["A".into(), "B".into()]));
+        assert_eq!(read(node("//i:t", Some("{type}"), Some("files"))), Ok(vec!["a.cs".into(), "b.cs".into()]));
+        assert_eq!(read(node("//i:t", Some("{type}"), Some("deep.in"))), Ok(vec!["one".into()]));
+        assert_eq!(read(node("//i:t", Some("C"), Some("files"))), Ok(vec![]));
+        assert_eq!(read(node("//i:lines", None, None)), Ok(vec!["a".into(), "b".into()]));
+        assert_eq!(read(node("//i:list", None, None)), Ok(vec!["y".into(), "z".into()]));
+        assert!(read(node("//i:bad", None, None)).is_err());
+        assert!(read(node("//i:t", Some("B"), Some("files"))).is_err());
+    }
+
+    #[test]
+    fn a_slice_sees_only_its_rows() {
+        let rows = |more: &str| write_table(&BTreeMap::from([("A", "1"), ("B", "2"), (more, "3")]));
+        let keys = SetSpec::List(vec![Template::parse("{type}").expect("template"), Template::parse("C").expect("template")]);
+        let vars = Vars::from([("type".into(), "A".into())]);
+        let table = Template::parse("//i:t").expect("template");
+        let digest = |more: &str| slice(&table, &keys, &vars, &blobs(&[("//i:t", &rows(more))])).map(|rows| Digest::of(&rows));
+        assert_eq!(digest("D"), digest("E"));
+        assert_ne!(digest("D"), digest("C"));
+    }
+}
