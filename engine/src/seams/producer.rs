@@ -82,13 +82,13 @@ impl Cancel {
 
 /// Everything a producer may look at.
 pub struct Inputs<'a> {
-    /// The node being made, for messages only: it is not in the key, so it must not enter the output.
+    /// The node being made; in the key, and so fit to enter the output, only for producers that [see](Producer::sees) it.
     pub label: &'a str,
     /// Parameters from the manifest.
     pub params: &'a Params,
     /// Input blobs by role; lists are sorted by item.
     pub roles: &'a BTreeMap<Arc<str>, Vec<Input>>,
-    /// Variables of the rule (`{doc}` → `docs/a.md`). They are in the key.
+    /// Variables of the rule (`{doc}` → `docs/a.md`), empty unless the producer [sees](Producer::sees) them.
     pub vars: &'a BTreeMap<Arc<str>, Arc<str>>,
     /// The previous output, if the store still has it. A hint.
     pub previous: Option<Previous>,
@@ -178,6 +178,11 @@ pub trait Producer: Send + Sync {
         Pool::Cpu
     }
 
+    /// Which facts about the node itself it looks at. What it does not see is not in its key, so that moving a file costs nothing.
+    fn sees(&self) -> Sees {
+        Sees::default()
+    }
+
     /// Checks parameters when the manifest is read: `(parameter, message, hint)` for each that is wrong.
     ///
     /// # Errors
@@ -203,6 +208,15 @@ pub struct ParamError {
     pub message: String,
     /// What to write instead.
     pub hint: Option<String>,
+}
+
+/// Facts about the node itself that a producer looks at; they enter the key.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Sees {
+    /// The rule's variables.
+    pub vars: bool,
+    /// The label.
+    pub label: bool,
 }
 
 /// All producers by the name that a manifest's `uses` gives them.

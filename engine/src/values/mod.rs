@@ -2,5 +2,6 @@
 
 pub mod diagnostic;
 pub mod digest;
+pub mod event;
 pub mod label;
 pub mod table;
