@@ -4,9 +4,9 @@
 //! rule and their blobs, so its result may be reused while neither moved.
 
 use crate::manifest::model::{InputFrom, Rule, SetSpec};
-use crate::manifest::template::{Template, Vars};
+use crate::manifest::template::{Piece, Template, Vars};
 use crate::values::digest::Digest;
-use crate::values::label::{Label, escape};
+use crate::values::label::{Label, escape, unescape};
 use crate::values::table::{Table, write_table};
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use std::collections::BTreeMap;
@@ -214,6 +214,29 @@ fn fill_label(template: &Template, vars: &Vars, item: Option<&str>) -> Result<La
         .fill(|name| if name == "item" { item.as_deref() } else { escaped.iter().find(|(known, _)| *known == name).map(|(_, value)| value.as_str()) })
         .map_err(|name| ExpandError::BadLabel { text: format!("{{{name}}}"), reason: "the variable has no value".into() })?;
     parse_label(&text)
+}
+
+/// What stands before and after `{item}` in the labels of a list input, so that items can be read back from labels.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ItemFrame {
+    head: String,
+    tail: String,
+}
+
+impl ItemFrame {
+    /// The frame of a target template; `None` when it has no `{item}`.
+    pub fn of(target: &Template, vars: &Vars) -> Option<Self> {
+        let at = target.pieces.iter().position(|piece| matches!(piece, Piece::Var(name) if &**name == "item"))?;
+        let escaped: Vec<(&str, String)> = vars.iter().map(|(name, value)| (&**name, escape(value))).collect();
+        let value = |name: &str| escaped.iter().find(|(known, _)| *known == name).map(|(_, value)| value.as_str());
+        let part = |pieces: &[Piece]| Template { pieces: pieces.to_vec() }.fill(value).ok();
+        Some(Self { head: part(&target.pieces[..at])?, tail: part(&target.pieces[at + 1..])? })
+    }
+
+    /// The item that gave `label`.
+    pub fn item(&self, label: &str) -> Option<String> {
+        label.strip_prefix(self.head.as_str())?.strip_suffix(self.tail.as_str()).map(unescape)
+    }
 }
 
 fn parse_label(text: &str) -> Result<Label, ExpandError> {

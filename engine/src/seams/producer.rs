@@ -8,7 +8,6 @@ use crate::values::digest::Digest;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
-use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -94,8 +93,6 @@ pub struct Inputs<'a> {
     pub previous: Option<Previous>,
     /// Asked to stop?
     pub cancel: &'a Cancel,
-    /// The workspace root. For producers that run programs; never a part of any output.
-    pub workspace: &'a Path,
 }
 
 impl Inputs<'_> {

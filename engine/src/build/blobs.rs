@@ -1,0 +1,106 @@
+//! Blobs during a build: what was just made, what is waiting to be committed, and what the store has.
+//!
+//! Memory is bounded: outputs that are already durable (or cheap to make again) leave when the budget is spent, least recently used first.
+
+use crate::store::{Store, StoreError};
+use crate::values::digest::Digest;
+use rustc_hash::FxHashMap;
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, MutexGuard};
+
+/// Bytes of blobs held in memory beyond what must be.
+pub const BUDGET: usize = 160 << 20;
+
+/// Finds blobs by digest. Shared by all workers.
+pub struct Blobs {
+    store: Arc<dyn Store>,
+    held: Mutex<Held>,
+}
+
+#[derive(Default)]
+struct Held {
+    pinned: FxHashMap<Digest, Arc<[u8]>>,
+    recent: FxHashMap<Digest, Recent>,
+    order: VecDeque<Digest>,
+    bytes: usize,
+}
+
+struct Recent {
+    blob: Arc<[u8]>,
+    used: bool,
+}
+
+impl Blobs {
+    /// Nothing held yet.
+    pub fn new(store: Arc<dyn Store>) -> Self {
+        Self { store, held: Mutex::default() }
+    }
+
+    fn held(&self) -> MutexGuard<'_, Held> {
+        self.held.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+
+    /// The blob, from memory or the store.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn get(&self, digest: &Digest) -> Result<Option<Arc<[u8]>>, StoreError> {
+        if let Some(blob) = self.held().find(digest) {
+            return Ok(Some(blob));
+        }
+        let found = self.store.blob(digest)?;
+        if let Some(blob) = &found {
+            self.held().remember(*digest, blob);
+        }
+        Ok(found)
+    }
+
+    /// Holds a blob that may be dropped when memory runs short.
+    pub fn remember(&self, digest: Digest, blob: &Arc<[u8]>) {
+        self.held().remember(digest, blob);
+    }
+
+    /// Holds a blob until [`Blobs::release`]: it is nowhere else yet.
+    pub fn pin(&self, digest: Digest, blob: Arc<[u8]>) {
+        self.held().pinned.insert(digest, blob);
+    }
+
+    /// The blobs are durable now.
+    pub fn release<'a>(&self, digests: impl Iterator<Item = &'a Digest>) {
+        let mut held = self.held();
+        for digest in digests {
+            if let Some(blob) = held.pinned.remove(digest) {
+                held.remember(*digest, &blob);
+            }
+        }
+    }
+}
+
+impl Held {
+    fn find(&mut self, digest: &Digest) -> Option<Arc<[u8]>> {
+        if let Some(recent) = self.recent.get_mut(digest) {
+            recent.used = true;
+            return Some(recent.blob.clone());
+        }
+        self.pinned.get(digest).cloned()
+    }
+
+    fn remember(&mut self, digest: Digest, blob: &Arc<[u8]>) {
+        if self.recent.contains_key(&digest) || blob.len() > BUDGET / 4 {
+            return;
+        }
+        self.bytes += blob.len();
+        self.recent.insert(digest, Recent { blob: blob.clone(), used: false });
+        self.order.push_back(digest);
+        while self.bytes > BUDGET {
+            let Some(oldest) = self.order.pop_front() else { break };
+            let Some(recent) = self.recent.get_mut(&oldest) else { continue };
+            if std::mem::take(&mut recent.used) {
+                self.order.push_back(oldest);
+            } else {
+                self.bytes -= recent.blob.len();
+                self.recent.remove(&oldest);
+            }
+        }
+    }
+}

@@ -1,0 +1,248 @@
+//! Jobs: what workers do. A job gathers blobs, runs one producer (or one expansion) and reports back; it decides nothing.
+
+use super::blobs::Blobs;
+use crate::graph::NodeId;
+use crate::manifest::model::{InputFrom, Manifest};
+use crate::manifest::template::Vars;
+use crate::planning::expand::{self, ExpandError, PlannedInput};
+use crate::seams::producer::{Cancel, Failure, Input, Inputs, Output, Previous, Producer};
+use crate::seams::world::World;
+use crate::store::StoreError;
+use crate::values::diagnostic::Diagnostic;
+use crate::values::digest::Digest;
+use std::collections::BTreeMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// Where the blob of an input comes from.
+#[derive(Clone, Debug)]
+pub enum Fetch {
+    /// A node's output, in memory or the store.
+    Made,
+    /// A source file: its path.
+    File(Arc<str>),
+}
+
+/// A settled node that a job reads.
+#[derive(Clone, Debug)]
+pub struct Settled {
+    /// The node.
+    pub id: NodeId,
+    /// Its label.
+    pub label: Arc<str>,
+    /// Its output.
+    pub digest: Digest,
+    /// Where the blob is.
+    pub fetch: Fetch,
+}
+
+/// One input of a produce job, in the order of the key.
+#[derive(Clone, Debug)]
+pub struct JobInput {
+    /// Role in the rule.
+    pub role: Arc<str>,
+    /// Item of a list, else empty.
+    pub item: Arc<str>,
+    /// Digest as in the key.
+    pub digest: Digest,
+    /// What to load.
+    pub load: Load,
+}
+
+/// What to load for an input.
+#[derive(Clone, Debug)]
+pub enum Load {
+    /// Nothing: the producer sees only the digest.
+    Nothing,
+    /// A node's output.
+    Node(Settled),
+    /// Rows of a table: index of the rule's input.
+    Rows(u16),
+}
+
+/// What every job shares.
+pub struct Shared {
+    /// Where blobs are.
+    pub blobs: Blobs,
+    /// Where source files are.
+    pub world: Arc<dyn World>,
+    /// The rules.
+    pub manifest: Arc<Manifest>,
+    /// Told to stop?
+    pub cancel: Cancel,
+}
+
+/// A job for a worker.
+pub struct Job {
+    /// The node.
+    pub id: NodeId,
+    /// Its label.
+    pub label: Arc<str>,
+    /// Its rule.
+    pub rule: u32,
+    /// The rule's variables.
+    pub vars: Vars,
+    /// The settled nodes that decide its inputs.
+    pub discovery: Vec<Settled>,
+    /// What to do.
+    pub task: Task,
+}
+
+/// What a job does.
+pub enum Task {
+    /// Find the inputs.
+    Expand,
+    /// Run the producer.
+    Produce {
+        /// Who.
+        producer: Arc<dyn Producer>,
+        /// Of what.
+        inputs: Vec<JobInput>,
+        /// The previous output, as a hint.
+        previous: Option<Digest>,
+    },
+}
+
+/// What a job came to.
+pub enum Done {
+    /// The inputs were found.
+    Expanded(Result<Vec<PlannedInput>, ExpandError>),
+    /// The producer ran.
+    Produced {
+        /// What it made.
+        output: Output,
+        /// Digest of the output.
+        digest: Digest,
+        /// How long it took.
+        took: Duration,
+    },
+    /// There is no output.
+    Failed(Failure),
+    /// Blobs of these nodes are nowhere: their producers must run again first.
+    Missing(Vec<NodeId>),
+    /// The store broke.
+    Broken(StoreError),
+}
+
+impl Job {
+    /// Does it. Never panics: a producer's panic becomes a failure.
+    pub fn run(&self, shared: &Shared) -> Done {
+        if shared.cancel.is_cancelled() {
+            return Done::Failed(Failure::Cancelled);
+        }
+        let mut missing = Vec::new();
+        let deciding = match self.load_discovery(shared, &mut missing) {
+            Ok(blobs) => blobs,
+            Err(done) => return done,
+        };
+        match &self.task {
+            Task::Expand if missing.is_empty() => {
+                Done::Expanded(expand::expand(&shared.manifest.rules[self.rule as usize], &self.vars, &deciding))
+            }
+            Task::Expand => Done::Missing(missing),
+            Task::Produce { producer, inputs, previous } => {
+                let roles = match self.load_inputs(shared, inputs, &deciding, &mut missing) {
+                    Ok(roles) => roles,
+                    Err(done) => return done,
+                };
+                if missing.is_empty() { self.produce(shared, &**producer, &roles, *previous) } else { Done::Missing(missing) }
+            }
+        }
+    }
+
+    fn load_discovery(&self, shared: &Shared, missing: &mut Vec<NodeId>) -> Result<BTreeMap<String, Arc<[u8]>>, Done> {
+        let wanted = match &self.task {
+            Task::Expand => true,
+            Task::Produce { inputs, .. } => inputs.iter().any(|input| matches!(input.load, Load::Rows(_))),
+        };
+        let mut blobs = BTreeMap::new();
+        for node in self.discovery.iter().filter(|_| wanted) {
+            match load(shared, node)? {
+                Some(blob) => {
+                    blobs.insert(node.label.to_string(), blob);
+                }
+                None => missing.push(node.id),
+            }
+        }
+        Ok(blobs)
+    }
+
+    fn load_inputs(
+        &self,
+        shared: &Shared,
+        inputs: &[JobInput],
+        deciding: &BTreeMap<String, Arc<[u8]>>,
+        missing: &mut Vec<NodeId>,
+    ) -> Result<BTreeMap<Arc<str>, Vec<Input>>, Done> {
+        let rule = &shared.manifest.rules[self.rule as usize];
+        let mut roles: BTreeMap<Arc<str>, Vec<Input>> = BTreeMap::new();
+        for input in inputs {
+            let bytes: Arc<[u8]> = match &input.load {
+                Load::Nothing => Arc::from([]),
+                Load::Node(node) => match load(shared, node)? {
+                    Some(blob) => blob,
+                    None => {
+                        missing.push(node.id);
+                        continue;
+                    }
+                },
+                Load::Rows(spec) => match &rule.inputs[usize::from(*spec)].from {
+                    InputFrom::Slice { node, keys } if missing.is_empty() => match expand::slice(node, keys, &self.vars, deciding) {
+                        Ok(rows) => rows.into(),
+                        Err(error) => return Err(Done::Expanded(Err(error))),
+                    },
+                    _ => continue,
+                },
+            };
+            roles.entry(input.role.clone()).or_default().push(Input { item: input.item.clone(), digest: input.digest, bytes });
+        }
+        Ok(roles)
+    }
+
+    fn produce(&self, shared: &Shared, producer: &dyn Producer, roles: &BTreeMap<Arc<str>, Vec<Input>>, previous: Option<Digest>) -> Done {
+        let previous = match previous.map(|digest| shared.blobs.get(&digest)).transpose() {
+            Ok(blob) => blob.flatten().map(|output| Previous { output }),
+            Err(error) => return Done::Broken(error),
+        };
+        let sees = producer.sees();
+        let nothing = Vars::new();
+        let rule = &shared.manifest.rules[self.rule as usize];
+        let inputs = Inputs {
+            label: &self.label,
+            params: &shared.manifest.producers[rule.producer as usize].params,
+            roles,
+            vars: if sees.vars { &self.vars } else { &nothing },
+            previous,
+            cancel: &shared.cancel,
+        };
+        let start = Instant::now();
+        match catch_unwind(AssertUnwindSafe(|| producer.produce(&inputs))) {
+            Ok(Ok(output)) => Done::Produced { digest: Digest::of(&output.bytes), output, took: start.elapsed() },
+            Ok(Err(failure)) => Done::Failed(failure),
+            Err(panic) => Done::Failed(Failure::Permanent(Box::new(panicked(producer, &*panic)))),
+        }
+    }
+}
+
+fn panicked(producer: &dyn Producer, panic: &(dyn std::any::Any + Send)) -> Diagnostic {
+    let words = panic.downcast_ref::<&str>().copied().or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("no message");
+    Diagnostic::error("E_INTERNAL", format!("the producer {} stopped at a bug", producer.id()))
+        .found(words.chars().take(120).collect::<String>())
+        .hint("report it with the input that leads there; other targets are not affected")
+}
+
+fn load(shared: &Shared, node: &Settled) -> Result<Option<Arc<[u8]>>, Done> {
+    match &node.fetch {
+        Fetch::Made => shared.blobs.get(&node.digest).map_err(Done::Broken),
+        Fetch::File(path) => match shared.world.read(path) {
+            Ok(bytes) if Digest::of(&bytes) == node.digest => Ok(Some(bytes.into())),
+            Ok(_) => Err(Done::Failed(Failure::Transient(Box::new(
+                Diagnostic::error("E_CHANGED", format!("{path} changed during the build")).at(&**path, 0, 0).hint("run the same command again"),
+            )))),
+            Err(error) => Err(Done::Failed(Failure::Transient(Box::new(
+                Diagnostic::error("E_READ", error.to_string()).at(&**path, 0, 0).hint("make the file readable or exclude it from its source set"),
+            )))),
+        },
+    }
+}

@@ -1,0 +1,221 @@
+//! Demand, planning and collection: from a label to settled inputs.
+
+use super::leaves::{Leaf, leaf};
+use super::{How, Run, RunError, Slot, Step, Work};
+use crate::build::jobs::Task;
+use crate::graph::{Edge, EdgeFrom, Edges, Filed, NodeId, PlanDigest};
+use crate::manifest::model::SetSpec;
+use crate::planning::expand::{self, ExpandError, PlannedInput};
+use crate::values::diagnostic::Diagnostic;
+use crate::values::digest::{ActionKey, Digest};
+use crate::values::table::Table;
+use rustc_hash::FxHashSet;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+impl Run<'_> {
+    /// Idle → Settled (leaf, or not stale) or Discovering.
+    pub(super) fn demand(&mut self, id: NodeId) -> Result<(), RunError> {
+        if !matches!(self.slot(id), Slot::Idle) {
+            return Ok(());
+        }
+        let node = self.graph.node(id);
+        let label = node.label.clone();
+        if let Some(kind) = leaf(&label) {
+            self.demand_leaf(id, &label, &kind);
+            return Ok(());
+        }
+        if let (false, Some(result)) = (self.graph.is_stale(id), node.result) {
+            *self.slot(id) = Slot::Settled { output: result.output, how: How::Current };
+            self.wake(id);
+            return Ok(());
+        }
+        self.begin(id, &label, false);
+        Ok(())
+    }
+
+    fn demand_leaf(&mut self, id: NodeId, label: &str, kind: &Leaf) {
+        let found = match kind {
+            Leaf::File(path) => self.leaves.file(path),
+            Leaf::Set => self.leaves.set(label).map(|paths| {
+                let digest = Digest::of(&paths);
+                self.shared.blobs.pin(digest, paths);
+                digest
+            }),
+        };
+        match found {
+            Some(output) => {
+                self.graph.settle(id, Filed { key: ActionKey(Digest([0; 32])), output });
+                *self.slot(id) = Slot::Settled { output, how: How::Current };
+                self.wake(id);
+            }
+            None => self.fail(id, no_leaf(label, kind)),
+        }
+    }
+
+    /// Starts a stale node (or, with `force`, one whose blob is nowhere).
+    pub(super) fn begin(&mut self, id: NodeId, label: &str, force: bool) {
+        let Some(found) = self.rules.find(label) else {
+            self.fail(id, Diagnostic::error("E_NO_RULE", "no rule makes this label").label(label).hint("see `cortex query //...` for what there is"));
+            return;
+        };
+        let rule = self.rules.rule(found.rule);
+        let vars = self.rules.vars(found.rule, found.value);
+        let discovery = expand::discovery(rule, &vars);
+        let member_of = rule.each.as_ref().map(|(_, set)| expand::set_node(set, &vars)).transpose();
+        let (discovery, member_of) = match (discovery, member_of) {
+            (Ok(discovery), Ok(member_of)) => (discovery, member_of.flatten()),
+            (Err(error), _) | (_, Err(error)) => return self.fail_expansion(id, &error),
+        };
+        let discovery: Vec<NodeId> = discovery.iter().map(|label| self.graph.intern(label.as_str())).collect();
+        let member_of = member_of.map(|label| self.graph.intern(label.as_str()));
+        let work = Work {
+            rule: found.rule,
+            vars,
+            discovery,
+            member_of,
+            plan: PlanDigest::default(),
+            edges: None,
+            key: ActionKey(Digest([0; 32])),
+            force,
+        };
+        let needed: Vec<NodeId> = work.discovery.iter().copied().chain(work.member_of).collect();
+        let missing = self.await_all(id, &needed);
+        *self.slot(id) = Slot::Discovering { work: Box::new(work), missing };
+        if missing == 0 {
+            self.steps.push(Step::Plan(id));
+        }
+    }
+
+    /// Demands nodes for `reader`; how many of them are still to come.
+    pub(super) fn await_all(&mut self, reader: NodeId, needed: &[NodeId]) -> usize {
+        let mut missing = 0;
+        let mut seen = FxHashSet::default();
+        for &node in needed.iter().rev() {
+            if matches!(self.slot(node), Slot::Settled { .. } | Slot::Failed | Slot::Unknown) || !seen.insert(node) {
+                continue;
+            }
+            missing += 1;
+            self.waiters.entry(node).or_default().push(reader);
+            if matches!(self.slot(node), Slot::Idle) {
+                self.steps.push(Step::Demand(node));
+            }
+        }
+        missing
+    }
+
+    /// Discovering → Expanding or Collecting.
+    pub(super) fn plan(&mut self, id: NodeId) {
+        let Slot::Discovering { mut work, .. } = std::mem::replace(self.slot(id), Slot::Idle) else { return };
+        if let Some(&failed) = work.discovery.iter().chain(&work.member_of).find(|node| matches!(self.slots[node.index()], Slot::Failed)) {
+            return self.skip(id, failed);
+        }
+        if work.discovery.iter().chain(&work.member_of).any(|&node| self.is_unknown(node)) {
+            return self.unknown(id, false);
+        }
+        match self.is_member(&work) {
+            Ok(true) => {}
+            Ok(false) => return self.fail(id, self.not_a_member(id)),
+            Err(diagnostic) => return self.fail(id, diagnostic),
+        }
+        let rule = self.rules.rule(work.rule);
+        let mut hasher = blake3::Hasher::new_derive_key("cortex 2026-11 plan 1");
+        hasher.update(&rule.digest.0);
+        for &node in &work.discovery {
+            hasher.update(&self.output(node).unwrap_or(Digest([0; 32])).0);
+        }
+        work.plan.0.copy_from_slice(&hasher.finalize().as_bytes()[..16]);
+        let known = self.graph.node(id).edges.as_ref().filter(|edges| edges.plan == work.plan);
+        if let Some(edges) = known {
+            work.edges = Some(edges.clone());
+            return self.collect(id, work);
+        }
+        if work.discovery.is_empty() {
+            let planned = expand::expand(rule, &work.vars, &BTreeMap::new());
+            *self.slot(id) = Slot::Expanding { work };
+            return self.expanded(id, planned);
+        }
+        let job = self.job(id, &work, Task::Expand);
+        *self.slot(id) = Slot::Expanding { work };
+        self.pools.cpu(job);
+    }
+
+    /// Whether the node is in its rule's set. The set node is settled.
+    fn is_member(&mut self, work: &Work) -> Result<bool, Diagnostic> {
+        let rule = self.rules.rule(work.rule);
+        let Some((name, set)) = &rule.each else { return Ok(true) };
+        let Some(value) = work.vars.get(name) else { return Ok(false) };
+        let Some(node) = work.member_of else {
+            return Ok(expand::items(set, &work.vars, &BTreeMap::new()).is_ok_and(|items| items.iter().any(|item| **item == **value)));
+        };
+        Ok(self.members(node, set)?.contains(&**value))
+    }
+
+    /// The items of a set whose node is settled.
+    pub(super) fn members(&mut self, node: NodeId, set: &SetSpec) -> Result<Arc<FxHashSet<Box<str>>>, Diagnostic> {
+        let known = (node, set.clone());
+        if let Some(members) = self.members.get(&known) {
+            return Ok(members.clone());
+        }
+        let label = self.graph.node(node).label.clone();
+        let gone = || Diagnostic::error("E_SET", format!("the set {label} cannot be read")).label(&label);
+        let digest = self.output(node).ok_or_else(gone)?;
+        let blob = self.shared.blobs.get(&digest).map_err(|error| gone().found(error.to_string()))?.ok_or_else(gone)?;
+        let plain = matches!(set, SetSpec::Node { row: None, field: None, .. });
+        let members: FxHashSet<Box<str>> = match Table::open(&blob) {
+            Some(table) if plain => table.keys().map(Into::into).collect(),
+            _ => expand::items(set, &Default::default(), &BTreeMap::from([(label.to_string(), blob)]))
+                .map_err(|error| gone().found(error.to_string()))?
+                .into_iter()
+                .map(Into::into)
+                .collect(),
+        };
+        let members = Arc::new(members);
+        self.members.insert(known, members.clone());
+        Ok(members)
+    }
+
+    /// Expanding → Collecting.
+    pub(super) fn expanded(&mut self, id: NodeId, planned: Result<Vec<PlannedInput>, ExpandError>) {
+        let Slot::Expanding { mut work } = std::mem::replace(self.slot(id), Slot::Idle) else { return };
+        let planned = match planned {
+            Ok(planned) => planned,
+            Err(error) => return self.fail_expansion(id, &error),
+        };
+        let inputs = planned
+            .into_iter()
+            .map(|input| match input {
+                PlannedInput::Node { spec, label, .. } => Edge { spec, from: EdgeFrom::Node(self.graph.intern(label.as_str())) },
+                PlannedInput::Slice { spec, digest } => Edge { spec, from: EdgeFrom::Rows(digest) },
+            })
+            .collect();
+        work.edges = Some(Arc::new(Edges { plan: work.plan, discovery: work.discovery.clone().into(), inputs }));
+        self.collect(id, work);
+    }
+
+    fn collect(&mut self, id: NodeId, work: Box<Work>) {
+        let edges = work.edges.clone().expect("invariant: collection follows expansion");
+        let needed: Vec<NodeId> = edges
+            .inputs
+            .iter()
+            .filter_map(|edge| match edge.from {
+                EdgeFrom::Node(node) => Some(node),
+                EdgeFrom::Rows(_) => None,
+            })
+            .collect();
+        let missing = self.await_all(id, &needed);
+        *self.slot(id) = Slot::Collecting { work, missing };
+        if missing == 0 {
+            self.steps.push(Step::Decide(id));
+        }
+    }
+}
+
+fn no_leaf(label: &str, kind: &Leaf) -> Diagnostic {
+    match kind {
+        Leaf::File(path) => Diagnostic::error("E_NO_FILE", format!("there is no source file {path}"))
+            .label(label)
+            .hint("check the path; files that .gitignore excludes are no sources"),
+        Leaf::Set => Diagnostic::error("E_NO_SET", "the manifest declares no such source set").label(label),
+    }
+}

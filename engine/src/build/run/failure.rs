@@ -1,0 +1,94 @@
+//! Failures: nodes without output, nodes not tried, cycles, and the unknowns of a dry run.
+
+use super::{Run, Slot};
+use crate::graph::{EdgeFrom, NodeId, walk};
+use crate::planning::expand::ExpandError;
+use crate::values::diagnostic::Diagnostic;
+use crate::values::event::Event;
+
+impl Run<'_> {
+    /// The node has no output. What it had before stays in the graph, marked stale.
+    pub(super) fn fail(&mut self, id: NodeId, why: Diagnostic) {
+        let label = self.graph.node(id).label.clone();
+        let why = super::finish::located(why, &label);
+        self.tally.failed += 1;
+        self.emit(&Event::Failed { label: &label, why: &why });
+        self.failures.push(why);
+        self.graph.set_stale(id, true);
+        *self.slot(id) = Slot::Failed;
+        if !self.options.keep_going {
+            self.stopping = true;
+        }
+        self.wake(id);
+    }
+
+    /// The node is not tried because `because` has no output.
+    pub(super) fn skip(&mut self, id: NodeId, because: NodeId) {
+        self.tally.skipped += 1;
+        let (label, because) = (self.graph.node(id).label.clone(), self.graph.node(because).label.clone());
+        self.emit(&Event::Skipped { label: &label, because: &because });
+        self.graph.set_stale(id, true);
+        *self.slot(id) = Slot::Failed;
+        self.wake(id);
+    }
+
+    /// Dry run: the producer would run (or, not certain, may run).
+    pub(super) fn unknown(&mut self, id: NodeId, certain: bool) {
+        if certain {
+            self.tally.would_run += 1;
+        } else {
+            self.tally.may_run += 1;
+        }
+        self.emit(&Event::WouldRun { label: &self.graph.node(id).label, certain });
+        *self.slot(id) = Slot::Unknown;
+        self.wake(id);
+    }
+
+    pub(super) fn fail_expansion(&mut self, id: NodeId, error: &ExpandError) {
+        let label = self.graph.node(id).label.clone();
+        self.fail(id, Diagnostic::error("E_INPUTS", error.to_string()).label(label).hint("the rule's `each`, `row` and `field` must fit what that node gives"));
+    }
+
+    /// The answer for a label whose rule exists but whose value is not in the rule's set.
+    pub(super) fn not_a_member(&self, id: NodeId) -> Diagnostic {
+        let label = &self.graph.node(id).label;
+        Diagnostic::error("E_NO_TARGET", "there is no such target").label(label).hint("it may have been renamed or removed; `cortex query` lists what there is")
+    }
+
+    /// Nothing runs and nothing is due, yet nodes wait: they wait for each other. Fails one of each such circle; whether there was one.
+    pub(super) fn break_cycle(&mut self) -> bool {
+        let waiting: Vec<NodeId> = (0..self.slots.len() as u32).map(NodeId).filter(|id| !self.waits_for(*id).is_empty()).collect();
+        if waiting.is_empty() {
+            return false;
+        }
+        let Some(cycle) = walk::cycle(&waiting, &|id| self.waits_for(id)) else {
+            for id in waiting {
+                self.fail(id, Diagnostic::error("E_INTERNAL", "a node waits for something that never comes"));
+            }
+            return true;
+        };
+        let mut names: Vec<String> = cycle.iter().map(|id| self.graph.node(*id).label.to_string()).collect();
+        names.push(names[0].clone());
+        let why = Diagnostic::error("E_CYCLE", "the target needs its own output")
+            .found(names.join(" → "))
+            .hint("take one of these inputs out of its rule, or read a node that does not depend on it");
+        self.fail(cycle[0], why);
+        true
+    }
+
+    fn waits_for(&self, id: NodeId) -> Vec<NodeId> {
+        let needed: Vec<NodeId> = match &self.slots[id.index()] {
+            Slot::Discovering { work, missing } if *missing > 0 => work.discovery.iter().copied().chain(work.member_of).collect(),
+            Slot::Collecting { work, missing } if *missing > 0 => {
+                let of = |edge: &crate::graph::Edge| match edge.from {
+                    EdgeFrom::Node(node) => Some(node),
+                    EdgeFrom::Rows(_) => None,
+                };
+                work.edges.iter().flat_map(|edges| edges.inputs.iter().filter_map(of)).collect()
+            }
+            _ => Vec::new(),
+        };
+        let ended = |id: &NodeId| matches!(self.slots.get(id.index()), Some(Slot::Settled { .. } | Slot::Failed | Slot::Unknown));
+        needed.into_iter().filter(|id| !ended(id)).collect()
+    }
+}

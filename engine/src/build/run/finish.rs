@@ -1,0 +1,196 @@
+//! Finishing: what jobs came to, blobs to be made again, and readers waiting.
+
+use super::{BATCH_BYTES, BATCH_RESULTS, How, Run, RunError, Slot, Step, Work};
+use crate::build::jobs::Done;
+use crate::build::pools::Finished;
+use crate::graph::{EdgeFrom, NodeId};
+use crate::seams::producer::{Failure, Output};
+use crate::store::records::{ActionRecord, Class, InputRecord, NewResult};
+use crate::values::diagnostic::{Diagnostic, Place};
+use crate::values::digest::Digest;
+use crate::values::event::Event;
+use std::sync::Arc;
+use std::time::Duration;
+
+impl Run<'_> {
+    /// Takes what a worker brings back.
+    pub(super) fn finish(&mut self, finished: Finished) -> Result<(), RunError> {
+        self.pools.took_back(&finished);
+        let id = finished.id;
+        match finished.done {
+            Done::Expanded(Ok(planned)) => self.expanded(id, Ok(planned)),
+            Done::Expanded(Err(error)) => self.fail_expansion(id, &error),
+            Done::Produced { output, digest, took } => self.produced(id, output, digest, took)?,
+            Done::Failed(failure) => self.produce_failed(id, failure),
+            Done::Missing(nodes) => self.restore(id, &nodes),
+            Done::Broken(error) => return Err(error.into()),
+        }
+        Ok(())
+    }
+
+    /// Running → Settled: files the result under its key.
+    fn produced(&mut self, id: NodeId, output: Output, digest: Digest, took: Duration) -> Result<(), RunError> {
+        let Slot::Running { work } = std::mem::replace(self.slot(id), Slot::Idle) else { return Ok(()) };
+        let label = self.graph.node(id).label.clone();
+        let before = self.graph.node(id).result.map(|filed| filed.output);
+        let rule = self.rules.rule(work.rule);
+        let keep = self.rules.manifest().producers[rule.producer as usize].keep;
+        let blob: Arc<[u8]> = output.bytes.into();
+        if keep || work.force {
+            self.shared.blobs.pin(digest, blob.clone());
+        } else {
+            self.shared.blobs.remember(digest, &blob);
+        }
+        self.tally.ran += 1;
+        self.emit(&Event::Ran { label: &label, output: digest, took, changed: before != Some(digest) });
+        self.say(&label, &output.diagnostics);
+        let record = ActionRecord {
+            output: digest,
+            len: blob.len() as u64,
+            label: label.to_string(),
+            producer: self.ids[rule.producer as usize].as_ref().map(ToString::to_string).unwrap_or_default(),
+            made_at: self.now,
+            took_us: u64::try_from(took.as_micros()).unwrap_or(u64::MAX),
+            inputs: self.provenance(&work),
+            diagnostics: output.diagnostics,
+            class: Class::Cheap,
+        };
+        if work.force && before.is_some_and(|before| before != digest) {
+            self.mark_readers(id);
+        }
+        self.settle(id, &work, digest, How::Ran);
+        for twin in self.same_key.remove(&work.key).unwrap_or_default() {
+            if let Slot::Running { work } = std::mem::replace(self.slot(twin), Slot::Idle) {
+                self.hit(twin, &work, &record);
+            }
+        }
+        self.batch_bytes += blob.len();
+        self.batch.push(NewResult { key: work.key, record, blob: keep.then_some(blob) });
+        if self.batch.len() >= BATCH_RESULTS || self.batch_bytes >= BATCH_BYTES {
+            let batch = std::mem::take(&mut self.batch);
+            self.batch_bytes = 0;
+            self.emit(&Event::Committed { results: batch.len() });
+            self.writer.send(batch)?;
+        }
+        Ok(())
+    }
+
+    /// A blob was made again and came out different: whoever used the old one must be looked at in the next build.
+    fn mark_readers(&mut self, id: NodeId) {
+        let readers: Vec<NodeId> = self.graph.iter().filter(|(_, node)| node.reads().any(|read| read == id)).map(|(reader, _)| reader).collect();
+        for reader in readers {
+            self.graph.set_stale(reader, true);
+        }
+    }
+
+    fn provenance(&self, work: &Work) -> Vec<InputRecord> {
+        let rule = self.rules.rule(work.rule);
+        let edges = work.edges.as_ref().expect("invariant: production follows expansion");
+        let of = |edge: &crate::graph::Edge| {
+            let role = rule.inputs[usize::from(edge.spec)].role.clone();
+            match edge.from {
+                EdgeFrom::Node(node) => InputRecord { role, label: self.graph.node(node).label.clone(), digest: self.output(node)? }.into(),
+                EdgeFrom::Rows(digest) => Some(InputRecord { role, label: self.table_of(work, edge.spec), digest }),
+            }
+        };
+        edges.inputs.iter().filter_map(of).collect()
+    }
+
+    fn table_of(&self, work: &Work, spec: u16) -> Arc<str> {
+        use crate::manifest::model::InputFrom;
+        match &self.rules.rule(work.rule).inputs[usize::from(spec)].from {
+            InputFrom::Slice { node, .. } => node.fill(|name| work.vars.get(name).map(|value| &**value)).unwrap_or_default().into(),
+            _ => "".into(),
+        }
+    }
+
+    fn produce_failed(&mut self, id: NodeId, failure: Failure) {
+        let work = match std::mem::replace(self.slot(id), Slot::Idle) {
+            Slot::Running { work } | Slot::Expanding { work } => work,
+            _ => return,
+        };
+        let twins = self.same_key.remove(&work.key).unwrap_or_default();
+        for node in std::iter::once(id).chain(twins) {
+            match &failure {
+                Failure::Permanent(why) | Failure::Transient(why) => self.fail(node, (**why).clone()),
+                Failure::Cancelled => *self.slot(node) = Slot::Failed,
+            }
+        }
+    }
+
+    /// Running or Expanding → Restoring: some blobs it needs are nowhere, so their producers run again first.
+    fn restore(&mut self, id: NodeId, nodes: &[NodeId]) {
+        let work = match std::mem::replace(self.slot(id), Slot::Idle) {
+            Slot::Running { work } | Slot::Expanding { work } => work,
+            _ => return,
+        };
+        for twin in self.same_key.remove(&work.key).unwrap_or_default() {
+            if let Slot::Running { work } = std::mem::replace(self.slot(twin), Slot::Idle) {
+                *self.slot(twin) = Slot::Collecting { work, missing: 0 };
+                self.steps.push(Step::Decide(twin));
+            }
+        }
+        let mut missing = 0;
+        for &node in nodes {
+            missing += 1;
+            self.waiters.entry(node).or_default().push(id);
+            if matches!(self.slot(node), Slot::Settled { .. }) {
+                *self.slot(node) = Slot::Idle;
+                let label = self.graph.node(node).label.clone();
+                self.begin(node, &label, true);
+            }
+        }
+        *self.slot(id) = Slot::Restoring { work, missing };
+        if missing == 0 {
+            self.fail(id, Diagnostic::error("E_INTERNAL", "a blob is missing but no node makes it"));
+        }
+    }
+
+    /// A node has come to its end in this run: tells those who wait for it.
+    pub(super) fn wake(&mut self, id: NodeId) {
+        for reader in self.waiters.remove(&id).unwrap_or_default() {
+            let step = match &mut self.slots[reader.index()] {
+                Slot::Discovering { missing, .. } => countdown(missing, Step::Plan(reader)),
+                Slot::Collecting { missing, .. } => countdown(missing, Step::Decide(reader)),
+                Slot::Restoring { missing, .. } => {
+                    *missing -= 1;
+                    if *missing == 0 { self.restored(reader) } else { None }
+                }
+                _ => None,
+            };
+            self.steps.extend(step);
+        }
+    }
+
+    /// Restoring → Discovering: everything is looked at again, since a blob made again may have come out different.
+    fn restored(&mut self, id: NodeId) -> Option<Step> {
+        let Slot::Restoring { work, .. } = std::mem::replace(self.slot(id), Slot::Idle) else { return None };
+        *self.slot(id) = Slot::Discovering { work, missing: 0 };
+        Some(Step::Plan(id))
+    }
+
+    /// Keeps what a producer said, with the file that the node is about where the producer could not know it.
+    pub(super) fn say(&mut self, label: &str, diagnostics: &[Diagnostic]) {
+        for diagnostic in diagnostics {
+            self.diagnostics.push(located(diagnostic.clone(), label));
+        }
+    }
+}
+
+fn countdown(missing: &mut usize, due: Step) -> Option<Step> {
+    *missing -= 1;
+    (*missing == 0).then_some(due)
+}
+
+/// A diagnostic with its label, and with the file of `//files/PATH:…` where the producer left the file open.
+pub fn located(mut diagnostic: Diagnostic, label: &str) -> Diagnostic {
+    let path = label.strip_prefix("//files/").and_then(|rest| rest.rsplit_once(':')).map(|(path, _)| crate::values::label::unescape(path));
+    if let Some(path) = path {
+        let place = diagnostic.place.get_or_insert_with(Place::default);
+        if place.file.is_empty() {
+            place.file = path;
+        }
+    }
+    diagnostic.label.get_or_insert_with(|| label.to_owned());
+    diagnostic
+}

@@ -1,0 +1,45 @@
+//! Leaves: nodes whose output is a fact of the source tree, not of a producer.
+
+use crate::build::jobs::Fetch;
+use crate::values::digest::Digest;
+use std::sync::Arc;
+
+/// What the run asks of the source tree.
+pub trait Leaves {
+    /// The digest of a source file's bytes, whether or not a source set holds it; `None` when there is no such file.
+    fn file(&self, path: &str) -> Option<Digest>;
+
+    /// The sorted paths of a source set or glob by its label, one a line; `None` when the manifest has no such set.
+    fn set(&self, label: &str) -> Option<Arc<[u8]>>;
+
+    /// Where the blob of a node of that label is to be had.
+    fn fetch(&self, label: &str) -> Fetch {
+        match leaf(label) {
+            Some(Leaf::File(path)) => Fetch::File(path.into()),
+            _ => Fetch::Made,
+        }
+    }
+}
+
+/// A leaf by its label.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Leaf {
+    /// `//files/PATH:bytes`: the path.
+    File(String),
+    /// `//sources/NAME:files`, `//globs/PATTERN:files`.
+    Set,
+}
+
+/// The leaf that a label names, if it names one.
+pub fn leaf(label: &str) -> Option<Leaf> {
+    if let Some(path) = label.strip_prefix("//files/").and_then(|rest| rest.strip_suffix(":bytes")) {
+        return Some(Leaf::File(crate::values::label::unescape(path)));
+    }
+    let set = (label.starts_with("//sources/") || label.starts_with("//globs/")) && label.ends_with(":files");
+    set.then_some(Leaf::Set)
+}
+
+/// The label of a source file's bytes.
+pub fn file_label(path: &str) -> String {
+    format!("//files/{}:bytes", crate::values::label::escape(path))
+}

@@ -1,0 +1,347 @@
+//! One run of the build loop: demand, discovery, collection, decision, settlement.
+//!
+//! The loop runs on one thread, which alone owns the graph and the slots; workers only do [jobs](super::jobs). It is iterative: depth of the
+//! graph costs heap, never stack. Every node's state is its [`Slot`]; the functions of this folder make all transitions:
+//! `demand` Idle → Discovering/Settled, `plan` Discovering → Expanding/Collecting, `decide` Collecting → Settled/Running,
+//! `finish` Running → Settled/Failed.
+
+mod decide;
+mod demand;
+mod failure;
+mod finish;
+mod leaves;
+mod roots;
+
+pub use leaves::Leaves;
+pub use roots::Root;
+
+use super::jobs::{Job, Settled, Shared};
+use super::pools::{Finished, Pools};
+use super::writer::Writer;
+use crate::graph::walk::Links;
+use crate::graph::{Edges, Graph, NodeId, PlanDigest};
+use crate::manifest::model::SetSpec;
+use crate::manifest::template::Vars;
+use crate::planning::rules::RuleIndex;
+use crate::seams::producer::{ProducerId, Registry};
+use crate::store::records::{HistoryRecord, NewResult};
+use crate::store::{Store, StoreError};
+use crate::values::diagnostic::Diagnostic;
+use crate::values::digest::{ActionKey, Digest};
+use crate::values::event::{Event, Observer};
+use crossbeam_channel::Receiver;
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// How a build goes about it.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Worker threads.
+    pub jobs: usize,
+    /// Go on with other targets after a failure.
+    pub keep_going: bool,
+    /// Run no producer; say what would run.
+    pub dry_run: bool,
+}
+
+/// What happened, in numbers.
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize)]
+pub struct Tally {
+    /// Producers that ran.
+    pub ran: usize,
+    /// Results found under their keys.
+    pub cached: usize,
+    /// Nodes that were marked but whose key did not move.
+    pub verified: usize,
+    /// Nodes without output because their producer failed.
+    pub failed: usize,
+    /// Nodes not tried because an input has no output.
+    pub skipped: usize,
+    /// Dry run: producers that certainly would run.
+    pub would_run: usize,
+    /// Dry run: producers that may run, depending on what others give.
+    pub may_run: usize,
+    /// Microseconds that the cached results took to make.
+    pub saved_us: u64,
+}
+
+/// A node's state in this run.
+pub(super) enum Slot {
+    /// Not looked at. What the graph says stands, unless the node is stale.
+    Idle,
+    /// Nodes that decide its inputs (and whether it exists) are being settled.
+    Discovering { work: Box<Work>, missing: usize },
+    /// A worker is finding its inputs.
+    Expanding { work: Box<Work> },
+    /// Its inputs are being settled.
+    Collecting { work: Box<Work>, missing: usize },
+    /// Blobs of its inputs are being made again.
+    Restoring { work: Box<Work>, missing: usize },
+    /// Its producer waits for a worker or runs.
+    Running { work: Box<Work> },
+    /// It has an output.
+    Settled { output: Digest, how: How },
+    /// It has none.
+    Failed,
+    /// Dry run: its output is not known.
+    Unknown,
+}
+
+/// How a node came to its output in this run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum How {
+    /// It was not stale.
+    Current,
+    /// Its key did not move.
+    Verified,
+    /// Found under its key.
+    Cached,
+    /// Its producer ran.
+    Ran,
+}
+
+/// What is known of a node on its way to an output.
+pub(super) struct Work {
+    pub rule: u32,
+    pub vars: Vars,
+    pub discovery: Vec<NodeId>,
+    /// The node of the set that says whether this node exists.
+    pub member_of: Option<NodeId>,
+    pub plan: PlanDigest,
+    pub edges: Option<Arc<Edges>>,
+    pub key: ActionKey,
+    /// Run the producer even if the key is known: the blob is nowhere.
+    pub force: bool,
+}
+
+/// A transition that is due.
+#[derive(Clone, Copy)]
+pub(super) enum Step {
+    Demand(NodeId),
+    Plan(NodeId),
+    Decide(NodeId),
+    Dispatch(NodeId),
+}
+
+/// The loop and everything it owns.
+pub struct Run<'a> {
+    pub(super) rules: &'a RuleIndex,
+    pub(super) registry: &'a Registry,
+    pub(super) graph: &'a mut Graph,
+    pub(super) links: Option<&'a Links>,
+    pub(super) leaves: &'a dyn Leaves,
+    pub(super) store: Arc<dyn Store>,
+    pub(super) shared: Arc<Shared>,
+    pub(super) observer: &'a dyn Observer,
+    pub(super) options: Options,
+    pub(super) tally: Tally,
+    pub(super) failures: Vec<Diagnostic>,
+    pub(super) diagnostics: Vec<Diagnostic>,
+    pub(super) history: Vec<(String, HistoryRecord)>,
+    pub(super) ids: Vec<Option<ProducerId>>,
+    slots: Vec<Slot>,
+    depths: Vec<u32>,
+    waiters: FxHashMap<NodeId, Vec<NodeId>>,
+    same_key: FxHashMap<ActionKey, Vec<NodeId>>,
+    members: FxHashMap<(NodeId, SetSpec), Arc<FxHashSet<Box<str>>>>,
+    steps: Vec<Step>,
+    pools: Pools,
+    done: Receiver<Finished>,
+    writer: Writer,
+    batch: Vec<NewResult>,
+    batch_bytes: usize,
+    stopping: bool,
+    now: u64,
+}
+
+/// Why a run ends without a report.
+#[derive(Debug, thiserror::Error)]
+pub enum RunError {
+    /// The store broke.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// Everything a run needs from its session.
+pub struct Setup<'a> {
+    /// The rules.
+    pub rules: &'a RuleIndex,
+    /// The producers.
+    pub registry: &'a Registry,
+    /// The graph.
+    pub graph: &'a mut Graph,
+    /// Its edges before the run, for priorities.
+    pub links: Option<&'a Links>,
+    /// The leaves.
+    pub leaves: &'a dyn Leaves,
+    /// The store.
+    pub store: Arc<dyn Store>,
+    /// What jobs share.
+    pub shared: Arc<Shared>,
+    /// Who hears.
+    pub observer: &'a dyn Observer,
+    /// How.
+    pub options: Options,
+}
+
+/// What a run leaves to its session to commit.
+pub struct Leftover {
+    /// Results not yet durable.
+    pub results: Vec<NewResult>,
+    /// Versions to push.
+    pub history: Vec<(String, HistoryRecord)>,
+    /// What happened.
+    pub tally: Tally,
+    /// What failed.
+    pub failures: Vec<Diagnostic>,
+    /// What producers said.
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+const BATCH_RESULTS: usize = 1_000;
+const BATCH_BYTES: usize = 24 << 20;
+
+impl<'a> Run<'a> {
+    /// A run that has not begun. `view` is where results are committed, `now` the time of this build in seconds since 1970.
+    pub fn new(setup: Setup<'a>, view: crate::store::ViewId, now: u64) -> Self {
+        let (sender, done) = crossbeam_channel::unbounded();
+        let pools = Pools::new(setup.options.jobs, setup.shared.clone(), sender);
+        let ids = setup
+            .rules
+            .manifest()
+            .producers
+            .iter()
+            .map(|producer| setup.registry.get(&producer.uses).map(|implementation| implementation.id()))
+            .collect();
+        Self {
+            writer: Writer::new(setup.store.clone(), view, setup.shared.clone()),
+            rules: setup.rules,
+            registry: setup.registry,
+            graph: setup.graph,
+            links: setup.links,
+            leaves: setup.leaves,
+            store: setup.store,
+            shared: setup.shared,
+            observer: setup.observer,
+            options: setup.options,
+            tally: Tally::default(),
+            failures: Vec::new(),
+            diagnostics: Vec::new(),
+            history: Vec::new(),
+            ids,
+            slots: Vec::new(),
+            depths: Vec::new(),
+            waiters: FxHashMap::default(),
+            same_key: FxHashMap::default(),
+            members: FxHashMap::default(),
+            steps: Vec::new(),
+            pools,
+            done,
+            batch: Vec::new(),
+            batch_bytes: 0,
+            stopping: false,
+            now,
+        }
+    }
+
+    /// Settles every node of `wanted` and whatever that needs.
+    ///
+    /// # Errors
+    /// When the store breaks. Failures of targets are no errors: see [`Run::failures`].
+    pub(super) fn settle_all(&mut self, wanted: &[NodeId]) -> Result<(), RunError> {
+        self.steps.extend(wanted.iter().rev().map(|&id| Step::Demand(id)));
+        loop {
+            while let Some(step) = self.steps.pop() {
+                if self.stopping() {
+                    self.steps.clear();
+                    break;
+                }
+                match step {
+                    Step::Demand(id) => self.demand(id)?,
+                    Step::Plan(id) => self.plan(id),
+                    Step::Decide(id) => self.decide(id)?,
+                    Step::Dispatch(id) => self.dispatch(id),
+                }
+                while let Ok(finished) = self.done.try_recv() {
+                    self.finish(finished)?;
+                }
+            }
+            self.pools.pump(self.stopping());
+            if self.pools.idle() {
+                if self.stopping() || !self.break_cycle() {
+                    return Ok(());
+                }
+                continue;
+            }
+            // Wakes up now and then to see whether it was told to stop.
+            if let Ok(finished) = self.done.recv_timeout(Duration::from_millis(50)) {
+                self.finish(finished)?;
+            }
+        }
+    }
+
+    fn stopping(&mut self) -> bool {
+        self.stopping |= self.shared.cancel.is_cancelled();
+        self.stopping
+    }
+
+    /// Commits what is left, stops the workers and gives back what the session must write.
+    ///
+    /// # Errors
+    /// When results could not be made durable.
+    pub fn end(mut self) -> Result<Leftover, RunError> {
+        self.pools.stop();
+        self.writer.finish()?;
+        Ok(Leftover {
+            results: self.batch,
+            history: self.history,
+            tally: self.tally,
+            failures: self.failures,
+            diagnostics: self.diagnostics,
+        })
+    }
+
+    fn slot(&mut self, id: NodeId) -> &mut Slot {
+        if id.index() >= self.slots.len() {
+            let bound = self.graph.bound().max(id.index() + 1);
+            self.slots.resize_with(bound, || Slot::Idle);
+            self.depths.resize(bound, 0);
+        }
+        &mut self.slots[id.index()]
+    }
+
+    fn output(&self, id: NodeId) -> Option<Digest> {
+        match self.slots.get(id.index()) {
+            Some(Slot::Settled { output, .. }) => Some(*output),
+            _ => None,
+        }
+    }
+
+    fn is_unknown(&self, id: NodeId) -> bool {
+        matches!(self.slots.get(id.index()), Some(Slot::Unknown))
+    }
+
+    /// A settled node as jobs see it.
+    fn settled(&self, id: NodeId) -> Option<Settled> {
+        let label = self.graph.node(id).label.clone();
+        let fetch = self.leaves.fetch(&label);
+        self.output(id).map(|digest| Settled { id, label, digest, fetch })
+    }
+
+    fn job(&self, id: NodeId, work: &Work, task: super::jobs::Task) -> Job {
+        Job {
+            id,
+            label: self.graph.node(id).label.clone(),
+            rule: work.rule,
+            vars: work.vars.clone(),
+            discovery: work.discovery.iter().filter_map(|&node| self.settled(node)).collect(),
+            task,
+        }
+    }
+
+    fn emit(&self, event: &Event<'_>) {
+        self.observer.event(event);
+    }
+}

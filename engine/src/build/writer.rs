@@ -1,0 +1,60 @@
+//! The writer: a thread that makes batches of results durable while the build goes on.
+
+use super::jobs::Shared;
+use crate::store::records::NewResult;
+use crate::store::{Commit, Store, StoreError, ViewId};
+use crossbeam_channel::Sender;
+use std::sync::Arc;
+use std::thread::JoinHandle;
+
+/// Commits batches in the order given.
+pub struct Writer {
+    store: Arc<dyn Store>,
+    view: ViewId,
+    shared: Arc<Shared>,
+    thread: Option<(Sender<Vec<NewResult>>, JoinHandle<Result<(), StoreError>>)>,
+}
+
+/// Batches that may wait before the build has to.
+const WAITING: usize = 2;
+
+impl Writer {
+    /// A writer whose thread starts with the first batch.
+    pub fn new(store: Arc<dyn Store>, view: ViewId, shared: Arc<Shared>) -> Self {
+        Self { store, view, shared, thread: None }
+    }
+
+    /// Hands over a batch; waits when the disk is behind.
+    ///
+    /// # Errors
+    /// When an earlier batch could not be made durable.
+    pub fn send(&mut self, batch: Vec<NewResult>) -> Result<(), StoreError> {
+        let (sender, _) = self.thread.get_or_insert_with(|| {
+            let (sender, batches) = crossbeam_channel::bounded::<Vec<NewResult>>(WAITING);
+            let (store, view, shared) = (self.store.clone(), self.view, self.shared.clone());
+            let work = move || {
+                for results in batches {
+                    let digests: Vec<_> = results.iter().filter(|result| result.blob.is_some()).map(|result| result.record.output).collect();
+                    store.commit(view, Commit { results, ..Commit::default() })?;
+                    shared.blobs.release(digests.iter());
+                }
+                Ok(())
+            };
+            (sender, std::thread::spawn(work))
+        });
+        if sender.send(batch).is_err() {
+            return self.finish();
+        }
+        Ok(())
+    }
+
+    /// Waits until everything handed over is durable.
+    ///
+    /// # Errors
+    /// When a batch could not be made durable.
+    pub fn finish(&mut self) -> Result<(), StoreError> {
+        let Some((sender, thread)) = self.thread.take() else { return Ok(()) };
+        drop(sender);
+        thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    }
+}
