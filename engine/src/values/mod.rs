@@ -3,4 +3,6 @@
 pub mod diagnostic;
 pub mod digest;
 pub mod label;
+pub mod pattern;
+pub mod suggest;
 pub mod table;
