@@ -4,4 +4,6 @@ pub mod diagnostic;
 pub mod digest;
 pub mod event;
 pub mod label;
+pub mod pattern;
+pub mod suggest;
 pub mod table;

@@ -1,0 +1,429 @@
+//! Patterns: texts that stand for many labels, such as `//types/MemoTree.Core.*:outline` or `-//types/*Tests:semantic`.
+//!
+//! `*` is any run of characters within one package segment or target, `?` is one character, and `...` as the whole last segment
+//! is that package and everything below it. Without `:target` every target is meant. A leading `-` takes away. Patterns see
+//! packages in label form, where a reserved character of a file name is three characters (`%2A`). They know no graph.
+
+use super::label::{Label, LabelError};
+use std::fmt;
+
+/// One well-formed pattern.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Pattern {
+    negative: bool,
+    package: Vec<Wild>,
+    below: bool,
+    target: Option<Wild>,
+}
+
+/// Patterns in order: each adds or takes away, and the last one that speaks of a label decides.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct PatternSet {
+    patterns: Vec<Pattern>,
+}
+
+/// A text with wildcards, cut at its stars.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Wild {
+    /// The text as written.
+    text: Box<str>,
+}
+
+impl Pattern {
+    /// Parses `[-]//package[:target]`.
+    ///
+    /// # Errors
+    /// The first thing that is wrong with the text.
+    pub fn parse(text: &str) -> Result<Self, LabelError> {
+        let (negative, plain) = text.strip_prefix('-').map_or((false, text), |plain| (true, plain));
+        let shift = text.len() - plain.len();
+        let Some(rest) = plain.strip_prefix("//") else {
+            return Err(wrong(
+                shift,
+                "a pattern begins with '//'",
+                "write //package:target, such as //types/...:outline",
+            ));
+        };
+        let (package, target) = rest
+            .rsplit_once(':')
+            .map_or((rest, None), |(package, target)| (package, Some(target)));
+        let (package, below) = match package.strip_suffix("...") {
+            Some("") => ("", true),
+            Some("/") => return Err(wrong(shift + 2, "a package has an empty segment", "write //...")),
+            Some(head) if head.ends_with('/') => (&head[..head.len() - 1], true),
+            _ => (package, false),
+        };
+        let mut at = shift + 2;
+        for segment in package.split('/') {
+            if segment == "..." {
+                return Err(wrong(at, "'...' stands only at the end of a package", "write //types/...:outline"));
+            }
+            if segment.ends_with("...") {
+                let hint = "write '*' for the rest of a segment or '/...' for everything below; '?' stands for a real dot";
+                return Err(wrong(at + segment.len() - 3, "'...' is a whole segment", hint));
+            }
+            at += segment.len() + 1;
+        }
+        check(package, target, below).map_err(|error| LabelError {
+            at: error.at + shift,
+            ..error
+        })?;
+        let segments = if package.is_empty() {
+            Vec::new()
+        } else {
+            package.split('/').map(Wild::new).collect()
+        };
+        Ok(Self {
+            negative,
+            package: segments,
+            below,
+            target: target.map(Wild::new),
+        })
+    }
+
+    /// Whether it takes labels away.
+    pub fn is_negative(&self) -> bool {
+        self.negative
+    }
+
+    /// Whether the label `//package:target` is one it speaks of (added or taken away).
+    pub fn matches(&self, package: &str, target: &str) -> bool {
+        self.may_match_target(target) && self.matches_package(package)
+    }
+
+    /// Whether some target of `package` may be one it speaks of.
+    pub fn matches_package(&self, package: &str) -> bool {
+        let mut segments = package.split('/');
+        for wild in &self.package {
+            if !segments.next().is_some_and(|segment| wild.matches(segment)) {
+                return false;
+            }
+        }
+        self.below || segments.next().is_none()
+    }
+
+    /// Whether a label of this family (first package segment) may be one it speaks of.
+    pub fn may_match_family(&self, family: &str) -> bool {
+        self.package.first().is_none_or(|wild| wild.matches(family))
+    }
+
+    /// Whether a label of this target may be one it speaks of.
+    pub fn may_match_target(&self, target: &str) -> bool {
+        self.target.as_ref().is_none_or(|wild| wild.matches(target))
+    }
+
+    /// The only label it speaks of, when it has a target and no wildcard.
+    pub fn literal(&self) -> Option<Label> {
+        let target = self.target.as_ref()?;
+        let plain = !self.below && self.package.iter().chain([target]).all(|wild| wild.is_plain());
+        if !plain {
+            return None;
+        }
+        Label::new(&self.package_text(), &target.text).ok()
+    }
+
+    fn package_text(&self) -> String {
+        self.package.iter().map(|wild| &*wild.text).collect::<Vec<_>>().join("/")
+    }
+}
+
+impl fmt::Display for Pattern {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let package = self.package_text();
+        let sign = if self.negative { "-" } else { "" };
+        let below = match (self.below, package.is_empty()) {
+            (false, _) => "",
+            (true, true) => "...",
+            (true, false) => "/...",
+        };
+        write!(f, "{sign}//{package}{below}")?;
+        self.target.as_ref().map_or(Ok(()), |target| write!(f, ":{}", target.text))
+    }
+}
+
+impl PatternSet {
+    /// Parses patterns; a set that only takes away is refused, since it would quietly match nothing.
+    ///
+    /// # Errors
+    /// Every pattern that is wrong, with its index.
+    pub fn parse(texts: &[String]) -> Result<Self, Vec<(usize, LabelError)>> {
+        let mut patterns = Vec::with_capacity(texts.len());
+        let mut errors = Vec::new();
+        for (index, text) in texts.iter().enumerate() {
+            match Pattern::parse(text) {
+                Ok(pattern) => patterns.push(pattern),
+                Err(error) => errors.push((index, error)),
+            }
+        }
+        if errors.is_empty() && !patterns.is_empty() && patterns.iter().all(Pattern::is_negative) {
+            errors.push((
+                0,
+                wrong(0, "these patterns only take away", "name what to take it from first, such as //..."),
+            ));
+        }
+        if errors.is_empty() { Ok(Self { patterns }) } else { Err(errors) }
+    }
+
+    /// The patterns in order.
+    pub fn patterns(&self) -> &[Pattern] {
+        &self.patterns
+    }
+
+    /// Whether the set holds the label: the last pattern that matches decides.
+    pub fn matches(&self, package: &str, target: &str) -> bool {
+        self.patterns
+            .iter()
+            .rev()
+            .find(|pattern| pattern.matches(package, target))
+            .is_some_and(|pattern| !pattern.negative)
+    }
+
+    /// Whether it may hold a label of this family.
+    pub fn may_match_family(&self, family: &str) -> bool {
+        self.patterns
+            .iter()
+            .any(|pattern| !pattern.negative && pattern.may_match_family(family))
+    }
+
+    /// Whether it may hold a label of this target.
+    pub fn may_match_target(&self, target: &str) -> bool {
+        self.patterns
+            .iter()
+            .any(|pattern| !pattern.negative && pattern.may_match_target(target))
+    }
+}
+
+impl Wild {
+    fn new(text: &str) -> Self {
+        Self { text: text.into() }
+    }
+
+    fn is_plain(&self) -> bool {
+        !self.text.contains(['*', '?'])
+    }
+
+    /// Each run of text between two stars is sought once, leftmost, and never again: what a later star may swallow, an earlier one
+    /// need not. Linear for runs without `?`, run length × text length otherwise.
+    fn matches(&self, text: &str) -> bool {
+        let Some((head, rest)) = self.text.split_once('*') else {
+            return prefix_len(&self.text, text) == Some(text.len());
+        };
+        let Some(start) = prefix_len(head, text) else {
+            return false;
+        };
+        let mut left = &text[start..];
+        let (middle, tail) = rest.rsplit_once('*').map_or((None, rest), |(middle, tail)| (Some(middle), tail));
+        for run in middle.unwrap_or_default().split('*').filter(|run| !run.is_empty()) {
+            let Some(end) = find_run(run, left) else {
+                return false;
+            };
+            left = &left[end..];
+        }
+        suffix_fits(tail, left)
+    }
+}
+
+/// Byte length of the prefix of `text` that `run` (with `?`) stands for.
+fn prefix_len(run: &str, text: &str) -> Option<usize> {
+    let mut chars = text.chars();
+    for wanted in run.chars() {
+        let c = chars.next()?;
+        if wanted != '?' && wanted != c {
+            return None;
+        }
+    }
+    Some(text.len() - chars.as_str().len())
+}
+
+/// Where the leftmost occurrence of `run` ends.
+fn find_run(run: &str, text: &str) -> Option<usize> {
+    if !run.contains('?') {
+        return text.find(run).map(|at| at + run.len());
+    }
+    text.char_indices()
+        .find_map(|(at, _)| prefix_len(run, &text[at..]).map(|len| at + len))
+}
+
+fn suffix_fits(run: &str, text: &str) -> bool {
+    let mut chars = text.chars().rev();
+    run.chars()
+        .rev()
+        .all(|wanted| chars.next().is_some_and(|c| wanted == '?' || wanted == c))
+}
+
+/// Checks package and target as those of a label whose wildcards are letters; offsets stay as they are.
+fn check(package: &str, target: Option<&str>, below: bool) -> Result<(), LabelError> {
+    let letters = |text: &str| text.replace(['*', '?'], "_");
+    let shown = if package.is_empty() && below { "..." } else { package };
+    let package = if package.is_empty() && below {
+        "___".to_owned()
+    } else {
+        letters(package)
+    };
+    let skipped = if below && shown != "..." { "/...".len() } else { 0 };
+    let colon = 2 + package.len();
+    Label::parse(&format!("//{package}:{}", target.map_or("_".to_owned(), letters)))
+        .map(|_| ())
+        .map_err(|error| LabelError {
+            at: if error.at > colon { error.at + skipped } else { error.at },
+            ..error
+        })
+}
+
+fn wrong(at: usize, message: &str, hint: &str) -> LabelError {
+    LabelError {
+        message: message.to_owned(),
+        at,
+        hint: Some(hint.to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::time::{Duration, Instant};
+
+    fn parse(text: &str) -> Pattern {
+        Pattern::parse(text).expect(text)
+    }
+
+    #[test]
+    fn forms() {
+        for (pattern, package, target, expected) in [
+            ("//...", "types/A", "x", true),
+            ("//types/...", "types", "x", true),
+            ("//types/...", "types/A/B", "x", true),
+            ("//types/...", "typesX/A", "x", false),
+            ("//types/...:semantic", "types/A", "semantic", true),
+            ("//types/...:semantic", "types/A", "outline", false),
+            ("//types/MemoTree.Core.*:outline", "types/MemoTree.Core.NodeStore", "outline", true),
+            ("//types/MemoTree.Core.*:outline", "types/MemoTree.Core", "outline", false),
+            ("//types/A.B:*", "types/A.B", "impl", true),
+            ("//files/src/*:source", "files/src/a/b.cs", "source", false),
+            ("//files/*/b.cs:source", "files/src/b.cs", "source", true),
+            ("//index:types", "index", "types", true),
+            ("//types/NodeStore", "types/NodeStore", "role", true),
+            ("//types/NodeStore", "types/NodeStore/x", "role", false),
+            ("//types/N?deStore:r*e", "types/NödeStore", "role", true),
+            ("-//types/*Tests:semantic", "types/FooTests", "semantic", true),
+            ("//a/*b?c*d:t", "a/xxbbbcd", "t", true),
+            ("//a/*b?c*d:t", "a/xxbbcc", "t", false),
+            ("//a/ab*ba:t", "a/aba", "t", false),
+        ] {
+            assert_eq!(parse(pattern).matches(package, target), expected, "{pattern} {package}:{target}");
+        }
+    }
+
+    #[test]
+    fn errors_name_the_place_and_a_way_out() {
+        for (text, at) in [
+            ("types/A", 0),
+            ("-types/A", 1),
+            ("//types/.../x:y", 8),
+            ("//types/Memo...", 12),
+            ("//", 2),
+            ("//a//b", 4),
+            ("//a/..:x", 4),
+            ("//a:", 4),
+            ("-//a/b:x y", 8),
+            ("//a/...:x y", 9),
+            ("//...:x y", 7),
+            ("///...:x", 2),
+            ("//a/%zz", 4),
+        ] {
+            let error = Pattern::parse(text).expect_err(text);
+            assert_eq!(error.at, at, "{text}: {error}");
+            assert!(error.hint.is_some(), "{text}");
+        }
+    }
+
+    #[test]
+    fn literal_only_without_wildcards() {
+        assert_eq!(parse("//index:types").literal(), Label::parse("//index:types").ok());
+        for text in ["//index", "//index:*", "//index/...:types", "//inde?:types", "//...:types"] {
+            assert_eq!(parse(text).literal(), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn later_patterns_win() {
+        let set = |texts: &[&str]| PatternSet::parse(&texts.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>());
+        let tests = set(&["//types/...", "-//types/*Tests", "//types/Kept*"]).expect("well-formed");
+        assert!(tests.matches("types/A", "x"));
+        assert!(!tests.matches("types/ATests", "x"));
+        assert!(tests.matches("types/KeptTests", "x"));
+        assert!(tests.may_match_family("types") && !tests.may_match_family("files"));
+        let targets = set(&["//types/...:role", "-//types/...:impl"]).expect("well-formed");
+        assert!(targets.may_match_target("role") && !targets.may_match_target("impl"));
+        assert_eq!(
+            set(&["a", "//b", "//c:"])
+                .expect_err("two are wrong")
+                .iter()
+                .map(|(index, _)| *index)
+                .collect::<Vec<_>>(),
+            [0, 2]
+        );
+        assert_eq!(
+            set(&["-//a"]).expect_err("only takes away")[0].1.message,
+            "these patterns only take away"
+        );
+        assert!(!PatternSet::parse(&[]).expect("empty").matches("a", "b"));
+    }
+
+    #[test]
+    fn star_bombs_end_quickly() {
+        let start = Instant::now();
+        let bomb = parse(&format!("//{}b:t", "a*".repeat(20_000)));
+        assert!(!bomb.matches(&"a".repeat(200_000), "t"));
+        assert!(bomb.matches(&format!("{}b", "a".repeat(200_000)), "t"));
+        let questions = parse(&format!("//{}b:t", "*?a".repeat(5_000)));
+        assert!(!questions.matches(&"a".repeat(200_000), "t"));
+        assert!(start.elapsed() < Duration::from_secs(5));
+    }
+
+    /// The definition, word for word.
+    fn naive(pattern: &[char], text: &[char]) -> bool {
+        match pattern.split_first() {
+            None => text.is_empty(),
+            Some(('*', rest)) => (0..=text.len()).any(|skip| naive(rest, &text[skip..])),
+            Some((wanted, rest)) => text
+                .split_first()
+                .is_some_and(|(c, text)| (*wanted == '?' || wanted == c) && naive(rest, text)),
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn display_round_trips(text in "-?//([A-Za-z*?.é]{0,5}/){0,3}([a-z*?]{1,4}|\\.\\.\\.)(:[a-z*?]{1,5})?") {
+            if let Ok(pattern) = Pattern::parse(&text) {
+                prop_assert_eq!(pattern.to_string(), text.clone());
+                prop_assert_eq!(Pattern::parse(&pattern.to_string()), Ok(pattern));
+            }
+        }
+
+        #[test]
+        fn wildcards_mean_what_they_say(pattern in "[ab*?]{0,8}", text in "[abé]{0,8}") {
+            let expected = naive(&pattern.chars().collect::<Vec<_>>(), &text.chars().collect::<Vec<_>>());
+            prop_assert_eq!(Wild::new(&pattern).matches(&text), expected);
+        }
+
+        #[test]
+        fn literals_match_themselves_alone(text in "//[a-z]{1,4}(/[A-Za-z0-9.+`#]{1,6}){0,2}:[a-z]{1,5}", other in "//[a-z]{1,4}:[a-z]{1,2}") {
+            if let (Ok(pattern), Ok(label), Ok(other)) = (Pattern::parse(&text), Label::parse(&text), Label::parse(&other)) {
+                prop_assert_eq!(pattern.literal(), Some(label.clone()));
+                prop_assert!(pattern.matches(label.package(), label.target()));
+                prop_assert!(pattern.may_match_family(label.family()));
+                prop_assert_eq!(pattern.matches(other.package(), other.target()), label == other);
+            }
+        }
+
+        #[test]
+        fn parsing_never_panics(text: String, slashed in "-?//[-/:.*?%a\u{e9}]{0,12}") {
+            let _ = Pattern::parse(&text);
+            if let Err(error) = Pattern::parse(&slashed) {
+                prop_assert!(error.at <= slashed.len());
+            }
+        }
+    }
+}

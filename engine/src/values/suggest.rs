@@ -1,0 +1,180 @@
+//! Suggestions: the known names nearest to one that is not known ("did you mean").
+
+use std::cmp::Reverse;
+
+/// Longer names are not compared: nobody mistypes them, and a distance costs the product of both lengths.
+const MAX_CHARS: usize = 200;
+
+/// Separators at which a name may be cut to its end (`NodeStore` for `MemoTree.Core.NodeStore`).
+const SEPARATORS: [char; 4] = ['.', '+', '/', ':'];
+
+/// How near a name is; smaller is nearer.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Nearness {
+    /// Equal but for the case of letters.
+    Case,
+    /// The wanted text is its end, from a separator on.
+    End,
+    /// So many edits away, with the length of the common prefix.
+    Edits(usize, Reverse<usize>),
+    /// Its last part is so many edits away.
+    EndEdits(usize),
+}
+
+/// The at most `limit` names nearest to `wanted`, best first; equally near ones by name. Case does not count, and one edit in three
+/// characters is as far as it looks.
+pub fn nearest<'a>(wanted: &str, known: impl Iterator<Item = &'a str>, limit: usize) -> Vec<String> {
+    if wanted.is_empty() || limit == 0 || wanted.chars().nth(MAX_CHARS).is_some() {
+        return Vec::new();
+    }
+    let wanted = Word::new(wanted);
+    let whole = !wanted.text.contains(SEPARATORS);
+    let mut found: Vec<(Nearness, &str)> = Vec::new();
+    for name in known {
+        if let Some(nearness) = nearness(&wanted, whole, name) {
+            found.push((nearness, name));
+        }
+        // Keeps memory and the final sort small however many names are near.
+        if found.len() >= 4096.max(limit * 2) {
+            keep_best(&mut found, limit);
+        }
+    }
+    keep_best(&mut found, limit);
+    found.into_iter().map(|(_, name)| name.to_owned()).collect()
+}
+
+fn keep_best(found: &mut Vec<(Nearness, &str)>, limit: usize) {
+    found.sort_unstable();
+    found.dedup();
+    found.truncate(limit);
+}
+
+/// A lower-case text with what the prefilter needs.
+struct Word {
+    text: String,
+    chars: usize,
+    letters: [u8; 32],
+}
+
+impl Word {
+    fn new(text: &str) -> Self {
+        let text = text.to_lowercase();
+        Self {
+            chars: text.chars().count(),
+            letters: letters(&text),
+            text,
+        }
+    }
+
+    fn allowed(&self) -> usize {
+        self.chars.div_ceil(3).min(6)
+    }
+}
+
+/// How often each class of bytes occurs.
+fn letters(text: &str) -> [u8; 32] {
+    let mut counts = [0_u8; 32];
+    for byte in text.bytes() {
+        let count = &mut counts[usize::from(byte & 31)];
+        *count = count.saturating_add(1);
+    }
+    counts
+}
+
+/// One edit changes the letter counts by at most two for ASCII, and by eight bytes otherwise.
+fn letters_allow(one: &Word, other: &Word, allowed: usize) -> bool {
+    let difference: usize = one
+        .letters
+        .iter()
+        .zip(&other.letters)
+        .map(|(a, b)| usize::from(a.abs_diff(*b)))
+        .sum();
+    difference <= allowed * 8 && (difference <= allowed * 2 || !one.text.is_ascii() || !other.text.is_ascii())
+}
+
+fn nearness(wanted: &Word, whole: bool, name: &str) -> Option<Nearness> {
+    if name.len() > MAX_CHARS * 8 {
+        return None;
+    }
+    let known = Word::new(name);
+    if known.text == wanted.text {
+        return Some(Nearness::Case);
+    }
+    if known.text.strip_suffix(&wanted.text).is_some_and(|head| head.ends_with(SEPARATORS)) {
+        return Some(Nearness::End);
+    }
+    if let Some(edits) = edits(wanted, &known) {
+        let common = wanted.text.chars().zip(known.text.chars()).take_while(|(a, b)| a == b).count();
+        return Some(Nearness::Edits(edits, Reverse(common)));
+    }
+    let (_, end) = known.text.rsplit_once(SEPARATORS).filter(|_| whole)?;
+    edits(wanted, &Word::new(end)).map(Nearness::EndEdits)
+}
+
+fn edits(wanted: &Word, known: &Word) -> Option<usize> {
+    let allowed = wanted.allowed();
+    if wanted.chars.abs_diff(known.chars) > allowed || !letters_allow(wanted, known, allowed) {
+        return None;
+    }
+    let edits = strsim::osa_distance(&wanted.text, &known.text);
+    // A distance of the whole length means that nothing is in common.
+    (edits <= allowed && edits < wanted.chars.max(known.chars)).then_some(edits)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::time::{Duration, Instant};
+
+    #[test]
+    fn nearest_first() {
+        let known = ["semantic", "semantics", "structure", "syntax", "outline"];
+        assert_eq!(nearest("semantik", known.into_iter(), 3), ["semantic", "semantics"]);
+        assert_eq!(nearest("Outline", known.into_iter(), 3), ["outline"]);
+        assert_eq!(nearest("oultine", known.into_iter(), 1), ["outline"]);
+        assert_eq!(nearest("zzzz", known.into_iter(), 3), Vec::<String>::new());
+        assert_eq!(nearest("x", ["y"].into_iter(), 3), Vec::<String>::new());
+    }
+
+    #[test]
+    fn ends_count_from_a_separator_on() {
+        let known = ["MemoTree.Core.NodeStore", "MemoTree.Core.MyNodeStore", "Outer+Nested", "types/A"];
+        assert_eq!(nearest("NodeStore", known.into_iter(), 3)[0], "MemoTree.Core.NodeStore");
+        assert_eq!(nearest("core.nodestore", known.into_iter(), 1), ["MemoTree.Core.NodeStore"]);
+        assert_eq!(nearest("NodeStroe", known.into_iter(), 1), ["MemoTree.Core.NodeStore"]);
+        assert_eq!(nearest("nested", known.into_iter(), 3), ["Outer+Nested"]);
+    }
+
+    #[test]
+    fn a_hundred_thousand_names_are_quick() {
+        let names: Vec<String> = (0..100_000)
+            .map(|n| format!("Company.Product.Area{}.SomeTypeWithALongName{n}", n % 97))
+            .collect();
+        let start = Instant::now();
+        let found = nearest(
+            "Company.Product.Area5.SomeTypeWithALongNam99999x",
+            names.iter().map(String::as_str),
+            5,
+        );
+        assert_eq!(found.len(), 5);
+        assert!(start.elapsed() < Duration::from_secs(10), "{:?}", start.elapsed());
+    }
+
+    proptest! {
+        #[test]
+        fn order_of_the_names_does_not_matter(wanted in "[a-c.]{1,6}", mut known in prop::collection::vec("[a-cé.]{0,6}", 0..20), limit in 0_usize..6) {
+            let forth = nearest(&wanted, known.iter().map(String::as_str), limit);
+            known.reverse();
+            prop_assert_eq!(&forth, &nearest(&wanted, known.iter().map(String::as_str), limit));
+            prop_assert!(forth.len() <= limit);
+        }
+
+        #[test]
+        fn the_prefilter_drops_nothing_near(wanted in "[a-d]{3,9}", known in "[a-d]{3,9}") {
+            let (one, other) = (Word::new(&wanted), Word::new(&known));
+            let near = strsim::osa_distance(&wanted, &known) <= one.allowed();
+            prop_assert!(!near || letters_allow(&one, &other, one.allowed()));
+        }
+    }
+}
