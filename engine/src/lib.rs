@@ -5,6 +5,7 @@
 //! [`values`] < [`seams`] < facts ([`manifest`], [`files`], [`store`]) < planning ([`graph`], [`planning`]) < [`build`], the one
 //! loop that joins them.
 
+pub mod build;
 pub mod graph;
 pub mod manifest;
 pub mod planning;

@@ -14,7 +14,7 @@ use std::sync::Arc;
 pub struct Pools {
     threads: usize,
     shared: Arc<Shared>,
-    done: Sender<(NodeId, Done)>,
+    done: Sender<Finished>,
     rayon: Option<rayon::ThreadPool>,
     slow_workers: Option<Sender<Job>>,
     slow_threads: Vec<std::thread::JoinHandle<()>>,
@@ -104,8 +104,7 @@ impl Pools {
         while self.slow_out < self.threads {
             let Some(Waiting { job, .. }) = self.slow_waiting.pop() else { break };
             self.slow_out += 1;
-            let workers = self.slow_workers();
-            workers.send(job).expect("invariant: slow workers live as long as their pool");
+            self.slow_workers().send(job).expect("invariant: slow workers live as long as their pool");
         }
     }
 

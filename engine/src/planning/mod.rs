@@ -3,3 +3,4 @@
 pub mod expand;
 pub mod key;
 pub mod rules;
+pub mod symbol;

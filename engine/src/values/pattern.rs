@@ -122,6 +122,12 @@ impl Pattern {
         Label::new(&self.package_text(), &target.text).ok()
     }
 
+    /// The package when no wildcard is in it, so that only the targets are open.
+    pub fn plain_package(&self) -> Option<String> {
+        let plain = !self.below && !self.package.is_empty() && self.package.iter().all(Wild::is_plain);
+        plain.then(|| self.package_text())
+    }
+
     fn package_text(&self) -> String {
         self.package.iter().map(|wild| &*wild.text).collect::<Vec<_>>().join("/")
     }

@@ -68,7 +68,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    fn hit(&mut self, id: NodeId, work: &Work, record: &ActionRecord) {
+    pub(super) fn hit(&mut self, id: NodeId, work: &Work, record: &ActionRecord) {
         let label = self.graph.node(id).label.clone();
         self.tally.cached += 1;
         self.tally.saved_us += record.took_us;

@@ -5,10 +5,10 @@ use super::{How, Run, RunError, Slot, Step, Work};
 use crate::build::jobs::Task;
 use crate::graph::{Edge, EdgeFrom, Edges, Filed, NodeId, PlanDigest};
 use crate::manifest::model::SetSpec;
+use crate::manifest::template::Vars;
 use crate::planning::expand::{self, ExpandError, PlannedInput};
 use crate::values::diagnostic::Diagnostic;
 use crate::values::digest::{ActionKey, Digest};
-use crate::values::table::Table;
 use rustc_hash::FxHashSet;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -148,31 +148,30 @@ impl Run<'_> {
         let Some(node) = work.member_of else {
             return Ok(expand::items(set, &work.vars, &BTreeMap::new()).is_ok_and(|items| items.iter().any(|item| **item == **value)));
         };
-        Ok(self.members(node, set)?.contains(&**value))
+        let label = self.graph.node(node).label.clone();
+        let unreadable = || Diagnostic::error("E_SET", format!("the set {label} cannot be read")).label(&label);
+        let items = self.read_set(node, set).map_err(|error| unreadable().found(error.to_string()))?.ok_or_else(unreadable)?;
+        Ok(items.binary_search_by(|item| item.as_str().cmp(value)).is_ok())
     }
 
-    /// The items of a set whose node is settled.
-    pub(super) fn members(&mut self, node: NodeId, set: &SetSpec) -> Result<Arc<FxHashSet<Box<str>>>, Diagnostic> {
+    /// The sorted items of a set whose node is settled (in a dry run: as last known); `None` when they cannot be read.
+    pub(super) fn read_set(&mut self, node: NodeId, set: &SetSpec) -> Result<Option<Arc<Vec<String>>>, RunError> {
         let known = (node, set.clone());
-        if let Some(members) = self.members.get(&known) {
-            return Ok(members.clone());
+        if let Some(items) = self.items.get(&known) {
+            return Ok(Some(items.clone()));
         }
-        let label = self.graph.node(node).label.clone();
-        let gone = || Diagnostic::error("E_SET", format!("the set {label} cannot be read")).label(&label);
-        let digest = self.output(node).ok_or_else(gone)?;
-        let blob = self.shared.blobs.get(&digest).map_err(|error| gone().found(error.to_string()))?.ok_or_else(gone)?;
-        let plain = matches!(set, SetSpec::Node { row: None, field: None, .. });
-        let members: FxHashSet<Box<str>> = match Table::open(&blob) {
-            Some(table) if plain => table.keys().map(Into::into).collect(),
-            _ => expand::items(set, &Default::default(), &BTreeMap::from([(label.to_string(), blob)]))
-                .map_err(|error| gone().found(error.to_string()))?
-                .into_iter()
-                .map(Into::into)
-                .collect(),
+        let digest = match self.slot(node) {
+            Slot::Settled { output, .. } => Some(*output),
+            Slot::Unknown => self.graph.node(node).result.map(|filed| filed.output),
+            _ => None,
         };
-        let members = Arc::new(members);
-        self.members.insert(known, members.clone());
-        Ok(members)
+        let Some(digest) = digest else { return Ok(None) };
+        let Some(blob) = self.shared.blobs.get(&digest)? else { return Ok(None) };
+        let blobs = BTreeMap::from([(self.graph.node(node).label.to_string(), blob)]);
+        let Ok(items) = expand::items(set, &Vars::new(), &blobs) else { return Ok(None) };
+        let items = Arc::new(items);
+        self.items.insert(known, items.clone());
+        Ok(Some(items))
     }
 
     /// Expanding → Collecting.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 /// What the run asks of the source tree.
 pub trait Leaves {
-    /// The digest of a source file's bytes, whether or not a source set holds it; `None` when there is no such file.
+    /// The digest of a source file's bytes; `None` when no source set holds such a file.
     fn file(&self, path: &str) -> Option<Digest>;
 
     /// The sorted paths of a source set or glob by its label, one a line; `None` when the manifest has no such set.
@@ -32,11 +32,17 @@ pub enum Leaf {
 
 /// The leaf that a label names, if it names one.
 pub fn leaf(label: &str) -> Option<Leaf> {
-    if let Some(path) = label.strip_prefix("//files/").and_then(|rest| rest.strip_suffix(":bytes")) {
-        return Some(Leaf::File(crate::values::label::unescape(path)));
+    if let Some(path) = file_path(label) {
+        return Some(Leaf::File(path));
     }
     let set = (label.starts_with("//sources/") || label.starts_with("//globs/")) && label.ends_with(":files");
     set.then_some(Leaf::Set)
+}
+
+/// The path that a `//files/PATH:bytes` label names.
+pub fn file_path(label: &str) -> Option<String> {
+    let path = label.strip_prefix("//files/").and_then(|rest| rest.strip_suffix(":bytes"))?;
+    Some(crate::values::label::unescape(path))
 }
 
 /// The label of a source file's bytes.

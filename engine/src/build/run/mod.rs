@@ -12,7 +12,7 @@ mod finish;
 mod leaves;
 mod roots;
 
-pub use leaves::Leaves;
+pub use leaves::{Leaves, file_label, file_path};
 pub use roots::Root;
 
 use super::jobs::{Job, Settled, Shared};
@@ -30,7 +30,7 @@ use crate::values::diagnostic::Diagnostic;
 use crate::values::digest::{ActionKey, Digest};
 use crate::values::event::{Event, Observer};
 use crossbeam_channel::Receiver;
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -145,7 +145,7 @@ pub struct Run<'a> {
     depths: Vec<u32>,
     waiters: FxHashMap<NodeId, Vec<NodeId>>,
     same_key: FxHashMap<ActionKey, Vec<NodeId>>,
-    members: FxHashMap<(NodeId, SetSpec), Arc<FxHashSet<Box<str>>>>,
+    items: FxHashMap<(NodeId, SetSpec), Arc<Vec<String>>>,
     steps: Vec<Step>,
     pools: Pools,
     done: Receiver<Finished>,
@@ -235,7 +235,7 @@ impl<'a> Run<'a> {
             depths: Vec::new(),
             waiters: FxHashMap::default(),
             same_key: FxHashMap::default(),
-            members: FxHashMap::default(),
+            items: FxHashMap::default(),
             steps: Vec::new(),
             pools,
             done,
@@ -250,7 +250,7 @@ impl<'a> Run<'a> {
     ///
     /// # Errors
     /// When the store breaks. Failures of targets are no errors: see [`Run::failures`].
-    pub(super) fn settle_all(&mut self, wanted: &[NodeId]) -> Result<(), RunError> {
+    pub fn settle_all(&mut self, wanted: &[NodeId]) -> Result<(), RunError> {
         self.steps.extend(wanted.iter().rev().map(|&id| Step::Demand(id)));
         loop {
             while let Some(step) = self.steps.pop() {
@@ -268,9 +268,10 @@ impl<'a> Run<'a> {
                     self.finish(finished)?;
                 }
             }
-            self.pools.pump(self.stopping());
+            let stopping = self.stopping();
+            self.pools.pump(stopping);
             if self.pools.idle() {
-                if self.stopping() || !self.break_cycle() {
+                if stopping || !self.break_cycle() {
                     return Ok(());
                 }
                 continue;
@@ -301,6 +302,53 @@ impl<'a> Run<'a> {
             failures: self.failures,
             diagnostics: self.diagnostics,
         })
+    }
+
+    /// The output of a node that has one in this run.
+    pub fn settled_output(&self, id: NodeId) -> Option<Digest> {
+        self.output(id)
+    }
+
+    /// Whether a node came to another output (or key) than it had when the run began.
+    pub(super) fn moved(&self, id: NodeId) -> bool {
+        matches!(self.slots.get(id.index()), Some(Slot::Settled { how: How::Ran | How::Cached, .. }))
+    }
+
+    /// The blob of a settled node; its producer runs again when the blob is nowhere.
+    ///
+    /// # Errors
+    /// When the store breaks.
+    pub fn blob(&mut self, id: NodeId) -> Result<Option<Arc<[u8]>>, RunError> {
+        let Some(digest) = self.output(id) else { return Ok(None) };
+        let label = self.graph.node(id).label.clone();
+        if let Some(leaves::Leaf::File(path)) = leaves::leaf(&label) {
+            return Ok(self.shared.world.read(&path).ok().filter(|bytes| Digest::of(bytes) == digest).map(Into::into));
+        }
+        if let Some(blob) = self.shared.blobs.get(&digest)? {
+            return Ok(Some(blob));
+        }
+        if self.options.dry_run || leaves::leaf(&label).is_some() {
+            return Ok(None);
+        }
+        *self.slot(id) = Slot::Idle;
+        self.begin(id, &label, true);
+        self.settle_all(&[])?;
+        match self.output(id) {
+            Some(digest) => Ok(self.shared.blobs.get(&digest)?),
+            None => Ok(None),
+        }
+    }
+
+    /// What became of the nodes that were asked for.
+    pub fn report(&self, ids: &[NodeId]) -> Vec<Root> {
+        let root = |&id: &NodeId| {
+            let (output, how) = match self.slots.get(id.index()) {
+                Some(Slot::Settled { output, how }) => (Some(*output), Some(*how)),
+                _ => (None, None),
+            };
+            Root { id, label: self.graph.node(id).label.clone(), output, how }
+        };
+        ids.iter().map(root).collect()
     }
 
     fn slot(&mut self, id: NodeId) -> &mut Slot {

@@ -1,0 +1,170 @@
+//! The engine: what a workspace is made of, and the look at it that every command begins with.
+//!
+//! [`Engine::look`] brings the known sources up to date. When nothing moved since a request was last found to be current, the answer is
+//! known without reading manifest, graph or blobs.
+
+use super::state::{Known, STATE_KEY, Set, State, decode};
+use crate::manifest::model::{InputFrom, Manifest, SetSpec};
+use crate::planning::expand::{glob_label, sources_label};
+use crate::seams::producer::Registry;
+use crate::seams::world::{Refresh, Sources, World, WorldError};
+use crate::store::{Commit, Part, Store, StoreError, ViewId};
+use crate::values::digest::Digest;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// What a workspace is made of.
+#[derive(Clone)]
+pub struct Engine {
+    /// Clock, sources, output folder.
+    pub world: Arc<dyn World>,
+    /// Where results are.
+    pub store: Arc<dyn Store>,
+    /// Who makes them.
+    pub registry: Arc<Registry>,
+    /// Which checkout this is.
+    pub view: ViewId,
+    /// What output files get on top of their blobs.
+    pub finish: Arc<dyn super::layout::Finish>,
+}
+
+/// A manifest and the digest of the texts it was read from.
+#[derive(Clone)]
+pub struct Definition {
+    /// Digest of `cortex.toml` and the rulesets.
+    pub digest: Digest,
+    /// The manifest.
+    pub manifest: Arc<Manifest>,
+}
+
+/// Why a command cannot go on.
+#[derive(Debug, thiserror::Error)]
+pub enum EngineError {
+    /// The store broke.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The workspace cannot be looked at.
+    #[error(transparent)]
+    World(#[from] WorldError),
+}
+
+impl From<super::run::RunError> for EngineError {
+    fn from(error: super::run::RunError) -> Self {
+        match error {
+            super::run::RunError::Store(error) => Self::Store(error),
+        }
+    }
+}
+
+/// A view that has been looked at.
+pub struct Look {
+    /// What the stored graph belongs to.
+    pub state: State,
+    /// The sources, up to date.
+    pub sources: Box<dyn Sources>,
+    /// What was found.
+    pub refresh: Refresh,
+    /// Whether manifest, producers and sources are those of the stored state.
+    pub unchanged: bool,
+}
+
+impl Engine {
+    /// Looks at the sources. `definition` is asked for only when the manifest is not that of the stored state.
+    ///
+    /// # Errors
+    /// Those of `definition`, and when the store or the workspace cannot be read.
+    pub fn look<E: From<EngineError>>(&self, manifest: &Digest, definition: impl FnOnce() -> Result<Arc<Manifest>, E>) -> Result<Look, E> {
+        let wrap = |error: EngineError| E::from(error);
+        let row = self.store.row(self.view, Part::State, STATE_KEY).map_err(|error| wrap(error.into()))?;
+        let mut state: State = row.and_then(|row| decode(&row)).unwrap_or_default();
+        let fits = state.fits(manifest, &self.registry.digest());
+        if state.manifest != manifest.0 {
+            state.sets = sets(&*definition()?);
+        }
+        let rows = self.store.rows(self.view, Part::Directories).map_err(|error| wrap(error.into()))?;
+        let mut sources = self.world.sources(rows);
+        let refresh = sources.refresh(&state.set_defs()).map_err(|error| wrap(error.into()))?;
+        let unchanged = fits && refresh.changes.is_empty() && refresh.sets_changed.is_empty();
+        Ok(Look { state, sources, refresh, unchanged })
+    }
+
+    /// The number of targets of a request if it is known to be current and its files are in place.
+    ///
+    /// # Errors
+    /// When the store cannot be read or written.
+    pub fn known(&self, look: &mut Look, request: &Digest) -> Result<Option<u64>, EngineError> {
+        if !look.unchanged {
+            return Ok(None);
+        }
+        let row = self.store.row(self.view, Part::Requests, &request.0)?;
+        let Some(known) = row.and_then(|row| decode::<Known>(&row)).filter(|known| known.generation == look.state.generation) else {
+            return Ok(None);
+        };
+        if !known.exported.is_empty() {
+            let exports = self.world.exports(self.store.rows(self.view, Part::Exports)?);
+            if !exports.verify(&known.exported).is_empty() {
+                return Ok(None);
+            }
+            self.remember(Part::Exports, exports.take_dirty_rows())?;
+        }
+        self.remember(Part::Directories, look.sources.take_dirty_rows())?;
+        Ok(Some(known.targets))
+    }
+
+    /// Writes stamps that were refreshed although no content moved.
+    fn remember(&self, part: Part, rows: crate::seams::world::RowEdits) -> Result<(), EngineError> {
+        if !rows.is_empty() {
+            let rows = rows.into_iter().map(|(key, body)| (part, key, body)).collect();
+            self.store.commit(self.view, Commit { rows, ..Commit::default() })?;
+        }
+        Ok(())
+    }
+}
+
+/// The source sets of a manifest: those it names and the globs that its rules write out, sorted by label.
+pub fn sets(manifest: &Manifest) -> Vec<Set> {
+    let mut sets: BTreeMap<String, Set> = BTreeMap::new();
+    for (name, source) in &manifest.sources {
+        let label = sources_label(name);
+        let set = Set { label: label.clone(), include: source.include.clone(), exclude: source.exclude.clone(), gitignore: source.gitignore };
+        sets.insert(label, set);
+    }
+    let mut add = |spec: &SetSpec| {
+        if let SetSpec::Glob(pattern) = spec {
+            let label = glob_label(pattern);
+            sets.entry(label.clone()).or_insert_with(|| Set { label, include: vec![pattern.clone()], exclude: Vec::new(), gitignore: true });
+        }
+    };
+    for rule in &manifest.rules {
+        rule.each.iter().for_each(|(_, set)| add(set));
+        rule.out.iter().flat_map(|out| &out.vars).for_each(|(_, set)| add(set));
+        for input in &rule.inputs {
+            match &input.from {
+                InputFrom::One(_) => {}
+                InputFrom::Many { each: set, .. } | InputFrom::Slice { keys: set, .. } => add(set),
+            }
+        }
+    }
+    if let Some(literals) = literals(manifest, &sets) {
+        sets.insert(literals.label.clone(), literals);
+    }
+    sets.into_values().collect()
+}
+
+/// Files that rules name one by one and that no set holds: a set of their own, so that they are watched like all other leaves.
+fn literals(manifest: &Manifest, sets: &BTreeMap<String, Set>) -> Option<Set> {
+    let mut globs = globset::GlobSetBuilder::new();
+    for pattern in sets.values().flat_map(|set| &set.include) {
+        globs.add(globset::GlobBuilder::new(pattern).literal_separator(true).build().ok()?);
+    }
+    let globs = globs.build().ok()?;
+    let named = manifest.rules.iter().flat_map(|rule| &rule.inputs).filter_map(|input| match &input.from {
+        InputFrom::One(template) => super::run::file_path(template.literal()?),
+        _ => None,
+    });
+    let mut include: Vec<String> = named.filter(|path| !globs.is_match(path)).map(|path| globset::escape(&path)).collect();
+    include.sort_unstable();
+    include.dedup();
+    let label = sources_label("*");
+    (!include.is_empty()).then_some(Set { label, include, exclude: Vec::new(), gitignore: false })
+}

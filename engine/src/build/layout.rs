@@ -1,0 +1,182 @@
+//! Layout: outputs as readable files under `.cortex/out/`, under the names that rules give them.
+
+use super::run::{Run, RunError};
+use crate::graph::{Graph, NodeId};
+use crate::manifest::model::OutSpec;
+use crate::manifest::template::Vars;
+use crate::planning::expand;
+use crate::seams::world::{ExportOutcome, Exports, WorldError};
+use crate::values::diagnostic::Diagnostic;
+use crate::values::digest::Digest;
+use crate::values::event::Event;
+use crate::values::label::Label;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// What a node's state is, for outputs that show the states of others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NodeState {
+    /// It was never made.
+    None,
+    /// Its last output may be out of date.
+    Stale,
+    /// Its output is current.
+    Current,
+}
+
+/// The state of a label in a graph.
+pub fn state_of(graph: &Graph, label: &str) -> NodeState {
+    match graph.find(label) {
+        Some(id) if graph.node(id).result.is_none() => NodeState::None,
+        Some(id) if graph.is_stale(id) => NodeState::Stale,
+        Some(_) => NodeState::Current,
+        None => NodeState::None,
+    }
+}
+
+/// What files get on top of their blobs: states that are derived from the engine and so must not be in a blob.
+pub trait Finish: Send + Sync {
+    /// The bytes to lay out for `label`, if they are not those of the blob.
+    fn finish(&self, label: &str, blob: &[u8], state: &dyn Fn(&str) -> NodeState) -> Option<Vec<u8>>;
+
+    /// Whether the file shows more than the blob, so that it is looked at even when the blob is current.
+    fn finishes(&self, label: &str) -> bool;
+}
+
+/// Files are their blobs.
+pub struct Plain;
+
+impl Finish for Plain {
+    fn finish(&self, _: &str, _: &[u8], _: &dyn Fn(&str) -> NodeState) -> Option<Vec<u8>> {
+        None
+    }
+
+    fn finishes(&self, _: &str) -> bool {
+        false
+    }
+}
+
+/// What laying out came to.
+#[derive(Clone, Debug, Default)]
+pub struct Laid {
+    /// The nodes that have a file now.
+    pub nodes: Vec<u32>,
+    /// Files written.
+    pub written: usize,
+    /// Files that could not be written, and why.
+    pub failures: Vec<Diagnostic>,
+    /// Whether the disk is full.
+    pub no_space: bool,
+}
+
+impl Run<'_> {
+    /// Lays out the settled `roots` whose rule says where: those that moved, and those whose file is not what was written.
+    ///
+    /// # Errors
+    /// When the store breaks.
+    pub fn lay_out(&mut self, roots: &[NodeId], exports: &dyn Exports, finish: &dyn Finish) -> Result<Laid, RunError> {
+        let mut laid = Laid::default();
+        let wanted: Vec<(NodeId, u32)> = roots.iter().filter_map(|&id| Some((id, self.rule_with_out(id)?))).collect();
+        let mut check: Vec<u32> = wanted.iter().filter(|(id, _)| !self.moved(*id) && exports.path(id.0).is_some()).map(|(id, _)| id.0).collect();
+        check.sort_unstable();
+        let mut broken = exports.verify(&check);
+        broken.sort_unstable();
+        let mut lookups = BTreeMap::new();
+        for (id, rule) in wanted {
+            let Some(output) = self.settled_output(id) else { continue };
+            let label = self.graph.node(id).label.clone();
+            let known = check.binary_search(&id.0).is_ok() && broken.binary_search(&id.0).is_err();
+            if known && !finish.finishes(&label) {
+                laid.nodes.push(id.0);
+                continue;
+            }
+            let written = match self.out_path(rule, &label, &mut lookups)? {
+                Ok(path) => self.lay_out_one(id, &label, &path, output, exports, finish)?,
+                Err(why) => Err(why),
+            };
+            match written {
+                Ok(outcome) => {
+                    laid.nodes.push(id.0);
+                    laid.written += usize::from(outcome == ExportOutcome::Written);
+                }
+                Err(why) => {
+                    laid.no_space |= why.code == "E_NO_SPACE";
+                    laid.failures.push(why);
+                }
+            }
+        }
+        laid.nodes.sort_unstable();
+        Ok(laid)
+    }
+
+    fn lay_out_one(
+        &mut self,
+        id: NodeId,
+        label: &str,
+        path: &str,
+        output: Digest,
+        exports: &dyn Exports,
+        finish: &dyn Finish,
+    ) -> Result<Result<ExportOutcome, Diagnostic>, RunError> {
+        let Some(blob) = self.blob(id)? else {
+            return Ok(Err(Diagnostic::error("E_LAYOUT", "the output is nowhere to be found").label(label).hint("build it again")));
+        };
+        let finished = finish.finish(label, &blob, &|label| state_of(self.graph, label));
+        let written = match &finished {
+            Some(bytes) => exports.write(id.0, path, Digest::of(bytes), bytes),
+            None => exports.write(id.0, path, output, &blob),
+        };
+        if written == Ok(ExportOutcome::Written) {
+            self.observer.event(&Event::Exported { path });
+        }
+        Ok(written.map_err(|error| refused(&error).label(label)))
+    }
+
+    fn rule_with_out(&self, id: NodeId) -> Option<u32> {
+        let found = self.rules.find(&self.graph.node(id).label)?;
+        self.rules.rule(found.rule).out.is_some().then_some(found.rule)
+    }
+
+    fn out_path(&mut self, rule: u32, label: &str, lookups: &mut BTreeMap<String, Arc<[u8]>>) -> Result<Result<String, Diagnostic>, RunError> {
+        let rules = self.rules;
+        let value = rules.find(label).map_or("", |found| found.value);
+        let mut vars = rules.vars(rule, value);
+        let Some(out) = &rules.rule(rule).out else { return Ok(Err(Diagnostic::error("E_LAYOUT", "the rule lays nothing out"))) };
+        if let Err(why) = self.out_vars(out, &mut vars, lookups)? {
+            return Ok(Err(why.label(label)));
+        }
+        let path = out.path.fill(|name| vars.get(name).map(|value| &**value));
+        Ok(path.map_err(|name| Diagnostic::error("E_LAYOUT", format!("the path's variable '{name}' has no value")).label(label)))
+    }
+
+    fn out_vars(&mut self, out: &OutSpec, vars: &mut Vars, lookups: &mut BTreeMap<String, Arc<[u8]>>) -> Result<Result<(), Diagnostic>, RunError> {
+        for (name, set) in &out.vars {
+            if let Ok(Some(node)) = expand::set_node(set, vars)
+                && !lookups.contains_key(node.as_str())
+                && let Some(blob) = self.settled_blob(&node)?
+            {
+                lookups.insert(node.to_string(), blob);
+            }
+            match expand::items(set, vars, lookups).as_deref() {
+                Ok([one]) => {
+                    vars.insert(name.clone(), one.as_str().into());
+                }
+                Ok(items) => return Ok(Err(Diagnostic::error("E_LAYOUT", format!("the path's variable '{name}' has {} values, not one", items.len())))),
+                Err(error) => return Ok(Err(Diagnostic::error("E_LAYOUT", error.to_string()))),
+            }
+        }
+        Ok(Ok(()))
+    }
+
+    fn settled_blob(&mut self, label: &Label) -> Result<Option<Arc<[u8]>>, RunError> {
+        let id = self.graph.intern(label.as_str());
+        self.settle_all(&[id])?;
+        self.blob(id)
+    }
+}
+
+fn refused(error: &WorldError) -> Diagnostic {
+    let no_space = matches!(error, WorldError::Io { no_space: true, .. });
+    let hint = if no_space { "make room on the disk and run the same command again" } else { "the output is in the store; only its readable file is missing" };
+    Diagnostic::error(if no_space { "E_NO_SPACE" } else { "E_LAYOUT" }, error.to_string()).hint(hint)
+}

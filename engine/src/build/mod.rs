@@ -1,0 +1,18 @@
+//! The build: the one loop that joins facts (sources, store, manifest) and planning (graph, keys).
+//!
+//! An [`engine::Engine`] is what a workspace is made of; it looks at the sources. A [`session::Session`] is the view loaded and marked; it
+//! [builds](session::Session::build) through a [`run::Run`], which settles targets. Nothing here prints.
+
+mod blobs;
+pub mod engine;
+mod jobs;
+pub mod layout;
+mod pools;
+mod prune;
+pub mod request;
+mod run;
+pub mod session;
+pub mod state;
+mod writer;
+
+pub use run::{How, Options, Root, Tally, file_label, file_path};

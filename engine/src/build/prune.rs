@@ -1,0 +1,87 @@
+//! Pruning: which nodes no longer exist because their set lost them.
+
+use super::run::{Leaves, file_path};
+use super::session::SessionLeaves;
+use super::state::State;
+use crate::graph::{Graph, NodeId};
+use crate::manifest::model::SetSpec;
+use crate::manifest::template::Vars;
+use crate::planning::expand;
+use crate::planning::rules::RuleIndex;
+use crate::seams::world::{Refresh, Sources};
+use crate::store::Store;
+use crate::store::records::HistoryRecord;
+use crate::values::label::unescape;
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::collections::BTreeMap;
+
+/// The labels of sets that moved: source sets that gained or lost files, set nodes with a new version.
+pub fn moved_sets(rules: &RuleIndex, history: &[(String, HistoryRecord)], refresh: &Refresh, state: &State) -> Vec<String> {
+    let sets: FxHashSet<String> = rules
+        .manifest()
+        .rules
+        .iter()
+        .filter_map(|rule| expand::set_node(&rule.each.as_ref()?.1, &Vars::new()).ok()?)
+        .map(|label| label.to_string())
+        .collect();
+    let sources = refresh.sets_changed.iter().filter_map(|&set| state.sets.get(set)).map(|set| set.label.clone());
+    history.iter().map(|(label, _)| label.clone()).filter(|label| sets.contains(label)).chain(sources).collect()
+}
+
+/// Nodes that no rule, set or source gives any more and that no remaining node reads.
+pub fn vanished(graph: &Graph, rules: &RuleIndex, sources: &dyn Sources, state: &State, store: &dyn Store) -> Vec<NodeId> {
+    let leaves = SessionLeaves { sources, state };
+    let mut members: FxHashMap<SetSpec, Option<FxHashSet<String>>> = FxHashMap::default();
+    let mut gone: FxHashSet<NodeId> = FxHashSet::default();
+    for (id, node) in graph.iter() {
+        let label = &*node.label;
+        let exists = if let Some(path) = file_path(label) {
+            sources.digest(&path).is_some()
+        } else if label.ends_with(":files") && leaves.set(label).is_some() {
+            true
+        } else {
+            match rules.find(label) {
+                None => false,
+                Some(found) => match &rules.rule(found.rule).each {
+                    None => true,
+                    Some((_, set)) => {
+                        let members = members.entry(set.clone()).or_insert_with(|| read(set, graph, &leaves, store));
+                        members.as_ref().is_none_or(|members| members.contains(&unescape(found.value)))
+                    }
+                },
+            }
+        };
+        if !exists {
+            gone.insert(id);
+        }
+    }
+    // A node that something still reads (because that was not rebuilt yet) stays until its reader has been looked at.
+    loop {
+        let read: FxHashSet<NodeId> =
+            graph.iter().filter(|(id, _)| !gone.contains(id)).flat_map(|(_, node)| node.reads()).filter(|id| gone.contains(id)).collect();
+        if read.is_empty() {
+            break;
+        }
+        gone.retain(|id| !read.contains(id));
+    }
+    let mut gone: Vec<NodeId> = gone.into_iter().collect();
+    gone.sort_unstable();
+    gone
+}
+
+/// The items of a set as last built; `None` when they cannot be known without building.
+fn read(set: &SetSpec, graph: &Graph, leaves: &SessionLeaves<'_>, store: &dyn Store) -> Option<FxHashSet<String>> {
+    let nothing = Vars::new();
+    let mut blobs = BTreeMap::new();
+    if let Some(label) = expand::set_node(set, &nothing).ok()? {
+        let blob = match leaves.set(label.as_str()) {
+            Some(paths) => paths,
+            None => {
+                let id = graph.find(label.as_str()).filter(|id| !graph.is_stale(*id))?;
+                store.blob(&graph.node(id).result?.output).ok()??
+            }
+        };
+        blobs.insert(label.to_string(), blob);
+    }
+    Some(expand::items(set, &nothing, &blobs).ok()?.into_iter().collect())
+}

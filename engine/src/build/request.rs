@@ -1,0 +1,170 @@
+//! A build: patterns in, settled targets, files and a report out, and one transaction that remembers it.
+
+use super::blobs::Blobs;
+use super::engine::EngineError;
+use super::jobs::Shared;
+use super::layout::Laid;
+use super::run::{Leftover, Options, Root, Run, Setup, Tally};
+use super::session::{Session, SessionLeaves};
+use super::state::{Known, STATE_KEY, encode};
+use crate::graph::NodeId;
+use crate::seams::producer::Cancel;
+use crate::store::{Commit, Part};
+use crate::values::diagnostic::Diagnostic;
+use crate::values::digest::Digest;
+use crate::values::event::{Event, Observer};
+use crate::values::pattern::PatternSet;
+use std::sync::Arc;
+
+/// What to build.
+#[derive(Clone, Debug)]
+pub struct Request {
+    /// Which targets.
+    pub patterns: PatternSet,
+    /// The request as a digest, under which "known to be current" is remembered.
+    pub digest: Digest,
+    /// How.
+    pub options: Options,
+}
+
+/// What a build came to.
+#[derive(Debug, Default)]
+pub struct Report {
+    /// The targets asked for, in order.
+    pub roots: Vec<Root>,
+    /// What happened, in numbers.
+    pub tally: Tally,
+    /// What failed, the first failure first.
+    pub failures: Vec<Diagnostic>,
+    /// Patterns that mean nothing or too much; then nothing was built.
+    pub refused: Vec<Diagnostic>,
+    /// What producers and the look at the sources said.
+    pub diagnostics: Vec<Diagnostic>,
+    /// Files laid out anew.
+    pub written: usize,
+    /// Whether it was told to stop.
+    pub cancelled: bool,
+    /// Whether the disk is full.
+    pub no_space: bool,
+}
+
+impl Session {
+    /// Builds, lays out and commits. A dry run changes nothing.
+    ///
+    /// # Errors
+    /// When the store or the workspace breaks. Failures of targets are in the report.
+    pub fn build(&mut self, request: &Request, observer: &dyn Observer, cancel: &Cancel) -> Result<Report, EngineError> {
+        self.tell(observer);
+        let shared = Arc::new(Shared {
+            blobs: Blobs::new(self.engine.store.clone()),
+            world: self.engine.world.clone(),
+            manifest: self.rules.manifest().clone(),
+            cancel: cancel.clone(),
+        });
+        let leaves = SessionLeaves { sources: &*self.sources, state: &self.state };
+        let setup = Setup {
+            rules: &self.rules,
+            registry: &self.engine.registry,
+            graph: &mut self.graph,
+            links: Some(&self.links),
+            leaves: &leaves,
+            store: self.engine.store.clone(),
+            shared,
+            observer,
+            options: request.options.clone(),
+        };
+        let mut run = Run::new(setup, self.engine.view, self.engine.world.now_secs());
+        let mut report = Report { diagnostics: self.refresh.diagnostics.clone(), ..Report::default() };
+        let (ids, refused) = run.roots(&request.patterns)?;
+        report.refused = refused;
+        let mut laid = Laid::default();
+        let mut exports = None;
+        if report.refused.is_empty() {
+            run.settle_all(&ids)?;
+            report.roots = run.report(&ids);
+            if !request.options.dry_run {
+                let files = self.engine.world.exports(self.engine.store.rows(self.engine.view, Part::Exports)?);
+                laid = run.lay_out(&ids, &*files, &*self.engine.finish)?;
+                exports = Some(files);
+            }
+        }
+        let leftover = run.end()?;
+        report.tally = leftover.tally.clone();
+        report.failures.extend(leftover.failures.iter().cloned());
+        report.failures.extend(laid.failures.iter().cloned());
+        report.diagnostics.extend(leftover.diagnostics.iter().cloned());
+        report.written = laid.written;
+        report.no_space = laid.no_space;
+        report.cancelled = cancel.is_cancelled();
+        if request.options.dry_run {
+            return Ok(report);
+        }
+        let whole = report.refused.is_empty() && report.failures.is_empty() && !report.cancelled;
+        let known = whole.then(|| Known { generation: 0, targets: ids.len() as u64, exported: laid.nodes.clone() });
+        self.commit(leftover, exports.as_deref(), known.map(|known| (request.digest, known)))?;
+        Ok(report)
+    }
+
+    fn tell(&self, observer: &dyn Observer) {
+        let files = self.sources.files().len();
+        observer.event(&Event::Scanned { files, hashed: self.refresh.hashed, changed: self.refresh.changes.len() });
+        for marked in &self.marked {
+            observer.event(&Event::Marked { label: &self.graph.node(marked.node).label, reason: &self.reason(marked) });
+        }
+    }
+
+    /// One transaction: what is left of the results, History, the graph's pages, the known sources and files, and that the request is current.
+    fn commit(&mut self, leftover: Leftover, exports: Option<&dyn crate::seams::world::Exports>, known: Option<(Digest, Known)>) -> Result<(), EngineError> {
+        self.prune(exports, &leftover.history);
+        let rows = |part: Part, rows: crate::seams::world::RowEdits| rows.into_iter().map(move |(key, body)| (part, key, body));
+        let mut commit = Commit { results: leftover.results, history: leftover.history, ..Commit::default() };
+        commit.rows.extend(rows(Part::Nodes, self.graph.take_dirty_pages()));
+        let stale = self.graph.take_dirty_stale();
+        let moved = stale.is_some() || !commit.rows.is_empty() || !self.refresh.changes.is_empty() || !self.refresh.sets_changed.is_empty();
+        commit.rows.extend(rows(Part::Directories, self.sources.take_dirty_rows()));
+        if let Some(exports) = exports {
+            commit.rows.extend(rows(Part::Exports, exports.take_dirty_rows()));
+        }
+        if moved || self.is_redefined() {
+            self.state.generation += 1;
+            if let Some(stale) = stale {
+                self.state.stale = stale;
+            }
+            self.state.manifest = self.definition().0.to_vec();
+            self.state.registry = self.engine.registry.digest().0.to_vec();
+            self.state.nodes = self.graph.len() as u64;
+            commit.rows.push((Part::State, STATE_KEY.to_vec(), Some(encode(&self.state))));
+            let outdated = self.engine.store.rows(self.engine.view, Part::Requests)?;
+            commit.rows.extend(outdated.into_iter().map(|(key, _)| (Part::Requests, key, None)));
+        }
+        if let Some((digest, mut known)) = known {
+            known.generation = self.state.generation;
+            commit.rows.push((Part::Requests, digest.0.to_vec(), Some(encode(&known))));
+        }
+        if !commit.rows.is_empty() || !commit.results.is_empty() || !commit.history.is_empty() {
+            self.engine.store.commit(self.engine.view, commit)?;
+        }
+        Ok(())
+    }
+
+    /// Takes nodes away that the sets no longer hold, with their files. Their History stays.
+    fn prune(&mut self, exports: Option<&dyn crate::seams::world::Exports>, history: &[(String, crate::store::records::HistoryRecord)]) {
+        let moved_sets = super::prune::moved_sets(&self.rules, history, &self.refresh, &self.state);
+        if moved_sets.is_empty() && !self.is_redefined() {
+            return;
+        }
+        for id in super::prune::vanished(&self.graph, &self.rules, &*self.sources, &self.state, &*self.engine.store) {
+            self.graph.remove(id);
+            if let Some(exports) = exports {
+                // A file that cannot be removed stays known and is tried again when its number is used again.
+                let _ = exports.remove(id.0);
+            }
+        }
+    }
+}
+
+/// The nodes of a graph whose label a pattern set matches, for commands that only look.
+pub fn matching(graph: &crate::graph::Graph, patterns: &PatternSet) -> Vec<NodeId> {
+    let matches = |label: &str| crate::values::label::Label::parse(label).is_ok_and(|label| patterns.matches(label.package(), label.target()));
+    graph.iter().filter(|(_, node)| matches(&node.label)).map(|(id, _)| id).collect()
+}

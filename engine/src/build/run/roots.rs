@@ -1,0 +1,201 @@
+//! Roots: from patterns to the nodes they mean, sets built on the way.
+
+use super::{How, Run, RunError, leaves};
+use crate::graph::NodeId;
+use crate::manifest::model::SetSpec;
+use crate::planning::expand;
+use crate::planning::rules::target_name;
+use crate::planning::symbol::{Resolution, resolve};
+use crate::values::diagnostic::Diagnostic;
+use crate::values::digest::Digest;
+use crate::values::event::Event;
+use crate::values::label::{Label, unescape};
+use crate::values::pattern::{Pattern, PatternSet};
+use crate::values::suggest::nearest;
+use rustc_hash::FxHashSet;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// A node that was asked for, and what came of it.
+#[derive(Clone, Debug)]
+pub struct Root {
+    /// The node.
+    pub id: NodeId,
+    /// Its label.
+    pub label: Arc<str>,
+    /// Its output, if it has one.
+    pub output: Option<Digest>,
+    /// How it came to it.
+    pub how: Option<How>,
+}
+
+/// What one pattern came to mean.
+#[derive(Default)]
+struct Meaning {
+    nodes: Vec<NodeId>,
+    errors: Vec<Diagnostic>,
+    near: Vec<String>,
+}
+
+/// Names offered when a label means nothing.
+const SUGGESTIONS: usize = 5;
+
+impl Run<'_> {
+    /// The nodes that `patterns` mean, in the order of patterns, rules and items, and an error for each pattern that means nothing.
+    ///
+    /// # Errors
+    /// When the store breaks.
+    pub fn roots(&mut self, patterns: &PatternSet) -> Result<(Vec<NodeId>, Vec<Diagnostic>), RunError> {
+        let mut nodes: Vec<NodeId> = Vec::new();
+        let mut seen: FxHashSet<NodeId> = FxHashSet::default();
+        let mut errors = Vec::new();
+        for (at, pattern) in patterns.patterns().iter().enumerate().filter(|(_, pattern)| !pattern.is_negative()) {
+            let meaning = self.meaning(pattern)?;
+            if meaning.nodes.is_empty() && meaning.errors.is_empty() {
+                errors.push(self.nothing(pattern, meaning.near));
+            }
+            errors.extend(meaning.errors);
+            let later = &patterns.patterns()[at + 1..];
+            for id in meaning.nodes {
+                let taken = later.iter().any(Pattern::is_negative) && self.taken_away(id, later);
+                if !taken && seen.insert(id) {
+                    nodes.push(id);
+                }
+            }
+        }
+        errors.sort();
+        errors.dedup();
+        self.emit(&Event::Requested { targets: nodes.len() });
+        Ok((nodes, errors))
+    }
+
+    fn taken_away(&self, id: NodeId, later: &[Pattern]) -> bool {
+        let Ok(label) = Label::parse(&self.graph.node(id).label) else { return false };
+        later.iter().rev().find(|pattern| pattern.matches(label.package(), label.target())).is_some_and(Pattern::is_negative)
+    }
+
+    fn meaning(&mut self, pattern: &Pattern) -> Result<Meaning, RunError> {
+        let mut meaning = Meaning::default();
+        if let Some(label) = pattern.literal().filter(|label| leaves::leaf(label.as_str()).is_some()) {
+            meaning.nodes.push(self.graph.intern(label.as_str()));
+            return Ok(meaning);
+        }
+        let rules = self.rules;
+        for number in self.candidates(pattern) {
+            let rule = rules.rule(number);
+            let Some((_, set)) = &rule.each else {
+                if let Some(text) = rule.target.literal() {
+                    meaning.nodes.push(self.graph.intern(text));
+                }
+                continue;
+            };
+            let Some(items) = self.set_items(set)? else {
+                meaning.errors.push(unreadable(set));
+                continue;
+            };
+            if let Some(package) = pattern.plain_package() {
+                self.named(number, &package, &items, &mut meaning);
+                continue;
+            }
+            for label in items.iter().filter_map(|item| rules.label(number, item)) {
+                if pattern.matches(label.package(), label.target()) {
+                    meaning.nodes.push(self.graph.intern(label.as_str()));
+                }
+            }
+        }
+        Ok(meaning)
+    }
+
+    /// The rules that may make labels of a pattern.
+    fn candidates(&self, pattern: &Pattern) -> Vec<u32> {
+        if let Some(label) = pattern.literal() {
+            return self.rules.find(label.as_str()).into_iter().map(|found| found.rule).collect();
+        }
+        let may = |rule: &crate::manifest::model::Rule| match rule.target.literal().map(Label::parse) {
+            Some(Ok(label)) => pattern.matches(label.package(), label.target()),
+            Some(Err(_)) => false,
+            None => {
+                let head = rule.target.pieces.first().and_then(|piece| match piece {
+                    crate::manifest::template::Piece::Text(text) => text.strip_prefix("//"),
+                    crate::manifest::template::Piece::Var(_) => None,
+                });
+                let family = head.and_then(|head| head.split_once('/')).map(|(family, _)| family);
+                family.is_none_or(|family| pattern.may_match_family(family)) && pattern.may_match_target(target_name(rule))
+            }
+        };
+        (0u32..).zip(&self.rules.manifest().rules).filter(|(_, rule)| may(rule)).map(|(number, _)| number).collect()
+    }
+
+    /// The node that a package without wildcards means under a rule.
+    fn named(&mut self, number: u32, package: &str, items: &[String], meaning: &mut Meaning) {
+        let rule = self.rules.rule(number);
+        let text = format!("//{package}:{}", target_name(rule));
+        let Some(value) = rule.target.capture(&text).map(unescape) else { return };
+        let named = |item: &str| self.rules.label(number, item);
+        match resolve(&value, items) {
+            Resolution::One(item) => {
+                if let Some(label) = named(item) {
+                    meaning.nodes.push(self.graph.intern(label.as_str()));
+                }
+            }
+            Resolution::Many(items) => {
+                let labels: Vec<String> = items.iter().filter_map(|item| named(item)).map(|label| label.to_string()).collect();
+                let count = labels.len();
+                let error = Diagnostic::error("E_AMBIGUOUS", format!("'{value}' means {count} targets")).label(&text);
+                meaning.errors.push(error.hint("write enough of the name for one of them to be meant").candidates(labels));
+            }
+            Resolution::None => {
+                let near = nearest(&value, items.iter().map(String::as_str), SUGGESTIONS);
+                meaning.near.extend(near.iter().filter_map(|item| named(item)).map(|label| label.to_string()));
+            }
+        }
+    }
+
+    fn nothing(&self, pattern: &Pattern, mut near: Vec<String>) -> Diagnostic {
+        let text = pattern.to_string();
+        if near.is_empty() {
+            let templates: Vec<String> = self.rules.manifest().rules.iter().map(|rule| rule_text(&rule.target)).collect();
+            near = nearest(&text, templates.iter().map(String::as_str), SUGGESTIONS);
+        }
+        near.dedup();
+        near.truncate(SUGGESTIONS);
+        let hint = match near.first() {
+            Some(first) => format!("did you mean {first}?"),
+            None => "`cortex query //...` lists what there is".to_owned(),
+        };
+        Diagnostic::error("E_NO_TARGET", format!("no target matches {text}")).label(&text).hint(hint).candidates(near)
+    }
+
+    /// The sorted items of a rule's set, building the set first; `None` when it has no output. A dry run falls back on the last known set.
+    fn set_items(&mut self, set: &SetSpec) -> Result<Option<Arc<Vec<String>>>, RunError> {
+        let nothing = Default::default();
+        let Ok(node) = expand::set_node(set, &nothing) else { return Ok(None) };
+        let Some(label) = node else {
+            return Ok(expand::items(set, &nothing, &BTreeMap::new()).ok().map(Arc::new));
+        };
+        let id = self.graph.intern(label.as_str());
+        self.settle_all(&[id])?;
+        // Makes the set's blob again should the store have lost it.
+        self.blob(id)?;
+        self.read_set(id, set)
+    }
+}
+
+fn unreadable(set: &SetSpec) -> Diagnostic {
+    let text = match set {
+        SetSpec::Node { label, .. } => rule_text(label),
+        SetSpec::Sources(name) => format!("sources:{name}"),
+        SetSpec::Glob(pattern) => format!("glob:{pattern}"),
+        SetSpec::List(_) => "a list".to_owned(),
+    };
+    Diagnostic::error("E_SET", format!("the set {text} has no output, so its targets are not known")).hint("see why it failed above, or build it by itself")
+}
+
+fn rule_text(template: &crate::manifest::template::Template) -> String {
+    use crate::manifest::template::Piece;
+    let piece = |piece: &Piece| match piece {
+        Piece::Text(text) => text.to_string(),
+        Piece::Var(name) => format!("{{{name}}}"),
+    };
+    template.pieces.iter().map(piece).collect()
+}

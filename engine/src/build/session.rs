@@ -1,0 +1,127 @@
+//! A session: the state of a view loaded and brought up to date with the sources, ready to build or to be asked.
+
+use super::engine::{Definition, Engine, EngineError, Look};
+use super::run::{Leaves, file_label};
+use super::state::State;
+use crate::graph::stale::{self, Marked};
+use crate::graph::walk::Links;
+use crate::graph::{Graph, NodeId};
+use crate::planning::rules::RuleIndex;
+use crate::seams::world::{Refresh, Sources};
+use crate::store::Part;
+use crate::values::digest::Digest;
+use crate::values::event::Reason;
+use std::sync::Arc;
+
+/// A view, loaded and marked.
+pub struct Session {
+    /// What the workspace is made of.
+    pub engine: Engine,
+    /// The rules.
+    pub rules: RuleIndex,
+    /// The graph, with stale marks up to date with the sources.
+    pub graph: Graph,
+    /// The edges as loaded.
+    pub links: Links,
+    /// What was stored.
+    pub state: State,
+    /// The sources.
+    pub sources: Box<dyn Sources>,
+    /// What the look at the sources found.
+    pub refresh: Refresh,
+    /// What this look marked, in the order the marks spread.
+    pub marked: Vec<Marked>,
+    definition: Digest,
+    redefined: bool,
+}
+
+impl Session {
+    /// Loads the graph and spreads what the look found.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn open(engine: Engine, definition: &Definition, look: Look) -> Result<Self, EngineError> {
+        let rows = engine.store.rows(engine.view, Part::Nodes)?;
+        let loaded = Graph::load(&rows, &look.state.stale);
+        // A graph that cannot be read is planned anew: results are still found under their keys.
+        let graph = loaded.unwrap_or_default();
+        let links = Links::of(&graph);
+        let redefined = !look.state.fits(&definition.digest, &engine.registry.digest());
+        let mut session = Self {
+            rules: RuleIndex::new(definition.manifest.clone()),
+            graph,
+            links,
+            state: look.state,
+            sources: look.sources,
+            refresh: look.refresh,
+            marked: Vec::new(),
+            definition: definition.digest,
+            redefined,
+            engine,
+        };
+        session.mark();
+        Ok(session)
+    }
+
+    fn mark(&mut self) {
+        let mut origins: Vec<NodeId> = Vec::new();
+        for change in &self.refresh.changes {
+            origins.extend(self.graph.find(&file_label(&change.path)));
+        }
+        for &set in &self.refresh.sets_changed {
+            origins.extend(self.state.sets.get(set).and_then(|set| self.graph.find(&set.label)));
+        }
+        if self.redefined {
+            origins.extend(self.graph.iter().filter(|(_, node)| node.edges.is_some()).map(|(id, _)| id));
+        }
+        self.marked = stale::mark(&mut self.graph, &self.links, &origins);
+    }
+
+    /// Whether manifest, rulesets or producers are not those of the stored graph.
+    pub fn is_redefined(&self) -> bool {
+        self.redefined
+    }
+
+    /// Digest of the manifest and ruleset texts.
+    pub fn definition(&self) -> &Digest {
+        &self.definition
+    }
+
+    /// Why this look marked a node.
+    pub fn reason(&self, marked: &Marked) -> Reason {
+        if let Some(via) = marked.via {
+            return Reason::InputMoved { label: self.graph.node(via).label.to_string() };
+        }
+        let label = &*self.graph.node(marked.node).label;
+        match super::run::file_path(label) {
+            Some(path) => match self.refresh.changes.iter().find(|change| change.path == path).map(|change| (change.from, change.to)) {
+                Some((Some(from), Some(to))) => Reason::FileChanged { path, from, to },
+                Some((_, None)) => Reason::FileRemoved { path },
+                _ => Reason::FileAdded { path },
+            },
+            None if self.state.sets.iter().any(|set| set.label == label) => Reason::SetChanged { label: label.to_owned() },
+            None => Reason::DefinitionChanged,
+        }
+    }
+}
+
+/// The leaves as the session sees them.
+pub struct SessionLeaves<'a> {
+    /// The known sources.
+    pub sources: &'a dyn Sources,
+    /// The sets.
+    pub state: &'a State,
+}
+
+impl Leaves for SessionLeaves<'_> {
+    fn file(&self, path: &str) -> Option<Digest> {
+        self.sources.digest(path)
+    }
+
+    fn set(&self, label: &str) -> Option<Arc<[u8]>> {
+        let index = self.state.sets.iter().position(|set| set.label == label)?;
+        let mut text = self.sources.set(index).join("\n");
+        text.push('\n');
+        Some(text.into_bytes().into())
+    }
+}

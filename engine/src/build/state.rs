@@ -1,0 +1,92 @@
+//! The state of a view between builds: what the stored graph and source stamps belong to, and which requests are known to be current.
+//!
+//! Encoded with minicbor in `Part::State` (key `state`) and `Part::Requests` (key: digest of the request).
+
+use crate::seams::world::SetDef;
+use crate::values::digest::Digest;
+use minicbor::{Decode, Encode};
+
+/// Key of the only row of `Part::State`.
+pub const STATE_KEY: &[u8] = b"state";
+
+/// What the graph belongs to.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Encode, Decode)]
+pub struct State {
+    /// Raised by every commit that changes the graph, the stale set or the known sources.
+    #[n(0)]
+    pub generation: u64,
+    /// Digest of the manifest and ruleset texts.
+    #[cbor(n(1), with = "minicbor::bytes")]
+    pub manifest: Vec<u8>,
+    /// Digest of all producers' names and versions.
+    #[cbor(n(2), with = "minicbor::bytes")]
+    pub registry: Vec<u8>,
+    /// The manifest's source sets and globs.
+    #[n(3)]
+    pub sets: Vec<Set>,
+    /// The stale set.
+    #[cbor(n(4), with = "minicbor::bytes")]
+    pub stale: Vec<u8>,
+    /// Number of nodes.
+    #[n(5)]
+    pub nodes: u64,
+}
+
+/// A source set or glob.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Encode, Decode)]
+pub struct Set {
+    /// Label of its list of paths.
+    #[n(0)]
+    pub label: String,
+    /// Globs.
+    #[n(1)]
+    pub include: Vec<String>,
+    /// Globs to leave out.
+    #[n(2)]
+    pub exclude: Vec<String>,
+    /// Whether `.gitignore` counts.
+    #[n(3)]
+    pub gitignore: bool,
+}
+
+/// A request found to be current.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Encode, Decode)]
+pub struct Known {
+    /// The generation it was current at.
+    #[n(0)]
+    pub generation: u64,
+    /// How many targets it means.
+    #[n(1)]
+    pub targets: u64,
+    /// Its nodes that are laid out as files.
+    #[n(2)]
+    pub exported: Vec<u32>,
+}
+
+impl State {
+    /// Whether it belongs to this manifest and these producers.
+    pub fn fits(&self, manifest: &Digest, registry: &Digest) -> bool {
+        self.manifest == manifest.0 && self.registry == registry.0
+    }
+
+    /// The sets as the world takes them.
+    pub fn set_defs(&self) -> Vec<SetDef> {
+        let def = |set: &Set| SetDef {
+            name: set.label.clone(),
+            include: set.include.clone(),
+            exclude: set.exclude.clone(),
+            gitignore: set.gitignore,
+        };
+        self.sets.iter().map(def).collect()
+    }
+}
+
+/// Encodes a record.
+pub fn encode<T: Encode<()>>(record: &T) -> Vec<u8> {
+    minicbor::to_vec(record).expect("invariant: writing to memory does not fail")
+}
+
+/// Decodes a record; `None` when it is malformed, which reads as absent.
+pub fn decode<T: for<'b> Decode<'b, ()>>(bytes: &[u8]) -> Option<T> {
+    minicbor::decode(bytes).ok()
+}

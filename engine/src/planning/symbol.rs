@@ -1,0 +1,68 @@
+//! Short names: which item of a set a text on the command line means.
+//!
+//! An item is meant by itself, or by any ending of it that starts after a separator (`.`, `+`, `/`), without its arity mark (`` `2 ``) or project
+//! mark (`@Name`) if one likes; upper and lower case count only when they are needed to decide. A text with several meanings is an
+//! error that lists them, never a guess.
+
+/// What a text means.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Resolution<'a> {
+    /// This item.
+    One(&'a str),
+    /// Any of these.
+    Many(Vec<&'a str>),
+    /// Nothing.
+    None,
+}
+
+/// Finds the meaning of `wanted` among sorted `items`.
+pub fn resolve<'a>(wanted: &str, items: &'a [String]) -> Resolution<'a> {
+    if let Ok(at) = items.binary_search_by(|item| item.as_str().cmp(wanted)) {
+        return Resolution::One(&items[at]);
+    }
+    let mut endings: Vec<&str> = items.iter().map(String::as_str).filter(|item| ends_with(item, wanted, true)).collect();
+    if endings.is_empty() {
+        endings = items.iter().map(String::as_str).filter(|item| ends_with(item, wanted, false)).collect();
+    }
+    match endings.as_slice() {
+        [] => Resolution::None,
+        [one] => Resolution::One(one),
+        _ => Resolution::Many(endings),
+    }
+}
+
+fn ends_with(item: &str, wanted: &str, exact: bool) -> bool {
+    is_ending(item, wanted, exact) || plain(item).is_some_and(|plain| is_ending(plain, wanted, exact))
+}
+
+/// The item without arity or project mark at its end.
+fn plain(item: &str) -> Option<&str> {
+    let segment = item.rfind(['.', '+', '/']).map_or(0, |at| at + 1);
+    item[segment..].find(['`', '@']).map(|mark| &item[..segment + mark])
+}
+
+fn is_ending(item: &str, wanted: &str, exact: bool) -> bool {
+    let Some(start) = item.len().checked_sub(wanted.len()) else { return false };
+    let Some(ending) = item.get(start..) else { return false };
+    let same = if exact { ending == wanted } else { ending.eq_ignore_ascii_case(wanted) };
+    same && !wanted.is_empty() && (start == 0 || matches!(item.as_bytes()[start - 1], b'.' | b'+' | b'/'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn endings_mean_items_when_only_one_has_them() {
+        let items: Vec<String> = ["A.Cache`2", "A.Cache`2+Entry", "A.Node", "A.NodeStore", "B.Node", "b.other", "docs/x.md"].map(String::from).to_vec();
+        assert_eq!(resolve("A.Node", &items), Resolution::One("A.Node"));
+        assert_eq!(resolve("NodeStore", &items), Resolution::One("A.NodeStore"));
+        assert_eq!(resolve("Store", &items), Resolution::None);
+        assert_eq!(resolve("Node", &items), Resolution::Many(vec!["A.Node", "B.Node"]));
+        assert_eq!(resolve("Cache", &items), Resolution::One("A.Cache`2"));
+        assert_eq!(resolve("Entry", &items), Resolution::One("A.Cache`2+Entry"));
+        assert_eq!(resolve("nodestore", &items), Resolution::One("A.NodeStore"));
+        assert_eq!(resolve("x.md", &items), Resolution::One("docs/x.md"));
+        assert_eq!(resolve("", &items), Resolution::None);
+    }
+}
