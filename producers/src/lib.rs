@@ -1,4 +1,5 @@
 //! The producers of cortex: pure functions from input bytes to output bytes. They read no file, no clock and no environment;
 //! what they need is declared in a rule and arrives as bytes.
 
+pub mod command;
 pub mod csharp;

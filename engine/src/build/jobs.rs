@@ -205,12 +205,13 @@ impl Job {
             Ok(blob) => blob.flatten().map(|output| Previous { output }),
             Err(error) => return Done::Broken(error),
         };
-        let sees = producer.sees();
         let nothing = Vars::new();
         let rule = &shared.manifest.rules[self.rule as usize];
+        let params = &shared.manifest.producers[rule.producer as usize].params;
+        let sees = producer.sees(params);
         let inputs = Inputs {
             label: &self.label,
-            params: &shared.manifest.producers[rule.producer as usize].params,
+            params,
             roles,
             vars: if sees.vars { &self.vars } else { &nothing },
             previous,

@@ -185,7 +185,8 @@ pub trait Producer: Send + Sync {
     }
 
     /// Which facts about the node itself it looks at. What it does not see is not in its key, so that moving a file costs nothing.
-    fn sees(&self) -> Sees {
+    fn sees(&self, params: &Params) -> Sees {
+        let _ = params;
         Sees::default()
     }
 

@@ -110,7 +110,7 @@ impl Run<'_> {
         let manifest = self.rules.manifest();
         let definition = &manifest.producers[self.rules.rule(work.rule).producer as usize];
         let producer = self.registry.get(&definition.uses)?;
-        let sees = producer.sees();
+        let sees = producer.sees(&definition.params);
         let label = self.graph.node(id).label.clone();
         let nothing = Vars::new();
         let key_inputs: Vec<KeyInput<'_>> =
