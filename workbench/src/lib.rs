@@ -1,1 +1,6 @@
-//! placeholder
+//! The workbench of cortex: what stands between the engine and its users. It finds the workspace and its store, puts engine and
+//! producers together, and gives answers as values; it never prints.
+
+pub mod finish;
+pub mod location;
+pub mod workspace;

@@ -25,6 +25,8 @@ pub struct Request {
     pub digest: Digest,
     /// How.
     pub options: Options,
+    /// Whether the report is to bring the outputs along.
+    pub outputs: bool,
 }
 
 /// What a build came to.
@@ -32,6 +34,8 @@ pub struct Request {
 pub struct Report {
     /// The targets asked for, in order.
     pub roots: Vec<Root>,
+    /// The outputs in the order of `roots`, when the request asked for them.
+    pub outputs: Vec<Option<Arc<[u8]>>>,
     /// What happened, in numbers.
     pub tally: Tally,
     /// What failed, the first failure first.
@@ -81,6 +85,9 @@ impl Session {
         let mut exports = None;
         if report.refused.is_empty() {
             run.settle_all(&ids)?;
+            if request.outputs {
+                report.outputs = ids.iter().map(|&id| run.blob(id)).collect::<Result<_, _>>()?;
+            }
             report.roots = run.report(&ids);
             if !request.options.dry_run {
                 let files = self.engine.world.exports(self.engine.store.rows(self.engine.view, Part::Exports)?);

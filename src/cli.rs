@@ -1,0 +1,116 @@
+//! The flags: one argument struct per command, whose doc comments are the help.
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use std::path::PathBuf;
+
+/// Builds code knowledge: outlines, hashes, type graphs and summaries as cached build targets.
+///
+/// Exit codes: 0 ok, 1 a target failed, 2 usage, manifest or label, 3 store damaged, 4 busy, 5 I/O or no space, 10 internal error,
+/// 130 interrupted.
+#[derive(Debug, Parser)]
+#[command(name = "cortex", version, max_term_width = 100, arg_required_else_help = true)]
+pub struct Cli {
+    #[command(flatten)]
+    pub global: Global,
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// Flags of every command.
+#[derive(Clone, Debug, Args)]
+pub struct Global {
+    /// Run as if started in DIR.
+    #[arg(short = 'C', value_name = "DIR", global = true, default_value = ".")]
+    pub directory: PathBuf,
+    /// Keep the store in DIR instead of the user's cache folder.
+    #[arg(long, value_name = "DIR", global = true, env = "CORTEX_STORE", hide_env_values = true)]
+    pub store: Option<PathBuf>,
+    /// Use no store: everything works, nothing is remembered.
+    #[arg(long, global = true)]
+    pub no_store: bool,
+    /// How to print.
+    #[arg(long, value_name = "FORM", global = true, default_value = "text")]
+    pub output: OutputForm,
+    /// When to use colours (NO_COLOR is honoured).
+    #[arg(long, value_name = "WHEN", global = true, default_value = "auto")]
+    pub color: When,
+    /// Seconds to wait for a store that another process holds.
+    #[arg(long, value_name = "SECONDS", global = true, default_value_t = 600)]
+    pub lock_timeout: u64,
+}
+
+/// How to print.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum OutputForm {
+    /// For people.
+    Text,
+    /// For machines: one JSON document on standard output.
+    Json,
+}
+
+/// When to use colours.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum When {
+    /// On a terminal.
+    Auto,
+    /// Always.
+    Always,
+    /// Never.
+    Never,
+}
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    Init(InitArgs),
+    Build(BuildArgs),
+    Show(ShowArgs),
+}
+
+/// Write a manifest for this folder.
+#[derive(Debug, Args)]
+pub struct InitArgs {
+    /// Replace a manifest that is there.
+    #[arg(long)]
+    pub force: bool,
+}
+
+/// Build targets.
+#[derive(Debug, Args)]
+pub struct BuildArgs {
+    /// Which targets: labels or patterns such as //types/...:outline; a leading - takes away.
+    #[arg(required = true, value_name = "PATTERN", allow_hyphen_values = true)]
+    pub patterns: Vec<String>,
+    /// Worker threads.
+    #[arg(short, long, value_name = "N", default_value_t = default_jobs())]
+    pub jobs: usize,
+    /// Run nothing; say what would run.
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Go on with other targets after a failure (the default for patterns).
+    #[arg(long, overrides_with = "fail_fast")]
+    pub keep_going: bool,
+    /// Stop at the first failure (the default for a single label).
+    #[arg(long, overrides_with = "keep_going")]
+    pub fail_fast: bool,
+    /// Name every node that ran, was found or failed, and why it was looked at.
+    #[arg(short, long)]
+    pub verbose: bool,
+}
+
+/// Print the output of a target, building it first.
+#[derive(Debug, Args)]
+pub struct ShowArgs {
+    /// Which target.
+    pub label: String,
+    /// As JSON: the output with its label, digest and state (tables as objects).
+    #[arg(long)]
+    pub json: bool,
+    /// The bytes as they are, even to a terminal.
+    #[arg(long)]
+    pub raw: bool,
+}
+
+fn default_jobs() -> usize {
+    std::thread::available_parallelism().map_or(1, std::num::NonZero::get)
+}

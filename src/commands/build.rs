@@ -1,0 +1,114 @@
+//! `cortex build`.
+
+use crate::cli::BuildArgs;
+use crate::context::{Context, Failed, Outcome};
+use crate::exit::Code;
+use crate::render::progress::Progress;
+use crate::render::summary;
+use engine::build::Options;
+use engine::build::request::{Report, Request};
+use engine::build::session::Session;
+use engine::seams::producer::Cancel;
+use engine::values::diagnostic::Diagnostic;
+use engine::values::digest::Digest;
+use engine::values::pattern::PatternSet;
+use std::io::IsTerminal;
+use std::time::Instant;
+
+/// Runs it.
+pub fn run(context: &Context, args: &BuildArgs) -> Outcome {
+    let start = Instant::now();
+    let request = request(args)?;
+    let workspace = context.workspace("build")?;
+    let mut look = workspace.engine.look(&workspace.digest, || workspace.manifest())?;
+    let quick = !args.dry_run && !args.verbose && !context.json();
+    if quick && let Some(targets) = workspace.engine.known(&mut look, &request.digest)? {
+        context.say(&look.refresh.diagnostics);
+        eprintln!("{}", summary::text(&Report::default(), targets, false, start.elapsed(), context.err));
+        return Ok(Code::Ok);
+    }
+    let mut session = Session::open(workspace.engine.clone(), &workspace.definition()?, look)?;
+    context.say(workspace.warnings());
+    let report = build(context, &mut session, &request, args.verbose)?;
+    context.say(&workspace.engine.store.damage().into_iter().map(|words| Diagnostic::warning("W_STORE_DAMAGED", words)).collect::<Vec<_>>());
+    let targets = report.roots.len() as u64;
+    if context.json() {
+        println!("{}", summary::json(&report, targets, start.elapsed()));
+    } else if report.refused.is_empty() {
+        eprintln!("{}", summary::text(&report, targets, args.dry_run, start.elapsed(), context.err));
+    }
+    Ok(code(&report))
+}
+
+fn request(args: &BuildArgs) -> Result<Request, Failed> {
+    let patterns = patterns(&args.patterns)?;
+    let single = patterns.patterns().len() == 1 && patterns.patterns()[0].literal().is_some();
+    let options = Options { jobs: args.jobs, keep_going: !args.fail_fast && (args.keep_going || !single), dry_run: args.dry_run };
+    Ok(Request { digest: digest(&args.patterns), patterns, options, outputs: false })
+}
+
+/// Parses patterns; every one that is wrong is reported.
+pub fn patterns(texts: &[String]) -> Result<PatternSet, Failed> {
+    PatternSet::parse(texts).map_err(|errors| {
+        let diagnostics = errors
+            .into_iter()
+            .map(|(index, error)| {
+                let excerpt = engine::values::diagnostic::Excerpt { text: texts[index].clone(), start: chars_before(&texts[index], error.at), len: 1 };
+                let diagnostic = Diagnostic::error("E_LABEL", error.message);
+                let diagnostic = Diagnostic { excerpt: Some(excerpt), ..diagnostic };
+                match error.hint {
+                    Some(hint) => diagnostic.hint(hint),
+                    None => diagnostic,
+                }
+            })
+            .collect();
+        Failed { code: Code::Usage, diagnostics }
+    })
+}
+
+fn chars_before(text: &str, at: usize) -> u32 {
+    let at = text.floor_char_boundary(at.min(text.len()));
+    u32::try_from(text[..at].chars().count()).unwrap_or(u32::MAX)
+}
+
+fn digest(patterns: &[String]) -> Digest {
+    Digest::of(patterns.join("\0").as_bytes())
+}
+
+/// Builds with progress on a terminal; Ctrl-C stops it cleanly. Prints failures and what producers said.
+pub fn build(context: &Context, session: &mut Session, request: &Request, verbose: bool) -> Result<Report, Failed> {
+    let cancel = Cancel::default();
+    let stop = cancel.clone();
+    // A second handler cannot be set; one build a process sets one.
+    let _ = ctrlc::set_handler(move || {
+        if stop.is_cancelled() {
+            std::process::exit(130);
+        }
+        stop.cancel();
+    });
+    let progress = Progress::new(context.err, verbose && !context.json(), std::io::stderr().is_terminal() && !context.json());
+    let report = session.build(request, &progress, &cancel);
+    progress.end();
+    let report = report?;
+    if !context.json() {
+        context.say(&report.diagnostics);
+        context.say(&report.failures);
+        context.say(&report.refused);
+    }
+    Ok(report)
+}
+
+/// The exit code of a report.
+pub fn code(report: &Report) -> Code {
+    if report.cancelled {
+        Code::Interrupted
+    } else if !report.refused.is_empty() {
+        Code::Usage
+    } else if report.no_space {
+        Code::Io
+    } else if !report.failures.is_empty() {
+        Code::TargetFailed
+    } else {
+        Code::Ok
+    }
+}

@@ -1,0 +1,89 @@
+//! `cortex show`: builds a target and prints its output.
+
+use super::build;
+use crate::cli::ShowArgs;
+use crate::context::{Context, Failed, Outcome};
+use crate::exit::Code;
+use crate::render::printable;
+use engine::build::Options;
+use engine::build::request::Request;
+use engine::build::session::Session;
+use engine::values::diagnostic::Diagnostic;
+use engine::values::digest::Digest;
+use engine::values::table::Table;
+use std::io::{IsTerminal, Write};
+use std::sync::Arc;
+
+/// Runs it.
+pub fn run(context: &Context, args: &ShowArgs) -> Outcome {
+    let workspace = context.workspace("show")?;
+    let mut session = workspace.session()?;
+    context.say(workspace.warnings());
+    let shown = output(context, &mut session, &args.label)?;
+    print(context, args, &shown)
+}
+
+/// An output with its label.
+pub struct Shown {
+    /// The label it was found under.
+    pub label: String,
+    /// Its digest.
+    pub digest: Digest,
+    /// Its bytes.
+    pub bytes: Arc<[u8]>,
+}
+
+/// Builds one label and gives its output.
+pub fn output(context: &Context, session: &mut Session, label: &str) -> Result<Shown, Failed> {
+    let patterns = build::patterns(&[label.to_owned()])?;
+    let jobs = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    let digest = Digest::of(format!("show\0{label}").as_bytes());
+    let request = Request { patterns, digest, options: Options { jobs, keep_going: false, dry_run: false }, outputs: true };
+    let report = build::build(context, session, &request, false)?;
+    let code = build::code(&report);
+    if code != Code::Ok {
+        return Err(Failed { code, diagnostics: Vec::new() });
+    }
+    let ([root], [bytes]) = (report.roots.as_slice(), report.outputs.as_slice()) else {
+        let why = Diagnostic::error("E_SEVERAL", format!("{label} means {} targets, one can be shown", report.roots.len()));
+        return Err(Failed::new(Code::Usage, why.hint("name one label, with its ':target'")));
+    };
+    let gone = || Failed::new(Code::Io, Diagnostic::error("E_NO_OUTPUT", "the output cannot be read from the store").label(&root.label).hint("run the same command again"));
+    let digest = root.output.ok_or_else(gone)?;
+    let bytes = bytes.clone().ok_or_else(gone)?;
+    Ok(Shown { label: root.label.to_string(), digest, bytes })
+}
+
+fn print(context: &Context, args: &ShowArgs, shown: &Shown) -> Outcome {
+    let mut out = std::io::stdout().lock();
+    let printed = if args.json || context.json() {
+        writeln!(out, "{}", serde_json::json!({"label": shown.label, "digest": shown.digest.to_string(), "output": json(&shown.bytes)}))
+    } else if args.raw {
+        out.write_all(&shown.bytes)
+    } else if Table::is_table(&shown.bytes) {
+        writeln!(out, "{}", serde_json::to_string_pretty(&json(&shown.bytes)).unwrap_or_default())
+    } else {
+        match std::str::from_utf8(&shown.bytes) {
+            Ok(text) => out.write_all(printable(text).as_bytes()),
+            Err(_) if std::io::stdout().is_terminal() => {
+                let why = Diagnostic::error("E_BINARY", format!("the output is {} bytes that are no text", shown.bytes.len())).label(&shown.label);
+                return Err(Failed::new(Code::Usage, why.hint("send it to a file or a program, or give --raw")));
+            }
+            Err(_) => out.write_all(&shown.bytes),
+        }
+    };
+    printed.map_err(|error| Failed::new(Code::Io, Diagnostic::error("E_WRITE", format!("standard output cannot be written: {error}"))))?;
+    Ok(Code::Ok)
+}
+
+/// An output as JSON: tables as objects, JSON as it is, text as a string, anything else as its length.
+fn json(bytes: &[u8]) -> serde_json::Value {
+    if let Some(table) = Table::open(bytes) {
+        return table.rows().map(|(key, value)| (key.to_owned(), json(value))).collect::<serde_json::Map<_, _>>().into();
+    }
+    match std::str::from_utf8(bytes) {
+        Ok(text) if text.starts_with(['{', '[']) => serde_json::from_str(text).unwrap_or_else(|_| text.into()),
+        Ok(text) => text.into(),
+        Err(_) => serde_json::json!({ "bytes": bytes.len() }),
+    }
+}

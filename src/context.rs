@@ -1,0 +1,147 @@
+//! What every command starts from: the flags resolved, the workspace open, and one way to say that something is wrong.
+
+use crate::cli::{Global, OutputForm};
+use crate::exit::Code;
+use crate::render::{Style, diagnostic};
+use engine::build::engine::EngineError;
+use engine::seams::world::WorldError;
+use engine::store::StoreError;
+use engine::store::disk::DiskOptions;
+use engine::values::diagnostic::{Diagnostic, Severity};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+use workbench::location::StoreChoice;
+use workbench::workspace::{Opening, WorkbenchError, Workspace};
+
+/// The resolved flags.
+pub struct Context {
+    /// The flags.
+    pub global: Global,
+    /// Colours on standard output.
+    pub out: Style,
+    /// Colours on standard error.
+    pub err: Style,
+}
+
+/// Why a command ends: its exit code and what to print.
+#[derive(Debug)]
+pub struct Failed {
+    /// The exit code.
+    pub code: Code,
+    /// What is wrong.
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+/// What commands return.
+pub type Outcome = Result<Code, Failed>;
+
+impl Failed {
+    /// One diagnostic.
+    pub fn new(code: Code, diagnostic: Diagnostic) -> Self {
+        Self { code, diagnostics: vec![diagnostic] }
+    }
+}
+
+impl Context {
+    /// Resolves the flags.
+    pub fn new(global: Global) -> Self {
+        let (out, err) = (Style::stdout(global.color), Style::stderr(global.color));
+        Self { global, out, err }
+    }
+
+    /// Whether to print JSON.
+    pub fn json(&self) -> bool {
+        self.global.output == OutputForm::Json
+    }
+
+    /// Opens the workspace. `purpose` is what other processes are told while they wait for the store.
+    pub fn workspace(&self, purpose: &str) -> Result<Workspace, Failed> {
+        let style = self.err;
+        let options = DiskOptions {
+            purpose: format!("cortex {purpose}"),
+            lock_timeout: Duration::from_secs(self.global.lock_timeout),
+            on_wait: Some(Arc::new(move |holder: &str| eprintln!("{}", style.dim(&format!("waiting for the store, held by {holder}"))))),
+            set_aside_newer: true,
+        };
+        let workspace = Workspace::open(Opening { from: &self.global.directory, store: self.store()?, options })?;
+        self.say(&workspace.notices);
+        Ok(workspace)
+    }
+
+    fn store(&self) -> Result<StoreChoice, Failed> {
+        if self.global.no_store {
+            return Ok(StoreChoice::None);
+        }
+        if let Some(folder) = &self.global.store {
+            return Ok(StoreChoice::Folder(folder.clone()));
+        }
+        let from = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+        let cache = from("XDG_CACHE_HOME").filter(|path| path.is_absolute()).or_else(|| from("HOME").map(|home| home.join(".cache")));
+        let nowhere = || {
+            let why = Diagnostic::error("E_STORE_PLACE", "there is no place for the store: neither HOME nor XDG_CACHE_HOME is set");
+            Failed::new(Code::Usage, why.hint("give one with --store DIR or CORTEX_STORE, or use --no-store"))
+        };
+        cache.map(StoreChoice::Cache).ok_or_else(nowhere)
+    }
+
+    /// Prints diagnostics to standard error (in JSON form one a line).
+    pub fn say(&self, diagnostics: &[Diagnostic]) {
+        for one in diagnostics {
+            if self.json() {
+                eprintln!("{}", diagnostic::json(one));
+            } else {
+                eprintln!("{}", diagnostic::text(one, self.err));
+            }
+        }
+    }
+}
+
+impl From<WorkbenchError> for Failed {
+    fn from(error: WorkbenchError) -> Self {
+        match error {
+            WorkbenchError::NoManifest(_) => {
+                let hint = "go to a workspace, name one with -C DIR, or make one with `cortex init`";
+                Self::new(Code::Usage, Diagnostic::error("E_NO_WORKSPACE", error.to_string()).hint(hint))
+            }
+            WorkbenchError::Path { .. } => Self::new(Code::Io, Diagnostic::error("E_READ", error.to_string()).hint("check the path and its permissions")),
+            WorkbenchError::Manifest(diagnostics) => Self { code: Code::Usage, diagnostics },
+            WorkbenchError::Engine(error) => error.into(),
+        }
+    }
+}
+
+impl From<EngineError> for Failed {
+    fn from(error: EngineError) -> Self {
+        match error {
+            EngineError::Store(error) => error.into(),
+            EngineError::World(error) => error.into(),
+        }
+    }
+}
+
+impl From<StoreError> for Failed {
+    fn from(error: StoreError) -> Self {
+        let (code, name, hint) = match &error {
+            StoreError::Busy { .. } => (Code::Busy, "E_BUSY", "wait for it to end, or give more time with --lock-timeout"),
+            StoreError::NoSpace { .. } => (Code::Io, "E_NO_SPACE", "make room on the disk and run the same command again; what was stored before is intact"),
+            StoreError::Io { .. } => (Code::Io, "E_STORE_IO", "check the folder's permissions, move the store with --store DIR, or use --no-store"),
+            StoreError::TooNew { .. } => (Code::StoreDamaged, "E_STORE_NEWER", "update cortex, or move the store away"),
+            StoreError::Foreign { .. } => (Code::Io, "E_STORE_FOREIGN", "give a folder of your own with --store DIR"),
+        };
+        Self::new(code, Diagnostic::error(name, error.to_string()).hint(hint))
+    }
+}
+
+impl From<WorldError> for Failed {
+    fn from(error: WorldError) -> Self {
+        let (code, name, hint) = match &error {
+            WorldError::Root { .. } => (Code::Io, "E_READ", "check the folder's permissions"),
+            WorldError::BadGlob { .. } | WorldError::TooManySets { .. } => (Code::Usage, "E_GLOB", "mend the source sets in cortex.toml"),
+            WorldError::Leaves { .. } => (Code::Usage, "E_PATH", "paths stay inside the workspace"),
+            WorldError::Claimed { .. } => (Code::Usage, "E_LAYOUT", "give one of the rules another `out`"),
+            WorldError::Io { .. } => (Code::Io, "E_IO", "check the disk and the permissions"),
+        };
+        Self::new(code, Diagnostic { severity: Severity::Error, ..Diagnostic::error(name, error.to_string()) }.hint(hint))
+    }
+}

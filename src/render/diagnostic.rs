@@ -1,0 +1,88 @@
+//! Diagnostics as text and as JSON (DECISIONS: errors, everywhere the same).
+
+use super::{Style, printable};
+use engine::values::diagnostic::{Diagnostic, Excerpt, Severity};
+use unicode_width::UnicodeWidthStr;
+
+/// Candidates shown; the true count is always said.
+const SHOWN: usize = 5;
+/// Characters of a found value that are shown.
+const FOUND: usize = 2_000;
+
+/// `error[E_CODE] place: sentence`, the line it is about, then the facts and the next step.
+pub fn text(diagnostic: &Diagnostic, style: Style) -> String {
+    let kind = format!("{}[{}]", word(diagnostic.severity), diagnostic.code);
+    let kind = match diagnostic.severity {
+        Severity::Error => style.red(&kind),
+        Severity::Warning => style.yellow(&kind),
+        Severity::Note => style.bold(&kind),
+    };
+    let place = diagnostic.place.as_ref().map(ToString::to_string).or_else(|| diagnostic.label.clone());
+    let place = place.map(|place| format!(" {}", style.cyan(&printable(&place)))).unwrap_or_default();
+    let mut text = format!("{kind}{place}: {}", style.bold(&printable(&diagnostic.message)));
+    if let Some(excerpt) = &diagnostic.excerpt {
+        let line = diagnostic.place.as_ref().map_or(0, |place| place.line);
+        underline(&mut text, line, excerpt, style);
+    }
+    let mut fact = |name: &str, value: &str| {
+        let cut: String = value.chars().take(FOUND).collect();
+        let value = printable(&cut).replace('\n', "\n         ");
+        text.push_str(&format!("\n  {} {value}", style.dim(&format!("{name}:"))));
+    };
+    if let Some(found) = &diagnostic.found {
+        fact("found", found);
+    }
+    if diagnostic.candidates.len() > 1 {
+        let count = diagnostic.candidates.len();
+        let more = if count > SHOWN { format!(", … ({count} in all)") } else { String::new() };
+        fact("could be", &format!("{}{more}", diagnostic.candidates[..count.min(SHOWN)].join(", ")));
+    }
+    if let Some(hint) = &diagnostic.hint {
+        fact("help", hint);
+    }
+    text
+}
+
+fn underline(text: &mut String, line: u32, excerpt: &Excerpt, style: Style) {
+    let number = line.to_string();
+    let gap = " ".repeat(number.len());
+    let shown = printable(&excerpt.text).replace('\t', " ");
+    let width = |from: u32, count: u32| shown.chars().skip(from as usize).take(count as usize).collect::<String>().width();
+    let carets = "^".repeat(width(excerpt.start, excerpt.len).max(1));
+    let bar = style.dim("|");
+    text.push_str(&format!("\n {gap} {bar}\n {} {bar} {shown}\n {gap} {bar} {}{}", style.dim(&number), " ".repeat(width(0, excerpt.start)), style.red(&carets)));
+}
+
+/// The JSON form: one object.
+pub fn json(diagnostic: &Diagnostic) -> serde_json::Value {
+    let mut value = serde_json::json!({
+        "severity": word(diagnostic.severity),
+        "code": diagnostic.code,
+        "message": diagnostic.message,
+    });
+    let mut set = |name: &str, field: serde_json::Value| {
+        if !field.is_null() {
+            value[name] = field;
+        }
+    };
+    set("label", diagnostic.label.clone().into());
+    if let Some(place) = &diagnostic.place {
+        set("file", place.file.clone().into());
+        set("line", if place.line > 0 { place.line.into() } else { serde_json::Value::Null });
+        set("column", if place.column > 0 { place.column.into() } else { serde_json::Value::Null });
+    }
+    set("found", diagnostic.found.clone().into());
+    set("hint", diagnostic.hint.clone().into());
+    if !diagnostic.candidates.is_empty() {
+        set("candidates", diagnostic.candidates.clone().into());
+    }
+    value
+}
+
+fn word(severity: Severity) -> &'static str {
+    match severity {
+        Severity::Note => "note",
+        Severity::Warning => "warning",
+        Severity::Error => "error",
+    }
+}

@@ -1,0 +1,122 @@
+//! Rendering: the only place that knows colours, widths and terminals.
+
+pub mod diagnostic;
+pub mod progress;
+pub mod summary;
+
+use crate::cli::When;
+use std::io::IsTerminal;
+
+/// Whether to use colours, and the few that are used.
+#[derive(Clone, Copy, Debug)]
+pub struct Style {
+    coloured: bool,
+}
+
+impl Style {
+    /// For standard output.
+    pub fn stdout(when: When) -> Self {
+        Self::for_stream(when, std::io::stdout().is_terminal())
+    }
+
+    /// For standard error.
+    pub fn stderr(when: When) -> Self {
+        Self::for_stream(when, std::io::stderr().is_terminal())
+    }
+
+    fn for_stream(when: When, terminal: bool) -> Self {
+        let wanted = std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty()) && std::env::var_os("TERM").is_none_or(|term| term != "dumb");
+        let coloured = match when {
+            When::Always => true,
+            When::Never => false,
+            When::Auto => terminal && wanted,
+        };
+        Self { coloured }
+    }
+
+    fn paint(self, style: anstyle::Style, text: &str) -> String {
+        if self.coloured { format!("{style}{text}{style:#}") } else { text.to_owned() }
+    }
+
+    /// What counts.
+    pub fn bold(self, text: &str) -> String {
+        self.paint(anstyle::Style::new().bold(), text)
+    }
+
+    /// What is only background.
+    pub fn dim(self, text: &str) -> String {
+        self.paint(anstyle::Style::new().dimmed(), text)
+    }
+
+    /// Errors.
+    pub fn red(self, text: &str) -> String {
+        self.paint(anstyle::AnsiColor::Red.on_default().bold(), text)
+    }
+
+    /// Warnings, stale.
+    pub fn yellow(self, text: &str) -> String {
+        self.paint(anstyle::AnsiColor::Yellow.on_default().bold(), text)
+    }
+
+    /// Good.
+    pub fn green(self, text: &str) -> String {
+        self.paint(anstyle::AnsiColor::Green.on_default().bold(), text)
+    }
+
+    /// Labels.
+    pub fn cyan(self, text: &str) -> String {
+        self.paint(anstyle::AnsiColor::Cyan.on_default(), text)
+    }
+}
+
+/// Text from sources, stores or programs, safe to print: control characters but line breaks and tabs are shown escaped.
+pub fn printable(text: &str) -> String {
+    let safe = |c: char| !c.is_control() || matches!(c, '\n' | '\t');
+    if text.chars().all(safe) {
+        return text.to_owned();
+    }
+    let mut printed = String::with_capacity(text.len());
+    for c in text.chars() {
+        if safe(c) { printed.push(c) } else { printed.extend(c.escape_default()) }
+    }
+    printed
+}
+
+/// A duration for people: `340 µs`, `12 ms`, `1.4 s`, `3 min 20 s`.
+pub fn duration(micros: u64) -> String {
+    match micros {
+        0..1_000 => format!("{micros} µs"),
+        1_000..1_000_000 => format!("{} ms", micros / 1_000),
+        1_000_000..100_000_000 => format!("{}.{} s", micros / 1_000_000, micros / 100_000 % 10),
+        _ => format!("{} min {} s", micros / 60_000_000, micros / 1_000_000 % 60),
+    }
+}
+
+/// A number with its thousands apart: `12,345`.
+pub fn count(number: u64) -> String {
+    let digits = number.to_string();
+    let mut grouped = String::new();
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            grouped.push(',');
+        }
+        grouped.push(digit);
+    }
+    grouped
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_for_people() {
+        assert_eq!([0, 999, 1_000, 1_234_567].map(count), ["0", "999", "1,000", "1,234,567"]);
+        assert_eq!([5, 12_345, 1_450_000, 200_000_000].map(duration), ["5 µs", "12 ms", "1.4 s", "3 min 20 s"]);
+    }
+
+    #[test]
+    fn control_characters_are_shown_not_sent() {
+        assert_eq!(printable("a\u{1b}[31mb\tc\n"), "a\\u{1b}[31mb\tc\n");
+    }
+}

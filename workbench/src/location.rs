@@ -1,0 +1,84 @@
+//! Where a workspace and its store are.
+//!
+//! A cloned repository must not say where a store is (shared secrets and other people's files would follow): the place comes from a flag, from
+//! `CORTEX_STORE`, or is the user's cache folder. Worktrees of one repository share a store; each is a view of its own.
+
+use engine::store::ViewId;
+use engine::values::digest::Digest;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+/// The manifest's file name.
+pub const MANIFEST: &str = "cortex.toml";
+
+/// Which store to use.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum StoreChoice {
+    /// None: everything works, nothing is remembered.
+    None,
+    /// This folder.
+    Folder(PathBuf),
+    /// A folder of its own for the repository below this cache folder.
+    Cache(PathBuf),
+}
+
+impl StoreChoice {
+    /// The store's folder for a workspace; `None` without a store.
+    pub fn folder(&self, root: &Path) -> Option<PathBuf> {
+        match self {
+            Self::None => None,
+            Self::Folder(folder) => Some(folder.clone()),
+            Self::Cache(cache) => {
+                let id = Digest::of(repository(root).as_os_str().as_bytes()).to_string();
+                Some(cache.join("cortex").join("stores").join(&id[..16]))
+            }
+        }
+    }
+}
+
+/// The nearest folder at or above `from` that holds a manifest.
+pub fn find_root(from: &Path) -> Option<PathBuf> {
+    from.ancestors().find(|folder| folder.join(MANIFEST).is_file()).map(Path::to_path_buf)
+}
+
+/// The view of a checkout: the digest of its root's path, which must be canonical, cut to 64 bits.
+pub fn view(root: &Path) -> ViewId {
+    let Digest([a, b, c, d, e, f, g, h, ..]) = Digest::of(root.as_os_str().as_bytes());
+    ViewId(u64::from_be_bytes([a, b, c, d, e, f, g, h]))
+}
+
+/// What all worktrees of a repository have in common: git's common folder, or the root itself outside of git.
+fn repository(root: &Path) -> PathBuf {
+    let Some(git) = root.ancestors().map(|folder| folder.join(".git")).find(|git| git.exists()) else { return root.to_path_buf() };
+    let common = if git.is_file() { worktree_common(&git) } else { None };
+    let common = common.unwrap_or(git);
+    common.canonicalize().unwrap_or(common)
+}
+
+/// Follows a worktree's `.git` file (`gitdir: …`) and its `commondir`.
+fn worktree_common(git: &Path) -> Option<PathBuf> {
+    let text = std::fs::read_to_string(git).ok()?;
+    let folder = git.parent()?.join(text.strip_prefix("gitdir:")?.trim());
+    let common = std::fs::read_to_string(folder.join("commondir")).ok()?;
+    Some(folder.join(common.trim()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn worktrees_share_a_store_and_not_a_view() {
+        let temp = tempfile::tempdir().expect("folder");
+        let root = temp.path().canonicalize().expect("canonical");
+        let (main, other) = (root.join("main"), root.join("other"));
+        std::fs::create_dir_all(main.join(".git/worktrees/other")).expect("folders");
+        std::fs::create_dir_all(&other).expect("folder");
+        std::fs::write(other.join(".git"), "gitdir: ../main/.git/worktrees/other\n").expect("file");
+        std::fs::write(main.join(".git/worktrees/other/commondir"), "../..\n").expect("file");
+        let choice = StoreChoice::Cache(root.join("cache"));
+        assert_eq!(choice.folder(&main), choice.folder(&other));
+        assert_ne!(choice.folder(&main), choice.folder(&root));
+        assert_ne!(view(&main), view(&other));
+    }
+}

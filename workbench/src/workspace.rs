@@ -1,0 +1,166 @@
+//! A workspace: its root, its manifest, its store and the engine over them.
+
+use crate::finish::States;
+use crate::location::{MANIFEST, StoreChoice, find_root, view};
+use engine::build::engine::{Definition, Engine, EngineError};
+use engine::build::session::Session;
+use engine::files::disk::Disk;
+use engine::manifest::model::Manifest;
+use engine::manifest::read::{ManifestSource, load};
+use engine::seams::producer::Registry;
+use engine::store::disk::{DiskOptions, DiskStore};
+use engine::store::memory::MemoryStore;
+use engine::store::{Store, StoreError};
+use engine::values::diagnostic::Diagnostic;
+use engine::values::digest::Digest;
+use std::cell::OnceCell;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Why a command cannot go on.
+#[derive(Debug, thiserror::Error)]
+pub enum WorkbenchError {
+    /// There is no manifest at or above the folder.
+    #[error("there is no cortex.toml in {0} or any folder above it")]
+    NoManifest(PathBuf),
+    /// A path cannot be used.
+    #[error("{path} cannot be read: {reason}")]
+    Path {
+        /// Which.
+        path: PathBuf,
+        /// The system's words.
+        reason: String,
+    },
+    /// Everything that is wrong with the manifest.
+    #[error("the manifest has {} errors", .0.len())]
+    Manifest(Vec<Diagnostic>),
+    /// The engine cannot go on.
+    #[error(transparent)]
+    Engine(#[from] EngineError),
+}
+
+impl From<StoreError> for WorkbenchError {
+    fn from(error: StoreError) -> Self {
+        Self::Engine(error.into())
+    }
+}
+
+/// How to open a workspace.
+pub struct Opening<'a> {
+    /// A folder in it.
+    pub from: &'a Path,
+    /// Which store.
+    pub store: StoreChoice,
+    /// How the store is locked and who waits for it.
+    pub options: DiskOptions,
+}
+
+/// An open workspace.
+pub struct Workspace {
+    /// Its root, canonical.
+    pub root: PathBuf,
+    /// The engine over it.
+    pub engine: Engine,
+    /// The store's folder, if there is one.
+    pub store_folder: Option<PathBuf>,
+    /// The store on disk, for numbers about it.
+    pub disk: Option<Arc<DiskStore>>,
+    /// What opening the store had to say.
+    pub notices: Vec<Diagnostic>,
+    /// Digest of the manifest and all rulesets.
+    pub digest: Digest,
+    text: String,
+    manifest: OnceCell<(Arc<Manifest>, Vec<Diagnostic>)>,
+}
+
+/// All producers that this program has.
+pub fn registry() -> Registry {
+    let mut registry = Registry::default();
+    producers::register(&mut registry);
+    registry
+}
+
+impl Workspace {
+    /// Finds the workspace and opens its store. The manifest is not yet read: a build with nothing to do needs none of it.
+    ///
+    /// # Errors
+    /// When there is no manifest or the store cannot be used.
+    pub fn open(opening: Opening<'_>) -> Result<Self, WorkbenchError> {
+        let unreadable = |path: &Path| {
+            let path = path.to_path_buf();
+            move |error: std::io::Error| WorkbenchError::Path { path, reason: error.to_string() }
+        };
+        let from = opening.from.canonicalize().map_err(unreadable(opening.from))?;
+        let root = find_root(&from).ok_or(WorkbenchError::NoManifest(from))?;
+        let manifest = root.join(MANIFEST);
+        let text = std::fs::read(&manifest).map_err(unreadable(&manifest))?;
+        let text = String::from_utf8(text).map_err(|error| {
+            let line = error.as_bytes()[..error.utf8_error().valid_up_to()].iter().filter(|byte| **byte == b'\n').count() + 1;
+            let why = Diagnostic::error("E_ENCODING", "the manifest is not UTF-8 text").at(MANIFEST, u32::try_from(line).unwrap_or(0), 0);
+            WorkbenchError::Manifest(vec![why.hint("save it as UTF-8")])
+        })?;
+        let store_folder = opening.store.folder(&root);
+        let (store, disk, notices): (Arc<dyn Store>, _, _) = match &store_folder {
+            Some(folder) => {
+                let (disk, notices) = DiskStore::open(folder, opening.options)?;
+                let disk = Arc::new(disk);
+                (disk.clone(), Some(disk), notices)
+            }
+            None => (Arc::new(MemoryStore::default()), None, Vec::new()),
+        };
+        let engine = Engine {
+            world: Arc::new(Disk::new(root.clone())),
+            store,
+            registry: Arc::new(registry()),
+            view: view(&root),
+            finish: Arc::new(States),
+        };
+        Ok(Self { engine, store_folder, disk, notices, digest: digest(&text), text, manifest: OnceCell::new(), root })
+    }
+
+    /// The manifest, read when first asked for.
+    ///
+    /// # Errors
+    /// Everything that is wrong with it.
+    pub fn manifest(&self) -> Result<Arc<Manifest>, WorkbenchError> {
+        if let Some((manifest, _)) = self.manifest.get() {
+            return Ok(manifest.clone());
+        }
+        let source = ManifestSource { name: MANIFEST.to_owned(), text: &self.text };
+        let loaded = load(&source, &producers::rulesets::text, producers::rulesets::NAMES, &self.engine.registry).map_err(WorkbenchError::Manifest)?;
+        let manifest = Arc::new(loaded.manifest);
+        Ok(self.manifest.get_or_init(|| (manifest, loaded.warnings)).0.clone())
+    }
+
+    /// Warnings about the manifest, if it was read.
+    pub fn warnings(&self) -> &[Diagnostic] {
+        self.manifest.get().map_or(&[], |(_, warnings)| warnings)
+    }
+
+    /// The manifest with its digest.
+    ///
+    /// # Errors
+    /// Everything that is wrong with it.
+    pub fn definition(&self) -> Result<Definition, WorkbenchError> {
+        Ok(Definition { digest: self.digest, manifest: self.manifest()? })
+    }
+
+    /// Looks at the sources and loads the graph.
+    ///
+    /// # Errors
+    /// When the manifest is wrong or store or sources cannot be read.
+    pub fn session(&self) -> Result<Session, WorkbenchError> {
+        let look = self.engine.look(&self.digest, || self.manifest())?;
+        Ok(Session::open(self.engine.clone(), &self.definition()?, look)?)
+    }
+}
+
+/// The digest of a manifest's text and of every ruleset it could name.
+fn digest(text: &str) -> Digest {
+    let mut hasher = blake3::Hasher::new_derive_key("cortex 2026-11 manifest texts 1");
+    let rulesets = producers::rulesets::NAMES.iter().filter_map(|name| producers::rulesets::text(name));
+    for text in std::iter::once(text).chain(rulesets) {
+        hasher.update(&(text.len() as u64).to_le_bytes()).update(text.as_bytes());
+    }
+    Digest(*hasher.finalize().as_bytes())
+}
