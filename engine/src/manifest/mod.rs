@@ -1,4 +1,5 @@
 //! The manifest, `cortex.toml`: sources name the leaves, producers name pure functions, rules say which nodes exist.
 
 pub mod model;
+pub mod read;
 pub mod template;

@@ -1,0 +1,81 @@
+//! What only shows between rules: targets made twice, labels that nothing makes, outputs on top of each other.
+
+use super::labels::text_of;
+use super::report::Report;
+use super::rules::Draft;
+use super::source::{Span, cut};
+use super::targets::{Form, Targets};
+use crate::manifest::model::SetSpec;
+use crate::values::diagnostic::Diagnostic;
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+/// Indexes all targets; those that are there twice are reported.
+pub(super) fn targets<'a>(report: &mut Report<'_>, rules: &'a [Draft]) -> Targets<'a> {
+    let mut targets = Targets::default();
+    for (rule, (target, span)) in with_targets(rules) {
+        if let Err(earlier) = targets.add(Form::of(target), rule) {
+            duplicate(report, *span, &rules[earlier as usize], "another rule makes this target too");
+        }
+    }
+    for (_, (target, span)) in with_targets(rules) {
+        if let Some(label) = target.literal()
+            && let Some(earlier) = targets.covering(label)
+        {
+            duplicate(report, *span, &rules[earlier as usize], "a rule over a set makes this target too");
+        }
+    }
+    targets
+}
+
+fn with_targets(rules: &[Draft]) -> impl Iterator<Item = (u32, &(crate::manifest::template::Template, Span))> {
+    (0..)
+        .zip(rules)
+        .filter_map(|(index, rule)| rule.target.as_ref().map(|target| (index, target)))
+}
+
+fn duplicate(report: &mut Report<'_>, span: Span, earlier: &Draft, message: &str) {
+    let place = earlier.target.as_ref().map(|(_, span)| report.place(*span)).unwrap_or_default();
+    let hint = format!("the other stands at {place}; give one of them another target, or change the producer of the other");
+    report.error(span, Diagnostic::error("E_DUPLICATE", message).hint(hint));
+}
+
+/// Reports labels that no rule makes and no file is.
+pub(super) fn references(report: &mut Report<'_>, rules: &[Draft], targets: &Targets<'_>) {
+    if report.has_syntax_errors() {
+        return;
+    }
+    let wrong: HashSet<&str> = rules.iter().filter_map(|rule| rule.wrong_target.as_deref()).collect();
+    let mut known: Option<Vec<String>> = None;
+    for reference in rules.iter().flat_map(|rule| &rule.references) {
+        if targets.may_exist(Form::of(&reference.template)) {
+            continue;
+        }
+        let wanted = text_of(&reference.template);
+        if wrong.contains(wanted.as_str()) {
+            continue;
+        }
+        let known = known.get_or_insert_with(|| with_targets(rules).map(|(_, (target, _))| text_of(target)).collect());
+        let diagnostic = Diagnostic::error("E_UNKNOWN_LABEL", "no rule makes this, and it is no file").found(cut(&wanted));
+        let otherwise = "write a rule with this target; a file's bytes are //files/PATH:bytes";
+        report.unknown(reference.span, diagnostic, &wanted, known.iter().map(String::as_str), otherwise);
+    }
+}
+
+/// Reports outputs that are laid out in the same file.
+pub(super) fn outputs(report: &mut Report<'_>, rules: &[Draft]) {
+    let mut seen: HashMap<(String, &[(Arc<str>, SetSpec)]), Span> = HashMap::new();
+    for (out, span) in rules.iter().filter_map(|rule| rule.out.as_ref()) {
+        // File systems that ignore case would lay them on top of each other too.
+        match seen.entry((text_of(&out.path).to_lowercase(), &out.vars)) {
+            std::collections::hash_map::Entry::Occupied(earlier) => {
+                let hint = format!("the other stands at {}; choose another path", report.place(*earlier.get()));
+                report.error(
+                    *span,
+                    Diagnostic::error("E_DUPLICATE", "another rule is laid out in this file too").hint(hint),
+                );
+            }
+            std::collections::hash_map::Entry::Vacant(free) => drop(free.insert(*span)),
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! Cycles that show in the rules alone, before any set is known. What depends on sets shows when the graph is planned.
+
+use super::labels::text_of;
+use super::report::Report;
+use super::rules::Draft;
+use super::sets::Need;
+use super::source::{Span, cut};
+use super::targets::{Form, Targets};
+use crate::values::diagnostic::Diagnostic;
+use petgraph::algo::kosaraju_scc;
+use petgraph::graph::{DiGraph, NodeIndex};
+use petgraph::visit::EdgeRef;
+use std::collections::{HashMap, HashSet, VecDeque};
+
+/// Longer cycles are shown by their beginning and end.
+const MAX_SHOWN: usize = 8;
+
+/// Reports one cycle of every group of rules that need each other.
+pub(super) fn check(report: &mut Report<'_>, rules: &[Draft], targets: &Targets<'_>) {
+    let mut graph: DiGraph<(), Span> = DiGraph::with_capacity(rules.len(), rules.len());
+    for _ in rules {
+        graph.add_node(());
+    }
+    for (index, rule) in rules.iter().enumerate() {
+        let sure = rule
+            .references
+            .iter()
+            .filter(|reference| matches!(reference.need, Need::Own | Need::All));
+        for reference in sure {
+            if let Some(maker) = targets.maker(Form::of(&reference.template)) {
+                graph.add_edge(NodeIndex::new(index), NodeIndex::new(maker as usize), reference.span);
+            }
+        }
+    }
+    // Not Tarjan: that one recurses, and a chain of rules can be as long as the manifest.
+    for group in kosaraju_scc(&graph) {
+        let first = group.iter().copied().min().expect("invariant: a component has a node");
+        if group.len() > 1 || graph.contains_edge(first, first) {
+            let cycle = shortest(&graph, first, &group);
+            tell(report, rules, &cycle);
+        }
+    }
+}
+
+/// A shortest cycle from `first` back to it: each rule with the place where it needs the next.
+fn shortest(graph: &DiGraph<(), Span>, first: NodeIndex, group: &[NodeIndex]) -> Vec<(NodeIndex, Span)> {
+    let group: HashSet<NodeIndex> = group.iter().copied().collect();
+    let mut came: HashMap<NodeIndex, (NodeIndex, Span)> = HashMap::new();
+    let mut queue = VecDeque::from([first]);
+    while let Some(node) = queue.pop_front() {
+        if came.contains_key(&first) {
+            break;
+        }
+        let mut edges: Vec<(NodeIndex, Span)> = graph.edges(node).map(|edge| (edge.target(), *edge.weight())).collect();
+        edges.sort();
+        for (next, span) in edges {
+            if group.contains(&next) && !came.contains_key(&next) {
+                came.insert(next, (node, span));
+                queue.push_back(next);
+            }
+        }
+    }
+    let mut cycle = Vec::new();
+    let mut node = first;
+    while let Some((previous, span)) = came.get(&node) {
+        cycle.push((*previous, *span));
+        node = *previous;
+        if node == first {
+            break;
+        }
+    }
+    cycle.reverse();
+    cycle
+}
+
+fn tell(report: &mut Report<'_>, rules: &[Draft], cycle: &[(NodeIndex, Span)]) {
+    let Some((_, span)) = cycle.first() else {
+        return;
+    };
+    let name = |index: usize| {
+        rules[cycle[index % cycle.len()].0.index()]
+            .target
+            .as_ref()
+            .map(|(target, _)| cut(&text_of(target)))
+            .unwrap_or_default()
+    };
+    let mut path: Vec<String> = Vec::new();
+    if cycle.len() <= MAX_SHOWN {
+        path.extend((0..=cycle.len()).map(name));
+    } else {
+        path.extend((0..MAX_SHOWN - 2).map(name));
+        path.push(format!("… {} more …", cycle.len() + 1 - MAX_SHOWN));
+        path.extend((cycle.len() - 1..=cycle.len()).map(name));
+    }
+    let message = format!("these targets need each other: {}", path.join(" → "));
+    report.error(
+        *span,
+        Diagnostic::error("E_CYCLE", message).hint("remove one of these inputs, or make what both need a target of its own"),
+    );
+}

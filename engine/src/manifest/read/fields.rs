@@ -1,0 +1,184 @@
+//! Typed reading of TOML tables: each reader reports what is wrong and goes on.
+
+use super::report::Report;
+use super::source::Span;
+use crate::values::diagnostic::Diagnostic;
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+/// A value and where it stands.
+#[derive(Clone, Copy)]
+pub(super) struct Item<'t, 'i> {
+    pub(super) span: Span,
+    pub(super) value: &'t DeValue<'i>,
+}
+
+/// A string and where it stands.
+#[derive(Clone, Copy)]
+pub(super) struct Text<'t> {
+    pub(super) span: Span,
+    pub(super) text: &'t str,
+}
+
+/// A table that is being read.
+#[derive(Clone, Copy)]
+pub(super) struct Fields<'t, 'i> {
+    /// Where it begins.
+    pub(super) span: Span,
+    /// What it is called in messages, such as `a rule`.
+    pub(super) what: &'static str,
+    pub(super) table: &'t DeTable<'i>,
+}
+
+impl<'t, 'i> Item<'t, 'i> {
+    pub(super) fn new(file: u32, value: &'t Spanned<DeValue<'i>>) -> Self {
+        Self {
+            span: Span::new(file, value.span()),
+            value: value.get_ref(),
+        }
+    }
+
+    /// The string, or an error.
+    pub(super) fn text(self, report: &mut Report<'_>, what: &str) -> Option<Text<'t>> {
+        let text = self.value.as_str();
+        if text.is_none() {
+            self.not(report, what, "a string");
+        }
+        text.map(|text| Text { span: self.span, text })
+    }
+
+    /// The strings of an array, or errors.
+    pub(super) fn texts(self, report: &mut Report<'_>, what: &str) -> Option<Vec<Text<'t>>> {
+        let Some(array) = self.value.as_array() else {
+            self.not(report, what, "an array of strings");
+            return None;
+        };
+        let texts: Vec<_> = array
+            .iter()
+            .filter_map(|item| Item::new(self.span.file, item).text(report, what))
+            .collect();
+        (texts.len() == array.len()).then_some(texts)
+    }
+
+    /// Reports that the value is of another type than it must be.
+    pub(super) fn not(self, report: &mut Report<'_>, what: &str, wanted: &str) {
+        let message = format!("{what} is {wanted}, not {}", type_name(self.value));
+        report.error(self.span, Diagnostic::error("E_TYPE", message).hint(format!("write {wanted}")));
+    }
+}
+
+impl<'t, 'i> Fields<'t, 'i> {
+    pub(super) fn root(file: u32, table: &'t DeTable<'i>) -> Self {
+        Self {
+            span: Span::new(file, 0..0),
+            what: "the manifest",
+            table,
+        }
+    }
+
+    /// The table in `item`, or an error.
+    pub(super) fn of(report: &mut Report<'_>, item: Item<'t, 'i>, what: &'static str) -> Option<Self> {
+        let table = item.value.as_table();
+        if table.is_none() {
+            item.not(report, what, "a table");
+        }
+        table.map(|table| Self {
+            span: item.span,
+            what,
+            table,
+        })
+    }
+
+    pub(super) fn get(&self, key: &str) -> Option<Item<'t, 'i>> {
+        self.table.get(key).map(|value| Item::new(self.span.file, value))
+    }
+
+    /// Keys with their values, sorted by key.
+    pub(super) fn entries(&self) -> impl Iterator<Item = (Text<'t>, Item<'t, 'i>)> + use<'t, 'i> {
+        let file = self.span.file;
+        let key_of = move |key: &'t Spanned<toml::de::DeString<'i>>| Text {
+            span: Span::new(file, key.span()),
+            text: key.get_ref(),
+        };
+        self.table.iter().map(move |(key, value)| (key_of(key), Item::new(file, value)))
+    }
+
+    pub(super) fn text(&self, report: &mut Report<'_>, key: &str) -> Option<Text<'t>> {
+        self.get(key)?.text(report, &format!("'{key}'"))
+    }
+
+    /// A string that must be there.
+    pub(super) fn required(&self, report: &mut Report<'_>, key: &str, hint: &str) -> Option<Text<'t>> {
+        if self.get(key).is_none() {
+            self.missing(report, key, hint);
+        }
+        self.text(report, key)
+    }
+
+    pub(super) fn missing(&self, report: &mut Report<'_>, key: &str, hint: &str) {
+        if !report.has_syntax_errors() {
+            report.error(
+                self.span,
+                Diagnostic::error("E_MISSING", format!("{} has no '{key}'", self.what)).hint(hint),
+            );
+        }
+    }
+
+    pub(super) fn texts(&self, report: &mut Report<'_>, key: &str) -> Option<Vec<Text<'t>>> {
+        self.get(key)?.texts(report, &format!("'{key}'"))
+    }
+
+    pub(super) fn boolean(&self, report: &mut Report<'_>, key: &str) -> Option<bool> {
+        let item = self.get(key)?;
+        let value = item.value.as_bool();
+        if value.is_none() {
+            item.not(report, &format!("'{key}'"), "true or false");
+        }
+        value
+    }
+
+    /// Reports every key that is not in `known`.
+    pub(super) fn only(&self, report: &mut Report<'_>, known: &[&str]) {
+        for (key, _) in self.entries() {
+            if !known.contains(&key.text) {
+                self.unknown_key(report, key, known);
+            }
+        }
+    }
+
+    pub(super) fn unknown_key(&self, report: &mut Report<'_>, key: Text<'_>, known: &[&str]) {
+        let diagnostic = Diagnostic::error("E_UNKNOWN_KEY", format!("{} has no key of this name", self.what));
+        let otherwise = if known.is_empty() {
+            "remove it".to_owned()
+        } else {
+            format!("its keys are {}", known.join(", "))
+        };
+        report.unknown(key.span, diagnostic, key.text, known.iter().copied(), &otherwise);
+    }
+}
+
+/// Checks the name of a producer, source set, model or role.
+pub(super) fn check_name(report: &mut Report<'_>, name: Text<'_>, what: &str) -> bool {
+    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.' | '/');
+    let good = !name.text.is_empty() && name.text.len() <= 100 && name.text.chars().all(plain);
+    if !good {
+        let hint = "use up to 100 letters, digits, '_', '-', '.' and '/'";
+        report.error(
+            name.span,
+            Diagnostic::error("E_NAME", format!("this cannot be the name of {what}")).hint(hint),
+        );
+    }
+    good
+}
+
+/// A type with its article.
+fn type_name(value: &DeValue<'_>) -> &'static str {
+    match value {
+        DeValue::String(_) => "a string",
+        DeValue::Integer(_) | DeValue::Float(_) => "a number",
+        DeValue::Boolean(_) => "true or false",
+        DeValue::Datetime(_) => "a date",
+        DeValue::Array(_) => "an array",
+        DeValue::Table(_) => "a table",
+    }
+}

@@ -1,0 +1,174 @@
+//! The inputs of a rule: one node, one node for every item of a set, or the rows of a table.
+
+use super::fields::{Fields, Item, Text};
+use super::labels::label;
+use super::report::Report;
+use super::sets::{Need, Reference, SetReader};
+use crate::manifest::model::{InputFrom, SetSpec, SourceSet};
+use crate::manifest::template::Template;
+use crate::seams::producer::Params;
+use crate::values::diagnostic::Diagnostic;
+use serde_json::Value;
+use std::collections::BTreeMap;
+
+/// Reads the inputs of one rule.
+pub(super) struct InputReader<'s> {
+    pub(super) sources: &'s BTreeMap<String, SourceSet>,
+    /// The variable of the rule, if it has one.
+    pub(super) bound: &'s [&'s str],
+    /// The set that the rule runs over.
+    pub(super) each: Option<&'s SetSpec>,
+    /// The parameters of the rule's producer, if it is known.
+    pub(super) params: Option<&'s Params>,
+}
+
+/// Whether a text can be the name of a role.
+pub(super) fn is_role(text: &str) -> bool {
+    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
+    text.len() <= 100 && text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_') && text.chars().all(plain)
+}
+
+impl InputReader<'_> {
+    /// Where the input comes from and whether only its digest matters; `None` when it is wrong or switched off.
+    pub(super) fn read(&self, report: &mut Report<'_>, item: Item<'_, '_>, references: &mut Vec<Reference>) -> Option<(InputFrom, bool)> {
+        if item.value.is_str() {
+            let text = item.text(report, "an input")?;
+            return self.one(report, text, references).map(|from| (from, false));
+        }
+        if !item.value.is_table() {
+            item.not(report, "an input", "a label or a table");
+            return None;
+        }
+        let fields = Fields::of(report, item, "an input")?;
+        let first = references.len();
+        let on = self.switched_on(report, fields);
+        let from = self.table(report, fields, references);
+        if on != Some(true) {
+            references[first..].iter_mut().for_each(|reference| reference.need = Need::Named);
+        }
+        let digest = fields.boolean(report, "digest");
+        let good = fields.get("digest").is_none() || digest.is_some();
+        from.filter(|_| good && on == Some(true))
+            .map(|from| (from, digest.unwrap_or(false)))
+    }
+
+    fn table(&self, report: &mut Report<'_>, fields: Fields<'_, '_>, references: &mut Vec<Reference>) -> Option<InputFrom> {
+        let has = |key: &str| fields.get(key).is_some();
+        if has("table") {
+            let fields = Fields {
+                what: "an input of rows",
+                ..fields
+            };
+            fields.only(report, &["table", "each", "row", "field", "if"]);
+            let node = fields.text(report, "table").and_then(|text| self.own(report, text, references));
+            let keys = self.sets().narrowed(report, fields, references);
+            return Some(InputFrom::Slice { node: node?, keys: keys? });
+        }
+        if has("each") || has("target") {
+            let fields = Fields {
+                what: "a list of inputs",
+                ..fields
+            };
+            fields.only(report, &["each", "row", "field", "target", "digest", "if"]);
+            let each = self.sets().narrowed(report, fields, references);
+            let target = fields.required(report, "target", "write target = \"//types/{item}:role\"");
+            let target = target.and_then(|text| self.target(report, text).map(|target| (target, text)));
+            let (each, (target, text)) = (each?, target?);
+            self.mention_all(&each, &target, text, references);
+            return Some(InputFrom::Many { each, target });
+        }
+        fields.only(report, &["node", "digest", "if"]);
+        let text = fields.required(
+            report,
+            "node",
+            "write node = \"//types/{type}:impl\", or each and target, or table and each",
+        )?;
+        self.one(report, text, references)
+    }
+
+    fn sets(&self) -> SetReader<'_> {
+        SetReader {
+            sources: self.sources,
+            bound: self.bound,
+            need: Need::Own,
+        }
+    }
+
+    fn one(&self, report: &mut Report<'_>, text: Text<'_>, references: &mut Vec<Reference>) -> Option<InputFrom> {
+        self.own(report, text, references).map(InputFrom::One)
+    }
+
+    fn own(&self, report: &mut Report<'_>, text: Text<'_>, references: &mut Vec<Reference>) -> Option<Template> {
+        let template = label(report, text, self.bound)?;
+        references.push(Reference {
+            template: template.clone(),
+            span: text.span,
+            need: Need::Own,
+        });
+        Some(template)
+    }
+
+    fn target(&self, report: &mut Report<'_>, text: Text<'_>) -> Option<Template> {
+        let bound: Vec<&str> = self.bound.iter().copied().chain(["item"]).collect();
+        let target = label(report, text, &bound)?;
+        if target.variables().all(|name| name != "item") {
+            let diagnostic = Diagnostic::error("E_VARIABLE", "the target is the same for every item").hint("use {item} in it");
+            report.error(text.span, diagnostic);
+            return None;
+        }
+        Some(target)
+    }
+
+    /// Notes the labels of a list. Items that are written out give labels of their own.
+    fn mention_all(&self, each: &SetSpec, target: &Template, text: Text<'_>, references: &mut Vec<Reference>) {
+        let written = match each {
+            SetSpec::List(items) if text.text.len() <= 100 && target.variables().eq(["item"]) => {
+                items.iter().map(Template::literal).collect::<Option<Vec<_>>>()
+            }
+            _ => None,
+        };
+        let Some(items) = written else {
+            let every = self.each.is_none_or(|set| set == each);
+            let need = if every { Need::All } else { Need::Some };
+            references.push(Reference {
+                template: target.clone(),
+                span: text.span,
+                need,
+            });
+            return;
+        };
+        for item in items {
+            let label = target
+                .fill(|_| Some(item))
+                .ok()
+                .map(|label| label.replace('{', "{{").replace('}', "}}"));
+            if let Some(template) = label.and_then(|label| Template::parse(&label).ok()) {
+                references.push(Reference {
+                    template,
+                    span: text.span,
+                    need: Need::Own,
+                });
+            }
+        }
+    }
+
+    /// What `if` says: `None` when that cannot be known.
+    fn switched_on(&self, report: &mut Report<'_>, fields: Fields<'_, '_>) -> Option<bool> {
+        if fields.get("if").is_none() {
+            return Some(true);
+        }
+        let param = fields.text(report, "if")?;
+        match self.params?.get(param.text) {
+            None => Some(false),
+            Some(Value::Bool(on)) => Some(*on),
+            Some(_) => {
+                let hint = "name a parameter of the rule's producer that is true or false";
+                report.error(
+                    param.span,
+                    Diagnostic::error("E_TYPE", "this parameter is neither true nor false").hint(hint),
+                );
+                None
+            }
+        }
+    }
+}

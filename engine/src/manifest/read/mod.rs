@@ -1,0 +1,326 @@
+//! Reading and checking manifests: from texts to a [`Manifest`], or to everything that is wrong with them, all at once.
+//!
+//! Rulesets are read first, the manifest over them: source sets and producers of the same name are laid over each other key by
+//! key, rules are added. It touches no disk; whoever calls it brings the texts.
+
+mod check;
+mod cycles;
+mod encode;
+mod fields;
+mod inputs;
+mod json;
+mod labels;
+mod models;
+mod producers;
+mod report;
+mod rules;
+mod sets;
+mod source;
+mod sources;
+mod targets;
+#[cfg(test)]
+mod tests;
+
+use super::model::{Manifest, Rule};
+use crate::seams::producer::Registry;
+use crate::values::diagnostic::Diagnostic;
+use crate::values::digest::Digest;
+use fields::{Fields, Text};
+use report::Report;
+use source::Span;
+use std::collections::{BTreeMap, HashSet};
+use toml::Spanned;
+use toml::de::DeTable;
+
+/// Larger manifests are refused.
+const MAX_BYTES: usize = 64 * 1024 * 1024;
+const TABLES: [&str; 5] = ["workspace", "sources", "producer", "rule", "model"];
+/// What belongs to a person or a machine, not to a project.
+const PERSONAL: [&str; 4] = ["store", "remote", "cache", "secrets"];
+
+/// A text to read and what messages call it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ManifestSource<'a> {
+    /// Name of the file, relative to the workspace.
+    pub name: String,
+    /// What is in it.
+    pub text: &'a str,
+}
+
+/// A manifest that may be used.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Loaded {
+    /// The manifest with its rulesets.
+    pub manifest: Manifest,
+    /// What is probably not meant.
+    pub warnings: Vec<Diagnostic>,
+}
+
+/// One parsed file.
+struct Document<'a> {
+    file: u32,
+    table: Spanned<DeTable<'a>>,
+}
+
+impl<'a> Document<'a> {
+    fn root(&self) -> Fields<'_, 'a> {
+        Fields::root(self.file, self.table.get_ref())
+    }
+
+    fn table(&self, report: &mut Report<'_>, key: &str, what: &'static str) -> Option<Fields<'_, 'a>> {
+        self.root().get(key).and_then(|item| Fields::of(report, item, what))
+    }
+}
+
+/// Reads and checks a manifest with the rulesets it names.
+///
+/// # Errors
+/// Everything that is wrong, in order of place.
+pub fn load(
+    main: &ManifestSource<'_>,
+    rulesets: &dyn Fn(&str) -> Option<&'static str>,
+    ruleset_names: &[&str],
+    registry: &Registry,
+) -> Result<Loaded, Vec<Diagnostic>> {
+    if main.text.len() > MAX_BYTES {
+        let message = format!("a manifest has at most {} MiB", MAX_BYTES >> 20);
+        return Err(vec![
+            Diagnostic::error("E_SIZE", message)
+                .at(main.name.clone(), 0, 0)
+                .hint("move long lists into files and read them with a glob"),
+        ]);
+    }
+    let mut report = Report::new();
+    let mut documents = parse_all(&mut report, main, rulesets, ruleset_names);
+    // Rulesets first: the manifest is laid over them.
+    documents.rotate_left(1);
+    let manifest = read(&mut report, &documents, registry);
+    report.finish().map(|warnings| Loaded { manifest, warnings })
+}
+
+/// Parses the manifest, which comes first, and its rulesets.
+fn parse_all<'a>(
+    report: &mut Report<'a>,
+    main: &ManifestSource<'a>,
+    rulesets: &dyn Fn(&str) -> Option<&'static str>,
+    ruleset_names: &[&str],
+) -> Vec<Document<'a>> {
+    let mut syntax = Vec::new();
+    let mut documents = vec![parse(report, &main.name, main.text, &mut syntax)];
+    let mut names = Vec::new();
+    if let Some(item) = documents[0]
+        .root()
+        .get("workspace")
+        .and_then(|item| item.value.as_table())
+        .and_then(|table| table.get("rulesets"))
+    {
+        let texts = item.get_ref().as_array().map(|array| {
+            array
+                .iter()
+                .filter_map(|name| name.get_ref().as_str().map(|text| (name.span(), text.to_owned())))
+        });
+        names.extend(texts.into_iter().flatten());
+    }
+    let mut unknown = Vec::new();
+    let mut seen = HashSet::new();
+    for (span, name) in names {
+        let span = Span::new(documents[0].file, span);
+        match rulesets(&name) {
+            _ if !seen.insert(name.clone()) => unknown.push((span, name, true)),
+            Some(text) => {
+                let document = parse(report, &format!("ruleset {name}"), text, &mut syntax);
+                documents.push(document);
+            }
+            None => unknown.push((span, name, false)),
+        }
+    }
+    for document in &documents {
+        if let Some(models) = document.root().get("model").and_then(|item| item.value.as_table()) {
+            models::hide_secrets(report, Fields::root(document.file, models));
+        }
+    }
+    for (span, diagnostic) in syntax {
+        report.syntax(span, diagnostic);
+    }
+    for (span, name, again) in unknown {
+        if again {
+            report.error(
+                span,
+                Diagnostic::error("E_DUPLICATE", "this ruleset is named twice").hint("name it once"),
+            );
+        } else {
+            let diagnostic = Diagnostic::error("E_UNKNOWN_RULESET", "there is no ruleset of this name");
+            report.unknown(
+                span,
+                diagnostic,
+                &name,
+                ruleset_names.iter().copied(),
+                &format!("there are: {}", ruleset_names.join(", ")),
+            );
+        }
+    }
+    documents
+}
+
+fn parse<'a>(report: &mut Report<'a>, name: &str, text: &'a str, syntax: &mut Vec<(Span, Diagnostic)>) -> Document<'a> {
+    let file = report.add_source(name, text);
+    let (table, errors) = DeTable::parse_recoverable(text);
+    for error in errors {
+        let span = Span::new(file, error.span().unwrap_or(0..0));
+        let (code, hint) = if error.message().starts_with("duplicate key") {
+            (
+                "E_DUPLICATE",
+                "write each key and table once; rules are [[rule]], with two brackets",
+            )
+        } else {
+            ("E_SYNTAX", "see https://toml.io for the language; texts stand in double quotes")
+        };
+        syntax.push((span, Diagnostic::error(code, source::cut(error.message())).hint(hint)));
+    }
+    Document { file, table }
+}
+
+/// Reads all parsed files into one manifest; what is wrong goes to the report.
+fn read(report: &mut Report<'_>, documents: &[Document<'_>], registry: &Registry) -> Manifest {
+    let mut name = None;
+    let (mut sources, mut producers, mut models) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
+    for document in documents {
+        top_level(report, document);
+        name = workspace(report, document).or(name);
+        if let Some(fields) = document.table(report, "sources", "'sources'") {
+            sources::read(report, fields, &mut sources);
+        }
+        if let Some(fields) = document.table(report, "producer", "'producer'") {
+            producers::read(report, fields, &mut producers);
+        }
+        if let Some(fields) = document.table(report, "model", "'model'") {
+            models::read(report, fields, &mut models);
+        }
+    }
+    let sources = sources::finish(report, sources);
+    let producers = producers::finish(report, producers, &models, registry);
+    let reader = rules::RuleReader {
+        sources: &sources,
+        producers: &producers,
+    };
+    let mut drafts = Vec::new();
+    for document in documents {
+        let Some(item) = document.root().get("rule") else {
+            continue;
+        };
+        let Some(array) = item.value.as_array() else {
+            let diagnostic = Diagnostic::error("E_TYPE", "rules are a list of tables").hint("write [[rule]], with two brackets");
+            report.error(item.span, diagnostic);
+            continue;
+        };
+        for rule in array.iter() {
+            if let Some(fields) = Fields::of(report, fields::Item::new(document.file, rule), "a rule") {
+                drafts.push(reader.read(report, fields));
+            }
+        }
+    }
+    let targets = check::targets(report, &drafts);
+    check::references(report, &drafts, &targets);
+    check::outputs(report, &drafts);
+    cycles::check(report, &drafts, &targets);
+    drop(targets);
+    if !report.has_errors() {
+        unused(report, &drafts, &producers, documents.last().map_or(0, |main| main.file));
+    }
+    let rules = drafts.into_iter().filter_map(|draft| finish(draft, &producers)).collect();
+    Manifest {
+        name: name.unwrap_or_else(|| "workspace".to_owned()),
+        sources,
+        producers: producers.list,
+        rules,
+        models,
+    }
+}
+
+/// `None` for a rule that has been complained about.
+fn finish(draft: rules::Draft, producers: &producers::Producers) -> Option<Rule> {
+    let producer = draft.producer?;
+    let (target, _) = draft.target?;
+    let out = draft.out.map(|(out, _)| out);
+    let mut rule = Rule {
+        target,
+        each: draft.each,
+        producer,
+        inputs: draft.inputs,
+        out,
+        digest: Digest([0; 32]),
+    };
+    rule.digest = encode::digest(&rule, &producers.list[producer as usize]);
+    Some(rule)
+}
+
+fn top_level(report: &mut Report<'_>, document: &Document<'_>) {
+    for (key, _) in document.root().entries().filter(|(key, _)| !TABLES.contains(&key.text)) {
+        if !refuse_personal(report, key) {
+            document.root().unknown_key(report, key, &TABLES);
+        }
+    }
+}
+
+fn refuse_personal(report: &mut Report<'_>, key: Text<'_>) -> bool {
+    let personal = PERSONAL.contains(&key.text);
+    if personal {
+        let hint = "set it in your own configuration, with --store or CORTEX_STORE; a manifest is shared with others";
+        report.error(
+            key.span,
+            Diagnostic::error("E_PERSONAL", "a manifest does not say where stores and secrets are").hint(hint),
+        );
+    }
+    personal
+}
+
+/// Checks `[workspace]` and returns its name.
+fn workspace(report: &mut Report<'_>, document: &Document<'_>) -> Option<String> {
+    let fields = document.table(report, "workspace", "'workspace'")?;
+    for (key, item) in fields.entries() {
+        match key.text {
+            "name" => {}
+            "rulesets" => drop(item.texts(report, "'rulesets'")),
+            _ if refuse_personal(report, key) => {}
+            _ => fields.unknown_key(report, key, &["name", "rulesets"]),
+        }
+    }
+    if document.file > 0
+        && let Some(item) = fields.get("rulesets")
+    {
+        report.error(
+            item.span,
+            Diagnostic::error("E_UNKNOWN_KEY", "a ruleset names no further rulesets").hint("name them in cortex.toml"),
+        );
+    }
+    let name = fields.text(report, "name")?;
+    let good = !name.text.trim().is_empty() && name.text.chars().count() <= 100 && !name.text.chars().any(char::is_control);
+    if !good {
+        let hint = "write up to 100 characters on one line";
+        report.error(
+            name.span,
+            Diagnostic::error("E_NAME", "this cannot be the name of a workspace").hint(hint),
+        );
+    }
+    good.then(|| name.text.to_owned())
+}
+
+/// Warns of what the manifest itself defines and nothing uses.
+fn unused(report: &mut Report<'_>, drafts: &[rules::Draft], producers: &producers::Producers, main: u32) {
+    if drafts.is_empty() {
+        let diagnostic = Diagnostic::warning("W_NO_RULES", "there is no rule, so there is nothing to build");
+        report.warning(
+            Span::new(main, 0..0),
+            diagnostic.hint("name a ruleset: [workspace] rulesets = [\"csharp\"], or write [[rule]]"),
+        );
+    }
+    let used: HashSet<u32> = drafts.iter().filter_map(|draft| draft.producer).collect();
+    for (index, span) in (0..).zip(&producers.spans).filter(|(_, span)| span.file == main) {
+        if !used.contains(&index) {
+            report.warning(
+                *span,
+                Diagnostic::warning("W_UNUSED", "no rule uses this producer").hint("remove it, or name it in a rule"),
+            );
+        }
+    }
+}

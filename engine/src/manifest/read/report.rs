@@ -1,0 +1,168 @@
+//! The report: collects everything that is wrong with a manifest, so that all of it is told at once, in order of place.
+
+use super::source::{Source, Span, cut};
+use crate::values::diagnostic::{Diagnostic, Place};
+use crate::values::suggest::nearest;
+use std::collections::HashSet;
+
+/// More errors than this are counted, not told.
+const MAX_ERRORS: usize = 500;
+/// Names compared for suggestions in one load; bounds the time spent on a manifest full of wrong names.
+const MAX_COMPARED: usize = 3_000_000;
+
+/// What has been found so far.
+pub(super) struct Report<'a> {
+    sources: Vec<Source<'a>>,
+    errors: Vec<(Span, Diagnostic)>,
+    warnings: Vec<(Span, Diagnostic)>,
+    left_out: usize,
+    compared: usize,
+    /// Lines with a syntax error: what else is said of them would be guesswork.
+    broken: HashSet<(u32, usize)>,
+}
+
+impl<'a> Report<'a> {
+    pub(super) fn new() -> Self {
+        Self {
+            sources: Vec::new(),
+            errors: Vec::new(),
+            warnings: Vec::new(),
+            left_out: 0,
+            compared: 0,
+            broken: HashSet::new(),
+        }
+    }
+
+    /// Adds a file; its number goes into spans.
+    pub(super) fn add_source(&mut self, name: &str, text: &'a str) -> u32 {
+        self.sources.push(Source::new(name, text));
+        u32::try_from(self.sources.len() - 1).expect("invariant: a manifest has few rulesets")
+    }
+
+    /// Where a span begins, for hints that point elsewhere.
+    pub(super) fn place(&self, span: Span) -> Place {
+        self.sources[span.file as usize].place(span)
+    }
+
+    /// From now on these bytes are never shown.
+    pub(super) fn hide(&mut self, span: Span) {
+        self.sources[span.file as usize].hide(span);
+    }
+
+    /// Whether some file is not well-formed TOML. Then nothing is said of things that seem to be missing.
+    pub(super) fn has_syntax_errors(&self) -> bool {
+        !self.broken.is_empty()
+    }
+
+    /// Whether anything is wrong.
+    pub(super) fn has_errors(&self) -> bool {
+        !self.errors.is_empty()
+    }
+
+    /// Adds a syntax error.
+    pub(super) fn syntax(&mut self, span: Span, diagnostic: Diagnostic) {
+        let line = self.sources[span.file as usize].line(span.start).0;
+        if self.broken.insert((span.file, line)) {
+            self.push(span, diagnostic);
+        }
+    }
+
+    /// Adds an error at its place, with the offending text.
+    pub(super) fn error(&mut self, span: Span, diagnostic: Diagnostic) {
+        // The parser puts a placeholder of no extent where it could not read a value, and has already said so.
+        let placeholder = span.end == 0 && self.has_syntax_errors();
+        if placeholder
+            || self
+                .broken
+                .contains(&(span.file, self.sources[span.file as usize].line(span.start).0))
+        {
+            return;
+        }
+        self.push(span, diagnostic);
+    }
+
+    fn push(&mut self, span: Span, diagnostic: Diagnostic) {
+        if self.errors.len() >= MAX_ERRORS {
+            self.left_out += 1;
+            return;
+        }
+        let placed = self.placed(span, diagnostic);
+        self.errors.push((span, placed));
+    }
+
+    /// Adds a warning at its place.
+    pub(super) fn warning(&mut self, span: Span, diagnostic: Diagnostic) {
+        if self.warnings.len() < MAX_ERRORS {
+            let placed = self.placed(span, diagnostic);
+            self.warnings.push((span, placed));
+        }
+    }
+
+    fn placed(&self, span: Span, mut diagnostic: Diagnostic) -> Diagnostic {
+        let source = &self.sources[span.file as usize];
+        diagnostic.place = Some(source.place(span));
+        diagnostic.excerpt = Some(source.excerpt(span));
+        if diagnostic.found.is_none() {
+            diagnostic.found = Some(source.found(span)).filter(|found| !found.is_empty());
+        }
+        diagnostic
+    }
+
+    /// An error about a name that is not known, with the nearest known ones; `otherwise` is the hint when none is near.
+    pub(super) fn unknown<'k>(
+        &mut self,
+        span: Span,
+        diagnostic: Diagnostic,
+        wanted: &str,
+        known: impl Iterator<Item = &'k str>,
+        otherwise: &str,
+    ) {
+        let mut near = Vec::new();
+        if self.errors.len() < MAX_ERRORS {
+            let mut compared = self.compared;
+            near = nearest(
+                wanted,
+                known.take(MAX_COMPARED.saturating_sub(compared)).inspect(|_| compared += 1),
+                3,
+            );
+            self.compared = compared;
+        }
+        let hint = near
+            .first()
+            .map_or_else(|| otherwise.to_owned(), |best| format!("did you mean '{}'?", cut(best)));
+        let near = near.iter().map(|name| cut(name)).collect();
+        self.error(span, diagnostic.hint(hint).candidates(near));
+    }
+
+    /// The part of a string value from byte `at` on, `len` bytes; the whole value when it is written with escapes.
+    pub(super) fn within(&self, span: Span, value: &str, at: usize, len: usize) -> Span {
+        let written = self.sources[span.file as usize]
+            .text()
+            .get(span.start as usize..span.end as usize)
+            .unwrap_or_default();
+        let inner = written.get(1..written.len().saturating_sub(1)).unwrap_or_default();
+        if inner != value || at > value.len() {
+            return span;
+        }
+        let start = span.start as usize + 1 + at;
+        Span::new(span.file, start..start + len.min(value.len() - at))
+    }
+
+    /// Everything, in order of place: errors if there are any, else warnings.
+    pub(super) fn finish(mut self) -> Result<Vec<Diagnostic>, Vec<Diagnostic>> {
+        let sorted = |mut found: Vec<(Span, Diagnostic)>| {
+            found.sort();
+            found.dedup();
+            found.into_iter().map(|(_, diagnostic)| diagnostic).collect::<Vec<_>>()
+        };
+        if self.errors.is_empty() {
+            return Ok(sorted(self.warnings));
+        }
+        let mut errors = sorted(std::mem::take(&mut self.errors));
+        if self.left_out > 0 {
+            let message = format!("{} more errors are not shown", self.left_out);
+            errors.push(Diagnostic::error("E_MORE", message).hint("mend these first and look again"));
+        }
+        Err(errors)
+    }
+}

@@ -1,0 +1,251 @@
+//! `[[rule]]`: targets, sets, inputs and outputs of one rule. What only shows between rules is checked elsewhere.
+
+use super::fields::{Fields, Item, Text};
+use super::inputs::{InputReader, is_role};
+use super::labels::{check_label, check_path, is_variable, parse, template};
+use super::producers::Producers;
+use super::report::Report;
+use super::sets::{Need, Reference, SetReader};
+use super::source::{Span, cut};
+use crate::manifest::model::{InputSpec, OutSpec, SetSpec, SourceSet};
+use crate::manifest::template::Template;
+use crate::values::diagnostic::Diagnostic;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// A rule as far as it could be read.
+pub(super) struct Draft {
+    /// The target, and where it stands.
+    pub(super) target: Option<(Template, Span)>,
+    /// The target as written, when it is wrong: nobody need be told that it does not exist.
+    pub(super) wrong_target: Option<String>,
+    pub(super) each: Option<(Arc<str>, SetSpec)>,
+    pub(super) producer: Option<u32>,
+    pub(super) inputs: Vec<InputSpec>,
+    pub(super) out: Option<(OutSpec, Span)>,
+    /// Every label it mentions.
+    pub(super) references: Vec<Reference>,
+}
+
+/// Reads rules against what is known of the rest.
+pub(super) struct RuleReader<'s> {
+    pub(super) sources: &'s BTreeMap<String, SourceSet>,
+    pub(super) producers: &'s Producers,
+}
+
+impl RuleReader<'_> {
+    pub(super) fn read(&self, report: &mut Report<'_>, rule: Fields<'_, '_>) -> Draft {
+        rule.only(report, &["target", "each", "producer", "inputs", "out"]);
+        let mut references = Vec::new();
+        let (variable, set) = self.each(report, rule, &mut references);
+        let variable = variable.as_deref();
+        let text = rule.required(report, "target", "write target = \"//docs/{doc}:words\"");
+        let unreadable = rule.get("each").is_some() && variable.is_none();
+        let target = text.and_then(|text| target(report, text, variable, unreadable).map(|target| (target, text.span)));
+        let producer = self.producer(report, rule);
+        let bound: Vec<&str> = variable.into_iter().collect();
+        let reader = InputReader {
+            sources: self.sources,
+            bound: &bound,
+            each: set.as_ref(),
+            params: producer.map(|index| &self.producers.list[index as usize].params),
+        };
+        let inputs = inputs(report, rule, &reader, &mut references);
+        let out = rule.get("out").and_then(|item| self.out(report, item, variable, &mut references));
+        Draft {
+            wrong_target: text.filter(|_| target.is_none()).map(|text| text.text.to_owned()),
+            target,
+            each: variable.zip(set).map(|(variable, set)| (variable.into(), set)),
+            producer,
+            inputs,
+            out,
+            references,
+        }
+    }
+
+    /// The variable and its set; each may be missing because it is wrong.
+    fn each(&self, report: &mut Report<'_>, rule: Fields<'_, '_>, references: &mut Vec<Reference>) -> (Option<String>, Option<SetSpec>) {
+        let Some(fields) = rule.get("each").and_then(|item| Fields::of(report, item, "'each'")) else {
+            return (None, None);
+        };
+        let mut entries: Vec<_> = fields.entries().collect();
+        entries.sort_by_key(|(name, _)| name.span);
+        for (name, _) in entries.iter().skip(1) {
+            let hint = "let one set hold the pairs, or write two rules";
+            report.error(
+                name.span,
+                Diagnostic::error("E_VARIABLE", "a rule runs over one variable").hint(hint),
+            );
+        }
+        let Some((name, item)) = entries.first().copied() else {
+            report.error(
+                fields.span,
+                Diagnostic::error("E_VARIABLE", "'each' binds no variable").hint("write each = { doc = \"glob:docs/**/*.md\" }"),
+            );
+            return (None, None);
+        };
+        let set = SetReader {
+            sources: self.sources,
+            bound: &[],
+            need: Need::Own,
+        }
+        .any(report, item, references);
+        (variable_name(report, name).then(|| name.text.to_owned()), set)
+    }
+
+    fn producer(&self, report: &mut Report<'_>, rule: Fields<'_, '_>) -> Option<u32> {
+        let name = rule.required(
+            report,
+            "producer",
+            "name one: producer = \"wordcount\", with a table [producer.wordcount]",
+        )?;
+        let index = self.producers.index.get(name.text).copied();
+        if index.is_none() {
+            let diagnostic = Diagnostic::error("E_UNKNOWN_PRODUCER", "there is no producer of this name");
+            let known = self.producers.list.iter().map(|producer| producer.name.as_str());
+            report.unknown(
+                name.span,
+                diagnostic,
+                name.text,
+                known,
+                &format!("define it: [producer.{}]", cut(name.text)),
+            );
+        }
+        index
+    }
+
+    fn out(
+        &self,
+        report: &mut Report<'_>,
+        item: Item<'_, '_>,
+        variable: Option<&str>,
+        references: &mut Vec<Reference>,
+    ) -> Option<(OutSpec, Span)> {
+        let mut bound: Vec<&str> = variable.into_iter().collect();
+        let mut vars = Vec::new();
+        let text = if item.value.is_str() {
+            item.text(report, "'out'")?
+        } else {
+            let fields = Fields::of(report, item, "'out'")?;
+            let reader = SetReader {
+                sources: self.sources,
+                bound: &bound.clone(),
+                need: Need::Named,
+            };
+            for (name, item) in fields.entries().filter(|(name, _)| name.text != "path") {
+                if bound.contains(&name.text) {
+                    let diagnostic = Diagnostic::error("E_VARIABLE", "this variable is bound already").hint("choose another name");
+                    report.error(name.span, diagnostic);
+                } else if variable_name(report, name) {
+                    bound.push(name.text);
+                    if let Some(set) = reader.any(report, item, references) {
+                        vars.push((Arc::from(name.text), set));
+                    }
+                }
+            }
+            fields.required(report, "path", "write path = \"notes/{doc}.md\"")?
+        };
+        let path = template(report, text, &bound)?;
+        if !check_path(report, text, &path) {
+            return None;
+        }
+        if let Some(variable) = variable.filter(|_| path.variables().next().is_none()) {
+            let message = format!("every {{{variable}}} would be laid out in the same file");
+            report.error(
+                text.span,
+                Diagnostic::error("E_PATH", message).hint(format!("use {{{variable}}} in the path")),
+            );
+            return None;
+        }
+        Some((OutSpec { path, vars }, text.span))
+    }
+}
+
+/// Checks the target against the variable of the rule. `unreadable`: there is an `each`, and it has been complained about.
+fn target(report: &mut Report<'_>, text: Text<'_>, variable: Option<&str>, unreadable: bool) -> Option<Template> {
+    let target = parse(report, text)?;
+    let used: Vec<&str> = target.variables().collect();
+    if let Some(second) = used.get(1) {
+        let written = format!("{{{second}}}");
+        let span = report.within(text.span, text.text, text.text.rfind(&written).unwrap_or(0), written.len());
+        let hint = "write one variable once; a set may hold whole paths such as 'a/b'";
+        report.error(
+            span,
+            Diagnostic::error("E_VARIABLE", "a target has at most one variable").hint(hint),
+        );
+        return None;
+    }
+    match (used.first(), variable) {
+        (Some(name), Some(variable)) if *name != variable => {
+            super::labels::unbound(report, text, name, &[variable]);
+            return None;
+        }
+        (Some(name), None) if !unreadable => {
+            let span = report.within(text.span, text.text, text.text.find('{').unwrap_or(0), name.len() + 2);
+            let hint = format!("add each = {{ {name} = \"glob:**/*.md\" }} or another set");
+            report.error(
+                span,
+                Diagnostic::error("E_VARIABLE", format!("nothing says what {{{name}}} runs over")).hint(hint),
+            );
+            return None;
+        }
+        (None, Some(variable)) => {
+            let message = format!("the target is the same for every {{{variable}}}");
+            let hint = format!("use {{{variable}}} in the target, or remove 'each'");
+            report.error(text.span, Diagnostic::error("E_VARIABLE", message).hint(hint));
+            return None;
+        }
+        _ => {}
+    }
+    if !check_label(report, text, &target) {
+        return None;
+    }
+    if text.text.starts_with("//files/") && text.text.ends_with(":bytes") {
+        let hint = "choose another target; //files/PATH:bytes is the file itself";
+        report.error(
+            text.span,
+            Diagnostic::error("E_LABEL", "no rule makes the bytes of a file").hint(hint),
+        );
+        return None;
+    }
+    Some(target)
+}
+
+fn inputs(report: &mut Report<'_>, rule: Fields<'_, '_>, reader: &InputReader<'_>, references: &mut Vec<Reference>) -> Vec<InputSpec> {
+    let Some(fields) = rule.get("inputs").and_then(|item| Fields::of(report, item, "'inputs'")) else {
+        return Vec::new();
+    };
+    let mut inputs = Vec::new();
+    for (role, item) in fields.entries() {
+        if !is_role(role.text) {
+            let hint = "use letters, digits, '_' and '-', beginning with a letter";
+            report.error(
+                role.span,
+                Diagnostic::error("E_NAME", "this cannot be the name of a role").hint(hint),
+            );
+        }
+        if let Some((from, digest_only)) = reader.read(report, item, references) {
+            inputs.push(InputSpec {
+                role: role.text.into(),
+                from,
+                digest_only,
+            });
+        }
+    }
+    inputs.sort_by(|one, other| one.role.cmp(&other.role));
+    inputs
+}
+
+fn variable_name(report: &mut Report<'_>, name: Text<'_>) -> bool {
+    let (good, hint) = match name.text {
+        "item" => (false, "'item' stands for the items of an input; choose another name"),
+        text => (is_variable(text) && text.len() <= 100, "use lower-case letters, digits and '_'"),
+    };
+    if !good {
+        report.error(
+            name.span,
+            Diagnostic::error("E_VARIABLE", "this cannot be the name of a variable").hint(hint),
+        );
+    }
+    good
+}

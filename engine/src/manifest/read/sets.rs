@@ -1,0 +1,144 @@
+//! Sets: where the items of a rule or of an input come from; and the labels that are mentioned on the way.
+
+use super::fields::{Fields, Item, Text};
+use super::labels::{label, template};
+use super::report::Report;
+use super::source::Span;
+use crate::manifest::model::{SetSpec, SourceSet};
+use crate::manifest::template::Template;
+use crate::values::diagnostic::Diagnostic;
+use std::collections::BTreeMap;
+use toml::de::DeValue;
+
+const FORMS: &str = "write \"sources:NAME\", \"glob:PATTERN\", a label such as \"//index:types\", or an array";
+
+/// A label that a rule mentions.
+#[derive(Clone)]
+pub(super) struct Reference {
+    pub(super) template: Template,
+    pub(super) span: Span,
+    pub(super) need: Need,
+}
+
+/// How a rule needs a label that it mentions.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Need {
+    /// Every node of the rule needs the node that its own variable gives.
+    Own,
+    /// Every node of the rule needs all nodes of the form, over `{item}`.
+    All,
+    /// A node needs some nodes of the form; which ones, only a build can tell.
+    Some,
+    /// The label must exist, but no node waits for it.
+    Named,
+}
+
+/// Reads sets in one place of a manifest.
+pub(super) struct SetReader<'s> {
+    /// The source sets that exist.
+    pub(super) sources: &'s BTreeMap<String, SourceSet>,
+    /// The variables that are bound.
+    pub(super) bound: &'s [&'s str],
+    /// How the rule needs the nodes of these sets.
+    pub(super) need: Need,
+}
+
+impl SetReader<'_> {
+    /// A set: a string, an array, or a table with `each`, `row` and `field`.
+    pub(super) fn any(&self, report: &mut Report<'_>, item: Item<'_, '_>, references: &mut Vec<Reference>) -> Option<SetSpec> {
+        if !item.value.is_table() {
+            return self.plain(report, item, references);
+        }
+        let fields = Fields::of(report, item, "a set")?;
+        fields.only(report, &["each", "row", "field"]);
+        self.narrowed(report, fields, references)
+    }
+
+    /// The set that `each` of a table names, narrowed by its `row` and `field`.
+    pub(super) fn narrowed(&self, report: &mut Report<'_>, fields: Fields<'_, '_>, references: &mut Vec<Reference>) -> Option<SetSpec> {
+        let row = fields
+            .text(report, "row")
+            .map(|text| (text.span, template(report, text, self.bound)));
+        let field = fields.text(report, "field");
+        let Some(each) = fields.get("each") else {
+            fields.missing(report, "each", FORMS);
+            return None;
+        };
+        let set = self.plain(report, each, references)?;
+        match set {
+            SetSpec::Node { label, .. } => {
+                let row = match row {
+                    Some((_, row)) => Some(row?),
+                    None => None,
+                };
+                Some(SetSpec::Node {
+                    label,
+                    row,
+                    field: field.map(|field| field.text.to_owned()),
+                })
+            }
+            other => {
+                if let Some(span) = row.map(|(span, _)| span).or(field.map(|field| field.span)) {
+                    let hint = "name a node in 'each', or remove 'row' and 'field'";
+                    report.error(
+                        span,
+                        Diagnostic::error("E_SET", "only what a node gives has rows and fields").hint(hint),
+                    );
+                }
+                Some(other)
+            }
+        }
+    }
+
+    fn plain(&self, report: &mut Report<'_>, item: Item<'_, '_>, references: &mut Vec<Reference>) -> Option<SetSpec> {
+        match item.value {
+            DeValue::Array(_) => {
+                let texts = item.texts(report, "an item of a set")?;
+                let items: Vec<_> = texts.iter().filter_map(|text| template(report, *text, self.bound)).collect();
+                (items.len() == texts.len()).then_some(SetSpec::List(items))
+            }
+            DeValue::String(text) => self.text(report, Text { span: item.span, text }, references),
+            _ => {
+                item.not(report, "a set", "a string or an array");
+                None
+            }
+        }
+    }
+
+    fn text(&self, report: &mut Report<'_>, text: Text<'_>, references: &mut Vec<Reference>) -> Option<SetSpec> {
+        if let Some(name) = text.text.strip_prefix("sources:") {
+            if !self.sources.contains_key(name) {
+                let span = report.within(text.span, text.text, "sources:".len(), name.len());
+                let diagnostic = Diagnostic::error("E_UNKNOWN_SOURCES", "there is no source set of this name");
+                let known = self.sources.keys().map(String::as_str);
+                report.unknown(
+                    span,
+                    diagnostic,
+                    name,
+                    known,
+                    &format!("define it: [sources.{}]", super::source::cut(name)),
+                );
+                return None;
+            }
+            return Some(SetSpec::Sources(name.to_owned()));
+        }
+        if let Some(glob) = text.text.strip_prefix("glob:") {
+            return super::sources::glob_part(report, text, "glob:".len()).then(|| SetSpec::Glob(glob.to_owned()));
+        }
+        if text.text.starts_with("//") {
+            let label = label(report, text, self.bound)?;
+            references.push(Reference {
+                template: label.clone(),
+                span: text.span,
+                need: self.need,
+            });
+            return Some(SetSpec::Node {
+                label,
+                row: None,
+                field: None,
+            });
+        }
+        report.error(text.span, Diagnostic::error("E_SET", "this is not a set").hint(FORMS));
+        None
+    }
+}

@@ -1,0 +1,313 @@
+//! A manifest's text as people see it: lines, columns, excerpts, with secrets masked. It knows no TOML.
+
+use crate::values::diagnostic::{Excerpt, Place};
+use std::ops::Range;
+
+/// Longest line shown, in characters.
+const EXCERPT_CHARS: usize = 160;
+/// Longest value shown, in characters.
+const FOUND_CHARS: usize = 120;
+/// Names whose value is never shown.
+const SECRET_NAMES: [&str; 8] = ["api_key", "apikey", "api-key", "token", "secret", "password", "auth", "key"];
+/// How well-known services begin their keys.
+const SECRET_PREFIXES: [&str; 7] = ["sk-", "sk_", "ghp_", "github_pat_", "xoxb-", "AKIA", "Bearer "];
+
+/// Bytes `start..end` of file number `file`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) struct Span {
+    pub(super) file: u32,
+    pub(super) start: u32,
+    pub(super) end: u32,
+}
+
+impl Span {
+    pub(super) fn new(file: u32, range: Range<usize>) -> Self {
+        let small = |at: usize| u32::try_from(at).unwrap_or(u32::MAX);
+        Self {
+            file,
+            start: small(range.start),
+            end: small(range.end),
+        }
+    }
+}
+
+/// One file and where its lines begin.
+pub(super) struct Source<'a> {
+    name: String,
+    text: &'a str,
+    lines: Vec<u32>,
+    secrets: Vec<Range<usize>>,
+}
+
+impl<'a> Source<'a> {
+    pub(super) fn new(name: &str, text: &'a str) -> Self {
+        let ends = text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n').map(|(at, _)| at + 1);
+        let lines = std::iter::once(0)
+            .chain(ends)
+            .map(|at| u32::try_from(at).unwrap_or(u32::MAX))
+            .collect();
+        Self {
+            name: name.to_owned(),
+            text,
+            lines,
+            secrets: Vec::new(),
+        }
+    }
+
+    pub(super) fn text(&self) -> &'a str {
+        self.text
+    }
+
+    /// From now on these bytes are never shown.
+    pub(super) fn hide(&mut self, span: Span) {
+        self.secrets.push(span.start as usize..span.end as usize);
+    }
+
+    /// Line from 0, and the byte range of its text.
+    pub(super) fn line(&self, at: u32) -> (usize, Range<usize>) {
+        let line = self.lines.partition_point(|start| *start <= at).saturating_sub(1);
+        let start = self.lines[line] as usize;
+        let end = self.lines.get(line + 1).map_or(self.text.len(), |next| *next as usize);
+        let end = start + self.text[start..end].trim_end_matches(['\n', '\r']).len();
+        (line, start..end)
+    }
+
+    pub(super) fn place(&self, span: Span) -> Place {
+        let (line, range) = self.line(span.start);
+        let column = self.chars_before(range.start, span.start as usize) + 1;
+        Place {
+            file: self.name.clone(),
+            line: small(line + 1),
+            column: small(column),
+        }
+    }
+
+    /// Characters between two offsets; `to` inside a character counts up to its start.
+    fn chars_before(&self, from: usize, to: usize) -> usize {
+        let mut to = to.min(self.text.len());
+        while !self.text.is_char_boundary(to) {
+            to -= 1;
+        }
+        self.text.get(from..to).map_or(0, |text| text.chars().count())
+    }
+
+    /// The line of a span, cut around it, control characters as spaces, secrets as stars.
+    pub(super) fn excerpt(&self, span: Span) -> Excerpt {
+        let (_, range) = self.line(span.start);
+        let shown = self.masked(range.clone());
+        let start = self.chars_before(range.start, span.start as usize);
+        let end = self.chars_before(range.start, (span.end as usize).min(range.end)).max(start + 1);
+        let first = if shown.len() <= EXCERPT_CHARS {
+            0
+        } else {
+            start.saturating_sub(40).min(shown.len().saturating_sub(EXCERPT_CHARS - 1))
+        };
+        let room = if shown.len() <= EXCERPT_CHARS {
+            EXCERPT_CHARS
+        } else {
+            EXCERPT_CHARS - 2
+        };
+        let last = (first + room).min(shown.len());
+        let mut text: String = shown[first.min(last)..last].iter().collect();
+        let lead = usize::from(first > 0);
+        if first > 0 {
+            text.insert(0, '…');
+        }
+        if last < shown.len() {
+            text.push('…');
+        }
+        let len = end.min(last.max(start + 1)) - start;
+        Excerpt {
+            text,
+            start: small(start - first + lead),
+            len: small(len),
+        }
+    }
+
+    /// What a span holds on its first line: escaped, cut, secrets as stars.
+    pub(super) fn found(&self, span: Span) -> String {
+        let (_, range) = self.line(span.start);
+        let shown = self.masked(range.clone());
+        let start = self.chars_before(range.start, span.start as usize);
+        let end = self.chars_before(range.start, (span.end as usize).min(range.end)).max(start);
+        let more = span.end as usize > range.end;
+        let shown: String = shown.get(start..end).unwrap_or_default().iter().collect();
+        cut(&if more { format!("{shown}…") } else { shown })
+    }
+
+    fn masked(&self, range: Range<usize>) -> Vec<char> {
+        let line = &self.text[range.clone()];
+        let mut hidden: Vec<Range<usize>> = secrets_of(line);
+        let overlapping = self
+            .secrets
+            .iter()
+            .filter(|secret| secret.start < range.end && secret.end > range.start);
+        hidden.extend(overlapping.map(|secret| secret.start.saturating_sub(range.start)..secret.end.min(range.end) - range.start));
+        let show = |(at, c): (usize, char)| {
+            if hidden.iter().any(|secret| secret.contains(&at)) {
+                '*'
+            } else if c.is_control() {
+                ' '
+            } else {
+                c
+            }
+        };
+        line.char_indices().map(show).collect()
+    }
+}
+
+/// A value as a message may show it: escaped and at most 120 characters.
+pub(super) fn cut(value: &str) -> String {
+    let mut shown = String::new();
+    let mut count = 0;
+    for c in value.chars() {
+        let escaped: String = if c.is_control() || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}') {
+            c.escape_default().collect()
+        } else {
+            c.to_string()
+        };
+        count += escaped.chars().count();
+        if count >= FOUND_CHARS {
+            shown.push('…');
+            break;
+        }
+        shown.push_str(&escaped);
+    }
+    shown
+}
+
+/// Whether a text looks like a key of a service.
+pub(super) fn looks_secret(text: &str) -> bool {
+    let text = text.trim_start();
+    SECRET_PREFIXES
+        .iter()
+        .any(|prefix| text.strip_prefix(prefix).is_some_and(|rest| word_len(rest) >= 12))
+}
+
+fn word_len(text: &str) -> usize {
+    text.bytes()
+        .take_while(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.'))
+        .count()
+}
+
+/// Parts of a line that may hold a key: values of telling names, and words that look like one. Works on broken TOML too, so that a
+/// syntax error next to a key does not print it.
+fn secrets_of(line: &str) -> Vec<Range<usize>> {
+    let mut hidden = Vec::new();
+    for prefix in SECRET_PREFIXES {
+        for (at, _) in line.match_indices(prefix) {
+            let len = word_len(&line[at + prefix.len()..]);
+            if len >= 6 {
+                hidden.push(at..at + prefix.len() + len);
+            }
+        }
+    }
+    let mut at = 0;
+    while let Some(equals) = line[at..].find(['=', ':']).map(|offset| at + offset) {
+        at = equals + 1;
+        let name = lower_tail(line[..equals].trim_end_matches([' ', '\t', '"', '\'']));
+        let word = name
+            .rsplit(|c: char| !(c.is_ascii_alphanumeric() || matches!(c, '_' | '-')))
+            .next()
+            .unwrap_or_default();
+        if !SECRET_NAMES.contains(&word) {
+            continue;
+        }
+        let value = &line[at..];
+        let start = at + value.len() - value.trim_start_matches([' ', '\t', '"', '\'']).len();
+        let len = line[start..].find(['"', '\'']).unwrap_or(line.len() - start);
+        hidden.push(start..start + len);
+        at = start + len;
+    }
+    hidden
+}
+
+/// The last few characters in lower case: long enough for any name above.
+fn lower_tail(text: &str) -> String {
+    let mut from = text.len().saturating_sub(32);
+    while !text.is_char_boundary(from) {
+        from += 1;
+    }
+    text[from..].to_ascii_lowercase()
+}
+
+fn small(value: usize) -> u32 {
+    u32::try_from(value).unwrap_or(u32::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn source(text: &str) -> Source<'_> {
+        Source::new("cortex.toml", text)
+    }
+
+    #[test]
+    fn columns_count_characters() {
+        let source = source("a = 1\r\né🦀 = \"x\"\n");
+        let at = source.text().find("\"x\"").expect("there");
+        let span = Span::new(0, at..at + 3);
+        assert_eq!(source.place(span).to_string(), "cortex.toml:2:6");
+        assert_eq!(
+            source.excerpt(span),
+            Excerpt {
+                text: "é🦀 = \"x\"".into(),
+                start: 5,
+                len: 3
+            }
+        );
+        assert_eq!(source.found(span), "\"x\"");
+    }
+
+    #[test]
+    fn long_lines_are_cut_around_the_span() {
+        let text = format!("x = \"{}BAD{}\"", "a".repeat(100_000), "b".repeat(100_000));
+        let source = source(&text);
+        let at = text.find("BAD").expect("there");
+        let excerpt = source.excerpt(Span::new(0, at..at + 3));
+        assert!(excerpt.text.chars().count() <= EXCERPT_CHARS);
+        assert_eq!(
+            excerpt
+                .text
+                .chars()
+                .skip(excerpt.start as usize)
+                .take(excerpt.len as usize)
+                .collect::<String>(),
+            "BAD"
+        );
+        assert!(source.found(Span::new(0, 0..text.len())).chars().count() <= FOUND_CHARS);
+    }
+
+    #[test]
+    fn secrets_are_stars_even_in_broken_lines() {
+        for line in [
+            "api_key = \"hunter2hunter2\"",
+            "api_key = hunter2hunter2",
+            "'Token'=\"hunter2hunter2",
+            "m = { secret = 'hunter2hunter2', a = 1 }",
+            "x = sk-hunter2hunter2",
+            "h = \"Authorization: Bearer hunter2hunter2\"",
+        ] {
+            let source = source(line);
+            let whole = Span::new(0, 0..line.len());
+            assert!(!source.excerpt(whole).text.contains("hunter2"), "{line}");
+            assert!(!source.found(whole).contains("hunter2"), "{line}");
+        }
+        let source = source("api_key_env = \"TEAM_KEY\"");
+        assert!(source.excerpt(Span::default()).text.contains("TEAM_KEY"));
+    }
+
+    proptest! {
+        #[test]
+        fn any_span_of_any_text_can_be_shown(text: String, from in 0_usize..60, len in 0_usize..60) {
+            let source = source(&text);
+            let span = Span::new(0, from..from + len);
+            let excerpt = source.excerpt(span);
+            prop_assert!(excerpt.len >= 1 && excerpt.text.chars().count() <= EXCERPT_CHARS);
+            prop_assert!(!source.found(span).chars().any(char::is_control));
+            prop_assert!(source.place(span).line >= 1);
+        }
+    }
+}

@@ -1,0 +1,214 @@
+//! The targets of all rules, and which rule makes a label. Every lookup costs a few hash probes, however many rules there are.
+
+use crate::manifest::template::{Piece, Template};
+use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+/// Which labels a template stands for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Form<'a> {
+    /// One label.
+    Literal(&'a str),
+    /// All that begin and end so, with something between.
+    Between(&'a str, &'a str),
+    /// More than one variable: what begins and ends so may be one.
+    Loose(&'a str, &'a str),
+}
+
+impl<'a> Form<'a> {
+    pub(super) fn of(template: &'a Template) -> Self {
+        match template.pieces.as_slice() {
+            [] => Self::Literal(""),
+            [Piece::Text(text)] => Self::Literal(text),
+            [Piece::Text(head), Piece::Var(_)] => Self::Between(head, ""),
+            [Piece::Text(head), Piece::Var(_), Piece::Text(tail)] => Self::Between(head, tail),
+            [Piece::Var(_), Piece::Text(tail)] => Self::Between("", tail),
+            [Piece::Var(_)] => Self::Between("", ""),
+            pieces => {
+                let text = |piece: Option<&'a Piece>| match piece {
+                    Some(Piece::Text(text)) => &**text,
+                    _ => "",
+                };
+                Self::Loose(text(pieces.first()), text(pieces.last()))
+            }
+        }
+    }
+
+    /// The target name, when no variable can change it.
+    fn target(self) -> Option<&'a str> {
+        let (Self::Literal(end) | Self::Between(_, end) | Self::Loose(_, end)) = self;
+        end.rsplit_once(':').map(|(_, target)| target)
+    }
+
+    /// Whether it names the bytes of files, which no rule makes.
+    fn is_file(self) -> bool {
+        let (Self::Literal(start) | Self::Between(start, _) | Self::Loose(start, _)) = self;
+        start.starts_with("//files/") && self.target() == Some("bytes")
+    }
+}
+
+/// Rules by what they make.
+#[derive(Default)]
+pub(super) struct Targets<'a> {
+    /// By target name; `None` for templates whose variable reaches into it.
+    by_name: HashMap<Option<&'a str>, Bucket<'a>>,
+}
+
+#[derive(Default)]
+struct Bucket<'a> {
+    literals: BTreeMap<&'a str, u32>,
+    heads: BTreeMap<&'a str, Tails<'a>>,
+    head_lens: BTreeSet<usize>,
+}
+
+#[derive(Default)]
+struct Tails<'a> {
+    rules: HashMap<&'a str, u32>,
+    lens: BTreeSet<usize>,
+}
+
+impl<'a> Targets<'a> {
+    /// Adds a rule.
+    ///
+    /// # Errors
+    /// The earlier rule with a target of the same form.
+    pub(super) fn add(&mut self, form: Form<'a>, rule: u32) -> Result<(), u32> {
+        let bucket = self.by_name.entry(form.target()).or_default();
+        match form {
+            Form::Literal(text) => match bucket.literals.entry(text) {
+                Entry::Occupied(earlier) => return Err(*earlier.get()),
+                Entry::Vacant(free) => drop(free.insert(rule)),
+            },
+            Form::Between(head, tail) | Form::Loose(head, tail) => {
+                bucket.head_lens.insert(head.len());
+                let tails = bucket.heads.entry(head).or_default();
+                tails.lens.insert(tail.len());
+                match tails.rules.entry(tail) {
+                    std::collections::hash_map::Entry::Occupied(earlier) => return Err(*earlier.get()),
+                    std::collections::hash_map::Entry::Vacant(free) => drop(free.insert(rule)),
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The rule of exactly this label.
+    pub(super) fn literal(&self, label: &str) -> Option<u32> {
+        let target = label.rsplit_once(':').map(|(_, target)| target);
+        self.by_name.get(&target)?.literals.get(label).copied()
+    }
+
+    /// A rule over a set whose template can be this label.
+    pub(super) fn covering(&self, label: &str) -> Option<u32> {
+        let target = label.rsplit_once(':').map(|(_, target)| target);
+        [target, None]
+            .into_iter()
+            .filter_map(|name| self.by_name.get(&name))
+            .find_map(|bucket| {
+                let heads = bucket
+                    .head_lens
+                    .iter()
+                    .filter_map(|len| label.get(..*len).and_then(|head| bucket.heads.get(head).map(|tails| (*len, tails))));
+                heads.into_iter().find_map(|(head_len, tails)| {
+                    let fitting = tails.lens.iter().filter(|len| head_len + **len < label.len());
+                    fitting
+                        .filter_map(|len| label.get(label.len() - len..))
+                        .find_map(|tail| tails.rules.get(tail).copied())
+                })
+            })
+    }
+
+    /// The rule that surely makes what the form names: the label itself, or a template of the same form.
+    pub(super) fn maker(&self, form: Form<'_>) -> Option<u32> {
+        match form {
+            Form::Literal(label) => self.literal(label).or_else(|| self.covering(label)),
+            Form::Between(head, tail) => self.by_name.get(&form.target())?.heads.get(head)?.rules.get(tail).copied(),
+            Form::Loose(..) => None,
+        }
+    }
+
+    /// Whether some rule or file may give what the form names.
+    pub(super) fn may_exist(&self, form: Form<'_>) -> bool {
+        if form.is_file() || self.maker(form).is_some() {
+            return true;
+        }
+        let (Form::Between(head, _) | Form::Loose(head, _)) = form else {
+            return false;
+        };
+        let Some(name) = form.target() else {
+            return true;
+        };
+        // Heads that agree as far as both go are enough: what lies between is not known before a build.
+        [Some(name), None].iter().filter_map(|name| self.by_name.get(name)).any(|bucket| {
+            bucket.literals.range(head..).next().is_some_and(|(text, _)| text.starts_with(head))
+                || bucket
+                    .heads
+                    .range(head..)
+                    .next()
+                    .is_some_and(|(longer, _)| longer.starts_with(head))
+                || bucket
+                    .head_lens
+                    .iter()
+                    .filter_map(|len| head.get(..*len))
+                    .any(|shorter| bucket.heads.contains_key(shorter))
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn template(text: &str) -> Template {
+        Template::parse(text).expect(text)
+    }
+
+    #[test]
+    fn lookups() {
+        let texts = ["//index:types", "//types/{type}:outline", "//docs/{doc}.md:words", "//odd/x:{t}"];
+        let templates: Vec<Template> = texts.iter().map(|text| template(text)).collect();
+        let mut targets = Targets::default();
+        for (rule, template) in (0..).zip(&templates) {
+            assert_eq!(targets.add(Form::of(template), rule), Ok(()));
+        }
+        assert_eq!(targets.add(Form::Between("//types/", ":outline"), 9), Err(1));
+        for (label, rule) in [
+            ("//index:types", Some(0)),
+            ("//types/A:outline", Some(1)),
+            ("//docs/a.md:words", Some(2)),
+            ("//docs/.md:words", None),
+            ("//odd/x:y", Some(3)),
+            ("//types/A:role", None),
+        ] {
+            assert_eq!(targets.maker(Form::Literal(label)), rule, "{label}");
+        }
+        for (text, exists) in [
+            ("//types/{x}:outline", true),
+            ("//types/A.{x}:outline", true),
+            ("//typ{x}:outline", true),
+            ("//docs/{x}:words", true),
+            ("//docs/{x}:word", false),
+            ("//groups/{x}:outline", false),
+            ("//files/{x}:bytes", true),
+            ("//files/a/b.cs:bytes", true),
+            ("//types/{x}/{y}:outline", true),
+            ("//index:{x}", true),
+        ] {
+            assert_eq!(targets.may_exist(Form::of(&template(text))), exists, "{text}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn covering_agrees_with_capture(rules in prop::collection::vec("//[ab]{0,3}\\{v\\}[ab]{0,3}:t", 1..6), label in "//[ab]{1,8}:t") {
+            let templates: Vec<Template> = rules.iter().map(|text| template(text)).collect();
+            let mut targets = Targets::default();
+            for template in &templates {
+                let _ = targets.add(Form::of(template), 0);
+            }
+            let expected = templates.iter().any(|template| template.capture(&label).is_some());
+            prop_assert_eq!(targets.covering(&label).is_some(), expected);
+        }
+    }
+}

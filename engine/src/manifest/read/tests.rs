@@ -1,0 +1,69 @@
+//! Tests of reading manifests: one manifest in, messages or a model out.
+
+mod errors;
+mod model;
+mod robust;
+
+use super::{Loaded, ManifestSource, load};
+use crate::seams::producer::{Failure, Inputs, Output, ParamError, Params, Producer, ProducerId, Registry};
+use crate::values::diagnostic::Diagnostic;
+
+pub(super) const CSHARP: &str = include_str!("../../../../producers/rulesets/csharp.toml");
+pub(super) const EXAMPLE: &str = include_str!("../../../../cortex.toml.example");
+
+/// A producer that is only a name; `command` wants an `argv`.
+struct Toy(String);
+
+impl Producer for Toy {
+    fn id(&self) -> ProducerId {
+        ProducerId::new(self.0.as_str(), 1)
+    }
+
+    fn check(&self, params: &Params) -> Result<(), Vec<ParamError>> {
+        let wrong = self.0 == "command"
+            && !params
+                .get("argv")
+                .is_some_and(|argv| argv.as_array().is_some_and(|argv| argv.iter().all(serde_json::Value::is_string)));
+        let error = || ParamError {
+            param: "argv".into(),
+            message: "'argv' is a list of strings".into(),
+            hint: Some("write argv = [\"true\"]".into()),
+        };
+        if wrong { Err(vec![error()]) } else { Ok(()) }
+    }
+
+    fn produce(&self, _: &Inputs<'_>) -> Result<Output, Failure> {
+        Ok(Output::default())
+    }
+}
+
+pub(super) fn registry() -> Registry {
+    let mut registry = Registry::default();
+    let used = CSHARP.split("uses = \"").skip(1).filter_map(|rest| rest.split('"').next());
+    for name in used.chain(["command"]) {
+        registry.add(Toy(name.to_owned()));
+    }
+    registry
+}
+
+pub(super) fn load_text(text: &str) -> Result<Loaded, Vec<Diagnostic>> {
+    let source = ManifestSource {
+        name: "cortex.toml".into(),
+        text,
+    };
+    load(&source, &|name| (name == "csharp").then_some(CSHARP), &["csharp"], &registry())
+}
+
+/// Messages in their shape on a terminal, without the hints.
+pub(super) fn shown(errors: &[Diagnostic]) -> String {
+    let line = |error: &Diagnostic| {
+        let place = error.place.as_ref().map(ToString::to_string).unwrap_or_default();
+        format!(
+            "{} {place}: {} [{}]\n",
+            error.code,
+            error.message,
+            error.found.as_deref().unwrap_or_default()
+        )
+    };
+    errors.iter().map(line).collect()
+}

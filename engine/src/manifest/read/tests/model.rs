@@ -1,0 +1,178 @@
+//! What well-formed manifests mean.
+
+use super::{CSHARP, EXAMPLE, load_text, shown};
+use crate::manifest::model::{InputFrom, Manifest, Rule, SetSpec};
+use crate::manifest::template::Template;
+use serde_json::json;
+
+fn good(text: &str) -> Manifest {
+    match load_text(text) {
+        Ok(loaded) => loaded.manifest,
+        Err(errors) => panic!("{}", shown(&errors)),
+    }
+}
+
+fn template(text: &str) -> Template {
+    Template::parse(text).expect(text)
+}
+
+fn rule<'m>(manifest: &'m Manifest, target: &str) -> &'m Rule {
+    manifest.rules.iter().find(|rule| rule.target == template(target)).expect(target)
+}
+
+fn roles(rule: &Rule) -> Vec<&str> {
+    rule.inputs.iter().map(|input| &*input.role).collect()
+}
+
+#[test]
+fn the_csharp_ruleset_loads_alone() {
+    let loaded = load_text("[workspace]\nrulesets = [\"csharp\"]").expect("well-formed");
+    assert_eq!(loaded.warnings, []);
+    let manifest = loaded.manifest;
+    assert_eq!((manifest.name.as_str(), manifest.rules.len()), ("workspace", CSHARP.matches("\n[[rule]]").count()));
+    let semantic = rule(&manifest, "//types/{type}:semantic");
+    assert_eq!(roles(semantic), ["deps", "impl", "structure", "type", "xmldoc"]);
+    assert_eq!(manifest.producers[semantic.producer as usize].uses, "semantic");
+    let complete = rule(&manifest, "//types/{type}:complete");
+    let each = SetSpec::Node {
+        label: template("//index:types"),
+        row: Some(template("{type}")),
+        field: Some("files".into()),
+    };
+    assert_eq!(
+        complete.inputs[0].from,
+        InputFrom::Many {
+            each,
+            target: template("//files/{item}:syntax")
+        }
+    );
+    let deps = rule(&manifest, "//types/{type}:deps");
+    let keys = SetSpec::Node {
+        label: template("//types/{type}:mentions"),
+        row: None,
+        field: Some("keys".into()),
+    };
+    assert_eq!(
+        deps.inputs[1].from,
+        InputFrom::Slice {
+            node: template("//index:symbols"),
+            keys
+        }
+    );
+    assert!(
+        rule(&manifest, "//types/{type}:outline")
+            .inputs
+            .iter()
+            .filter(|input| input.digest_only)
+            .count()
+            == 3
+    );
+}
+
+#[test]
+fn the_example_documents_every_key_and_loads() {
+    let loaded = match load_text(EXAMPLE) {
+        Ok(loaded) => loaded,
+        Err(errors) => panic!("{}", shown(&errors)),
+    };
+    assert_eq!(shown(&loaded.warnings), "");
+    let manifest = loaded.manifest;
+    assert_eq!(manifest.name, "memotree");
+    assert_eq!(manifest.sources["csharp"].include, ["**/*.cs"]);
+    assert_eq!(manifest.sources["csharp"].exclude, ["**/bin/**", "**/obj/**", "third_party/**"]);
+    let by_name = |name: &str| manifest.producers.iter().find(|producer| producer.name == name).expect("defined");
+    assert_eq!(json!(by_name("semantic").params), json!({"model": "team", "docs": false}));
+    assert_eq!(json!(by_name("wordcount").params), json!({"argv": ["wc", "-w", "{in.text}"]}));
+    assert!(!roles(rule(&manifest, "//types/{type}:semantic")).contains(&"xmldoc"));
+    assert!(roles(rule(&manifest, "//types/{type}:report")).contains(&"strict"));
+    let words = rule(&manifest, "//docs/{doc}:words");
+    assert_eq!(words.each, Some(("doc".into(), SetSpec::Sources("notes".into()))));
+    assert_eq!(manifest.models["team"]["api_key_env"], json!("TEAM_LLM_KEY"));
+    for key in [
+        "name",
+        "rulesets",
+        "include",
+        "exclude",
+        "gitignore",
+        "uses",
+        "params",
+        "keep",
+        "argv",
+        "target",
+        "each",
+        "producer",
+        "inputs",
+        "out",
+        "path",
+        "row",
+        "field",
+        "table",
+        "node",
+        "digest",
+        "if",
+        "api",
+        "base_url",
+        "api_key_env",
+        "command",
+        "recording",
+        "timeout_seconds",
+        "max_tokens",
+        "context_tokens",
+        "temperature",
+    ] {
+        assert!(
+            EXAMPLE.contains(&format!("{key} ")) || EXAMPLE.contains(&format!("{key} =")),
+            "{key} is not documented"
+        );
+    }
+}
+
+const BASE: &str = "[producer.p]\nuses = \"command\"\nargv = [\"x\"]\n[[rule]]\ntarget = \"//a:b\"\nproducer = \"p\"\ninputs = { f = \"//files/a:bytes\" }\n";
+
+#[test]
+fn a_rules_digest_moves_with_the_rule_and_its_producer_alone() {
+    let digest = |text: &str| good(text).rules[0].digest;
+    let base = digest(BASE);
+    assert_eq!(
+        base,
+        digest(&format!("# comment\n{BASE}[[rule]]\ntarget = \"//c:d\"\nproducer = \"p\"\n"))
+    );
+    assert_eq!(base, digest(&format!("[producer.a]\nuses = \"command\"\nargv = [\"y\"]\n{BASE}")));
+    for (from, to) in [
+        ("//a:b", "//a:c"),
+        ("[\"x\"]", "[\"y\"]"),
+        ("argv", "keep = false\nargv"),
+        ("argv", "other = 1\nargv"),
+        ("f = ", "g = "),
+        ("\"//files/a:bytes\"", "{ node = \"//files/a:bytes\", digest = true }"),
+        ("\"//files/a:bytes\"", "{ each = [\"a\"], target = \"//files/{item}:bytes\" }"),
+        ("\"//files/a:bytes\"", "{ table = \"//files/a:bytes\", each = [\"a\"] }"),
+        ("target", "out = \"a\"\ntarget"),
+    ] {
+        assert_ne!(base, digest(&BASE.replace(from, to)), "{from} → {to}");
+    }
+    assert_ne!(
+        digest(&BASE.replace("argv", "n = { a = 1, b = 2 }\nargv")),
+        digest(&BASE.replace("argv", "n = { a = 1 }\nb = 2\nargv"))
+    );
+}
+
+#[test]
+fn inputs_follow_the_parameter_they_ask_for() {
+    let with = |argv: &str| {
+        let text = BASE
+            .replace("argv", argv)
+            .replace("\"//files/a:bytes\"", "{ node = \"//files/a:bytes\", if = \"on\" }");
+        good(&text).rules[0].inputs.len()
+    };
+    assert_eq!((with("argv"), with("on = true\nargv"), with("on = false\nargv")), (0, 1, 0));
+}
+
+#[test]
+fn probable_mistakes_are_warned_of() {
+    let loaded = load_text("[producer.p]\nuses = \"command\"\nargv = []\n").expect("usable");
+    assert_eq!(
+        loaded.warnings.iter().map(|warning| warning.code.as_str()).collect::<Vec<_>>(),
+        ["W_NO_RULES", "W_UNUSED"]
+    );
+}
