@@ -2,7 +2,13 @@
 //!
 //! The store may vanish at any time; it costs time, never truth. Every blob is hashed again on every read.
 
+mod codec;
+pub mod disk;
+pub mod memory;
 pub mod records;
+
+#[cfg(test)]
+mod conformance;
 
 use crate::values::digest::{ActionKey, Digest};
 use records::{ActionRecord, HistoryRecord, NewResult};
@@ -29,6 +35,21 @@ pub enum Part {
     /// The compiled manifest, by digest of its texts (`manifest`).
     Manifests,
 }
+
+impl Part {
+    /// Every part, in the order of their declaration.
+    pub const ALL: [Self; 6] = [
+        Self::Nodes,
+        Self::State,
+        Self::Directories,
+        Self::Exports,
+        Self::Requests,
+        Self::Manifests,
+    ];
+}
+
+/// A row of a part of a view: key, body.
+pub type Row = (Vec<u8>, Vec<u8>);
 
 /// A write to a view: part, key, new body (`None` removes the row).
 pub type RowChange = (Part, Vec<u8>, Option<Vec<u8>>);
@@ -82,6 +103,14 @@ pub enum StoreError {
         /// The newest format known here.
         known: u32,
     },
+    /// Damaged beyond single records. It is set aside and begun anew when it is next opened.
+    #[error("the store at {path} is damaged ({reason}); it will be set aside and begun anew when it is next opened")]
+    Damaged {
+        /// The store's folder.
+        path: PathBuf,
+        /// What was met.
+        reason: String,
+    },
     /// The folder belongs to someone else.
     #[error("the store at {path} belongs to another user")]
     Foreign {
@@ -120,7 +149,7 @@ pub trait Store: Send + Sync {
     ///
     /// # Errors
     /// Only when the store as a whole cannot be read.
-    fn rows(&self, view: ViewId, part: Part) -> Result<Vec<(Vec<u8>, Vec<u8>)>, StoreError>;
+    fn rows(&self, view: ViewId, part: Part) -> Result<Vec<Row>, StoreError>;
 
     /// The versions of a node, oldest first.
     ///
@@ -136,4 +165,57 @@ pub trait Store: Send + Sync {
 
     /// Damage met so far in this process: one sentence each, naming table and key. Taking it empties the list.
     fn damage(&self) -> Vec<String>;
+}
+
+/// What a store holds, in numbers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Usage {
+    /// Length of the store's file.
+    pub file_bytes: u64,
+    /// Blobs recorded.
+    pub blobs: u64,
+    /// Their length.
+    pub blob_raw_bytes: u64,
+    /// Their length as stored.
+    pub blob_stored_bytes: u64,
+    /// Action records.
+    pub actions: u64,
+    /// Versions in History, of all views.
+    pub history_versions: u64,
+}
+
+/// What a sweep would take away.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Garbage {
+    /// Action records that nothing holds.
+    pub actions: u64,
+    /// Blobs that nothing holds.
+    pub blobs: u64,
+    /// Stored bytes of both.
+    pub bytes: u64,
+}
+
+/// Counting what is there, for `status` and `gc --dry-run`. Damaged records are counted nowhere.
+pub trait Inventory: Store {
+    /// What the store holds.
+    ///
+    /// # Errors
+    /// Only when the store as a whole cannot be read.
+    fn usage(&self) -> Result<Usage, StoreError>;
+
+    /// What a sweep would take, when these actions and blobs are held. One pass over the tables, whatever their size.
+    ///
+    /// The two functions must not call the store.
+    ///
+    /// # Errors
+    /// Only when the store as a whole cannot be read.
+    fn garbage(&self, live_actions: &dyn Fn(&ActionKey) -> bool, live_blobs: &dyn Fn(&Digest) -> bool) -> Result<Garbage, StoreError>;
+}
+
+/// What is said of an output that was handed in under a digest that is not its own; it is not stored.
+fn not_its_digest(record: &records::ActionRecord) -> String {
+    format!(
+        "the output handed in for {} does not have the digest {}; it was not stored",
+        record.label, record.output
+    )
 }

@@ -1,0 +1,71 @@
+//! Counting what the tables hold: one pass each, nothing kept in memory. Damaged records are counted nowhere.
+
+use super::frame;
+use super::schema::{self, ACTIONS, BLOBS, HISTORY, Table};
+use crate::store::codec::{self, BlobRecord};
+use crate::store::{Garbage, Usage};
+use crate::values::digest::{ActionKey, Digest};
+use redb::{Database, ReadTransaction, ReadableDatabase, ReadableTable, ReadableTableMetadata};
+
+/// Calls `visit` with key, length of the whole row and body of every sound row.
+fn each(txn: &ReadTransaction, table: Table, mut visit: impl FnMut(&[u8], u64, &[u8])) -> Result<(), redb::Error> {
+    let Some(open) = schema::table(txn, table)? else { return Ok(()) };
+    for entry in open.iter()? {
+        let (key, value) = entry?;
+        if let Ok(body) = frame::open(table.name, key.value(), value.value()) {
+            visit(key.value(), (key.value().len() + value.value().len()) as u64, body);
+        }
+    }
+    Ok(())
+}
+
+fn each_blob(txn: &ReadTransaction, mut visit: impl FnMut(Digest, BlobRecord)) -> Result<(), redb::Error> {
+    each(txn, BLOBS, |key, _, body| {
+        if let (Ok(digest), Ok(record)) = (key.try_into(), codec::decode_blob(body)) {
+            visit(Digest(digest), record);
+        }
+    })
+}
+
+/// What the store holds.
+pub(super) fn usage(database: &Database, file_bytes: u64) -> Result<Usage, redb::Error> {
+    let txn = database.begin_read()?;
+    let rows = |table| schema::table(&txn, table)?.map_or(Ok(0), |open| open.len().map_err(redb::Error::from));
+    let mut usage = Usage {
+        file_bytes,
+        actions: rows(ACTIONS)?,
+        history_versions: rows(HISTORY)?,
+        ..Usage::default()
+    };
+    each_blob(&txn, |_, record| {
+        usage.blobs += 1;
+        usage.blob_raw_bytes = usage.blob_raw_bytes.saturating_add(record.raw_len);
+        usage.blob_stored_bytes = usage.blob_stored_bytes.saturating_add(record.stored_len);
+    })?;
+    Ok(usage)
+}
+
+/// What a sweep would take.
+pub(super) fn garbage(
+    database: &Database,
+    live_actions: &dyn Fn(&ActionKey) -> bool,
+    live_blobs: &dyn Fn(&Digest) -> bool,
+) -> Result<Garbage, redb::Error> {
+    let txn = database.begin_read()?;
+    let mut garbage = Garbage::default();
+    each(&txn, ACTIONS, |key, len, _| {
+        if let Ok(digest) = key.try_into()
+            && !live_actions(&ActionKey(Digest(digest)))
+        {
+            garbage.actions += 1;
+            garbage.bytes += len;
+        }
+    })?;
+    each_blob(&txn, |digest, record| {
+        if !live_blobs(&digest) {
+            garbage.blobs += 1;
+            garbage.bytes = garbage.bytes.saturating_add(record.stored_len);
+        }
+    })?;
+    Ok(garbage)
+}

@@ -1,0 +1,225 @@
+//! A store's folder: making it, opening it, setting a bad file aside. It knows nothing of what the tables hold.
+//!
+//! Invariant: `store.redb` is always a complete database or absent. It is made under another name, synced, renamed, and the folder
+//! synced; a kill in between leaves a file that the next opening removes.
+
+use super::lock::{self, Lock, Refusal};
+use super::schema::{self, Kind};
+use super::session::{Fault, Medium, Session, guarded};
+use super::{DiskOptions, SetAside};
+use crate::store::StoreError;
+use crate::values::diagnostic::Diagnostic;
+use redb::{Builder, Database};
+use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::hash::{BuildHasher, RandomState};
+use std::io::{self, ErrorKind, Write};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+pub(super) const DATABASE: &str = "store.redb";
+const NEW_DATABASE: &str = "store.redb.new";
+const LOCK: &str = "store.lock";
+const ID: &str = "store-id";
+/// Written when damage was met; the next opening sets the database aside and removes it.
+const CONDEMNED: &str = "store.condemned";
+
+/// The folder of one store.
+#[derive(Debug)]
+pub(super) struct Folder {
+    path: PathBuf,
+    options: DiskOptions,
+}
+
+/// Whether an opening may go on with the file it found.
+enum Found {
+    Store(Database, String),
+    Unfit(SetAside, String),
+}
+
+impl Folder {
+    pub(super) fn new(path: &Path, options: DiskOptions) -> Self {
+        Self {
+            path: path.to_owned(),
+            options,
+        }
+    }
+
+    fn file(&self, name: &str) -> PathBuf {
+        self.path.join(name)
+    }
+
+    fn unopened(&self, error: io::Error) -> StoreError {
+        Fault::from(error).at(&self.path, "opened")
+    }
+
+    /// Makes the folder if need be, and refuses one that belongs to someone else: what it says would be believed.
+    fn enter(&self) -> Result<(), StoreError> {
+        DirBuilder::new()
+            .recursive(true)
+            .mode(0o700)
+            .create(&self.path)
+            .map_err(|error| self.unopened(error))?;
+        let folder = fs::metadata(&self.path).map_err(|error| self.unopened(error))?;
+        let mut owners = vec![folder.uid()];
+        owners.extend(fs::metadata(self.file(DATABASE)).ok().map(|file| file.uid()));
+        if owners.iter().any(|owner| *owner != rustix::process::geteuid().as_raw()) {
+            return Err(StoreError::Foreign { path: self.path.clone() });
+        }
+        // Only a folder that is a store already is narrowed: the user may have named one that holds other things.
+        if folder.mode() & 0o077 != 0 && self.file(ID).exists() {
+            fs::set_permissions(&self.path, fs::Permissions::from_mode(0o700)).map_err(|error| self.unopened(error))?;
+        }
+        Ok(())
+    }
+
+    fn lock(&self) -> Result<Lock, StoreError> {
+        let DiskOptions {
+            purpose,
+            lock_timeout,
+            on_wait,
+            ..
+        } = &self.options;
+        let on_wait = on_wait.as_ref().map(|on_wait| &**on_wait as &dyn Fn(&str));
+        lock::take(&self.file(LOCK), purpose, *lock_timeout, on_wait).map_err(|refusal| match refusal {
+            Refusal::Busy(holder) => StoreError::Busy { holder },
+            Refusal::Io(error) => self.unopened(error),
+        })
+    }
+
+    /// Makes an empty database under another name and moves it into place.
+    fn create(&self) -> Result<(), StoreError> {
+        let new = self.file(NEW_DATABASE);
+        let made = (|| -> Result<String, Fault> {
+            remove_if_there(&new)?;
+            let file = OpenOptions::new().read(true).write(true).create_new(true).mode(0o600).open(&new)?;
+            let id = new_id();
+            guarded(|| {
+                let database = Builder::new().create_file(file)?;
+                schema::create(&database, &id)
+            })?;
+            File::open(&new)?.sync_all()?;
+            fs::rename(&new, self.file(DATABASE))?;
+            File::open(&self.path)?.sync_all()?;
+            Ok(id)
+        })();
+        made.map(|_| ()).map_err(|fault| fault.at(&self.path, "opened"))
+    }
+
+    /// Opens the file that is there and looks whether it is a store of ours.
+    fn find(&self) -> Result<Found, StoreError> {
+        let path = self.file(DATABASE);
+        if let Ok(reason) = fs::read_to_string(self.file(CONDEMNED)) {
+            return Ok(Found::Unfit(SetAside::Damaged, reason));
+        }
+        if fs::metadata(&path).map_err(|error| self.unopened(error))?.len() == 0 {
+            return Ok(Found::Unfit(SetAside::Damaged, "it is empty".to_owned()));
+        }
+        // The file is opened here, so that a file that may not be opened is told from one that is damaged.
+        let file = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .open(&path)
+            .map_err(|error| self.unopened(error))?;
+        let opened = guarded(|| {
+            let database = Builder::new().set_cache_size(self.options.cache_bytes).create_file(file)?;
+            let kind = schema::kind(&database)?;
+            Ok((database, kind))
+        });
+        match opened {
+            Ok((database, Kind::Ours(id))) => Ok(Found::Store(database, id)),
+            Ok((_, Kind::Newer(found))) if self.options.set_aside_newer => Ok(Found::Unfit(
+                SetAside::Newer,
+                format!("a newer cortex wrote it (format {found}, this one reads up to {})", schema::FORMAT),
+            )),
+            Ok((_, Kind::Newer(found))) => Err(StoreError::TooNew {
+                path: self.path.clone(),
+                found,
+                known: schema::FORMAT,
+            }),
+            Ok((_, Kind::Alien)) => Ok(Found::Unfit(SetAside::Damaged, "it is not a store of cortex".to_owned())),
+            Err(Fault::Damaged(reason)) => Ok(Found::Unfit(SetAside::Damaged, reason)),
+            Err(fault) => Err(fault.at(&self.path, "opened")),
+        }
+    }
+
+    /// Renames the database to the first free `store.redb.damaged-N` (or `newer-N`) and says so.
+    fn set_aside(&self, why: SetAside, reason: &str) -> Result<Diagnostic, StoreError> {
+        let (suffix, code, word) = match why {
+            SetAside::Damaged => ("damaged", "E_STORE_DAMAGED", "is damaged"),
+            SetAside::Newer => ("newer", "E_STORE_NEWER", "cannot be read"),
+        };
+        let free = (1_u32..)
+            .map(|n| format!("{DATABASE}.{suffix}-{n}"))
+            .find(|name| fs::symlink_metadata(self.file(name)).is_err());
+        let name = free.expect("invariant: a folder holds fewer than four billion files");
+        let moved = fs::rename(self.file(DATABASE), self.file(&name)).and_then(|()| remove_if_there(&self.file(CONDEMNED)));
+        moved.map_err(|error| self.unopened(error))?;
+        let message = format!("the store's file {} {word}: {reason}", self.file(DATABASE).display());
+        let hint = format!(
+            "it was set aside as {name} and an empty store was begun; what is needed of it is made again, nothing else was touched"
+        );
+        Ok(Diagnostic::warning(code, message).hint(hint))
+    }
+
+    /// Keeps the readable copy of the store's name true.
+    fn note_id(&self, id: &str) -> io::Result<()> {
+        if fs::read_to_string(self.file(ID)).is_ok_and(|noted| noted.trim_end() == id) {
+            return Ok(());
+        }
+        let mut file = tempfile::Builder::new().prefix(ID).tempfile_in(&self.path)?;
+        writeln!(file, "{id}")?;
+        file.persist(self.file(ID))?;
+        Ok(())
+    }
+}
+
+impl Medium for Folder {
+    fn open(&self, notices: &mut Vec<Diagnostic>) -> Result<Session, StoreError> {
+        self.enter()?;
+        let lock = self.lock()?;
+        if fs::symlink_metadata(self.file(DATABASE)).is_err_and(|error| error.kind() == ErrorKind::NotFound) {
+            remove_if_there(&self.file(CONDEMNED)).map_err(|error| self.unopened(error))?;
+            self.create()?;
+        }
+        let mut found = self.find()?;
+        if let Found::Unfit(why, reason) = &found {
+            notices.push(self.set_aside(*why, reason)?);
+            self.create()?;
+            found = self.find()?;
+        }
+        match found {
+            Found::Store(database, id) => {
+                let session = Session::new(database, Some(lock));
+                self.note_id(&id).map_err(|error| self.unopened(error))?;
+                Ok(session)
+            }
+            Found::Unfit(_, reason) => Err(Fault::Io(format!("a store just made is unfit: {reason}")).at(&self.path, "opened")),
+        }
+    }
+
+    fn condemn(&self, reason: &str) {
+        // When even this cannot be written, the next opening finds the damage by itself or works around it.
+        let _ = fs::write(self.file(CONDEMNED), reason);
+    }
+
+    fn path(&self) -> &Path {
+        &self.path
+    }
+
+    fn file_bytes(&self) -> u64 {
+        fs::metadata(self.file(DATABASE)).map_or(0, |file| file.len())
+    }
+}
+
+fn remove_if_there(path: &Path) -> io::Result<()> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
+}
+
+/// A name that no other store has: 128 bits of the system's randomness, which seeds every `RandomState`.
+fn new_id() -> String {
+    let half = || RandomState::new().hash_one(std::process::id());
+    format!("{:016x}{:016x}", half(), half())
+}

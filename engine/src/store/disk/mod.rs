@@ -1,0 +1,244 @@
+//! The store on disk: one redb file in a folder. `store-layout.md` describes every byte of it. It knows no graph and no terminal.
+//!
+//! Invariants: a read gives the bytes that were written, or nothing and a note ([`Store::damage`]); what a commit acknowledged is there
+//! after a kill; redb's panics do not get out; one process at a time has the folder.
+
+mod census;
+mod folder;
+mod frame;
+mod lock;
+mod pack;
+mod read;
+mod schema;
+mod session;
+mod write;
+
+#[cfg(test)]
+mod tests;
+
+use super::records::{ActionRecord, HistoryRecord};
+use super::{Commit, Garbage, Inventory, Part, Row, Store, StoreError, Usage, ViewId};
+use crate::values::diagnostic::Diagnostic;
+use crate::values::digest::{ActionKey, Digest};
+use hashbrown::HashSet;
+use read::Value;
+use redb::Database;
+use session::{Handle, Medium};
+use std::fmt;
+use std::path::Path;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+/// Hears who holds the store, once per holder waited for.
+pub type OnWait = Arc<dyn Fn(&str) + Send + Sync>;
+
+/// How to open a store.
+#[derive(Clone)]
+pub struct DiskOptions {
+    /// What the others are told while they wait: `cortex build`.
+    pub purpose: String,
+    /// How long to wait for the lock.
+    pub lock_timeout: Duration,
+    /// Called when the lock has to be waited for.
+    pub on_wait: Option<OnWait>,
+    /// Set a store aside that a newer cortex wrote, instead of refusing it.
+    pub set_aside_newer: bool,
+    /// Most memory for pages of the file.
+    pub cache_bytes: usize,
+}
+
+impl Default for DiskOptions {
+    fn default() -> Self {
+        Self {
+            purpose: "cortex".to_owned(),
+            lock_timeout: Duration::from_secs(60),
+            on_wait: None,
+            set_aside_newer: false,
+            cache_bytes: 64 << 20,
+        }
+    }
+}
+
+impl fmt::Debug for DiskOptions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("DiskOptions")
+            .field("purpose", &self.purpose)
+            .field("lock_timeout", &self.lock_timeout)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Why a file is set aside.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum SetAside {
+    /// Not what was written.
+    Damaged,
+    /// Sound, but of a format not known here.
+    Newer,
+}
+
+/// Damage met so far.
+#[derive(Debug, Default)]
+struct Notes {
+    told: HashSet<String>,
+    untold: Vec<String>,
+    /// Blobs whose bytes are not theirs: the next commit that brings them writes them anew.
+    bad_blobs: HashSet<Digest>,
+}
+
+impl Notes {
+    fn add(&mut self, sentence: String) {
+        if !self.told.contains(&sentence) {
+            self.told.insert(sentence.clone());
+            self.untold.push(sentence);
+        }
+    }
+}
+
+/// The store in a folder. The folder is locked while the database is open.
+#[derive(Debug)]
+pub struct DiskStore {
+    handle: Handle,
+    notes: Mutex<Notes>,
+}
+
+impl DiskStore {
+    /// Opens the store in a folder, making both if need be. A file that is damaged (and, if told so, one that is too new) is set aside
+    /// and an empty store begun; the notices say so.
+    ///
+    /// # Errors
+    /// When the folder cannot be used, is held by another process for too long, is someone else's, or is too new.
+    pub fn open(dir: &Path, options: DiskOptions) -> Result<(Self, Vec<Diagnostic>), StoreError> {
+        Self::over(Box::new(folder::Folder::new(dir, options)))
+    }
+
+    fn over(medium: Box<dyn Medium>) -> Result<(Self, Vec<Diagnostic>), StoreError> {
+        let (handle, notices) = Handle::open(medium)?;
+        Ok((
+            Self {
+                handle,
+                notes: Mutex::default(),
+            },
+            notices,
+        ))
+    }
+
+    /// Closes the file and gives the lock back; the next call of anything opens it again. To be called before something slow, so that
+    /// other processes are not kept waiting.
+    pub fn release(&self) {
+        self.handle.release();
+    }
+
+    fn notes(&self) -> MutexGuard<'_, Notes> {
+        self.notes.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn with<T>(&self, what: &'static str, run: impl FnOnce(&Database) -> Result<T, redb::Error>) -> Result<T, StoreError> {
+        let mut notices = Vec::new();
+        let result = self.handle.with(what, &mut notices, run);
+        for notice in notices {
+            self.notes().add(notice.message);
+        }
+        result
+    }
+
+    /// The value if it is sound; damage is noted.
+    fn sound<T>(&self, value: Value<T>) -> Option<T> {
+        match value {
+            Value::Absent => None,
+            Value::Sound(value) => Some(value),
+            Value::Damaged(sentence) => {
+                self.notes().add(sentence);
+                None
+            }
+        }
+    }
+
+    fn sound_rows<K, T>(&self, (rows, sentences): read::Rows<K, T>) -> Vec<(K, T)> {
+        if !sentences.is_empty() {
+            let mut notes = self.notes();
+            sentences.into_iter().for_each(|sentence| notes.add(sentence));
+        }
+        rows
+    }
+}
+
+impl Store for DiskStore {
+    fn blob(&self, digest: &Digest) -> Result<Option<Arc<[u8]>>, StoreError> {
+        let value = self.with("read", |database| read::blob(database, digest))?;
+        if matches!(value, Value::Damaged(_)) {
+            self.notes().bad_blobs.insert(*digest);
+        }
+        Ok(self.sound(value).map(Arc::from))
+    }
+
+    fn has_blob(&self, digest: &Digest) -> Result<bool, StoreError> {
+        if self.notes().bad_blobs.contains(digest) {
+            return Ok(false);
+        }
+        let missing = self.with("read", |database| read::missing(database, &[*digest]))?;
+        Ok(missing == [false])
+    }
+
+    fn action(&self, key: &ActionKey) -> Result<Option<ActionRecord>, StoreError> {
+        let value = self.with("read", |database| read::action(database, key))?;
+        Ok(self.sound(value))
+    }
+
+    fn row(&self, view: ViewId, part: Part, key: &[u8]) -> Result<Option<Vec<u8>>, StoreError> {
+        let value = self.with("read", |database| read::row(database, view, part, key))?;
+        Ok(self.sound(value))
+    }
+
+    fn rows(&self, view: ViewId, part: Part) -> Result<Vec<Row>, StoreError> {
+        let rows = self.with("read", |database| read::rows(database, view, part))?;
+        Ok(self.sound_rows(rows))
+    }
+
+    fn history(&self, view: ViewId, label: &str) -> Result<Vec<HistoryRecord>, StoreError> {
+        let rows = self.with("read", |database| read::history(database, view, label))?;
+        Ok(self.sound_rows(rows).into_iter().map(|(_, record)| record).collect())
+    }
+
+    fn commit(&self, view: ViewId, commit: Commit) -> Result<(), StoreError> {
+        let mut outputs = write::outputs(&commit.results);
+        let bad_blobs = self.notes().bad_blobs.clone();
+        if !outputs.is_empty() {
+            let digests: Vec<Digest> = outputs.iter().map(|(digest, _)| *digest).collect();
+            let missing = self.with("read", |database| read::missing(database, &digests))?;
+            let mut missing = missing.into_iter();
+            outputs.retain(|(digest, _)| missing.next().unwrap_or(true) || bad_blobs.contains(digest));
+        }
+        let mut prepared = write::prepare(view, &commit, &outputs);
+        let refused = std::mem::take(&mut prepared.refused);
+        refused.into_iter().for_each(|sentence| self.notes().add(sentence));
+        if prepared.is_empty() {
+            return Ok(());
+        }
+        self.with("written", |database| {
+            write::commit(database, view, &prepared, |digest| bad_blobs.contains(digest))
+        })?;
+        if !bad_blobs.is_empty() {
+            let mut notes = self.notes();
+            outputs.iter().for_each(|(digest, _)| {
+                notes.bad_blobs.remove(digest);
+            });
+        }
+        Ok(())
+    }
+
+    fn damage(&self) -> Vec<String> {
+        std::mem::take(&mut self.notes().untold)
+    }
+}
+
+impl Inventory for DiskStore {
+    fn usage(&self) -> Result<Usage, StoreError> {
+        let file_bytes = self.handle.medium().file_bytes();
+        self.with("read", |database| census::usage(database, file_bytes))
+    }
+
+    fn garbage(&self, live_actions: &dyn Fn(&ActionKey) -> bool, live_blobs: &dyn Fn(&Digest) -> bool) -> Result<Garbage, StoreError> {
+        self.with("read", |database| census::garbage(database, live_actions, live_blobs))
+    }
+}

@@ -1,0 +1,195 @@
+//! Reading: one read transaction per call, every value checked. It does not decide what damage means for the caller.
+
+use super::schema::{self, ACTIONS, BLOB_DATA, BLOBS, HISTORY, ReadTable, Table};
+use super::{frame, pack};
+use crate::store::codec::{self, BlobRecord};
+use crate::store::records::{ActionRecord, HistoryRecord};
+use crate::store::{Part, ViewId};
+use crate::values::digest::{ActionKey, Digest};
+use redb::{Database, ReadableDatabase};
+use std::fmt::Write as _;
+
+/// What a value was found to be.
+#[derive(Debug)]
+pub(super) enum Value<T> {
+    /// There is none.
+    Absent,
+    /// It is sound.
+    Sound(T),
+    /// It is there but not what was written; one sentence.
+    Damaged(String),
+}
+
+impl<T> Value<T> {
+    /// Opens a sound value further; `None` is damage.
+    fn and_then<U>(self, table: Table, key: &[u8], open: impl FnOnce(T) -> Option<U>) -> Value<U> {
+        match self {
+            Self::Absent => Value::Absent,
+            Self::Sound(value) => open(value).map_or_else(|| Value::Damaged(damaged(table, key, "its body does not decode")), Value::Sound),
+            Self::Damaged(sentence) => Value::Damaged(sentence),
+        }
+    }
+}
+
+/// The sentence that names table and key of a damaged value.
+pub(super) fn damaged(table: Table, key: &[u8], why: impl std::fmt::Display) -> String {
+    let mut sentence = format!("the {} in {} under {} ", table.value, table.name, table.key);
+    for byte in key.iter().take(40) {
+        let _ = write!(sentence, "{byte:02x}");
+    }
+    let _ = write!(sentence, " is damaged ({why}); it is treated as absent");
+    sentence
+}
+
+/// Opens the framed value of a key and maps its body.
+fn value<T>(from: &ReadTable, table: Table, key: &[u8], map: impl FnOnce(&[u8]) -> Option<T>) -> Result<Value<T>, redb::Error> {
+    let Some(guard) = from.get(key)? else { return Ok(Value::Absent) };
+    Ok(match frame::open(table.name, key, guard.value()) {
+        Ok(body) => Value::Sound(body).and_then(table, key, map),
+        Err(error) => Value::Damaged(damaged(table, key, error)),
+    })
+}
+
+/// One value of one table, in its own transaction.
+fn single<T>(database: &Database, table: Table, key: &[u8], map: impl FnOnce(&[u8]) -> Option<T>) -> Result<Value<T>, redb::Error> {
+    let txn = database.begin_read()?;
+    match schema::table(&txn, table)? {
+        Some(open) => value(&open, table, key, map),
+        None => Ok(Value::Absent),
+    }
+}
+
+/// The blob of a digest, hashed.
+pub(super) fn blob(database: &Database, digest: &Digest) -> Result<Value<Vec<u8>>, redb::Error> {
+    let txn = database.begin_read()?;
+    let (Some(blobs), Some(data)) = (schema::table(&txn, BLOBS)?, schema::table(&txn, BLOB_DATA)?) else {
+        return Ok(Value::Absent);
+    };
+    let record = match value(&blobs, BLOBS, &digest.0, |body| codec::decode_blob(body).ok())? {
+        Value::Sound(record) => record,
+        Value::Absent => return Ok(Value::Absent),
+        Value::Damaged(sentence) => return Ok(Value::Damaged(sentence)),
+    };
+    let bytes = match bytes(&data, &record)? {
+        Value::Sound(bytes) => bytes,
+        Value::Absent => return Ok(Value::Damaged(damaged(BLOBS, &digest.0, "its bytes are missing"))),
+        Value::Damaged(sentence) => return Ok(Value::Damaged(sentence)),
+    };
+    Ok(if Digest::of(&bytes) == *digest {
+        Value::Sound(bytes)
+    } else {
+        Value::Damaged(damaged(BLOBS, &digest.0, "its bytes have another digest"))
+    })
+}
+
+/// The bytes that a blob record speaks of. Memory grows only with chunks that are there, and with a length that fits them.
+fn bytes(data: &ReadTable, record: &BlobRecord) -> Result<Value<Vec<u8>>, redb::Error> {
+    let unpack = |stored: &[u8]| pack::unpack(record.codec, stored, record.raw_len);
+    if record.stored_len == 0 {
+        return Ok(Value::Sound(Vec::new()).and_then(BLOB_DATA, &[], |empty: Vec<u8>| unpack(&empty)));
+    }
+    let first = schema::chunk_key(record.seq, 0);
+    if record.stored_len <= super::write::CHUNK as u64 {
+        return value(data, BLOB_DATA, &first, |chunk| {
+            (chunk.len() as u64 == record.stored_len).then(|| unpack(chunk))?
+        });
+    }
+    let mut stored = Vec::new();
+    for chunk in 0_u32.. {
+        let key = schema::chunk_key(record.seq, chunk);
+        match value(data, BLOB_DATA, &key, |chunk| {
+            (!chunk.is_empty()).then(|| stored.extend_from_slice(chunk))
+        })? {
+            Value::Sound(()) => {}
+            Value::Absent => return Ok(Value::Absent),
+            Value::Damaged(sentence) => return Ok(Value::Damaged(sentence)),
+        }
+        if stored.len() as u64 >= record.stored_len {
+            break;
+        }
+    }
+    let whole = stored.len() as u64 == record.stored_len;
+    Ok(Value::Sound(stored).and_then(BLOB_DATA, &first, |stored| whole.then(|| unpack(&stored))?))
+}
+
+/// Which of the blobs are not recorded, or recorded unreadably.
+pub(super) fn missing(database: &Database, digests: &[Digest]) -> Result<Vec<bool>, redb::Error> {
+    let txn = database.begin_read()?;
+    let Some(blobs) = schema::table(&txn, BLOBS)? else {
+        return Ok(vec![true; digests.len()]);
+    };
+    let missing = |digest: &Digest| {
+        Ok(!matches!(
+            value(&blobs, BLOBS, &digest.0, |body| codec::decode_blob(body).ok())?,
+            Value::Sound(_)
+        ))
+    };
+    digests.iter().map(missing).collect()
+}
+
+/// The record of an action.
+pub(super) fn action(database: &Database, key: &ActionKey) -> Result<Value<ActionRecord>, redb::Error> {
+    single(database, ACTIONS, &key.0.0, |body| {
+        codec::decode_action(&pack::open_body(body)?).ok()
+    })
+}
+
+/// One row of a view.
+pub(super) fn row(database: &Database, view: ViewId, part: Part, key: &[u8]) -> Result<Value<Vec<u8>>, redb::Error> {
+    single(database, schema::table_of(part), &schema::row_key(view, key), |body| {
+        pack::open_body(body).map(std::borrow::Cow::into_owned)
+    })
+}
+
+/// Sound rows in key order, and a sentence for each of the others.
+pub(super) type Rows<K, T> = (Vec<(K, T)>, Vec<String>);
+
+/// All rows of a part of a view. A row that damage has hidden from the walk cannot be noticed here: who needs completeness counts.
+pub(super) fn rows(database: &Database, view: ViewId, part: Part) -> Result<Rows<Vec<u8>, Vec<u8>>, redb::Error> {
+    let table = schema::table_of(part);
+    let from = view.0.to_be_bytes();
+    let to = view.0.checked_add(1).map(u64::to_be_bytes);
+    range(database, table, &from, to.as_ref().map(|to| &to[..]), |key, body| {
+        Some((key.strip_prefix(&from)?.to_vec(), pack::open_body(body)?.into_owned()))
+    })
+}
+
+/// The versions of a node, oldest first.
+pub(super) fn history(database: &Database, view: ViewId, label: &str) -> Result<Rows<u32, HistoryRecord>, redb::Error> {
+    let from = schema::history_key(view, label, 0);
+    let to = schema::history_key(view, label, u32::MAX);
+    range(database, HISTORY, &from, Some(&to), |key, body| {
+        let version = schema::version_of(key)?;
+        Some((version, codec::decode_history(version, body).ok()?))
+    })
+}
+
+/// Walks the keys `from..to`, or to the end of the table.
+fn range<K, T>(
+    database: &Database,
+    table: Table,
+    from: &[u8],
+    to: Option<&[u8]>,
+    map: impl Fn(&[u8], &[u8]) -> Option<(K, T)>,
+) -> Result<Rows<K, T>, redb::Error> {
+    let (mut sound, mut sentences) = (Vec::new(), Vec::new());
+    let txn = database.begin_read()?;
+    let Some(open) = schema::table(&txn, table)? else {
+        return Ok((sound, sentences));
+    };
+    let entries = match to {
+        Some(to) => open.range::<&[u8]>(from..to)?,
+        None => open.range::<&[u8]>(from..)?,
+    };
+    for entry in entries {
+        let (key, value) = entry?;
+        match frame::open(table.name, key.value(), value.value()) {
+            Ok(body) => match map(key.value(), body) {
+                Some(item) => sound.push(item),
+                None => sentences.push(damaged(table, key.value(), "its body does not decode")),
+            },
+            Err(error) => sentences.push(damaged(table, key.value(), error)),
+        }
+    }
+    Ok((sound, sentences))
+}

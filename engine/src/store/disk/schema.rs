@@ -1,0 +1,275 @@
+//! The tables, their names and keys, and the format number. The document is `store-layout.md`; a test ties the two together.
+
+use super::frame;
+use crate::store::{Part, ViewId};
+use redb::{Database, ReadTransaction, ReadableDatabase, TableDefinition, TableError};
+
+/// The format written here.
+pub(super) const FORMAT: u32 = 1;
+
+/// The oldest format number a reader must know to read what is written here.
+pub(super) const MIN_READER: u32 = 1;
+
+/// Every table maps bytes to bytes: numbers in keys are big-endian, so that the order of bytes is the order of numbers.
+pub(super) type Definition = TableDefinition<'static, &'static [u8], &'static [u8]>;
+
+/// A table and the form of its keys and values, in the words of `store-layout.md`.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Table {
+    /// Its name in redb, with the number of its form.
+    pub(super) name: &'static str,
+    /// The form of its keys.
+    pub(super) key: &'static str,
+    /// The form of its bodies.
+    pub(super) value: &'static str,
+}
+
+impl Table {
+    /// The table as redb knows it.
+    pub(super) const fn definition(&self) -> Definition {
+        TableDefinition::new(self.name)
+    }
+}
+
+/// The format number and the store's name. This table never changes its form: every later format must be able to read it.
+pub(super) const META: Table = Table {
+    name: "meta.1",
+    key: "name, UTF-8",
+    value: "by name",
+};
+/// What blobs there are.
+pub(super) const BLOBS: Table = Table {
+    name: "blobs.1",
+    key: "digest [32]",
+    value: "BlobRecord",
+};
+/// The bytes of blobs, by sequence number: rising keys pack better than random ones.
+pub(super) const BLOB_DATA: Table = Table {
+    name: "blob_data.1",
+    key: "seq u64, chunk u32",
+    value: "bytes",
+};
+/// Results by action key.
+pub(super) const ACTIONS: Table = Table {
+    name: "actions.1",
+    key: "action key [32]",
+    value: "packed ActionRecord",
+};
+/// Versions of nodes.
+pub(super) const HISTORY: Table = Table {
+    name: "history.1",
+    key: "view u64, label hash [16], version u32",
+    value: "HistoryRecord",
+};
+const NODES: Table = Table {
+    name: "nodes.1",
+    key: "view u64, row key",
+    value: "packed row",
+};
+const STATE: Table = Table {
+    name: "state.1",
+    key: "view u64, row key",
+    value: "packed row",
+};
+const DIRECTORIES: Table = Table {
+    name: "directories.1",
+    key: "view u64, row key",
+    value: "packed row",
+};
+const EXPORTS: Table = Table {
+    name: "exports.1",
+    key: "view u64, row key",
+    value: "packed row",
+};
+const REQUESTS: Table = Table {
+    name: "requests.1",
+    key: "view u64, row key",
+    value: "packed row",
+};
+const MANIFESTS: Table = Table {
+    name: "manifests.1",
+    key: "view u64, row key",
+    value: "packed row",
+};
+
+/// Every table of the format.
+pub(super) const SCHEMA: [Table; 11] = [
+    META,
+    BLOBS,
+    BLOB_DATA,
+    ACTIONS,
+    HISTORY,
+    NODES,
+    STATE,
+    DIRECTORIES,
+    EXPORTS,
+    REQUESTS,
+    MANIFESTS,
+];
+
+/// The table of a part.
+pub(super) const fn table_of(part: Part) -> Table {
+    match part {
+        Part::Nodes => NODES,
+        Part::State => STATE,
+        Part::Directories => DIRECTORIES,
+        Part::Exports => EXPORTS,
+        Part::Requests => REQUESTS,
+        Part::Manifests => MANIFESTS,
+    }
+}
+
+/// Whether rows of a part are compressed. Graph pages and stamps are read whole by every command: their speed counts, not their size.
+pub(super) const fn compresses(part: Part) -> bool {
+    matches!(part, Part::Manifests)
+}
+
+/// The key of a row: the view, then the caller's key.
+pub(super) fn row_key(view: ViewId, key: &[u8]) -> Vec<u8> {
+    [&view.0.to_be_bytes(), key].concat()
+}
+
+/// The key of a chunk of a blob.
+pub(super) fn chunk_key(seq: u64, chunk: u32) -> [u8; 12] {
+    let mut key = [0; 12];
+    key[..8].copy_from_slice(&seq.to_be_bytes());
+    key[8..].copy_from_slice(&chunk.to_be_bytes());
+    key
+}
+
+/// The key of a version: 28 bytes, of which the first 24 are the same for all versions of a node.
+pub(super) fn history_key(view: ViewId, label: &str, version: u32) -> [u8; 28] {
+    let mut key = [0; 28];
+    key[..8].copy_from_slice(&view.0.to_be_bytes());
+    key[8..24].copy_from_slice(&blake3::hash(label.as_bytes()).as_bytes()[..16]);
+    key[24..].copy_from_slice(&version.to_be_bytes());
+    key
+}
+
+/// The version number in a key of [`HISTORY`].
+pub(super) fn version_of(key: &[u8]) -> Option<u32> {
+    key.last_chunk::<4>()
+        .filter(|_| key.len() == 28)
+        .map(|version| u32::from_be_bytes(*version))
+}
+
+/// A table to read, or `None` in a store made before the table was added to the format.
+pub(super) fn table(txn: &ReadTransaction, table: Table) -> Result<Option<ReadTable>, redb::Error> {
+    match txn.open_table(table.definition()) {
+        Ok(table) => Ok(Some(table)),
+        Err(TableError::TableDoesNotExist(_)) => Ok(None),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// An open table.
+pub(super) type ReadTable = redb::ReadOnlyTable<&'static [u8], &'static [u8]>;
+
+/// What a redb file is to us.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// A store we can read, with its name.
+    Ours(String),
+    /// A store that a later cortex wrote; the format a reader has to know.
+    Newer(u32),
+    /// A redb file that is not a store, or one whose meta rows are damaged.
+    Alien,
+}
+
+const FORMAT_KEY: &[u8] = b"format";
+const ID_KEY: &[u8] = b"store_id";
+
+/// Makes all tables and the meta rows, in one durable transaction.
+pub(super) fn create(database: &Database, store_id: &str) -> Result<(), redb::Error> {
+    create_as(database, store_id, FORMAT, MIN_READER)
+}
+
+/// As [`create`], claiming to be of another format.
+pub(super) fn create_as(database: &Database, store_id: &str, format: u32, min_reader: u32) -> Result<(), redb::Error> {
+    let mut txn = database.begin_write()?;
+    txn.set_quick_repair(true);
+    for table in SCHEMA {
+        txn.open_table(table.definition())?;
+    }
+    {
+        let mut meta = txn.open_table(META.definition())?;
+        let body = [format.to_be_bytes(), min_reader.to_be_bytes()].concat();
+        meta.insert(FORMAT_KEY, &frame::framed(META.name, FORMAT_KEY, &body)[..])?;
+        meta.insert(ID_KEY, &frame::framed(META.name, ID_KEY, store_id.as_bytes())[..])?;
+    }
+    txn.commit()?;
+    Ok(())
+}
+
+/// Reads the meta rows.
+pub(super) fn kind(database: &Database) -> Result<Kind, redb::Error> {
+    let txn = database.begin_read()?;
+    let meta = match txn.open_table(META.definition()) {
+        Ok(meta) => meta,
+        Err(TableError::Storage(error)) => return Err(error.into()),
+        Err(_) => return Ok(Kind::Alien),
+    };
+    let Some(value) = meta.get(FORMAT_KEY)? else {
+        return Ok(Kind::Alien);
+    };
+    let Some(min_reader) = frame::open(META.name, FORMAT_KEY, value.value())
+        .ok()
+        .and_then(|body| body.get(4..8)?.try_into().ok())
+    else {
+        return Ok(Kind::Alien);
+    };
+    let min_reader = u32::from_be_bytes(min_reader);
+    if min_reader > FORMAT {
+        return Ok(Kind::Newer(min_reader));
+    }
+    let Some(value) = meta.get(ID_KEY)? else { return Ok(Kind::Alien) };
+    let id = frame::open(META.name, ID_KEY, value.value())
+        .ok()
+        .and_then(|body| String::from_utf8(body.to_vec()).ok());
+    Ok(id.map_or(Kind::Alien, Kind::Ours))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    const DOCUMENT: &str = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../store-layout.md"));
+
+    #[test]
+    fn the_document_lists_exactly_the_tables_of_the_schema() {
+        let rows = DOCUMENT.lines().filter_map(|line| line.strip_prefix("| `"));
+        let documented: BTreeSet<Vec<String>> = rows
+            .map(|row| {
+                row.split('|')
+                    .take(3)
+                    .map(|cell| cell.trim().trim_end_matches('`').to_owned())
+                    .collect()
+            })
+            .collect();
+        let schema = SCHEMA
+            .iter()
+            .map(|table| vec![table.name.to_owned(), table.key.to_owned(), table.value.to_owned()])
+            .collect();
+        assert_eq!(documented, schema);
+    }
+
+    #[test]
+    fn the_document_states_the_numbers_of_the_code() {
+        let stated = [
+            format!("This is format {FORMAT}, readable from format {MIN_READER} on."),
+            format!("`[record version u8 = {}][check, 8 bytes][body]`", frame::RECORD_VERSION),
+            format!("at most {} bytes", super::super::write::CHUNK),
+            format!("newest {} versions", crate::store::KEEP_VERSIONS),
+        ];
+        for sentence in stated {
+            assert!(DOCUMENT.contains(&sentence), "store-layout.md does not say: {sentence}");
+        }
+    }
+
+    #[test]
+    fn every_part_has_its_own_table() {
+        let names: BTreeSet<_> = Part::ALL.into_iter().map(|part| table_of(part).name).collect();
+        assert_eq!(names.len(), Part::ALL.len());
+    }
+}

@@ -1,0 +1,134 @@
+//! Flipped bits: the right bytes, nothing, or an error; never wrong bytes, never a panic that gets out.
+
+use super::super::folder::DATABASE;
+use super::super::schema::{ACTIONS, BLOB_DATA, BLOBS, Table};
+use super::super::{DiskOptions, DiskStore};
+use super::{fill, row_body};
+use crate::store::conformance::{key, result, version};
+use crate::store::records::HistoryRecord;
+use crate::store::{Commit, Inventory, Part, Store, StoreError, ViewId};
+use crate::values::digest::Digest;
+use proptest::prelude::*;
+use std::fs;
+
+/// Calls everything; panics on wrong bytes. Whole-store errors end the look.
+fn look(store: &DiskStore, blobs: &[Vec<u8>]) -> Result<(), StoreError> {
+    for blob in blobs {
+        if let Some(found) = store.blob(&Digest::of(blob))? {
+            assert!(*found == blob[..], "wrong bytes");
+        }
+    }
+    for n in 0..6_u64 {
+        let wanted = result(&format!("//n:{n}"), format!("output {n}").as_bytes());
+        assert!(store.action(&wanted.key)?.is_none_or(|found| found == wanted.record));
+        for part in Part::ALL {
+            assert!(
+                store
+                    .row(ViewId(1), part, &n.to_be_bytes())?
+                    .is_none_or(|found| found == row_body(part, n))
+            );
+        }
+    }
+    for part in Part::ALL {
+        for (key, body) in store.rows(ViewId(1), part)? {
+            let n = u64::from_be_bytes(key.try_into().unwrap());
+            assert!(n < 6 && body == row_body(part, n));
+        }
+    }
+    for found in store.history(ViewId(1), "//n:n")? {
+        assert_eq!(
+            found,
+            HistoryRecord {
+                version: found.version,
+                ..version(u64::from(found.version) - 1)
+            }
+        );
+    }
+    store.usage().map(|_| ())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 160, ..ProptestConfig::default() })]
+    #[test]
+    fn flipped_bits_never_give_wrong_bytes(flips in proptest::collection::vec((any::<prop::sample::Index>(), 0..8_u8, any::<bool>()), 1..6)) {
+        // Built once per process: what is damaged is a copy.
+        static WHOLE: std::sync::OnceLock<(Vec<u8>, Vec<Vec<u8>>)> = std::sync::OnceLock::new();
+        let (whole, blobs) = WHOLE.get_or_init(|| {
+            let dir = tempfile::tempdir().unwrap();
+            let (store, _) = DiskStore::open(dir.path(), DiskOptions::default()).unwrap();
+            let blobs = fill(&store);
+            drop(store);
+            (fs::read(dir.path().join(DATABASE)).unwrap(), blobs)
+        });
+        let mut bytes = whole.clone();
+        for (at, bit, anywhere) in flips {
+            // Half of the flips go to bytes that are in use at all: most of a file is the inside of blobs or free.
+            let mut at = at.index(bytes.len());
+            while !anywhere && whole[at] == 0 && at > 0 {
+                at -= 1;
+            }
+            bytes[at] ^= 1 << bit;
+        }
+        let dir = tempfile::tempdir().unwrap();
+        fs::write(dir.path().join(DATABASE), &bytes).unwrap();
+        let (store, _) = DiskStore::open(dir.path(), DiskOptions::default()).unwrap();
+        let seen = look(&store, blobs);
+        let written = store.commit(ViewId(1), Commit { results: vec![result("x", b"x")], ..Commit::default() });
+        for error in [seen.err(), written.err()].into_iter().flatten() {
+            prop_assert!(matches!(error, StoreError::Damaged { .. }), "{}", error);
+        }
+        drop(store);
+        let (store, _) = DiskStore::open(dir.path(), DiskOptions::default()).unwrap();
+        let _ = look(&store, blobs);
+    }
+}
+
+/// Overwrites every value of a table behind the store's back.
+fn spoil(path: &std::path::Path, table: Table) {
+    let database = redb::Database::create(path).unwrap();
+    let txn = database.begin_write().unwrap();
+    {
+        let mut table = txn.open_table(table.definition()).unwrap();
+        let rows: Vec<_> = redb::ReadableTable::iter(&table)
+            .unwrap()
+            .map(|entry| entry.map(|(key, value)| (key.value().to_vec(), value.value().to_vec())).unwrap())
+            .collect();
+        for (key, mut value) in rows {
+            *value.last_mut().unwrap() ^= 1;
+            table.insert(&key[..], &value[..]).unwrap();
+        }
+    }
+    txn.commit().unwrap();
+}
+
+#[test]
+fn a_damaged_record_is_told_once_reads_as_absent_and_is_replaced_by_the_next_commit() {
+    for table in [ACTIONS, BLOBS, BLOB_DATA] {
+        let dir = tempfile::tempdir().unwrap();
+        let (store, _) = DiskStore::open(dir.path(), DiskOptions::default()).unwrap();
+        let result = result("//a:b", &b"what was made ".repeat(9_000));
+        let commit = || Commit {
+            results: vec![result.clone()],
+            ..Commit::default()
+        };
+        store.commit(ViewId(1), commit()).unwrap();
+        store.release();
+        spoil(&dir.path().join(DATABASE), table);
+
+        let read = || (store.action(&result.key).unwrap(), store.blob(&result.record.output).unwrap());
+        let (action, blob) = read();
+        assert!(action.is_none() || blob.is_none());
+        read();
+        let damage = store.damage();
+        assert!(damage.len() == 1 && damage[0].contains(table.name), "{damage:?}");
+        assert_eq!(store.has_blob(&result.record.output).unwrap(), blob.is_some());
+
+        store.commit(ViewId(1), commit()).unwrap();
+        assert_eq!(read(), (Some(result.record.clone()), result.blob.clone()));
+        assert_eq!(store.damage(), Vec::<String>::new());
+        drop(store);
+        let (store, _) = DiskStore::open(dir.path(), DiskOptions::default()).unwrap();
+        assert_eq!(store.action(&key("//a:b")).unwrap(), Some(result.record.clone()));
+        assert_eq!(store.blob(&result.record.output).unwrap(), result.blob);
+    }
+}

@@ -1,0 +1,219 @@
+//! Writing: what can be done without the database (hashing, encoding, compressing) first and on all cores, then one transaction.
+
+use super::schema::{self, ACTIONS, BLOB_DATA, BLOBS, HISTORY};
+use super::{frame, pack};
+use crate::store::codec::{self, BlobRecord};
+use crate::store::records::{HistoryRecord, NewResult};
+use crate::store::{Commit, KEEP_VERSIONS, Part, ViewId, not_its_digest};
+use crate::values::digest::Digest;
+use redb::{Database, ReadableTable, StorageError, WriteTransaction};
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+/// Most bytes of a blob in one row: with key, frame and page overhead this still fits 64 KiB, one byte more than that would take 128.
+pub(super) const CHUNK: usize = 65_480;
+
+/// A blob, ready to write.
+struct PackedBlob<'a> {
+    digest: Digest,
+    raw_len: u64,
+    codec: u8,
+    stored: Cow<'a, [u8]>,
+}
+
+/// The key of a row and its framed body; `None` removes the row.
+type FramedRow = (Vec<u8>, Option<Vec<u8>>);
+
+/// A commit, ready to write: everything framed that does not depend on sequence or version numbers, and in key order.
+pub(super) struct Prepared<'a> {
+    blobs: Vec<PackedBlob<'a>>,
+    actions: Vec<(&'a [u8], Vec<u8>)>,
+    rows: BTreeMap<Part, Vec<FramedRow>>,
+    history: &'a [(String, HistoryRecord)],
+    /// Sentences about outputs that were refused.
+    pub(super) refused: Vec<String>,
+}
+
+impl Prepared<'_> {
+    /// Whether there is nothing to write.
+    pub(super) fn is_empty(&self) -> bool {
+        self.blobs.is_empty() && self.actions.is_empty() && self.rows.is_empty() && self.history.is_empty()
+    }
+}
+
+/// The outputs of a commit, each digest once, in order.
+pub(super) fn outputs(results: &[NewResult]) -> Vec<(Digest, &NewResult)> {
+    let mut outputs: Vec<_> = results
+        .iter()
+        .filter(|result| result.blob.is_some())
+        .map(|result| (result.record.output, result))
+        .collect();
+    outputs.sort_by_key(|(digest, _)| *digest);
+    outputs.dedup_by_key(|(digest, _)| *digest);
+    outputs
+}
+
+/// Does all work that needs no database. `blobs` are those outputs that the store lacks.
+pub(super) fn prepare<'a>(view: ViewId, commit: &'a Commit, blobs: &[(Digest, &'a NewResult)]) -> Prepared<'a> {
+    let packed = pack::map_all(blobs, |(digest, result)| {
+        let raw = result.blob.as_deref().unwrap_or_default();
+        if Digest::of(raw) != *digest {
+            return Err(not_its_digest(&result.record));
+        }
+        let (codec, stored) = pack::pack(raw);
+        Ok(PackedBlob {
+            digest: *digest,
+            raw_len: raw.len() as u64,
+            codec,
+            stored,
+        })
+    });
+    let (mut blobs, mut refused) = (Vec::with_capacity(packed.len()), Vec::new());
+    for blob in packed {
+        match blob {
+            Ok(blob) => blobs.push(blob),
+            Err(sentence) => refused.push(sentence),
+        }
+    }
+    let mut actions = pack::map_all(&commit.results, |result| {
+        let key = &result.key.0.0[..];
+        (
+            key,
+            frame::framed(ACTIONS.name, key, &pack::body(&codec::encode_action(&result.record), true)),
+        )
+    });
+    // Stable, and the last record of a key wins.
+    actions.sort_by(|a, b| a.0.cmp(b.0));
+    keep_last(&mut actions, |(key, _)| *key);
+    let framed = pack::map_all(&commit.rows, |(part, key, body)| {
+        let key = schema::row_key(view, key);
+        let framed = body
+            .as_ref()
+            .map(|body| frame::framed(schema::table_of(*part).name, &key, &pack::body(body, schema::compresses(*part))));
+        (*part, key, framed)
+    });
+    let mut rows: BTreeMap<Part, Vec<FramedRow>> = BTreeMap::new();
+    for (part, key, body) in framed {
+        rows.entry(part).or_default().push((key, body));
+    }
+    for rows in rows.values_mut() {
+        rows.sort_by(|a, b| a.0.cmp(&b.0));
+        keep_last(rows, |(key, _)| key.clone());
+    }
+    Prepared {
+        blobs,
+        actions,
+        rows,
+        history: &commit.history,
+        refused,
+    }
+}
+
+/// Of neighbours with equal keys, keeps the last.
+fn keep_last<T, K: PartialEq>(items: &mut Vec<T>, key: impl Fn(&T) -> K) {
+    items.dedup_by(|later, kept| {
+        let same = key(later) == key(kept);
+        if same {
+            std::mem::swap(later, kept);
+        }
+        same
+    });
+}
+
+/// Writes all of it durably, or nothing. Blobs for which `replace` holds are written even if they are recorded.
+pub(super) fn commit(
+    database: &Database,
+    view: ViewId,
+    prepared: &Prepared<'_>,
+    replace: impl Fn(&Digest) -> bool,
+) -> Result<(), redb::Error> {
+    let mut txn = database.begin_write()?;
+    // Saves the allocator state: after a kill the next opening takes milliseconds instead of a walk over the whole file.
+    txn.set_quick_repair(true);
+    if !prepared.blobs.is_empty() {
+        put_blobs(&txn, &prepared.blobs, replace)?;
+    }
+    if !prepared.actions.is_empty() {
+        let mut table = txn.open_table(ACTIONS.definition())?;
+        for (key, value) in &prepared.actions {
+            table.insert(*key, &value[..])?;
+        }
+    }
+    for (part, rows) in &prepared.rows {
+        let mut table = txn.open_table(schema::table_of(*part).definition())?;
+        for (key, value) in rows {
+            match value {
+                Some(value) => table.insert(&key[..], &value[..])?,
+                None => table.remove(&key[..])?,
+            };
+        }
+    }
+    if !prepared.history.is_empty() {
+        push_versions(&txn, view, prepared.history)?;
+    }
+    txn.commit()?;
+    Ok(())
+}
+
+fn put_blobs(txn: &WriteTransaction, packed: &[PackedBlob<'_>], replace: impl Fn(&Digest) -> bool) -> Result<(), redb::Error> {
+    let mut blobs = txn.open_table(BLOBS.definition())?;
+    let mut data = txn.open_table(BLOB_DATA.definition())?;
+    let last = data
+        .last()?
+        .and_then(|(key, _)| key.value().first_chunk::<8>().map(|seq| u64::from_be_bytes(*seq)));
+    let mut next = last.map_or(Some(0), |last| last.checked_add(1));
+    let mut value = Vec::new();
+    for blob in packed {
+        let key = &blob.digest.0[..];
+        // Looked at again inside the transaction: another thread may have written the blob since.
+        let old = blobs
+            .get(key)?
+            .and_then(|value| codec::decode_blob(frame::open(BLOBS.name, key, value.value()).ok()?).ok());
+        match old {
+            Some(_) if !replace(&blob.digest) => continue,
+            Some(old) => {
+                let (from, to) = (schema::chunk_key(old.seq, 0), schema::chunk_key(old.seq, u32::MAX));
+                data.retain_in::<&[u8], _>(&from[..]..=&to[..], |_, _| false)?;
+            }
+            None => {}
+        }
+        let seq = next.ok_or_else(|| StorageError::Corrupted("a sequence number at the end of all numbers".to_owned()))?;
+        for (chunk, bytes) in (0_u32..).zip(blob.stored.chunks(CHUNK)) {
+            let key = schema::chunk_key(seq, chunk);
+            frame::write(&mut value, BLOB_DATA.name, &key, bytes);
+            data.insert(&key[..], &value[..])?;
+        }
+        next = seq.checked_add(1);
+        let record = BlobRecord {
+            raw_len: blob.raw_len,
+            stored_len: blob.stored.len() as u64,
+            codec: blob.codec,
+            seq,
+        };
+        frame::write(&mut value, BLOBS.name, key, &codec::encode_blob(&record));
+        blobs.insert(key, &value[..])?;
+    }
+    Ok(())
+}
+
+/// Numbers each version after the newest of its node, then removes those beyond the newest [`KEEP_VERSIONS`].
+fn push_versions(txn: &WriteTransaction, view: ViewId, history: &[(String, HistoryRecord)]) -> Result<(), redb::Error> {
+    let mut table = txn.open_table(HISTORY.definition())?;
+    // The numbers come from the keys, so that a damaged body does not make a number be used twice.
+    let versions = |table: &redb::Table<'_, &'static [u8], &'static [u8]>, label: &str| -> Result<Vec<u32>, StorageError> {
+        let (from, to) = (schema::history_key(view, label, 0), schema::history_key(view, label, u32::MAX));
+        let keys = table.range::<&[u8]>(&from[..]..=&to[..])?;
+        keys.filter_map(|entry| entry.map(|(key, _)| schema::version_of(key.value())).transpose())
+            .collect()
+    };
+    for (label, record) in history {
+        let old = versions(&table, label)?;
+        let version = old.last().map_or(1, |newest| newest.saturating_add(1));
+        let key = schema::history_key(view, label, version);
+        table.insert(&key[..], &frame::framed(HISTORY.name, &key, &codec::encode_history(record))[..])?;
+        for surplus in &old[..(old.len() + 1).saturating_sub(KEEP_VERSIONS)] {
+            table.remove(&schema::history_key(view, label, *surplus)[..])?;
+        }
+    }
+    Ok(())
+}
