@@ -5,6 +5,7 @@
 //! [`values`] < [`seams`] < facts ([`manifest`], [`files`], [`store`]) < planning ([`graph`], [`planning`]) < [`build`], the one
 //! loop that joins them.
 
+pub mod files;
 pub mod manifest;
 pub mod seams;
 pub mod store;

@@ -1,0 +1,8 @@
+//! Facts about the disk: which files are sources, whether they changed, and the output files laid out for readers.
+//!
+//! Everything here may be forgotten at any time: rows that are missing or damaged only cost another look.
+
+pub(crate) mod globs;
+pub(crate) mod ignores;
+pub(crate) mod packed;
+pub mod stamp;

@@ -1,0 +1,194 @@
+//! The world as the build loop sees it: a clock, source files, and a place for readable outputs.
+//!
+//! `files::disk` implements it for real, `files::memory` is its twin for tests. The world knows paths, bytes and digests; it knows no
+//! labels, no rules and no store. What it wants to remember between runs it hands out as opaque rows and takes back when it is opened.
+
+use crate::values::diagnostic::Diagnostic;
+use crate::values::digest::Digest;
+
+/// Rows as they were saved: key, body.
+pub type Rows = Vec<(Vec<u8>, Vec<u8>)>;
+
+/// Rows to write: key, new body (`None` removes the row).
+pub type RowEdits = Vec<(Vec<u8>, Option<Vec<u8>>)>;
+
+/// How many source sets one workspace may have: membership is kept in the bits of one word.
+pub const MAX_SETS: usize = 64;
+
+/// A set of source files by globs.
+///
+/// Globs are relative to the workspace and `*` stops at `/`. A directory whose name begins with `.` is entered only for an include
+/// glob that writes the leading dot at that place (`.github/**/*.yml`). An exclude glob that matches a directory takes away
+/// everything below it. `.git` and `.cortex` are never entered.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct SetDef {
+    /// Name, for messages.
+    pub name: String,
+    /// Which files.
+    pub include: Vec<String>,
+    /// Which of them not.
+    pub exclude: Vec<String>,
+    /// Whether `.gitignore`, `.ignore` and `.git/info/exclude` are honoured. Files above the workspace and a user's global
+    /// excludes never are: two checkouts of the same tree must give the same set.
+    pub gitignore: bool,
+}
+
+/// A source whose content is not what it was. Both sides `None` never occurs.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Change {
+    /// Path relative to the workspace, with `/`.
+    pub path: String,
+    /// Digest at the last refresh; `None`: it was not a source, or not readable.
+    pub from: Option<Digest>,
+    /// Digest now; `None`: it is not a source any more, or not readable.
+    pub to: Option<Digest>,
+}
+
+/// What a look at the sources found.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Refresh {
+    /// Sorted by path.
+    pub changes: Vec<Change>,
+    /// Indexes of the sets that gained or lost a path, sorted. All of them when the definitions are not those of the last refresh.
+    pub sets_changed: Vec<usize>,
+    /// How many files were read and hashed.
+    pub hashed: usize,
+    /// How many files and directories were asked for their stamp.
+    pub stated: usize,
+    /// What was skipped and why; said anew at every refresh for as long as it is true.
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+/// What writing an output file did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ExportOutcome {
+    /// The file has been replaced or made.
+    Written,
+    /// The file had these bytes already.
+    AlreadyPresent,
+}
+
+/// What can go wrong with the world as a whole or with one path of it.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum WorldError {
+    /// The workspace cannot be looked at.
+    #[error("the workspace folder cannot be opened: {reason}")]
+    Root {
+        /// The system's words.
+        reason: String,
+    },
+    /// A glob that cannot be used.
+    #[error("source set '{set}' has a bad glob '{glob}': {reason}")]
+    BadGlob {
+        /// The set's name.
+        set: String,
+        /// The glob, cut to a sensible length.
+        glob: String,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// More than [`MAX_SETS`] sets.
+    #[error("the manifest has {count} different source sets and globs, at most {MAX_SETS} are supported")]
+    TooManySets {
+        /// How many there are.
+        count: usize,
+    },
+    /// A path that is not below the workspace (or below the output folder), as written or through a symbolic link.
+    #[error("'{path}' leads out of {out_of}")]
+    Leaves {
+        /// The path as it was given.
+        path: String,
+        /// What it must stay in.
+        out_of: &'static str,
+    },
+    /// Reading or writing one path failed.
+    #[error("'{path}' cannot be {what}: {reason}")]
+    Io {
+        /// The path relative to the workspace.
+        path: String,
+        /// `read`, `written`, `removed`.
+        what: &'static str,
+        /// The system's words.
+        reason: String,
+        /// Whether the disk is full.
+        no_space: bool,
+    },
+    /// Two nodes want the same output file.
+    #[error("two targets are laid out as '{path}'")]
+    Claimed {
+        /// Path under the output folder.
+        path: String,
+        /// The node that has it.
+        first: u32,
+        /// The node that wants it too.
+        second: u32,
+    },
+}
+
+/// What a build touches of the world.
+pub trait World: Send + Sync {
+    /// Nanoseconds since 1970.
+    fn now_nanos(&self) -> i64;
+
+    /// Seconds since 1970.
+    fn now_secs(&self) -> u64 {
+        u64::try_from(self.now_nanos() / 1_000_000_000).unwrap_or_default()
+    }
+
+    /// The sources as they were known when `rows` were saved; rows that cannot be read are left out and looked at again.
+    fn sources(&self, rows: Rows) -> Box<dyn Sources>;
+
+    /// The output files as they were known when `rows` were saved.
+    fn exports(&self, rows: Rows) -> Box<dyn Exports>;
+
+    /// The bytes of a source.
+    ///
+    /// # Errors
+    /// When the path leads out of the workspace or cannot be read.
+    fn read(&self, path: &str) -> Result<Vec<u8>, WorldError>;
+}
+
+/// The known state of the source files.
+pub trait Sources: Send + Sync {
+    /// Brings the known state up to date with the world.
+    ///
+    /// # Errors
+    /// When the workspace cannot be looked at or a set is not well formed; the known state is then what it was.
+    fn refresh(&mut self, sets: &[SetDef]) -> Result<Refresh, WorldError>;
+
+    /// The paths of a set of the last refresh, sorted; unreadable files included.
+    fn set(&self, index: usize) -> Vec<String>;
+
+    /// The digest of a source; `None` when it is not one or not readable.
+    fn digest(&self, path: &str) -> Option<Digest>;
+
+    /// All sources, sorted by path.
+    fn files(&self) -> Vec<(String, Option<Digest>)>;
+
+    /// The rows that are not what was loaded or last taken; none after a refresh that found nothing.
+    fn take_dirty_rows(&mut self) -> RowEdits;
+}
+
+/// The output files laid out for readers. Nodes are numbers given by the caller; paths are relative to the output folder.
+pub trait Exports: Send + Sync {
+    /// Those of `nodes` whose file is missing or does not hold what was written, in ascending order.
+    fn verify(&self, nodes: &[u32]) -> Vec<u32>;
+
+    /// Lays out an output. `digest` is that of `bytes`. A node that had another path gives it up, and its old file goes.
+    ///
+    /// # Errors
+    /// When the path is another node's (remove that first), leads out of the output folder, or cannot be written.
+    fn write(&self, node: u32, path: &str, digest: Digest, bytes: &[u8]) -> Result<ExportOutcome, WorldError>;
+
+    /// Removes a node's file and forgets it. Nothing happens when there is none.
+    ///
+    /// # Errors
+    /// When the file is there and cannot be removed; it is then still known.
+    fn remove(&self, node: u32) -> Result<(), WorldError>;
+
+    /// The path of a node's file.
+    fn path(&self, node: u32) -> Option<String>;
+
+    /// The rows that are not what was loaded or last taken.
+    fn take_dirty_rows(&self) -> RowEdits;
+}
