@@ -77,7 +77,10 @@ impl Globs {
             for glob in &set.include {
                 let glob = normal(glob);
                 include_set.add(compile(set, &glob)?);
-                includes.push(Include { owner, steps: steps(set, &glob)? });
+                includes.push(Include {
+                    owner,
+                    steps: steps(set, &glob)?,
+                });
             }
             for glob in &set.exclude {
                 let glob = normal(glob);
@@ -91,7 +94,11 @@ impl Globs {
         }
         let build = |builder: GlobSetBuilder| {
             let set = sets.first().map_or_else(String::new, |set| set.name.clone());
-            builder.build().map_err(|error| WorldError::BadGlob { set, glob: String::new(), reason: error.kind().to_string() })
+            builder.build().map_err(|error| WorldError::BadGlob {
+                set,
+                glob: String::new(),
+                reason: error.kind().to_string(),
+            })
         };
         Ok(Self {
             includes,
@@ -152,7 +159,9 @@ impl Globs {
             return 0;
         }
         sets &= !self.excluded(path);
-        let honouring = (0..self.honours_ignores.len()).filter(|set| self.honours_ignores[*set]).fold(0, |bits, set| bits | 1u64 << set);
+        let honouring = (0..self.honours_ignores.len())
+            .filter(|set| self.honours_ignores[*set])
+            .fold(0, |bits, set| bits | 1u64 << set);
         if sets & honouring != 0 && ignored() {
             sets &= !honouring;
         }
@@ -174,7 +183,10 @@ impl Globs {
         if self.exclude_owner.is_empty() {
             return 0;
         }
-        self.exclude_set.matches(path).into_iter().fold(0, |bits, index| bits | 1 << self.exclude_owner[index])
+        self.exclude_set
+            .matches(path)
+            .into_iter()
+            .fold(0, |bits, index| bits | 1 << self.exclude_owner[index])
     }
 }
 
@@ -207,18 +219,29 @@ impl Include {
 /// `./a` and `/a` mean `a`; `a/` means everything below it.
 fn normal(glob: &str) -> String {
     let glob = glob.strip_prefix("./").unwrap_or(glob).trim_start_matches('/');
-    if glob.ends_with('/') { format!("{glob}**") } else { glob.to_owned() }
+    if glob.ends_with('/') {
+        format!("{glob}**")
+    } else {
+        glob.to_owned()
+    }
 }
 
 fn compile(set: &SetDef, glob: &str) -> Result<globset::Glob, WorldError> {
-    let bad = |reason: String| WorldError::BadGlob { set: set.name.clone(), glob: glob.chars().take(120).collect(), reason };
+    let bad = |reason: String| WorldError::BadGlob {
+        set: set.name.clone(),
+        glob: glob.chars().take(120).collect(),
+        reason,
+    };
     if glob.len() > MAX_GLOB_LEN {
         return Err(bad(format!("it is longer than {MAX_GLOB_LEN} bytes")));
     }
     if glob.matches('{').count() > MAX_BRACES {
         return Err(bad(format!("it has more than {MAX_BRACES} braces")));
     }
-    GlobBuilder::new(glob).literal_separator(true).build().map_err(|error| bad(error.kind().to_string()))
+    GlobBuilder::new(glob)
+        .literal_separator(true)
+        .build()
+        .map_err(|error| bad(error.kind().to_string()))
 }
 
 /// Cuts a glob at the slashes that stand outside braces and brackets. What cannot be cut (a slash inside them, a component that is no
@@ -228,7 +251,10 @@ fn steps(set: &SetDef, glob: &str) -> Result<Vec<Step>, WorldError> {
     for component in components(glob) {
         match component {
             Some(component) if component != "**" && steps.len() < 60 => match compile(set, component) {
-                Ok(glob) => steps.push(Step::One { matcher: glob.compile_matcher(), dotted: component.starts_with('.') }),
+                Ok(glob) => steps.push(Step::One {
+                    matcher: glob.compile_matcher(),
+                    dotted: component.starts_with('.'),
+                }),
                 Err(_) => steps.push(Step::Any),
             },
             _ if steps.len() < 60 => steps.push(Step::Any),
@@ -272,7 +298,12 @@ mod tests {
 
     fn set(include: &[&str], exclude: &[&str]) -> SetDef {
         let strings = |globs: &[&str]| globs.iter().map(|glob| (*glob).to_owned()).collect();
-        SetDef { name: "s".into(), include: strings(include), exclude: strings(exclude), gitignore: true }
+        SetDef {
+            name: "s".into(),
+            include: strings(include),
+            exclude: strings(exclude),
+            gitignore: true,
+        }
     }
 
     fn has(include: &[&str], exclude: &[&str], path: &str) -> bool {
@@ -286,9 +317,15 @@ mod tests {
         assert!(has(&["docs/**"], &[], "docs/a/b.md") && has(&["docs/"], &[], "docs/a.md") && has(&["./docs/*.md"], &[], "docs/a.md"));
         assert!(has(&["{src/core,test}/**/*.cs"], &[], "src/core/a.cs") && !has(&["{src/core,test}/**/*.cs"], &[], "src/b/a.cs"));
         assert!(!has(&["**/*.cs"], &["**/obj/**"], "x/obj/a.cs") && !has(&["**/*.cs"], &["obj/"], "obj/a/a.cs"));
-        assert!(!has(&["**/*.cs"], &["vendor"], "vendor/a/a.cs"), "excluding a directory excludes what is below");
+        assert!(
+            !has(&["**/*.cs"], &["vendor"], "vendor/a/a.cs"),
+            "excluding a directory excludes what is below"
+        );
         assert!(has(&["**/*.cs"], &["**/*.g.cs"], "a.cs") && !has(&["**/*.cs"], &["**/*.g.cs"], "b/a.g.cs"));
-        assert!(has(&["a/**/b/*.cs"], &[], "a/b/c.cs") && has(&["a/**/b/*.cs"], &[], "a/x/y/b/c.cs"), "two stars may be nothing");
+        assert!(
+            has(&["a/**/b/*.cs"], &[], "a/b/c.cs") && has(&["a/**/b/*.cs"], &[], "a/x/y/b/c.cs"),
+            "two stars may be nothing"
+        );
     }
 
     #[test]
@@ -312,26 +349,45 @@ mod tests {
 
     #[test]
     fn bad_globs_are_named_and_monstrous_ones_refused() {
-        let error = |glob: &str| Globs::new(&[set(&[glob], &[])]).err().map(|error| error.to_string()).unwrap_or_default();
+        let error = |glob: &str| {
+            Globs::new(&[set(&[glob], &[])])
+                .err()
+                .map(|error| error.to_string())
+                .unwrap_or_default()
+        };
         assert!(error("a/[z").contains("'a/[z'"), "{}", error("a/[z"));
         assert!(error(&"{".repeat(500)).contains("braces"));
         assert!(error(&"a".repeat(5000)).contains("longer"));
-        assert!(matches!(Globs::new(&vec![set(&[], &[]); 65]), Err(WorldError::TooManySets { count: 65 })));
+        assert!(matches!(
+            Globs::new(&vec![set(&[], &[]); 65]),
+            Err(WorldError::TooManySets { count: 65 })
+        ));
     }
 
     #[test]
     fn deep_globs_and_paths_do_not_matter() {
-        assert!(has(&[&format!("{}*.cs", "a/".repeat(100))], &[], &format!("{}x.cs", "a/".repeat(100))));
+        assert!(has(
+            &[&format!("{}*.cs", "a/".repeat(100))],
+            &[],
+            &format!("{}x.cs", "a/".repeat(100))
+        ));
         assert!(has(&["**/*.cs"], &[], &format!("{}x.cs", "a/".repeat(20_000))));
     }
 
     #[test]
     fn the_fingerprint_tells_definitions_apart() {
-        let prints: std::collections::BTreeSet<u64> =
-            [set(&["a", "b"], &[]), set(&["a"], &["b"]), set(&["ab"], &[]), SetDef { gitignore: false, ..set(&["a", "b"], &[]) }]
-                .iter()
-                .map(|set| fingerprint(std::slice::from_ref(set)))
-                .collect();
+        let prints: std::collections::BTreeSet<u64> = [
+            set(&["a", "b"], &[]),
+            set(&["a"], &["b"]),
+            set(&["ab"], &[]),
+            SetDef {
+                gitignore: false,
+                ..set(&["a", "b"], &[])
+            },
+        ]
+        .iter()
+        .map(|set| fingerprint(std::slice::from_ref(set)))
+        .collect();
         assert_eq!(prints.len(), 4);
     }
 }

@@ -15,7 +15,7 @@ pub(crate) const RULE_FILES: [&str; 2] = [".ignore", ".gitignore"];
 /// The rules that belong to one clone.
 pub(crate) const EXCLUDE_FILE: &str = ".git/info/exclude";
 
-/// Longer files and lines are cut off with a warning.
+/// Longer files and lines are left out with a warning.
 pub(crate) const MAX_RULES_LEN: usize = 1 << 20;
 const MAX_LINE_LEN: usize = 4096;
 
@@ -42,17 +42,27 @@ impl Ignores {
         if texts.iter().all(Option::is_none) {
             return parent;
         }
-        let prefix = if directory.is_empty() { String::new() } else { format!("{directory}/") };
+        let prefix = if directory.is_empty() {
+            String::new()
+        } else {
+            format!("{directory}/")
+        };
         let mut layers = [None, None, None];
         for ((layer, text), name) in layers.iter_mut().zip(texts).zip([RULE_FILES[0], RULE_FILES[1], EXCLUDE_FILE]) {
             *layer = text.as_ref().map(|text| parse(text, &format!("{prefix}{name}"), diagnostics));
         }
-        Some(Arc::new(Self { parent, base: prefix.len(), layers }))
+        Some(Arc::new(Self {
+            parent,
+            base: prefix.len(),
+            layers,
+        }))
     }
 
     /// Whether a path below this directory is ignored. Its parents are taken not to be.
     pub(crate) fn ignored(&self, path: &str, is_dir: bool) -> bool {
-        (0..self.layers.len()).find_map(|layer| self.verdict(layer, path, is_dir)).unwrap_or(false)
+        (0..self.layers.len())
+            .find_map(|layer| self.verdict(layer, path, is_dir))
+            .unwrap_or(false)
     }
 
     fn verdict(&self, layer: usize, path: &str, is_dir: bool) -> Option<bool> {
@@ -84,18 +94,21 @@ impl Drop for Ignores {
 fn parse(text: &[u8], file: &str, diagnostics: &mut Vec<Diagnostic>) -> Gitignore {
     let mut warn = |line: usize, what: String| {
         let line = u32::try_from(line).unwrap_or(u32::MAX);
-        diagnostics.push(Diagnostic::warning("W_IGNORE_RULE", what).at(file, line, 0).hint("correct the line, or remove it"));
+        diagnostics.push(
+            Diagnostic::warning("W_IGNORE_RULE", what)
+                .at(file, line, 0)
+                .hint("correct the line, or remove it"),
+        );
     };
-    let cut = &text[..text.len().min(MAX_RULES_LEN)];
-    if cut.len() < text.len() {
-        warn(0, format!("only the first {MAX_RULES_LEN} bytes of this ignore file are read"));
-    }
     // Paths are given relative to the directory of the rules, hence the root ".".
     let mut builder = GitignoreBuilder::new(".");
-    let text = String::from_utf8_lossy(cut);
+    let text = String::from_utf8_lossy(text);
     for (index, line) in text.strip_prefix('\u{feff}').unwrap_or(&text).split('\n').enumerate() {
         if line.len() > MAX_LINE_LEN {
-            warn(index + 1, format!("a line of an ignore file is longer than {MAX_LINE_LEN} bytes and is left out"));
+            warn(
+                index + 1,
+                format!("a line of an ignore file is longer than {MAX_LINE_LEN} bytes and is left out"),
+            );
         } else if builder.add_line(None, &literal_braces(line)).is_err() {
             warn(index + 1, "a line of an ignore file is not a pattern and is left out".to_owned());
         }
@@ -156,7 +169,10 @@ mod tests {
         let text = format!("{{a,b}}\r\n{}\n[z-a]\nc\n", "{".repeat(9000));
         let rules = Ignores::extend(None, "d", &[None, Some(text.into()), None], &mut diagnostics).unwrap();
         assert!(rules.ignored("d/{a,b}", false) && !rules.ignored("d/a", false) && rules.ignored("d/c", false));
-        let lines: Vec<u32> = diagnostics.iter().filter_map(|d| d.place.as_ref().map(|place| place.line)).collect();
+        let lines: Vec<u32> = diagnostics
+            .iter()
+            .filter_map(|d| d.place.as_ref().map(|place| place.line))
+            .collect();
         assert_eq!(lines, [2, 3]);
     }
 

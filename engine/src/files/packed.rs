@@ -63,7 +63,13 @@ impl<'a> Packed<'a> {
         let records_len = (u32_at(head, 0) as usize).checked_mul(RECORD_LEN)?;
         let names_at = records_len.checked_add(HEAD_LEN)?;
         let end = names_at.checked_add(u32_at(head, 4) as usize)?;
-        Some((Self { records: bytes.get(HEAD_LEN..names_at)?, names: bytes.get(names_at..end)? }, bytes.get(end..)?))
+        Some((
+            Self {
+                records: bytes.get(HEAD_LEN..names_at)?,
+                names: bytes.get(names_at..end)?,
+            },
+            bytes.get(end..)?,
+        ))
     }
 
     /// Whether every name is text and lies where the records say.
@@ -87,9 +93,16 @@ impl<'a> Packed<'a> {
 
     /// The name of an entry.
     pub(crate) fn name(&self, index: usize) -> &'a str {
-        let start = if index == 0 { 0 } else { u32_at(self.records, (index - 1) * RECORD_LEN) as usize };
+        let start = if index == 0 {
+            0
+        } else {
+            u32_at(self.records, (index - 1) * RECORD_LEN) as usize
+        };
         let end = u32_at(self.records, index * RECORD_LEN) as usize;
-        self.names.get(start..end).and_then(|bytes| std::str::from_utf8(bytes).ok()).unwrap_or_default()
+        self.names
+            .get(start..end)
+            .and_then(|bytes| std::str::from_utf8(bytes).ok())
+            .unwrap_or_default()
     }
 
     /// The flags of an entry.
@@ -110,7 +123,11 @@ impl<'a> Packed<'a> {
     /// The digest of an entry.
     pub(crate) fn digest(&self, index: usize) -> Digest {
         let at = index * RECORD_LEN + 16 + STAMP_LEN;
-        Digest(self.records[at..at + 32].try_into().expect("invariant: a record ends with 32 bytes of digest"))
+        Digest(
+            self.records[at..at + 32]
+                .try_into()
+                .expect("invariant: a record ends with 32 bytes of digest"),
+        )
     }
 
     /// The entry itself.

@@ -58,7 +58,13 @@ impl Stamp {
     /// The inverse of [`Stamp::encode`] at the front of `bytes`, which hold at least [`STAMP_LEN`].
     pub(crate) fn decode(bytes: &[u8]) -> Self {
         let word = |at: usize| u64_at(bytes, at);
-        Self { size: word(0), mtime_ns: word(8).cast_signed(), ctime_ns: word(16).cast_signed(), dev: word(24), ino: word(32) }
+        Self {
+            size: word(0),
+            mtime_ns: word(8).cast_signed(),
+            ctime_ns: word(16).cast_signed(),
+            dev: word(24),
+            ino: word(32),
+        }
     }
 }
 
@@ -90,10 +96,21 @@ mod tests {
 
     #[test]
     fn recent_times_are_not_settled() {
-        let stamp = Stamp { mtime_ns: 10 * RACY_NS, ctime_ns: 0, ..Stamp::default() };
+        let stamp = Stamp {
+            mtime_ns: 10 * RACY_NS,
+            ctime_ns: 0,
+            ..Stamp::default()
+        };
         assert!(!stamp.settled(11 * RACY_NS), "exactly two seconds is still racy");
         assert!(stamp.settled(11 * RACY_NS + 1));
-        assert!(!Stamp { ctime_ns: 12 * RACY_NS, ..stamp }.settled(11 * RACY_NS + 1), "the change time counts too");
+        assert!(
+            !Stamp {
+                ctime_ns: 12 * RACY_NS,
+                ..stamp
+            }
+            .settled(11 * RACY_NS + 1),
+            "the change time counts too"
+        );
         assert!(!stamp.settled(i64::MIN), "a clock before all times settles nothing");
     }
 }

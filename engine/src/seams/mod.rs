@@ -2,4 +2,3 @@
 
 pub mod producer;
 pub mod world;
-
