@@ -6,6 +6,7 @@
 //! loop that joins them.
 
 pub mod build;
+pub mod files;
 pub mod graph;
 pub mod manifest;
 pub mod planning;

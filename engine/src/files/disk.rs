@@ -1,0 +1,104 @@
+//! The real world: this machine's clock and the files of one workspace folder.
+
+use super::exports::Exports;
+use super::read::read_source;
+use super::tree::SourceTree;
+use crate::seams::world::{self, ExportOutcome, Refresh, RowEdits, Rows, SetDef, World, WorldError};
+use crate::values::digest::Digest;
+use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// A workspace folder.
+#[derive(Clone, Debug)]
+pub struct Disk {
+    root: PathBuf,
+}
+
+impl Disk {
+    /// The folder `root`.
+    pub fn new(root: impl Into<PathBuf>) -> Self {
+        Self { root: root.into() }
+    }
+
+    /// Where it is.
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+}
+
+/// Nanoseconds since 1970; 0 for a clock set before that, which settles no stamp.
+fn now() -> i64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).ok().and_then(|time| i64::try_from(time.as_nanos()).ok()).unwrap_or_default()
+}
+
+impl World for Disk {
+    fn now_nanos(&self) -> i64 {
+        now()
+    }
+
+    fn sources(&self, rows: Rows) -> Box<dyn world::Sources> {
+        Box::new(DiskSources { root: self.root.clone(), tree: SourceTree::load(rows) })
+    }
+
+    fn exports(&self, rows: Rows) -> Box<dyn world::Exports> {
+        Box::new(DiskExports { root: self.root.clone(), exports: Exports::load(rows) })
+    }
+
+    fn read(&self, path: &str) -> Result<Vec<u8>, WorldError> {
+        read_source(&self.root, path)
+    }
+}
+
+struct DiskSources {
+    root: PathBuf,
+    tree: SourceTree,
+}
+
+impl world::Sources for DiskSources {
+    fn refresh(&mut self, sets: &[SetDef]) -> Result<Refresh, WorldError> {
+        self.tree.refresh(&self.root, sets, now())
+    }
+
+    fn set(&self, index: usize) -> Vec<String> {
+        self.tree.set(index)
+    }
+
+    fn digest(&self, path: &str) -> Option<Digest> {
+        self.tree.digest(path)
+    }
+
+    fn files(&self) -> Vec<(String, Option<Digest>)> {
+        self.tree.files()
+    }
+
+    fn take_dirty_rows(&mut self) -> RowEdits {
+        self.tree.take_dirty_rows()
+    }
+}
+
+struct DiskExports {
+    root: PathBuf,
+    exports: Exports,
+}
+
+impl world::Exports for DiskExports {
+    fn verify(&self, nodes: &[u32]) -> Vec<u32> {
+        self.exports.verify(&self.root, nodes, now())
+    }
+
+    fn write(&self, node: u32, path: &str, digest: Digest, bytes: &[u8]) -> Result<ExportOutcome, WorldError> {
+        self.exports.write(&self.root, node, path, digest, bytes, now())
+    }
+
+    fn remove(&self, node: u32) -> Result<(), WorldError> {
+        self.exports.remove(&self.root, node)
+    }
+
+    fn path(&self, node: u32) -> Option<String> {
+        self.exports.path(node)
+    }
+
+    fn take_dirty_rows(&self) -> RowEdits {
+        self.exports.take_dirty_rows()
+    }
+}

@@ -1,0 +1,426 @@
+//! Output files laid out for readers under `.cortex/out/`, and whether they are still what was written.
+//!
+//! Files are replaced by renaming, without fsync: what is lost can be laid out again. No component of the way there may be a
+//! symbolic link, so nothing is ever written elsewhere. Knows nodes as numbers only.
+//!
+//! Rows: key = page number u32 big-endian (node / 256); body = version u8 (1), three zero bytes, packed entries sorted by node: name =
+//! path below `.cortex/out/`, word = node, flag 1 = the stamp was settled when the content was last known.
+
+use super::packed::{self, Entry, Packed};
+use super::read::{Root, hash_open, io_error, is_plain};
+use super::stamp::Stamp;
+use crate::seams::world::{ExportOutcome, RowEdits, Rows, WorldError};
+use crate::values::digest::Digest;
+use rayon::prelude::*;
+use rustc_hash::FxHashMap;
+use rustix::fd::OwnedFd;
+use rustix::fs::{AtFlags, FileType, Mode, OFlags};
+use rustix::io::Errno;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// Where output files lie.
+pub const OUT_DIR: &str = ".cortex/out";
+
+const VERSION: u8 = 1;
+const HEAD_LEN: usize = 4;
+const SETTLED: u32 = 1;
+const PAGE: u32 = 256;
+const DIRECTORY: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
+
+/// Entries of up to [`PAGE`] nodes: as they were saved, or taken apart because one of them changed.
+enum Page {
+    Saved(Vec<u8>),
+    Open(BTreeMap<u32, Entry>),
+}
+
+impl Page {
+    fn get(&self, node: u32) -> Option<Entry> {
+        match self {
+            Self::Saved(bytes) => {
+                let packed = entries(bytes)?;
+                packed.find_word(u64::from(node)).map(|index| packed.entry(index))
+            }
+            Self::Open(entries) => entries.get(&node).cloned(),
+        }
+    }
+
+    fn open(&mut self) -> &mut BTreeMap<u32, Entry> {
+        if let Self::Saved(bytes) = self {
+            let packed = entries(bytes);
+            let all = packed.iter().flat_map(|packed| (0..packed.len()).map(|index| packed.entry(index)));
+            *self = Self::Open(all.filter_map(|entry| Some((u32::try_from(entry.word).ok()?, entry))).collect());
+        }
+        match self {
+            Self::Open(entries) => entries,
+            Self::Saved(_) => unreachable!("invariant: a saved page was opened above"),
+        }
+    }
+}
+
+fn entries(bytes: &[u8]) -> Option<Packed<'_>> {
+    let (packed, rest) = Packed::split(bytes.get(HEAD_LEN..)?)?;
+    (bytes[0] == VERSION && rest.is_empty()).then_some(packed)
+}
+
+#[derive(Default)]
+struct Known {
+    pages: BTreeMap<u32, Page>,
+    dirty: BTreeSet<u32>,
+    /// Whose each path is; made when the first file is written.
+    owners: Option<FxHashMap<String, u32>>,
+}
+
+impl Known {
+    fn get(&self, node: u32) -> Option<Entry> {
+        self.pages.get(&(node / PAGE))?.get(node)
+    }
+
+    fn set(&mut self, node: u32, entry: Option<Entry>) {
+        let page = self.pages.entry(node / PAGE).or_insert_with(|| Page::Open(BTreeMap::new())).open();
+        let old = match entry {
+            Some(entry) => page.insert(node, entry),
+            None => page.remove(&node),
+        };
+        let new = page.get(&node).map(|entry| entry.name.clone());
+        if let Some(owners) = &mut self.owners {
+            if let Some(old) = old {
+                owners.remove(&old.name);
+            }
+            if let Some(new) = new {
+                owners.insert(new, node);
+            }
+        }
+        self.dirty.insert(node / PAGE);
+    }
+
+    fn owner(&mut self, path: &str) -> Option<u32> {
+        let pages = &self.pages;
+        let owners = self.owners.get_or_insert_with(|| {
+            let mut owners = FxHashMap::default();
+            for page in pages.values() {
+                match page {
+                    Page::Open(entries) => owners.extend(entries.iter().map(|(node, entry)| (entry.name.clone(), *node))),
+                    Page::Saved(bytes) => {
+                        let packed = entries(bytes);
+                        let all = packed.iter().flat_map(|packed| (0..packed.len()).map(|index| (packed.name(index), packed.word(index))));
+                        owners.extend(all.filter_map(|(name, node)| Some((name.to_owned(), u32::try_from(node).ok()?))));
+                    }
+                }
+            }
+            owners
+        });
+        owners.get(path).copied()
+    }
+}
+
+/// The output files of a workspace.
+#[derive(Default)]
+pub struct Exports {
+    known: Mutex<Known>,
+    /// Open directories below the output folder by path, since most files share a few.
+    directories: Mutex<FxHashMap<String, Arc<OwnedFd>>>,
+    temporary: AtomicU64,
+}
+
+/// What the disk says about one recorded file.
+enum Look {
+    Same,
+    /// Same content under this stamp.
+    Fresh(Stamp),
+    Different,
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    // Everything behind these locks is whole between two statements: a panic elsewhere does not spoil it.
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A path below the output folder, for messages.
+fn shown(path: &str) -> String {
+    format!("{OUT_DIR}/{path}")
+}
+
+fn split(path: &str) -> (&str, &str) {
+    path.rsplit_once('/').unwrap_or(("", path))
+}
+
+impl Exports {
+    /// The state that was saved. Damaged rows are left out: their files are compared with what they should hold and written again.
+    pub fn load(rows: Rows) -> Self {
+        let pages = rows.into_iter().filter_map(|(key, row)| {
+            let page = u32::from_be_bytes(key.try_into().ok()?);
+            let packed = entries(&row)?;
+            let in_order = (0..packed.len()).is_sorted_by(|a, b| packed.word(*a) < packed.word(*b));
+            let in_page = (0..packed.len()).all(|index| packed.word(index) / u64::from(PAGE) == u64::from(page));
+            let good = packed.well_formed() && in_order && in_page && (0..packed.len()).all(|index| is_plain(packed.name(index)));
+            good.then(|| (page, Page::Saved(row)))
+        });
+        Self { known: Mutex::new(Known { pages: pages.collect(), ..Known::default() }), ..Self::default() }
+    }
+
+    /// Those of `nodes` whose file is missing or does not hold what was written, in ascending order. Files that were only touched are
+    /// remembered with their new stamp.
+    pub fn verify(&self, root: &Path, nodes: &[u32], now: i64) -> Vec<u32> {
+        lock(&self.directories).clear();
+        let mut known = lock(&self.known);
+        let looks: Vec<(u32, Look)> = match Root::open(root) {
+            Ok(root) => self.look(&root, &known, nodes, now),
+            Err(_) => nodes.iter().map(|node| (*node, Look::Different)).collect(),
+        };
+        let mut bad = Vec::new();
+        for (node, look) in looks {
+            match look {
+                Look::Same => {}
+                Look::Fresh(stamp) => {
+                    if let Some(entry) = known.get(node) {
+                        let flags = if stamp.settled(now) { SETTLED } else { 0 };
+                        if (entry.stamp, entry.flags) != (stamp, flags) {
+                            known.set(node, Some(Entry { stamp, flags, ..entry }));
+                        }
+                    }
+                }
+                Look::Different => bad.push(node),
+            }
+        }
+        bad.sort_unstable();
+        bad.dedup();
+        bad
+    }
+
+    /// Looks at what is not plainly the same, in parallel. Directories are opened once.
+    fn look(&self, root: &Root, known: &Known, nodes: &[u32], now: i64) -> Vec<(u32, Look)> {
+        let pages: FxHashMap<u32, Packed<'_>> = known
+            .pages
+            .iter()
+            .filter_map(|(number, page)| match page {
+                Page::Saved(bytes) => entries(bytes).map(|packed| (*number, packed)),
+                Page::Open(_) => None,
+            })
+            .collect();
+        let look = |last: &mut Option<(String, Option<Arc<OwnedFd>>)>, node: &u32| {
+            let opened;
+            let (path, flags, stamp, digest) = match pages.get(&(node / PAGE)) {
+                Some(packed) => match packed.find_word(u64::from(*node)) {
+                    Some(index) => (packed.name(index), packed.flags(index), packed.stamp(index), packed.digest(index)),
+                    None => return (*node, Look::Different),
+                },
+                None => match known.get(*node) {
+                    Some(entry) => {
+                        opened = entry;
+                        (opened.name.as_str(), opened.flags, opened.stamp, opened.digest)
+                    }
+                    None => return (*node, Look::Different),
+                },
+            };
+            let (directory, name) = split(path);
+            if last.as_ref().is_none_or(|(last, _)| last != directory) {
+                *last = Some((directory.to_owned(), self.directory(root, directory, false).ok()));
+            }
+            let look = last.as_ref().and_then(|(_, fd)| fd.as_ref()).map_or(Look::Different, |fd| look(fd, name, flags, &stamp, &digest));
+            (*node, match look {
+                Look::Fresh(fresh) if fresh == stamp && !fresh.settled(now) => Look::Same,
+                other => other,
+            })
+        };
+        nodes.par_iter().with_min_len(64).map_init(|| None, look).filter(|(_, look)| !matches!(look, Look::Same)).collect()
+    }
+
+    /// Lays out an output. `digest` is that of `bytes`.
+    ///
+    /// # Errors
+    /// When the path is another node's, leads out of the output folder, or cannot be written.
+    pub fn write(
+        &self,
+        root: &Path,
+        node: u32,
+        path: &str,
+        digest: Digest,
+        bytes: &[u8],
+        now: i64,
+    ) -> Result<ExportOutcome, WorldError> {
+        if !is_plain(path) {
+            return Err(WorldError::Leaves { path: path.to_owned(), out_of: "the output folder" });
+        }
+        let claimed = {
+            let mut known = lock(&self.known);
+            if let Some(first) = known.owner(path).filter(|owner| *owner != node) {
+                return Err(WorldError::Claimed { path: path.to_owned(), first, second: node });
+            }
+            known.get(node)
+        };
+        if claimed.as_ref().is_some_and(|old| old.name != path) {
+            self.remove(root, node)?;
+        }
+        let root = Root::open(root)?;
+        let old = claimed.filter(|old| old.name == path);
+        let result = self.write_file(&root, path, digest, bytes, old.as_ref()).or_else(|error| match error {
+            // The directory that was open has been removed meanwhile.
+            WorldError::Io { .. } if lock(&self.directories).remove(split(path).0).is_some() => {
+                self.write_file(&root, path, digest, bytes, old.as_ref())
+            }
+            error => Err(error),
+        });
+        let (outcome, stamp) = result?;
+        let flags = if stamp.settled(now) { SETTLED } else { 0 };
+        let entry = Entry { name: path.to_owned(), flags, word: u64::from(node), stamp, digest };
+        let mut known = lock(&self.known);
+        if let Some(first) = known.owner(path).filter(|owner| *owner != node) {
+            return Err(WorldError::Claimed { path: path.to_owned(), first, second: node });
+        }
+        if known.get(node).as_ref() != Some(&entry) {
+            known.set(node, Some(entry));
+        }
+        Ok(outcome)
+    }
+
+    fn write_file(
+        &self,
+        root: &Root,
+        path: &str,
+        digest: Digest,
+        bytes: &[u8],
+        old: Option<&Entry>,
+    ) -> Result<(ExportOutcome, Stamp), WorldError> {
+        let failed = |errno| io_error(&shown(path), "written", errno);
+        let (directory, name) = split(path);
+        let fd = self.directory(root, directory, true).map_err(failed)?;
+        // A file that cannot be read is simply replaced; a directory in the way is told by the rename.
+        if let Ok(stat) = rustix::fs::statat(&fd, name, AtFlags::SYMLINK_NOFOLLOW)
+            && FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile
+            && stat.st_size.cast_unsigned() == bytes.len() as u64
+        {
+            let (flags, stamp) = old.filter(|old| old.digest == digest).map_or((0, Stamp::default()), |old| (old.flags, old.stamp));
+            match look(&fd, name, flags, &stamp, &digest) {
+                Look::Same => return Ok((ExportOutcome::AlreadyPresent, stamp)),
+                Look::Fresh(stamp) => return Ok((ExportOutcome::AlreadyPresent, stamp)),
+                Look::Different => {}
+            }
+        }
+        let temporary = format!(".cortex-{}-{}.tmp", std::process::id(), self.temporary.fetch_add(1, Ordering::Relaxed));
+        let written = replace(&fd, &temporary, name, bytes);
+        if written.is_err() {
+            // Nothing more can be done about a temporary file that stays; it is ignored by everyone.
+            let _ = rustix::fs::unlinkat(&fd, &*temporary, AtFlags::empty());
+        }
+        written.map(|stamp| (ExportOutcome::Written, stamp)).map_err(failed)
+    }
+
+    /// Removes a node's file and forgets it. A directory that took its place is left alone.
+    ///
+    /// # Errors
+    /// When the file is there and cannot be removed; it is then still known.
+    pub fn remove(&self, root: &Path, node: u32) -> Result<(), WorldError> {
+        let Some(entry) = lock(&self.known).get(node) else { return Ok(()) };
+        let root = Root::open(root)?;
+        let (directory, name) = split(&entry.name);
+        let removed = self.directory(&root, directory, false).and_then(|fd| rustix::fs::unlinkat(&fd, name, AtFlags::empty()));
+        match removed {
+            Ok(()) | Err(Errno::NOENT | Errno::NOTDIR | Errno::ISDIR | Errno::LOOP) => {
+                lock(&self.known).set(node, None);
+                Ok(())
+            }
+            Err(errno) => Err(io_error(&shown(&entry.name), "removed", errno)),
+        }
+    }
+
+    /// The path of a node's file, below the output folder.
+    pub fn path(&self, node: u32) -> Option<String> {
+        lock(&self.known).get(node).map(|entry| entry.name)
+    }
+
+    /// The rows that are not what was loaded or last taken.
+    pub fn take_dirty_rows(&self) -> RowEdits {
+        let mut known = lock(&self.known);
+        let dirty = std::mem::take(&mut known.dirty);
+        let mut edits = Vec::with_capacity(dirty.len());
+        for number in dirty {
+            let entries = known.pages.get_mut(&number).map(Page::open).filter(|entries| !entries.is_empty());
+            let row = entries.map(|entries| {
+                let mut row = vec![VERSION, 0, 0, 0];
+                packed::encode(entries.values(), &mut row);
+                row
+            });
+            match &row {
+                Some(row) => known.pages.insert(number, Page::Saved(row.clone())),
+                None => known.pages.remove(&number),
+            };
+            edits.push((number.to_be_bytes().to_vec(), row));
+        }
+        edits
+    }
+
+    /// An open directory below the output folder, made on the way if asked. Links are refused.
+    fn directory(&self, root: &Root, path: &str, make: bool) -> Result<Arc<OwnedFd>, Errno> {
+        if let Some(fd) = lock(&self.directories).get(path) {
+            return Ok(fd.clone());
+        }
+        let mut at: Option<OwnedFd> = None;
+        for name in OUT_DIR.split('/').chain(path.split('/')).filter(|name| !name.is_empty()) {
+            let below = at.as_ref().unwrap_or(&root.fd);
+            let fd = match rustix::fs::openat(below, name, DIRECTORY, Mode::empty()) {
+                Err(Errno::NOENT) if make => {
+                    match rustix::fs::mkdirat(below, name, Mode::from_raw_mode(0o755)) {
+                        Ok(()) | Err(Errno::EXIST) => {}
+                        Err(errno) => return Err(errno),
+                    }
+                    rustix::fs::openat(below, name, DIRECTORY, Mode::empty())?
+                }
+                answer => answer?,
+            };
+            if at.is_none() && make {
+                keep_out_of_git(&fd);
+            }
+            at = Some(fd);
+        }
+        let fd = Arc::new(at.ok_or(Errno::NOENT)?);
+        lock(&self.directories).insert(path.to_owned(), fd.clone());
+        Ok(fd)
+    }
+}
+
+/// Puts a `.gitignore` into `.cortex` unless there is one. That it cannot be written is no reason not to build.
+fn keep_out_of_git(fd: &OwnedFd) {
+    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
+    if let Ok(file) = rustix::fs::openat(fd, ".gitignore", flags, Mode::from_raw_mode(0o644)) {
+        let _ = rustix::io::write(&file, b"*\n");
+    }
+}
+
+/// Writes a temporary file and renames it over `name`.
+fn replace(fd: &OwnedFd, temporary: &str, name: &str, mut bytes: &[u8]) -> Result<Stamp, Errno> {
+    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::TRUNC | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let file = rustix::fs::openat(fd, temporary, flags, Mode::from_raw_mode(0o644))?;
+    while !bytes.is_empty() {
+        match rustix::io::write(&file, bytes) {
+            Ok(written) => bytes = &bytes[written..],
+            Err(Errno::INTR) => {}
+            Err(errno) => return Err(errno),
+        }
+    }
+    rustix::fs::renameat(fd, temporary, fd, name)?;
+    // After the rename, which moves the change time. It is our own file that is asked, whatever took its name since.
+    Ok(Stamp::of(&rustix::fs::fstat(&file)?))
+}
+
+/// Compares a file with what is recorded; reads it when its stamp proves nothing.
+fn look(fd: &OwnedFd, name: &str, flags: u32, stamp: &Stamp, digest: &Digest) -> Look {
+    let Ok(stat) = rustix::fs::statat(fd, name, AtFlags::SYMLINK_NOFOLLOW) else { return Look::Different };
+    let regular = FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile;
+    if regular && flags & SETTLED != 0 && Stamp::of(&stat) == *stamp {
+        return Look::Same;
+    }
+    let read = || -> Result<Option<Stamp>, Errno> {
+        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        let file = rustix::fs::openat(fd, name, flags, Mode::empty())?;
+        let before = Stamp::of(&rustix::fs::fstat(&file)?);
+        let same = hash_open(&file, before.size)? == *digest && Stamp::of(&rustix::fs::fstat(&file)?) == before;
+        Ok(same.then_some(before))
+    };
+    if !regular {
+        return Look::Different;
+    }
+    read().ok().flatten().map_or(Look::Different, Look::Fresh)
+}

@@ -1,0 +1,393 @@
+//! Source sets compiled to matchers: which directories a set may have files in, and which sets a path belongs to.
+//!
+//! Knows nothing of the disk. A directory is entered only while some include glob can still match below it, so `docs/**/*.md` never
+//! looks outside `docs`. Each glob is cut at its slashes; the positions that a directory's path can have reached in it are the bits
+//! of a word.
+
+use crate::seams::world::{MAX_SETS, SetDef, WorldError};
+use crate::values::digest::Digest;
+use globset::{Candidate, GlobBuilder, GlobMatcher, GlobSet, GlobSetBuilder};
+
+/// Directories that are never entered, at any level.
+pub(crate) const NEVER: [&str; 2] = [".git", ".cortex"];
+
+/// Longer globs, and deeper braces, are refused: compiling them is where time and stack would go.
+const MAX_GLOB_LEN: usize = 1024;
+const MAX_BRACES: usize = 64;
+
+/// A digest of the definitions, cut to a word: rows that carry another one were listed for other sets.
+pub(crate) fn fingerprint(sets: &[SetDef]) -> u64 {
+    let mut bytes = b"cortex source sets 1\n".to_vec();
+    let mut field = |text: &str| {
+        bytes.extend_from_slice(&(text.len() as u64).to_le_bytes());
+        bytes.extend_from_slice(text.as_bytes());
+    };
+    for set in sets {
+        field("set");
+        set.include.iter().for_each(|glob| field(glob));
+        field("not");
+        set.exclude.iter().for_each(|glob| field(glob));
+        field(if set.gitignore { "honour" } else { "all" });
+    }
+    super::stamp::u64_at(&Digest::of(&bytes).0, 0)
+}
+
+/// Source sets ready for matching.
+pub(crate) struct Globs {
+    includes: Vec<Include>,
+    include_set: GlobSet,
+    exclude_set: GlobSet,
+    exclude_owner: Vec<usize>,
+    honours_ignores: Vec<bool>,
+}
+
+struct Include {
+    owner: usize,
+    steps: Vec<Step>,
+}
+
+enum Step {
+    /// `**`, or a part that cannot be told apart from it.
+    Any,
+    /// A glob for one component.
+    One { matcher: GlobMatcher, dotted: bool },
+}
+
+/// How far each include glob has come at a directory. All zero: nothing below it can belong to any set.
+#[derive(Clone, Debug)]
+pub(crate) struct Reach(Vec<u64>);
+
+impl Reach {
+    /// Whether anything below can belong to a set.
+    pub(crate) fn alive(&self) -> bool {
+        self.0.iter().any(|bits| *bits != 0)
+    }
+}
+
+impl Globs {
+    /// Compiles the definitions.
+    pub(crate) fn new(sets: &[SetDef]) -> Result<Self, WorldError> {
+        if sets.len() > MAX_SETS {
+            return Err(WorldError::TooManySets { count: sets.len() });
+        }
+        let mut includes = Vec::new();
+        let (mut include_set, mut exclude_set) = (GlobSetBuilder::new(), GlobSetBuilder::new());
+        let mut exclude_owner = Vec::new();
+        for (owner, set) in sets.iter().enumerate() {
+            for glob in &set.include {
+                let glob = normal(glob);
+                include_set.add(compile(set, &glob)?);
+                includes.push(Include {
+                    owner,
+                    steps: steps(set, &glob)?,
+                });
+            }
+            for glob in &set.exclude {
+                let glob = normal(glob);
+                exclude_set.add(compile(set, &glob)?);
+                exclude_owner.push(owner);
+                if let Some(directory) = glob.strip_suffix("/**") {
+                    exclude_set.add(compile(set, directory)?);
+                    exclude_owner.push(owner);
+                }
+            }
+        }
+        let build = |builder: GlobSetBuilder| {
+            let set = sets.first().map_or_else(String::new, |set| set.name.clone());
+            builder.build().map_err(|error| WorldError::BadGlob {
+                set,
+                glob: String::new(),
+                reason: error.kind().to_string(),
+            })
+        };
+        Ok(Self {
+            includes,
+            include_set: build(include_set)?,
+            exclude_set: build(exclude_set)?,
+            exclude_owner,
+            honours_ignores: sets.iter().map(|set| set.gitignore).collect(),
+        })
+    }
+
+    /// Whether any set looks at `.gitignore` files.
+    pub(crate) fn any_honours_ignores(&self) -> bool {
+        self.honours_ignores.contains(&true)
+    }
+
+    /// The state at the workspace root.
+    pub(crate) fn root(&self) -> Reach {
+        Reach(self.includes.iter().map(|include| include.close(1)).collect())
+    }
+
+    /// The state in the directory `path`, whose last component is `name`, seen from its parent. `ignored` is asked at most once.
+    pub(crate) fn enter(&self, reach: &Reach, name: &str, path: &str, ignored: impl FnOnce() -> bool) -> Reach {
+        let mut next = Reach(vec![0; reach.0.len()]);
+        if NEVER.contains(&name) {
+            return next;
+        }
+        for ((bits, include), next) in reach.0.iter().zip(&self.includes).zip(&mut next.0) {
+            *next = include.step(*bits, name);
+        }
+        if !next.alive() {
+            return next;
+        }
+        let gone = self.excluded(path);
+        let mut ignored = Some(ignored);
+        let mut verdict = None;
+        for (bits, include) in next.0.iter_mut().zip(&self.includes) {
+            if *bits == 0 {
+                continue;
+            }
+            let hidden = self.honours_ignores[include.owner] && *verdict.get_or_insert_with(|| ignored.take().is_some_and(|ask| ask()));
+            if hidden || gone & (1 << include.owner) != 0 {
+                *bits = 0;
+            }
+        }
+        next
+    }
+
+    /// The sets that the file `path` belongs to, given the state of its directory.
+    pub(crate) fn sets_of(&self, reach: &Reach, path: &str, ignored: impl FnOnce() -> bool) -> u64 {
+        let candidate = Candidate::new(path);
+        let mut sets = 0;
+        for index in self.include_set.matches_candidate(&candidate) {
+            if reach.0[index] != 0 {
+                sets |= 1 << self.includes[index].owner;
+            }
+        }
+        if sets == 0 {
+            return 0;
+        }
+        sets &= !self.excluded(path);
+        let honouring = (0..self.honours_ignores.len())
+            .filter(|set| self.honours_ignores[*set])
+            .fold(0, |bits, set| bits | 1u64 << set);
+        if sets & honouring != 0 && ignored() {
+            sets &= !honouring;
+        }
+        sets
+    }
+
+    /// The sets that the path belongs to when there are no ignore files at all.
+    pub(crate) fn sets_of_path(&self, path: &str) -> u64 {
+        let mut reach = self.root();
+        let mut at = 0;
+        while let Some(slash) = path[at..].find('/') {
+            reach = self.enter(&reach, &path[at..at + slash], &path[..at + slash], || false);
+            at += slash + 1;
+        }
+        self.sets_of(&reach, path, || false)
+    }
+
+    fn excluded(&self, path: &str) -> u64 {
+        if self.exclude_owner.is_empty() {
+            return 0;
+        }
+        self.exclude_set
+            .matches(path)
+            .into_iter()
+            .fold(0, |bits, index| bits | 1 << self.exclude_owner[index])
+    }
+}
+
+impl Include {
+    /// Adds the positions reached without consuming anything.
+    fn close(&self, mut bits: u64) -> u64 {
+        for (index, step) in self.steps.iter().enumerate() {
+            if matches!(step, Step::Any) && bits & (1 << index) != 0 {
+                bits |= 1 << (index + 1);
+            }
+        }
+        // A glob that has been used up matches the directory itself and nothing below it.
+        bits & !(1 << self.steps.len())
+    }
+
+    fn step(&self, bits: u64, name: &str) -> u64 {
+        let hidden = name.starts_with('.');
+        let mut next = 0;
+        for (index, step) in self.steps.iter().enumerate().filter(|(index, _)| bits & (1 << index) != 0) {
+            match step {
+                Step::Any if !hidden => next |= 1 << index,
+                Step::One { matcher, dotted } if (*dotted || !hidden) && matcher.is_match(name) => next |= 1 << (index + 1),
+                _ => {}
+            }
+        }
+        self.close(next)
+    }
+}
+
+/// `./a` and `/a` mean `a`; `a/` means everything below it.
+fn normal(glob: &str) -> String {
+    let glob = glob.strip_prefix("./").unwrap_or(glob).trim_start_matches('/');
+    if glob.ends_with('/') {
+        format!("{glob}**")
+    } else {
+        glob.to_owned()
+    }
+}
+
+fn compile(set: &SetDef, glob: &str) -> Result<globset::Glob, WorldError> {
+    let bad = |reason: String| WorldError::BadGlob {
+        set: set.name.clone(),
+        glob: glob.chars().take(120).collect(),
+        reason,
+    };
+    if glob.len() > MAX_GLOB_LEN {
+        return Err(bad(format!("it is longer than {MAX_GLOB_LEN} bytes")));
+    }
+    if glob.matches('{').count() > MAX_BRACES {
+        return Err(bad(format!("it has more than {MAX_BRACES} braces")));
+    }
+    GlobBuilder::new(glob)
+        .literal_separator(true)
+        .build()
+        .map_err(|error| bad(error.kind().to_string()))
+}
+
+/// Cuts a glob at the slashes that stand outside braces and brackets. What cannot be cut (a slash inside them, a component that is no
+/// glob by itself, more components than a word has bits) is replaced by `**`: entering too many directories is only slow.
+fn steps(set: &SetDef, glob: &str) -> Result<Vec<Step>, WorldError> {
+    let mut steps = Vec::new();
+    for component in components(glob) {
+        match component {
+            Some(component) if component != "**" && steps.len() < 60 => match compile(set, component) {
+                Ok(glob) => steps.push(Step::One {
+                    matcher: glob.compile_matcher(),
+                    dotted: component.starts_with('.'),
+                }),
+                Err(_) => steps.push(Step::Any),
+            },
+            _ if steps.len() < 60 => steps.push(Step::Any),
+            _ => {
+                steps.push(Step::Any);
+                break;
+            }
+        }
+    }
+    // The position after the last component stands for the file itself; `**` at the end covers files too.
+    if !matches!(steps.last(), Some(Step::One { .. })) {
+        steps.push(Step::Any);
+    }
+    Ok(steps)
+}
+
+/// The components of a glob; `None` for one that holds a slash inside braces or brackets.
+fn components(glob: &str) -> Vec<Option<&str>> {
+    let (mut parts, mut start, mut depth, mut nested, mut escaped) = (Vec::new(), 0, 0usize, false, false);
+    for (at, c) in glob.char_indices() {
+        match c {
+            _ if escaped => escaped = false,
+            '\\' => escaped = true,
+            '{' | '[' => depth += 1,
+            '}' | ']' => depth = depth.saturating_sub(1),
+            '/' if depth > 0 => nested = true,
+            '/' => {
+                parts.push((!nested).then(|| &glob[start..at]));
+                (start, nested) = (at + 1, false);
+            }
+            _ => {}
+        }
+    }
+    parts.push((!nested).then(|| &glob[start..]));
+    parts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn set(include: &[&str], exclude: &[&str]) -> SetDef {
+        let strings = |globs: &[&str]| globs.iter().map(|glob| (*glob).to_owned()).collect();
+        SetDef {
+            name: "s".into(),
+            include: strings(include),
+            exclude: strings(exclude),
+            gitignore: true,
+        }
+    }
+
+    fn has(include: &[&str], exclude: &[&str], path: &str) -> bool {
+        Globs::new(&[set(include, exclude)]).unwrap().sets_of_path(path) == 1
+    }
+
+    #[test]
+    fn paths_belong_to_sets_by_include_and_exclude() {
+        assert!(has(&["**/*.cs"], &[], "a.cs") && has(&["**/*.cs"], &[], "a/b/c.cs"));
+        assert!(!has(&["*.cs"], &[], "a/b.cs"), "a star stops at a slash");
+        assert!(has(&["docs/**"], &[], "docs/a/b.md") && has(&["docs/"], &[], "docs/a.md") && has(&["./docs/*.md"], &[], "docs/a.md"));
+        assert!(has(&["{src/core,test}/**/*.cs"], &[], "src/core/a.cs") && !has(&["{src/core,test}/**/*.cs"], &[], "src/b/a.cs"));
+        assert!(!has(&["**/*.cs"], &["**/obj/**"], "x/obj/a.cs") && !has(&["**/*.cs"], &["obj/"], "obj/a/a.cs"));
+        assert!(
+            !has(&["**/*.cs"], &["vendor"], "vendor/a/a.cs"),
+            "excluding a directory excludes what is below"
+        );
+        assert!(has(&["**/*.cs"], &["**/*.g.cs"], "a.cs") && !has(&["**/*.cs"], &["**/*.g.cs"], "b/a.g.cs"));
+        assert!(
+            has(&["a/**/b/*.cs"], &[], "a/b/c.cs") && has(&["a/**/b/*.cs"], &[], "a/x/y/b/c.cs"),
+            "two stars may be nothing"
+        );
+    }
+
+    #[test]
+    fn hidden_directories_are_entered_only_by_name() {
+        assert!(!has(&["**/*.yml"], &[], ".github/a.yml") && !has(&["*/*.yml"], &[], ".github/a.yml"));
+        assert!(has(&[".github/**/*.yml"], &[], ".github/w/a.yml") && has(&["**/.github/*.yml"], &[], "x/.github/a.yml"));
+        assert!(!has(&[".git/**"], &[], ".git/config") && !has(&["**/.cortex/**"], &[], "a/.cortex/out/x"));
+        assert!(has(&["**/.editorconfig"], &[], "a/.editorconfig"), "hidden files are files");
+    }
+
+    #[test]
+    fn directories_that_no_glob_can_reach_are_not_entered() {
+        let globs = Globs::new(&[set(&["docs/*/x/*.md", "*.sln"], &[])]).unwrap();
+        let root = globs.root();
+        assert!(!globs.enter(&root, "src", "src", || false).alive());
+        let docs = globs.enter(&root, "docs", "docs", || false);
+        assert!(docs.alive() && !globs.enter(&root, "docs", "docs", || true).alive());
+        let a = globs.enter(&docs, "a", "docs/a", || false);
+        assert!(globs.enter(&a, "x", "docs/a/x", || false).alive() && !globs.enter(&a, "y", "docs/a/y", || false).alive());
+    }
+
+    #[test]
+    fn bad_globs_are_named_and_monstrous_ones_refused() {
+        let error = |glob: &str| {
+            Globs::new(&[set(&[glob], &[])])
+                .err()
+                .map(|error| error.to_string())
+                .unwrap_or_default()
+        };
+        assert!(error("a/[z").contains("'a/[z'"), "{}", error("a/[z"));
+        assert!(error(&"{".repeat(500)).contains("braces"));
+        assert!(error(&"a".repeat(5000)).contains("longer"));
+        assert!(matches!(
+            Globs::new(&vec![set(&[], &[]); 65]),
+            Err(WorldError::TooManySets { count: 65 })
+        ));
+    }
+
+    #[test]
+    fn deep_globs_and_paths_do_not_matter() {
+        assert!(has(
+            &[&format!("{}*.cs", "a/".repeat(100))],
+            &[],
+            &format!("{}x.cs", "a/".repeat(100))
+        ));
+        assert!(has(&["**/*.cs"], &[], &format!("{}x.cs", "a/".repeat(20_000))));
+    }
+
+    #[test]
+    fn the_fingerprint_tells_definitions_apart() {
+        let prints: std::collections::BTreeSet<u64> = [
+            set(&["a", "b"], &[]),
+            set(&["a"], &["b"]),
+            set(&["ab"], &[]),
+            SetDef {
+                gitignore: false,
+                ..set(&["a", "b"], &[])
+            },
+        ]
+        .iter()
+        .map(|set| fingerprint(std::slice::from_ref(set)))
+        .collect();
+        assert_eq!(prints.len(), 4);
+    }
+}

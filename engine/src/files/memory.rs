@@ -1,0 +1,291 @@
+//! The world in memory: files in a map, a clock that is set, failures on request. The twin of `files::disk` for tests.
+//!
+//! It has no directories, links or ignore files; sets are decided by their globs alone. Clones share one world.
+
+use super::globs::{Globs, fingerprint};
+use super::packed::{self, Entry, Packed};
+use super::read::is_plain;
+use super::stamp::Stamp;
+use crate::seams::world::{Change, ExportOutcome, Exports, Refresh, RowEdits, Rows, SetDef, Sources, World, WorldError};
+use crate::values::digest::Digest;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+#[derive(Default)]
+struct State {
+    now: i64,
+    files: BTreeMap<String, Vec<u8>>,
+    outputs: BTreeMap<String, Vec<u8>>,
+    unreadable: BTreeSet<String>,
+    unwritable: BTreeSet<String>,
+    reads: usize,
+    writes: usize,
+}
+
+/// A world without a disk.
+#[derive(Clone, Default)]
+pub struct MemoryWorld(Arc<Mutex<State>>);
+
+impl MemoryWorld {
+    /// An empty world at time 0.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Sets the clock, in nanoseconds since 1970.
+    pub fn set_now(&self, now: i64) {
+        self.state().now = now;
+    }
+
+    /// Writes a source.
+    pub fn put(&self, path: &str, bytes: impl Into<Vec<u8>>) {
+        self.state().files.insert(path.to_owned(), bytes.into());
+    }
+
+    /// Removes a source; says whether it was there.
+    pub fn delete(&self, path: &str) -> bool {
+        self.state().files.remove(path).is_some()
+    }
+
+    /// All sources by path.
+    pub fn sources_now(&self) -> BTreeMap<String, Vec<u8>> {
+        self.state().files.clone()
+    }
+
+    /// All output files by path below the output folder.
+    pub fn outputs(&self) -> BTreeMap<String, Vec<u8>> {
+        self.state().outputs.clone()
+    }
+
+    /// Edits an output file behind the builder's back (`None` removes it).
+    pub fn tamper(&self, path: &str, bytes: Option<Vec<u8>>) {
+        match bytes {
+            Some(bytes) => self.state().outputs.insert(path.to_owned(), bytes),
+            None => self.state().outputs.remove(path),
+        };
+    }
+
+    /// Makes reading a source fail, or work again. Its digest is absent meanwhile, as on a disk.
+    pub fn fail_reads(&self, path: &str, fail: bool) {
+        let mut state = self.state();
+        if fail { state.unreadable.insert(path.to_owned()) } else { state.unreadable.remove(path) };
+    }
+
+    /// Makes writing and removing an output file fail, or work again.
+    pub fn fail_writes(&self, path: &str, fail: bool) {
+        let mut state = self.state();
+        if fail { state.unwritable.insert(path.to_owned()) } else { state.unwritable.remove(path) };
+    }
+
+    /// How often a source was read and an output file really written, since the beginning.
+    pub fn touches(&self) -> (usize, usize) {
+        let state = self.state();
+        (state.reads, state.writes)
+    }
+}
+
+fn failed(path: &str, what: &'static str, reason: &str) -> WorldError {
+    WorldError::Io { path: path.to_owned(), what, reason: reason.to_owned(), no_space: false }
+}
+
+impl World for MemoryWorld {
+    fn now_nanos(&self) -> i64 {
+        self.state().now
+    }
+
+    fn sources(&self, rows: Rows) -> Box<dyn Sources> {
+        let known = decode(&rows).into_iter().map(|entry| (entry.name, (entry.word, (entry.flags == 0).then_some(entry.digest))));
+        let print = rows.iter().find(|(key, _)| key == b"sets").and_then(|(_, row)| row.as_slice().try_into().ok().map(u64::from_le_bytes));
+        Box::new(MemorySources { world: self.clone(), print, known: known.collect(), dirty: false })
+    }
+
+    fn exports(&self, rows: Rows) -> Box<dyn Exports> {
+        let known = decode(&rows).into_iter().filter_map(|entry| Some((u32::try_from(entry.word).ok()?, (entry.name, entry.digest))));
+        Box::new(MemoryExports { world: self.clone(), known: Mutex::new((known.collect(), false)) })
+    }
+
+    fn read(&self, path: &str) -> Result<Vec<u8>, WorldError> {
+        let mut state = self.state();
+        state.reads += 1;
+        if !is_plain(path) {
+            return Err(WorldError::Leaves { path: path.to_owned(), out_of: "the workspace" });
+        }
+        if state.unreadable.contains(path) {
+            return Err(failed(path, "read", "Permission denied"));
+        }
+        state.files.get(path).cloned().ok_or_else(|| failed(path, "read", "No such file or directory"))
+    }
+}
+
+/// Everything is one row here.
+fn decode(rows: &Rows) -> Vec<Entry> {
+    let row = rows.iter().find(|(key, _)| key == b"all");
+    let packed = row.and_then(|(_, row)| Packed::split(row)).map(|(packed, _)| packed).filter(Packed::well_formed);
+    packed.iter().flat_map(|packed| (0..packed.len()).map(|index| packed.entry(index))).collect()
+}
+
+fn encode(entries: &[Entry]) -> (Vec<u8>, Option<Vec<u8>>) {
+    let mut row = Vec::new();
+    packed::encode(entries.iter(), &mut row);
+    (b"all".to_vec(), Some(row))
+}
+
+struct MemorySources {
+    world: MemoryWorld,
+    print: Option<u64>,
+    known: BTreeMap<String, (u64, Option<Digest>)>,
+    dirty: bool,
+}
+
+impl Sources for MemorySources {
+    fn refresh(&mut self, sets: &[SetDef]) -> Result<Refresh, WorldError> {
+        let globs = Globs::new(sets)?;
+        let print = fingerprint(sets);
+        let state = self.world.state();
+        let mut refresh = Refresh { stated: state.files.len(), ..Refresh::default() };
+        let mut now = BTreeMap::new();
+        for (path, bytes) in &state.files {
+            let word = globs.sets_of_path(path);
+            if word != 0 {
+                refresh.hashed += 1;
+                now.insert(path.clone(), (word, (!state.unreadable.contains(path)).then(|| Digest::of(bytes))));
+            }
+        }
+        drop(state);
+        let mut moved = 0;
+        let paths: BTreeSet<&String> = self.known.keys().chain(now.keys()).collect();
+        for path in paths {
+            let (was_in, from) = self.known.get(path).copied().unwrap_or_default();
+            let (is_in, to) = now.get(path).copied().unwrap_or_default();
+            moved |= was_in ^ is_in;
+            if from != to {
+                refresh.changes.push(Change { path: path.clone(), from, to });
+            }
+        }
+        let all = self.print != Some(print);
+        refresh.sets_changed = (0..sets.len()).filter(|set| all || moved & (1 << set) != 0).collect();
+        self.dirty |= all || self.known != now;
+        (self.known, self.print) = (now, Some(print));
+        Ok(refresh)
+    }
+
+    fn set(&self, index: usize) -> Vec<String> {
+        let bit = u32::try_from(index).ok().and_then(|index| 1u64.checked_shl(index)).unwrap_or(0);
+        self.known.iter().filter(|(_, (word, _))| word & bit != 0).map(|(path, _)| path.clone()).collect()
+    }
+
+    fn digest(&self, path: &str) -> Option<Digest> {
+        self.known.get(path)?.1
+    }
+
+    fn files(&self) -> Vec<(String, Option<Digest>)> {
+        self.known.iter().map(|(path, (_, digest))| (path.clone(), *digest)).collect()
+    }
+
+    fn take_dirty_rows(&mut self) -> RowEdits {
+        if !std::mem::take(&mut self.dirty) {
+            return Vec::new();
+        }
+        let entries: Vec<Entry> = self
+            .known
+            .iter()
+            .map(|(path, (word, digest))| Entry {
+                name: path.clone(),
+                flags: u32::from(digest.is_none()),
+                word: *word,
+                stamp: Stamp::default(),
+                digest: digest.unwrap_or(Digest([0; 32])),
+            })
+            .collect();
+        let print = self.print.map(|print| print.to_le_bytes().to_vec());
+        vec![encode(&entries), (b"sets".to_vec(), print)]
+    }
+}
+
+struct MemoryExports {
+    world: MemoryWorld,
+    /// Path and digest by node; whether that is news.
+    known: Mutex<(BTreeMap<u32, (String, Digest)>, bool)>,
+}
+
+impl MemoryExports {
+    fn known(&self) -> MutexGuard<'_, (BTreeMap<u32, (String, Digest)>, bool)> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Exports for MemoryExports {
+    fn verify(&self, nodes: &[u32]) -> Vec<u32> {
+        let (known, state) = (self.known(), self.world.state());
+        let same = |(path, digest): &(String, Digest)| state.outputs.get(path).is_some_and(|bytes| Digest::of(bytes) == *digest);
+        let bad: BTreeSet<u32> = nodes.iter().copied().filter(|node| !known.0.get(node).is_some_and(same)).collect();
+        bad.into_iter().collect()
+    }
+
+    fn write(&self, node: u32, path: &str, digest: Digest, bytes: &[u8]) -> Result<ExportOutcome, WorldError> {
+        if !is_plain(path) {
+            return Err(WorldError::Leaves { path: path.to_owned(), out_of: "the output folder" });
+        }
+        if let Some(first) = self.known().0.iter().find(|(owner, (held, _))| **owner != node && held == path).map(|(owner, _)| *owner) {
+            return Err(WorldError::Claimed { path: path.to_owned(), first, second: node });
+        }
+        if self.path(node).is_some_and(|old| old != path) {
+            self.remove(node)?;
+        }
+        let (mut known, mut state) = (self.known(), self.world.state());
+        let outcome = if state.outputs.get(path).is_some_and(|old| old == bytes) {
+            ExportOutcome::AlreadyPresent
+        } else if state.unwritable.contains(path) {
+            return Err(failed(path, "written", "Permission denied"));
+        } else {
+            state.writes += 1;
+            state.outputs.insert(path.to_owned(), bytes.to_vec());
+            ExportOutcome::Written
+        };
+        let entry = (path.to_owned(), digest);
+        if known.0.get(&node) != Some(&entry) {
+            known.0.insert(node, entry);
+            known.1 = true;
+        }
+        Ok(outcome)
+    }
+
+    fn remove(&self, node: u32) -> Result<(), WorldError> {
+        let (mut known, mut state) = (self.known(), self.world.state());
+        let Some((path, _)) = known.0.get(&node) else { return Ok(()) };
+        if state.unwritable.contains(path) && state.outputs.contains_key(path) {
+            return Err(failed(path, "removed", "Permission denied"));
+        }
+        state.outputs.remove(path);
+        known.0.remove(&node);
+        known.1 = true;
+        Ok(())
+    }
+
+    fn path(&self, node: u32) -> Option<String> {
+        self.known().0.get(&node).map(|(path, _)| path.clone())
+    }
+
+    fn take_dirty_rows(&self) -> RowEdits {
+        let mut known = self.known();
+        if !std::mem::take(&mut known.1) {
+            return Vec::new();
+        }
+        let entries: Vec<Entry> = known
+            .0
+            .iter()
+            .map(|(node, (path, digest))| Entry {
+                name: path.clone(),
+                flags: 0,
+                word: u64::from(*node),
+                stamp: Stamp::default(),
+                digest: *digest,
+            })
+            .collect();
+        vec![encode(&entries)]
+    }
+}

@@ -1,0 +1,446 @@
+//! Scanning: listing one directory and examining one file, with everything that file systems do to surprise.
+//!
+//! Knows the source sets and the ignore rules in force, not the tree. Nothing here depends on the order in which a directory is read.
+
+use super::globs::{Globs, Reach};
+use super::ignores::{EXCLUDE_FILE, Ignores, MAX_RULES_LEN, RULE_FILES, RuleTexts};
+use super::listing::{DIR_SETTLED, DIR_UNREADABLE, LINK, Listing, REFUSED, RULES, Row, SETTLED, UNREADABLE};
+use super::packed::Entry;
+use super::read::{Hashed, Root, reason};
+use super::stamp::Stamp;
+use crate::values::diagnostic::Diagnostic;
+use crate::values::digest::Digest;
+use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags};
+use rustix::io::Errno;
+use std::sync::Arc;
+
+/// Stands where there is no digest.
+const NOTHING: Digest = Digest([0; 32]);
+
+/// What holds in a directory because of its parents.
+#[derive(Clone)]
+pub(crate) struct Context {
+    pub(crate) reach: Reach,
+    pub(crate) ignores: Option<Arc<Ignores>>,
+}
+
+/// One look at the workspace.
+pub(crate) struct Scan<'a> {
+    pub(crate) root: &'a Root,
+    pub(crate) globs: &'a Globs,
+    pub(crate) fingerprint: u64,
+    pub(crate) now: i64,
+}
+
+/// A directory as it was found.
+pub(crate) struct Found {
+    pub(crate) listing: Listing,
+    /// Indexes of files whose content must be examined.
+    pub(crate) pending: Vec<usize>,
+    /// What holds in each of the kept subdirectories.
+    pub(crate) contexts: Vec<Context>,
+    pub(crate) diagnostics: Vec<Diagnostic>,
+    pub(crate) stated: usize,
+}
+
+/// The path of `name` in `directory`.
+pub(crate) fn join(directory: &str, name: &str) -> String {
+    if directory.is_empty() {
+        name.to_owned()
+    } else {
+        format!("{directory}/{name}")
+    }
+}
+
+fn unreadable(path: &str, what: &str, errno: Errno) -> Diagnostic {
+    Diagnostic::warning("W_SOURCE_UNREADABLE", format!("{what} cannot be read: {}", reason(errno)))
+        .at(path, 0, 0)
+        .hint("make it readable, or exclude it from the source sets")
+}
+
+/// The diagnostic for a name that is not text.
+pub(crate) fn not_text(directory: &str, name: &str) -> Diagnostic {
+    Diagnostic::warning("W_SOURCE_NAME", "a file whose name is not UTF-8 is left out")
+        .at(join(directory, name), 0, 0)
+        .hint("rename it, or exclude it from the source sets")
+}
+
+/// The diagnostic for a directory that cannot be read.
+pub(crate) fn unreadable_directory(path: &str, errno: Errno) -> Diagnostic {
+    unreadable(if path.is_empty() { "." } else { path }, "a directory", errno)
+}
+
+impl Scan<'_> {
+    /// Lists a directory anew. Digests of `old` are kept for files whose stamps are the same and settled. `None`: it is gone.
+    pub(crate) fn list(&self, path: &str, outer: &Context, old: Option<&Row<'_>>) -> Option<Found> {
+        let mut found = Found {
+            listing: Listing {
+                fingerprint: self.fingerprint,
+                ..Listing::default()
+            },
+            pending: Vec::new(),
+            contexts: Vec::new(),
+            diagnostics: Vec::new(),
+            stated: 1,
+        };
+        match self.list_into(&mut found, path, outer, old) {
+            Ok(()) => Some(found),
+            // A link in its place is not followed; its parent has moved too and will say so.
+            Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => None,
+            Err(errno) => {
+                let listing = Listing {
+                    flags: DIR_UNREADABLE,
+                    fingerprint: self.fingerprint,
+                    ..Listing::default()
+                };
+                Some(Found {
+                    listing,
+                    pending: Vec::new(),
+                    contexts: Vec::new(),
+                    diagnostics: vec![unreadable_directory(path, errno)],
+                    stated: 1,
+                })
+            }
+        }
+    }
+
+    fn list_into(&self, found: &mut Found, path: &str, outer: &Context, old: Option<&Row<'_>>) -> Result<(), Errno> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let fd = rustix::fs::openat(&self.root.fd, if path.is_empty() { "." } else { path }, flags, Mode::empty())?;
+        // The stamp is taken before the names: a change in between shows at the next look.
+        let listing = &mut found.listing;
+        listing.stamp = Stamp::of(&rustix::fs::fstat(&fd)?);
+        listing.flags = if listing.stamp.settled(self.now) { DIR_SETTLED } else { 0 };
+        let mut names = Vec::new();
+        for item in Dir::read_from(&fd)? {
+            let item = item?;
+            let name = item.file_name().to_bytes();
+            if name == b"." || name == b".." {
+                continue;
+            }
+            match std::str::from_utf8(name) {
+                Ok(name) => names.push((name.to_owned(), item.file_type())),
+                Err(_) => self.note_not_text(listing, path, &String::from_utf8_lossy(name), item.file_type(), outer),
+            }
+        }
+        names.sort_unstable_by(|a, b| a.0.cmp(&b.0));
+        listing.not_text.sort_unstable();
+
+        let rules = self.rules(
+            path,
+            |name| names.binary_search_by(|probe| probe.0.as_str().cmp(name)).is_ok(),
+            &mut found.diagnostics,
+        );
+        let ignores = Ignores::extend(outer.ignores.clone(), path, &rules.0, &mut found.diagnostics);
+        let ignored = |path: &str, is_dir| ignores.as_ref().is_some_and(|ignores| ignores.ignored(path, is_dir));
+        listing.files = rules.1;
+        found.stated += listing.files.len();
+
+        for (name, mut kind) in names {
+            let whole = join(path, &name);
+            let mut stamp = None;
+            if kind == FileType::Unknown {
+                let Ok(stat) = rustix::fs::statat(&fd, &*name, AtFlags::SYMLINK_NOFOLLOW) else {
+                    continue;
+                };
+                kind = FileType::from_raw_mode(stat.st_mode);
+                stamp = Some(Stamp::of(&stat));
+            }
+            if kind == FileType::Directory {
+                let reach = self.globs.enter(&outer.reach, &name, &whole, || ignored(&whole, true));
+                if reach.alive() {
+                    listing.subdirs.push(name);
+                    found.contexts.push(Context {
+                        reach,
+                        ignores: ignores.clone(),
+                    });
+                }
+                continue;
+            }
+            let sets = self.globs.sets_of(&outer.reach, &whole, || ignored(&whole, false));
+            if sets == 0 {
+                continue;
+            }
+            if RULE_FILES.contains(&&*name)
+                && let Some(index) = listing.files.iter().position(|entry| entry.name == name)
+            {
+                let entry = &mut listing.files[index];
+                entry.word = sets;
+                if entry.digest == NOTHING && entry.flags & UNREADABLE == 0 {
+                    entry.flags = RULES;
+                    found.pending.push(index);
+                }
+                continue;
+            }
+            let mut entry = Entry {
+                name,
+                flags: 0,
+                word: sets,
+                stamp: Stamp::default(),
+                digest: NOTHING,
+            };
+            if kind == FileType::RegularFile {
+                if stamp.is_none() {
+                    found.stated += 1;
+                    // What is gone by now is left out: the directory has moved again and is listed again.
+                    let Ok(stat) = rustix::fs::statat(&fd, &*entry.name, AtFlags::SYMLINK_NOFOLLOW) else {
+                        continue;
+                    };
+                    stamp = Some(Stamp::of(&stat));
+                }
+            }
+            let known = old.and_then(|row| row.files.find(&entry.name).map(|index| row.files.entry(index)));
+            match known {
+                Some(known) if known.flags & !RULES == SETTLED && stamp == Some(known.stamp) => {
+                    (entry.flags, entry.stamp, entry.digest) = (SETTLED, known.stamp, known.digest);
+                }
+                known => {
+                    // What is known stays until it has been examined: a link's target may well be the same.
+                    if let Some(known) = known {
+                        (entry.flags, entry.stamp, entry.digest) = (known.flags & !RULES, known.stamp, known.digest);
+                    }
+                    found.pending.push(listing.files.len());
+                }
+            }
+            listing.files.push(entry);
+        }
+        let order = |entry: &Entry| entry.name.clone();
+        if !listing.files.is_sorted_by(|a, b| a.name < b.name) {
+            let pending: Vec<String> = found.pending.iter().map(|index| order(&listing.files[*index])).collect();
+            listing.files.sort_by_cached_key(order);
+            found.pending = pending
+                .iter()
+                .filter_map(|name| listing.files.binary_search_by(|entry| entry.name.cmp(name)).ok())
+                .collect();
+        }
+        Ok(())
+    }
+
+    /// The rules that hold in a directory and those that hold below it, for a directory whose listing still stands.
+    pub(crate) fn context_below(&self, path: &str, outer: &Context, row: &Row<'_>, diagnostics: &mut Vec<Diagnostic>) -> Context {
+        let rules = self.rules(path, |name| row.files.find(name).is_some(), diagnostics);
+        Context {
+            reach: outer.reach.clone(),
+            ignores: Ignores::extend(outer.ignores.clone(), path, &rules.0, diagnostics),
+        }
+    }
+
+    /// The context of a subdirectory, `inner` being that of the directory with its own rules added.
+    pub(crate) fn enter(&self, inner: &Context, path: &str, name: &str) -> Context {
+        let ignored = || inner.ignores.as_ref().is_some_and(|ignores| ignores.ignored(path, true));
+        Context {
+            reach: self.globs.enter(&inner.reach, name, path, ignored),
+            ignores: inner.ignores.clone(),
+        }
+    }
+
+    fn note_not_text(&self, listing: &mut Listing, path: &str, name: &str, kind: FileType, outer: &Context) {
+        let whole = join(path, name);
+        let wanted = match kind {
+            FileType::Directory => self.globs.enter(&outer.reach, name, &whole, || false).alive(),
+            _ => self.globs.sets_of(&outer.reach, &whole, || false) != 0,
+        };
+        if wanted {
+            listing.not_text.push(name.to_owned());
+        }
+    }
+
+    /// The texts of the rule files of a directory and their entries. Links are not followed (git does not either).
+    fn rules(&self, path: &str, exists: impl Fn(&str) -> bool, diagnostics: &mut Vec<Diagnostic>) -> (RuleTexts, Vec<Entry>) {
+        let mut texts = [None, None, None];
+        let mut entries = Vec::new();
+        if !self.globs.any_honours_ignores() {
+            return (texts, entries);
+        }
+        for (text, name) in texts.iter_mut().zip([RULE_FILES[0], RULE_FILES[1], EXCLUDE_FILE]) {
+            let whole = join(path, name);
+            let looked = if name == EXCLUDE_FILE { path.is_empty() } else { exists(name) };
+            let Ok((stamp, kind)) = (if looked { self.root.stat(&whole) } else { Err(Errno::NOENT) }) else {
+                continue;
+            };
+            if kind != FileType::RegularFile {
+                continue;
+            }
+            let settled = if stamp.settled(self.now) { SETTLED } else { 0 };
+            let (flags, digest) = match self.root.read(&whole, MAX_RULES_LEN + 1) {
+                Ok(bytes) if bytes.len() > MAX_RULES_LEN => {
+                    diagnostics.push(oversize(&whole));
+                    (RULES | settled, NOTHING)
+                }
+                Ok(bytes) => {
+                    let digest = Digest::of(&bytes);
+                    *text = Some(bytes);
+                    (RULES | settled, digest)
+                }
+                Err(errno) => {
+                    diagnostics.push(unreadable(&whole, "an ignore file", errno));
+                    (RULES | UNREADABLE, NOTHING)
+                }
+            };
+            entries.push(Entry {
+                name: name.to_owned(),
+                flags,
+                word: 0,
+                stamp,
+                digest,
+            });
+        }
+        (texts, entries)
+    }
+
+    /// Brings one entry up to date with its content. Says whether bytes were hashed.
+    pub(crate) fn examine(&self, directory: &str, entry: &mut Entry, diagnostics: &mut Vec<Diagnostic>) -> bool {
+        let path = join(directory, &entry.name);
+        let kept = entry.flags & RULES;
+        let empty = |flags| (kept | flags, Stamp::default(), NOTHING);
+        let set = |entry: &mut Entry, (flags, stamp, digest)| (entry.flags, entry.stamp, entry.digest) = (flags, stamp, digest);
+        let link = match self.root.stat(&path) {
+            Ok((_, FileType::Symlink)) => LINK,
+            Ok((stamp, FileType::RegularFile)) => {
+                if stamp == entry.stamp && entry.flags & !RULES == SETTLED {
+                    return false;
+                }
+                0
+            }
+            // Gone since it was listed, or a directory now: its own directory has moved again and will be listed again.
+            Err(Errno::NOENT) | Ok((_, FileType::Directory)) => {
+                set(entry, empty(REFUSED));
+                return false;
+            }
+            Ok(_) => {
+                diagnostics.push(special(&path));
+                set(entry, empty(REFUSED));
+                return false;
+            }
+            Err(errno) => {
+                diagnostics.push(unreadable(&path, "a file", errno));
+                set(entry, empty(UNREADABLE));
+                return false;
+            }
+        };
+        if link != 0 {
+            match self.link_target(&path, diagnostics) {
+                Some(stamp) if stamp == entry.stamp && entry.flags & !RULES == LINK | SETTLED => return false,
+                Some(_) => {}
+                None => {
+                    set(entry, empty(LINK | REFUSED));
+                    return false;
+                }
+            }
+        }
+        match self.root.hash(&path) {
+            Ok(Hashed::Steady(stamp, digest)) => {
+                let settled = if stamp.settled(self.now) { SETTLED } else { 0 };
+                // An unsettled file that gives the same digest again leaves its entry as it was.
+                set(entry, (kept | link | settled, stamp, digest));
+                true
+            }
+            Ok(Hashed::Moving(stamp, digest)) => {
+                diagnostics.push(
+                    Diagnostic::warning("W_SOURCE_MOVING", "a file keeps changing while it is read")
+                        .at(&path, 0, 0)
+                        .hint("build again when whatever writes it has finished"),
+                );
+                set(entry, (kept | link, stamp, digest));
+                true
+            }
+            Ok(Hashed::NotAFile) => {
+                diagnostics.push(special(&path));
+                set(entry, empty(link | REFUSED));
+                false
+            }
+            Err(errno) => {
+                diagnostics.push(unreadable(&path, "a file", errno));
+                set(entry, empty(link | UNREADABLE));
+                false
+            }
+        }
+    }
+
+    /// The stamp of the file that a link leads to; `None` when it leads to none in the workspace, which is then said.
+    fn link_target(&self, path: &str, diagnostics: &mut Vec<Diagnostic>) -> Option<Stamp> {
+        let written = rustix::fs::readlinkat(&self.root.fd, path, Vec::new()).map(|target| target.to_string_lossy().into_owned());
+        let written = written.unwrap_or_default();
+        let refuse = |message: &str, hint: &str| {
+            Diagnostic::warning("W_SOURCE_LINK", message)
+                .at(path, 0, 0)
+                .found(written.clone())
+                .hint(hint)
+        };
+        let target = match self.root.resolve(path) {
+            Ok(target) => target,
+            Err(Errno::XDEV) => {
+                diagnostics.push(refuse(
+                    "a symbolic link that leads out of the workspace is not followed",
+                    "copy the file into the workspace, or exclude the link from the source sets",
+                ));
+                return None;
+            }
+            Err(Errno::LOOP) => {
+                diagnostics.push(refuse("a symbolic link that leads back to itself is left out", "remove the link"));
+                return None;
+            }
+            // Editors leave links to nowhere as locks: worth a note, not a warning.
+            Err(errno) => {
+                let message = format!("a symbolic link leads nowhere: {}", reason(errno));
+                let diagnostic = refuse(&message, "remove the link, or create its target");
+                diagnostics.push(Diagnostic {
+                    severity: crate::values::diagnostic::Severity::Note,
+                    ..diagnostic
+                });
+                return None;
+            }
+        };
+        if target
+            .components()
+            .any(|part| super::globs::NEVER.iter().any(|never| part.as_os_str() == *never))
+        {
+            diagnostics.push(refuse(
+                "a symbolic link into '.git' or '.cortex' is not followed",
+                "remove the link",
+            ));
+            return None;
+        }
+        let stat = rustix::fs::statat(&self.root.fd, &target, AtFlags::SYMLINK_NOFOLLOW).ok()?;
+        match FileType::from_raw_mode(stat.st_mode) {
+            FileType::RegularFile => Some(Stamp::of(&stat)),
+            // Links to directories are not followed, so that no tree is seen twice and no loop is entered.
+            FileType::Directory => None,
+            _ => {
+                diagnostics.push(special(path));
+                None
+            }
+        }
+    }
+}
+
+/// Whether a rule file still holds what its entry says; the fresh entry if so.
+pub(crate) fn rules_unchanged(root: &Root, now: i64, path: &str, entry: &Entry) -> Option<Entry> {
+    let (stamp, kind) = root.stat(path).ok()?;
+    let bytes = (kind == FileType::RegularFile).then(|| root.read(path, MAX_RULES_LEN + 1))?.ok()?;
+    let settled = if stamp.settled(now) { SETTLED } else { 0 };
+    let flags = entry.flags & !SETTLED | settled;
+    (Digest::of(&bytes) == entry.digest).then(|| Entry {
+        flags,
+        stamp,
+        ..entry.clone()
+    })
+}
+
+fn oversize(path: &str) -> Diagnostic {
+    Diagnostic::warning(
+        "W_IGNORE_RULE",
+        format!("an ignore file of more than {MAX_RULES_LEN} bytes is not used"),
+    )
+    .at(path, 0, 0)
+    .hint("shorten it; its patterns can be joined by wildcards")
+}
+
+fn special(path: &str) -> Diagnostic {
+    Diagnostic::warning(
+        "W_SOURCE_SPECIAL",
+        "neither a file nor a directory (a FIFO, socket or device): left out",
+    )
+    .at(path, 0, 0)
+    .hint("remove it, or exclude it from the source sets")
+}

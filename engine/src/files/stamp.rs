@@ -1,0 +1,116 @@
+//! Stamps: what the file system says about a file without reading it, and when that may be believed.
+//!
+//! A recorded digest is trusted only if the stamp is the same in every field **and** was settled when the file was read. A stamp is
+//! settled once its times lie more than [`RACY_NS`] before the moment of reading: a later edit then gets a time of its own, however
+//! coarse the clock of the file system. The change time counts as well as the modification time, because the latter can be set.
+
+use rustix::fs::Stat;
+
+/// Times closer than this to the moment of reading prove nothing. Two seconds is the coarsest resolution in use (FAT).
+pub const RACY_NS: i64 = 2_000_000_000;
+
+/// Length of an encoded stamp.
+pub(crate) const STAMP_LEN: usize = 40;
+
+/// Size, times and identity of a file or directory.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Stamp {
+    /// Bytes.
+    pub size: u64,
+    /// Modification time, nanoseconds since 1970 (saturating: a time outside the years 1677 to 2262 is cut).
+    pub mtime_ns: i64,
+    /// Change time, likewise; programs cannot set it.
+    pub ctime_ns: i64,
+    /// Device number.
+    pub dev: u64,
+    /// Inode number.
+    pub ino: u64,
+}
+
+impl Stamp {
+    /// The stamp in what the system answered. The casts keep the bits: types differ between systems.
+    #[allow(clippy::unnecessary_cast, clippy::useless_conversion)]
+    pub fn of(stat: &Stat) -> Self {
+        let nanos = |secs: i64, nanos: i64| secs.saturating_mul(1_000_000_000).saturating_add(nanos);
+        Self {
+            size: stat.st_size as u64,
+            mtime_ns: nanos(stat.st_mtime as i64, stat.st_mtime_nsec as i64),
+            ctime_ns: nanos(stat.st_ctime as i64, stat.st_ctime_nsec as i64),
+            dev: stat.st_dev as u64,
+            ino: stat.st_ino as u64,
+        }
+    }
+
+    /// Whether a file with this stamp, read at `now`, cannot change later without its stamp changing.
+    pub fn settled(&self, now: i64) -> bool {
+        self.mtime_ns.max(self.ctime_ns) < now.saturating_sub(RACY_NS)
+    }
+
+    /// Five little-endian words: size, mtime, ctime, dev, ino.
+    pub(crate) fn encode(&self, out: &mut Vec<u8>) {
+        out.extend_from_slice(&self.size.to_le_bytes());
+        out.extend_from_slice(&self.mtime_ns.to_le_bytes());
+        out.extend_from_slice(&self.ctime_ns.to_le_bytes());
+        out.extend_from_slice(&self.dev.to_le_bytes());
+        out.extend_from_slice(&self.ino.to_le_bytes());
+    }
+
+    /// The inverse of [`Stamp::encode`] at the front of `bytes`, which hold at least [`STAMP_LEN`].
+    pub(crate) fn decode(bytes: &[u8]) -> Self {
+        let word = |at: usize| u64_at(bytes, at);
+        Self {
+            size: word(0),
+            mtime_ns: word(8).cast_signed(),
+            ctime_ns: word(16).cast_signed(),
+            dev: word(24),
+            ino: word(32),
+        }
+    }
+}
+
+/// The little-endian word at `at`; 0 where the bytes end, which callers have ruled out.
+pub(crate) fn u64_at(bytes: &[u8], at: usize) -> u64 {
+    bytes.get(at..at + 8).and_then(|b| b.try_into().ok()).map_or(0, u64::from_le_bytes)
+}
+
+/// The little-endian half word at `at`; 0 where the bytes end, which callers have ruled out.
+pub(crate) fn u32_at(bytes: &[u8], at: usize) -> u32 {
+    bytes.get(at..at + 4).and_then(|b| b.try_into().ok()).map_or(0, u32::from_le_bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn encoding_round_trips(size: u64, mtime_ns: i64, ctime_ns: i64, dev: u64, ino: u64) {
+            let stamp = Stamp { size, mtime_ns, ctime_ns, dev, ino };
+            let mut bytes = Vec::new();
+            stamp.encode(&mut bytes);
+            prop_assert_eq!(bytes.len(), STAMP_LEN);
+            prop_assert_eq!(Stamp::decode(&bytes), stamp);
+        }
+    }
+
+    #[test]
+    fn recent_times_are_not_settled() {
+        let stamp = Stamp {
+            mtime_ns: 10 * RACY_NS,
+            ctime_ns: 0,
+            ..Stamp::default()
+        };
+        assert!(!stamp.settled(11 * RACY_NS), "exactly two seconds is still racy");
+        assert!(stamp.settled(11 * RACY_NS + 1));
+        assert!(
+            !Stamp {
+                ctime_ns: 12 * RACY_NS,
+                ..stamp
+            }
+            .settled(11 * RACY_NS + 1),
+            "the change time counts too"
+        );
+        assert!(!stamp.settled(i64::MIN), "a clock before all times settles nothing");
+    }
+}

@@ -1,0 +1,92 @@
+//! Tests of the files on a real disk: single situations, and random edits against a naive look at everything.
+
+mod model;
+mod tree;
+
+use crate::files::tree::SourceTree;
+use crate::seams::world::{Refresh, SetDef};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// Nanoseconds since 1970.
+pub(super) fn now() -> i64 {
+    i64::try_from(SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_nanos()).unwrap()
+}
+
+/// Ten seconds from now: stamps made so far are settled.
+pub(super) fn later() -> i64 {
+    now() + 10_000_000_000
+}
+
+pub(super) fn set(include: &[&str], exclude: &[&str], gitignore: bool) -> SetDef {
+    let strings = |globs: &[&str]| globs.iter().map(|glob| (*glob).to_owned()).collect();
+    SetDef { name: include.join(" "), include: strings(include), exclude: strings(exclude), gitignore }
+}
+
+/// A workspace in a temporary folder and what is known of it.
+pub(super) struct Bench {
+    _dir: tempfile::TempDir,
+    pub(super) root: PathBuf,
+    pub(super) tree: SourceTree,
+    pub(super) sets: Vec<SetDef>,
+}
+
+impl Bench {
+    pub(super) fn new(sets: Vec<SetDef>) -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path().join("ws");
+        fs::create_dir(&root).unwrap();
+        Self { _dir: dir, root, tree: SourceTree::default(), sets }
+    }
+
+    pub(super) fn write(&self, path: &str, text: &str) -> PathBuf {
+        let path = self.root.join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(&path, text).unwrap();
+        path
+    }
+
+    pub(super) fn path(&self, path: &str) -> PathBuf {
+        self.root.join(path)
+    }
+
+    pub(super) fn at(&mut self, now: i64) -> Refresh {
+        self.tree.refresh(&self.root, &self.sets, now).unwrap()
+    }
+
+    /// A refresh when everything is settled; writes changes as `-old +new ~edited`.
+    pub(super) fn changes(&mut self) -> String {
+        shown(&self.at(later()))
+    }
+
+    pub(super) fn codes(&mut self) -> Vec<String> {
+        let refresh = self.at(later());
+        refresh.diagnostics.iter().map(|d| format!("{} {}", d.code, d.place.as_ref().unwrap().file)).collect()
+    }
+
+    /// The saved rows after all taken so far, given to a new tree.
+    pub(super) fn reload(&mut self, rows: &mut std::collections::BTreeMap<Vec<u8>, Vec<u8>>) {
+        for (key, row) in self.tree.take_dirty_rows() {
+            match row {
+                Some(row) => rows.insert(key, row),
+                None => rows.remove(&key),
+            };
+        }
+        self.tree = SourceTree::load(rows.clone().into_iter().collect());
+    }
+}
+
+pub(super) fn shown(refresh: &Refresh) -> String {
+    let sign = |change: &crate::seams::world::Change| match (change.from, change.to) {
+        (None, _) => '+',
+        (_, None) => '-',
+        _ => '~',
+    };
+    refresh.changes.iter().map(|change| format!("{}{}", sign(change), change.path)).collect::<Vec<_>>().join(" ")
+}
+
+/// Sets the modification time back to what it was.
+pub(super) fn set_mtime(path: &Path, time: SystemTime) {
+    fs::File::options().write(true).open(path).unwrap().set_modified(time).unwrap();
+}

@@ -1,0 +1,507 @@
+//! The source tree: what is known of every directory that may hold sources, and bringing that up to date.
+//!
+//! Directories are kept as their encoded rows and checked in place; only what moved is decoded. A refresh has three steps. *Check*:
+//! every known directory and file is asked for its stamp, in parallel. *Walk*: directories that moved, and everything below ignore
+//! rules that moved, are listed again from the root down. *Examine*: files whose stamps prove nothing are hashed. The new state
+//! replaces the old one at the end, so a refresh that fails changes nothing.
+
+use super::globs::{Globs, fingerprint};
+use super::ignores::EXCLUDE_FILE;
+use super::listing::{DIR_SETTLED, DIR_UNREADABLE, LINK, Listing, REFUSED, RULES, Row, SETTLED, UNREADABLE};
+use super::packed::Entry;
+use super::read::Root;
+use super::scan::{Context, Found, Scan, join, not_text, rules_unchanged};
+use crate::seams::world::{Change, MAX_SETS, Refresh, RowEdits, Rows, SetDef, WorldError};
+use crate::values::diagnostic::Diagnostic;
+use crate::values::digest::Digest;
+use rayon::prelude::*;
+use rustc_hash::{FxHashMap, FxHashSet};
+use rustix::fs::FileType;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+/// Directories given to a thread at a time when checking.
+const GRAIN: usize = 16;
+
+/// The known state of the sources of a workspace.
+#[derive(Default)]
+pub struct SourceTree {
+    /// Rows by directory, the root under the empty path. Every row has been found well formed.
+    directories: BTreeMap<String, Vec<u8>>,
+    dirty: BTreeSet<String>,
+}
+
+/// What checking a directory in place gave.
+#[derive(Default)]
+struct Check {
+    /// The directory must be listed again.
+    moved: bool,
+    /// So must everything below it.
+    rules_moved: bool,
+    /// Indexes of files to examine.
+    pending: Vec<usize>,
+    /// Rule files whose stamp moved but not their content.
+    fresh: Vec<(usize, Entry)>,
+    /// Kept subdirectories without a row.
+    unknown: Vec<String>,
+    stated: usize,
+}
+
+/// A directory that is being brought up to date.
+struct Work {
+    listing: Listing,
+    pending: Vec<usize>,
+}
+
+impl SourceTree {
+    /// The state that was saved. Rows that are damaged or of another version are left out: what they held is looked at again.
+    pub fn load(rows: Rows) -> Self {
+        let mut tree = Self::default();
+        for (key, row) in rows {
+            if let Ok(path) = String::from_utf8(key)
+                && (path.is_empty() || super::read::is_plain(&path))
+                && Row::parse(&row).is_some_and(|row| row.well_formed())
+            {
+                tree.directories.insert(path, row);
+            }
+        }
+        tree
+    }
+
+    /// Brings the state up to date with the folder `root` for these sets, as seen at `now` (nanoseconds since 1970).
+    ///
+    /// # Errors
+    /// When the root cannot be opened or a set is not well formed; the state is then what it was.
+    pub fn refresh(&mut self, root: &Path, sets: &[SetDef], now: i64) -> Result<Refresh, WorldError> {
+        if sets.len() > MAX_SETS {
+            return Err(WorldError::TooManySets { count: sets.len() });
+        }
+        let root = Root::open(root)?;
+        let print = fingerprint(sets);
+        let rows: Vec<(&str, Row<'_>)> = self
+            .directories
+            .iter()
+            .filter_map(|(path, bytes)| Row::parse(bytes).map(|row| (path.as_str(), row)))
+            .collect();
+        let checks: Vec<(&str, Row<'_>, Check)> = rows
+            .into_par_iter()
+            .with_min_len(GRAIN)
+            .map(|(path, row)| (path, row, self.check(&root, path, &row, print, now)))
+            .collect();
+
+        let mut refresh = Refresh {
+            stated: checks.iter().map(|(_, _, check)| check.stated).sum(),
+            ..Refresh::default()
+        };
+        for (path, row, _) in &checks {
+            refresh.diagnostics.extend(row.not_text().map(|name| not_text(path, name)));
+        }
+        let must_walk = |check: &Check| check.moved || check.rules_moved || !check.unknown.is_empty();
+        let walk = !self.directories.contains_key("") || checks.iter().any(|(_, _, check)| must_walk(check));
+        if !walk
+            && checks
+                .iter()
+                .all(|(_, _, check)| check.pending.is_empty() && check.fresh.is_empty())
+        {
+            sort_diagnostics(&mut refresh.diagnostics);
+            return Ok(refresh);
+        }
+
+        // Examining alone needs no matchers, and compiling them is most of what a small edit would cost.
+        let globs = Globs::new(if walk { sets } else { &[] })?;
+        let scan = Scan {
+            root: &root,
+            globs: &globs,
+            fingerprint: print,
+            now,
+        };
+        let mut work: BTreeMap<String, Work> = BTreeMap::new();
+        for (path, row, check) in &checks {
+            if !check.moved && !(check.pending.is_empty() && check.fresh.is_empty()) {
+                let mut listing = row.listing();
+                for (index, entry) in &check.fresh {
+                    listing.files[*index] = entry.clone();
+                }
+                work.insert(
+                    (*path).to_owned(),
+                    Work {
+                        listing,
+                        pending: check.pending.clone(),
+                    },
+                );
+            }
+        }
+        let mut gone = BTreeSet::new();
+        if walk {
+            self.walk(&scan, &checks, &mut work, &mut gone, &mut refresh);
+        }
+        drop(checks);
+        examine(&scan, &mut work, &mut refresh);
+        self.adopt(work, gone, sets.len(), print, &mut refresh);
+        sort_diagnostics(&mut refresh.diagnostics);
+        Ok(refresh)
+    }
+
+    /// Compares a directory with the disk, without decoding it.
+    fn check(&self, root: &Root, path: &str, row: &Row<'_>, print: u64, now: i64) -> Check {
+        let mut check = Check {
+            stated: 1,
+            ..Check::default()
+        };
+        let listed = row.flags() & (DIR_SETTLED | DIR_UNREADABLE) == DIR_SETTLED;
+        check.moved =
+            !listed || row.fingerprint() != print || !matches!(root.stat(path), Ok((stamp, FileType::Directory)) if stamp == row.stamp());
+        let mut whole = String::with_capacity(path.len() + 64);
+        let full = |name: &str, whole: &mut String| {
+            whole.clear();
+            whole.push_str(path);
+            if !path.is_empty() {
+                whole.push('/');
+            }
+            whole.push_str(name);
+        };
+        for index in 0..row.files.len() {
+            let flags = row.files.flags(index);
+            // Files of a directory that is listed again are looked at then; its rules decide about everything below it.
+            if check.moved && flags & RULES == 0 {
+                continue;
+            }
+            if flags & (LINK | REFUSED | UNREADABLE) != 0 && flags & RULES == 0 {
+                check.pending.push(index);
+                continue;
+            }
+            full(row.files.name(index), &mut whole);
+            check.stated += 1;
+            let answer = root.stat(&whole);
+            let same = matches!(answer, Ok((stamp, FileType::RegularFile)) if stamp == row.files.stamp(index));
+            if same && flags & (SETTLED | UNREADABLE) == SETTLED {
+                continue;
+            }
+            if flags & RULES != 0 {
+                match rules_unchanged(root, now, &whole, &row.files.entry(index)) {
+                    Some(entry) => check.fresh.push((index, entry)),
+                    None => (check.moved, check.rules_moved) = (true, true),
+                }
+            } else if answer.is_ok() {
+                check.pending.push(index);
+            } else {
+                // It vanished although its directory seemed to stand still: the two were asked at different moments.
+                check.moved = true;
+            }
+        }
+        if path.is_empty() && row.files.find(EXCLUDE_FILE).is_none() && matches!(root.stat(EXCLUDE_FILE), Ok((_, FileType::RegularFile))) {
+            (check.moved, check.rules_moved) = (true, true);
+        }
+        for name in row.subdirs() {
+            full(name, &mut whole);
+            if !self.directories.contains_key(&whole) {
+                check.unknown.push(whole.clone());
+            }
+        }
+        check
+    }
+
+    /// Lists what must be listed, level by level from the root.
+    fn walk(
+        &self,
+        scan: &Scan<'_>,
+        checks: &[(&str, Row<'_>, Check)],
+        work: &mut BTreeMap<String, Work>,
+        gone: &mut BTreeSet<String>,
+        refresh: &mut Refresh,
+    ) {
+        let rows: FxHashMap<&str, (&Row<'_>, &Check)> = checks.iter().map(|(path, row, check)| (*path, (row, check))).collect();
+        let mut needed: FxHashSet<&str> = FxHashSet::default();
+        for (path, _, check) in checks.iter().filter(|(_, _, check)| check.moved || !check.unknown.is_empty()) {
+            for path in std::iter::once(*path).chain(check.unknown.iter().map(String::as_str)) {
+                let mut path = Some(path);
+                while let Some(up) = path {
+                    path = needed.insert(up).then(|| parent(up)).flatten();
+                }
+            }
+        }
+
+        struct Task {
+            path: String,
+            outer: Context,
+            /// List it whatever its own check said.
+            anew: bool,
+        }
+        enum Step {
+            Listed(Option<Found>, Vec<Task>),
+            Passed(Vec<Task>, Vec<Diagnostic>),
+        }
+        let step = |task: &Task| {
+            let known = rows.get(task.path.as_str());
+            let passes = known.filter(|(_, check)| !task.anew && !check.moved);
+            if let Some((row, _)) = passes {
+                let mut diagnostics = Vec::new();
+                let inner = scan.context_below(&task.path, &task.outer, row, &mut diagnostics);
+                let below = row
+                    .subdirs()
+                    .map(|name| (join(&task.path, name), name))
+                    .filter(|(path, _)| needed.contains(path.as_str()));
+                let tasks = below
+                    .map(|(path, name)| Task {
+                        outer: scan.enter(&inner, &path, name),
+                        path,
+                        anew: false,
+                    })
+                    .collect();
+                return Step::Passed(tasks, diagnostics);
+            }
+            let Some(mut found) = scan.list(&task.path, &task.outer, known.map(|(row, _)| *row)) else {
+                return Step::Listed(None, Vec::new());
+            };
+            let all = task.anew || known.is_none_or(|(row, check)| check.rules_moved || row.fingerprint() != scan.fingerprint);
+            // Rules that appeared or vanished decide anew about everything below, as do rules that changed.
+            let all = all || known.is_some_and(|(row, _)| rule_names(row) != new_rule_names(&found.listing));
+            let contexts = std::mem::take(&mut found.contexts);
+            let below = found
+                .listing
+                .subdirs
+                .iter()
+                .zip(contexts)
+                .map(|(name, outer)| (join(&task.path, name), outer));
+            let below = below.filter(|(path, _)| all || needed.contains(path.as_str()) || !rows.contains_key(path.as_str()));
+            let tasks = below.map(|(path, outer)| Task { path, outer, anew: all }).collect();
+            Step::Listed(Some(found), tasks)
+        };
+
+        let mut level = vec![Task {
+            path: String::new(),
+            outer: Context {
+                reach: scan.globs.root(),
+                ignores: None,
+            },
+            anew: false,
+        }];
+        while !level.is_empty() {
+            let steps: Vec<Step> = level.par_iter().map(step).collect();
+            let mut next = Vec::new();
+            for (task, step) in level.iter().zip(steps) {
+                let found = match step {
+                    Step::Passed(tasks, diagnostics) => {
+                        next.extend(tasks);
+                        refresh.diagnostics.extend(diagnostics);
+                        continue;
+                    }
+                    Step::Listed(found, tasks) => {
+                        next.extend(tasks);
+                        found
+                    }
+                };
+                let kept: FxHashSet<&str> = found.iter().flat_map(|found| &found.listing.subdirs).map(String::as_str).collect();
+                for path in self.below(&task.path) {
+                    let start = if task.path.is_empty() { 0 } else { task.path.len() + 1 };
+                    let name = path[start..].split('/').next().unwrap_or_default();
+                    if !kept.contains(name) {
+                        gone.insert(path.to_owned());
+                    }
+                }
+                match found {
+                    Some(found) => {
+                        refresh.stated += found.stated;
+                        if !rows.contains_key(task.path.as_str()) {
+                            refresh
+                                .diagnostics
+                                .extend(found.listing.not_text.iter().map(|name| not_text(&task.path, name)));
+                        }
+                        refresh.diagnostics.extend(found.diagnostics);
+                        work.insert(
+                            task.path.clone(),
+                            Work {
+                                listing: found.listing,
+                                pending: found.pending,
+                            },
+                        );
+                    }
+                    None => {
+                        gone.insert(task.path.clone());
+                    }
+                }
+            }
+            level = next;
+        }
+        // A row that no listing leads to belongs to nothing.
+        let unreached = checks.iter().filter(|(path, _, check)| check.moved && !work.contains_key(*path));
+        gone.extend(unreached.map(|(path, _, _)| (*path).to_owned()));
+        gone.iter().for_each(|path| {
+            work.remove(path);
+        });
+    }
+
+    /// The known directories below `path`.
+    fn below<'a>(&'a self, path: &str) -> impl Iterator<Item = &'a str> + use<'a> {
+        let prefix = if path.is_empty() { String::new() } else { format!("{path}/") };
+        let rows = self
+            .directories
+            .range::<str, _>((std::ops::Bound::Included(prefix.as_str()), std::ops::Bound::Unbounded));
+        rows.map(|(path, _)| path.as_str())
+            .take_while(move |path| path.starts_with(&prefix))
+            .filter(|path| !path.is_empty())
+    }
+
+    /// Replaces the old state by the new one and says what is different.
+    fn adopt(&mut self, work: BTreeMap<String, Work>, gone: BTreeSet<String>, sets: usize, print: u64, refresh: &mut Refresh) {
+        let (mut moved_sets, mut all_sets) = (0u64, !self.directories.contains_key(""));
+        for path in gone {
+            if let Some(bytes) = self.directories.remove(&path) {
+                if let Some(row) = Row::parse(&bytes) {
+                    compare(&path, Some(&row), &[], &mut moved_sets, &mut refresh.changes);
+                }
+                self.dirty.insert(path);
+            }
+        }
+        for (path, Work { listing, .. }) in work {
+            let bytes = listing.encode();
+            let old = self.directories.get(&path);
+            if old == Some(&bytes) {
+                continue;
+            }
+            let row = old.and_then(|bytes| Row::parse(bytes));
+            all_sets |= row.is_some_and(|row| row.fingerprint() != print);
+            compare(&path, row.as_ref(), &listing.files, &mut moved_sets, &mut refresh.changes);
+            self.directories.insert(path.clone(), bytes);
+            self.dirty.insert(path);
+        }
+        refresh.changes.sort_unstable();
+        refresh.sets_changed = (0..sets).filter(|set| all_sets || moved_sets & (1 << set) != 0).collect();
+    }
+
+    /// The paths of a set of the last refresh, sorted; unreadable files included.
+    pub fn set(&self, index: usize) -> Vec<String> {
+        let mut paths = self.collect(
+            |word| word & 1u64.checked_shl(u32::try_from(index).unwrap_or(64)).unwrap_or(0) != 0,
+            |path, _| path,
+        );
+        paths.sort_unstable();
+        paths
+    }
+
+    /// All sources, sorted by path.
+    pub fn files(&self) -> Vec<(String, Option<Digest>)> {
+        let mut files = self.collect(|_| true, |path, digest| (path, digest));
+        files.sort_unstable();
+        files
+    }
+
+    fn collect<T>(&self, wanted: impl Fn(u64) -> bool, make: impl Fn(String, Option<Digest>) -> T) -> Vec<T> {
+        let mut out = Vec::new();
+        for (path, bytes) in &self.directories {
+            let Some(row) = Row::parse(bytes) else { continue };
+            for index in 0..row.files.len() {
+                if is_source(row.files.flags(index), row.files.word(index)) && wanted(row.files.word(index)) {
+                    out.push(make(join(path, row.files.name(index)), digest_in(&row, index)));
+                }
+            }
+        }
+        out
+    }
+
+    /// The digest of a source; `None` when it is not one or not readable.
+    pub fn digest(&self, path: &str) -> Option<Digest> {
+        let (directory, name) = path.rsplit_once('/').unwrap_or(("", path));
+        let row = Row::parse(self.directories.get(directory)?)?;
+        let index = row.files.find(name)?;
+        is_source(row.files.flags(index), row.files.word(index))
+            .then(|| digest_in(&row, index))
+            .flatten()
+    }
+
+    /// The rows that are not what was loaded or last taken; none after a refresh that found nothing.
+    pub fn take_dirty_rows(&mut self) -> RowEdits {
+        let dirty = std::mem::take(&mut self.dirty);
+        dirty
+            .into_iter()
+            .map(|path| (path.clone().into_bytes(), self.directories.get(&path).cloned()))
+            .collect()
+    }
+}
+
+/// Hashes what is pending, in parallel.
+fn examine(scan: &Scan<'_>, work: &mut BTreeMap<String, Work>, refresh: &mut Refresh) {
+    let mut jobs: Vec<(&str, &mut Entry)> = Vec::new();
+    for (path, Work { listing, pending }) in work.iter_mut() {
+        let pending: FxHashSet<usize> = pending.iter().copied().collect();
+        let files = listing.files.iter_mut().enumerate().filter(|(index, _)| pending.contains(index));
+        jobs.extend(files.map(|(_, entry)| (path.as_str(), entry)));
+    }
+    let results: Vec<(bool, Vec<Diagnostic>)> = jobs
+        .into_par_iter()
+        .map(|(directory, entry)| {
+            let mut diagnostics = Vec::new();
+            (scan.examine(directory, entry, &mut diagnostics), diagnostics)
+        })
+        .collect();
+    for (hashed, diagnostics) in results {
+        refresh.hashed += usize::from(hashed);
+        refresh.diagnostics.extend(diagnostics);
+    }
+}
+
+/// The differences between the sources of a directory before and after; both are sorted by name.
+fn compare(directory: &str, old: Option<&Row<'_>>, new: &[Entry], sets: &mut u64, changes: &mut Vec<Change>) {
+    let old: BTreeMap<&str, (u64, Option<Digest>)> = old
+        .into_iter()
+        .flat_map(|row| (0..row.files.len()).map(move |index| (row, index)))
+        .filter(|(row, index)| is_source(row.files.flags(*index), row.files.word(*index)))
+        .map(|(row, index)| (row.files.name(index), (row.files.word(index), digest_in(row, index))))
+        .collect();
+    let new: BTreeMap<&str, (u64, Option<Digest>)> = new
+        .iter()
+        .filter(|entry| is_source(entry.flags, entry.word))
+        .map(|entry| {
+            (
+                entry.name.as_str(),
+                (entry.word, (entry.flags & UNREADABLE == 0).then_some(entry.digest)),
+            )
+        })
+        .collect();
+    for name in old.keys().chain(new.keys().filter(|name| !old.contains_key(*name))) {
+        let (was_in, from) = old.get(name).copied().unwrap_or_default();
+        let (is_in, to) = new.get(name).copied().unwrap_or_default();
+        *sets |= was_in ^ is_in;
+        if from != to {
+            changes.push(Change {
+                path: join(directory, name),
+                from,
+                to,
+            });
+        }
+    }
+}
+
+fn is_source(flags: u32, sets: u64) -> bool {
+    sets != 0 && flags & REFUSED == 0
+}
+
+fn digest_in(row: &Row<'_>, index: usize) -> Option<Digest> {
+    (row.files.flags(index) & UNREADABLE == 0).then(|| row.files.digest(index))
+}
+
+fn rule_names<'a>(row: &Row<'a>) -> Vec<(&'a str, Digest)> {
+    let files = row.files;
+    (0..files.len())
+        .filter(|index| files.flags(*index) & RULES != 0)
+        .map(|index| (files.name(index), files.digest(index)))
+        .collect()
+}
+
+fn new_rule_names(listing: &Listing) -> Vec<(&str, Digest)> {
+    listing
+        .files
+        .iter()
+        .filter(|entry| entry.flags & RULES != 0)
+        .map(|entry| (entry.name.as_str(), entry.digest))
+        .collect()
+}
+
+fn parent(path: &str) -> Option<&str> {
+    (!path.is_empty()).then(|| path.rsplit_once('/').map_or("", |(parent, _)| parent))
+}
+
+fn sort_diagnostics(diagnostics: &mut Vec<Diagnostic>) {
+    diagnostics.sort_unstable_by(|a, b| (&a.place, &a.code, a).cmp(&(&b.place, &b.code, b)));
+    diagnostics.dedup();
+}
