@@ -9,6 +9,7 @@ import argparse
 import os
 import random
 import shutil
+import signal
 import sys
 import tempfile
 from dataclasses import dataclass, field
@@ -191,7 +192,8 @@ def measure(size: int, tools: list[Engine], runs: int, cold_runs: int, jobs: int
         rows.append(row + [f"{bed.peak:.0f}"])
     print(table(["engine", *SCENARIOS, "peak MB"], rows))
     print(f"\nThe same commands started by a bare loop, {jobs} at a time: {ms(median(bare))} ms. Cold, over that: " + ", ".join(
-        f"{bed.engine.name} {100 * (median(bed.runs['cold']) / median(bare) - 1):+.0f} %" for bed in beds) + ".", flush=True)
+        f"{bed.engine.name} {100 * (median(bed.runs['cold']) / median(bare) - 1):+.0f} %" for bed in beds) + ".")
+    print("Peak memory is that of the largest process; 14 MB is the least that can be seen.", flush=True)
     for bed in beds:
         shutil.rmtree(bed.folder)
 
@@ -212,11 +214,14 @@ def main() -> int:
         print(f"({remark})", file=sys.stderr)
     if not tools or args.runs < 1:
         parser.exit(2, "no engine to measure or no run to make\n")
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # leaves through the `with`, which cleans up
     with tempfile.TemporaryDirectory(prefix="bench-engine-") as scratch, Runner(Path(scratch)) as runner:
         for size in (args.sizes or [1000, 10000]) + ([100000] if args.large else []):
             try:
                 measure(size, tools, args.runs, args.cold_runs or (3 if size <= 1000 else 1), args.jobs, Path(scratch), runner)
-            except (RuntimeError, ValueError) as error:
+            except KeyboardInterrupt:
+                return 130
+            except (RuntimeError, ValueError, OSError) as error:
                 print(f"{size} targets: {error}", file=sys.stderr)
                 return 1
     return 0
