@@ -63,6 +63,7 @@ impl Context {
             lock_timeout: Duration::from_secs(self.global.lock_timeout),
             on_wait: Some(Arc::new(move |holder: &str| eprintln!("{}", style.dim(&format!("waiting for the store, held by {holder}"))))),
             set_aside_newer: true,
+            ..DiskOptions::default()
         };
         let workspace = Workspace::open(Opening { from: &self.global.directory, store: self.store()?, options })?;
         self.say(&workspace.notices);
@@ -127,6 +128,7 @@ impl From<StoreError> for Failed {
             StoreError::NoSpace { .. } => (Code::Io, "E_NO_SPACE", "make room on the disk and run the same command again; what was stored before is intact"),
             StoreError::Io { .. } => (Code::Io, "E_STORE_IO", "check the folder's permissions, move the store with --store DIR, or use --no-store"),
             StoreError::TooNew { .. } => (Code::StoreDamaged, "E_STORE_NEWER", "update cortex, or move the store away"),
+            StoreError::Damaged { .. } => (Code::StoreDamaged, "E_STORE_DAMAGED", "run the same command again: a damaged store is set aside and rebuilt"),
             StoreError::Foreign { .. } => (Code::Io, "E_STORE_FOREIGN", "give a folder of your own with --store DIR"),
         };
         Self::new(code, Diagnostic::error(name, error.to_string()).hint(hint))

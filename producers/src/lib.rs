@@ -1,5 +1,12 @@
 //! The producers of cortex: pure functions from input bytes to output bytes. They read no file, no clock and no environment;
-//! what they need is declared in a rule and arrives as bytes.
+//! what they need is declared in a rule and arrives as bytes. (`command` runs programs, which are on their own honour.)
 
 pub mod command;
 pub mod csharp;
+pub mod rulesets;
+
+/// Adds every producer of this crate.
+pub fn register(registry: &mut engine::seams::producer::Registry) {
+    command::register(registry);
+    csharp::register(registry);
+}

@@ -2,5 +2,6 @@
 //! producers together, and gives answers as values; it never prints.
 
 pub mod finish;
+pub mod init;
 pub mod location;
 pub mod workspace;

@@ -7,3 +7,9 @@ pub mod names;
 pub mod parse;
 pub mod preprocess;
 pub mod syntax;
+
+/// Adds the C# producers.
+pub fn register(registry: &mut engine::seams::producer::Registry) {
+    syntax::register(registry);
+    names::register(registry);
+}

@@ -1,0 +1,125 @@
+//! A manifest for a folder that has none: named after its solution or project, with the C# ruleset where there is C#.
+
+use crate::location::MANIFEST;
+use engine::files::disk::Disk;
+use engine::seams::world::{SetDef, World};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+/// What was found and written.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Found {
+    /// The workspace's name.
+    pub name: String,
+    /// What it was taken from, for people.
+    pub basis: String,
+    /// How many C# files the ruleset will see.
+    pub files: usize,
+}
+
+/// Why no manifest was written.
+#[derive(Debug, thiserror::Error)]
+pub enum InitError {
+    /// There is one.
+    #[error("{0} is there already")]
+    Exists(PathBuf),
+    /// Reading or writing failed.
+    #[error("{path} cannot be {what}: {reason}")]
+    Io {
+        /// The path.
+        path: PathBuf,
+        /// `read`, `written`.
+        what: &'static str,
+        /// The system's words.
+        reason: String,
+    },
+}
+
+/// Looks at `folder` and writes its `cortex.toml`.
+///
+/// # Errors
+/// When there is a manifest already (unless `force`) or the folder cannot be read or written.
+pub fn init(folder: &Path, force: bool) -> Result<Found, InitError> {
+    let path = folder.join(MANIFEST);
+    let io = |what: &'static str| {
+        let path = path.clone();
+        move |error: std::io::Error| InitError::Io { path, what, reason: error.to_string() }
+    };
+    if path.exists() && !force {
+        return Err(InitError::Exists(path));
+    }
+    let root = folder.canonicalize().map_err(io("written"))?;
+    let (basis, stem) = basis(&root);
+    let name = stem.or_else(|| root.file_name().map(|name| name.to_string_lossy().into_owned())).unwrap_or_else(|| "workspace".to_owned());
+    let files = count(&root);
+    let mut file = tempfile::NamedTempFile::new_in(&root).map_err(io("written"))?;
+    file.write_all(text(&name, files > 0).as_bytes()).map_err(io("written"))?;
+    let permissions = std::os::unix::fs::PermissionsExt::from_mode(0o644);
+    file.as_file().set_permissions(permissions).map_err(io("written"))?;
+    file.persist(&path).map_err(|error| io("written")(error.error))?;
+    Ok(Found { name, basis, files })
+}
+
+/// The solution or project that names the workspace: the first by name, solutions before projects.
+fn basis(root: &Path) -> (String, Option<String>) {
+    let mut names: Vec<PathBuf> = std::fs::read_dir(root).into_iter().flatten().flatten().map(|entry| PathBuf::from(entry.file_name())).collect();
+    names.sort();
+    for extension in ["slnx", "sln", "csproj"] {
+        if let Some(found) = names.iter().find(|name| name.extension().is_some_and(|known| known.eq_ignore_ascii_case(extension))) {
+            return (found.display().to_string(), found.file_stem().map(|stem| stem.to_string_lossy().into_owned()));
+        }
+    }
+    ("no solution here, all C# files below".to_owned(), None)
+}
+
+fn count(root: &Path) -> usize {
+    let set = SetDef {
+        name: "csharp".to_owned(),
+        include: vec!["**/*.cs".to_owned()],
+        exclude: vec!["**/bin/**".to_owned(), "**/obj/**".to_owned()],
+        gitignore: true,
+    };
+    let mut sources = Disk::new(root.to_path_buf()).sources(Vec::new());
+    sources.refresh(&[set]).map_or(0, |_| sources.set(0).len())
+}
+
+fn text(name: &str, csharp: bool) -> String {
+    let name = toml_text(name);
+    let rulesets = if csharp { "rulesets = [\"csharp\"]                 # `cortex rules show csharp` prints it" } else { "rulesets = []" };
+    format!(
+        r#"# A cortex workspace. cortex.toml.example in the cortex repository documents every key.
+[workspace]
+name = {name}
+{rulesets}
+
+# Generated code is left out by the ruleset; leave out more like this (given keys replace the ruleset's):
+# [sources.csharp]
+# exclude = ["**/bin/**", "**/obj/**", "**/*.g.cs", "third_party/**"]
+
+# Your own targets:
+# [producer.wordcount]
+# uses = "command"
+# argv = ["wc", "-w", "{{in.text}}"]
+#
+# [[rule]]
+# target   = "//docs/{{doc}}:words"
+# each     = {{ doc = "glob:docs/**/*.md" }}
+# producer = "wordcount"
+# inputs   = {{ text = "//files/{{doc}}:bytes" }}
+"#
+    )
+}
+
+/// A TOML basic string.
+fn toml_text(text: &str) -> String {
+    let mut quoted = String::from("\"");
+    for c in text.chars() {
+        match c {
+            '"' | '\\' => quoted.extend(['\\', c]),
+            c if c.is_control() => quoted.push_str(&format!("\\u{:04X}", c as u32)),
+            c => quoted.push(c),
+        }
+    }
+    quoted.push('"');
+    quoted
+}
