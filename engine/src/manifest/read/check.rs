@@ -64,7 +64,8 @@ pub(super) fn references(report: &mut Report<'_>, rules: &[Draft], targets: &Tar
 
 /// Reports outputs that are laid out in the same file.
 pub(super) fn outputs(report: &mut Report<'_>, rules: &[Draft]) {
-    let mut seen: HashMap<(String, &[(Arc<str>, SetSpec)]), Span> = HashMap::new();
+    type Vars<'r> = &'r [(Arc<str>, SetSpec)];
+    let mut seen: HashMap<(String, Vars<'_>), Span> = HashMap::new();
     for (out, span) in rules.iter().filter_map(|rule| rule.out.as_ref()) {
         // File systems that ignore case would lay them on top of each other too.
         match seen.entry((text_of(&out.path).to_lowercase(), &out.vars)) {

@@ -47,17 +47,18 @@ impl<'t, 'i> Item<'t, 'i> {
         text.map(|text| Text { span: self.span, text })
     }
 
-    /// The strings of an array, or errors.
+    /// The strings of an array; whatever else is in it is reported.
     pub(super) fn texts(self, report: &mut Report<'_>, what: &str) -> Option<Vec<Text<'t>>> {
         let Some(array) = self.value.as_array() else {
             self.not(report, what, "an array of strings");
             return None;
         };
-        let texts: Vec<_> = array
-            .iter()
-            .filter_map(|item| Item::new(self.span.file, item).text(report, what))
-            .collect();
-        (texts.len() == array.len()).then_some(texts)
+        Some(
+            array
+                .iter()
+                .filter_map(|item| Item::new(self.span.file, item).text(report, what))
+                .collect(),
+        )
     }
 
     /// Reports that the value is of another type than it must be.

@@ -65,10 +65,12 @@ pub(super) fn finish(report: &mut Report<'_>, drafts: BTreeMap<String, Draft>) -
 
 fn globs(report: &mut Report<'_>, fields: Fields<'_, '_>, key: &str) -> Option<Vec<String>> {
     let texts = fields.texts(report, key)?;
-    if texts.is_empty() && key == "include" {
-        let span = fields.get(key).map_or(fields.span, |item| item.span);
+    let empty = fields
+        .get(key)
+        .filter(|item| key == "include" && item.value.as_array().is_some_and(|array| array.is_empty()));
+    if let Some(item) = empty {
         report.error(
-            span,
+            item.span,
             Diagnostic::error("E_GLOB", "a source set includes nothing").hint("write include = [\"**/*.cs\"]"),
         );
     }

@@ -29,7 +29,10 @@ fn the_csharp_ruleset_loads_alone() {
     let loaded = load_text("[workspace]\nrulesets = [\"csharp\"]").expect("well-formed");
     assert_eq!(loaded.warnings, []);
     let manifest = loaded.manifest;
-    assert_eq!((manifest.name.as_str(), manifest.rules.len()), ("workspace", CSHARP.matches("\n[[rule]]").count()));
+    assert_eq!(
+        (manifest.name.as_str(), manifest.rules.len()),
+        ("workspace", CSHARP.matches("\n[[rule]]").count())
+    );
     let semantic = rule(&manifest, "//types/{type}:semantic");
     assert_eq!(roles(semantic), ["deps", "impl", "structure", "type", "xmldoc"]);
     assert_eq!(manifest.producers[semantic.producer as usize].uses, "semantic");
