@@ -32,7 +32,7 @@ const DIRECTORY: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::
 
 /// Entries of up to [`PAGE`] nodes: as they were saved, or taken apart because one of them changed.
 enum Page {
-    Saved(Vec<u8>),
+    Saved(Arc<Vec<u8>>),
     Open(BTreeMap<u32, Entry>),
 }
 
@@ -44,6 +44,17 @@ impl Page {
                 packed.find_word(u64::from(node)).map(|index| packed.entry(index))
             }
             Self::Open(entries) => entries.get(&node).cloned(),
+        }
+    }
+
+    fn saved(&self) -> Arc<Vec<u8>> {
+        match self {
+            Self::Saved(bytes) => bytes.clone(),
+            Self::Open(entries) => {
+                let mut row = vec![VERSION, 0, 0, 0];
+                packed::encode(entries.values(), &mut row);
+                Arc::new(row)
+            }
         }
     }
 
@@ -128,8 +139,8 @@ pub struct Exports {
 /// What the disk says about one recorded file.
 enum Look {
     Same,
-    /// Same content under this stamp.
-    Fresh(Stamp),
+    /// This content under this stamp.
+    Fresh(Stamp, Digest),
     Different,
 }
 
@@ -156,7 +167,7 @@ impl Exports {
             let in_order = (0..packed.len()).is_sorted_by(|a, b| packed.word(*a) < packed.word(*b));
             let in_page = (0..packed.len()).all(|index| packed.word(index) / u64::from(PAGE) == u64::from(page));
             let good = packed.well_formed() && in_order && in_page && (0..packed.len()).all(|index| is_plain(packed.name(index)));
-            good.then(|| (page, Page::Saved(row)))
+            good.then(|| (page, Page::Saved(Arc::new(row))))
         });
         Self { known: Mutex::new(Known { pages: pages.collect(), ..Known::default() }), ..Self::default() }
     }
@@ -165,21 +176,21 @@ impl Exports {
     /// remembered with their new stamp.
     pub fn verify(&self, root: &Path, nodes: &[u32], now: i64) -> Vec<u32> {
         lock(&self.directories).clear();
-        let mut known = lock(&self.known);
+        // Pages are shared with the lock let go: a thread that waits for its share of the work may be lent other work that takes it.
+        let pages: FxHashMap<u32, Arc<Vec<u8>>> = lock(&self.known).pages.iter().map(|(number, page)| (*number, page.saved())).collect();
         let looks: Vec<(u32, Look)> = match Root::open(root) {
-            Ok(root) => self.look(&root, &known, nodes, now),
+            Ok(root) => self.look(&root, &pages, nodes, now),
             Err(_) => nodes.iter().map(|node| (*node, Look::Different)).collect(),
         };
+        let mut known = lock(&self.known);
         let mut bad = Vec::new();
         for (node, look) in looks {
             match look {
                 Look::Same => {}
-                Look::Fresh(stamp) => {
-                    if let Some(entry) = known.get(node) {
+                Look::Fresh(stamp, digest) => {
+                    if let Some(entry) = known.get(node).filter(|entry| entry.digest == digest) {
                         let flags = if stamp.settled(now) { SETTLED } else { 0 };
-                        if (entry.stamp, entry.flags) != (stamp, flags) {
-                            known.set(node, Some(Entry { stamp, flags, ..entry }));
-                        }
+                        known.set(node, Some(Entry { stamp, flags, ..entry }));
                     }
                 }
                 Look::Different => bad.push(node),
@@ -190,40 +201,23 @@ impl Exports {
         bad
     }
 
-    /// Looks at what is not plainly the same, in parallel. Directories are opened once.
-    fn look(&self, root: &Root, known: &Known, nodes: &[u32], now: i64) -> Vec<(u32, Look)> {
-        let pages: FxHashMap<u32, Packed<'_>> = known
-            .pages
-            .iter()
-            .filter_map(|(number, page)| match page {
-                Page::Saved(bytes) => entries(bytes).map(|packed| (*number, packed)),
-                Page::Open(_) => None,
-            })
-            .collect();
+    /// Those that are not plainly the same, looked at in parallel. A thread opens a directory once for all its neighbours.
+    fn look(&self, root: &Root, pages: &FxHashMap<u32, Arc<Vec<u8>>>, nodes: &[u32], now: i64) -> Vec<(u32, Look)> {
+        let pages: FxHashMap<u32, Packed<'_>> =
+            pages.iter().filter_map(|(number, bytes)| entries(bytes).map(|packed| (*number, packed))).collect();
         let look = |last: &mut Option<(String, Option<Arc<OwnedFd>>)>, node: &u32| {
-            let opened;
-            let (path, flags, stamp, digest) = match pages.get(&(node / PAGE)) {
-                Some(packed) => match packed.find_word(u64::from(*node)) {
-                    Some(index) => (packed.name(index), packed.flags(index), packed.stamp(index), packed.digest(index)),
-                    None => return (*node, Look::Different),
-                },
-                None => match known.get(*node) {
-                    Some(entry) => {
-                        opened = entry;
-                        (opened.name.as_str(), opened.flags, opened.stamp, opened.digest)
-                    }
-                    None => return (*node, Look::Different),
-                },
-            };
-            let (directory, name) = split(path);
+            let found = pages.get(&(node / PAGE)).and_then(|page| Some((page, page.find_word(u64::from(*node))?)));
+            let Some((page, index)) = found else { return (*node, Look::Different) };
+            let (directory, name) = split(page.name(index));
             if last.as_ref().is_none_or(|(last, _)| last != directory) {
                 *last = Some((directory.to_owned(), self.directory(root, directory, false).ok()));
             }
-            let look = last.as_ref().and_then(|(_, fd)| fd.as_ref()).map_or(Look::Different, |fd| look(fd, name, flags, &stamp, &digest));
-            (*node, match look {
-                Look::Fresh(fresh) if fresh == stamp && !fresh.settled(now) => Look::Same,
-                other => other,
-            })
+            let (flags, stamp, digest) = (page.flags(index), page.stamp(index), page.digest(index));
+            match last.as_ref().and_then(|(_, fd)| fd.as_ref()).map(|fd| look(fd, name, flags, &stamp, &digest)) {
+                None => (*node, Look::Different),
+                Some(Look::Fresh(fresh, _)) if fresh == stamp && !fresh.settled(now) => (*node, Look::Same),
+                Some(other) => (*node, other),
+            }
         };
         nodes.par_iter().with_min_len(64).map_init(|| None, look).filter(|(_, look)| !matches!(look, Look::Same)).collect()
     }
@@ -295,7 +289,7 @@ impl Exports {
             let (flags, stamp) = old.filter(|old| old.digest == digest).map_or((0, Stamp::default()), |old| (old.flags, old.stamp));
             match look(&fd, name, flags, &stamp, &digest) {
                 Look::Same => return Ok((ExportOutcome::AlreadyPresent, stamp)),
-                Look::Fresh(stamp) => return Ok((ExportOutcome::AlreadyPresent, stamp)),
+                Look::Fresh(stamp, _) => return Ok((ExportOutcome::AlreadyPresent, stamp)),
                 Look::Different => {}
             }
         }
@@ -337,16 +331,13 @@ impl Exports {
         let dirty = std::mem::take(&mut known.dirty);
         let mut edits = Vec::with_capacity(dirty.len());
         for number in dirty {
-            let entries = known.pages.get_mut(&number).map(Page::open).filter(|entries| !entries.is_empty());
-            let row = entries.map(|entries| {
-                let mut row = vec![VERSION, 0, 0, 0];
-                packed::encode(entries.values(), &mut row);
-                row
-            });
+            let page = known.pages.get(&number).filter(|page| !matches!(page, Page::Open(entries) if entries.is_empty()));
+            let row = page.map(Page::saved);
             match &row {
                 Some(row) => known.pages.insert(number, Page::Saved(row.clone())),
                 None => known.pages.remove(&number),
             };
+            let row = row.map(|row| row.to_vec());
             edits.push((number.to_be_bytes().to_vec(), row));
         }
         edits
@@ -422,5 +413,5 @@ fn look(fd: &OwnedFd, name: &str, flags: u32, stamp: &Stamp, digest: &Digest) ->
     if !regular {
         return Look::Different;
     }
-    read().ok().flatten().map_or(Look::Different, Look::Fresh)
+    read().ok().flatten().map_or(Look::Different, |stamp| Look::Fresh(stamp, *digest))
 }

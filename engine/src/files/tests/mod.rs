@@ -1,7 +1,9 @@
 //! Tests of the files on a real disk: single situations, and random edits against a naive look at everything.
 
+mod exports;
 mod model;
 mod tree;
+mod worlds;
 
 use crate::files::tree::SourceTree;
 use crate::seams::world::{Refresh, SetDef};
