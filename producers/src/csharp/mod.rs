@@ -6,4 +6,5 @@ pub mod model;
 pub mod names;
 pub mod parse;
 pub mod preprocess;
+pub mod project;
 pub mod syntax;

@@ -8,6 +8,7 @@ use super::members::Receiver;
 use super::tokens::Tokens;
 use super::walk::Extension;
 use crate::csharp::lexer::Kind;
+use std::borrow::Cow;
 use std::ops::Range;
 
 /// Deepest nesting of brackets that is given to the grammar as it stands.
@@ -26,11 +27,15 @@ pub(crate) struct Edit {
 }
 
 /// The text after the edits; of edits that overlap the first wins.
-pub(crate) fn edited(source: &str, mut edits: Vec<Edit>) -> String {
-    edits.sort_by_key(|edit| (edit.bytes.start, edit.bytes.end));
+pub(crate) fn edited<'t>(source: &'t str, edits: &[Edit]) -> Cow<'t, str> {
+    if edits.is_empty() {
+        return Cow::Borrowed(source);
+    }
+    let mut order: Vec<&Edit> = edits.iter().collect();
+    order.sort_by_key(|edit| (edit.bytes.start, edit.bytes.end));
     let mut text = String::with_capacity(source.len());
     let mut done = 0;
-    for Edit { bytes, with } in edits {
+    for Edit { bytes, with } in order {
         if bytes.start < done || bytes.end < bytes.start + with.len() {
             continue;
         }
@@ -44,7 +49,7 @@ pub(crate) fn edited(source: &str, mut edits: Vec<Edit>) -> String {
         done = bytes.end;
     }
     text.push_str(&source[done..]);
-    text
+    Cow::Owned(text)
 }
 
 impl Tokens<'_> {
@@ -78,8 +83,7 @@ pub(crate) fn extensions(tokens: &Tokens<'_>, edits: &mut Vec<Edit>) -> Vec<Exte
             && at > 0
             && matches!(tokens.text(at - 1), "{" | "}" | ";" | "]")
             && found.last().is_none_or(|last| last.range.end <= at);
-        if starts && let Some(extension) = extension(tokens, at) {
-            let open = extension.header.end;
+        if starts && let Some((extension, open)) = extension(tokens, at) {
             edits.push(Edit {
                 bytes: tokens.bytes(&(at..open + 1)),
                 with: "",
@@ -94,7 +98,8 @@ pub(crate) fn extensions(tokens: &Tokens<'_>, edits: &mut Vec<Edit>) -> Vec<Exte
     found
 }
 
-fn extension(tokens: &Tokens<'_>, at: usize) -> Option<Extension> {
+/// The block whose word `extension` stands at `at`, and its `{`.
+fn extension(tokens: &Tokens<'_>, at: usize) -> Option<(Extension, usize)> {
     let (generics, open) = type_parameters(tokens, at + 1, tokens.all.len().min(at + 1000));
     let close = tokens.is(open, "(").then(|| tokens.mate(open)).flatten()?;
     let body = tokens.find(close + 1..tokens.all.len().min(close + 1000), |at| {
@@ -103,17 +108,95 @@ fn extension(tokens: &Tokens<'_>, at: usize) -> Option<Extension> {
     let end = tokens.is(body, "{").then(|| tokens.mate(body)).flatten()?;
     let constraints_only = body == close + 1 || super::header::is_where(tokens, close + 1);
     let list = super::header::parameters(tokens, open, close);
-    let kind = list.types.first().filter(|_| constraints_only)?.clone();
+    let receiver = list.each.first().filter(|_| constraints_only)?;
+    let types = receiver.kind.clone();
+    let kind = list.types.first()?.clone();
     let receiver = Receiver {
         header: tokens.canonical(at..body),
         kind,
         type_parameters: generics.names,
     };
-    Some(Extension {
-        range: at..end + 1,
-        header: at..body,
-        receiver,
-    })
+    Some((
+        Extension {
+            range: at..end + 1,
+            kind: types,
+            receiver,
+        },
+        body,
+    ))
+}
+
+/// Same-length substitutions for valid C# that the grammar has no rule for. Names are cut from the original text, so a renamed
+/// identifier keeps its name.
+pub(crate) fn repairs(tokens: &Tokens<'_>, edits: &mut Vec<Edit>) {
+    for at in 0..tokens.all.len() {
+        match tokens.text(at) {
+            text if tokens.all[at].kind == Kind::Text => {
+                let prefix = text.len() - text.trim_start_matches(['$', '@']).len();
+                let raw = !text[..prefix].contains('@') && text[prefix..].starts_with("\"\"\"");
+                let interpolated = text[..prefix].contains('$') && !raw;
+                if interpolated && ["{{", "}}", "\"\"", "\\\""].iter().any(|escape| text.contains(escape)) {
+                    edits.push(Edit {
+                        bytes: tokens.bytes(&(at..at + 1)),
+                        with: "\"\"",
+                    });
+                }
+            }
+            // As an identifier: nothing that a modifier stands before follows.
+            "async" if !tokens.is_word(at + 1) && !matches!(tokens.text(at + 1), "(" | "[" | "<") => {
+                edits.push(Edit {
+                    bytes: tokens.bytes(&(at..at + 1)),
+                    with: "asynk",
+                });
+            }
+            "required" if tokens.is(at + 1, ".") => edits.push(Edit {
+                bytes: tokens.bytes(&(at..at + 1)),
+                with: "require_",
+            }),
+            "allows" if tokens.is(at + 1, "ref") && tokens.is(at + 2, "struct") => {
+                edits.push(Edit {
+                    bytes: tokens.bytes(&(at..at + 3)),
+                    with: "notnull",
+                });
+            }
+            "ref" if tokens.is(at + 1, "partial") && tokens.is(at + 2, "struct") => {
+                edits.push(Edit {
+                    bytes: tokens.bytes(&(at..at + 2)),
+                    with: "partial ref",
+                });
+            }
+            "operator" => {
+                // `operator +=`: the grammar knows the operator without `=`. `>` `>` `=` are tokens of their own.
+                let mut last = at + 1;
+                while tokens.is(last, ">") {
+                    last += 1;
+                }
+                let symbol = tokens.text(last);
+                if tokens.is(last + 1, "(")
+                    && (symbol == "=" || symbol.len() > 1 && symbol.ends_with('=') && !matches!(symbol, "==" | "!=" | "<="))
+                    && !(symbol == "=" && last == at + 2)
+                {
+                    let bytes = tokens.bytes(&(last..last + 1));
+                    edits.push(Edit {
+                        bytes: bytes.end - 1..bytes.end,
+                        with: "",
+                    });
+                }
+            }
+            "type" | "method" | "field" | "event" | "property" | "param" | "module" | "assembly"
+                if at > 1
+                    && tokens.is(at - 1, "[")
+                    && matches!(tokens.text(at + 1), "]" | ",")
+                    && matches!(tokens.text(at - 2), "=" | "(" | "," | "=>" | "return" | "?" | ":") =>
+            {
+                edits.push(Edit {
+                    bytes: tokens.bytes(&(at..at + 1)),
+                    with: "_",
+                });
+            }
+            _ => {}
+        }
+    }
 }
 
 /// Blanks code with so many open `<` that the grammar would follow exponentially many readings.
@@ -211,7 +294,7 @@ pub(crate) fn skeleton(tokens: &Tokens<'_>, edits: &mut Vec<Edit>) -> usize {
                 });
                 at = stop;
             }
-            "=" if !(at > 1 && tokens.is(at - 1, ">") && tokens.is(at - 2, "operator")) && !is_using(tokens, header) => {
+            "=" if !(is_using(tokens, header) || at > 1 && tokens.is(at - 1, ">") && tokens.is(at - 2, "operator")) => {
                 let stop = value_end(tokens, at + 1, true);
                 edits.push(Edit {
                     bytes: tokens.between(at, stop),
