@@ -288,18 +288,12 @@ pub(crate) fn skeleton(tokens: &Tokens<'_>, edits: &mut Vec<Edit>) -> usize {
             }
             "=>" => {
                 let stop = value_end(tokens, at + 1, false);
-                edits.push(Edit {
-                    bytes: tokens.between(at, stop),
-                    with: "0",
-                });
+                value(tokens, at, stop, edits);
                 at = stop;
             }
             "=" if !(is_using(tokens, header) || at > 1 && tokens.is(at - 1, ">") && tokens.is(at - 2, "operator")) => {
                 let stop = value_end(tokens, at + 1, true);
-                edits.push(Edit {
-                    bytes: tokens.between(at, stop),
-                    with: "0",
-                });
+                value(tokens, at, stop, edits);
                 at = stop;
             }
             "," if in_enum => {
@@ -367,6 +361,20 @@ fn block(tokens: &Tokens<'_>, header: Range<usize>) -> Block {
 
 fn is_using(tokens: &Tokens<'_>, header: usize) -> bool {
     tokens.is(header, "using") || tokens.is(header, "global") && tokens.is(header + 1, "using")
+}
+
+/// Makes `0` of the value between `=` or `=>` at `at` and `stop`. The `0` stands where the last token stood, so that the node ends there.
+fn value(tokens: &Tokens<'_>, at: usize, stop: usize, edits: &mut Vec<Edit>) {
+    if stop > at + 1 {
+        edits.push(Edit {
+            bytes: tokens.between(at, stop - 1),
+            with: "",
+        });
+        edits.push(Edit {
+            bytes: tokens.bytes(&(stop - 1..stop)),
+            with: "0",
+        });
+    }
 }
 
 /// Where a value ends: at `;`, an unmatched closing bracket, or (in a list of declarators) `,`.
