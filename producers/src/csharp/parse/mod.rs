@@ -76,7 +76,7 @@ pub fn read(text: &str, defines: &BTreeSet<String>, file: &str) -> (Syntax, Vec<
     } else {
         tame::repairs(&tokens, &mut edits);
     }
-    let missing = tame::skeleton(&tokens, &mut edits);
+    let missing = tame::skeleton(&tokens, &extensions, &mut edits);
     let mut skeleton = tame::edited(&active, &edits).into_owned();
     skeleton.extend(std::iter::repeat_n('}', missing));
     let tree = grammar::parse(&skeleton);

@@ -83,9 +83,9 @@ pub(crate) fn extensions(tokens: &Tokens<'_>, edits: &mut Vec<Edit>) -> Vec<Exte
             && at > 0
             && matches!(tokens.text(at - 1), "{" | "}" | ";" | "]")
             && found.last().is_none_or(|last| last.range.end <= at);
-        if starts && let Some((extension, open)) = extension(tokens, at) {
+        if starts && let Some(extension) = extension(tokens, at) {
             edits.push(Edit {
-                bytes: tokens.bytes(&(at..open + 1)),
+                bytes: tokens.bytes(&(at..extension.open + 1)),
                 with: "",
             });
             edits.push(Edit {
@@ -98,8 +98,8 @@ pub(crate) fn extensions(tokens: &Tokens<'_>, edits: &mut Vec<Edit>) -> Vec<Exte
     found
 }
 
-/// The block whose word `extension` stands at `at`, and its `{`.
-fn extension(tokens: &Tokens<'_>, at: usize) -> Option<(Extension, usize)> {
+/// The block whose word `extension` stands at `at`.
+fn extension(tokens: &Tokens<'_>, at: usize) -> Option<Extension> {
     let (generics, open) = type_parameters(tokens, at + 1, tokens.all.len().min(at + 1000));
     let close = tokens.is(open, "(").then(|| tokens.mate(open)).flatten()?;
     let body = tokens.find(close + 1..tokens.all.len().min(close + 1000), |at| {
@@ -116,14 +116,12 @@ fn extension(tokens: &Tokens<'_>, at: usize) -> Option<(Extension, usize)> {
         kind,
         type_parameters: generics.names,
     };
-    Some((
-        Extension {
-            range: at..end + 1,
-            kind: types,
-            receiver,
-        },
-        body,
-    ))
+    Some(Extension {
+        range: at..end + 1,
+        open: body,
+        kind: types,
+        receiver,
+    })
 }
 
 /// Same-length substitutions for valid C# that the grammar has no rule for. Names are cut from the original text, so a renamed
@@ -236,7 +234,7 @@ fn run(tokens: &Tokens<'_>, open: usize, range: Range<usize>, edits: &mut Vec<Ed
 
 /// The edits that leave only declarations: bodies, initialisers and values become blanks or `0`; unmatched `}` go away. Returns how
 /// many `}` are missing at the end.
-pub(crate) fn skeleton(tokens: &Tokens<'_>, edits: &mut Vec<Edit>) -> usize {
+pub(crate) fn skeleton(tokens: &Tokens<'_>, extensions: &[Extension], edits: &mut Vec<Edit>) -> usize {
     let end = tokens.all.len();
     let mut containers: Vec<bool> = Vec::new();
     let mut missing = 0;
@@ -262,7 +260,9 @@ pub(crate) fn skeleton(tokens: &Tokens<'_>, edits: &mut Vec<Edit>) -> usize {
             }
             "{" => {
                 let close = tokens.mate(at);
-                let block = block(tokens, header..at);
+                // The braces of an extension block are hidden already; its members stand as members of the class around.
+                let is_extension = extensions.binary_search_by_key(&at, |extension| extension.open).is_ok();
+                let block = if is_extension { Block::Types } else { block(tokens, header..at) };
                 if matches!(block, Block::Types | Block::Enum) && containers.len() < DEEPEST_SKELETON {
                     missing += usize::from(close.is_none());
                     containers.push(block == Block::Enum);

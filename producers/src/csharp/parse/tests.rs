@@ -208,12 +208,12 @@ fn extension_blocks_give_their_members_the_receiver() {
 #[test]
 fn the_same_declarations_with_and_without_a_broken_body() {
     let (whole, none) = read(
-        "namespace N; class A { int F = 1; int P { get; set; } = 2; void M(B b) { new C(); } enum E { X = 1 << 4, Y } }",
+        "namespace N; class A { int F = 1; int P { get; set; } = 2; void M(B b) { new C(); } extension(B b) { public int Q => 1; } enum E { X = 1 << 4, Y } }",
         &BTreeSet::new(),
         "f.cs",
     );
     let (partial, some) = read(
-        "namespace N; class A { int F = 1; int P { get; set; } = 2; void M(B b) { new C(); ][ } enum E { X = 1 << 4, Y } }",
+        "namespace N; class A { int F = 1; int P { get; set; } = 2; void M(B b) { new C(); ][ } extension(B b) { public int Q => 1; } enum E { X = 1 << 4, Y } }",
         &BTreeSet::new(),
         "f.cs",
     );
@@ -227,9 +227,15 @@ fn the_same_declarations_with_and_without_a_broken_body() {
             .types
             .iter()
             .flat_map(|decl| {
-                decl.members
-                    .iter()
-                    .map(|member| format!("{} {} {} {}", decl.path, member.signature, if member.name == "M" { "" } else { &member.body }, names(&member.names)))
+                decl.members.iter().map(|member| {
+                    format!(
+                        "{} {} {} {}",
+                        decl.path,
+                        member.signature,
+                        if member.name == "M" { "" } else { &member.body },
+                        names(&member.names)
+                    )
+                })
             })
             .collect()
     };

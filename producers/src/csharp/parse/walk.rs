@@ -16,6 +16,8 @@ use tree_sitter::Tree;
 pub(crate) struct Extension {
     /// Its tokens, header and braces included.
     pub(crate) range: Range<usize>,
+    /// Its `{`.
+    pub(crate) open: usize,
     /// The tokens of its receiver's type.
     pub(crate) kind: Range<usize>,
     pub(crate) receiver: Receiver,
