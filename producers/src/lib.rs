@@ -4,9 +4,11 @@
 pub mod command;
 pub mod csharp;
 pub mod rulesets;
+pub mod text;
 
 /// Adds every producer of this crate.
 pub fn register(registry: &mut engine::seams::producer::Registry) {
     command::register(registry);
+    text::register(registry);
     csharp::register(registry);
 }

@@ -6,6 +6,7 @@ pub mod model;
 pub mod names;
 pub mod parse;
 pub mod preprocess;
+pub mod project;
 pub mod syntax;
 
 /// Adds the C# producers.
