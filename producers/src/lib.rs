@@ -2,3 +2,5 @@
 //! what they need is declared in a rule and arrives as bytes.
 
 pub mod csharp;
+pub mod rulesets;
+pub mod semantic;

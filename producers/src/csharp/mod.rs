@@ -1,3 +1,39 @@
 //! C# knowledge: from source text to declarations, hashes, dependencies and outlines.
 
+pub mod complete;
+pub mod conflicts;
+pub mod deps;
+#[cfg(test)]
+pub(crate) mod fixture;
+pub mod graph;
+pub mod hashes;
+pub mod ids;
+pub mod implementation;
+pub mod index_json;
+pub mod layout;
+pub mod mentions;
 pub mod model;
+pub mod outline;
+pub mod outline_info;
+pub mod render;
+pub mod structure;
+pub mod symbols;
+pub mod types;
+pub mod xmldoc;
+
+/// Registers every producer from the merged types upwards.
+pub fn register_knowledge(registry: &mut engine::seams::producer::Registry) {
+    registry.add(types::Types);
+    registry.add(symbols::Symbols);
+    registry.add(complete::CompleteType);
+    registry.add(structure::Structure);
+    registry.add(implementation::Implementation);
+    registry.add(xmldoc::XmlDoc);
+    registry.add(mentions::MentionsOf);
+    registry.add(deps::Deps);
+    registry.add(graph::Graph);
+    registry.add(outline_info::OutlineInfo);
+    registry.add(outline::Outline);
+    registry.add(index_json::IndexJson);
+    registry.add(conflicts::Conflicts);
+}

@@ -226,7 +226,11 @@ pub struct TypeDecl {
 impl TypeDecl {
     /// Namespace and path: the type's name in labels, ``MemoTree.Core.Outer`1+Nested``.
     pub fn symbol(&self) -> String {
-        if self.namespace.is_empty() { self.path.clone() } else { format!("{}.{}", self.namespace, self.path) }
+        if self.namespace.is_empty() {
+            self.path.clone()
+        } else {
+            format!("{}.{}", self.namespace, self.path)
+        }
     }
 }
 
