@@ -5,8 +5,8 @@
 
 use super::hashes::{after_modifiers, signature, type_access};
 use super::ids::member_key;
-use super::model::{Member, Syntax, TypeDecl, TypeKind, Using};
-use super::types::{implicit_program, symbol_of};
+use super::model::{Member, TypeDecl, TypeKind, Using};
+use super::types::symbol_of;
 use engine::seams::producer::{Failure, Input, Inputs, Output, Producer, ProducerId};
 use minicbor::decode::{Decoder, Error};
 use minicbor::{Decode, Encode};
@@ -196,9 +196,6 @@ fn choose(bytes: &[u8], symbol: &str) -> Result<Chosen, Error> {
             }
         }
     }
-    if decoder.bool()? && symbol == "Program" && chosen.decls.is_empty() {
-        chosen.decls.push(implicit_program());
-    }
     chosen.enclosing.sort_by_key(|outer| outer.path.len());
     Ok(chosen)
 }
@@ -352,17 +349,11 @@ fn join(one: &mut Member, other: Member) {
     append(&mut one.doc, &other.doc);
 }
 
-/// Everything in a blob of `csharp/syntax`; for tests of [`choose`].
-#[cfg(test)]
-fn all(bytes: &[u8]) -> Syntax {
-    minicbor::decode(bytes).expect("well-formed")
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::fixture::{decl, file, input, member};
     use super::*;
-    use crate::csharp::model::MemberKind;
+    use crate::csharp::model::{MemberKind, Syntax};
 
     #[test]
     fn choosing_equals_decoding_everything() {
@@ -376,7 +367,7 @@ mod tests {
         syntax.types[2].members.push(member(MemberKind::Method, "Run", "void Run()", "{ }"));
         let blob = input("a.cs", &syntax);
         let chosen = choose(&blob.bytes, "N.Outer`1+Inner").expect("well-formed");
-        let whole = all(&blob.bytes);
+        let whole: Syntax = minicbor::decode(&blob.bytes).expect("well-formed");
         assert_eq!(chosen.decls, [whole.types[2].clone()]);
         assert_eq!(
             chosen

@@ -117,7 +117,7 @@ pub(crate) fn run(producer: &dyn Producer, key: &str, params: &str, roles: Vec<(
 
 /// A whole workspace run through the producers, as the ruleset wires them.
 pub(crate) struct World {
-    names: Vec<Input>,
+    syntax: Vec<Input>,
     projects: Vec<Input>,
     pub(crate) types: Vec<u8>,
     pub(crate) symbols: Vec<u8>,
@@ -125,7 +125,9 @@ pub(crate) struct World {
 
 impl World {
     pub(crate) fn new(files: &[(&str, Syntax)], projects: &[(&str, &str)]) -> Self {
-        let names: Vec<Input> = files.iter().map(|(path, syntax)| input(path, syntax)).collect();
+        let syntax: Vec<Input> = files.iter().map(|(path, syntax)| input(path, syntax)).collect();
+        let project_names = |syntax| minicbor::to_vec(super::names::names(syntax)).expect("memory");
+        let names: Vec<Input> = files.iter().map(|(path, syntax)| blob(path, project_names(syntax))).collect();
         let projects: Vec<Input> = projects.iter().map(|(path, facts)| blob(path, *facts)).collect();
         let types = run(
             &super::types::Types,
@@ -142,7 +144,7 @@ impl World {
         ];
         let symbols = run(&super::symbols::Symbols, "", "{}", roles).expect("symbols").bytes;
         Self {
-            names,
+            syntax,
             projects,
             types,
             symbols,
@@ -183,7 +185,7 @@ impl World {
                     &super::complete::CompleteType,
                     vec![(
                         "parts",
-                        self.names
+                        self.syntax
                             .iter()
                             .filter(|input| files.contains(&input.item.to_string()))
                             .cloned()

@@ -68,6 +68,19 @@ impl Access {
         }
     }
 
+    /// Reads [`Access::words`]; anything else is private.
+    pub fn parse(words: &str) -> Self {
+        let all = [
+            Self::Public,
+            Self::ProtectedInternal,
+            Self::Protected,
+            Self::Internal,
+            Self::PrivateProtected,
+            Self::File,
+        ];
+        all.into_iter().find(|access| access.words() == words).unwrap_or(Self::Private)
+    }
+
     /// Whether it belongs to the accessible API.
     pub fn is_api(self, include_internal: bool) -> bool {
         match self {

@@ -7,6 +7,20 @@ use engine::seams::producer::{Failure, Input};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
+/// What `ImplicitUsings` opens in Microsoft.NET.Sdk.
+const IMPLICIT: [&str; 7] = [
+    "System",
+    "System.Collections.Generic",
+    "System.IO",
+    "System.Linq",
+    "System.Net.Http",
+    "System.Threading",
+    "System.Threading.Tasks",
+];
+
+/// A global using as written: alias, target, whether it is static.
+pub type WrittenUsing = (Option<String>, String, bool);
+
 /// What is known of one project.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Project {
@@ -21,7 +35,7 @@ pub struct Project {
     /// Target frameworks as written, joined by `;`.
     pub frameworks: String,
     /// Global usings from the project file: `(alias, target, static)`.
-    pub usings: Vec<(Option<String>, String, bool)>,
+    pub usings: Vec<WrittenUsing>,
     /// Paths of all projects it references, transitively.
     pub references: Vec<String>,
 }
@@ -120,6 +134,11 @@ fn project(path: &str, facts: &Value) -> Project {
     let file = path.rsplit('/').next().unwrap_or(path);
     let name = file.rsplit_once('.').map_or(file, |(stem, _)| stem).to_owned();
     let frameworks = strings(list(&["tfms", "frameworks", "target_frameworks", "targetFrameworks"])).join(";");
+    let implicit = facts.get("implicit_usings").and_then(Value::as_bool) == Some(true);
+    let implicit = IMPLICIT
+        .iter()
+        .filter(|_| implicit)
+        .map(|namespace| (None::<String>, (*namespace).to_owned(), false));
     Project {
         id: String::new(),
         path: path.to_owned(),
@@ -133,6 +152,7 @@ fn project(path: &str, facts: &Value) -> Project {
         usings: list(&["usings", "global_usings", "globalUsings"])
             .iter()
             .filter_map(using)
+            .chain(implicit)
             .collect(),
         references: strings(list(&["references", "project_references", "projectReferences"])),
     }

@@ -1,5 +1,6 @@
 //! C# knowledge: from source text to declarations, hashes, dependencies and outlines.
 
+pub mod canonical;
 pub mod complete;
 pub mod conflicts;
 pub mod deps;
@@ -10,14 +11,21 @@ pub mod hashes;
 pub mod ids;
 pub mod implementation;
 pub mod index_json;
+#[cfg(test)]
+mod knowledge_tests;
 pub mod layout;
+pub mod lexer;
 pub mod mentions;
 pub mod model;
+pub mod names;
 pub mod outline;
 pub mod outline_info;
+pub mod parse;
+pub mod preprocess;
 pub mod render;
 pub mod structure;
 pub mod symbols;
+pub mod syntax;
 pub mod types;
 pub mod xmldoc;
 

@@ -7,14 +7,13 @@
 
 use super::deps::binder::{Binder, Bound, Surroundings};
 use super::deps::index::{Entry, GlobalUsing, Globals, NameIndex};
-use super::layout::{Layout, directory};
-use super::mentions::{MentionUsing, Place, join_path, levels};
-use super::model::{Syntax, TypeDecl};
+use super::layout::{Layout, WrittenUsing, directory};
+use super::mentions::{Place, join_path, levels};
+use super::names::{NamedType, Names};
 use super::structure::check_flags;
-use super::types::{TypeRow, decode, json, symbol_of};
+use super::types::{TypeRow, decode_all, json, symbol_of};
 use engine::seams::producer::{Failure, Inputs, Output, ParamError, Params, Producer, ProducerId};
 use engine::values::table::{Table, write_table};
-use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -35,11 +34,7 @@ impl Producer for Symbols {
     }
 
     fn produce(&self, inputs: &Inputs<'_>) -> Result<Output, Failure> {
-        let files: Vec<(&str, Syntax)> = inputs
-            .all("names")
-            .par_iter()
-            .map(|input| Ok((&*input.item, decode(input)?)))
-            .collect::<Result<_, Failure>>()?;
+        let files = decode_all(inputs.all("names"))?;
         let layout = Layout::read(inputs.all("projects"))?;
         let types = inputs.one("types")?;
         let table = Table::open(&types.bytes).ok_or_else(|| Failure::permanent("input 'types' is not a table"))?;
@@ -65,7 +60,7 @@ fn keys_by_file<'a>(table: &[(&'a str, &'a TypeRow)]) -> Keys<'a> {
 }
 
 /// An entry for every type, without ancestors.
-fn declare(files: &[(&str, Syntax)], layout: &Layout, table: Table<'_>) -> Result<NameIndex, Failure> {
+fn declare(files: &[(&str, Names)], layout: &Layout, table: Table<'_>) -> Result<NameIndex, Failure> {
     let mut rows = Vec::with_capacity(table.len());
     for (key, value) in table.rows() {
         let row: TypeRow =
@@ -77,9 +72,9 @@ fn declare(files: &[(&str, Syntax)], layout: &Layout, table: Table<'_>) -> Resul
     let by_key: FxHashMap<&str, &TypeRow> = listed.iter().copied().collect();
     let mut index = NameIndex::default();
     let mut entries: BTreeMap<&str, (String, Entry)> = BTreeMap::new();
-    for (file, syntax) in files {
-        for decl in &syntax.types {
-            let symbol = decl.symbol();
+    for (file, names) in files {
+        for decl in &names.types {
+            let symbol = join_path(&decl.namespace, &decl.path);
             let Some(key) = keys.get(&(symbol.as_str(), *file)) else { continue };
             let row = by_key[key];
             let (_, entry) = entries
@@ -101,7 +96,7 @@ fn declare(files: &[(&str, Syntax)], layout: &Layout, table: Table<'_>) -> Resul
     Ok(index)
 }
 
-fn entry(key: &str, row: &TypeRow, decl: &TypeDecl, file: &str, layout: &Layout) -> Entry {
+fn entry(key: &str, row: &TypeRow, decl: &NamedType, file: &str, layout: &Layout) -> Entry {
     Entry {
         accessibility: row.accessibility.clone(),
         ancestors: Vec::new(),
@@ -117,14 +112,14 @@ fn entry(key: &str, row: &TypeRow, decl: &TypeDecl, file: &str, layout: &Layout)
 }
 
 /// Fills in the `using:` rows.
-fn global_usings(index: &mut NameIndex, files: &[(&str, Syntax)], layout: &Layout) {
-    let mut of_owner: BTreeMap<Option<usize>, BTreeSet<(Option<String>, String, bool)>> = BTreeMap::new();
+fn global_usings(index: &mut NameIndex, files: &[(&str, Names)], layout: &Layout) {
+    let mut of_owner: BTreeMap<Option<usize>, BTreeSet<WrittenUsing>> = BTreeMap::new();
     of_owner.entry(None).or_default();
     for (at, project) in layout.projects.iter().enumerate() {
         of_owner.entry(Some(at)).or_default().extend(project.usings.iter().cloned());
     }
-    for (file, syntax) in files {
-        let globals = syntax.usings.iter().filter(|using| using.is_global);
+    for (file, names) in files {
+        let globals = names.global_usings.iter();
         of_owner
             .entry(layout.owner(file))
             .or_default()
@@ -160,7 +155,7 @@ fn global_usings(index: &mut NameIndex, files: &[(&str, Syntax)], layout: &Layou
 }
 
 /// Fills in ancestors: bases with nested types, nearest first.
-fn inherit(index: &mut NameIndex, files: &[(&str, Syntax)], layout: &Layout) {
+fn inherit(index: &mut NameIndex, files: &[(&str, Names)], layout: &Layout) {
     let with_nested: BTreeSet<String> = index
         .entries()
         .filter(|entry| entry.accessibility != "private")
@@ -171,29 +166,19 @@ fn inherit(index: &mut NameIndex, files: &[(&str, Syntax)], layout: &Layout) {
     }
     // Bases are bound once per type, from the file of its first part that has bases.
     let mut bases_of: BTreeMap<String, Vec<String>> = BTreeMap::new();
-    for (file, syntax) in files {
+    for (file, names) in files {
         let globals = layout.owner(file).map_or("?", |at| directory(&layout.projects[at].path));
-        for decl in syntax.types.iter().filter(|decl| !decl.bases.is_empty()) {
-            let symbol = decl.symbol();
+        for decl in names.types.iter().filter(|decl| !decl.bases.is_empty()) {
+            let symbol = join_path(&decl.namespace, &decl.path);
             let project = layout.owner(file).map(|at| layout.projects[at].path.as_str());
             let Some(own) = index.own(&decl.name, &symbol, project, file).map(|entry| entry.key.clone()) else {
                 continue;
             };
-            let usings: Vec<MentionUsing> = syntax
-                .usings
-                .iter()
-                .map(|using| MentionUsing {
-                    alias: using.alias.clone(),
-                    target: using.target.clone(),
-                    is_static: using.is_static,
-                    level: using.namespace.clone(),
-                })
-                .collect();
             let enclosing: Vec<String> = enclosing(decl);
             let binder = Binder { index: &*index };
             let around = Surroundings {
                 namespace: &decl.namespace,
-                usings: &usings,
+                usings: &[],
                 enclosing: &enclosing,
                 project,
                 file,
@@ -203,7 +188,8 @@ fn inherit(index: &mut NameIndex, files: &[(&str, Syntax)], layout: &Layout) {
                 let (path, arity) = written_name(base);
                 match binder.bind(&around, &path, arity, Place::Base, true) {
                     Bound::Type(entry) => Some(entry.key.clone()),
-                    Bound::External | Bound::Ambiguous(_) => None,
+                    Bound::External => only_one(index, &path, arity, &around).map(|entry| entry.key.clone()),
+                    Bound::Ambiguous(_) => None,
                 }
             });
             bases_of.entry(own).or_default().extend(bound);
@@ -214,13 +200,27 @@ fn inherit(index: &mut NameIndex, files: &[(&str, Syntax)], layout: &Layout) {
     }
 }
 
-fn enclosing(decl: &TypeDecl) -> Vec<String> {
+/// Using directives of files are not in `:names` (their edits stop there), so a base that neither namespaces nor global usings find
+/// counts as bound when its project and what it references declare exactly one type of that name.
+fn only_one<'a>(index: &'a NameIndex, path: &str, arity: u32, around: &Surroundings<'_>) -> Option<&'a Entry> {
+    let references: &[String] = around.globals.map_or(&[], |globals| &globals.references);
+    let near = |entry: &&Entry| {
+        let project = entry.project.as_deref();
+        entry.arity == arity
+            && entry.encloser.is_none()
+            && (project == around.project || references.iter().any(|path| project == Some(path)))
+    };
+    let mut found = index.names.get(path)?.iter().filter(near);
+    found.next().filter(|_| found.next().is_none())
+}
+
+fn enclosing(decl: &NamedType) -> Vec<String> {
     let mut enclosing: Vec<String> = decl
         .path
         .match_indices('+')
         .map(|(at, _)| join_path(&decl.namespace, &decl.path[..at]))
         .collect();
-    enclosing.push(decl.symbol());
+    enclosing.push(join_path(&decl.namespace, &decl.path));
     enclosing
 }
 

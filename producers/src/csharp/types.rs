@@ -4,10 +4,12 @@
 //! has a row `Symbol@Scope`, so that neither hides the other; a note says so. It looks at declarations only: neither bodies nor
 //! documentation reach this table.
 
-use super::hashes::type_access;
+use super::hashes::Access;
 use super::ids::{TYPE_FORM, kind_word, type_hash};
 use super::layout::Layout;
-use super::model::{Syntax, TypeDecl, TypeKind};
+use super::mentions::join_path;
+use super::model::TypeKind;
+use super::names::{self, Names};
 use engine::seams::producer::{Failure, Input, Inputs, Output, Producer, ProducerId};
 use engine::values::diagnostic::{Diagnostic, Severity};
 use engine::values::table::write_table;
@@ -57,8 +59,7 @@ struct Found {
     kind: TypeKind,
     arity: usize,
     namespace: String,
-    modifiers: Vec<String>,
-    encloser: Option<TypeKind>,
+    access: Access,
     files: BTreeSet<String>,
 }
 
@@ -80,73 +81,46 @@ impl Producer for Types {
     }
 }
 
-/// Decodes one file's declarations; an implicit `Program` stands for top-level statements.
+/// Decodes the names of all files.
 ///
 /// # Errors
-/// When the blob is not of our making.
-pub fn decode(input: &Input) -> Result<Syntax, Failure> {
-    let mut syntax: Syntax = minicbor::decode(&input.bytes)
-        .map_err(|error| Failure::permanent(format!("the declarations of {} cannot be decoded: {error}", input.item)))?;
-    if syntax.top_level && !syntax.types.iter().any(|decl| decl.symbol() == "Program") {
-        syntax.types.push(implicit_program());
-    }
-    Ok(syntax)
+/// When a blob is not one of `csharp/names`.
+pub fn decode_all(inputs: &[Input]) -> Result<Vec<(&str, Names)>, Failure> {
+    let read = |input| -> Result<(&str, Names), Failure> {
+        let Input { item, bytes, .. }: &Input = input;
+        Ok((&**item, names::decode(bytes)?))
+    };
+    inputs.par_iter().map(read).collect()
 }
 
-fn decode_all(inputs: &[Input]) -> Result<Vec<(&str, Syntax)>, Failure> {
-    inputs.par_iter().map(|input| Ok((&*input.item, decode(input)?))).collect()
-}
-
-/// The class that the compiler makes for top-level statements.
-pub fn implicit_program() -> TypeDecl {
-    TypeDecl {
-        namespace: String::new(),
-        path: "Program".into(),
-        name: "Program".into(),
-        kind: TypeKind::Class,
-        type_parameters: Vec::new(),
-        modifiers: vec!["partial".into()],
-        attributes: Vec::new(),
-        signature: "partial class Program".into(),
-        bases: Vec::new(),
-        constraints: Vec::new(),
-        body: String::new(),
-        doc: String::new(),
-        lines: (1, 1),
-        names: Vec::new(),
-        members: Vec::new(),
-    }
-}
-
-fn gather<'a>(files: &'a [(&'a str, Syntax)], layout: &Layout) -> BTreeMap<(String, Scope<'a>), Found> {
+fn gather<'a>(files: &'a [(&'a str, Names)], layout: &Layout) -> BTreeMap<(String, Scope<'a>), Found> {
     let mut found: BTreeMap<(String, Scope<'a>), Found> = BTreeMap::new();
-    for (file, syntax) in files {
+    for (file, names) in files {
         let owner = layout.owner(file).map_or(Scope::Loose, Scope::Project);
-        let kinds: BTreeMap<(&str, &str), &TypeDecl> = syntax
+        let of_file: BTreeSet<(&str, &str)> = names
             .types
             .iter()
-            .map(|decl| ((decl.namespace.as_str(), decl.path.as_str()), decl))
+            .filter(|named| named.accessibility == "file")
+            .map(|named| (named.namespace.as_str(), named.path.as_str()))
             .collect();
-        for decl in &syntax.types {
-            let outermost = decl.path.split('+').next().unwrap_or(&decl.path);
-            let of_file = kinds
-                .get(&(decl.namespace.as_str(), outermost))
-                .is_some_and(|outer| outer.modifiers.iter().any(|word| word == "file"));
-            let scope = if of_file { Scope::File(file) } else { owner };
-            let encloser = decl
-                .path
-                .rsplit_once('+')
-                .and_then(|(outer, _)| kinds.get(&(decl.namespace.as_str(), outer)))
-                .map(|outer| outer.kind);
-            let part = found.entry((decl.symbol(), scope)).or_insert_with(|| Found {
-                kind: decl.kind,
-                arity: decl.type_parameters.len(),
-                namespace: decl.namespace.clone(),
-                modifiers: Vec::new(),
-                encloser,
-                files: BTreeSet::new(),
-            });
-            part.modifiers.extend(decl.modifiers.iter().cloned());
+        for named in &names.types {
+            let outermost = named.path.split('+').next().unwrap_or(&named.path);
+            let scope = if of_file.contains(&(named.namespace.as_str(), outermost)) {
+                Scope::File(file)
+            } else {
+                owner
+            };
+            let part = found
+                .entry((join_path(&named.namespace, &named.path), scope))
+                .or_insert_with(|| Found {
+                    kind: named.kind,
+                    arity: named.arity as usize,
+                    namespace: named.namespace.clone(),
+                    access: Access::Private,
+                    files: BTreeSet::new(),
+                });
+            // One part may leave out what another writes; what is written is never less than the default.
+            part.access = part.access.min(Access::parse(&named.accessibility));
             part.files.insert((*file).to_owned());
         }
     }
@@ -203,7 +177,7 @@ fn rows(found: &BTreeMap<(String, Scope<'_>), Found>, layout: &Layout, diagnosti
                 Scope::File(_) | Scope::Loose => layout.owner(file).map(|at| &layout.projects[at]),
             };
             let row = TypeRow {
-                accessibility: type_access(&part.modifiers, part.encloser).words().to_owned(),
+                accessibility: part.access.words().to_owned(),
                 arity: part.arity,
                 assembly: project.map_or_else(String::new, |project| project.assembly.clone()),
                 files: part.files.iter().cloned().collect(),

@@ -431,7 +431,7 @@ fn body(name: &str, member: &ImplMember, facts: &BodyFacts, sections: &mut Secti
         let what = if caught.is_empty() {
             "every exception".to_owned()
         } else {
-            format!("{caught}")
+            caught.clone()
         };
         let then = if *swallowed {
             "and does not throw it again"

@@ -416,7 +416,7 @@ fn visible<'a>(mut types: Vec<&'a Entry>, around: &Surroundings<'a>) -> Option<B
 }
 
 /// Keeps what fits, if anything does.
-fn prefer<'a>(types: &mut Vec<&'a Entry>, fits: impl Fn(&Entry) -> bool) {
+fn prefer(types: &mut Vec<&Entry>, fits: impl Fn(&Entry) -> bool) {
     if types.iter().any(|entry| fits(entry)) {
         types.retain(|entry| fits(entry));
     }

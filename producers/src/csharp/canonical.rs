@@ -1,0 +1,341 @@
+//! Canonical text of a token sequence: what hashes and readers see instead of layout.
+//!
+//! The text is a pure function of the tokens, and lexing it gives the tokens back, so no two sequences share a text. Spacing:
+//! * no space after `(` `[` `.` `::` `?.` `..` `~` `!` or a unary operator, none before `)` `]` `,` `;` `.` `::` `?.` `++` `--`;
+//! * none around the brackets of type arguments, none before a nullable `?`, none between a name and `(`, `[` or `<`;
+//! * a space after `,` and `;`, around `{`, `}`, binary operators, `=>` and `=`, the `?` and `:` of a conditional, and between words;
+//! * keywords that take an expression (`return (x)`, `if (x)`, `in (a, b)`) keep the space before a bracket;
+//! * where two tokens without a space would read as another token, a space is put; after a literal that only its line ends, a line end.
+//!
+//! Whether `<` opens type arguments and whether `?` belongs to a conditional is told by the tokens around it, in one pass with a stack.
+
+use super::lexer::{Kind, Token};
+
+/// What the brackets and question marks of a token sequence are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+enum Role {
+    #[default]
+    Plain,
+    /// `<` or `>` of a type argument or type parameter list.
+    Angle,
+    /// `?` of a conditional expression, or its `:`.
+    Conditional,
+}
+
+/// Appends the canonical text of `tokens`.
+pub fn write(source: &str, tokens: &[Token], out: &mut String) {
+    let roles = roles(source, tokens);
+    let mut previous: Option<(usize, bool)> = None;
+    for (index, token) in tokens.iter().enumerate() {
+        let text = token.text(source);
+        if let Some((before, unary)) = previous {
+            let left = &tokens[before];
+            if left.kind == Kind::Unterminated {
+                out.push('\n');
+            } else if is_spaced(source, (left, roles[before], unary), (token, roles[index])) {
+                out.push(' ');
+            }
+        }
+        out.push_str(text);
+        let unary = is_unary(source, tokens, &roles, index);
+        previous = Some((index, unary));
+    }
+}
+
+/// The canonical text of `tokens`.
+pub fn text(source: &str, tokens: &[Token]) -> String {
+    let mut out = String::with_capacity(tokens.len() * 5);
+    write(source, tokens, &mut out);
+    out
+}
+
+/// For every token whether it is a bracket of a type argument list.
+pub fn angles(source: &str, tokens: &[Token]) -> Vec<bool> {
+    roles(source, tokens).into_iter().map(|role| role == Role::Angle).collect()
+}
+
+fn roles(source: &str, tokens: &[Token]) -> Vec<Role> {
+    let bytes = source.as_bytes();
+    let mut roles = vec![Role::Plain; tokens.len()];
+    // `<` and brackets that may still turn out to enclose type arguments; cleared by whatever no type can hold.
+    let mut open: Vec<usize> = Vec::new();
+    // `?` that may be answered by `:`, with the bracket depth it stands at.
+    let mut questions: Vec<(usize, u32)> = Vec::new();
+    let mut depth = 0_u32;
+    for (index, token) in tokens.iter().enumerate() {
+        let first = bytes[token.start as usize];
+        let len = token.end - token.start;
+        if token.kind == Kind::Word {
+            continue;
+        }
+        if token.kind != Kind::Punctuation {
+            open.clear();
+            continue;
+        }
+        match (first, len) {
+            (b'<', 1) if index > 0 && tokens[index - 1].kind == Kind::Word => open.push(index),
+            (b'<', 1) if index > 0 && is_operator_angle(source, tokens, index) => open.push(index),
+            (b'>', 1) => {
+                if let Some(&last) = open.last()
+                    && bytes[tokens[last].start as usize] == b'<'
+                {
+                    open.pop();
+                    roles[last] = Role::Angle;
+                    roles[index] = Role::Angle;
+                } else {
+                    open.clear();
+                }
+            }
+            (b'(' | b'[', 1) => {
+                depth += 1;
+                if !open.is_empty() {
+                    open.push(index);
+                }
+            }
+            (b')' | b']', 1) => {
+                depth = depth.saturating_sub(1);
+                let opener = if first == b')' { b'(' } else { b'[' };
+                match open.last() {
+                    Some(&last) if bytes[tokens[last].start as usize] == opener => {
+                        open.pop();
+                    }
+                    _ => open.clear(),
+                }
+                while questions.last().is_some_and(|&(_, level)| level > depth) {
+                    questions.pop();
+                }
+            }
+            (b'?', 1) => questions.push((index, depth)),
+            (b':', 1) => {
+                open.clear();
+                if let Some(&(question, level)) = questions.last()
+                    && level == depth
+                {
+                    questions.pop();
+                    roles[question] = Role::Conditional;
+                    roles[index] = Role::Conditional;
+                }
+            }
+            (b',' | b';' | b'{' | b'}', 1) => {
+                match first {
+                    b'{' => depth += 1,
+                    b'}' => depth = depth.saturating_sub(1),
+                    _ => {}
+                }
+                if first != b'{' {
+                    while questions.last().is_some_and(|&(_, level)| level >= depth) {
+                        questions.pop();
+                    }
+                }
+                if first != b',' {
+                    open.clear();
+                }
+            }
+            (b'.' | b'*', 1) | (b':', 2) => {}
+            _ => open.clear(),
+        }
+    }
+    roles
+}
+
+/// `delegate*<int, void>`, `operator <T>`-like places do not exist; `delegate* unmanaged[Cdecl]<…>` does.
+fn is_operator_angle(source: &str, tokens: &[Token], index: usize) -> bool {
+    matches!(tokens[index - 1].text(source), "*" | "]")
+        && tokens[..index].iter().rev().take(8).any(|token| token.text(source) == "delegate")
+}
+
+/// Whether the operator at `index` has no left operand.
+fn is_unary(source: &str, tokens: &[Token], roles: &[Role], index: usize) -> bool {
+    if tokens[index].kind != Kind::Punctuation
+        || !matches!(
+            tokens[index].text(source),
+            "+" | "-" | "*" | "&" | "!" | "~" | "^" | "++" | "--" | ".."
+        )
+    {
+        return false;
+    }
+    let Some(before) = index.checked_sub(1).map(|before| &tokens[before]) else {
+        return true;
+    };
+    match before.kind {
+        Kind::Word => takes_operand(before.text(source)),
+        Kind::Punctuation => match before.text(source) {
+            ")" | "]" | "}" | "++" | "--" => false,
+            ">" => roles[index - 1] != Role::Angle,
+            // `int?*` and `x! + 1` have an operand; `!` before an operator is rarer than after a value.
+            "?" => roles[index - 1] == Role::Conditional,
+            _ => true,
+        },
+        _ => false,
+    }
+}
+
+/// Keywords after which an expression begins.
+fn takes_operand(word: &str) -> bool {
+    matches!(
+        word,
+        "return"
+            | "throw"
+            | "case"
+            | "in"
+            | "is"
+            | "as"
+            | "and"
+            | "or"
+            | "not"
+            | "when"
+            | "await"
+            | "yield"
+            | "else"
+            | "do"
+            | "out"
+            | "ref"
+            | "new"
+            | "select"
+            | "where"
+            | "on"
+            | "equals"
+            | "by"
+            | "goto"
+    )
+}
+
+/// Keywords between which and a bracket stands a space.
+fn keeps_bracket_apart(word: &str) -> bool {
+    takes_operand(word)
+        || matches!(
+            word,
+            "if" | "while"
+                | "for"
+                | "foreach"
+                | "switch"
+                | "using"
+                | "lock"
+                | "fixed"
+                | "catch"
+                | "public"
+                | "private"
+                | "protected"
+                | "internal"
+                | "static"
+                | "readonly"
+                | "params"
+                | "scoped"
+                | "async"
+                | "from"
+                | "let"
+                | "join"
+                | "with"
+                | "const"
+                | "virtual"
+                | "override"
+                | "abstract"
+                | "sealed"
+                | "unsafe"
+                | "partial"
+                | "required"
+        )
+}
+
+fn is_spaced(source: &str, (left, left_role, unary): (&Token, Role, bool), (right, right_role): (&Token, Role)) -> bool {
+    let (a, b) = (left.text(source), right.text(source));
+    wants_space((left.kind, a, left_role, unary), (right.kind, b, right_role)) || glues(left.kind, a, right.kind, b)
+}
+
+fn wants_space((left, a, left_role, unary): (Kind, &str, Role, bool), (right, b, right_role): (Kind, &str, Role)) -> bool {
+    if left == Kind::Unknown || right == Kind::Unknown {
+        return true;
+    }
+    if left != Kind::Punctuation && right != Kind::Punctuation {
+        return true;
+    }
+    if right == Kind::Punctuation {
+        match b {
+            ")" | "]" | "," | ";" | "." | "::" | "?." => return false,
+            "(" | "[" if left == Kind::Word => return keeps_bracket_apart(a),
+            "(" | "[" if left != Kind::Punctuation || matches!(a, ")" | "]" | "?") && left_role != Role::Conditional => return false,
+            "(" | "[" if a == ">" && left_role == Role::Angle => return false,
+            "<" | ">" if right_role == Role::Angle => return false,
+            "?" if right_role != Role::Conditional => return false,
+            "++" | "--" if left == Kind::Word || matches!(a, ")" | "]") => return left == Kind::Word && takes_operand(a),
+            "!" if left == Kind::Word && !takes_operand(a) || matches!(a, ")" | "]") || left == Kind::Text => return false,
+            ":" if right_role != Role::Conditional && left == Kind::Word => return matches!(a, "class" | "struct"),
+            ".." => return left == Kind::Punctuation && matches!(a, "," | "{" | "}" | ";" | "=" | "=>"),
+            "*" if left == Kind::Word && is_predefined(a) || a == "*" && !unary => return false,
+            // `>` `>` of a shift, `>` `=` of a comparison.
+            ">" if a == ">" && left_role != Role::Angle => return false,
+            "=" if a == ">" && left_role != Role::Angle => return false,
+            _ => {}
+        }
+    }
+    if left == Kind::Punctuation {
+        match a {
+            "(" | "[" | "." | "::" | "?." | ".." | "~" => return false,
+            "<" if left_role == Role::Angle => return false,
+            "!" => return right == Kind::Punctuation && !matches!(b, "(" | "[" | "!" | "~" | "-" | "+"),
+            _ if unary => return false,
+            _ => {}
+        }
+    }
+    true
+}
+
+fn is_predefined(word: &str) -> bool {
+    matches!(
+        word,
+        "int"
+            | "uint"
+            | "long"
+            | "ulong"
+            | "short"
+            | "ushort"
+            | "byte"
+            | "sbyte"
+            | "char"
+            | "bool"
+            | "float"
+            | "double"
+            | "decimal"
+            | "void"
+            | "nint"
+            | "nuint"
+            | "delegate"
+    )
+}
+
+/// Whether two tokens without a space between them would not be read as these two tokens.
+fn glues(left: Kind, a: &str, right: Kind, b: &str) -> bool {
+    let (Some(last), Some(first)) = (a.chars().next_back(), b.chars().next()) else {
+        return false;
+    };
+    match (left, right) {
+        (Kind::Punctuation, Kind::Punctuation) => glues_operators(last, first),
+        (Kind::Punctuation, Kind::Number) => {
+            if first == '.' {
+                matches!(last, '.' | '?')
+            } else {
+                last == '.' && a != ".."
+            }
+        }
+        (Kind::Number, Kind::Punctuation) => matches!(last, 'e' | 'E') && matches!(first, '+' | '-'),
+        (Kind::Punctuation, _) | (_, Kind::Punctuation) => false,
+        _ => true,
+    }
+}
+
+fn glues_operators(last: char, first: char) -> bool {
+    match last {
+        '<' => matches!(first, '<' | '='),
+        '?' => matches!(first, '?' | '.' | '='),
+        '+' => matches!(first, '+' | '='),
+        '-' => matches!(first, '-' | '=' | '>'),
+        '&' => matches!(first, '&' | '='),
+        '|' => matches!(first, '|' | '='),
+        '=' => matches!(first, '=' | '>'),
+        '/' => matches!(first, '/' | '*' | '='),
+        '*' | '%' | '^' | '!' => first == '=',
+        ':' => first == ':',
+        '.' => first == '.',
+        _ => false,
+    }
+}

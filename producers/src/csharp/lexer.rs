@@ -1,0 +1,508 @@
+//! C# source text to tokens: byte ranges and a coarse kind, without white space and comments.
+//!
+//! Iterative and linear: every byte is looked at a bounded number of times, nesting (interpolations in interpolations) lives on
+//! an explicit stack. Every text is a token sequence; nothing is an error. `>` is always a token of its own (as in Roslyn), so
+//! that `List<List<int>>` and a shift need no context here.
+//!
+//! It knows no directives: [`super::preprocess`] blanks those before.
+
+/// What a token is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Identifier or keyword, `@` included.
+    Word,
+    /// Numeric literal.
+    Number,
+    /// String or character literal of any form, complete.
+    Text,
+    /// String or character literal that its line or the file ends.
+    Unterminated,
+    /// Operator or bracket.
+    Punctuation,
+    /// A character C# has no use for.
+    Unknown,
+}
+
+/// A token: a range of the text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Token {
+    /// First byte.
+    pub start: u32,
+    /// Past the last byte.
+    pub end: u32,
+    /// What it is.
+    pub kind: Kind,
+}
+
+impl Token {
+    /// The token's text.
+    pub fn text<'t>(&self, source: &'t str) -> &'t str {
+        &source[self.start as usize..self.end as usize]
+    }
+}
+
+/// The tokens of a text and its documentation comments.
+#[derive(Clone, Debug, Default)]
+pub struct Lexed {
+    /// Tokens in order.
+    pub tokens: Vec<Token>,
+    /// Byte ranges of `///` and `/** */` comments in order.
+    pub docs: Vec<(u32, u32)>,
+}
+
+/// All tokens of a text. Texts above 4 GiB are not read (producers cap far below).
+pub fn lex(source: &str) -> Lexed {
+    let bytes = source.as_bytes();
+    let mut lexed = Lexed {
+        tokens: Vec::with_capacity(bytes.len() / 5),
+        docs: Vec::new(),
+    };
+    let mut at = 0;
+    while at < bytes.len() {
+        let start = at;
+        let kind = match bytes[at] {
+            b' ' | b'\t' | b'\n' | b'\r' | 0x0b | 0x0c => {
+                at += 1;
+                continue;
+            }
+            b'/' if matches!(bytes.get(at + 1), Some(b'/' | b'*')) => {
+                at = comment_end(bytes, at);
+                if is_doc(&bytes[start..at]) {
+                    lexed.docs.push((start as u32, at as u32));
+                }
+                continue;
+            }
+            _ => {
+                let (kind, end) = token_at(source, at);
+                at = end;
+                match kind {
+                    Some(kind) => kind,
+                    None => continue,
+                }
+            }
+        };
+        lexed.tokens.push(Token {
+            start: start as u32,
+            end: at as u32,
+            kind,
+        });
+    }
+    lexed
+}
+
+/// `///` but not `////`, `/**` but neither `/***` nor `/**/`.
+fn is_doc(comment: &[u8]) -> bool {
+    match comment {
+        [b'/', b'/', b'/', rest @ ..] => rest.first() != Some(&b'/'),
+        [b'/', b'*', b'*', rest @ ..] => !matches!(rest.first(), None | Some(b'*' | b'/')),
+        _ => false,
+    }
+}
+
+/// Where the comment that begins at `at` ends: before the line end, or past `*/`.
+pub fn comment_end(bytes: &[u8], at: usize) -> usize {
+    if bytes.get(at + 1) == Some(&b'/') {
+        line_end(bytes, at)
+    } else {
+        let mut end = at + 2;
+        while end < bytes.len() {
+            if bytes[end] == b'*' && bytes.get(end + 1) == Some(&b'/') {
+                return end + 2;
+            }
+            end += 1;
+        }
+        bytes.len()
+    }
+}
+
+/// The next line end at or after `at`, or the end of the text.
+pub fn line_end(bytes: &[u8], at: usize) -> usize {
+    bytes[at..]
+        .iter()
+        .position(|byte| matches!(byte, b'\n' | b'\r'))
+        .map_or(bytes.len(), |offset| at + offset)
+}
+
+/// Kind and end of the token at `at`; no kind for white space beyond ASCII.
+fn token_at(source: &str, at: usize) -> (Option<Kind>, usize) {
+    let bytes = source.as_bytes();
+    let (kind, end) = match bytes[at] {
+        b'a'..=b'z' | b'A'..=b'Z' | b'_' => (Kind::Word, word_end(source, at)),
+        b'0'..=b'9' => (Kind::Number, number_end(bytes, at)),
+        b'.' if bytes.get(at + 1).is_some_and(u8::is_ascii_digit) => (Kind::Number, number_end(bytes, at)),
+        b'"' | b'\'' | b'$' | b'@' => match literal_end(source, at) {
+            Some((end, true)) => (Kind::Text, end),
+            Some((end, false)) => (Kind::Unterminated, end),
+            None if bytes[at] == b'@' && starts_word(source, at + 1) => (Kind::Word, word_end(source, at + 1)),
+            None => (Kind::Unknown, at + 1),
+        },
+        byte if byte < 0x80 => punctuation(bytes, at),
+        _ => {
+            let c = source[at..].chars().next().unwrap_or(' ');
+            if c.is_alphabetic() || c.is_alphanumeric() {
+                (Kind::Word, word_end(source, at))
+            } else if c.is_whitespace() || c == '\u{feff}' {
+                return (None, at + c.len_utf8());
+            } else {
+                (Kind::Unknown, at + c.len_utf8())
+            }
+        }
+    };
+    (Some(kind), end)
+}
+
+fn starts_word(source: &str, at: usize) -> bool {
+    source
+        .get(at..)
+        .and_then(|rest| rest.chars().next())
+        .is_some_and(|c| c == '_' || c.is_alphabetic())
+}
+
+fn word_end(source: &str, start: usize) -> usize {
+    let bytes = source.as_bytes();
+    let mut at = start;
+    loop {
+        while at < bytes.len() && (bytes[at].is_ascii_alphanumeric() || bytes[at] == b'_') {
+            at += 1;
+        }
+        // Combining marks and joiners belong to identifiers (Unicode classes Mn, Mc, Cf); asking for "neither white space nor
+        // symbol" would need tables, so everything from the combining blocks counts.
+        match source[at..].chars().next() {
+            Some(c)
+                if !c.is_ascii() && (c.is_alphanumeric() || matches!(c, '\u{300}'..='\u{36f}' | '\u{200c}' | '\u{200d}' | '\u{203f}')) =>
+            {
+                at += c.len_utf8()
+            }
+            _ => return at,
+        }
+    }
+}
+
+fn number_end(bytes: &[u8], start: usize) -> usize {
+    let radix_prefix = bytes[start] == b'0' && matches!(bytes.get(start + 1), Some(b'x' | b'X' | b'b' | b'B'));
+    let mut at = start;
+    while at < bytes.len() {
+        let exponent_sign = matches!(bytes[at], b'+' | b'-')
+            && !radix_prefix
+            && at > start
+            && matches!(bytes[at - 1], b'e' | b'E')
+            && bytes.get(at + 1).is_some_and(u8::is_ascii_digit);
+        let fraction = bytes[at] == b'.'
+            && !radix_prefix
+            && bytes.get(at + 1).is_some_and(u8::is_ascii_digit)
+            && (at == start || bytes[at - 1] != b'.');
+        if bytes[at].is_ascii_alphanumeric() || bytes[at] == b'_' || exponent_sign || fraction {
+            at += 1;
+        } else {
+            break;
+        }
+    }
+    at
+}
+
+fn punctuation(bytes: &[u8], at: usize) -> (Kind, usize) {
+    let next = bytes.get(at + 1).copied().unwrap_or(0);
+    let third = bytes.get(at + 2).copied().unwrap_or(0);
+    let len = match (bytes[at], next) {
+        (b'<', b'<') => 2 + usize::from(third == b'='),
+        (b'?', b'?') => 2 + usize::from(third == b'='),
+        // `a ?.5 : b` is a conditional with the number .5.
+        (b'?', b'.') => 1 + usize::from(!third.is_ascii_digit()),
+        (b'+', b'+' | b'=') | (b'-', b'-' | b'=' | b'>') | (b'*' | b'/' | b'%' | b'^' | b'!' | b'<', b'=') => 2,
+        (b'&', b'&' | b'=') | (b'|', b'|' | b'=') | (b'=', b'=' | b'>') | (b':', b':') | (b'.', b'.') => 2,
+        (b'{' | b'}' | b'(' | b')' | b'[' | b']' | b'.' | b',' | b':' | b';' | b'+' | b'-' | b'*' | b'/' | b'%', _) => 1,
+        (b'&' | b'|' | b'^' | b'!' | b'~' | b'=' | b'<' | b'>' | b'?', _) => 1,
+        _ => return (Kind::Unknown, at + 1),
+    };
+    (Kind::Punctuation, at + len)
+}
+
+/// A string or character literal at `at`: its end and whether it is complete; `None` if there is none (`@name`, a lone `$`).
+pub fn literal_end(source: &str, at: usize) -> Option<(usize, bool)> {
+    let bytes = source.as_bytes();
+    let (end, complete) = match bytes[at] {
+        b'\'' => quoted_end(bytes, at, b'\''),
+        _ => match opening(bytes, at)? {
+            Opening {
+                dollars: 0,
+                raw: 0,
+                verbatim: false,
+                ..
+            } => quoted_end(bytes, at, b'"'),
+            Opening {
+                dollars: 0,
+                raw: 0,
+                verbatim: true,
+                content,
+            } => verbatim_end(bytes, content),
+            Opening {
+                dollars: 0, raw, content, ..
+            } => raw_end(bytes, content, raw),
+            interpolated => interpolated_end(bytes, interpolated),
+        },
+    };
+    // `"text"u8`.
+    let suffix = complete
+        && bytes[at] != b'\''
+        && matches!(bytes.get(end..end + 2), Some([b'u' | b'U', b'8']))
+        && !bytes.get(end + 2).is_some_and(u8::is_ascii_alphanumeric);
+    Some((if suffix { end + 2 } else { end }, complete))
+}
+
+/// More `$` than any literal has; keeps runs of them linear.
+const MOST_DOLLARS: usize = 64;
+
+/// How a string literal begins.
+#[derive(Clone, Copy, Debug)]
+struct Opening {
+    dollars: usize,
+    verbatim: bool,
+    /// Number of quotes of a raw literal, 0 for others.
+    raw: usize,
+    /// First byte after the opening quotes.
+    content: usize,
+}
+
+fn opening(bytes: &[u8], at: usize) -> Option<Opening> {
+    let mut quote = at;
+    let mut dollars = 0;
+    let mut verbatim = false;
+    while let Some(byte) = bytes.get(quote) {
+        match byte {
+            b'$' if dollars < MOST_DOLLARS => dollars += 1,
+            b'@' if !verbatim => verbatim = true,
+            _ => break,
+        }
+        quote += 1;
+    }
+    let quotes = run(bytes, quote, b'"');
+    match quotes {
+        0 => None,
+        _ if verbatim => Some(Opening {
+            dollars,
+            verbatim,
+            raw: 0,
+            content: quote + 1,
+        }),
+        1 => Some(Opening {
+            dollars,
+            verbatim,
+            raw: 0,
+            content: quote + 1,
+        }),
+        2 => Some(Opening {
+            dollars,
+            verbatim,
+            raw: 0,
+            content: quote + 1,
+        }),
+        _ => Some(Opening {
+            dollars,
+            verbatim,
+            raw: quotes,
+            content: quote + quotes,
+        }),
+    }
+}
+
+fn run(bytes: &[u8], at: usize, byte: u8) -> usize {
+    bytes[at.min(bytes.len())..].iter().take_while(|&&other| other == byte).count()
+}
+
+fn quoted_end(bytes: &[u8], at: usize, quote: u8) -> (usize, bool) {
+    let mut end = at + 1;
+    while end < bytes.len() {
+        match bytes[end] {
+            b'\\' if !matches!(bytes.get(end + 1), None | Some(b'\n' | b'\r')) => end += 2,
+            b'\n' | b'\r' => return (end, false),
+            byte if byte == quote => return (end + 1, true),
+            _ => end += 1,
+        }
+    }
+    (floor(bytes, end), false)
+}
+
+/// A backslash may stand before a multi-byte character; an end never lies past the text.
+fn floor(bytes: &[u8], end: usize) -> usize {
+    end.min(bytes.len())
+}
+
+fn verbatim_end(bytes: &[u8], content: usize) -> (usize, bool) {
+    let mut end = content;
+    while end < bytes.len() {
+        if bytes[end] != b'"' {
+            end += 1;
+        } else if bytes.get(end + 1) == Some(&b'"') {
+            end += 2;
+        } else {
+            return (end + 1, true);
+        }
+    }
+    (bytes.len(), false)
+}
+
+fn raw_end(bytes: &[u8], content: usize, quotes: usize) -> (usize, bool) {
+    let lines = raw_spans_lines(bytes, content);
+    let mut end = content;
+    while end < bytes.len() {
+        match bytes[end] {
+            b'"' => {
+                let found = run(bytes, end, b'"');
+                end += found;
+                if found >= quotes {
+                    return (end, true);
+                }
+            }
+            b'\n' | b'\r' if !lines => return (end, false),
+            _ => end += 1,
+        }
+    }
+    (bytes.len(), false)
+}
+
+/// A raw literal spans lines exactly if nothing but blanks stands between its quotes and the line end.
+fn raw_spans_lines(bytes: &[u8], content: usize) -> bool {
+    bytes[content..]
+        .iter()
+        .find(|byte| !matches!(byte, b' ' | b'\t'))
+        .is_none_or(|byte| matches!(byte, b'\n' | b'\r'))
+}
+
+/// One level of an interpolated literal.
+enum Level {
+    /// Literal text.
+    Text {
+        dollars: usize,
+        verbatim: bool,
+        raw: usize,
+        lines: bool,
+    },
+    /// Code between braces: how many braces close it, and open brackets inside.
+    Hole { braces: usize, open: usize },
+    /// A format clause after `:`.
+    Format { braces: usize },
+}
+
+fn interpolated_end(bytes: &[u8], first: Opening) -> (usize, bool) {
+    let mut levels = vec![text_level(bytes, first)];
+    let mut at = first.content;
+    while at < bytes.len() {
+        let Some(level) = levels.last_mut() else { return (at, true) };
+        match level {
+            Level::Text {
+                dollars,
+                verbatim,
+                raw,
+                lines,
+            } => {
+                let (dollars, verbatim, raw, lines) = (*dollars, *verbatim, *raw, *lines);
+                match bytes[at] {
+                    b'"' => {
+                        let quotes = run(bytes, at, b'"');
+                        if raw > 0 {
+                            at += quotes;
+                            if quotes >= raw {
+                                levels.pop();
+                            }
+                        } else if verbatim && quotes >= 2 {
+                            at += 2;
+                        } else {
+                            at += 1;
+                            levels.pop();
+                        }
+                    }
+                    b'{' => {
+                        let braces = run(bytes, at, b'{');
+                        let opens = if raw > 0 { braces >= dollars } else { braces % 2 == 1 };
+                        at += braces;
+                        if opens {
+                            levels.push(Level::Hole {
+                                braces: if raw > 0 { dollars } else { 1 },
+                                open: 0,
+                            });
+                        }
+                    }
+                    b'\\' if raw == 0 && !verbatim && !matches!(bytes.get(at + 1), None | Some(b'\n' | b'\r')) => at += 2,
+                    b'\n' | b'\r' if !lines => {
+                        // The line ends the literal; whoever it stands in ends with it.
+                        return (at, false);
+                    }
+                    _ => at += 1,
+                }
+            }
+            Level::Hole { braces, open } => match bytes[at] {
+                b'(' | b'[' | b'{' => {
+                    *open += 1;
+                    at += 1;
+                }
+                b')' | b']' => {
+                    *open = open.saturating_sub(1);
+                    at += 1;
+                }
+                b'}' if *open > 0 => {
+                    *open -= 1;
+                    at += 1;
+                }
+                b'}' => {
+                    at += run(bytes, at, b'}').min(*braces);
+                    levels.pop();
+                }
+                b':' if *open == 0 => {
+                    let braces = *braces;
+                    at += 1;
+                    levels.pop();
+                    levels.push(Level::Format { braces });
+                }
+                b'/' if matches!(bytes.get(at + 1), Some(b'/' | b'*')) => at = comment_end(bytes, at),
+                b'\'' => at = quoted_end(bytes, at, b'\'').0,
+                b'"' | b'$' | b'@' => match opening(bytes, at) {
+                    None => at += 1,
+                    Some(Opening {
+                        dollars: 0,
+                        raw: 0,
+                        verbatim: false,
+                        ..
+                    }) => at = quoted_end(bytes, at, b'"').0,
+                    Some(Opening {
+                        dollars: 0,
+                        raw: 0,
+                        content,
+                        ..
+                    }) => at = verbatim_end(bytes, content).0,
+                    Some(Opening {
+                        dollars: 0, raw, content, ..
+                    }) => at = raw_end(bytes, content, raw).0,
+                    Some(inner) => {
+                        at = inner.content;
+                        levels.push(text_level(bytes, inner));
+                    }
+                },
+                _ => at += 1,
+            },
+            Level::Format { braces } => match bytes[at] {
+                b'}' => {
+                    at += run(bytes, at, b'}').min(*braces);
+                    levels.pop();
+                }
+                b'\\' if !matches!(bytes.get(at + 1), None | Some(b'\n' | b'\r')) => at += 2,
+                b'"' if bytes.get(at + 1) == Some(&b'"') => at += 2,
+                // A quote or a line end inside a format clause: the text level above decides.
+                b'"' | b'\n' | b'\r' => {
+                    levels.pop();
+                }
+                _ => at += 1,
+            },
+        }
+    }
+    (floor(bytes, at), levels.is_empty())
+}
+
+fn text_level(bytes: &[u8], opening: Opening) -> Level {
+    let lines = opening.verbatim || (opening.raw > 0 && raw_spans_lines(bytes, opening.content));
+    Level::Text {
+        dollars: opening.dollars,
+        verbatim: opening.verbatim,
+        raw: opening.raw,
+        lines,
+    }
+}

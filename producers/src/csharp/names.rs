@@ -1,0 +1,157 @@
+//! Producer `csharp/names`: the part of a file's syntax that indexes need. Edits of bodies, members, comments and lines stop here.
+
+use super::model::{Syntax, TypeDecl, TypeKind, Using};
+use super::syntax;
+use engine::seams::producer::{Failure, Inputs, Output, Producer, ProducerId, Registry};
+use minicbor::{Decode, Encode};
+use std::collections::BTreeSet;
+
+/// Raised whenever the same syntax may give other [`Names`].
+pub const VERSION: u32 = 1;
+
+/// One type declaration as an index sees it.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Encode, Decode)]
+pub struct NamedType {
+    /// Its namespace, dotted, `""` for the global one.
+    #[n(0)]
+    pub namespace: String,
+    /// Symbol path without namespace: ``Outer`1+Nested``.
+    #[n(1)]
+    pub path: String,
+    /// Simple name.
+    #[n(2)]
+    pub name: String,
+    /// Kind.
+    #[n(3)]
+    pub kind: TypeKind,
+    /// Number of its own type parameters.
+    #[n(4)]
+    pub arity: u32,
+    /// `public`, `internal`, `protected`, `private`, `protected internal`, `private protected` or `file`; as written, else the
+    /// language's default for the place it stands in.
+    #[n(5)]
+    pub accessibility: String,
+    /// Whether it is declared `partial`.
+    #[n(6)]
+    pub is_partial: bool,
+    /// Whether it is declared `static`: extension methods live in such classes.
+    #[n(7)]
+    pub is_static: bool,
+    /// Base list as written, canonical, in written order.
+    #[n(8)]
+    pub bases: Vec<String>,
+}
+
+/// What indexes need of one file.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Encode, Decode)]
+pub struct Names {
+    /// Type declarations, sorted and unique.
+    #[n(0)]
+    pub types: Vec<NamedType>,
+    /// `global using` directives, sorted.
+    #[n(1)]
+    pub global_usings: Vec<Using>,
+    /// Namespaces that hold a type or a using, each with its outer ones, sorted; without the global one.
+    #[n(2)]
+    pub namespaces: Vec<String>,
+    /// Whether there are top-level statements (an implicit `Program`, which is among the types).
+    #[n(3)]
+    pub top_level: bool,
+}
+
+/// The projection.
+pub fn names(syntax: &Syntax) -> Names {
+    let mut types: Vec<NamedType> = syntax
+        .types
+        .iter()
+        .map(|decl| NamedType {
+            namespace: decl.namespace.clone(),
+            path: decl.path.clone(),
+            name: decl.name.clone(),
+            kind: decl.kind,
+            arity: decl.type_parameters.len() as u32,
+            accessibility: accessibility(&decl.modifiers, default_accessibility(syntax, decl)).to_owned(),
+            is_partial: decl.modifiers.iter().any(|modifier| modifier == "partial"),
+            is_static: decl.modifiers.iter().any(|modifier| modifier == "static"),
+            bases: decl.bases.clone(),
+        })
+        .collect();
+    types.sort();
+    types.dedup();
+    let mut global_usings: Vec<Using> = syntax.usings.iter().filter(|using| using.is_global).cloned().collect();
+    global_usings.sort();
+    global_usings.dedup();
+    let mut namespaces = BTreeSet::new();
+    for written in syntax
+        .types
+        .iter()
+        .map(|decl| &decl.namespace)
+        .chain(syntax.usings.iter().map(|using| &using.namespace))
+    {
+        if !written.is_empty() && !namespaces.contains(written) {
+            namespaces.extend(written.match_indices('.').map(|(dot, _)| written[..dot].to_owned()));
+            namespaces.insert(written.clone());
+        }
+    }
+    Names {
+        types,
+        global_usings,
+        namespaces: namespaces.into_iter().collect(),
+        top_level: syntax.top_level,
+    }
+}
+
+/// What the language takes when nothing is written: `internal` at the top, `public` in an interface, `private` in other types.
+fn default_accessibility(syntax: &Syntax, decl: &TypeDecl) -> &'static str {
+    let Some((outer, _)) = decl.path.rsplit_once('+') else {
+        return "internal";
+    };
+    let in_interface = |other: &TypeDecl| other.kind == TypeKind::Interface && other.path == outer && other.namespace == decl.namespace;
+    if syntax.types.iter().any(in_interface) {
+        "public"
+    } else {
+        "private"
+    }
+}
+
+fn accessibility(modifiers: &[String], default: &'static str) -> &'static str {
+    let has = |word: &str| modifiers.iter().any(|modifier| modifier == word);
+    match (has("public"), has("protected"), has("internal"), has("private"), has("file")) {
+        (true, ..) => "public",
+        (_, true, true, ..) => "protected internal",
+        (_, true, _, true, _) => "private protected",
+        (_, true, ..) => "protected",
+        (_, _, true, ..) => "internal",
+        (_, _, _, true, _) => "private",
+        (_, _, _, _, true) => "file",
+        _ => default,
+    }
+}
+
+/// Adds the producer.
+pub fn register(registry: &mut Registry) {
+    registry.add(NamesProducer);
+}
+
+/// Decodes the output of `csharp/names`.
+///
+/// # Errors
+/// A permanent failure when the bytes are no such output.
+pub fn decode(bytes: &[u8]) -> Result<Names, Failure> {
+    minicbor::decode(bytes).map_err(|error| Failure::permanent(format!("the input is no output of csharp/names: {error}")))
+}
+
+struct NamesProducer;
+
+impl Producer for NamesProducer {
+    fn id(&self) -> ProducerId {
+        ProducerId::new("csharp/names", VERSION)
+    }
+
+    fn produce(&self, inputs: &Inputs<'_>) -> Result<Output, Failure> {
+        let syntax = syntax::decode(&inputs.one("syntax")?.bytes)?;
+        Ok(Output::new(
+            minicbor::to_vec(names(&syntax)).expect("invariant: writing to memory cannot fail"),
+        ))
+    }
+}

@@ -1,0 +1,206 @@
+//! The grammar: one parser a thread, a budget of parser steps instead of a clock, node kinds and fields resolved once.
+
+use super::members::Form;
+use crate::csharp::model::TypeKind;
+use std::cell::RefCell;
+use std::ops::ControlFlow;
+use std::sync::OnceLock;
+use tree_sitter::{Language, ParseOptions, Parser, Tree};
+
+/// Progress reports a parse may take before it is given up, besides those for its length. A report comes every 100 parser steps.
+const BASE_REPORTS: usize = 20_000;
+
+/// Bytes of text that earn one more report. Real code takes one report in 15 to 60 bytes.
+const BYTES_A_REPORT: usize = 3;
+
+thread_local! {
+    static PARSER: RefCell<Option<Parser>> = const { RefCell::new(None) };
+}
+
+fn language() -> Language {
+    tree_sitter_c_sharp::LANGUAGE.into()
+}
+
+/// Parses a text; `None` when it took more steps than a text of its length deserves.
+pub(crate) fn parse(text: &str) -> Option<Tree> {
+    PARSER.with_borrow_mut(|slot| {
+        let parser = slot.get_or_insert_with(|| {
+            let mut parser = Parser::new();
+            parser
+                .set_language(&language())
+                .expect("invariant: the grammar crate is built for this tree-sitter");
+            parser
+        });
+        let allowed = BASE_REPORTS + text.len() / BYTES_A_REPORT;
+        let mut reports = 0_usize;
+        let mut report = |_: &tree_sitter::ParseState| {
+            reports += 1;
+            if reports > allowed {
+                ControlFlow::Break(())
+            } else {
+                ControlFlow::Continue(())
+            }
+        };
+        let bytes = text.as_bytes();
+        let mut read = |at: usize, _| &bytes[at.min(bytes.len())..];
+        let tree = parser.parse_with_options(&mut read, None, Some(ParseOptions::new().progress_callback(&mut report)));
+        if tree.is_none() {
+            parser.reset();
+        }
+        tree
+    })
+}
+
+/// Number of nodes of a plain parse without anything around it: what a benchmark compares the producers with. 0 if the parse was
+/// given up.
+pub fn parse_only(text: &str) -> usize {
+    parse(text).map_or(0, |tree| tree.root_node().descendant_count())
+}
+
+/// What a node is to the walk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Node {
+    /// Nothing of its own; its children are looked at.
+    Inner,
+    Error,
+    Namespace,
+    FileNamespace,
+    Using,
+    TopLevelStatement,
+    GlobalAttribute,
+    Type(TypeKind),
+    Member(Form),
+    /// `{ … }` and other code.
+    Code,
+    Declarator,
+    AttributeList,
+    BaseList,
+    ArgumentList,
+    Parameter,
+    ParameterList,
+    Identifier,
+    Generic,
+    /// `A.B`, `A::B` as a type or namespace.
+    Qualified,
+    TypeArguments,
+    TypeParameter,
+    MemberAccess,
+    /// Whose right operand is a type.
+    TypeTest,
+    ConstantPattern,
+    Argument,
+    ExplicitInterface,
+    /// Whose `name` is a local.
+    Binder,
+    ImplicitParameter,
+    Attribute,
+    Foreach,
+}
+
+/// Kinds by id, and the fields the walk asks for.
+pub(crate) struct Grammar {
+    kinds: Vec<Node>,
+    pub(crate) name: u16,
+    pub(crate) kind: u16,
+    pub(crate) returns: u16,
+    pub(crate) right: u16,
+    pub(crate) left: u16,
+    pub(crate) expression: u16,
+    pub(crate) value: u16,
+    pub(crate) body: u16,
+}
+
+impl Grammar {
+    /// The grammar, resolved once.
+    pub(crate) fn get() -> &'static Self {
+        static GRAMMAR: OnceLock<Grammar> = OnceLock::new();
+        GRAMMAR.get_or_init(Self::resolve)
+    }
+
+    pub(crate) fn node(&self, kind_id: u16) -> Node {
+        self.kinds.get(usize::from(kind_id)).copied().unwrap_or(Node::Error)
+    }
+
+    fn resolve() -> Self {
+        let language = language();
+        let kinds = (0..language.node_kind_count())
+            .map(|id| {
+                let id = id as u16;
+                if language.node_kind_is_named(id) {
+                    node(language.node_kind_for_id(id).unwrap_or_default())
+                } else {
+                    Node::Inner
+                }
+            })
+            .collect();
+        let field = |name: &str| language.field_id_for_name(name).map_or(0, std::num::NonZeroU16::get);
+        Self {
+            kinds,
+            name: field("name"),
+            kind: field("type"),
+            returns: field("returns"),
+            right: field("right"),
+            left: field("left"),
+            expression: field("expression"),
+            value: field("value"),
+            body: field("body"),
+        }
+    }
+}
+
+fn node(kind: &str) -> Node {
+    match kind {
+        "namespace_declaration" => Node::Namespace,
+        "file_scoped_namespace_declaration" => Node::FileNamespace,
+        "using_directive" => Node::Using,
+        "global_statement" => Node::TopLevelStatement,
+        "global_attribute" => Node::GlobalAttribute,
+        "class_declaration" => Node::Type(TypeKind::Class),
+        "struct_declaration" => Node::Type(TypeKind::Struct),
+        "interface_declaration" => Node::Type(TypeKind::Interface),
+        "enum_declaration" => Node::Type(TypeKind::Enum),
+        "delegate_declaration" => Node::Type(TypeKind::Delegate),
+        "record_declaration" => Node::Type(TypeKind::Record),
+        "field_declaration" => Node::Member(Form::Field),
+        "event_field_declaration" => Node::Member(Form::EventField),
+        "method_declaration" => Node::Member(Form::Method),
+        "constructor_declaration" => Node::Member(Form::Constructor),
+        "destructor_declaration" => Node::Member(Form::Finalizer),
+        "property_declaration" => Node::Member(Form::Property),
+        "indexer_declaration" => Node::Member(Form::Indexer),
+        "event_declaration" => Node::Member(Form::Event),
+        "operator_declaration" => Node::Member(Form::Operator),
+        "conversion_operator_declaration" => Node::Member(Form::Conversion),
+        "enum_member_declaration" => Node::Member(Form::EnumMember),
+        "block" | "arrow_expression_clause" | "constructor_initializer" => Node::Code,
+        "variable_declarator" => Node::Declarator,
+        "attribute_list" => Node::AttributeList,
+        "attribute" => Node::Attribute,
+        "base_list" => Node::BaseList,
+        "argument_list" | "bracketed_argument_list" => Node::ArgumentList,
+        "parameter" => Node::Parameter,
+        "parameter_list" | "bracketed_parameter_list" => Node::ParameterList,
+        "identifier" => Node::Identifier,
+        "generic_name" => Node::Generic,
+        "qualified_name" | "alias_qualified_name" => Node::Qualified,
+        "type_argument_list" => Node::TypeArguments,
+        "type_parameter" => Node::TypeParameter,
+        "member_access_expression" => Node::MemberAccess,
+        "is_expression" | "as_expression" => Node::TypeTest,
+        "constant_pattern" => Node::ConstantPattern,
+        "argument" => Node::Argument,
+        "explicit_interface_specifier" => Node::ExplicitInterface,
+        "declaration_pattern"
+        | "var_pattern"
+        | "recursive_pattern"
+        | "list_pattern"
+        | "declaration_expression"
+        | "catch_declaration"
+        | "from_clause"
+        | "parenthesized_variable_designation"
+        | "tuple_pattern" => Node::Binder,
+        "foreach_statement" => Node::Foreach,
+        "implicit_parameter" => Node::ImplicitParameter,
+        _ => Node::Inner,
+    }
+}

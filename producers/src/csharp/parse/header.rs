@@ -1,0 +1,231 @@
+//! The parts that declarations share, read from tokens: attributes, modifiers, type parameters, parameter lists, constraints.
+//!
+//! Reading tokens instead of grammar nodes keeps every text the same when the grammar changes.
+
+use super::tokens::Tokens;
+use crate::csharp::canonical;
+use crate::csharp::lexer::Token;
+use std::ops::Range;
+
+/// What stands before the type or keyword of a declaration.
+pub(crate) struct Opening {
+    /// Canonical attributes.
+    pub(crate) attributes: Vec<String>,
+    /// Modifiers in written order.
+    pub(crate) modifiers: Vec<String>,
+    /// First token after the attributes.
+    pub(crate) start: usize,
+    /// First token after the modifiers.
+    pub(crate) after: usize,
+}
+
+/// Attributes and modifiers at the head of a declaration.
+pub(crate) fn opening(tokens: &Tokens<'_>, range: &Range<usize>) -> Opening {
+    let mut attributes = Vec::new();
+    let start = self::attributes(tokens, range.clone(), "", &mut attributes);
+    let mut after = start;
+    let mut modifiers = Vec::new();
+    while after < range.end && is_modifier(tokens, after) {
+        modifiers.push(tokens.text(after).to_owned());
+        after += 1;
+    }
+    Opening {
+        attributes,
+        modifiers,
+        start,
+        after,
+    }
+}
+
+fn is_modifier(tokens: &Tokens<'_>, at: usize) -> bool {
+    let next_is_head = || tokens.is_word(at + 1) || tokens.is(at + 1, "(");
+    match tokens.text(at) {
+        "public" | "private" | "protected" | "internal" | "static" | "abstract" | "sealed" | "virtual" | "override" | "readonly"
+        | "const" | "extern" | "unsafe" | "volatile" | "new" | "fixed" => true,
+        "partial" | "async" | "required" | "file" => next_is_head(),
+        "ref" => (1..=3).any(|ahead| matches!(tokens.text(at + ahead), "struct")) && tokens.is_word(at + 1),
+        _ => false,
+    }
+}
+
+/// Collects the attribute lists at the start of `range`; returns the first token after them. `target` names what they belong to
+/// when it is not the declaration itself (`return`, an accessor, a parameter's name).
+pub(crate) fn attributes(tokens: &Tokens<'_>, range: Range<usize>, target: &str, into: &mut Vec<String>) -> usize {
+    let mut at = range.start;
+    while at < range.end && tokens.is(at, "[") {
+        let Some(close) = tokens.mate(at).filter(|close| *close < range.end) else {
+            return at;
+        };
+        let mut inner = at + 1;
+        let mut prefix = target;
+        if tokens.is_word(inner) && tokens.is(inner + 1, ":") {
+            prefix = tokens.text(inner);
+            inner += 2;
+        }
+        for part in tokens.split(inner..close) {
+            let text = tokens.canonical(part);
+            into.push(if prefix.is_empty() { text } else { format!("{prefix}: {text}") });
+        }
+        at = close + 1;
+    }
+    at
+}
+
+/// A parameter list taken apart.
+#[derive(Default)]
+pub(crate) struct Parameters {
+    /// Types as written, with ref kinds.
+    pub(crate) types: Vec<String>,
+    /// One entry a parameter.
+    pub(crate) each: Vec<Parameter>,
+    /// Attributes of parameters, `name: Attribute`.
+    pub(crate) attributes: Vec<String>,
+    /// `name = value` of every default.
+    pub(crate) defaults: Vec<String>,
+    /// The list for the signature, brackets included.
+    pub(crate) signature: Vec<Token>,
+}
+
+/// One parameter.
+pub(crate) struct Parameter {
+    /// Its name without `@`.
+    pub(crate) name: String,
+    /// Tokens of its type, without `this`, `params`, `scoped`.
+    pub(crate) kind: Range<usize>,
+    /// All its tokens.
+    pub(crate) range: Range<usize>,
+}
+
+/// Takes the list apart that opens at `open` and closes at `close`.
+pub(crate) fn parameters(tokens: &Tokens<'_>, open: usize, close: usize) -> Parameters {
+    let mut list = Parameters::default();
+    list.signature.push(tokens.all[open]);
+    for part in tokens.split(open + 1..close) {
+        if list.signature.len() > 1 {
+            // The comma before this part; its place does not matter, only its text does.
+            list.signature.push(tokens.all[part.start - 1]);
+        }
+        parameter(tokens, part, &mut list);
+    }
+    list.signature.push(tokens.all[close]);
+    list
+}
+
+fn parameter(tokens: &Tokens<'_>, part: Range<usize>, list: &mut Parameters) {
+    let mut attributes = Vec::new();
+    let start = self::attributes(tokens, part.clone(), "", &mut attributes);
+    let end = tokens.find(start..part.end, |at| tokens.is(at, "=")).unwrap_or(part.end);
+    list.signature.extend_from_slice(&tokens.all[start..end]);
+    let named = end > start + 1 && tokens.is_word(end - 1);
+    let name = if named { plain(tokens.text(end - 1)) } else { "" };
+    let mut first = start;
+    while first + 1 < end && matches!(tokens.text(first), "this" | "params" | "scoped") {
+        first += 1;
+    }
+    let kind = first..if named { end - 1 } else { end };
+    list.types.push(tokens.canonical(kind.clone()));
+    list.attributes
+        .extend(attributes.into_iter().map(|attribute| format!("{name}: {attribute}")));
+    if end < part.end {
+        list.defaults.push(format!("{name} = {}", tokens.canonical(end + 1..part.end)));
+    }
+    list.each.push(Parameter {
+        name: name.to_owned(),
+        kind,
+        range: part,
+    });
+}
+
+/// A name without its `@`.
+pub(crate) fn plain(word: &str) -> &str {
+    word.strip_prefix('@').unwrap_or(word)
+}
+
+/// A type parameter list taken apart.
+#[derive(Default)]
+pub(crate) struct TypeParameters {
+    /// Names without variance.
+    pub(crate) names: Vec<String>,
+    /// Attributes, `T: Attribute`.
+    pub(crate) attributes: Vec<String>,
+    /// The list for the signature, brackets included.
+    pub(crate) signature: Vec<Token>,
+}
+
+/// Takes the type parameter list apart that opens at `at`, if one does; returns it and the first token after it.
+pub(crate) fn type_parameters(tokens: &Tokens<'_>, at: usize, limit: usize) -> (TypeParameters, usize) {
+    let mut list = TypeParameters::default();
+    if !(tokens.is(at, "<") && tokens.is_angle(at)) {
+        return (list, at);
+    }
+    let Some(close) = tokens.angle_end(at, limit) else {
+        return (list, at);
+    };
+    list.signature.push(tokens.all[at]);
+    for part in tokens.split(at + 1..close) {
+        if list.signature.len() > 1 {
+            list.signature.push(tokens.all[part.start - 1]);
+        }
+        let mut attributes = Vec::new();
+        let start = self::attributes(tokens, part.clone(), "", &mut attributes);
+        list.signature.extend_from_slice(&tokens.all[start..part.end]);
+        let name = plain(tokens.text(part.end - 1));
+        list.attributes
+            .extend(attributes.into_iter().map(|attribute| format!("{name}: {attribute}")));
+        list.names.push(name.to_owned());
+    }
+    list.signature.push(tokens.all[close]);
+    (list, close + 1)
+}
+
+/// Where the part of a declaration ends that readers see: at `{`, `=>` or `;` outside brackets.
+pub(crate) fn header_end(tokens: &Tokens<'_>, range: Range<usize>) -> usize {
+    tokens
+        .find(range.clone(), |at| matches!(tokens.text(at), "{" | "=>" | ";"))
+        .unwrap_or(range.end)
+}
+
+/// The `where` clauses of a token range, canonical and sorted.
+pub(crate) fn constraints(tokens: &Tokens<'_>, range: Range<usize>) -> Vec<String> {
+    let mut clauses = Vec::new();
+    let mut start = range.start;
+    while start < range.end {
+        let next = tokens.find(start + 1..range.end, |at| is_where(tokens, at)).unwrap_or(range.end);
+        if is_where(tokens, start) {
+            clauses.push(tokens.canonical(start..next));
+        }
+        start = next;
+    }
+    clauses.sort();
+    clauses
+}
+
+/// Whether a `where` clause begins here.
+pub(crate) fn is_where(tokens: &Tokens<'_>, at: usize) -> bool {
+    tokens.is(at, "where") && tokens.is_word(at + 1) && tokens.is(at + 2, ":")
+}
+
+/// A signature from pieces of tokens.
+pub(crate) fn signature(tokens: &Tokens<'_>, pieces: &[&[Token]]) -> String {
+    canonical::text(tokens.source, &pieces.concat())
+}
+
+/// Texts that belong to the implementation, one a line; empty ones are left out.
+pub(crate) fn body(parts: &[String]) -> String {
+    parts
+        .iter()
+        .filter(|part| !part.is_empty())
+        .map(String::as_str)
+        .collect::<Vec<_>>()
+        .join("\n")
+}
+
+/// The tokens of a body: from `{` or `=>` to the end of the declaration, without a closing `;`.
+pub(crate) fn body_text(tokens: &Tokens<'_>, range: Range<usize>) -> String {
+    let end = if range.end > range.start && tokens.is(range.end - 1, ";") {
+        range.end - 1
+    } else {
+        range.end
+    };
+    tokens.canonical(range.start..end.max(range.start))
+}

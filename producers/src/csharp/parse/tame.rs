@@ -1,0 +1,304 @@
+//! Making hard text easy for the grammar, byte for byte: extension blocks, runs of `<`, and the skeleton of a file.
+//!
+//! Every edit keeps offsets: a range becomes blanks with a short replacement at its start. Names and texts are cut from the original
+//! tokens, so an edit can only hide something from the tree, never change what is read.
+
+use super::header::type_parameters;
+use super::members::Receiver;
+use super::tokens::Tokens;
+use super::walk::Extension;
+use crate::csharp::lexer::Kind;
+use std::ops::Range;
+
+/// Deepest nesting of brackets that is given to the grammar as it stands.
+pub(crate) const DEEPEST: u32 = 400;
+
+/// Deepest nesting of types and namespaces a skeleton keeps.
+const DEEPEST_SKELETON: usize = 100;
+
+/// Most `<` that may be open at once: each doubles the readings the grammar must follow.
+const MOST_ANGLES: usize = 24;
+
+/// One edit: these bytes become the replacement and blanks.
+pub(crate) struct Edit {
+    pub(crate) bytes: Range<usize>,
+    pub(crate) with: &'static str,
+}
+
+/// The text after the edits; of edits that overlap the first wins.
+pub(crate) fn edited(source: &str, mut edits: Vec<Edit>) -> String {
+    edits.sort_by_key(|edit| (edit.bytes.start, edit.bytes.end));
+    let mut text = String::with_capacity(source.len());
+    let mut done = 0;
+    for Edit { bytes, with } in edits {
+        if bytes.start < done || bytes.end < bytes.start + with.len() {
+            continue;
+        }
+        text.push_str(&source[done..bytes.start]);
+        text.push_str(with);
+        text.extend(
+            source.as_bytes()[bytes.start + with.len()..bytes.end]
+                .iter()
+                .map(|byte| if *byte == b'\n' { '\n' } else { ' ' }),
+        );
+        done = bytes.end;
+    }
+    text.push_str(&source[done..]);
+    text
+}
+
+impl Tokens<'_> {
+    /// Bytes of a token range.
+    fn bytes(&self, range: &Range<usize>) -> Range<usize> {
+        match (
+            self.all.get(range.start),
+            range.end.checked_sub(1).and_then(|last| self.all.get(last)),
+        ) {
+            (Some(first), Some(last)) if range.end > range.start => first.start as usize..last.end as usize,
+            _ => 0..0,
+        }
+    }
+
+    /// What stands strictly between two tokens.
+    fn between(&self, left: usize, right: usize) -> Range<usize> {
+        let end = self.all.get(right).map_or(self.source.len(), |token| token.start as usize);
+        self.all
+            .get(left)
+            .map_or(end..end, |token| token.end as usize..end.max(token.end as usize))
+    }
+}
+
+/// C# 14 extension blocks. The grammar takes them for constructors without a word, so their headers and braces are hidden.
+pub(crate) fn extensions(tokens: &Tokens<'_>, edits: &mut Vec<Edit>) -> Vec<Extension> {
+    let mut found: Vec<Extension> = Vec::new();
+    for at in 0..tokens.all.len() {
+        let starts = tokens.all[at].kind == Kind::Word
+            && tokens.is(at, "extension")
+            && matches!(tokens.text(at + 1), "(" | "<")
+            && at > 0
+            && matches!(tokens.text(at - 1), "{" | "}" | ";" | "]")
+            && found.last().is_none_or(|last| last.range.end <= at);
+        if starts && let Some(extension) = extension(tokens, at) {
+            let open = extension.header.end;
+            edits.push(Edit {
+                bytes: tokens.bytes(&(at..open + 1)),
+                with: "",
+            });
+            edits.push(Edit {
+                bytes: tokens.bytes(&(extension.range.end - 1..extension.range.end)),
+                with: "",
+            });
+            found.push(extension);
+        }
+    }
+    found
+}
+
+fn extension(tokens: &Tokens<'_>, at: usize) -> Option<Extension> {
+    let (generics, open) = type_parameters(tokens, at + 1, tokens.all.len().min(at + 1000));
+    let close = tokens.is(open, "(").then(|| tokens.mate(open)).flatten()?;
+    let body = tokens.find(close + 1..tokens.all.len().min(close + 1000), |at| {
+        matches!(tokens.text(at), "{" | ";" | "}" | "=>")
+    })?;
+    let end = tokens.is(body, "{").then(|| tokens.mate(body)).flatten()?;
+    let constraints_only = body == close + 1 || super::header::is_where(tokens, close + 1);
+    let list = super::header::parameters(tokens, open, close);
+    let kind = list.types.first().filter(|_| constraints_only)?.clone();
+    let receiver = Receiver {
+        header: tokens.canonical(at..body),
+        kind,
+        type_parameters: generics.names,
+    };
+    Some(Extension {
+        range: at..end + 1,
+        header: at..body,
+        receiver,
+    })
+}
+
+/// Blanks code with so many open `<` that the grammar would follow exponentially many readings.
+pub(crate) fn angle_runs(tokens: &Tokens<'_>, edits: &mut Vec<Edit>) {
+    let mut open = 0_usize;
+    let mut first = 0;
+    for at in 0..tokens.all.len() {
+        match (tokens.all[at].kind, tokens.text(at)) {
+            (Kind::Word, _) | (_, "." | "," | "?" | "*" | "(" | ")" | "[" | "]" | "::") => {}
+            (_, "<") => {
+                if open == 0 {
+                    first = at;
+                }
+                open += 1;
+            }
+            (_, ">") => open = open.saturating_sub(1),
+            _ => {
+                run(tokens, open, first..at, edits);
+                open = 0;
+            }
+        }
+        // A list that did close is no run, however deep it was, unless it was deeper than any real one.
+        if open > MOST_ANGLES && at + 1 == tokens.all.len() {
+            run(tokens, open, first..at + 1, edits);
+        }
+    }
+}
+
+fn run(tokens: &Tokens<'_>, open: usize, range: Range<usize>, edits: &mut Vec<Edit>) {
+    if open > MOST_ANGLES {
+        edits.push(Edit {
+            bytes: tokens.bytes(&range),
+            with: "",
+        });
+    }
+}
+
+/// The edits that leave only declarations: bodies, initialisers and values become blanks or `0`; unmatched `}` go away. Returns how
+/// many `}` are missing at the end.
+pub(crate) fn skeleton(tokens: &Tokens<'_>, edits: &mut Vec<Edit>) -> usize {
+    let end = tokens.all.len();
+    let mut containers: Vec<bool> = Vec::new();
+    let mut missing = 0;
+    let mut header = 0;
+    let mut at = 0;
+    while at < end {
+        let in_enum = containers.last() == Some(&true);
+        match tokens.text(at) {
+            ";" => {
+                at += 1;
+                header = at;
+            }
+            "(" | "[" => at = tokens.step(at),
+            "}" => {
+                if containers.pop().is_none() {
+                    edits.push(Edit {
+                        bytes: tokens.bytes(&(at..at + 1)),
+                        with: "",
+                    });
+                }
+                at += 1;
+                header = at;
+            }
+            "{" => {
+                let close = tokens.mate(at);
+                let block = block(tokens, header..at);
+                if matches!(block, Block::Types | Block::Enum) && containers.len() < DEEPEST_SKELETON {
+                    missing += usize::from(close.is_none());
+                    containers.push(block == Block::Enum);
+                    at += 1;
+                    header = at;
+                    continue;
+                }
+                let close = close.unwrap_or(end);
+                missing += usize::from(close == end);
+                let with = match block {
+                    Block::Property => "get;",
+                    Block::Event => "add;",
+                    _ => "",
+                };
+                edits.push(Edit {
+                    bytes: tokens.between(at, close),
+                    with,
+                });
+                at = close + 1;
+                if !tokens.is(at, "=") {
+                    header = at;
+                }
+            }
+            "=>" => {
+                let stop = value_end(tokens, at + 1, false);
+                edits.push(Edit {
+                    bytes: tokens.between(at, stop),
+                    with: "0",
+                });
+                at = stop;
+            }
+            "=" if !(at > 1 && tokens.is(at - 1, ">") && tokens.is(at - 2, "operator")) && !is_using(tokens, header) => {
+                let stop = value_end(tokens, at + 1, true);
+                edits.push(Edit {
+                    bytes: tokens.between(at, stop),
+                    with: "0",
+                });
+                at = stop;
+            }
+            "," if in_enum => {
+                at += 1;
+                header = at;
+            }
+            _ => at += 1,
+        }
+    }
+    missing
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Block {
+    /// Members or declarations follow.
+    Types,
+    Enum,
+    Property,
+    Event,
+    Code,
+}
+
+/// What a `{` opens, told by the tokens before it.
+fn block(tokens: &Tokens<'_>, header: Range<usize>) -> Block {
+    let mut event = false;
+    let mut at = header.start;
+    while at < header.end {
+        match tokens.text(at) {
+            "namespace" => return Block::Types,
+            "class" | "struct" | "interface" => return Block::Types,
+            "record" if tokens.is_word(at + 1) && at + 1 < header.end => return Block::Types,
+            "enum" => return Block::Enum,
+            "event" => event = true,
+            "operator" => return Block::Code,
+            "(" => {
+                // A tuple type is followed by a name; a parameter list or condition is what comes last.
+                let after = tokens.step(at);
+                if after >= header.end || tokens.is(after, ":") || super::header::is_where(tokens, after) {
+                    return Block::Code;
+                }
+                at = after;
+                continue;
+            }
+            "=" | "=>" | ":" => break,
+            "where" if super::header::is_where(tokens, at) => break,
+            "[" if tokens.mate(at).is_some() => {
+                at = tokens.step(at);
+                continue;
+            }
+            _ => {}
+        }
+        at += 1;
+    }
+    let has_name = header.end > header.start && (tokens.is_word(header.end - 1) || tokens.is(header.end - 1, "]"));
+    let is_statement = matches!(
+        tokens.text(header.start),
+        "else" | "try" | "finally" | "do" | "unsafe" | "checked" | "unchecked"
+    );
+    match (event, has_name && header.end - header.start >= 2 && !is_statement) {
+        (true, _) => Block::Event,
+        (false, true) => Block::Property,
+        _ => Block::Code,
+    }
+}
+
+fn is_using(tokens: &Tokens<'_>, header: usize) -> bool {
+    tokens.is(header, "using") || tokens.is(header, "global") && tokens.is(header + 1, "using")
+}
+
+/// Where a value ends: at `;`, an unmatched closing bracket, or (in a list of declarators) `,`.
+fn value_end(tokens: &Tokens<'_>, start: usize, list: bool) -> usize {
+    let end = tokens.all.len();
+    let mut at = start;
+    let mut angles = 0_i32;
+    while at < end {
+        match tokens.text(at) {
+            ";" | "}" | ")" | "]" => return at,
+            "," if list && angles <= 0 => return at,
+            _ if tokens.is_angle(at) => angles += if tokens.is(at, "<") { 1 } else { -1 },
+            _ => {}
+        }
+        at = tokens.step(at);
+    }
+    end
+}

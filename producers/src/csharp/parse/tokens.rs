@@ -1,0 +1,313 @@
+//! A file's tokens with what extraction asks of them: matching brackets, type argument brackets, lines, documentation comments,
+//! dotted paths, lists split at their commas.
+
+use crate::csharp::canonical;
+use crate::csharp::lexer::{Kind, Lexed, Token};
+use std::borrow::Cow;
+use std::ops::Range;
+
+/// Mate of a bracket that has none.
+const NO_MATE: u32 = u32::MAX;
+
+/// Longest dotted path that is taken for a name; longer chains are calls upon calls, not types.
+const LONGEST_PATH: usize = 32;
+
+/// Tokens of one file.
+pub(crate) struct Tokens<'t> {
+    /// The text that was lexed.
+    pub(crate) source: &'t str,
+    /// All tokens.
+    pub(crate) all: Vec<Token>,
+    /// Deepest bracket nesting.
+    pub(crate) depth: u32,
+    docs: Vec<(u32, u32)>,
+    mates: Vec<u32>,
+    angles: Vec<bool>,
+    lines: Vec<u32>,
+}
+
+/// A dotted path read from tokens.
+pub(crate) struct Path<'t> {
+    /// Without `@`, white space and type arguments.
+    pub(crate) text: Cow<'t, str>,
+    /// Type arguments of the last segment.
+    pub(crate) arity: u32,
+    /// Number of segments.
+    pub(crate) segments: usize,
+    /// First token after it.
+    pub(crate) end: usize,
+}
+
+impl<'t> Tokens<'t> {
+    pub(crate) fn new(source: &'t str, lexed: Lexed) -> Self {
+        let angles = canonical::angles(source, &lexed.tokens);
+        let mut mates = vec![NO_MATE; lexed.tokens.len()];
+        let mut open: Vec<usize> = Vec::new();
+        let mut depth = 0;
+        for (index, token) in lexed.tokens.iter().enumerate() {
+            if token.kind != Kind::Punctuation || token.end - token.start != 1 {
+                continue;
+            }
+            let byte = source.as_bytes()[token.start as usize];
+            let opener = match byte {
+                b'(' | b'[' | b'{' => {
+                    open.push(index);
+                    depth = depth.max(open.len());
+                    continue;
+                }
+                b')' => b'(',
+                b']' => b'[',
+                b'}' => b'{',
+                _ => continue,
+            };
+            // A brace closes whatever round or square bracket was left open inside it; the other brackets close only their like.
+            if byte == b'}' {
+                while open
+                    .last()
+                    .is_some_and(|&last| source.as_bytes()[lexed.tokens[last].start as usize] != b'{')
+                {
+                    open.pop();
+                }
+            }
+            if let Some(&last) = open.last()
+                && source.as_bytes()[lexed.tokens[last].start as usize] == opener
+            {
+                open.pop();
+                mates[last] = index as u32;
+                mates[index] = last as u32;
+            }
+        }
+        let lines = std::iter::once(0)
+            .chain(
+                source
+                    .bytes()
+                    .enumerate()
+                    .filter(|(_, byte)| *byte == b'\n')
+                    .map(|(at, _)| at as u32 + 1),
+            )
+            .collect();
+        Self {
+            source,
+            all: lexed.tokens,
+            depth: depth as u32,
+            docs: lexed.docs,
+            mates,
+            angles,
+            lines,
+        }
+    }
+
+    /// Text of a token, `""` past the end.
+    pub(crate) fn text(&self, index: usize) -> &'t str {
+        self.all.get(index).map_or("", |token| token.text(self.source))
+    }
+
+    /// Whether the token is that text.
+    pub(crate) fn is(&self, index: usize, text: &str) -> bool {
+        self.text(index) == text
+    }
+
+    pub(crate) fn is_word(&self, index: usize) -> bool {
+        self.all.get(index).is_some_and(|token| token.kind == Kind::Word)
+    }
+
+    /// Whether the token is `<` or `>` of type arguments.
+    pub(crate) fn is_angle(&self, index: usize) -> bool {
+        self.angles.get(index).copied().unwrap_or(false)
+    }
+
+    /// The bracket that matches the one at `index`.
+    pub(crate) fn mate(&self, index: usize) -> Option<usize> {
+        self.mates.get(index).filter(|mate| **mate != NO_MATE).map(|mate| *mate as usize)
+    }
+
+    /// First token at or after a byte.
+    pub(crate) fn at_byte(&self, byte: usize) -> usize {
+        self.all.partition_point(|token| (token.start as usize) < byte)
+    }
+
+    /// Tokens of a byte range.
+    pub(crate) fn range(&self, bytes: Range<usize>) -> Range<usize> {
+        let start = self.at_byte(bytes.start);
+        start..self.at_byte(bytes.end).max(start)
+    }
+
+    /// Line of a byte, from 1.
+    pub(crate) fn line(&self, byte: u32) -> u32 {
+        self.lines.partition_point(|start| *start <= byte) as u32
+    }
+
+    /// Line and column (in characters) of a byte, from 1.
+    pub(crate) fn place(&self, byte: usize) -> (u32, u32) {
+        let line = self.line(byte as u32);
+        let start = self.lines[line as usize - 1] as usize;
+        let column = self.source.get(start..byte).map_or(1, |before| before.chars().count() + 1);
+        (line, column as u32)
+    }
+
+    /// First and last line of a non-empty token range.
+    pub(crate) fn lines(&self, range: &Range<usize>) -> (u32, u32) {
+        let first = self.all.get(range.start).map_or(1, |token| self.line(token.start));
+        let last = range
+            .end
+            .checked_sub(1)
+            .and_then(|last| self.all.get(last))
+            .map_or(first, |token| self.line(token.end - 1));
+        (first, last.max(first))
+    }
+
+    /// Canonical text of a token range.
+    pub(crate) fn canonical(&self, range: Range<usize>) -> String {
+        canonical::text(self.source, &self.all[range])
+    }
+
+    /// Token after the group or token at `index`: brackets and type arguments are stepped over whole.
+    pub(crate) fn step(&self, index: usize) -> usize {
+        if matches!(self.text(index), "(" | "[" | "{")
+            && let Some(mate) = self.mate(index)
+        {
+            return mate + 1;
+        }
+        index + 1
+    }
+
+    /// The `>` that matches the `<` at `index`.
+    pub(crate) fn angle_end(&self, index: usize, limit: usize) -> Option<usize> {
+        let mut depth = 0;
+        let mut at = index;
+        while at < limit {
+            if self.is_angle(at) {
+                if self.is(at, "<") {
+                    depth += 1;
+                } else {
+                    depth -= 1;
+                    if depth == 0 {
+                        return Some(at);
+                    }
+                }
+                at += 1;
+            } else {
+                at = self.step(at);
+            }
+        }
+        None
+    }
+
+    /// First token of `range` outside all brackets and type arguments that satisfies the test.
+    pub(crate) fn find(&self, range: Range<usize>, test: impl Fn(usize) -> bool) -> Option<usize> {
+        let mut depth = 0_i32;
+        let mut at = range.start;
+        while at < range.end {
+            if depth == 0 && test(at) {
+                return Some(at);
+            }
+            if self.is_angle(at) {
+                depth += if self.is(at, "<") { 1 } else { -1 };
+                at += 1;
+            } else {
+                at = self.step(at);
+            }
+        }
+        None
+    }
+
+    /// The parts of a range between top-level commas. An empty range has no parts.
+    pub(crate) fn split(&self, range: Range<usize>) -> Vec<Range<usize>> {
+        let mut parts = Vec::new();
+        let mut start = range.start;
+        while start < range.end {
+            let end = self.find(start..range.end, |at| self.is(at, ",")).unwrap_or(range.end);
+            if end > start {
+                parts.push(start..end);
+            }
+            start = end + 1;
+        }
+        parts
+    }
+
+    /// Number of top-level commas.
+    fn commas(&self, range: Range<usize>) -> u32 {
+        let mut count = 0;
+        let mut at = range.start;
+        while let Some(comma) = self.find(at..range.end, |at| self.is(at, ",")) {
+            count += 1;
+            at = comma + 1;
+        }
+        count
+    }
+
+    /// The dotted path that begins at `start`, if there is one.
+    pub(crate) fn path(&self, start: usize, limit: usize) -> Option<Path<'t>> {
+        let mut text: Cow<'t, str> = Cow::Borrowed("");
+        let mut at = start;
+        let mut segments = 0;
+        loop {
+            if at >= limit || !self.is_word(at) || segments > LONGEST_PATH {
+                return None;
+            }
+            let token = self.all[at];
+            let word = token.text(self.source);
+            let plain = word.strip_prefix('@').unwrap_or(word);
+            if segments == 0 {
+                text = Cow::Borrowed(plain);
+            } else {
+                text.to_mut().push_str(plain);
+            }
+            segments += 1;
+            let mut arity = 0;
+            at += 1;
+            if at < limit && self.is_angle(at) && self.is(at, "<") {
+                let close = self.angle_end(at, limit)?;
+                arity = self.commas(at + 1..close) + 1;
+                at = close + 1;
+            }
+            let separator = self.text(at);
+            if at + 1 < limit && matches!(separator, "." | "::") && self.is_word(at + 1) {
+                text.to_mut().push_str(separator);
+                at += 1;
+            } else {
+                return Some(Path {
+                    text,
+                    arity,
+                    segments,
+                    end: at,
+                });
+            }
+        }
+    }
+
+    /// Raw text of the documentation comments between the token before `first` and `first`.
+    pub(crate) fn doc(&self, first: usize) -> String {
+        let Some(token) = self.all.get(first) else { return String::new() };
+        let after = first.checked_sub(1).map_or(0, |before| self.all[before].end);
+        let begin = self.docs.partition_point(|(start, _)| *start < after);
+        let mut text = String::new();
+        for &(start, end) in self.docs[begin..].iter().take_while(|(_, end)| *end <= token.start) {
+            let comment = &self.source[start as usize..end as usize];
+            for line in doc_lines(comment) {
+                text.push_str(line.trim_end());
+                text.push('\n');
+            }
+        }
+        text.truncate(text.trim_end().len());
+        text
+    }
+}
+
+/// The lines of one documentation comment without its marks.
+fn doc_lines(comment: &str) -> Vec<&str> {
+    if let Some(line) = comment.strip_prefix("///") {
+        return vec![line.strip_prefix(' ').unwrap_or(line)];
+    }
+    let inner = comment.strip_prefix("/**").unwrap_or(comment);
+    let inner = inner.strip_suffix("*/").unwrap_or(inner);
+    inner
+        .lines()
+        .map(|line| {
+            let line = line.trim_start();
+            let line = line.strip_prefix('*').unwrap_or(line);
+            line.strip_prefix(' ').unwrap_or(line)
+        })
+        .skip_while(|line| line.trim().is_empty())
+        .collect()
+}

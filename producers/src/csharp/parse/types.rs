@@ -1,0 +1,134 @@
+//! One type declaration's header, read from its tokens: type parameters, primary constructor, bases, constraints.
+
+use super::header::{Opening, body, constraints, is_where, opening, parameters, plain, signature, type_parameters};
+use super::tokens::Tokens;
+use crate::csharp::model::{Member, MemberKind, TypeDecl, TypeKind};
+use std::ops::Range;
+
+/// A type declaration without its members, and the properties its positional parameters make.
+pub(crate) struct Header {
+    /// The declaration; `namespace` and `path` are the caller's.
+    pub(crate) decl: TypeDecl,
+    /// Property and the tokens of its type.
+    pub(crate) positional: Vec<(Member, Range<usize>)>,
+}
+
+/// Reads the declaration in `range` whose simple name stands at `name`. `body` is the first token of the member list, if any.
+pub(crate) fn read(tokens: &Tokens<'_>, kind: TypeKind, range: &Range<usize>, name: usize, members: Option<usize>) -> Header {
+    let Opening {
+        mut attributes,
+        mut modifiers,
+        start,
+        ..
+    } = opening(tokens, range);
+    let kind = record_kind(tokens, kind, start, name);
+    let mut end = members.unwrap_or(range.end).min(range.end);
+    if members.is_none() && end > name && tokens.is(end - 1, ";") {
+        end -= 1;
+    }
+    let (generics, mut at) = type_parameters(tokens, name + 1, end);
+    let mut text = vec![&tokens.all[start..name + 1], &generics.signature];
+    let mut list = Default::default();
+    if tokens.is(at, "(")
+        && let Some(close) = tokens.mate(at).filter(|close| *close < end)
+    {
+        list = parameters(tokens, at, close);
+        at = close + 1;
+    }
+    let super::header::Parameters {
+        each,
+        attributes: parameter_attributes,
+        defaults,
+        signature: parameter_text,
+        ..
+    } = list;
+    text.push(&parameter_text);
+    let signature = signature(tokens, &text);
+    attributes.extend(generics.attributes);
+    attributes.extend(parameter_attributes);
+    attributes.sort();
+    let is_readonly = modifiers.iter().any(|modifier| modifier == "readonly");
+    modifiers.sort();
+    let clauses = tokens.find(at..end, |at| is_where(tokens, at)).unwrap_or(end);
+    let (bases, arguments) = bases(tokens, at..clauses);
+    let mut parts = defaults;
+    parts.extend(arguments);
+    let positional = match kind {
+        TypeKind::Record => each
+            .iter()
+            .map(|parameter| positional(tokens, parameter, "{ get; init; }"))
+            .collect(),
+        TypeKind::RecordStruct => {
+            let accessors = if is_readonly { "{ get; init; }" } else { "{ get; set; }" };
+            each.iter().map(|parameter| positional(tokens, parameter, accessors)).collect()
+        }
+        _ => Vec::new(),
+    };
+    let decl = TypeDecl {
+        namespace: String::new(),
+        path: String::new(),
+        name: plain(tokens.text(name)).to_owned(),
+        kind,
+        type_parameters: generics.names,
+        modifiers,
+        attributes,
+        signature,
+        bases,
+        constraints: constraints(tokens, clauses..end),
+        body: body(&parts),
+        doc: tokens.doc(range.start),
+        lines: tokens.lines(range),
+        names: Vec::new(),
+        members: Vec::new(),
+    };
+    Header { decl, positional }
+}
+
+fn record_kind(tokens: &Tokens<'_>, kind: TypeKind, start: usize, name: usize) -> TypeKind {
+    let is_struct = (start..name).any(|at| tokens.is(at, "struct"));
+    if kind == TypeKind::Record && is_struct {
+        TypeKind::RecordStruct
+    } else {
+        kind
+    }
+}
+
+/// The entries of a base list and the arguments given to a base constructor.
+fn bases(tokens: &Tokens<'_>, range: Range<usize>) -> (Vec<String>, Vec<String>) {
+    let mut bases = Vec::new();
+    let mut arguments = Vec::new();
+    if !tokens.is(range.start, ":") {
+        return (bases, arguments);
+    }
+    for part in tokens.split(range.start + 1..range.end) {
+        let call = if tokens.is(part.start, "(") {
+            part.end
+        } else {
+            tokens.find(part.clone(), |at| tokens.is(at, "(")).unwrap_or(part.end)
+        };
+        bases.push(tokens.canonical(part.start..call));
+        arguments.push(tokens.canonical(call..part.end));
+    }
+    (bases, arguments)
+}
+
+/// The property that a record's positional parameter declares.
+fn positional(tokens: &Tokens<'_>, parameter: &super::header::Parameter, accessors: &str) -> (Member, Range<usize>) {
+    let kind = tokens.canonical(parameter.kind.clone());
+    let member = Member {
+        kind: MemberKind::Property,
+        name: parameter.name.clone(),
+        arity: 0,
+        parameters: Vec::new(),
+        modifiers: vec!["public".to_owned()],
+        attributes: Vec::new(),
+        signature: format!("public {kind} {} {accessors}", parameter.name),
+        body: String::new(),
+        doc: String::new(),
+        lines: tokens.lines(&parameter.range),
+        names: Vec::new(),
+        type_parameters: Vec::new(),
+        has_value: false,
+    };
+    (member, parameter.kind.clone())
+}

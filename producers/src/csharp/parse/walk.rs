@@ -1,0 +1,553 @@
+//! From a tree to declarations: one cursor, no recursion; nesting lives in two vectors.
+//!
+//! The tree says where declarations stand, which token names them, and where type names are; texts come from tokens.
+
+use super::grammar::{Grammar, Node};
+use super::header::plain;
+use super::members::{self, Form, Receiver};
+use super::mentions::{Mentions, without_last};
+use super::tokens::Tokens;
+use super::types;
+use crate::csharp::model::{Member, MemberKind, NamePlace, Syntax, Tier, TypeDecl, TypeKind, Using};
+use std::ops::Range;
+use tree_sitter::Tree;
+
+/// A C# 14 extension block whose header and braces were blanked for the parse.
+pub(crate) struct Extension {
+    /// Its tokens, header and braces included.
+    pub(crate) range: Range<usize>,
+    /// The tokens of its header.
+    pub(crate) header: Range<usize>,
+    pub(crate) receiver: Receiver,
+}
+
+/// What the tree was made of.
+pub(crate) struct Reading<'t, 'a> {
+    pub(crate) tokens: &'a Tokens<'t>,
+    /// In the order of the text, not nested.
+    pub(crate) extensions: &'a [Extension],
+    /// Whether bodies are blank in the tree, so that their names must come from tokens.
+    pub(crate) skeleton: bool,
+}
+
+#[derive(Clone, Copy)]
+struct State {
+    place: NamePlace,
+    /// Whose names are gathered.
+    owner: Option<usize>,
+    /// The type around.
+    inside: Option<usize>,
+    /// Index into `namespaces`.
+    namespace: usize,
+    /// Whether this is code, where names of variables are locals.
+    code: bool,
+    /// Next declarator of the field declaration around, as an index into `owners` of its type.
+    declarator: Option<usize>,
+}
+
+/// Whose mentions a member's names are.
+struct Owner {
+    own: usize,
+    shared: Option<usize>,
+}
+
+struct OpenType {
+    decl: TypeDecl,
+    around: Option<usize>,
+    own: usize,
+    owners: Vec<Owner>,
+    /// Members that positional parameters declare; a written member of the same name replaces one.
+    positional: usize,
+}
+
+struct Walk<'t, 'a> {
+    reading: &'a Reading<'t, 'a>,
+    grammar: &'static Grammar,
+    state: State,
+    /// States to go back to, with the depth of the node that changed them.
+    saved: Vec<(usize, State)>,
+    /// Node and kind of every node around the present one.
+    around: Vec<Node>,
+    namespaces: Vec<String>,
+    types: Vec<OpenType>,
+    usings: Vec<Using>,
+    mentions: Vec<Mentions<'t>>,
+    /// Byte range and mentions of the top-level statements.
+    program: Option<(Range<usize>, usize)>,
+    /// First token not before the present node: preorder never goes back.
+    token: usize,
+}
+
+/// The declarations of a tree.
+pub(crate) fn walk(tree: &Tree, reading: &Reading<'_, '_>, tier: Tier) -> Syntax {
+    let mut walk = Walk {
+        reading,
+        grammar: Grammar::get(),
+        state: State {
+            place: NamePlace::Signature,
+            owner: None,
+            inside: None,
+            namespace: 0,
+            code: false,
+            declarator: None,
+        },
+        saved: Vec::new(),
+        around: Vec::new(),
+        namespaces: vec![String::new()],
+        types: Vec::new(),
+        usings: Vec::new(),
+        mentions: Vec::new(),
+        program: None,
+        token: 0,
+    };
+    let mut cursor = tree.walk();
+    loop {
+        let node = cursor.node();
+        let field = cursor.field_id().map_or(0, std::num::NonZeroU16::get);
+        let what = walk.grammar.node(node.kind_id());
+        if walk.enter(node, what, field) && cursor.goto_first_child() {
+            walk.around.push(what);
+            continue;
+        }
+        walk.leave();
+        loop {
+            if cursor.goto_next_sibling() {
+                break;
+            }
+            if !cursor.goto_parent() {
+                return walk.finish(tier);
+            }
+            walk.around.pop();
+            walk.leave();
+        }
+    }
+}
+
+impl<'t, 'a> Walk<'t, 'a> {
+    /// Takes note of a node; whether to look at its children.
+    fn enter(&mut self, node: tree_sitter::Node<'_>, what: Node, field: u16) -> bool {
+        let parent = self.around.last().copied().unwrap_or(Node::Inner);
+        if parent == Node::Parameter && field == 0 && what != Node::AttributeList && node.child_count() > 0 {
+            self.change(|state| state.place = NamePlace::Body);
+        }
+        if field == self.grammar.value && matches!(parent, Node::Member(_)) {
+            self.code();
+        }
+        match what {
+            Node::Error | Node::GlobalAttribute => return false,
+            Node::Namespace => self.namespace(node),
+            Node::FileNamespace => {
+                self.file_namespace(node);
+                return false;
+            }
+            Node::Using => {
+                self.using(node);
+                return false;
+            }
+            Node::TopLevelStatement => self.top_level(node),
+            Node::Type(kind) => return self.type_declaration(node, kind),
+            Node::Member(form) => return self.member(node, form),
+            Node::Code => self.code(),
+            Node::Declarator => self.declarator(),
+            Node::AttributeList => self.change(|state| state.place = NamePlace::Attribute),
+            Node::BaseList => self.change(|state| state.place = NamePlace::Base),
+            Node::ArgumentList if self.state.place == NamePlace::Base => self.change(|state| state.place = NamePlace::Body),
+            Node::Identifier | Node::Generic | Node::Qualified => self.name(node, what, parent, field),
+            Node::ImplicitParameter => self.local(node),
+            _ => {}
+        }
+        true
+    }
+
+    fn leave(&mut self) {
+        while self.saved.last().is_some_and(|(depth, _)| *depth >= self.around.len()) {
+            if let Some((_, state)) = self.saved.pop() {
+                self.state = state;
+            }
+        }
+    }
+
+    /// Changes the state until the present node is left.
+    fn change(&mut self, change: impl FnOnce(&mut State)) {
+        self.saved.push((self.around.len(), self.state));
+        change(&mut self.state);
+    }
+
+    fn code(&mut self) {
+        self.change(|state| {
+            state.place = NamePlace::Body;
+            state.code = true;
+        });
+    }
+
+    fn mentions_of_new(&mut self) -> usize {
+        self.mentions.push(Mentions::default());
+        self.mentions.len() - 1
+    }
+
+    // ── declarations ────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+    fn namespace_name(&self, node: tree_sitter::Node<'_>) -> String {
+        let tokens = self.reading.tokens;
+        let name = node
+            .child_by_field_id(self.grammar.name)
+            .and_then(|name| tokens.path(tokens.at_byte(name.start_byte()), tokens.at_byte(name.end_byte())));
+        let name = name.map(|path| path.text.into_owned()).unwrap_or_default();
+        let outer = &self.namespaces[self.state.namespace];
+        if outer.is_empty() { name } else { format!("{outer}.{name}") }
+    }
+
+    fn namespace(&mut self, node: tree_sitter::Node<'_>) {
+        let name = self.namespace_name(node);
+        self.namespaces.push(name);
+        let namespace = self.namespaces.len() - 1;
+        self.change(|state| state.namespace = namespace);
+    }
+
+    /// `namespace A;`: in effect to the end of the file.
+    fn file_namespace(&mut self, node: tree_sitter::Node<'_>) {
+        let name = self.namespace_name(node);
+        self.namespaces.push(name);
+        self.state.namespace = self.namespaces.len() - 1;
+    }
+
+    fn using(&mut self, node: tree_sitter::Node<'_>) {
+        let tokens = self.reading.tokens;
+        let Range { start, mut end } = tokens.range(node.byte_range());
+        if end > start && tokens.is(end - 1, ";") {
+            end -= 1;
+        }
+        let mut at = start;
+        let (mut is_global, mut is_static) = (false, false);
+        while at < end && matches!(tokens.text(at), "global" | "using" | "static" | "unsafe") && !tokens.is(at + 1, "::") {
+            is_global |= tokens.is(at, "global");
+            is_static |= tokens.is(at, "static");
+            at += 1;
+        }
+        let alias = (tokens.is_word(at) && tokens.is(at + 1, "=")).then(|| plain(tokens.text(at)).to_owned());
+        if alias.is_some() {
+            at += 2;
+        }
+        let target = match tokens.path(at, end) {
+            Some(path) if path.end == end && path.arity == 0 => path.text.into_owned(),
+            _ => tokens.canonical(at.min(end)..end),
+        };
+        self.usings.push(Using {
+            alias,
+            target,
+            is_static,
+            is_global,
+            namespace: self.namespaces[self.state.namespace].clone(),
+        });
+    }
+
+    fn top_level(&mut self, node: tree_sitter::Node<'_>) {
+        let bytes = node.byte_range();
+        let owner = match &mut self.program {
+            Some((range, owner)) => {
+                range.end = bytes.end;
+                *owner
+            }
+            None => {
+                let owner = self.mentions_of_new();
+                self.program = Some((bytes, owner));
+                owner
+            }
+        };
+        self.change(|state| {
+            state.owner = Some(owner);
+            state.place = NamePlace::Body;
+            state.code = true;
+        });
+    }
+
+    fn type_declaration(&mut self, node: tree_sitter::Node<'_>, kind: TypeKind) -> bool {
+        let tokens = self.reading.tokens;
+        let Some(name) = node.child_by_field_id(self.grammar.name).filter(|name| !name.is_missing()) else {
+            return false;
+        };
+        let range = tokens.range(node.byte_range());
+        let body = node
+            .child_by_field_id(self.grammar.body)
+            .map(|body| tokens.at_byte(body.start_byte()));
+        let header = types::read(tokens, kind, &range, tokens.at_byte(name.start_byte()), body);
+        let mut decl = header.decl;
+        let arity = decl.type_parameters.len();
+        let own_path = if arity == 0 {
+            decl.name.clone()
+        } else {
+            format!("{}`{arity}", decl.name)
+        };
+        decl.path = match self.state.inside {
+            Some(outer) => format!("{}+{own_path}", self.types[outer].decl.path),
+            None => own_path,
+        };
+        decl.namespace.clone_from(&self.namespaces[self.state.namespace]);
+        let own = self.mentions_of_new();
+        let mut owners = Vec::new();
+        let positional = header.positional.len();
+        for (member, kind) in header.positional {
+            let own = self.mentions_of_new();
+            self.mentions[own].add_tokens(tokens, kind, NamePlace::Signature);
+            decl.members.push(member);
+            owners.push(Owner { own, shared: None });
+        }
+        self.types.push(OpenType {
+            decl,
+            around: self.state.inside,
+            own,
+            owners,
+            positional,
+        });
+        let index = self.types.len() - 1;
+        self.change(|state| {
+            *state = State {
+                place: NamePlace::Signature,
+                owner: Some(own),
+                inside: Some(index),
+                namespace: state.namespace,
+                code: false,
+                declarator: None,
+            };
+        });
+        true
+    }
+
+    fn member(&mut self, node: tree_sitter::Node<'_>, form: Form) -> bool {
+        let tokens = self.reading.tokens;
+        let Some(inside) = self.state.inside.filter(|_| !self.state.code) else {
+            return false;
+        };
+        let range = tokens.range(node.byte_range());
+        if range.is_empty() {
+            return false;
+        }
+        let name = node
+            .child_by_field_id(self.grammar.name)
+            .map(|name| tokens.at_byte(name.start_byte()));
+        let extension = self.extension_of(range.start);
+        let made = members::read(tokens, form, &range, name, extension.map(|extension| &extension.receiver));
+        if made.is_empty() {
+            return false;
+        }
+        let shared = self.mentions_of_new();
+        if let Some(extension) = extension {
+            self.mentions[shared].add_tokens(tokens, extension.header.clone(), NamePlace::Signature);
+        }
+        if self.reading.skeleton {
+            let start = tokens
+                .find(range.clone(), |at| matches!(tokens.text(at), "{" | "=>" | "="))
+                .unwrap_or(range.end);
+            self.mentions[shared].add_tokens(tokens, start..range.end, NamePlace::Body);
+        }
+        let declarator = matches!(form, Form::Field | Form::EventField).then_some(self.types[inside].owners.len());
+        for member in made {
+            let owner = if declarator.is_some() {
+                Owner {
+                    own: self.mentions_of_new(),
+                    shared: Some(shared),
+                }
+            } else {
+                Owner { own: shared, shared: None }
+            };
+            let open = &mut self.types[inside];
+            open.decl.members.push(member);
+            open.owners.push(owner);
+        }
+        self.change(|state| {
+            state.owner = Some(shared);
+            state.place = NamePlace::Signature;
+            state.declarator = declarator;
+        });
+        true
+    }
+
+    fn extension_of(&self, token: usize) -> Option<&'a Extension> {
+        let extensions = self.reading.extensions;
+        let next = extensions.partition_point(|extension| extension.range.start <= token);
+        extensions[..next].last().filter(|extension| extension.range.contains(&token))
+    }
+
+    /// A declarator of a field has names of its own; one in code has not.
+    fn declarator(&mut self) {
+        let Some((index, inside)) = self.state.declarator.zip(self.state.inside) else {
+            return;
+        };
+        let Some(own) = self.types[inside].owners.get(index).map(|owner| owner.own) else {
+            return;
+        };
+        self.state.declarator = Some(index + 1);
+        self.change(|state| {
+            state.owner = Some(own);
+            state.place = NamePlace::Body;
+            state.code = true;
+            state.declarator = None;
+        });
+    }
+
+    // ── names ───────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+    fn token_at(&mut self, byte: usize) -> usize {
+        let tokens = &self.reading.tokens.all;
+        while self.token < tokens.len() && (tokens[self.token].start as usize) < byte {
+            self.token += 1;
+        }
+        self.token
+    }
+
+    fn local(&mut self, node: tree_sitter::Node<'_>) {
+        if let Some(owner) = self.state.owner {
+            let name = &self.reading.tokens.source[node.byte_range()];
+            self.mentions[owner].local(name);
+        }
+    }
+
+    fn name(&mut self, node: tree_sitter::Node<'_>, what: Node, parent: Node, field: u16) {
+        let grammar = self.grammar;
+        let Some(owner) = self.state.owner else { return };
+        let is_type = match parent {
+            Node::Generic | Node::Qualified => return,
+            Node::BaseList | Node::TypeArguments | Node::ExplicitInterface => true,
+            Node::Attribute => field == grammar.name,
+            Node::TypeTest => field == grammar.right,
+            _ => field != 0 && (field == grammar.kind || field == grammar.returns),
+        };
+        let certain = match (parent, what) {
+            _ if is_type => true,
+            (Node::Binder | Node::Declarator | Node::Parameter | Node::ParameterList | Node::TypeParameter, Node::Identifier)
+                if field == grammar.name =>
+            {
+                if self.state.code || matches!(parent, Node::Parameter | Node::ParameterList) {
+                    self.local(node);
+                }
+                return;
+            }
+            (Node::Foreach, Node::Identifier) if field == grammar.left => return self.local(node),
+            (Node::ConstantPattern, _) | (_, Node::Qualified) => false,
+            (Node::MemberAccess, _) if field == grammar.expression => what == Node::Generic,
+            (Node::Argument, Node::Identifier) => {
+                let at = self.token_at(node.start_byte());
+                let tokens = self.reading.tokens;
+                if !(at >= 2 && tokens.is(at - 1, "(") && tokens.is(at - 2, "nameof") && tokens.is(at + 1, ")")) {
+                    return;
+                }
+                false
+            }
+            _ => return,
+        };
+        let at = self.token_at(node.start_byte());
+        let tokens = self.reading.tokens;
+        // A type ends with its node; the root of an expression goes on as far as its dots do.
+        let limit = if is_type || certain {
+            tokens.at_byte(node.end_byte())
+        } else {
+            tokens.all.len()
+        };
+        let Some(path) = tokens.path(at, limit) else { return };
+        let called = !certain && tokens.is(path.end, "(") && parent != Node::ConstantPattern;
+        let text = if called { without_last(path.text) } else { path.text };
+        let arity = if called { 0 } else { path.arity };
+        self.mentions[owner].add(text, arity, self.state.place, certain);
+    }
+
+    // ── the end ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+    fn finish(mut self, tier: Tier) -> Syntax {
+        let top_level = self.program.is_some();
+        let program = self.program.take().map(|(bytes, owner)| self.program_type(bytes, owner));
+        let mut types: Vec<TypeDecl> = Vec::with_capacity(self.types.len() + 1);
+        let mut scopes: Vec<Vec<String>> = Vec::with_capacity(self.types.len());
+        for open in self.types {
+            let OpenType {
+                mut decl,
+                around,
+                own,
+                owners,
+                positional,
+            } = open;
+            let mut scope: Vec<String> = around.map(|around| scopes[around].clone()).unwrap_or_default();
+            scope.extend(decl.type_parameters.iter().cloned());
+            let in_scope: Vec<&str> = scope.iter().map(String::as_str).collect();
+            decl.names = self.mentions[own].finish(None, &in_scope);
+            for (member, owner) in decl.members.iter_mut().zip(&owners) {
+                let shared = owner.shared.map(|shared| &self.mentions[shared]);
+                member.names = if member.type_parameters.is_empty() {
+                    self.mentions[owner.own].finish(shared, &in_scope)
+                } else {
+                    let all: Vec<&str> = in_scope
+                        .iter()
+                        .copied()
+                        .chain(member.type_parameters.iter().map(String::as_str))
+                        .collect();
+                    self.mentions[owner.own].finish(shared, &all)
+                };
+            }
+            replace_positional(&mut decl, positional);
+            scopes.push(scope);
+            types.push(decl);
+        }
+        types.extend(program);
+        Syntax {
+            tier,
+            usings: self.usings,
+            types,
+            top_level,
+        }
+    }
+
+    /// The class that top-level statements imply, with its one method.
+    fn program_type(&self, bytes: Range<usize>, owner: usize) -> TypeDecl {
+        let tokens = self.reading.tokens;
+        let range = tokens.range(bytes);
+        let lines = tokens.lines(&range);
+        let mut mentions = Mentions::default();
+        if self.reading.skeleton {
+            mentions.add_tokens(tokens, range.clone(), NamePlace::Body);
+        }
+        let main = Member {
+            kind: MemberKind::Method,
+            name: "<Main>$".to_owned(),
+            arity: 0,
+            parameters: vec!["string[]".to_owned()],
+            modifiers: vec!["private".to_owned(), "static".to_owned()],
+            attributes: Vec::new(),
+            signature: "private static void <Main>$(string[] args)".to_owned(),
+            body: tokens.canonical(range),
+            doc: String::new(),
+            lines,
+            names: self.mentions[owner].finish(Some(&mentions), &[]),
+            type_parameters: Vec::new(),
+            has_value: false,
+        };
+        TypeDecl {
+            namespace: String::new(),
+            path: "Program".to_owned(),
+            name: "Program".to_owned(),
+            kind: TypeKind::Class,
+            type_parameters: Vec::new(),
+            modifiers: vec!["internal".to_owned(), "partial".to_owned()],
+            attributes: Vec::new(),
+            signature: "internal partial class Program".to_owned(),
+            bases: Vec::new(),
+            constraints: Vec::new(),
+            body: String::new(),
+            doc: String::new(),
+            lines,
+            names: Vec::new(),
+            members: vec![main],
+        }
+    }
+}
+
+/// Drops the properties of positional parameters that the type declares itself.
+fn replace_positional(decl: &mut TypeDecl, positional: usize) {
+    if positional == 0 {
+        return;
+    }
+    let written: std::collections::HashSet<String> = decl.members[positional..].iter().map(|member| member.name.clone()).collect();
+    let mut index = 0;
+    decl.members.retain(|member| {
+        index += 1;
+        index > positional || !written.contains(&member.name)
+    });
+}
