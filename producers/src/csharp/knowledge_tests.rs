@@ -346,7 +346,15 @@ fn golden_outputs_belong_to_versions() {
     let mut registry = Registry::default();
     super::register_knowledge(&mut registry);
     crate::semantic::register(&mut registry);
+    let (types, deps) = (vec![blob("", world.types.clone())], world.each("deps"));
+    let graph = run(&super::graph::Graph, "", "{}", vec![("types", types.clone()), ("deps", deps)]).expect("a graph").bytes;
+    let log = run(&super::conflicts::Conflicts, "", "{}", vec![("types", types.clone())]).expect("a log").bytes;
+    let roles = vec![("types", types), ("graph", vec![blob("", graph.clone())]), ("projects", world.projects()), ("impl", world.each("impl"))];
+    let json = run(&super::index_json::IndexJson, "", "{}", roles).expect("an index").bytes;
     let mut lines = vec![
+        format!("{} {}", super::graph::Graph.id(), Digest::of(&graph).short()),
+        format!("{} {}", super::conflicts::Conflicts.id(), Digest::of(&log).short()),
+        format!("{} {}", super::index_json::IndexJson.id(), Digest::of(&json).short()),
         format!("{} {}", super::types::Types.id(), Digest::of(&world.types).short()),
         format!("{} {}", super::symbols::Symbols.id(), Digest::of(&world.symbols).short()),
     ];
@@ -366,5 +374,40 @@ fn golden_outputs_belong_to_versions() {
         lines.push(format!("{id} {}", world.digest(name, "Tree.Store").short()));
     }
     assert!(Table::open(&world.types).is_some_and(|table| table.len() == 3));
-    insta::assert_snapshot!(lines.join("\n"), @"");
+    insta::assert_snapshot!(lines.join("\n"), @r"
+    ");
+}
+
+#[test]
+fn from_text_to_outline_and_semantic() {
+    let text = r#"
+using System;
+using System.Collections.Generic;
+namespace Memo.Core;
+/// <summary>Stores <see cref="Node"/>s by key. Not thread-safe.</summary>
+public sealed class NodeStore : IDisposable, INodeStore
+{
+    private readonly Dictionary<string, Node> _nodes = new();
+    public event EventHandler<NodeId>? Changed;
+    public int Count { get; private set; } = 0;
+    public string Name { get => _name; set { _name = value ?? throw new ArgumentNullException(nameof(value)); } }
+    private string _name = "x";
+    /// <summary>Makes a store.</summary>
+    public NodeStore(INodeSource source, int capacity = 16) { if (capacity < 0) { throw new ArgumentOutOfRangeException(nameof(capacity), "negative"); } }
+    public static NodeStore Open(string path) => new(new FileSource(path));
+    public Node? Find(NodeId id) { if (!_nodes.TryGetValue(id.Text, out var node)) return null; return node; }
+    [Obsolete("Use Find instead")] public Node Get(NodeId id) => throw new NotSupportedException("gone");
+    public void Dispose() { lock (_nodes) { _nodes.Clear(); } }
+}
+public class Node { }
+public record struct NodeId(string Text);
+public interface INodeStore { Node? Find(NodeId id); }
+public interface INodeSource { }
+internal class FileSource : INodeSource { public FileSource(string path) { } }
+"#;
+    let syntax = super::parse::parse(text, &[]);
+    let world = World::new(&[("src/a.cs", syntax.into_syntax())], &[("src/Memo.Core.csproj", "{}")]);
+    let all = ["outline", "semantic", "deps"].map(|name| String::from_utf8(world.output(name, "Memo.Core.NodeStore").bytes).expect("text"));
+    insta::assert_snapshot!(all.join("\n"), @r"
+    ");
 }
