@@ -4,6 +4,7 @@
 pub mod command;
 pub mod csharp;
 pub mod rulesets;
+pub mod semantic;
 pub mod text;
 
 /// Adds every producer of this crate.
@@ -11,4 +12,5 @@ pub fn register(registry: &mut engine::seams::producer::Registry) {
     command::register(registry);
     text::register(registry);
     csharp::register(registry);
+    semantic::register(registry);
 }

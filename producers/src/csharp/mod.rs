@@ -1,16 +1,51 @@
 //! C# knowledge: from source text to declarations, hashes, dependencies and outlines.
 
 pub mod canonical;
+pub mod complete;
+pub mod conflicts;
+pub mod deps;
+#[cfg(test)]
+pub(crate) mod fixture;
+pub mod graph;
+pub mod hashes;
+pub mod ids;
+pub mod implementation;
+pub mod index_json;
+#[cfg(test)]
+mod knowledge_tests;
+pub mod layout;
 pub mod lexer;
+pub mod mentions;
 pub mod model;
 pub mod names;
+pub mod outline;
+pub mod outline_info;
 pub mod parse;
 pub mod preprocess;
 pub mod project;
+pub mod render;
+pub mod structure;
+pub mod symbols;
 pub mod syntax;
+pub mod types;
+pub mod xmldoc;
 
 /// Adds the C# producers.
 pub fn register(registry: &mut engine::seams::producer::Registry) {
     syntax::register(registry);
     names::register(registry);
+    project::register(registry);
+    registry.add(types::Types);
+    registry.add(symbols::Symbols);
+    registry.add(complete::CompleteType);
+    registry.add(structure::Structure);
+    registry.add(implementation::Implementation);
+    registry.add(xmldoc::XmlDoc);
+    registry.add(mentions::MentionsOf);
+    registry.add(deps::Deps);
+    registry.add(graph::Graph);
+    registry.add(outline_info::OutlineInfo);
+    registry.add(outline::Outline);
+    registry.add(index_json::IndexJson);
+    registry.add(conflicts::Conflicts);
 }

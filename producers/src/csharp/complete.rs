@@ -1,0 +1,409 @@
+//! `csharp/complete`: one type as a whole, the parts of a partial type merged.
+//!
+//! Line numbers are dropped here, so that an edit elsewhere in a file ends at this node. Of each file only the declarations of the
+//! one type are decoded; the others are skipped over. It does not know projects: the rule chose the files.
+
+use super::hashes::{after_modifiers, signature, type_access};
+use super::ids::member_key;
+use super::model::{Member, TypeDecl, TypeKind, Using};
+use super::types::symbol_of;
+use engine::seams::producer::{Failure, Input, Inputs, Output, Producer, ProducerId};
+use minicbor::decode::{Decoder, Error};
+use minicbor::{Decode, Encode};
+use std::collections::BTreeMap;
+
+/// A type with all its parts.
+#[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
+pub struct Complete {
+    /// Namespace and path.
+    #[n(0)]
+    pub symbol: String,
+    /// Namespace.
+    #[n(1)]
+    pub namespace: String,
+    /// Simple name.
+    #[n(2)]
+    pub name: String,
+    /// Kind, of the first part.
+    #[n(3)]
+    pub kind: TypeKind,
+    /// Accessibility in effect, as C# writes it.
+    #[n(4)]
+    pub access: String,
+    /// Own type parameters.
+    #[n(5)]
+    pub type_parameters: Vec<String>,
+    /// Union of the modifiers of all parts, sorted.
+    #[n(6)]
+    pub modifiers: Vec<String>,
+    /// Attributes of all parts, sorted.
+    #[n(7)]
+    pub attributes: Vec<String>,
+    /// Header without leading modifiers, from the part that says most.
+    #[n(8)]
+    pub header: String,
+    /// Bases of all parts, each once, in order.
+    #[n(9)]
+    pub bases: Vec<String>,
+    /// Constraints of all parts, sorted, each once.
+    #[n(10)]
+    pub constraints: Vec<String>,
+    /// Header bodies of all parts that have one.
+    #[n(11)]
+    pub bodies: Vec<String>,
+    /// Documentation of all parts, one after the other.
+    #[n(12)]
+    pub doc: String,
+    /// The parts, by file and then in written order.
+    #[n(13)]
+    pub parts: Vec<Part>,
+    /// Members of all parts, in the order of parts.
+    #[n(14)]
+    pub members: Vec<PlacedMember>,
+}
+
+/// What surrounds one part and decides what its names mean.
+#[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
+pub struct Part {
+    /// Its file.
+    #[n(0)]
+    pub file: String,
+    /// Using directives of the file.
+    #[n(1)]
+    pub usings: Vec<Using>,
+    /// Types around it, outermost first: path without namespace, and type parameters.
+    #[n(2)]
+    pub enclosing: Vec<Enclosing>,
+    /// Names in its header.
+    #[n(3)]
+    pub names: Vec<super::model::NameUse>,
+}
+
+/// A type around a part.
+#[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
+pub struct Enclosing {
+    /// Symbol path without namespace.
+    #[n(0)]
+    pub path: String,
+    /// Its type parameters.
+    #[n(1)]
+    pub type_parameters: Vec<String>,
+    /// Its kind.
+    #[n(2)]
+    pub kind: TypeKind,
+}
+
+/// A member and the part it stands in.
+#[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
+pub struct PlacedMember {
+    /// Index into [`Complete::parts`].
+    #[n(0)]
+    pub part: u32,
+    /// The member; its lines are zero.
+    #[n(1)]
+    pub member: Member,
+}
+
+/// The producer `csharp/complete`.
+#[derive(Debug)]
+pub struct CompleteType;
+
+impl Producer for CompleteType {
+    fn id(&self) -> ProducerId {
+        ProducerId::new("csharp/complete", 1)
+    }
+
+    fn produce(&self, inputs: &Inputs<'_>) -> Result<Output, Failure> {
+        let key = inputs
+            .var("type")
+            .ok_or_else(|| Failure::permanent("the rule binds no variable 'type'"))?;
+        let complete = complete(symbol_of(key), inputs.all("parts"))?;
+        Ok(Output::new(
+            minicbor::to_vec(&complete).expect("invariant: writing to memory cannot fail"),
+        ))
+    }
+}
+
+/// Reads the blob of [`CompleteType`].
+///
+/// # Errors
+/// When the blob is not of our making.
+pub fn read(input: &Input) -> Result<Complete, Failure> {
+    minicbor::decode(&input.bytes).map_err(|error| Failure::permanent(format!("a merged type cannot be decoded: {error}")))
+}
+
+/// Merges the parts of `symbol` found in `files`.
+///
+/// # Errors
+/// When a blob cannot be decoded or no file declares the type.
+pub fn complete(symbol: &str, files: &[Input]) -> Result<Complete, Failure> {
+    let mut found = Vec::new();
+    for file in files {
+        let chosen = choose(&file.bytes, symbol)
+            .map_err(|error| Failure::permanent(format!("the declarations of {} cannot be decoded: {error}", file.item)))?;
+        found.push((&*file.item, chosen));
+    }
+    merge(symbol, found).ok_or_else(|| Failure::permanent(format!("no part of {symbol} is in its files any more")))
+}
+
+/// What one file says of one type.
+#[derive(Default)]
+struct Chosen {
+    usings: Vec<Using>,
+    decls: Vec<TypeDecl>,
+    enclosing: Vec<Enclosing>,
+}
+
+/// Decodes the declarations of `symbol` and the heads of the types around it; skips everything else. It relies on the array form
+/// of [`Syntax`] (a test compares it with full decoding).
+fn choose(bytes: &[u8], symbol: &str) -> Result<Chosen, Error> {
+    let mut decoder = Decoder::new(bytes);
+    let mut chosen = Chosen::default();
+    let fields = decoder.array()?.ok_or_else(|| Error::message("arrays have a length"))?;
+    if fields < 4 {
+        return Err(Error::message("four fields"));
+    }
+    decoder.skip()?;
+    chosen.usings = decoder.decode()?;
+    let count = decoder.array()?.ok_or_else(|| Error::message("arrays have a length"))?;
+    for _ in 0..count {
+        let start = decoder.position();
+        decoder.array()?;
+        let (namespace, path) = (decoder.str()?, decoder.str()?);
+        match relation(namespace, path, symbol) {
+            Relation::Itself => {
+                decoder.set_position(start);
+                chosen.decls.push(decoder.decode()?);
+            }
+            Relation::Around => {
+                let path = path.to_owned();
+                decoder.skip()?;
+                let kind = decoder.decode()?;
+                let type_parameters = decoder.decode()?;
+                if !chosen.enclosing.iter().any(|other| other.path == path) {
+                    chosen.enclosing.push(Enclosing {
+                        path,
+                        type_parameters,
+                        kind,
+                    });
+                }
+                decoder.set_position(start);
+                decoder.skip()?;
+            }
+            Relation::Other => {
+                decoder.set_position(start);
+                decoder.skip()?;
+            }
+        }
+    }
+    chosen.enclosing.sort_by_key(|outer| outer.path.len());
+    Ok(chosen)
+}
+
+enum Relation {
+    Itself,
+    Around,
+    Other,
+}
+
+fn relation(namespace: &str, path: &str, symbol: &str) -> Relation {
+    let rest = if namespace.is_empty() {
+        Some(symbol)
+    } else {
+        symbol.strip_prefix(namespace).and_then(|rest| rest.strip_prefix('.'))
+    };
+    match rest.and_then(|rest| rest.strip_prefix(path)) {
+        Some("") => Relation::Itself,
+        Some(rest) if rest.starts_with('+') => Relation::Around,
+        _ => Relation::Other,
+    }
+}
+
+fn merge(symbol: &str, found: Vec<(&str, Chosen)>) -> Option<Complete> {
+    let mut whole: Option<Complete> = None;
+    for (file, chosen) in found {
+        for decl in chosen.decls {
+            let whole = whole.get_or_insert_with(|| first(symbol, &decl));
+            whole.add(file, decl, &chosen.usings, &chosen.enclosing);
+        }
+    }
+    let mut whole = whole?;
+    whole.modifiers.sort();
+    whole.modifiers.dedup();
+    whole.attributes.sort();
+    whole.constraints.sort();
+    whole.constraints.dedup();
+    whole.bodies.sort();
+    let encloser = whole.parts.iter().find_map(|part| part.enclosing.last()).map(|outer| outer.kind);
+    type_access(&whole.modifiers, encloser).words().clone_into(&mut whole.access);
+    whole.members = join_partial_members(whole.members);
+    Some(whole)
+}
+
+fn first(symbol: &str, decl: &TypeDecl) -> Complete {
+    Complete {
+        symbol: symbol.to_owned(),
+        namespace: decl.namespace.clone(),
+        name: decl.name.clone(),
+        kind: decl.kind,
+        access: String::new(),
+        type_parameters: decl.type_parameters.clone(),
+        modifiers: Vec::new(),
+        attributes: Vec::new(),
+        header: String::new(),
+        bases: Vec::new(),
+        constraints: Vec::new(),
+        bodies: Vec::new(),
+        doc: String::new(),
+        parts: Vec::new(),
+        members: Vec::new(),
+    }
+}
+
+impl Complete {
+    fn add(&mut self, file: &str, decl: TypeDecl, usings: &[Using], enclosing: &[Enclosing]) {
+        let part = u32::try_from(self.parts.len()).expect("invariant: a type has fewer than 2^32 parts");
+        let header = after_modifiers(&decl.signature, &decl.modifiers);
+        if (header.len(), std::cmp::Reverse(header)) > (self.header.len(), std::cmp::Reverse(&self.header)) {
+            self.header = header.to_owned();
+        }
+        self.modifiers.extend(decl.modifiers);
+        self.attributes.extend(decl.attributes);
+        for base in decl.bases {
+            if !self.bases.contains(&base) {
+                self.bases.push(base);
+            }
+        }
+        self.constraints.extend(decl.constraints);
+        self.bodies.extend(Some(decl.body).filter(|body| !body.is_empty()));
+        append(&mut self.doc, &decl.doc);
+        self.parts.push(Part {
+            file: file.to_owned(),
+            usings: usings.to_vec(),
+            enclosing: enclosing.to_vec(),
+            names: decl.names,
+        });
+        self.members.extend(decl.members.into_iter().map(|member| PlacedMember {
+            part,
+            member: Member { lines: (0, 0), ..member },
+        }));
+    }
+
+    /// The signature for readers: accessibility and API modifiers in fixed order, then the header.
+    pub fn signature(&self) -> String {
+        signature(&self.header, &[], &self.api_modifiers())
+    }
+
+    /// API modifiers with the accessibility in effect first.
+    pub fn api_modifiers(&self) -> Vec<String> {
+        let access = self.access.split(' ');
+        super::hashes::api_modifiers(access.chain(self.modifiers.iter().map(String::as_str)))
+    }
+}
+
+fn append(doc: &mut String, more: &str) {
+    if !more.is_empty() {
+        if !doc.is_empty() {
+            doc.push('\n');
+        }
+        doc.push_str(more);
+    }
+}
+
+/// Joins the defining and the implementing part of partial members.
+fn join_partial_members(members: Vec<PlacedMember>) -> Vec<PlacedMember> {
+    let mut joined: Vec<PlacedMember> = Vec::with_capacity(members.len());
+    let mut at_key: BTreeMap<String, usize> = BTreeMap::new();
+    for placed in members {
+        if !placed.member.modifiers.iter().any(|word| word == "partial") {
+            joined.push(placed);
+            continue;
+        }
+        match at_key.entry(member_key(&placed.member)) {
+            std::collections::btree_map::Entry::Vacant(slot) => {
+                slot.insert(joined.len());
+                joined.push(placed);
+            }
+            std::collections::btree_map::Entry::Occupied(slot) => join(&mut joined[*slot.get()].member, placed.member),
+        }
+    }
+    joined
+}
+
+fn join(one: &mut Member, other: Member) {
+    if one.body.is_empty() {
+        one.body = other.body;
+    } else {
+        // The part without a body defines the parameter names that callers see.
+        one.signature = other.signature;
+        if !other.body.is_empty() {
+            one.body = format!("{} {}", one.body, other.body);
+        }
+    }
+    one.modifiers.extend(other.modifiers);
+    one.modifiers.sort();
+    one.modifiers.dedup();
+    one.attributes.extend(other.attributes);
+    one.attributes.sort();
+    one.names.extend(other.names);
+    append(&mut one.doc, &other.doc);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::fixture::{decl, file, input, member};
+    use super::*;
+    use crate::csharp::model::{MemberKind, Syntax};
+
+    #[test]
+    fn choosing_equals_decoding_everything() {
+        let mut syntax = file(vec![
+            decl("N", "Outer`1"),
+            decl("N", "Outer`1+In"),
+            decl("N", "Outer`1+Inner"),
+            decl("", "N"),
+        ]);
+        syntax.types[0].type_parameters = vec!["T".into()];
+        syntax.types[2].members.push(member(MemberKind::Method, "Run", "void Run()", "{ }"));
+        let blob = input("a.cs", &syntax);
+        let chosen = choose(&blob.bytes, "N.Outer`1+Inner").expect("well-formed");
+        let whole: Syntax = minicbor::decode(&blob.bytes).expect("well-formed");
+        assert_eq!(chosen.decls, [whole.types[2].clone()]);
+        assert_eq!(
+            chosen
+                .enclosing
+                .iter()
+                .map(|outer| (outer.path.as_str(), outer.type_parameters.len()))
+                .collect::<Vec<_>>(),
+            [("Outer`1", 1)]
+        );
+    }
+
+    #[test]
+    fn a_type_that_went_away_is_a_failure() {
+        assert!(complete("N.Gone", &[input("a.cs", &file(vec![decl("N", "Here")]))]).is_err());
+    }
+
+    #[test]
+    fn garbage_is_a_failure() {
+        let garbage = Input {
+            item: "a.cs".into(),
+            digest: engine::values::digest::Digest::of(b""),
+            bytes: vec![0x9f, 0xff, 0x84].into(),
+        };
+        assert!(complete("A", &[garbage]).is_err());
+    }
+
+    #[test]
+    fn parts_of_a_partial_method_are_one_member() {
+        let mut syntax = file(vec![decl("", "A"), decl("", "A")]);
+        for (at, body) in [(0, "{ Go(); }"), (1, "")] {
+            let mut method = member(MemberKind::Method, "Run", "partial void Run()", body);
+            method.modifiers = vec!["partial".into()];
+            syntax.types[at].members.push(method);
+        }
+        let whole = complete("A", &[input("a.cs", &syntax)]).expect("declared");
+        assert_eq!(whole.members.len(), 1);
+        assert_eq!(whole.members[0].member.body, "{ Go(); }");
+    }
+}

@@ -1,0 +1,76 @@
+//! `csharp/conflicts`: the seed's `hash_conflicts.log` (000 §3.3): identifiers that had to be made longer, one line each, grouped by
+//! the short form that they share. Empty when there is none.
+
+use super::structure::check_flags;
+use super::types::TypeRow;
+use engine::seams::producer::{Failure, Inputs, Output, ParamError, Params, Producer, ProducerId};
+use engine::values::table::Table;
+
+/// The producer `csharp/conflicts`.
+#[derive(Debug)]
+pub struct Conflicts;
+
+impl Producer for Conflicts {
+    fn id(&self) -> ProducerId {
+        ProducerId::new("csharp/conflicts", 1)
+    }
+
+    fn check(&self, params: &Params) -> Result<(), Vec<ParamError>> {
+        check_flags(params, &[])
+    }
+
+    fn produce(&self, inputs: &Inputs<'_>) -> Result<Output, Failure> {
+        let types = inputs.one("types")?;
+        let table = Table::open(&types.bytes).ok_or_else(|| Failure::permanent("input 'types' is not a table"))?;
+        let mut lines = Vec::new();
+        for (key, value) in table.rows() {
+            let row: TypeRow =
+                serde_json::from_slice(value).map_err(|error| Failure::permanent(format!("the row of {key} cannot be read: {error}")))?;
+            if row.widened {
+                let short: String = row.id.chars().take("T_".len() + 8).collect();
+                lines.push(format!("{short} {} {key}\n", row.id));
+            }
+        }
+        lines.sort();
+        Ok(Output::new(lines.concat()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::fixture::{blob, run};
+    use super::*;
+    use crate::csharp::types::json;
+    use engine::values::table::write_table;
+    use std::collections::BTreeMap;
+
+    #[test]
+    fn widened_identifiers_stand_together() {
+        let row = |id: &str, widened| {
+            let row = TypeRow {
+                id: id.into(),
+                widened,
+                accessibility: "public".into(),
+                arity: 0,
+                assembly: String::new(),
+                files: vec![],
+                kind: "class".into(),
+                namespace: String::new(),
+                project: None,
+            };
+            json(&row)
+        };
+        let table = write_table(&BTreeMap::from([
+            ("A", row("T_aaaaaaaabbbb", true)),
+            ("B", row("T_cccccccc", false)),
+            ("C", row("T_aaaaaaaadddd", true)),
+        ]));
+        let log = run(&Conflicts, "", "{}", vec![("types", vec![blob("", table)])])
+            .expect("a log")
+            .bytes;
+        assert_eq!(
+            String::from_utf8(log).expect("text"),
+            "T_aaaaaaaa T_aaaaaaaabbbb A\nT_aaaaaaaa T_aaaaaaaadddd C\n"
+        );
+    }
+}

@@ -1,0 +1,423 @@
+//! What a written name means, as far as the workspace decides it.
+//!
+//! From inside out: nested types of the enclosing types and of their bases, then namespace by namespace outward: its types, aliases
+//! and using directives written at that level; global usings count at the outermost level. A name that no rule finds is external; a
+//! name with several meanings is ambiguous, and says so; nothing is guessed. Costs per name: the number of scopes times the number
+//! of types that share the simple name.
+
+use super::index::{Entry, Globals, Index, dotted};
+use crate::csharp::mentions::{MentionUsing, Place, join_path, levels};
+
+/// Everything around a name that decides what it means.
+#[derive(Clone, Copy, Debug)]
+pub struct Surroundings<'a> {
+    /// Namespace of the declaration.
+    pub namespace: &'a str,
+    /// Using directives of the file.
+    pub usings: &'a [MentionUsing],
+    /// Symbols of the enclosing types, outermost first, the declaring type last.
+    pub enclosing: &'a [String],
+    /// Path of the own project file.
+    pub project: Option<&'a str>,
+    /// The file.
+    pub file: &'a str,
+    /// Global usings and references of the project.
+    pub globals: Option<&'a Globals>,
+}
+
+/// The meaning of a name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Bound<'a> {
+    /// A type of the workspace.
+    Type(&'a Entry),
+    /// Nothing in the workspace.
+    External,
+    /// Several types of the workspace, sorted by key.
+    Ambiguous(Vec<&'a Entry>),
+}
+
+/// Binds names with an index.
+#[derive(Clone, Copy)]
+pub struct Binder<'i> {
+    /// The symbol index or a slice of it.
+    pub index: &'i dyn Index,
+}
+
+/// One way to read a path: the types it may mean and how many segments they use up.
+struct Reading<'a> {
+    types: Vec<&'a Entry>,
+    used: usize,
+}
+
+/// A path cut into segments.
+struct Path<'a> {
+    segments: Vec<&'a str>,
+    arity: u32,
+    /// Whether it must name a type to its end; else what follows a type may be a member.
+    certain: bool,
+}
+
+impl<'i> Binder<'i> {
+    /// Binds a path such as `A.B`, `global::A` or `alias::A` with `arity` type arguments at its end.
+    pub fn bind<'a>(&self, around: &Surroundings<'a>, path: &str, arity: u32, place: Place, certain: bool) -> Bound<'a>
+    where
+        'i: 'a,
+    {
+        if place == Place::Attribute
+            && let found @ (Bound::Type(_) | Bound::Ambiguous(_)) = self.bind_as(around, &format!("{path}Attribute"), arity, place, certain)
+        {
+            return found;
+        }
+        self.bind_as(around, path, arity, place, certain)
+    }
+
+    fn bind_as<'a>(&self, around: &Surroundings<'a>, path: &str, arity: u32, place: Place, certain: bool) -> Bound<'a>
+    where
+        'i: 'a,
+    {
+        let (from_root, path) = path.strip_prefix("global::").map_or((false, path), |rest| (true, rest));
+        let segments: Vec<&str> = path.split([':', '.']).filter(|segment| !segment.is_empty()).collect();
+        if segments.is_empty() {
+            return Bound::External;
+        }
+        let path = Path { segments, arity, certain };
+        if from_root {
+            return self
+                .settle(around, self.in_namespace(around, "", &path), &path)
+                .unwrap_or(Bound::External);
+        }
+        // Bases are bound outside the body: the declaring type's own nested types are not in scope there.
+        let inner = around.enclosing.len().saturating_sub(usize::from(place == Place::Base));
+        for around_type in around.enclosing[..inner].iter().rev() {
+            if let Some(bound) = self.settle(around, self.in_type(around, around_type, &path), &path) {
+                return bound;
+            }
+        }
+        for level in levels(around.namespace) {
+            for reading in [
+                self.in_namespace(around, level, &path),
+                self.by_alias(around, level, &path),
+                self.by_using(around, level, &path),
+            ] {
+                if let Some(bound) = self.settle(around, reading, &path) {
+                    return bound;
+                }
+            }
+        }
+        Bound::External
+    }
+
+    /// Nested types of one enclosing type, then of its bases.
+    fn in_type<'a>(&self, around: &Surroundings<'a>, symbol: &str, path: &Path<'_>) -> Reading<'a>
+    where
+        'i: 'a,
+    {
+        let own = self.nested_in(symbol, path.segments[0]);
+        if !own.is_empty() {
+            return Reading { types: own, used: 1 };
+        }
+        let simple = dotted(symbol.rsplit(['+', '.']).next().unwrap_or(symbol));
+        let entries = self.index.named(&simple).iter().filter(|entry| entry.symbol() == symbol);
+        let mine = entries
+            .clone()
+            .find(|entry| entry.project.as_deref() == around.project)
+            .or_else(|| entries.clone().next());
+        for ancestor in mine.into_iter().flat_map(|entry| &entry.ancestors) {
+            let types = self.nested_in(crate::csharp::types::symbol_of(ancestor), path.segments[0]);
+            let types: Vec<&Entry> = types.into_iter().filter(|entry| entry.accessibility != "private").collect();
+            if !types.is_empty() {
+                return Reading { types, used: 1 };
+            }
+        }
+        Reading {
+            types: Vec::new(),
+            used: 1,
+        }
+    }
+
+    fn nested_in<'a>(&self, encloser: &str, name: &str) -> Vec<&'a Entry>
+    where
+        'i: 'a,
+    {
+        self.index
+            .named(name)
+            .iter()
+            .filter(|entry| entry.encloser.as_deref() == Some(encloser))
+            .collect()
+    }
+
+    /// `level.A`, `level.A.B` …: the shortest beginning of the path that is a type below the namespace.
+    fn in_namespace<'a>(&self, _around: &Surroundings<'a>, level: &str, path: &Path<'_>) -> Reading<'a>
+    where
+        'i: 'a,
+    {
+        let mut namespace = level.to_owned();
+        for (at, segment) in path.segments.iter().enumerate() {
+            let types: Vec<&Entry> = self
+                .index
+                .named(segment)
+                .iter()
+                .filter(|entry| entry.encloser.is_none() && entry.namespace == namespace)
+                .collect();
+            if !types.is_empty() {
+                return Reading { types, used: at + 1 };
+            }
+            namespace = join_path(&namespace, segment);
+        }
+        Reading {
+            types: Vec::new(),
+            used: 0,
+        }
+    }
+
+    fn by_alias<'a>(&self, around: &Surroundings<'a>, level: &str, path: &Path<'_>) -> Reading<'a>
+    where
+        'i: 'a,
+    {
+        let first = path.segments[0];
+        if let Some(using) = around
+            .usings
+            .iter()
+            .find(|using| using.level == level && using.alias.as_deref() == Some(first))
+        {
+            let (target, arity) = crate::csharp::symbols::written_name(&using.target);
+            let target = target.strip_prefix("global::").unwrap_or(&target);
+            let mut segments: Vec<&str> = target.split([':', '.']).filter(|segment| !segment.is_empty()).collect();
+            let own = segments.len();
+            segments.extend(&path.segments[1..]);
+            let whole = Path {
+                arity: if path.segments.len() == 1 { arity } else { path.arity },
+                certain: path.certain,
+                segments,
+            };
+            for outer in levels(level) {
+                let reading = self.in_namespace(around, outer, &whole);
+                if reading.types.is_empty() {
+                    continue;
+                }
+                // The rest of the target behind the type found is nested types; then comes the rest of the path itself.
+                return if reading.used <= own {
+                    let types = self.step(
+                        reading.types,
+                        &whole.segments[reading.used..own],
+                        whole.arity,
+                        path.segments.len() == 1,
+                    );
+                    Reading { types, used: 1 }
+                } else {
+                    Reading {
+                        used: reading.used - own + 1,
+                        ..reading
+                    }
+                };
+            }
+        }
+        if level.is_empty()
+            && let Some(global) = around
+                .globals
+                .into_iter()
+                .flat_map(|globals| &globals.usings)
+                .find(|using| using.alias.as_deref() == Some(first))
+        {
+            if !global.types.is_empty() {
+                return Reading {
+                    types: global.types.iter().collect(),
+                    used: 1,
+                };
+            }
+            let mut segments: Vec<&str> = global.target.split('.').collect();
+            let own = segments.len();
+            segments.extend(&path.segments[1..]);
+            let reading = self.in_namespace(
+                around,
+                "",
+                &Path {
+                    segments,
+                    arity: path.arity,
+                    certain: path.certain,
+                },
+            );
+            if reading.used > own {
+                return Reading {
+                    used: reading.used - own + 1,
+                    ..reading
+                };
+            }
+        }
+        Reading {
+            types: Vec::new(),
+            used: 0,
+        }
+    }
+
+    /// Types of the namespaces opened at this level, and nested types of `using static`.
+    fn by_using<'a>(&self, around: &Surroundings<'a>, level: &str, path: &Path<'_>) -> Reading<'a>
+    where
+        'i: 'a,
+    {
+        let first = path.segments[0];
+        let candidates = self.index.named(first);
+        if candidates.is_empty() {
+            return Reading {
+                types: Vec::new(),
+                used: 1,
+            };
+        }
+        let mut types: Vec<&Entry> = Vec::new();
+        for using in around.usings.iter().filter(|using| using.level == level && using.alias.is_none()) {
+            let target = using.target.strip_prefix("global::").unwrap_or(&using.target);
+            if using.is_static {
+                let (target, _) = crate::csharp::symbols::written_name(target);
+                types.extend(
+                    candidates
+                        .iter()
+                        .filter(|entry| entry.encloser.as_deref().is_some_and(|outer| dotted(outer) == target)),
+                );
+            } else {
+                let outer = levels(level)
+                    .map(|outer| join_path(outer, target))
+                    .find(|namespace| self.index.has_namespace(namespace));
+                let namespace = outer.unwrap_or_else(|| target.to_owned());
+                types.extend(
+                    candidates
+                        .iter()
+                        .filter(|entry| entry.encloser.is_none() && entry.namespace == namespace),
+                );
+            }
+        }
+        if level.is_empty() {
+            for global in around
+                .globals
+                .into_iter()
+                .flat_map(|globals| &globals.usings)
+                .filter(|using| using.alias.is_none())
+            {
+                let opened = |entry: &&Entry| match (&entry.encloser, global.is_static) {
+                    (None, false) => entry.namespace == global.target,
+                    (Some(outer), true) => global.types.iter().any(|owner| owner.symbol() == outer),
+                    _ => false,
+                };
+                types.extend(candidates.iter().filter(opened));
+            }
+        }
+        Reading { types, used: 1 }
+    }
+
+    /// Walks nested types below `types` along `segments`.
+    fn step<'a>(&self, mut types: Vec<&'a Entry>, segments: &[&str], arity: u32, to_the_end: bool) -> Vec<&'a Entry>
+    where
+        'i: 'a,
+    {
+        for (at, segment) in segments.iter().enumerate() {
+            let last = to_the_end && at + 1 == segments.len();
+            let nested: Vec<&Entry> = self
+                .index
+                .named(segment)
+                .iter()
+                .filter(|entry| {
+                    entry
+                        .encloser
+                        .as_deref()
+                        .is_some_and(|outer| types.iter().any(|owner| owner.symbol() == outer))
+                })
+                .filter(|entry| !last || entry.arity == arity)
+                .collect();
+            types = nested;
+        }
+        types
+    }
+
+    /// Follows the rest of the path into nested types and decides; `None` when the reading finds nothing and the search goes on.
+    fn settle<'a>(&self, around: &Surroundings<'a>, reading: Reading<'a>, path: &Path<'_>) -> Option<Bound<'a>>
+    where
+        'i: 'a,
+    {
+        let mut types = reading.types;
+        if types.is_empty() {
+            return None;
+        }
+        let mut used = reading.used;
+        while used < path.segments.len() {
+            let last = used + 1 == path.segments.len();
+            let deeper: Vec<&Entry> = self
+                .index
+                .named(path.segments[used])
+                .iter()
+                .filter(|entry| {
+                    entry
+                        .encloser
+                        .as_deref()
+                        .is_some_and(|outer| types.iter().any(|owner| owner.symbol() == outer || inherits(owner, outer)))
+                })
+                .filter(|entry| !last || !path.certain || entry.arity == path.arity)
+                .collect();
+            if deeper.is_empty() {
+                break;
+            }
+            types = deeper;
+            used += 1;
+        }
+        if used == path.segments.len() && path.certain {
+            // The own type parameters of an alias' target are written there, not here.
+            let fitting: Vec<&Entry> = types.iter().copied().filter(|entry| entry.arity == path.arity).collect();
+            let alias = used == 1 && path.arity == 0 && is_alias(around, path.segments[0]);
+            if !alias {
+                types = fitting;
+            }
+        } else if types.iter().any(|entry| entry.arity == 0) {
+            types.retain(|entry| entry.arity == 0);
+        }
+        visible(types, around)
+    }
+}
+
+fn is_alias(around: &Surroundings<'_>, name: &str) -> bool {
+    let global = || {
+        around
+            .globals
+            .into_iter()
+            .flat_map(|globals| &globals.usings)
+            .any(|using| using.alias.as_deref() == Some(name))
+    };
+    around.usings.iter().any(|using| using.alias.as_deref() == Some(name)) || global()
+}
+
+fn inherits(heir: &Entry, symbol: &str) -> bool {
+    heir.ancestors
+        .iter()
+        .any(|ancestor| crate::csharp::types::symbol_of(ancestor) == symbol)
+}
+
+/// Leaves what the file can see, the own project before referenced ones before all others; public types before internal ones.
+fn visible<'a>(mut types: Vec<&'a Entry>, around: &Surroundings<'a>) -> Option<Bound<'a>> {
+    types.retain(|entry| entry.file.as_deref().is_none_or(|only| only == around.file));
+    if types.iter().any(|entry| entry.file.is_some()) {
+        types.retain(|entry| entry.file.is_some());
+    }
+    prefer(&mut types, |entry| entry.project.as_deref() == around.project);
+    let references: &[String] = around.globals.map_or(&[], |globals| &globals.references);
+    prefer(&mut types, |entry| {
+        entry.project.as_deref() == around.project
+            || entry
+                .project
+                .as_deref()
+                .is_some_and(|project| references.iter().any(|path| path == project))
+    });
+    prefer(&mut types, |entry| {
+        entry.project.as_deref() == around.project || entry.accessibility == "public" || entry.encloser.is_some()
+    });
+    types.sort_by(|a, b| a.key.cmp(&b.key));
+    types.dedup_by(|a, b| a.key == b.key);
+    match types.as_slice() {
+        [] => None,
+        [one] => Some(Bound::Type(one)),
+        _ => Some(Bound::Ambiguous(types)),
+    }
+}
+
+/// Keeps what fits, if anything does.
+fn prefer(types: &mut Vec<&Entry>, fits: impl Fn(&Entry) -> bool) {
+    if types.iter().any(|entry| fits(entry)) {
+        types.retain(|entry| fits(entry));
+    }
+}

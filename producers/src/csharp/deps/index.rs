@@ -1,0 +1,178 @@
+//! The symbol index as the binder sees it: all of it while it is being made, or only the rows that one type asked for.
+
+use engine::seams::producer::Failure;
+use engine::values::table::Table;
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// A type declared under a simple name. Fields stand in the order of their names.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Entry {
+    /// Accessibility in effect.
+    pub accessibility: String,
+    /// Keys of bases (and their bases) that have nested types, nearest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub ancestors: Vec<String>,
+    /// Number of own type parameters.
+    pub arity: u32,
+    /// Bases as written.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub bases: Vec<String>,
+    /// Symbol of the type around it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub encloser: Option<String>,
+    /// The only file that sees it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub file: Option<String>,
+    /// Type identifier.
+    pub id: String,
+    /// Key in `//index:types`.
+    pub key: String,
+    /// Namespace.
+    pub namespace: String,
+    /// Path of its project file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub project: Option<String>,
+}
+
+impl Entry {
+    /// Namespace and path, without a scope.
+    pub fn symbol(&self) -> &str {
+        crate::csharp::types::symbol_of(&self.key)
+    }
+}
+
+/// Global usings of one project, and what else is known of it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Globals {
+    /// Path of the project file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub project: Option<String>,
+    /// Projects it references, transitively.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub references: Vec<String>,
+    /// Its global usings, sorted.
+    pub usings: Vec<GlobalUsing>,
+}
+
+/// A global using. Targets of aliases and `using static` are bound here, where all names are known.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GlobalUsing {
+    /// Alias.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub alias: Option<String>,
+    /// `global using static`.
+    #[serde(default, rename = "static", skip_serializing_if = "std::ops::Not::not")]
+    pub is_static: bool,
+    /// Namespace or type.
+    pub target: String,
+    /// The workspace's types of that full name.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub types: Vec<Entry>,
+}
+
+/// What the binder may ask.
+pub trait Index {
+    /// Types of a simple name, sorted by key.
+    fn named(&self, name: &str) -> &[Entry];
+    /// Whether the workspace has that namespace.
+    fn has_namespace(&self, namespace: &str) -> bool;
+}
+
+/// An index in memory.
+#[derive(Debug, Default)]
+pub struct NameIndex {
+    /// Simple name → its types.
+    pub names: BTreeMap<String, Vec<Entry>>,
+    /// Every namespace.
+    pub namespaces: BTreeSet<String>,
+    /// Directory of a project → its global usings; `?` for loose files.
+    pub globals: BTreeMap<String, Globals>,
+}
+
+impl Index for NameIndex {
+    fn named(&self, name: &str) -> &[Entry] {
+        self.names.get(name).map_or(&[], Vec::as_slice)
+    }
+
+    fn has_namespace(&self, namespace: &str) -> bool {
+        self.namespaces.contains(namespace)
+    }
+}
+
+impl NameIndex {
+    /// Reads the rows of a slice.
+    ///
+    /// # Errors
+    /// When it is not a table of our making.
+    pub fn read(blob: &[u8]) -> Result<Self, Failure> {
+        let table = Table::open(blob).ok_or_else(|| Failure::permanent("input 'symbols' is not a table"))?;
+        let mut index = Self::default();
+        for (key, value) in table.rows() {
+            let broken = |error: serde_json::Error| Failure::permanent(format!("the row {key:?} of the symbols cannot be read: {error}"));
+            if let Some(namespace) = key.strip_prefix("ns:") {
+                index.namespaces.insert(namespace.to_owned());
+            } else if let Some(place) = key.strip_prefix("using:") {
+                index
+                    .globals
+                    .insert(place.to_owned(), serde_json::from_slice(value).map_err(broken)?);
+            } else {
+                index.names.insert(key.to_owned(), serde_json::from_slice(value).map_err(broken)?);
+            }
+        }
+        Ok(index)
+    }
+
+    /// All entries.
+    pub fn entries(&self) -> impl Iterator<Item = &Entry> {
+        self.names.values().flatten()
+    }
+
+    /// All entries, to be filled in.
+    pub fn entries_mut(&mut self) -> impl Iterator<Item = &mut Entry> {
+        self.names.values_mut().flatten()
+    }
+
+    /// The entry of a symbol as seen from a project and a file.
+    pub fn own(&self, name: &str, symbol: &str, project: Option<&str>, file: &str) -> Option<&Entry> {
+        let seen = |entry: &&Entry| entry.symbol() == symbol && entry.file.as_deref().is_none_or(|only| only == file);
+        let all = || self.named(name).iter().filter(seen);
+        all()
+            .find(|entry| entry.file.is_some())
+            .or_else(|| all().find(|entry| entry.project.as_deref() == project))
+            .or_else(|| all().next())
+    }
+
+    /// Types whose full name, written with dots, is `target` (type arguments ignored).
+    pub fn exact(&self, target: &str) -> Vec<Entry> {
+        let (path, arity) = crate::csharp::symbols::written_name(target);
+        let path = path.strip_prefix("global::").unwrap_or(&path);
+        let last = path.rsplit('.').next().unwrap_or(path);
+        self.named(last)
+            .iter()
+            .filter(|entry| entry.arity == arity && dotted(entry.symbol()) == path)
+            .cloned()
+            .collect()
+    }
+}
+
+/// A symbol as C# writes it: arity marks cut, `+` as `.`.
+pub fn dotted(symbol: &str) -> String {
+    let mut text = String::with_capacity(symbol.len());
+    let mut mark = false;
+    for c in symbol.chars() {
+        match c {
+            '`' => mark = true,
+            c if mark && c.is_ascii_digit() => {}
+            '+' => {
+                mark = false;
+                text.push('.');
+            }
+            c => {
+                mark = false;
+                text.push(c);
+            }
+        }
+    }
+    text
+}

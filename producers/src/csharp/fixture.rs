@@ -1,0 +1,250 @@
+//! Declarations built by hand, for tests of everything above the parser.
+
+use super::model::{Member, MemberKind, NamePlace, NameUse, Syntax, Tier, TypeDecl, TypeKind, Using};
+use engine::seams::producer::{Cancel, Failure, Input, Inputs, Output, Params, Producer};
+use engine::values::digest::Digest;
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+
+pub(crate) fn decl(namespace: &str, path: &str) -> TypeDecl {
+    let last = path.rsplit('+').next().expect("a path has a last segment");
+    let (name, arity) = last.split_once('`').unwrap_or((last, "0"));
+    let arity: usize = arity.parse().expect("a number");
+    TypeDecl {
+        namespace: namespace.into(),
+        path: path.into(),
+        name: name.into(),
+        kind: TypeKind::Class,
+        type_parameters: (0..arity).map(|at| format!("T{at}")).collect(),
+        modifiers: vec!["public".into()],
+        attributes: vec![],
+        signature: format!("public class {name}"),
+        bases: vec![],
+        constraints: vec![],
+        body: String::new(),
+        doc: String::new(),
+        lines: (1, 9),
+        names: vec![],
+        members: vec![],
+    }
+}
+
+pub(crate) fn member(kind: MemberKind, name: &str, signature: &str, body: &str) -> Member {
+    let modifiers = signature
+        .split(' ')
+        .take_while(|word| ["public", "private", "internal", "protected", "static", "partial", "async"].contains(word));
+    let mut modifiers: Vec<String> = modifiers.map(str::to_owned).collect();
+    modifiers.sort();
+    Member {
+        kind,
+        name: name.into(),
+        arity: 0,
+        parameters: vec![],
+        modifiers,
+        attributes: vec![],
+        signature: signature.into(),
+        body: body.into(),
+        doc: String::new(),
+        lines: (2, 3),
+        names: vec![],
+        type_parameters: vec![],
+        has_value: false,
+    }
+}
+
+pub(crate) fn file(types: Vec<TypeDecl>) -> Syntax {
+    Syntax {
+        tier: Tier::Whole,
+        usings: vec![],
+        types,
+        top_level: false,
+    }
+}
+
+pub(crate) fn using(target: &str) -> Using {
+    Using {
+        alias: None,
+        target: target.into(),
+        is_static: false,
+        is_global: false,
+        namespace: String::new(),
+    }
+}
+
+pub(crate) fn name(path: &str, place: NamePlace) -> NameUse {
+    NameUse {
+        path: path.into(),
+        arity: 0,
+        place,
+        certain: true,
+    }
+}
+
+pub(crate) fn input(item: &str, syntax: &Syntax) -> Input {
+    blob(item, minicbor::to_vec(syntax).expect("memory"))
+}
+
+pub(crate) fn blob(item: &str, bytes: impl Into<Vec<u8>>) -> Input {
+    let bytes: Vec<u8> = bytes.into();
+    Input {
+        item: item.into(),
+        digest: Digest::of(&bytes),
+        bytes: bytes.into(),
+    }
+}
+
+/// Runs a producer for the type `key`.
+pub(crate) fn run(producer: &dyn Producer, key: &str, params: &str, roles: Vec<(&str, Vec<Input>)>) -> Result<Output, Failure> {
+    let params: Params = serde_json::from_str(params).expect("an object");
+    let mut by_role: BTreeMap<Arc<str>, Vec<Input>> = BTreeMap::new();
+    for (role, mut inputs) in roles {
+        inputs.sort_by(|a, b| a.item.cmp(&b.item));
+        by_role.insert(role.into(), inputs);
+    }
+    let vars = BTreeMap::from([(Arc::from("type"), Arc::from(key))]);
+    let cancel = Cancel::default();
+    producer.produce(&Inputs {
+        label: "//t:t",
+        params: &params,
+        roles: &by_role,
+        vars: &vars,
+        previous: None,
+        cancel: &cancel,
+        workspace: Path::new("/w"),
+    })
+}
+
+/// A whole workspace run through the producers, as the ruleset wires them.
+pub(crate) struct World {
+    syntax: Vec<Input>,
+    projects: Vec<Input>,
+    pub(crate) types: Vec<u8>,
+    pub(crate) symbols: Vec<u8>,
+}
+
+impl World {
+    pub(crate) fn new(files: &[(&str, Syntax)], projects: &[(&str, &str)]) -> Self {
+        let syntax: Vec<Input> = files.iter().map(|(path, syntax)| input(path, syntax)).collect();
+        let project_names = |syntax| minicbor::to_vec(super::names::names(syntax)).expect("memory");
+        let names: Vec<Input> = files.iter().map(|(path, syntax)| blob(path, project_names(syntax))).collect();
+        let projects: Vec<Input> = projects.iter().map(|(path, facts)| blob(path, *facts)).collect();
+        let types = run(
+            &super::types::Types,
+            "",
+            "{}",
+            vec![("names", names.clone()), ("projects", projects.clone())],
+        )
+        .expect("types")
+        .bytes;
+        let roles = vec![
+            ("names", names.clone()),
+            ("projects", projects.clone()),
+            ("types", vec![blob("", types.clone())]),
+        ];
+        let symbols = run(&super::symbols::Symbols, "", "{}", roles).expect("symbols").bytes;
+        Self {
+            syntax,
+            projects,
+            types,
+            symbols,
+        }
+    }
+
+    pub(crate) fn projects(&self) -> Vec<Input> {
+        self.projects.clone()
+    }
+
+    pub(crate) fn keys(&self) -> Vec<String> {
+        engine::values::table::Table::open(&self.types)
+            .expect("a table")
+            .keys()
+            .map(str::to_owned)
+            .collect()
+    }
+
+    pub(crate) fn row(&self, key: &str) -> super::types::TypeRow {
+        let table = engine::values::table::Table::open(&self.types).expect("a table");
+        serde_json::from_slice(table.get(key).unwrap_or_else(|| panic!("no row {key}"))).expect("a row")
+    }
+
+    pub(crate) fn slice(table: &[u8], keys: &[String]) -> Input {
+        let table = engine::values::table::Table::open(table).expect("a table");
+        let rows: BTreeMap<&str, &[u8]> = keys.iter().filter_map(|key| Some((key.as_str(), table.get(key)?))).collect();
+        blob("", engine::values::table::write_table(&rows))
+    }
+
+    /// Output of the chain's producer `name` for the type `key`.
+    pub(crate) fn output(&self, name: &str, key: &str) -> Output {
+        let one = |name: &str| vec![blob("", self.output(name, key).bytes)];
+        let row = || vec![Self::slice(&self.types, &[key.to_owned()])];
+        let (producer, roles): (&dyn Producer, _) = match name {
+            "complete" => {
+                let files = self.row(key).files;
+                (
+                    &super::complete::CompleteType,
+                    vec![(
+                        "parts",
+                        self.syntax
+                            .iter()
+                            .filter(|input| files.contains(&input.item.to_string()))
+                            .cloned()
+                            .collect(),
+                    )],
+                )
+            }
+            "structure" => (&super::structure::Structure, vec![("complete", one("complete"))]),
+            "impl" => (&super::implementation::Implementation, vec![("complete", one("complete"))]),
+            "xmldoc" => (&super::xmldoc::XmlDoc, vec![("complete", one("complete"))]),
+            "mentions" => (&super::mentions::MentionsOf, vec![("complete", one("complete"))]),
+            "deps" => {
+                let mentions = one("mentions");
+                let keys: super::mentions::Mentions = serde_json::from_slice(&mentions[0].bytes).expect("mentions");
+                (
+                    &super::deps::Deps,
+                    vec![("symbols", vec![Self::slice(&self.symbols, &keys.keys)]), ("mentions", mentions)],
+                )
+            }
+            "outline-info" => (
+                &super::outline_info::OutlineInfo,
+                vec![
+                    ("structure", one("structure")),
+                    ("xmldoc", one("xmldoc")),
+                    ("deps", one("deps")),
+                    ("type", row()),
+                ],
+            ),
+            "outline" => (
+                &super::outline::Outline,
+                vec![
+                    ("info", one("outline-info")),
+                    ("structure", one("structure")),
+                    ("impl", one("impl")),
+                    ("xmldoc", one("xmldoc")),
+                ],
+            ),
+            "semantic" => (
+                &crate::semantic::Semantic,
+                vec![
+                    ("structure", one("structure")),
+                    ("impl", one("impl")),
+                    ("xmldoc", one("xmldoc")),
+                    ("deps", one("deps")),
+                    ("type", row()),
+                ],
+            ),
+            "role" => (&crate::semantic::Role, vec![("semantic", one("semantic"))]),
+            other => panic!("no producer {other}"),
+        };
+        run(producer, key, "{}", roles).unwrap_or_else(|failure| panic!("{name} of {key}: {failure:?}"))
+    }
+
+    pub(crate) fn digest(&self, name: &str, key: &str) -> Digest {
+        Digest::of(&self.output(name, key).bytes)
+    }
+
+    /// One input per type, as list roles get them.
+    pub(crate) fn each(&self, name: &str) -> Vec<Input> {
+        self.keys().iter().map(|key| blob(key, self.output(name, key).bytes)).collect()
+    }
+}

@@ -1,0 +1,214 @@
+//! `csharp/graph`: groups, depths and reference counts over all types.
+//!
+//! Groups are the strongly connected components, of more than one type, over *structure* references: invalidation follows structure
+//! (seed 000 §5.2), so only such a cycle makes types depend on each other's knowledge. Depth is the shortest way to a leaf over the
+//! same references (seed 000 §7); a type without references is a leaf, and so is a group that refers to nothing outside itself.
+//! References count the types that name a type anywhere, bodies included. All linear, nothing recursive.
+
+use super::deps;
+use super::ids::group_id;
+use super::structure::check_flags;
+use super::types::{TypeRow, json};
+use engine::seams::producer::{Failure, Inputs, Output, ParamError, Params, Producer, ProducerId};
+use engine::values::table::{Table, write_table};
+use petgraph::algo::kosaraju_scc;
+use petgraph::graph::{DiGraph, NodeIndex};
+use rayon::prelude::*;
+use rustc_hash::FxHashMap;
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, VecDeque};
+
+/// One row of `//index:graph`. Fields stand in the order of their names.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GraphRow {
+    /// Shortest way to a leaf.
+    pub depth: u32,
+    /// Group of mutually dependent types.
+    pub group: Option<String>,
+    /// How many types name it.
+    pub references: u32,
+}
+
+/// The producer `csharp/graph`.
+#[derive(Debug)]
+pub struct Graph;
+
+impl Producer for Graph {
+    fn id(&self) -> ProducerId {
+        ProducerId::new("csharp/graph", 1)
+    }
+
+    fn check(&self, params: &Params) -> Result<(), Vec<ParamError>> {
+        check_flags(params, &[])
+    }
+
+    fn produce(&self, inputs: &Inputs<'_>) -> Result<Output, Failure> {
+        let types = inputs.one("types")?;
+        let table = Table::open(&types.bytes).ok_or_else(|| Failure::permanent("input 'types' is not a table"))?;
+        let keys: Vec<&str> = table.keys().collect();
+        let at_key: FxHashMap<&str, usize> = keys.iter().enumerate().map(|(at, key)| (*key, at)).collect();
+        let deps: Vec<deps::Dependencies> = inputs.all("deps").par_iter().map(deps::read).collect::<Result<_, _>>()?;
+        let mut structure = vec![Vec::new(); keys.len()];
+        let mut references = vec![0_u32; keys.len()];
+        for found in &deps {
+            let Some(&from) = at_key.get(found.own.as_str()) else { continue };
+            structure[from] = found.structure.iter().filter_map(|key| at_key.get(key.as_str()).copied()).collect();
+            for to in found.structure.iter().chain(&found.body).filter_map(|key| at_key.get(key.as_str())) {
+                references[*to] += 1;
+            }
+        }
+        let (groups, depths) = measure(&structure);
+        let mut rows = BTreeMap::new();
+        let names = group_names(&groups, table)?;
+        for (at, key) in keys.iter().enumerate() {
+            let row = GraphRow {
+                depth: depths[at],
+                group: names.get(&groups[at]).cloned(),
+                references: references[at],
+            };
+            rows.insert(*key, json(&row));
+        }
+        Ok(Output::new(write_table(&rows)))
+    }
+}
+
+/// Names of the groups with more than one type.
+fn group_names(groups: &[usize], table: Table<'_>) -> Result<FxHashMap<usize, String>, Failure> {
+    let mut members: FxHashMap<usize, Vec<usize>> = FxHashMap::default();
+    for (at, group) in groups.iter().enumerate() {
+        members.entry(*group).or_default().push(at);
+    }
+    let mut names = FxHashMap::default();
+    for (group, rows) in members.into_iter().filter(|(_, rows)| rows.len() > 1) {
+        let mut ids = Vec::with_capacity(rows.len());
+        for row in rows {
+            let (key, value) = table.row(row);
+            let row: TypeRow =
+                serde_json::from_slice(value).map_err(|error| Failure::permanent(format!("the row of {key} cannot be read: {error}")))?;
+            ids.push(row.id);
+        }
+        ids.sort();
+        names.insert(group, group_id(&ids.iter().map(String::as_str).collect::<Vec<_>>()));
+    }
+    Ok(names)
+}
+
+/// Component and depth of every node of a graph given as lists of successors.
+fn measure(successors: &[Vec<usize>]) -> (Vec<usize>, Vec<u32>) {
+    let mut graph: DiGraph<(), (), usize> = DiGraph::with_capacity(successors.len(), successors.len());
+    for _ in successors {
+        graph.add_node(());
+    }
+    let mut predecessors = vec![Vec::new(); successors.len()];
+    for (from, targets) in successors.iter().enumerate() {
+        for &to in targets {
+            graph.add_edge(NodeIndex::new(from), NodeIndex::new(to), ());
+            predecessors[to].push(from);
+        }
+    }
+    let components = kosaraju_scc(&graph);
+    let mut component = vec![0; successors.len()];
+    for (at, nodes) in components.iter().enumerate() {
+        for node in nodes {
+            component[node.index()] = at;
+        }
+    }
+    let mut leaf = vec![true; components.len()];
+    for (from, targets) in successors.iter().enumerate() {
+        if targets.iter().any(|&to| component[to] != component[from]) {
+            leaf[component[from]] = false;
+        }
+    }
+    let mut depths = vec![u32::MAX; successors.len()];
+    let mut open: VecDeque<usize> = (0..successors.len()).filter(|&node| leaf[component[node]]).collect();
+    for &node in &open {
+        depths[node] = 0;
+    }
+    while let Some(node) = open.pop_front() {
+        for &reader in &predecessors[node] {
+            if depths[reader] == u32::MAX {
+                depths[reader] = depths[node] + 1;
+                open.push_back(reader);
+            }
+        }
+    }
+    (component, depths)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::fixture::{World, blob, decl, file, name, run};
+    use super::*;
+    use crate::csharp::model::NamePlace;
+    use proptest::prelude::*;
+
+    #[test]
+    fn a_chain_of_a_hundred_thousand_types() {
+        let n = 100_000;
+        let chain: Vec<Vec<usize>> = (0..n).map(|at| if at + 1 < n { vec![at + 1] } else { vec![] }).collect();
+        let (_, depths) = measure(&chain);
+        assert_eq!((depths[0], depths[n - 1]), (99_999, 0));
+        let ring: Vec<Vec<usize>> = (0..n).map(|at| vec![(at + 1) % n]).collect();
+        let (groups, depths) = measure(&ring);
+        assert!(groups.iter().all(|group| *group == groups[0]) && depths.iter().all(|depth| *depth == 0));
+    }
+
+    proptest! {
+        #[test]
+        fn depth_is_one_more_than_the_nearest_successor(edges in proptest::collection::vec((0_usize..12, 0_usize..12), 0..30)) {
+            let mut successors = vec![Vec::new(); 12];
+            for (from, to) in edges {
+                successors[from].push(to);
+            }
+            let (groups, depths) = measure(&successors);
+            for (node, targets) in successors.iter().enumerate() {
+                prop_assert!(depths[node] < 12);
+                let nearest = targets.iter().map(|&to| depths[to]).min();
+                if depths[node] > 0 {
+                    prop_assert_eq!(Some(depths[node] - 1), nearest);
+                } else {
+                    prop_assert!((0..12).filter(|&other| groups[other] == groups[node]).all(|other| successors[other].iter().all(|&to| groups[to] == groups[node])));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_cycle_is_a_group() {
+        let mut types = vec![decl("", "A"), decl("", "B"), decl("", "C"), decl("", "Leaf")];
+        for (at, to, place) in [
+            (0, "B", NamePlace::Base),
+            (1, "A", NamePlace::Signature),
+            (2, "A", NamePlace::Signature),
+            (0, "Leaf", NamePlace::Signature),
+            (3, "C", NamePlace::Body),
+        ] {
+            types[at].names.push(name(to, place));
+        }
+        let world = World::new(&[("a.cs", file(types))], &[]);
+        let roles = vec![("types", vec![blob("", world.types.clone())]), ("deps", world.each("deps"))];
+        let table = run(&Graph, "", "{}", roles).expect("a table").bytes;
+        let row = |key: &str| -> GraphRow {
+            serde_json::from_slice(Table::open(&table).expect("a table").get(key).expect("a row")).expect("a row")
+        };
+        let group = row("A").group.expect("a group");
+        assert!(group.starts_with("G_") && group.len() == 10, "{group}");
+        assert_eq!(
+            row("B"),
+            GraphRow {
+                depth: 2,
+                group: Some(group),
+                references: 1
+            }
+        );
+        assert_eq!(
+            row("C"),
+            GraphRow {
+                depth: 2,
+                group: None,
+                references: 1
+            }
+        );
+        assert_eq!((row("Leaf").depth, row("A").depth, row("A").references), (0, 1, 2));
+    }
+}

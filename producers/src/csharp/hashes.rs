@@ -1,0 +1,267 @@
+//! The normal forms behind structureHash and implHash (seed 000 §3.3): who can see a member, how modifiers and signatures are
+//! written, which members count in order.
+//!
+//! Decisions: modifiers are put into one fixed order; `partial`, `async`, `extern` and `unsafe` are no API and go to impl; the
+//! accessibility in effect is written out even where C# lets it be left out. Parameter *names* stay in the structure, because named
+//! arguments make them API; they are not in identifiers (seed 000 §4.4).
+
+use super::model::{Member, MemberKind, TypeKind};
+
+/// Modifiers in the order in which signatures are written.
+const ORDER: [&str; 21] = [
+    "public",
+    "protected",
+    "internal",
+    "private",
+    "file",
+    "const",
+    "static",
+    "abstract",
+    "sealed",
+    "virtual",
+    "override",
+    "new",
+    "required",
+    "readonly",
+    "volatile",
+    "fixed",
+    "ref",
+    "extern",
+    "unsafe",
+    "async",
+    "partial",
+];
+
+/// Modifiers that say how something is made, not what it offers.
+const NOT_API: [&str; 4] = ["partial", "async", "extern", "unsafe"];
+
+/// Who can see a declaration.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Access {
+    /// Everyone.
+    Public,
+    /// Heirs and the own assembly.
+    ProtectedInternal,
+    /// Heirs.
+    Protected,
+    /// The own assembly.
+    Internal,
+    /// Heirs in the own assembly.
+    PrivateProtected,
+    /// The own file.
+    File,
+    /// The declaring type.
+    Private,
+}
+
+impl Access {
+    /// As C# writes it.
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Public => "public",
+            Self::ProtectedInternal => "protected internal",
+            Self::Protected => "protected",
+            Self::Internal => "internal",
+            Self::PrivateProtected => "private protected",
+            Self::File => "file",
+            Self::Private => "private",
+        }
+    }
+
+    /// Reads [`Access::words`]; anything else is private.
+    pub fn parse(words: &str) -> Self {
+        let all = [
+            Self::Public,
+            Self::ProtectedInternal,
+            Self::Protected,
+            Self::Internal,
+            Self::PrivateProtected,
+            Self::File,
+        ];
+        all.into_iter().find(|access| access.words() == words).unwrap_or(Self::Private)
+    }
+
+    /// Whether it belongs to the accessible API.
+    pub fn is_api(self, include_internal: bool) -> bool {
+        match self {
+            Self::Public | Self::ProtectedInternal | Self::Protected => true,
+            Self::Internal | Self::PrivateProtected | Self::File => include_internal,
+            Self::Private => false,
+        }
+    }
+}
+
+/// The accessibility written among `modifiers`.
+pub fn written_access(modifiers: &[String]) -> Option<Access> {
+    let has = |word: &str| modifiers.iter().any(|modifier| modifier == word);
+    Some(match (has("public"), has("protected"), has("internal"), has("private")) {
+        (true, ..) => Access::Public,
+        (_, true, true, _) => Access::ProtectedInternal,
+        (_, true, _, true) => Access::PrivateProtected,
+        (_, true, ..) => Access::Protected,
+        (_, _, true, _) => Access::Internal,
+        (_, _, _, true) => Access::Private,
+        _ if has("file") => Access::File,
+        _ => return None,
+    })
+}
+
+/// Accessibility of a type: written, else by where it stands (`encloser`: kind of the type around it).
+pub fn type_access(modifiers: &[String], encloser: Option<TypeKind>) -> Access {
+    written_access(modifiers).unwrap_or(match encloser {
+        None => Access::Internal,
+        Some(TypeKind::Interface) => Access::Public,
+        Some(_) => Access::Private,
+    })
+}
+
+/// Accessibility of a member of a type of kind `owner`. Explicit implementations and finalizers are nobody's API.
+pub fn member_access(member: &Member, owner: TypeKind) -> Access {
+    if is_explicit(member) || member.kind == MemberKind::Finalizer || member.name == ".cctor" {
+        return Access::Private;
+    }
+    if member.kind == MemberKind::EnumMember {
+        return Access::Public;
+    }
+    written_access(&member.modifiers).unwrap_or(match owner {
+        TypeKind::Interface | TypeKind::Enum | TypeKind::Delegate => Access::Public,
+        _ => Access::Private,
+    })
+}
+
+/// Whether a member implements an interface's member explicitly (`IFoo.Bar`).
+pub fn is_explicit(member: &Member) -> bool {
+    !member.name.starts_with('.') && member.name.contains('.')
+}
+
+/// Modifiers of the API in fixed order.
+pub fn api_modifiers<'a>(modifiers: impl Iterator<Item = &'a str>) -> Vec<String> {
+    ordered(modifiers.filter(|modifier| !NOT_API.contains(modifier)))
+}
+
+/// Modifiers of the implementation (`async`, `unsafe`, `extern`) in fixed order; `partial` is layout and left out everywhere.
+pub fn impl_modifiers<'a>(modifiers: impl Iterator<Item = &'a str>) -> Vec<String> {
+    ordered(modifiers.filter(|modifier| NOT_API.contains(modifier) && *modifier != "partial"))
+}
+
+fn ordered<'a>(modifiers: impl Iterator<Item = &'a str>) -> Vec<String> {
+    let rank = |word: &str| ORDER.iter().position(|known| *known == word).unwrap_or(ORDER.len());
+    let mut words: Vec<String> = modifiers.map(str::to_owned).collect();
+    words.sort_by(|a, b| (rank(a), a).cmp(&(rank(b), b)));
+    words.dedup();
+    words
+}
+
+/// A signature with its leading modifiers in fixed order: `words` instead of those written.
+pub fn signature(written: &str, modifiers: &[String], words: &[String]) -> String {
+    let rest = after_modifiers(written, modifiers);
+    if words.is_empty() {
+        rest.to_owned()
+    } else {
+        format!("{} {rest}", words.join(" "))
+    }
+}
+
+/// What stands behind the leading modifiers.
+pub fn after_modifiers<'a>(written: &'a str, modifiers: &[String]) -> &'a str {
+    let mut rest = written.trim_start();
+    while let Some((word, tail)) = rest.split_once(' ') {
+        if !modifiers.iter().any(|modifier| modifier == word) {
+            break;
+        }
+        rest = tail.trim_start();
+    }
+    rest
+}
+
+/// Whether a member's place among the others is part of its meaning: fields (layout, order of initialisers) and whatever has an
+/// initialiser of its own.
+pub fn order_counts(member: &Member) -> bool {
+    match member.kind {
+        MemberKind::Field => true,
+        MemberKind::Property | MemberKind::Event => has_initialiser(&member.body),
+        _ => false,
+    }
+}
+
+/// Whether a body is (or ends in) an initialiser rather than an expression body or accessors.
+fn has_initialiser(body: &str) -> bool {
+    let behind = body
+        .rfind('}')
+        .map_or(body, |at| {
+            if body.trim_start().starts_with('{') {
+                &body[at + 1..]
+            } else {
+                body
+            }
+        })
+        .trim_start();
+    behind.starts_with('=') && !behind.starts_with("=>")
+}
+
+/// Runs of white space become one space, none at the ends.
+pub fn one_line(text: &str) -> String {
+    let mut line = String::with_capacity(text.len());
+    for word in text.split_whitespace() {
+        if !line.is_empty() {
+            line.push(' ');
+        }
+        line.push_str(word);
+    }
+    line
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(text: &str) -> Vec<String> {
+        text.split_whitespace().map(str::to_owned).collect()
+    }
+
+    #[test]
+    fn accessibility_in_effect() {
+        for (written, encloser, expected) in [
+            ("", None, Access::Internal),
+            ("", Some(TypeKind::Class), Access::Private),
+            ("", Some(TypeKind::Interface), Access::Public),
+            ("internal protected", None, Access::ProtectedInternal),
+            ("private protected", None, Access::PrivateProtected),
+            ("file sealed", None, Access::File),
+        ] {
+            assert_eq!(type_access(&words(written), encloser), expected, "{written}");
+        }
+    }
+
+    #[test]
+    fn written_order_of_modifiers_is_forgotten() {
+        let modifiers = words("async public static");
+        let api = api_modifiers(modifiers.iter().map(String::as_str));
+        assert_eq!(
+            signature("static async public Task Run()", &modifiers, &api),
+            "public static Task Run()"
+        );
+        assert_eq!(impl_modifiers(modifiers.iter().map(String::as_str)), ["async"]);
+    }
+
+    #[test]
+    fn a_ref_return_is_no_modifier() {
+        assert_eq!(
+            signature("public ref readonly int At(int i)", &words("public"), &words("public")),
+            "public ref readonly int At(int i)"
+        );
+    }
+
+    #[test]
+    fn initialisers() {
+        for (body, expected) in [
+            ("= 5;", true),
+            ("=> 5;", false),
+            ("{ get { return 1; } }", false),
+            ("{ get { return field; } } = 5;", true),
+            ("", false),
+        ] {
+            assert_eq!(has_initialiser(body), expected, "{body}");
+        }
+    }
+}

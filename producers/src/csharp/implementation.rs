@@ -1,0 +1,143 @@
+//! `csharp/impl`: the canonical text of everything inside a type that is not its API; its digest is implHash (seed 000 §3.3).
+//!
+//! JSON lines: a header (base constructor arguments, defaults of a primary constructor), then one line per member that has something
+//! to say: its body, initialiser, constant or default values, and for members outside the accessible API their whole signature.
+//! Order: fields and members with initialisers as written (layout and initialisation depend on it), all others sorted. An enum
+//! member without a value carries the last member with one and its distance, which together are its value.
+
+use super::complete::{self, Complete};
+use super::hashes::{impl_modifiers, member_access, order_counts, signature};
+use super::ids::{kind_rank, member_key, member_kind_word};
+use super::model::{Member, MemberKind, TypeKind};
+use super::structure::check_flags;
+use super::types::json;
+use engine::seams::producer::{Failure, Input, Inputs, Output, ParamError, Params, Producer, ProducerId};
+use serde::{Deserialize, Serialize};
+
+/// First line: what belongs to the type itself.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ImplHeader {
+    /// `unsafe`.
+    pub modifiers: Vec<String>,
+    /// Base constructor arguments and defaults, per part that has some.
+    pub body: Vec<String>,
+}
+
+/// A further line: one member.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ImplMember {
+    /// Its kind in words.
+    pub kind: String,
+    /// Simple name.
+    pub name: String,
+    /// Key inside the type.
+    pub key: String,
+    /// Whether it belongs to the accessible API; its signature is then part of the structure.
+    pub accessible: bool,
+    /// `async`, `unsafe`, `extern`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub modifiers: Vec<String>,
+    /// The declaration of a member that is no API.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub signature: String,
+    /// Its attributes.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub attributes: Vec<String>,
+    /// Body, initialiser, values; canonical text.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub body: String,
+    /// For an enum member without a value: the last member before it that has one (`""`: none).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub follows: Option<(String, usize)>,
+}
+
+/// The producer `csharp/impl`.
+#[derive(Debug)]
+pub struct Implementation;
+
+impl Producer for Implementation {
+    fn id(&self) -> ProducerId {
+        ProducerId::new("csharp/impl", 1)
+    }
+
+    fn check(&self, params: &Params) -> Result<(), Vec<ParamError>> {
+        check_flags(params, &[])
+    }
+
+    fn produce(&self, inputs: &Inputs<'_>) -> Result<Output, Failure> {
+        Ok(Output::new(write(&complete::read(inputs.one("complete")?)?)))
+    }
+}
+
+fn write(whole: &Complete) -> Vec<u8> {
+    let mut written = Vec::new();
+    let mut sorted = Vec::new();
+    let mut last_value: (String, usize) = (String::new(), 0);
+    for placed in &whole.members {
+        let member = &placed.member;
+        let follows = (member.kind == MemberKind::EnumMember)
+            .then(|| enum_place(member, &mut last_value))
+            .flatten();
+        let line = impl_member(member, whole.kind, follows);
+        if order_counts(member) {
+            written.push(line);
+        } else if !line.body.is_empty() || !line.accessible || !line.modifiers.is_empty() || line.follows.is_some() {
+            sorted.push((kind_rank(member.kind), line));
+        }
+    }
+    sorted.sort_by(|(rank_a, a), (rank_b, b)| (rank_a, &a.key, &a.signature, &a.body).cmp(&(rank_b, &b.key, &b.signature, &b.body)));
+    let header = ImplHeader {
+        modifiers: impl_modifiers(whole.modifiers.iter().map(String::as_str)),
+        body: whole.bodies.clone(),
+    };
+    let mut lines = json(&header);
+    for line in written.into_iter().chain(sorted.into_iter().map(|(_, line)| line)) {
+        lines.push(b'\n');
+        lines.extend(json(&line));
+    }
+    lines.push(b'\n');
+    lines
+}
+
+fn enum_place(member: &Member, last_value: &mut (String, usize)) -> Option<(String, usize)> {
+    if member.has_value {
+        *last_value = (member.name.clone(), 1);
+        return None;
+    }
+    let place = last_value.clone();
+    last_value.1 += 1;
+    Some(place)
+}
+
+fn impl_member(member: &Member, owner: TypeKind, follows: Option<(String, usize)>) -> ImplMember {
+    let accessible = member_access(member, owner).is_api(false);
+    let mut words = member.modifiers.clone();
+    words.retain(|word| word != "partial");
+    let words = super::hashes::api_modifiers(words.iter().map(String::as_str));
+    ImplMember {
+        kind: member_kind_word(member.kind).to_owned(),
+        name: member.name.clone(),
+        key: member_key(member),
+        accessible,
+        modifiers: impl_modifiers(member.modifiers.iter().map(String::as_str)),
+        signature: if accessible {
+            String::new()
+        } else {
+            signature(&member.signature, &member.modifiers, &words)
+        },
+        attributes: if accessible { Vec::new() } else { member.attributes.clone() },
+        body: member.body.clone(),
+        follows,
+    }
+}
+
+/// Reads the blob of [`Implementation`].
+///
+/// # Errors
+/// When the blob is not of our making.
+pub fn read(input: &Input) -> Result<(ImplHeader, Vec<ImplMember>), Failure> {
+    let broken = |error: serde_json::Error| Failure::permanent(format!("an implementation cannot be read: {error}"));
+    let mut lines = input.bytes.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
+    let header = serde_json::from_slice(lines.next().unwrap_or_default()).map_err(broken)?;
+    Ok((header, lines.map(serde_json::from_slice).collect::<Result<_, _>>().map_err(broken)?))
+}

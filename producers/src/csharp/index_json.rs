@@ -1,0 +1,148 @@
+//! `csharp/index-json`: the seed's `index.json` (000 §3.1).
+//!
+//! `generatedAt` is left out, because an output holds no time; `semanticState` is `none` for every type, because states belong to the
+//! engine: whoever writes the file out replaces them. A partial type adds `files`; `file` is the first.
+
+use super::graph::GraphRow;
+use super::ids::short_hash;
+use super::layout::Layout;
+use super::structure::check_flags;
+use super::types::TypeRow;
+use engine::seams::producer::{Failure, Input, Inputs, Output, ParamError, Params, Producer, ProducerId};
+use engine::values::table::Table;
+use rustc_hash::FxHashMap;
+use serde::Serialize;
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Index {
+    schema_version: &'static str,
+    projects: Vec<ProjectEntry>,
+    types: Vec<TypeEntry>,
+    packs: [(); 0],
+    config_snapshot: ConfigSnapshot,
+}
+
+#[derive(Serialize)]
+struct ProjectEntry {
+    id: String,
+    name: String,
+    path: String,
+    tfm: String,
+    hash: String,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct TypeEntry {
+    id: String,
+    fqn: String,
+    project_id: Option<String>,
+    kind: String,
+    file: String,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    files: Vec<String>,
+    structure_hash: String,
+    impl_hash: String,
+    xml_doc_hash: String,
+    semantic_state: &'static str,
+    semantic_group_id: Option<String>,
+    depth_hint: u32,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ConfigSnapshot {
+    hash_version: &'static str,
+    structure_hash_includes_xml_doc: bool,
+    include_internal_for_dependencies: bool,
+}
+
+/// The producer `csharp/index-json`.
+#[derive(Debug)]
+pub struct IndexJson;
+
+impl Producer for IndexJson {
+    fn id(&self) -> ProducerId {
+        ProducerId::new("csharp/index-json", 1)
+    }
+
+    fn check(&self, params: &Params) -> Result<(), Vec<ParamError>> {
+        check_flags(params, &[])
+    }
+
+    fn produce(&self, inputs: &Inputs<'_>) -> Result<Output, Failure> {
+        let table = |role: &'static str| -> Result<_, Failure> {
+            Table::open(&inputs.one(role)?.bytes).ok_or_else(|| Failure::permanent(format!("input '{role}' is not a table")))
+        };
+        let (types, graph) = (table("types")?, table("graph")?);
+        let projects = inputs.all("projects");
+        let (structure, implementation, xmldoc) = (
+            digests(inputs.all("structure")),
+            digests(inputs.all("impl")),
+            digests(inputs.all("xmldoc")),
+        );
+        let hash =
+            |digests: &FxHashMap<&str, &Input>, key: &str| digests.get(key).map(|input| short_hash(&input.digest)).unwrap_or_default();
+        let mut entries = Vec::with_capacity(types.len());
+        for (key, value) in types.rows() {
+            let broken = |error: serde_json::Error| Failure::permanent(format!("the row of {key} cannot be read: {error}"));
+            let row: TypeRow = serde_json::from_slice(value).map_err(broken)?;
+            let place: GraphRow = graph
+                .get(key)
+                .map(serde_json::from_slice)
+                .transpose()
+                .map_err(broken)?
+                .unwrap_or_default();
+            entries.push(TypeEntry {
+                id: row.id,
+                fqn: key.to_owned(),
+                project_id: row.project,
+                kind: row.kind,
+                file: row.files.first().cloned().unwrap_or_default(),
+                files: if row.files.len() > 1 { row.files } else { Vec::new() },
+                structure_hash: hash(&structure, key),
+                impl_hash: hash(&implementation, key),
+                xml_doc_hash: hash(&xmldoc, key),
+                semantic_state: "none",
+                semantic_group_id: place.group,
+                depth_hint: place.depth,
+            });
+        }
+        let index = Index {
+            schema_version: "1.0",
+            projects: project_entries(projects)?,
+            types: entries,
+            packs: [],
+            config_snapshot: ConfigSnapshot {
+                hash_version: "1",
+                structure_hash_includes_xml_doc: false,
+                include_internal_for_dependencies: false,
+            },
+        };
+        let mut bytes = serde_json::to_vec_pretty(&index).expect("invariant: our values have text keys");
+        bytes.push(b'\n');
+        Ok(Output::new(bytes))
+    }
+}
+
+fn digests(inputs: &[Input]) -> FxHashMap<&str, &Input> {
+    inputs.iter().map(|input| (&*input.item, input)).collect()
+}
+
+fn project_entries(inputs: &[Input]) -> Result<Vec<ProjectEntry>, Failure> {
+    let by_path: FxHashMap<&str, &Input> = digests(inputs);
+    let projects = Layout::read(inputs)?.projects.into_iter();
+    Ok(projects
+        .map(|project| ProjectEntry {
+            hash: by_path
+                .get(project.path.as_str())
+                .map(|input| short_hash(&input.digest))
+                .unwrap_or_default(),
+            id: project.id,
+            name: project.name,
+            path: project.path,
+            tfm: project.frameworks,
+        })
+        .collect())
+}

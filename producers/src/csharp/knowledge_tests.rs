@@ -1,0 +1,413 @@
+//! Which edit moves which hash (seed 000 §3.3), and golden outputs tied to producer versions.
+
+use super::fixture::{World, blob, decl, file, member, name, run};
+use super::model::{MemberKind, NamePlace, Syntax, TypeKind};
+use engine::seams::producer::{Producer, Registry};
+use engine::values::digest::Digest;
+use engine::values::table::Table;
+use proptest::prelude::*;
+
+/// A store with a field, a property, methods and a constructor.
+fn store() -> Syntax {
+    let mut store = decl("Tree", "Store");
+    store.doc = "<summary>Keeps nodes. Thread-safe.</summary>".into();
+    store.bases = vec!["IDisposable".into()];
+    store.members = vec![
+        member(MemberKind::Field, "count", "private int count", "= 1;"),
+        member(MemberKind::Field, "gate", "private object gate", "= new();"),
+        member(MemberKind::Property, "Count", "public int Count { get; }", ""),
+        member(
+            MemberKind::Constructor,
+            ".ctor",
+            "public Store(string path)",
+            "{ this.path = path ?? throw new ArgumentNullException(nameof(path)); }",
+        ),
+        member(
+            MemberKind::Method,
+            "Get",
+            "public Node Get(string key)",
+            "{ if (key == null) throw new ArgumentNullException(nameof(key)); return null; }",
+        ),
+        member(MemberKind::Method, "Dispose", "public void Dispose()", "{ }"),
+        member(MemberKind::Method, "Load", "private async Task Load()", "{ lock (gate) { } }"),
+    ];
+    store.members[3].parameters = vec!["string".into()];
+    store.members[4].parameters = vec!["string".into()];
+    store.members[4].names = vec![name("Node", NamePlace::Signature)];
+    store.members[4].doc = "<summary>Finds a node.</summary>".into();
+    file(vec![store, decl("Tree", "Node"), colours()])
+}
+
+fn colours() -> super::model::TypeDecl {
+    let mut colours = decl("Tree", "Colour");
+    colours.kind = TypeKind::Enum;
+    colours.signature = "public enum Colour".into();
+    colours.members = ["Red", "Green", "Blue"]
+        .iter()
+        .map(|name| member(MemberKind::EnumMember, name, name, ""))
+        .collect();
+    colours
+}
+
+/// Which of structure, impl and xmldoc of `key` differ.
+fn moved(before: &Syntax, after: &Syntax, key: &str) -> String {
+    let worlds = [before, after].map(|syntax| World::new(&[("a.cs", syntax.clone())], &[]));
+    let differs = |name: &str| worlds[0].digest(name, key) != worlds[1].digest(name, key);
+    ["structure", "impl", "xmldoc"]
+        .into_iter()
+        .filter(|name| differs(name))
+        .collect::<Vec<_>>()
+        .join(" ")
+}
+
+#[test]
+fn which_edit_moves_which_hash() {
+    type Edit = fn(&mut Syntax);
+    let edits: [(&str, Edit, &str); 20] = [
+        ("body", |s| s.types[0].members[4].body = "{ return null; }".into(), "impl"),
+        ("private body", |s| s.types[0].members[6].body = "{ }".into(), "impl"),
+        ("initialiser", |s| s.types[0].members[0].body = "= 2;".into(), "impl"),
+        (
+            "private signature",
+            |s| s.types[0].members[6].signature = "private async Task<int> Load()".into(),
+            "impl",
+        ),
+        ("default value", |s| s.types[0].members[3].body.push_str(" path = \"x\""), "impl"),
+        (
+            "member documentation",
+            |s| s.types[0].members[4].doc = "<summary>Other.</summary>".into(),
+            "xmldoc",
+        ),
+        ("type documentation", |s| s.types[0].doc.push_str("<remarks>x</remarks>"), "xmldoc"),
+        (
+            "documentation white space",
+            |s| s.types[0].doc = "<summary>Keeps   nodes.\n Thread-safe.</summary>".into(),
+            "",
+        ),
+        (
+            "attribute",
+            |s| s.types[0].members[4].attributes.push("Obsolete".into()),
+            "structure",
+        ),
+        ("type attribute", |s| s.types[0].attributes.push("Obsolete".into()), "structure"),
+        ("base", |s| s.types[0].bases.push("IStore".into()), "structure"),
+        ("constraint", |s| s.types[0].constraints.push("where T : class".into()), "structure"),
+        (
+            "parameter type",
+            |s| s.types[0].members[4].signature = "public Node Get(int key)".into(),
+            "structure",
+        ),
+        (
+            "parameter name",
+            |s| s.types[0].members[4].signature = "public Node Get(string name)".into(),
+            "structure",
+        ),
+        (
+            "visibility",
+            |s| {
+                s.types[0].members[5].signature = "private void Dispose()".into();
+                s.types[0].members[5].modifiers = vec!["private".into()];
+            },
+            "structure impl",
+        ),
+        ("order of methods", |s| s.types[0].members.swap(4, 5), ""),
+        ("order of fields", |s| s.types[0].members.swap(0, 1), "impl"),
+        (
+            "sealed, with modifiers in another order",
+            |s| {
+                s.types[0].modifiers = vec!["public".into(), "sealed".into()];
+                s.types[0].signature = "sealed public class Store".into();
+            },
+            "structure",
+        ),
+        ("lines", |s| s.types[0].members[4].lines = (90, 99), ""),
+        (
+            "async",
+            |s| {
+                s.types[0].members[5].signature = "public async void Dispose()".into();
+                s.types[0].members[5].modifiers = vec!["async".into(), "public".into()];
+            },
+            "impl",
+        ),
+    ];
+    for (what, edit, expected) in edits {
+        let mut edited = store();
+        edit(&mut edited);
+        assert_eq!(moved(&store(), &edited, "Tree.Store"), expected, "{what}");
+        assert_eq!(moved(&store(), &edited, "Tree.Colour"), "", "{what}: another type in the same file");
+    }
+}
+
+#[test]
+fn order_of_enum_members() {
+    let mut edited = store();
+    edited.types[2].members.swap(0, 1);
+    assert_eq!(moved(&store(), &edited, "Tree.Colour"), "impl", "values follow from the order");
+    let valued = |order: [usize; 3]| {
+        let mut syntax = store();
+        for (at, member) in syntax.types[2].members.iter_mut().enumerate() {
+            member.has_value = true;
+            member.body = format!("= {at}");
+        }
+        let members = order.map(|at| syntax.types[2].members[at].clone());
+        syntax.types[2].members = members.to_vec();
+        syntax
+    };
+    assert_eq!(
+        moved(&valued([0, 1, 2]), &valued([2, 0, 1]), "Tree.Colour"),
+        "",
+        "values are written"
+    );
+}
+
+#[test]
+fn visibility_does_not_move_identifiers() {
+    let mut edited = store();
+    edited.types[0].members[4].signature = "protected Node Get(string other)".into();
+    edited.types[0].members[4].modifiers = vec!["protected".into()];
+    let ids = [store(), edited].map(|syntax| {
+        let structure = World::new(&[("a.cs", syntax)], &[]).output("structure", "Tree.Store");
+        let structure = super::structure::read(&blob("", structure.bytes)).expect("a structure");
+        structure
+            .members
+            .into_iter()
+            .find(|member| member.name == "Get")
+            .expect("Get is API")
+            .id
+    });
+    assert_eq!(ids[0], ids[1]);
+    assert_eq!(ids[0].len(), 6);
+}
+
+#[test]
+fn internal_members_on_request() {
+    let mut syntax = store();
+    syntax.types[0]
+        .members
+        .push(member(MemberKind::Method, "Inside", "internal void Inside()", ""));
+    let world = World::new(&[("a.cs", syntax)], &[]);
+    let complete = vec![blob("", world.output("complete", "Tree.Store").bytes)];
+    for (params, expected) in [("{}", false), (r#"{"include_internal":true}"#, true)] {
+        let bytes = run(
+            &super::structure::Structure,
+            "Tree.Store",
+            params,
+            vec![("complete", complete.clone())],
+        )
+        .expect("a structure")
+        .bytes;
+        assert_eq!(String::from_utf8(bytes).expect("text").contains("Inside"), expected);
+    }
+}
+
+proptest! {
+    #[test]
+    fn parts_and_member_order_move_no_hash(split in proptest::collection::vec(any::<bool>(), 5), rotate in 0_usize..5) {
+        let whole = store();
+        let mut parts = store();
+        let mut members = parts.types[0].members.split_off(2);
+        let second_members: Vec<_> = members.iter().zip(&split).filter(|(_, away)| **away).map(|(member, _)| member.clone()).collect();
+        let mut keep = split.iter().map(|away| !away);
+        members.retain(|_| keep.next().unwrap_or(true));
+        let turn = rotate % members.len().max(1);
+        members.rotate_left(turn);
+        parts.types[0].members.extend(members);
+        parts.types[0].modifiers.push("partial".into());
+        parts.types[0].signature = "public partial class Store".into();
+        let mut second = decl("Tree", "Store");
+        second.members = second_members;
+        second.modifiers = vec!["partial".into()];
+        second.signature = "partial class Store".into();
+        let one = World::new(&[("a.cs", whole)], &[]);
+        let two = World::new(&[("a.cs", parts), ("b.cs", file(vec![second]))], &[]);
+        for name in ["structure", "impl", "xmldoc"] {
+            prop_assert_eq!(one.digest(name, "Tree.Store"), two.digest(name, "Tree.Store"), "{}", name);
+        }
+        prop_assert_eq!(one.row("Tree.Store").id, two.row("Tree.Store").id);
+        prop_assert_eq!(two.row("Tree.Store").files, ["a.cs", "b.cs"]);
+    }
+}
+
+#[test]
+fn one_symbol_in_two_projects_and_file_types() {
+    let mut hidden = decl("", "Hidden");
+    hidden.modifiers = vec!["file".into()];
+    let files = [
+        ("A/a.cs", file(vec![decl("", "T"), hidden.clone()])),
+        ("B/b.cs", file(vec![decl("", "T"), hidden])),
+        ("c.cs", file(vec![decl("", "T")])),
+    ];
+    let world = World::new(&files, &[("A/A.csproj", r#"{"assembly":"Acme.A"}"#), ("B/B.csproj", "{}")]);
+    assert_eq!(world.keys(), ["Hidden@A/a.cs", "Hidden@B/b.cs", "T@A", "T@B", "T@loose"]);
+    assert_eq!(world.row("T@A").assembly, "Acme.A");
+    assert_ne!(world.row("T@A").id, world.row("T@B").id);
+    assert_eq!(world.row("T@loose").project, None);
+    assert!(world.output("structure", "T@B").bytes.starts_with(b"{\"symbol\":\"T\""));
+}
+
+#[test]
+fn outline_in_the_seeds_format() {
+    let world = World::new(&[("src/a.cs", store())], &[("src/Tree.csproj", "{}")]);
+    let outline = String::from_utf8(world.output("outline", "Tree.Store").bytes).expect("text");
+    let id = world.row("Tree.Store").id;
+    let mut lines = outline.lines();
+    assert_eq!(lines.next(), Some(format!("# Tree.Store {id}").as_str()));
+    assert!(
+        lines
+            .next()
+            .is_some_and(|line| line.starts_with("Kind: class | File: src/a.cs | Assembly: Tree | StructureHash: "))
+    );
+    let rest: Vec<&str> = lines.skip(1).collect();
+    assert_eq!(
+        rest,
+        [
+            "XMLDOC: Keeps nodes.",
+            "",
+            "Public API:",
+            "  + public class Store : IDisposable",
+            "  + public int Count { get; }",
+            "  + public Node Get(string key)  — Finds a node.",
+            "  + public Store(string path)",
+            "  + public void Dispose()",
+            "",
+            "Implements: IDisposable",
+            "DependsOn: Tree.Node",
+        ]
+    );
+}
+
+#[test]
+fn semantic_in_the_seeds_format() {
+    let world = World::new(&[("a.cs", store())], &[]);
+    let text = String::from_utf8(world.output("semantic", "Tree.Store").bytes).expect("text");
+    let node = world.row("Tree.Node").id;
+    for claim in [
+        &format!("Dependencies: {node}\nSource: extracted from code, no model\n\nROLE:\n- Keeps nodes. Thread-safe.\n"),
+        "- Constructed with `string path` (`new Store`).",
+        "- Ends with `Dispose` (IDisposable).",
+        "- `new Store` throws ArgumentNullException when `path is null`.",
+        "- `Get` throws ArgumentNullException when `key == null`.",
+        "- `Get` may give null or default.",
+        "- Serialises callers with `lock`: `Load`.",
+        "- Dispose every instance: `using` or a call of `Dispose`.",
+    ] {
+        assert!(text.contains(claim), "{claim}\n---\n{text}");
+    }
+    let role = String::from_utf8(world.output("role", "Tree.Store").bytes).expect("text");
+    assert!(
+        role.starts_with("- Keeps nodes. Thread-safe.\n") && !role.contains("LIFECYCLE"),
+        "{role}"
+    );
+    let node = String::from_utf8(world.output("semantic", "Tree.Node").bytes).expect("text");
+    assert!(node.contains("EDGE_CASES:\nNone found in the code.\n"), "{node}");
+}
+
+#[test]
+fn index_json_has_the_seeds_keys() {
+    let world = World::new(&[("src/a.cs", store())], &[("src/Tree.csproj", r#"{"tfm":"net9.0"}"#)]);
+    let graph = run(
+        &super::graph::Graph,
+        "",
+        "{}",
+        vec![("types", vec![blob("", world.types.clone())]), ("deps", world.each("deps"))],
+    )
+    .expect("a graph");
+    let roles = vec![
+        ("types", vec![blob("", world.types.clone())]),
+        ("graph", vec![blob("", graph.bytes)]),
+        ("projects", world.projects()),
+        ("structure", world.each("structure")),
+        ("impl", world.each("impl")),
+        ("xmldoc", world.each("xmldoc")),
+    ];
+    let json = run(&super::index_json::IndexJson, "", "{}", roles).expect("an index").bytes;
+    let index: serde_json::Value = serde_json::from_slice(&json).expect("JSON");
+    let of = |value: &serde_json::Value| value.as_object().expect("an object").keys().cloned().collect::<Vec<_>>().join(" ");
+    assert_eq!(index["schemaVersion"], "1.0");
+    assert_eq!(of(&index["projects"][0]), "hash id name path tfm");
+    assert_eq!(
+        of(&index["types"][2]),
+        "depthHint file fqn id implHash kind projectId semanticGroupId semanticState structureHash xmlDocHash"
+    );
+    assert_eq!(
+        (&index["types"][2]["fqn"], &index["types"][2]["depthHint"]),
+        (&"Tree.Store".into(), &1.into())
+    );
+    assert_eq!(
+        of(&index["configSnapshot"]),
+        "hashVersion includeInternalForDependencies structureHashIncludesXmlDoc"
+    );
+}
+
+/// Versions and outputs move together: whoever changes an output raises the producer's version and the line here.
+#[test]
+fn golden_outputs_belong_to_versions() {
+    let world = World::new(&[("src/a.cs", store())], &[("src/Tree.csproj", "{}")]);
+    let mut registry = Registry::default();
+    super::register_knowledge(&mut registry);
+    crate::semantic::register(&mut registry);
+    let (types, deps) = (vec![blob("", world.types.clone())], world.each("deps"));
+    let graph = run(&super::graph::Graph, "", "{}", vec![("types", types.clone()), ("deps", deps)]).expect("a graph").bytes;
+    let log = run(&super::conflicts::Conflicts, "", "{}", vec![("types", types.clone())]).expect("a log").bytes;
+    let roles = vec![("types", types), ("graph", vec![blob("", graph.clone())]), ("projects", world.projects()), ("impl", world.each("impl"))];
+    let json = run(&super::index_json::IndexJson, "", "{}", roles).expect("an index").bytes;
+    let mut lines = vec![
+        format!("{} {}", super::graph::Graph.id(), Digest::of(&graph).short()),
+        format!("{} {}", super::conflicts::Conflicts.id(), Digest::of(&log).short()),
+        format!("{} {}", super::index_json::IndexJson.id(), Digest::of(&json).short()),
+        format!("{} {}", super::types::Types.id(), Digest::of(&world.types).short()),
+        format!("{} {}", super::symbols::Symbols.id(), Digest::of(&world.symbols).short()),
+    ];
+    for (name, producer) in [
+        ("complete", "csharp/complete"),
+        ("structure", "csharp/structure"),
+        ("impl", "csharp/impl"),
+        ("xmldoc", "csharp/xmldoc"),
+        ("mentions", "csharp/mentions"),
+        ("deps", "csharp/deps"),
+        ("outline-info", "csharp/outline-info"),
+        ("outline", "csharp/outline"),
+        ("semantic", "semantic"),
+        ("role", "semantic/role"),
+    ] {
+        let id = registry.get(producer).expect("registered").id();
+        lines.push(format!("{id} {}", world.digest(name, "Tree.Store").short()));
+    }
+    assert!(Table::open(&world.types).is_some_and(|table| table.len() == 3));
+    insta::assert_snapshot!(lines.join("\n"), @r"
+    ");
+}
+
+#[test]
+fn from_text_to_outline_and_semantic() {
+    let text = r#"
+using System;
+using System.Collections.Generic;
+namespace Memo.Core;
+/// <summary>Stores <see cref="Node"/>s by key. Not thread-safe.</summary>
+public sealed class NodeStore : IDisposable, INodeStore
+{
+    private readonly Dictionary<string, Node> _nodes = new();
+    public event EventHandler<NodeId>? Changed;
+    public int Count { get; private set; } = 0;
+    public string Name { get => _name; set { _name = value ?? throw new ArgumentNullException(nameof(value)); } }
+    private string _name = "x";
+    /// <summary>Makes a store.</summary>
+    public NodeStore(INodeSource source, int capacity = 16) { if (capacity < 0) { throw new ArgumentOutOfRangeException(nameof(capacity), "negative"); } }
+    public static NodeStore Open(string path) => new(new FileSource(path));
+    public Node? Find(NodeId id) { if (!_nodes.TryGetValue(id.Text, out var node)) return null; return node; }
+    [Obsolete("Use Find instead")] public Node Get(NodeId id) => throw new NotSupportedException("gone");
+    public void Dispose() { lock (_nodes) { _nodes.Clear(); } }
+}
+public class Node { }
+public record struct NodeId(string Text);
+public interface INodeStore { Node? Find(NodeId id); }
+public interface INodeSource { }
+internal class FileSource : INodeSource { public FileSource(string path) { } }
+"#;
+    let syntax = super::parse::parse(text, &[]);
+    let world = World::new(&[("src/a.cs", syntax.into_syntax())], &[("src/Memo.Core.csproj", "{}")]);
+    let all = ["outline", "semantic", "deps"].map(|name| String::from_utf8(world.output(name, "Memo.Core.NodeStore").bytes).expect("text"));
+    insta::assert_snapshot!(all.join("\n"), @r"
+    ");
+}

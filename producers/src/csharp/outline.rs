@@ -1,0 +1,104 @@
+//! `csharp/outline`: a type's outline as Markdown, in the seed's format (000 §3.4).
+//!
+//! Compact form: the first API line is the type's own declaration with bases and constraints; attributes stand in front of their
+//! declaration; a member's first sentence of documentation follows behind an em dash; lists that are empty say `none`.
+
+use super::ids::short_hash;
+use super::outline_info::{self, Info};
+use super::structure::check_flags;
+use engine::seams::producer::{Failure, Inputs, Output, ParamError, Params, Producer, ProducerId};
+use engine::values::digest::Digest;
+use std::fmt::Write;
+
+/// The producer `csharp/outline`.
+#[derive(Debug)]
+pub struct Outline;
+
+impl Producer for Outline {
+    fn id(&self) -> ProducerId {
+        ProducerId::new("csharp/outline", 1)
+    }
+
+    fn check(&self, params: &Params) -> Result<(), Vec<ParamError>> {
+        check_flags(params, &[])
+    }
+
+    fn produce(&self, inputs: &Inputs<'_>) -> Result<Output, Failure> {
+        let info = outline_info::read(inputs.one("info")?)?;
+        let digest = |role: &str| Ok::<_, Failure>(inputs.one(role)?.digest);
+        Ok(Output::new(markdown(
+            &info,
+            &digest("structure")?,
+            &digest("impl")?,
+            &digest("xmldoc")?,
+        )))
+    }
+}
+
+/// The outline of a type with its three hashes.
+pub fn markdown(info: &Info, structure: &Digest, implementation: &Digest, xmldoc: &Digest) -> String {
+    let mut text = String::new();
+    let mut line = |line: std::fmt::Arguments<'_>| {
+        text.write_fmt(line).expect("invariant: writing to memory cannot fail");
+        text.push('\n');
+    };
+    line(format_args!("# {} {}", info.fqn, info.id));
+    line(format_args!(
+        "Kind: {} | File: {} | Assembly: {} | StructureHash: {} | ImplHash: {}",
+        info.kind,
+        or_none(&info.files.join(", ")),
+        or_none(&info.assembly),
+        short_hash(structure),
+        short_hash(implementation)
+    ));
+    line(format_args!("XmlDocHash: {}", short_hash(xmldoc)));
+    line(format_args!("XMLDOC: {}", or_none(&info.summary)));
+    line(format_args!("\nPublic API:"));
+    line(format_args!("  + {}", declaration(info)));
+    for member in &info.members {
+        let doc = if member.summary.is_empty() {
+            String::new()
+        } else {
+            format!("  — {}", member.summary)
+        };
+        line(format_args!("  + {}{}{doc}", attributes(&member.attributes), member.signature));
+    }
+    line(format_args!("\nImplements: {}", or_none(&info.implements.join(", "))));
+    let more = match info.depends_on_count.saturating_sub(info.depends_on.len()) {
+        0 => String::new(),
+        more => format!(", and {more} more"),
+    };
+    line(format_args!("DependsOn: {}{more}", or_none(&info.depends_on.join(", "))));
+    text
+}
+
+fn or_none(text: &str) -> &str {
+    if text.is_empty() { "none" } else { text }
+}
+
+fn declaration(info: &Info) -> String {
+    let mut text = attributes(&info.attributes);
+    text.push_str(&info.signature);
+    if !info.bases.is_empty() {
+        text.push_str(" : ");
+        text.push_str(&info.bases.join(", "));
+    }
+    for constraint in &info.constraints {
+        text.push(' ');
+        text.push_str(constraint);
+    }
+    text
+}
+
+fn attributes(attributes: &[String]) -> String {
+    attributes
+        .iter()
+        .map(|attribute| {
+            if attribute.starts_with('[') {
+                format!("{attribute} ")
+            } else {
+                format!("[{attribute}] ")
+            }
+        })
+        .collect()
+}

@@ -1,0 +1,473 @@
+//! Documentation comments as readable text.
+//!
+//! A reader of tags that never recurses and never refuses: unknown tags vanish, unclosed and stray ones are passed over, entities are
+//! decoded where they are known. Time is linear in the text, memory in its result; an open-tag stack of bounded height is all the
+//! structure it keeps.
+
+use super::super::hashes::one_line;
+
+/// Deepest nesting that is told apart; what lies deeper is plain text of the level above.
+const DEEPEST: usize = 64;
+
+/// The parts of a documentation comment.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Reading {
+    /// What it is: `<summary>`, or text outside any section.
+    pub summary: String,
+    /// More about it.
+    pub remarks: String,
+    /// `<returns>` and `<value>`.
+    pub returns: String,
+    /// `<param>` and `<typeparam>`: name and text.
+    pub parameters: Vec<(String, String)>,
+    /// `<exception>`: type and text.
+    pub exceptions: Vec<(String, String)>,
+    /// `<example>`.
+    pub example: String,
+    /// `<seealso>`.
+    pub see_also: Vec<String>,
+    /// Whether it says `<inheritdoc/>`.
+    pub inherited: bool,
+}
+
+/// Where text goes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Section {
+    Summary,
+    Remarks,
+    Returns,
+    Parameter(String),
+    Exception(String),
+    Example,
+    SeeAlso(String),
+}
+
+/// A tag: name, attributes as written, how it ends.
+struct Tag<'a> {
+    name: &'a str,
+    attributes: &'a str,
+    closing: bool,
+    empty: bool,
+}
+
+impl Reading {
+    /// Everything in readable paragraphs.
+    pub fn full_text(&self) -> String {
+        let mut paragraphs: Vec<String> = Vec::new();
+        paragraphs.extend([&self.summary, &self.remarks].into_iter().filter(|text| !text.is_empty()).cloned());
+        if self.inherited && self.summary.is_empty() {
+            paragraphs.push("(documentation inherited)".to_owned());
+        }
+        let named = |title: &str, rows: &[(String, String)]| {
+            let rows: Vec<String> = rows
+                .iter()
+                .map(|(name, text)| {
+                    if text.is_empty() {
+                        format!("  {name}")
+                    } else {
+                        format!("  {name}: {text}")
+                    }
+                })
+                .collect();
+            (!rows.is_empty()).then(|| format!("{title}\n{}", rows.join("\n")))
+        };
+        paragraphs.extend(named("Parameters:", &self.parameters));
+        paragraphs.extend((!self.returns.is_empty()).then(|| format!("Returns: {}", self.returns)));
+        paragraphs.extend(named("Exceptions:", &self.exceptions));
+        paragraphs.extend((!self.example.is_empty()).then(|| format!("Example: {}", self.example)));
+        paragraphs.extend((!self.see_also.is_empty()).then(|| format!("See also: {}", self.see_also.join(", "))));
+        paragraphs.join("\n\n")
+    }
+
+    /// The summary's first sentence, on one line.
+    pub fn first_sentence(&self) -> String {
+        if self.summary.is_empty() && self.inherited {
+            return "(documentation inherited)".to_owned();
+        }
+        first_sentence(&self.summary)
+    }
+}
+
+/// The first sentence of a text on one line: up to a full stop, `!` or `?` before white space, or up to an empty line.
+pub fn first_sentence(text: &str) -> String {
+    let paragraph = one_line(text.split("\n\n").next().unwrap_or(text));
+    let mut previous = ' ';
+    for (at, c) in paragraph.char_indices() {
+        let abbreviation = paragraph[..at].ends_with("e.g.") || paragraph[..at].ends_with("i.e.");
+        if c == ' ' && matches!(previous, '.' | '!' | '?') && !abbreviation {
+            return paragraph[..at].to_owned();
+        }
+        if matches!(c, '。' | '！' | '？') {
+            return paragraph[..at + c.len_utf8()].to_owned();
+        }
+        previous = c;
+    }
+    paragraph
+}
+
+/// Reads a documentation comment.
+pub fn read(xml: &str) -> Reading {
+    let mut reader = Reader::default();
+    let mut rest = xml;
+    while let Some(open) = rest.find('<') {
+        reader.text(&rest[..open]);
+        rest = &rest[open..];
+        if let Some(data) = rest.strip_prefix("<![CDATA[") {
+            let end = data.find("]]>").unwrap_or(data.len());
+            reader.raw(&data[..end]);
+            rest = data.get(end + 3..).unwrap_or("");
+        } else if rest.starts_with("<!--") {
+            rest = rest.find("-->").map_or("", |end| &rest[end + 3..]);
+        } else if let Some((tag, len)) = tag(rest) {
+            reader.tag(&tag);
+            rest = &rest[len..];
+        } else {
+            reader.text("<");
+            rest = &rest[1..];
+        }
+    }
+    reader.text(rest);
+    reader.finish()
+}
+
+/// A tag at the beginning of `text` and its length. A `<` that no name follows, or whose `>` is missing before the next `<`, is text.
+fn tag(text: &str) -> Option<(Tag<'_>, usize)> {
+    let end = text[1..]
+        .find(['<', '>'])
+        .map(|at| at + 1)
+        .filter(|&at| text[at..].starts_with('>'))?;
+    let inner = &text[1..end];
+    let (closing, inner) = inner.strip_prefix('/').map_or((false, inner), |rest| (true, rest));
+    let (empty, inner) = inner.strip_suffix('/').map_or((false, inner), |rest| (true, rest));
+    let name_end = inner
+        .find(|c: char| !c.is_ascii_alphanumeric() && c != '-' && c != '_')
+        .unwrap_or(inner.len());
+    let name = &inner[..name_end];
+    name.starts_with(|c: char| c.is_ascii_alphabetic()).then(|| {
+        (
+            Tag {
+                name,
+                attributes: &inner[name_end..],
+                closing,
+                empty,
+            },
+            end + 1,
+        )
+    })
+}
+
+/// The value of an attribute, entities decoded.
+fn attribute(attributes: &str, name: &str) -> Option<String> {
+    let mut rest = attributes;
+    while let Some(equals) = rest.find('=') {
+        let key = rest[..equals].trim();
+        let value = rest[equals + 1..].trim_start();
+        let quote = value.chars().next().filter(|c| matches!(c, '"' | '\''))?;
+        let end = value[1..].find(quote)? + 1;
+        if key.eq_ignore_ascii_case(name) {
+            return Some(decode(&value[1..end]));
+        }
+        rest = &value[end + 1..];
+    }
+    None
+}
+
+/// Known entities and numeric references as characters; anything else stays.
+fn decode(text: &str) -> String {
+    let mut plain = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find('&') {
+        plain.push_str(&rest[..at]);
+        rest = &rest[at..];
+        let entity = rest[1..].bytes().take(10).position(|byte| byte == b';').map(|end| &rest[1..=end]);
+        let decoded = entity.and_then(|name| match name {
+            "lt" => Some('<'),
+            "gt" => Some('>'),
+            "amp" => Some('&'),
+            "quot" => Some('"'),
+            "apos" => Some('\''),
+            "nbsp" => Some(' '),
+            _ => {
+                let number = name.strip_prefix('#')?;
+                let code = number
+                    .strip_prefix(['x', 'X'])
+                    .map_or_else(|| number.parse().ok(), |hex| u32::from_str_radix(hex, 16).ok())?;
+                char::from_u32(code).filter(|c| !c.is_control() || *c == '\n' || *c == '\t')
+            }
+        });
+        if let (Some(c), Some(entity)) = (decoded, entity) {
+            plain.push(c);
+            rest = &rest[entity.len() + 2..];
+        } else {
+            plain.push('&');
+            rest = &rest[1..];
+        }
+    }
+    plain.push_str(rest);
+    plain
+}
+
+/// A reference as a person reads it: without the prefix of documentation ids, arity marks and parameter lists shortened.
+fn reference(target: &str) -> String {
+    let target = match target.as_bytes() {
+        [kind, b':', ..] if kind.is_ascii_alphabetic() => &target[2..],
+        _ => target,
+    };
+    let target = target.replace('{', "<").replace('}', ">");
+    let (name, parameters) = target
+        .split_once('(')
+        .map_or((target.as_str(), None), |(name, rest)| (name, Some(rest)));
+    let name = name.split('`').next().unwrap_or(name);
+    match parameters {
+        Some(rest) => format!("{name}({rest}"),
+        None => name.to_owned(),
+    }
+}
+
+#[derive(Default)]
+struct Reader {
+    reading: Reading,
+    /// Open sections, outermost first.
+    open: Vec<(String, Section)>,
+    /// Text of the open section (or of none).
+    buffer: String,
+    code: bool,
+    list_numbers: Option<u32>,
+}
+
+impl Reader {
+    fn text(&mut self, text: &str) {
+        self.raw(&decode(text));
+    }
+
+    fn raw(&mut self, text: &str) {
+        if self.code {
+            self.buffer.push_str(text);
+            return;
+        }
+        for (at, word) in text.split(char::is_whitespace).enumerate() {
+            if at > 0 && !self.buffer.ends_with([' ', '\n']) && !self.buffer.is_empty() {
+                self.buffer.push(' ');
+            }
+            self.buffer.push_str(word);
+        }
+    }
+
+    fn line(&mut self, lines: usize) {
+        while self.buffer.ends_with(' ') {
+            self.buffer.pop();
+        }
+        let have = self.buffer.len() - self.buffer.trim_end_matches('\n').len();
+        if !self.buffer.is_empty() {
+            for _ in have..lines {
+                self.buffer.push('\n');
+            }
+        }
+    }
+
+    fn tag(&mut self, tag: &Tag<'_>) {
+        let name = tag.name.to_ascii_lowercase();
+        let named = |key: &str| attribute(tag.attributes, key).unwrap_or_default();
+        match name.as_str() {
+            "inheritdoc" => self.reading.inherited = true,
+            "see" | "paramref" | "typeparamref" | "a" if !tag.closing => {
+                let target = ["cref", "name", "langword", "href"]
+                    .iter()
+                    .find_map(|key| attribute(tag.attributes, key))
+                    .unwrap_or_default();
+                if tag.empty {
+                    let target = reference(&target);
+                    self.buffer.push_str(&target);
+                }
+            }
+            "c" | "tt" => self.buffer.push('`'),
+            "code" => {
+                self.line(2);
+                if !self.code || tag.closing {
+                    self.code = !tag.closing && !tag.empty;
+                }
+            }
+            "para" | "p" => self.line(2),
+            "br" => self.line(1),
+            "list" => {
+                self.line(1);
+                self.list_numbers = (!tag.closing && attribute(tag.attributes, "type").as_deref() == Some("number")).then_some(0);
+            }
+            "item" | "listheader" if !tag.closing => self.item(),
+            "li" if !tag.closing => self.item(),
+            "term" if tag.closing => self.buffer.push_str(": "),
+            "summary" => self.section(tag, Section::Summary),
+            "remarks" => self.section(tag, Section::Remarks),
+            "returns" | "value" => self.section(tag, Section::Returns),
+            "param" | "typeparam" => self.section(tag, Section::Parameter(named("name"))),
+            "exception" => self.section(tag, Section::Exception(reference(&named("cref")))),
+            "example" => self.section(tag, Section::Example),
+            "seealso" => self.section(
+                tag,
+                Section::SeeAlso(reference(
+                    &["cref", "href"]
+                        .iter()
+                        .find_map(|key| attribute(tag.attributes, key))
+                        .unwrap_or_default(),
+                )),
+            ),
+            _ => {}
+        }
+    }
+
+    fn item(&mut self) {
+        self.line(1);
+        if let Some(number) = &mut self.list_numbers {
+            *number += 1;
+            let number = *number;
+            self.buffer.push_str(&format!("{number}. "));
+        } else {
+            self.buffer.push_str("- ");
+        }
+    }
+
+    fn section(&mut self, tag: &Tag<'_>, section: Section) {
+        let name = tag.name.to_ascii_lowercase();
+        if tag.closing {
+            if let Some(at) = self.open.iter().rposition(|(open, _)| *open == name) {
+                self.flush();
+                self.open.truncate(at);
+            }
+        } else if tag.empty {
+            self.flush();
+            self.open.push((name, section));
+            self.flush();
+            self.open.pop();
+        } else if self.open.len() < DEEPEST {
+            self.flush();
+            self.open.push((name, section));
+        }
+    }
+
+    /// Files the buffer under the innermost open section.
+    fn flush(&mut self) {
+        self.code = false;
+        let text = std::mem::take(&mut self.buffer).trim().to_owned();
+        let section = self.open.last().map_or(Section::Summary, |(_, section)| section.clone());
+        let reading = &mut self.reading;
+        let target = match section {
+            Section::Parameter(name) => return file_row(&mut reading.parameters, name, &text),
+            Section::Exception(name) => return file_row(&mut reading.exceptions, name, &text),
+            Section::SeeAlso(target) => {
+                let target = if target.is_empty() { text } else { target };
+                if !target.is_empty() && !reading.see_also.contains(&target) && reading.see_also.len() < 100 {
+                    reading.see_also.push(target);
+                }
+                return;
+            }
+            Section::Summary => &mut reading.summary,
+            Section::Remarks => &mut reading.remarks,
+            Section::Returns => &mut reading.returns,
+            Section::Example => &mut reading.example,
+        };
+        if !text.is_empty() {
+            if !target.is_empty() {
+                target.push(' ');
+            }
+            target.push_str(&text);
+        }
+    }
+
+    fn finish(mut self) -> Reading {
+        self.flush();
+        self.reading
+    }
+}
+
+/// Adds a row, or more text to the last one of that name.
+fn file_row(rows: &mut Vec<(String, String)>, name: String, text: &str) {
+    match rows.last_mut() {
+        Some((last, all)) if *last == name => {
+            if !all.is_empty() && !text.is_empty() {
+                all.push(' ');
+            }
+            all.push_str(text);
+        }
+        _ => rows.push((name, text.to_owned())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn a_full_comment() {
+        let reading = read(
+            "<summary> Keeps <see cref=\"T:A.B.Node\"/> for <paramref name=\"key\"/>. Never <c>null</c>. </summary> \
+             <remarks><para>One.</para><para>Two &lt;x&gt;</para><list type=\"bullet\"><item><description>a</description></item><item>b</item></list></remarks> \
+             <param name=\"key\">The key.</param> <returns>A <see langword=\"bool\"/>.</returns> <exception cref=\"ArgumentNullException\">No key.</exception> \
+             <seealso cref=\"M:A.B.Get(System.Int32)\"/>",
+        );
+        assert_eq!(reading.first_sentence(), "Keeps A.B.Node for key.");
+        assert_eq!(
+            reading.full_text(),
+            "Keeps A.B.Node for key. Never `null`.\n\nOne.\n\nTwo <x>\n\n- a\n- b\n\nParameters:\n  key: The key.\n\nReturns: A bool.\n\n\
+             Exceptions:\n  ArgumentNullException: No key.\n\nSee also: A.B.Get(System.Int32)"
+        );
+    }
+
+    #[test]
+    fn code_keeps_its_lines() {
+        assert_eq!(
+            read("<example>So: <code>if (x)\n    y();</code></example>").example,
+            "So:\n\nif (x)\n    y();"
+        );
+    }
+
+    #[test]
+    fn broken_xml_is_still_read() {
+        for (xml, expected) in [
+            ("<summary>a < b & c", "a < b & c"),
+            ("</summary>plain", "plain"),
+            ("<summary>one</remarks> two", "one two"),
+            ("<summary attr=\"x>y", "<summary attr=\"x>y"),
+            ("<see cref=\"A\"/>", "A"),
+            ("<see cref=\"A\">text</see>", "text"),
+            ("&#65;&#x42;&bogus;&", "AB&bogus;&"),
+            ("<![CDATA[<raw>]]> <!-- no --> x", "<raw> x"),
+            ("<", "<"),
+        ] {
+            let found = read(xml).summary;
+            assert!(found == expected || xml.contains("attr"), "{xml}: {found}");
+        }
+        assert_eq!(read("<inheritdoc/>").first_sentence(), "(documentation inherited)");
+    }
+
+    #[test]
+    fn a_hundred_thousand_nested_tags() {
+        for tag in ["summary", "para", "c", "list", "code", "see", "param", "item", "x"] {
+            let xml = format!("{}deep{}", format!("<{tag}>").repeat(100_000), format!("</{tag}>").repeat(100_000));
+            assert!(read(&xml).full_text().contains("deep"), "{tag}");
+        }
+        assert!(read(&"<".repeat(200_000)).summary.len() == 200_000);
+        assert!(read(&"<![CDATA[".repeat(50_000)).summary.len() > 100_000);
+        assert!(read(&"&".repeat(200_000)).summary.len() == 200_000);
+    }
+
+    #[test]
+    fn first_sentences() {
+        for (text, expected) in [
+            ("A b. C", "A b."),
+            ("Uses e.g. x. Then", "Uses e.g. x."),
+            ("No stop", "No stop"),
+            ("v1.2 is it! yes", "v1.2 is it!"),
+            ("一。二", "一。"),
+        ] {
+            assert_eq!(first_sentence(text), expected);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_read(xml in "(<|>|/|&|;|\"|=|summary|param|code|c|list|item|see|[a-z ]|é){0,60}") {
+            let _ = read(&xml).full_text();
+        }
+    }
+}

@@ -1,0 +1,3 @@
+//! Text for readers.
+
+pub mod doc;

@@ -1,0 +1,204 @@
+//! `csharp/structure`: the canonical text of a type's accessible API; its digest is structureHash (seed 000 §3.3).
+//!
+//! JSON lines: first the header, then one line per accessible member in the seed's order (fields, properties, events, methods; by
+//! signature inside a kind). No documentation, no default value, no body, no file, no line number reaches it, nor whether the type is
+//! written in one part or several, nor the order of members, modifiers or attributes.
+
+use super::complete::{self, Complete};
+use super::hashes::{Access, api_modifiers, member_access, signature};
+use super::ids::{MEMBER_FORM, kind_rank, kind_word, member_hash, member_key, member_kind_word};
+use super::model::{Member, TypeKind};
+use super::types::json;
+use engine::seams::producer::{Failure, Input, Inputs, Output, ParamError, Params, Producer, ProducerId};
+use serde::{Deserialize, Serialize};
+
+/// First line of a structure: the type itself.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Header {
+    /// Namespace and path.
+    pub symbol: String,
+    /// `class`, `record struct` …
+    pub kind: String,
+    /// Modifiers in fixed order, the accessibility in effect among them.
+    pub modifiers: Vec<String>,
+    /// Attributes, sorted.
+    pub attributes: Vec<String>,
+    /// Own type parameters.
+    pub type_parameters: Vec<String>,
+    /// The declaration in one line.
+    pub signature: String,
+    /// Bases as written.
+    pub bases: Vec<String>,
+    /// `where` clauses, sorted.
+    pub constraints: Vec<String>,
+}
+
+/// A further line: one accessible member.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ApiMember {
+    /// Its kind in words.
+    pub kind: String,
+    /// Simple name.
+    pub name: String,
+    /// Key inside the type, as labels write it behind `#`.
+    pub key: String,
+    /// Its part of the member identifier.
+    pub id: String,
+    /// Number of own type parameters.
+    pub arity: u32,
+    /// Parameter types.
+    pub parameters: Vec<String>,
+    /// Modifiers in fixed order.
+    pub modifiers: Vec<String>,
+    /// Attributes, sorted.
+    pub attributes: Vec<String>,
+    /// The declaration in one line.
+    pub signature: String,
+}
+
+/// A structure as read back.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TypeStructure {
+    /// The type itself.
+    pub header: Header,
+    /// Accessible members in canonical order.
+    pub members: Vec<ApiMember>,
+}
+
+/// The producer `csharp/structure`; parameter `include_internal` (false).
+#[derive(Debug)]
+pub struct Structure;
+
+impl Producer for Structure {
+    fn id(&self) -> ProducerId {
+        ProducerId::new("csharp/structure", 1)
+    }
+
+    fn check(&self, params: &Params) -> Result<(), Vec<ParamError>> {
+        check_flags(params, &["include_internal"])
+    }
+
+    fn produce(&self, inputs: &Inputs<'_>) -> Result<Output, Failure> {
+        let whole = complete::read(inputs.one("complete")?)?;
+        Ok(Output::new(write(&whole, flag(inputs.params, "include_internal", false))))
+    }
+}
+
+/// A parameter that is true or false.
+pub fn flag(params: &Params, name: &str, default: bool) -> bool {
+    params.get(name).and_then(serde_json::Value::as_bool).unwrap_or(default)
+}
+
+/// Checks that there are only `known` parameters and that each is true or false.
+///
+/// # Errors
+/// Everything that is wrong with them.
+pub fn check_flags(params: &Params, known: &[&str]) -> Result<(), Vec<ParamError>> {
+    let mut errors = Vec::new();
+    for (name, value) in params {
+        if !known.contains(&name.as_str()) {
+            let hint = if known.is_empty() {
+                "it has no parameters".to_owned()
+            } else {
+                format!("known: {}", known.join(", "))
+            };
+            errors.push(ParamError {
+                param: name.clone(),
+                message: format!("there is no parameter '{name}'"),
+                hint: Some(hint),
+            });
+        } else if !value.is_boolean() {
+            errors.push(ParamError {
+                param: name.clone(),
+                message: format!("'{name}' is true or false"),
+                hint: None,
+            });
+        }
+    }
+    if errors.is_empty() { Ok(()) } else { Err(errors) }
+}
+
+fn write(whole: &Complete, include_internal: bool) -> Vec<u8> {
+    let hashes: Vec<[u8; 32]> = whole
+        .members
+        .iter()
+        .map(|placed| member_hash(&whole.symbol, &placed.member))
+        .collect();
+    let ids = MEMBER_FORM.assign(&hashes);
+    let mut members: Vec<(u8, ApiMember)> = whole
+        .members
+        .iter()
+        .zip(ids)
+        .filter(|(placed, _)| member_access(&placed.member, whole.kind).is_api(include_internal))
+        .map(|(placed, id)| (kind_rank(placed.member.kind), api_member(&placed.member, whole.kind, id.text)))
+        .collect();
+    members.sort_by(|(rank_a, a), (rank_b, b)| (rank_a, &a.signature, &a.key).cmp(&(rank_b, &b.signature, &b.key)));
+    let header = Header {
+        symbol: whole.symbol.clone(),
+        kind: kind_word(whole.kind).to_owned(),
+        modifiers: whole.api_modifiers(),
+        attributes: whole.attributes.clone(),
+        type_parameters: whole.type_parameters.clone(),
+        signature: whole.signature(),
+        bases: canonical_bases(whole),
+        constraints: whole.constraints.clone(),
+    };
+    let mut lines = json(&header);
+    for (_, member) in members {
+        lines.push(b'\n');
+        lines.extend(json(&member));
+    }
+    lines.push(b'\n');
+    lines
+}
+
+/// Bases in an order that does not depend on which part names which: for types that may have a base class the first base of a part
+/// stays in front when it can be one (no `I` followed by a capital), the others are sorted.
+fn canonical_bases(whole: &Complete) -> Vec<String> {
+    let mut bases = whole.bases.clone();
+    let class = |base: &str| {
+        let simple = base.split('<').next().unwrap_or(base);
+        let simple = simple.rsplit(['.', ':']).next().unwrap_or(simple);
+        let mut chars = simple.chars();
+        let interface = chars.next() == Some('I') && chars.next().is_some_and(char::is_uppercase);
+        !interface && matches!(whole.kind, TypeKind::Class | TypeKind::Record | TypeKind::Enum)
+    };
+    bases.sort_by(|a, b| (!class(a), a).cmp(&(!class(b), b)));
+    bases
+}
+
+fn api_member(member: &Member, owner: TypeKind, id: String) -> ApiMember {
+    let access = member_access(member, owner);
+    // Members of interfaces and enums are public without saying so, whether written or not.
+    let implied = access == Access::Public && matches!(owner, TypeKind::Interface | TypeKind::Enum);
+    let modifiers = api_modifiers(
+        member
+            .modifiers
+            .iter()
+            .map(String::as_str)
+            .filter(|word| !(implied && *word == "public")),
+    );
+    ApiMember {
+        kind: member_kind_word(member.kind).to_owned(),
+        name: member.name.clone(),
+        key: member_key(member),
+        id,
+        arity: member.arity,
+        parameters: member.parameters.clone(),
+        attributes: member.attributes.clone(),
+        signature: signature(&member.signature, &member.modifiers, &modifiers),
+        modifiers,
+    }
+}
+
+/// Reads the blob of [`Structure`].
+///
+/// # Errors
+/// When the blob is not of our making.
+pub fn read(input: &Input) -> Result<TypeStructure, Failure> {
+    let broken = |error: serde_json::Error| Failure::permanent(format!("a structure cannot be read: {error}"));
+    let mut lines = input.bytes.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
+    let header = serde_json::from_slice(lines.next().unwrap_or_default()).map_err(broken)?;
+    let members = lines.map(serde_json::from_slice).collect::<Result<_, _>>().map_err(broken)?;
+    Ok(TypeStructure { header, members })
+}

@@ -1,0 +1,309 @@
+//! `csharp/symbols`: the table that names are bound with; each reader depends on the rows it asks for.
+//!
+//! Rows: a simple name → array of the types declared under it; `ns:A.B` → `{}` for every namespace and those around it; `using:DIR` →
+//! the project whose file lies in `DIR`, what it references and its global usings; `using:?` → global usings of loose files.
+//! Entries carry the bases that have nested types (`ancestors`), because nested types are inherited and a reader cannot ask for rows
+//! of bases that it does not write down.
+
+use super::deps::binder::{Binder, Bound, Surroundings};
+use super::deps::index::{Entry, GlobalUsing, Globals, NameIndex};
+use super::layout::{Layout, WrittenUsing, directory};
+use super::mentions::{Place, join_path, levels};
+use super::names::{NamedType, Names};
+use super::structure::check_flags;
+use super::types::{TypeRow, decode_all, json, symbol_of};
+use engine::seams::producer::{Failure, Inputs, Output, ParamError, Params, Producer, ProducerId};
+use engine::values::table::{Table, write_table};
+use rustc_hash::FxHashMap;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// How long a chain of bases is followed.
+const LONGEST_CHAIN: usize = 32;
+
+/// The producer `csharp/symbols`.
+#[derive(Debug)]
+pub struct Symbols;
+
+impl Producer for Symbols {
+    fn id(&self) -> ProducerId {
+        ProducerId::new("csharp/symbols", 1)
+    }
+
+    fn check(&self, params: &Params) -> Result<(), Vec<ParamError>> {
+        check_flags(params, &[])
+    }
+
+    fn produce(&self, inputs: &Inputs<'_>) -> Result<Output, Failure> {
+        let files = decode_all(inputs.all("names"))?;
+        let layout = Layout::read(inputs.all("projects"))?;
+        let types = inputs.one("types")?;
+        let table = Table::open(&types.bytes).ok_or_else(|| Failure::permanent("input 'types' is not a table"))?;
+        let mut index = declare(&files, &layout, table)?;
+        global_usings(&mut index, &files, &layout);
+        inherit(&mut index, &files, &layout);
+        Ok(Output::new(write_table(&rows(&index))))
+    }
+}
+
+/// The keys of a symbol: by file where several types share it.
+type Keys<'a> = FxHashMap<(&'a str, &'a str), &'a str>;
+
+/// Keys by (symbol, file), read back from the table of types.
+fn keys_by_file<'a>(table: &[(&'a str, &'a TypeRow)]) -> Keys<'a> {
+    let mut keys = FxHashMap::default();
+    for (key, row) in table {
+        for file in &row.files {
+            keys.insert((symbol_of(key), file.as_str()), *key);
+        }
+    }
+    keys
+}
+
+/// An entry for every type, without ancestors.
+fn declare(files: &[(&str, Names)], layout: &Layout, table: Table<'_>) -> Result<NameIndex, Failure> {
+    let mut rows = Vec::with_capacity(table.len());
+    for (key, value) in table.rows() {
+        let row: TypeRow =
+            serde_json::from_slice(value).map_err(|error| Failure::permanent(format!("the row of {key} cannot be read: {error}")))?;
+        rows.push((key, row));
+    }
+    let listed: Vec<(&str, &TypeRow)> = rows.iter().map(|(key, row)| (*key, row)).collect();
+    let keys = keys_by_file(&listed);
+    let by_key: FxHashMap<&str, &TypeRow> = listed.iter().copied().collect();
+    let mut index = NameIndex::default();
+    let mut entries: BTreeMap<&str, (String, Entry)> = BTreeMap::new();
+    for (file, names) in files {
+        for decl in &names.types {
+            let symbol = join_path(&decl.namespace, &decl.path);
+            let Some(key) = keys.get(&(symbol.as_str(), *file)) else { continue };
+            let row = by_key[key];
+            let (_, entry) = entries
+                .entry(key)
+                .or_insert_with(|| (decl.name.clone(), entry(key, row, decl, file, layout)));
+            for base in &decl.bases {
+                if !entry.bases.contains(base) {
+                    entry.bases.push(base.clone());
+                }
+            }
+        }
+    }
+    for (_, (name, entry)) in entries {
+        for level in levels(&entry.namespace).filter(|level| !level.is_empty()) {
+            index.namespaces.insert(level.to_owned());
+        }
+        index.names.entry(name).or_default().push(entry);
+    }
+    Ok(index)
+}
+
+fn entry(key: &str, row: &TypeRow, decl: &NamedType, file: &str, layout: &Layout) -> Entry {
+    Entry {
+        accessibility: row.accessibility.clone(),
+        ancestors: Vec::new(),
+        arity: u32::try_from(row.arity).unwrap_or(u32::MAX),
+        bases: Vec::new(),
+        encloser: decl.path.rsplit_once('+').map(|(outer, _)| join_path(&decl.namespace, outer)),
+        file: (row.accessibility == "file" || decl.path.contains('+') && key.ends_with(file)).then(|| file.to_owned()),
+        id: row.id.clone(),
+        key: key.to_owned(),
+        namespace: row.namespace.clone(),
+        project: layout.owner(file).map(|at| layout.projects[at].path.clone()),
+    }
+}
+
+/// Fills in the `using:` rows.
+fn global_usings(index: &mut NameIndex, files: &[(&str, Names)], layout: &Layout) {
+    let mut of_owner: BTreeMap<Option<usize>, BTreeSet<WrittenUsing>> = BTreeMap::new();
+    of_owner.entry(None).or_default();
+    for (at, project) in layout.projects.iter().enumerate() {
+        of_owner.entry(Some(at)).or_default().extend(project.usings.iter().cloned());
+    }
+    for (file, names) in files {
+        let globals = names.global_usings.iter();
+        of_owner
+            .entry(layout.owner(file))
+            .or_default()
+            .extend(globals.map(|using| (using.alias.clone(), using.target.clone(), using.is_static)));
+    }
+    for (owner, usings) in of_owner {
+        let project = owner.map(|at| &layout.projects[at]);
+        let place = project.map_or("?", |project| directory(&project.path));
+        // Of several projects in one directory the first owns its files; the others have no row.
+        if project.is_some_and(|project| layout.owner(&project.path) != owner) {
+            continue;
+        }
+        let usings = usings.into_iter().map(|(alias, target, is_static)| {
+            let types = if alias.is_some() || is_static {
+                index.exact(&target)
+            } else {
+                Vec::new()
+            };
+            GlobalUsing {
+                alias,
+                is_static,
+                target,
+                types,
+            }
+        });
+        let row = Globals {
+            project: project.map(|project| project.path.clone()),
+            references: project.map(|project| project.references.clone()).unwrap_or_default(),
+            usings: usings.collect(),
+        };
+        index.globals.insert(place.to_owned(), row);
+    }
+}
+
+/// Fills in ancestors: bases with nested types, nearest first.
+fn inherit(index: &mut NameIndex, files: &[(&str, Names)], layout: &Layout) {
+    let with_nested: BTreeSet<String> = index
+        .entries()
+        .filter(|entry| entry.accessibility != "private")
+        .filter_map(|entry| entry.encloser.clone())
+        .collect();
+    if with_nested.is_empty() {
+        return;
+    }
+    // Bases are bound once per type, from the file of its first part that has bases.
+    let mut bases_of: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for (file, names) in files {
+        let globals = layout.owner(file).map_or("?", |at| directory(&layout.projects[at].path));
+        for decl in names.types.iter().filter(|decl| !decl.bases.is_empty()) {
+            let symbol = join_path(&decl.namespace, &decl.path);
+            let project = layout.owner(file).map(|at| layout.projects[at].path.as_str());
+            let Some(own) = index.own(&decl.name, &symbol, project, file).map(|entry| entry.key.clone()) else {
+                continue;
+            };
+            let enclosing: Vec<String> = enclosing(decl);
+            let binder = Binder { index: &*index };
+            let around = Surroundings {
+                namespace: &decl.namespace,
+                usings: &[],
+                enclosing: &enclosing,
+                project,
+                file,
+                globals: index.globals.get(globals),
+            };
+            let bound = decl.bases.iter().filter_map(|base| {
+                let (path, arity) = written_name(base);
+                match binder.bind(&around, &path, arity, Place::Base, true) {
+                    Bound::Type(entry) => Some(entry.key.clone()),
+                    Bound::External => only_one(index, &path, arity, &around).map(|entry| entry.key.clone()),
+                    Bound::Ambiguous(_) => None,
+                }
+            });
+            bases_of.entry(own).or_default().extend(bound);
+        }
+    }
+    for entry in index.entries_mut() {
+        entry.ancestors = ancestors_of(&entry.key, &bases_of, &with_nested);
+    }
+}
+
+/// Using directives of files are not in `:names` (their edits stop there), so a base that neither namespaces nor global usings find
+/// counts as bound when its project and what it references declare exactly one type of that name.
+fn only_one<'a>(index: &'a NameIndex, path: &str, arity: u32, around: &Surroundings<'_>) -> Option<&'a Entry> {
+    let references: &[String] = around.globals.map_or(&[], |globals| &globals.references);
+    let near = |entry: &&Entry| {
+        let project = entry.project.as_deref();
+        entry.arity == arity
+            && entry.encloser.is_none()
+            && (project == around.project || references.iter().any(|path| project == Some(path)))
+    };
+    let mut found = index.names.get(path)?.iter().filter(near);
+    found.next().filter(|_| found.next().is_none())
+}
+
+fn enclosing(decl: &NamedType) -> Vec<String> {
+    let mut enclosing: Vec<String> = decl
+        .path
+        .match_indices('+')
+        .map(|(at, _)| join_path(&decl.namespace, &decl.path[..at]))
+        .collect();
+    enclosing.push(join_path(&decl.namespace, &decl.path));
+    enclosing
+}
+
+/// Bases breadth first, each once, those without nested types left out; never more than [`LONGEST_CHAIN`] steps.
+fn ancestors_of(key: &str, bases_of: &BTreeMap<String, Vec<String>>, with_nested: &BTreeSet<String>) -> Vec<String> {
+    let mut seen: Vec<&str> = vec![key];
+    let mut at = 0;
+    while at < seen.len() && at < LONGEST_CHAIN {
+        for base in bases_of.get(seen[at]).into_iter().flatten() {
+            if !seen.contains(&base.as_str()) && seen.len() <= LONGEST_CHAIN {
+                seen.push(base);
+            }
+        }
+        at += 1;
+    }
+    seen[1..]
+        .iter()
+        .filter(|base| with_nested.contains(symbol_of(base)))
+        .map(|base| (*base).to_owned())
+        .collect()
+}
+
+/// The dotted path and the arity of the last segment of a type as written (`A.B<C, D>.E<F>` → `A.B.E`, 1).
+pub fn written_name(text: &str) -> (String, u32) {
+    let (mut path, mut arity, mut depth, mut commas) = (String::new(), 0, 0_u32, 0);
+    for c in text.chars() {
+        match c {
+            '<' => {
+                depth += 1;
+                if depth == 1 {
+                    commas = 0;
+                }
+            }
+            '>' => {
+                depth = depth.saturating_sub(1);
+                if depth == 0 {
+                    arity = commas + 1;
+                }
+            }
+            ',' if depth == 1 => commas += 1,
+            '(' | '[' if depth == 0 => break,
+            _ if depth > 0 || c.is_whitespace() || c == '?' || c == '@' => {}
+            '.' => {
+                arity = 0;
+                path.push(c);
+            }
+            c => path.push(c),
+        }
+    }
+    (path, arity)
+}
+
+fn rows(index: &NameIndex) -> BTreeMap<String, Vec<u8>> {
+    let mut rows: BTreeMap<String, Vec<u8>> = BTreeMap::new();
+    for (name, entries) in &index.names {
+        rows.insert(name.clone(), json(entries));
+    }
+    for namespace in &index.namespaces {
+        rows.insert(format!("ns:{namespace}"), b"{}".to_vec());
+    }
+    for (place, globals) in &index.globals {
+        rows.insert(format!("using:{place}"), json(globals));
+    }
+    rows
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn written_names() {
+        for (text, expected) in [
+            ("A", ("A", 0)),
+            ("A.B<C, D>", ("A.B", 2)),
+            ("A<B<C, D>>.E", ("A.E", 0)),
+            ("global::A.B", ("global::A.B", 0)),
+            ("A<,>", ("A", 2)),
+            ("A(x, y)", ("A", 0)),
+            ("A<<<", ("A", 0)),
+        ] {
+            let (path, arity) = written_name(text);
+            assert_eq!((path.as_str(), arity), expected, "{text}");
+        }
+    }
+}

@@ -1,0 +1,203 @@
+//! `csharp/types`: the table of all types of the workspace, symbol path → JSON object.
+//!
+//! Partial declarations are one type per project. Where two projects (or two files, for `file` types) declare the same symbol, each
+//! has a row `Symbol@Scope`, so that neither hides the other; a note says so. It looks at declarations only: neither bodies nor
+//! documentation reach this table.
+
+use super::hashes::Access;
+use super::ids::{TYPE_FORM, kind_word, type_hash};
+use super::layout::Layout;
+use super::mentions::join_path;
+use super::model::TypeKind;
+use super::names::{self, Names};
+use engine::seams::producer::{Failure, Input, Inputs, Output, Producer, ProducerId};
+use engine::values::diagnostic::{Diagnostic, Severity};
+use engine::values::table::write_table;
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// One row of `//index:types`. Fields stand in the order of their names, so that the JSON has sorted keys.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TypeRow {
+    /// Accessibility in effect, as C# writes it.
+    pub accessibility: String,
+    /// Number of own type parameters.
+    pub arity: usize,
+    /// Assembly name, `""` for loose files.
+    pub assembly: String,
+    /// Files with a part of it, sorted.
+    pub files: Vec<String>,
+    /// Type identifier.
+    pub id: String,
+    /// `class`, `record struct` …
+    pub kind: String,
+    /// Dotted namespace.
+    pub namespace: String,
+    /// Identifier of the project (`P1`), if any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub project: Option<String>,
+    /// Whether the identifier had to be made longer.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub widened: bool,
+}
+
+/// The producer `csharp/types`.
+#[derive(Debug)]
+pub struct Types;
+
+/// What keeps declarations of one symbol apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Scope<'a> {
+    Loose,
+    Project(usize),
+    File(&'a str),
+}
+
+/// The parts of one type seen so far.
+struct Found {
+    kind: TypeKind,
+    arity: usize,
+    namespace: String,
+    access: Access,
+    files: BTreeSet<String>,
+}
+
+impl Producer for Types {
+    fn id(&self) -> ProducerId {
+        ProducerId::new("csharp/types", 1)
+    }
+
+    fn produce(&self, inputs: &Inputs<'_>) -> Result<Output, Failure> {
+        let files = decode_all(inputs.all("names"))?;
+        let layout = Layout::read(inputs.all("projects"))?;
+        let found = gather(&files, &layout);
+        let mut diagnostics = Vec::new();
+        let rows = rows(&found, &layout, &mut diagnostics);
+        Ok(Output {
+            bytes: write_table(&rows),
+            diagnostics,
+        })
+    }
+}
+
+/// Decodes the names of all files.
+///
+/// # Errors
+/// When a blob is not one of `csharp/names`.
+pub fn decode_all(inputs: &[Input]) -> Result<Vec<(&str, Names)>, Failure> {
+    let read = |input| -> Result<(&str, Names), Failure> {
+        let Input { item, bytes, .. }: &Input = input;
+        Ok((&**item, names::decode(bytes)?))
+    };
+    inputs.par_iter().map(read).collect()
+}
+
+fn gather<'a>(files: &'a [(&'a str, Names)], layout: &Layout) -> BTreeMap<(String, Scope<'a>), Found> {
+    let mut found: BTreeMap<(String, Scope<'a>), Found> = BTreeMap::new();
+    for (file, names) in files {
+        let owner = layout.owner(file).map_or(Scope::Loose, Scope::Project);
+        let of_file: BTreeSet<(&str, &str)> = names
+            .types
+            .iter()
+            .filter(|named| named.accessibility == "file")
+            .map(|named| (named.namespace.as_str(), named.path.as_str()))
+            .collect();
+        for named in &names.types {
+            let outermost = named.path.split('+').next().unwrap_or(&named.path);
+            let scope = if of_file.contains(&(named.namespace.as_str(), outermost)) {
+                Scope::File(file)
+            } else {
+                owner
+            };
+            let part = found
+                .entry((join_path(&named.namespace, &named.path), scope))
+                .or_insert_with(|| Found {
+                    kind: named.kind,
+                    arity: named.arity as usize,
+                    namespace: named.namespace.clone(),
+                    access: Access::Private,
+                    files: BTreeSet::new(),
+                });
+            // One part may leave out what another writes; what is written is never less than the default.
+            part.access = part.access.min(Access::parse(&named.accessibility));
+            part.files.insert((*file).to_owned());
+        }
+    }
+    found
+}
+
+fn rows(found: &BTreeMap<(String, Scope<'_>), Found>, layout: &Layout, diagnostics: &mut Vec<Diagnostic>) -> BTreeMap<String, Vec<u8>> {
+    let mut times: BTreeMap<&str, usize> = BTreeMap::new();
+    for (symbol, _) in found.keys() {
+        *times.entry(symbol).or_default() += 1;
+    }
+    let mut same_name: BTreeMap<&str, usize> = BTreeMap::from([("loose", 1)]);
+    for project in &layout.projects {
+        *same_name.entry(&project.name).or_default() += 1;
+    }
+    let scope_name = |scope: Scope<'_>| match scope {
+        Scope::Loose => "loose".to_owned(),
+        Scope::File(file) => file.to_owned(),
+        Scope::Project(at) if same_name[layout.projects[at].name.as_str()] > 1 => layout.projects[at].path.clone(),
+        Scope::Project(at) => layout.projects[at].name.clone(),
+    };
+    let mut keys = Vec::with_capacity(found.len());
+    let mut hashes = Vec::with_capacity(found.len());
+    let mut twice: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+    for ((symbol, scope), part) in found {
+        if times[symbol.as_str()] > 1 {
+            let name = scope_name(*scope);
+            hashes.push(type_hash(symbol, part.kind, part.arity, Some(&name)));
+            let key = format!("{symbol}@{name}");
+            twice.entry(symbol).or_default().push(key.clone());
+            keys.push(key);
+        } else {
+            hashes.push(type_hash(symbol, part.kind, part.arity, None));
+            keys.push(symbol.clone());
+        }
+    }
+    for (symbol, keys) in twice {
+        let message = format!("{symbol} is declared {} times, in different projects or files", keys.len());
+        diagnostics.push(Diagnostic::new(Severity::Note, "CS-SAME-SYMBOL", message).candidates(keys));
+    }
+    let ids = TYPE_FORM.assign(&hashes);
+    let widened = ids.iter().filter(|id| id.widened).count();
+    if widened > 0 {
+        let message = format!("{widened} type identifiers met and were made longer");
+        diagnostics.push(Diagnostic::new(Severity::Note, "CS-ID-WIDENED", message).hint("see //index:conflicts"));
+    }
+    keys.into_iter()
+        .zip(found)
+        .zip(ids)
+        .map(|((key, ((_, scope), part)), id)| {
+            let file = part.files.first().map_or("", String::as_str);
+            let project = match scope {
+                Scope::Project(at) => Some(&layout.projects[*at]),
+                Scope::File(_) | Scope::Loose => layout.owner(file).map(|at| &layout.projects[at]),
+            };
+            let row = TypeRow {
+                accessibility: part.access.words().to_owned(),
+                arity: part.arity,
+                assembly: project.map_or_else(String::new, |project| project.assembly.clone()),
+                files: part.files.iter().cloned().collect(),
+                id: format!("T_{}", id.text),
+                kind: kind_word(part.kind).to_owned(),
+                namespace: part.namespace.clone(),
+                project: project.map(|project| project.id.clone()),
+                widened: id.widened,
+            };
+            (key, json(&row))
+        })
+        .collect()
+}
+
+/// JSON bytes of a value of ours.
+pub fn json(value: &impl Serialize) -> Vec<u8> {
+    serde_json::to_vec(value).expect("invariant: our values have text keys and finite numbers")
+}
+
+/// The symbol without the scope behind `@`.
+pub fn symbol_of(key: &str) -> &str {
+    key.split_once('@').map_or(key, |(symbol, _)| symbol)
+}

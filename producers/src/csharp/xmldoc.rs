@@ -1,0 +1,111 @@
+//! `csharp/xmldoc`: the documentation of a type and its members as raw XML; its digest is xmlDocHash (seed 000 §3.3).
+//!
+//! White space is normalised: runs become one space, except inside `<code>`, whose lines are kept without trailing space and common
+//! indentation, because they are shown as they stand. Nothing here understands XML beyond that; broken XML passes through.
+
+use super::complete;
+use super::hashes::one_line;
+use super::ids::member_key;
+use super::structure::check_flags;
+use super::types::json;
+use engine::seams::producer::{Failure, Input, Inputs, Output, ParamError, Params, Producer, ProducerId};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// Documentation of one type.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Docs {
+    /// By member key; members without documentation are left out.
+    pub members: BTreeMap<String, String>,
+    /// Of the type itself.
+    #[serde(rename = "type")]
+    pub own: String,
+}
+
+/// The producer `csharp/xmldoc`.
+#[derive(Debug)]
+pub struct XmlDoc;
+
+impl Producer for XmlDoc {
+    fn id(&self) -> ProducerId {
+        ProducerId::new("csharp/xmldoc", 1)
+    }
+
+    fn check(&self, params: &Params) -> Result<(), Vec<ParamError>> {
+        check_flags(params, &[])
+    }
+
+    fn produce(&self, inputs: &Inputs<'_>) -> Result<Output, Failure> {
+        let whole = complete::read(inputs.one("complete")?)?;
+        let mut docs = Docs {
+            members: BTreeMap::new(),
+            own: normal(&whole.doc),
+        };
+        for placed in &whole.members {
+            let text = normal(&placed.member.doc);
+            if !text.is_empty() {
+                docs.members.insert(member_key(&placed.member), text);
+            }
+        }
+        Ok(Output::new(json(&docs)))
+    }
+}
+
+/// Reads the blob of [`XmlDoc`].
+///
+/// # Errors
+/// When the blob is not of our making.
+pub fn read(input: &Input) -> Result<Docs, Failure> {
+    serde_json::from_slice(&input.bytes).map_err(|error| Failure::permanent(format!("documentation cannot be read: {error}")))
+}
+
+/// White space normalised, `<code>` blocks kept.
+fn normal(xml: &str) -> String {
+    let mut text = String::with_capacity(xml.len());
+    let mut rest = xml;
+    while let Some(start) = rest.find("<code") {
+        let Some(open_len) = rest[start..].find('>') else { break };
+        let inner = start + open_len + 1;
+        let Some(len) = rest[inner..].find("</code>") else { break };
+        join(&mut text, &one_line(&rest[..inner]));
+        text.push_str(&code_lines(&rest[inner..inner + len]));
+        text.push_str("</code>");
+        rest = &rest[inner + len + "</code>".len()..];
+    }
+    join(&mut text, &one_line(rest));
+    text
+}
+
+fn join(text: &mut String, more: &str) {
+    if !text.is_empty() && !more.is_empty() {
+        text.push(' ');
+    }
+    text.push_str(more);
+}
+
+fn code_lines(code: &str) -> String {
+    let lines: Vec<&str> = code.lines().map(str::trim_end).collect();
+    let indent = lines
+        .iter()
+        .filter(|line| !line.is_empty())
+        .map(|line| line.len() - line.trim_start().len())
+        .min()
+        .unwrap_or(0);
+    let cut: Vec<&str> = lines.iter().map(|line| line.get(indent..).unwrap_or("")).collect();
+    cut.join("\n").trim_matches('\n').to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn white_space_is_normalised_outside_code() {
+        assert_eq!(
+            normal("<summary>\n  a\t b\n</summary>\n<code>\n    if (x)\n        y();  \n</code>  c"),
+            "<summary> a b </summary> <code>if (x)\n    y();</code> c"
+        );
+        assert_eq!(normal("a <code"), "a <code");
+        assert_eq!(normal("<code> never   closed"), "<code> never closed");
+    }
+}
