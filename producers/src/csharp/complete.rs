@@ -113,6 +113,10 @@ impl Producer for CompleteType {
         ProducerId::new("csharp/complete", 1)
     }
 
+    fn sees(&self, _: &engine::seams::producer::Params) -> engine::seams::producer::Sees {
+        engine::seams::producer::Sees { vars: true, label: false }
+    }
+
     fn produce(&self, inputs: &Inputs<'_>) -> Result<Output, Failure> {
         let key = inputs
             .var("type")

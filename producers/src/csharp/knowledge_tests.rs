@@ -344,7 +344,7 @@ fn index_json_has_the_seeds_keys() {
 fn golden_outputs_belong_to_versions() {
     let world = World::new(&[("src/a.cs", store())], &[("src/Tree.csproj", "{}")]);
     let mut registry = Registry::default();
-    super::register_knowledge(&mut registry);
+    super::register(&mut registry);
     crate::semantic::register(&mut registry);
     let (types, deps) = (vec![blob("", world.types.clone())], world.each("deps"));
     let graph = run(&super::graph::Graph, "", "{}", vec![("types", types.clone()), ("deps", deps)]).expect("a graph").bytes;

@@ -236,6 +236,10 @@ impl Producer for ProjectProducer {
         ProducerId::new("csharp/project", VERSION)
     }
 
+    fn sees(&self, _: &engine::seams::producer::Params) -> engine::seams::producer::Sees {
+        engine::seams::producer::Sees { vars: true, label: false }
+    }
+
     fn produce(&self, inputs: &Inputs<'_>) -> Result<Output, Failure> {
         let (project, diagnostic) = read(&inputs.one("bytes")?.bytes, inputs.var("project").unwrap_or_default());
         let bytes = serde_json::to_vec(&project).expect("invariant: strings and lists of strings are JSON");

@@ -56,6 +56,10 @@ impl Producer for Deps {
         ProducerId::new("csharp/deps", 1)
     }
 
+    fn sees(&self, _: &engine::seams::producer::Params) -> engine::seams::producer::Sees {
+        engine::seams::producer::Sees { vars: true, label: false }
+    }
+
     fn check(&self, params: &Params) -> Result<(), Vec<ParamError>> {
         check_flags(params, &[])
     }
