@@ -28,7 +28,11 @@ impl Disk {
 
 /// Nanoseconds since 1970; 0 for a clock set before that, which settles no stamp.
 fn now() -> i64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).ok().and_then(|time| i64::try_from(time.as_nanos()).ok()).unwrap_or_default()
+    SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .ok()
+        .and_then(|time| i64::try_from(time.as_nanos()).ok())
+        .unwrap_or_default()
 }
 
 impl World for Disk {
@@ -37,11 +41,17 @@ impl World for Disk {
     }
 
     fn sources(&self, rows: Rows) -> Box<dyn world::Sources> {
-        Box::new(DiskSources { root: self.root.clone(), tree: SourceTree::load(rows) })
+        Box::new(DiskSources {
+            root: self.root.clone(),
+            tree: SourceTree::load(rows),
+        })
     }
 
     fn exports(&self, rows: Rows) -> Box<dyn world::Exports> {
-        Box::new(DiskExports { root: self.root.clone(), exports: Exports::load(rows) })
+        Box::new(DiskExports {
+            root: self.root.clone(),
+            exports: Exports::load(rows),
+        })
     }
 
     fn read(&self, path: &str) -> Result<Vec<u8>, WorldError> {

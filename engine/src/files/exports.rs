@@ -28,7 +28,10 @@ const VERSION: u8 = 1;
 const HEAD_LEN: usize = 4;
 const SETTLED: u32 = 1;
 const PAGE: u32 = 256;
-const DIRECTORY: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
+const DIRECTORY: OFlags = OFlags::RDONLY
+    .union(OFlags::DIRECTORY)
+    .union(OFlags::NOFOLLOW)
+    .union(OFlags::CLOEXEC);
 
 /// Entries of up to [`PAGE`] nodes: as they were saved, or taken apart because one of them changed.
 enum Page {
@@ -116,7 +119,9 @@ impl Known {
                     Page::Open(entries) => owners.extend(entries.iter().map(|(node, entry)| (entry.name.clone(), *node))),
                     Page::Saved(bytes) => {
                         let packed = entries(bytes);
-                        let all = packed.iter().flat_map(|packed| (0..packed.len()).map(|index| (packed.name(index), packed.word(index))));
+                        let all = packed
+                            .iter()
+                            .flat_map(|packed| (0..packed.len()).map(|index| (packed.name(index), packed.word(index))));
                         owners.extend(all.filter_map(|(name, node)| Some((name.to_owned(), u32::try_from(node).ok()?))));
                     }
                 }
@@ -169,7 +174,13 @@ impl Exports {
             let good = packed.well_formed() && in_order && in_page && (0..packed.len()).all(|index| is_plain(packed.name(index)));
             good.then(|| (page, Page::Saved(Arc::new(row))))
         });
-        Self { known: Mutex::new(Known { pages: pages.collect(), ..Known::default() }), ..Self::default() }
+        Self {
+            known: Mutex::new(Known {
+                pages: pages.collect(),
+                ..Known::default()
+            }),
+            ..Self::default()
+        }
     }
 
     /// Those of `nodes` whose file is missing or does not hold what was written, in ascending order. Files that were only touched are
@@ -177,7 +188,11 @@ impl Exports {
     pub fn verify(&self, root: &Path, nodes: &[u32], now: i64) -> Vec<u32> {
         lock(&self.directories).clear();
         // Pages are shared with the lock let go: a thread that waits for its share of the work may be lent other work that takes it.
-        let pages: FxHashMap<u32, Arc<Vec<u8>>> = lock(&self.known).pages.iter().map(|(number, page)| (*number, page.saved())).collect();
+        let pages: FxHashMap<u32, Arc<Vec<u8>>> = lock(&self.known)
+            .pages
+            .iter()
+            .map(|(number, page)| (*number, page.saved()))
+            .collect();
         let looks: Vec<(u32, Look)> = match Root::open(root) {
             Ok(root) => self.look(&root, &pages, nodes, now),
             Err(_) => nodes.iter().map(|node| (*node, Look::Different)).collect(),
@@ -203,45 +218,59 @@ impl Exports {
 
     /// Those that are not plainly the same, looked at in parallel. A thread opens a directory once for all its neighbours.
     fn look(&self, root: &Root, pages: &FxHashMap<u32, Arc<Vec<u8>>>, nodes: &[u32], now: i64) -> Vec<(u32, Look)> {
-        let pages: FxHashMap<u32, Packed<'_>> =
-            pages.iter().filter_map(|(number, bytes)| entries(bytes).map(|packed| (*number, packed))).collect();
+        let pages: FxHashMap<u32, Packed<'_>> = pages
+            .iter()
+            .filter_map(|(number, bytes)| entries(bytes).map(|packed| (*number, packed)))
+            .collect();
         let look = |last: &mut Option<(String, Option<Arc<OwnedFd>>)>, node: &u32| {
-            let found = pages.get(&(node / PAGE)).and_then(|page| Some((page, page.find_word(u64::from(*node))?)));
-            let Some((page, index)) = found else { return (*node, Look::Different) };
+            let found = pages
+                .get(&(node / PAGE))
+                .and_then(|page| Some((page, page.find_word(u64::from(*node))?)));
+            let Some((page, index)) = found else {
+                return (*node, Look::Different);
+            };
             let (directory, name) = split(page.name(index));
             if last.as_ref().is_none_or(|(last, _)| last != directory) {
                 *last = Some((directory.to_owned(), self.directory(root, directory, false).ok()));
             }
             let (flags, stamp, digest) = (page.flags(index), page.stamp(index), page.digest(index));
-            match last.as_ref().and_then(|(_, fd)| fd.as_ref()).map(|fd| look(fd, name, flags, &stamp, &digest)) {
+            match last
+                .as_ref()
+                .and_then(|(_, fd)| fd.as_ref())
+                .map(|fd| look(fd, name, flags, &stamp, &digest))
+            {
                 None => (*node, Look::Different),
                 Some(Look::Fresh(fresh, _)) if fresh == stamp && !fresh.settled(now) => (*node, Look::Same),
                 Some(other) => (*node, other),
             }
         };
-        nodes.par_iter().with_min_len(64).map_init(|| None, look).filter(|(_, look)| !matches!(look, Look::Same)).collect()
+        nodes
+            .par_iter()
+            .with_min_len(64)
+            .map_init(|| None, look)
+            .filter(|(_, look)| !matches!(look, Look::Same))
+            .collect()
     }
 
     /// Lays out an output. `digest` is that of `bytes`.
     ///
     /// # Errors
     /// When the path is another node's, leads out of the output folder, or cannot be written.
-    pub fn write(
-        &self,
-        root: &Path,
-        node: u32,
-        path: &str,
-        digest: Digest,
-        bytes: &[u8],
-        now: i64,
-    ) -> Result<ExportOutcome, WorldError> {
+    pub fn write(&self, root: &Path, node: u32, path: &str, digest: Digest, bytes: &[u8], now: i64) -> Result<ExportOutcome, WorldError> {
         if !is_plain(path) {
-            return Err(WorldError::Leaves { path: path.to_owned(), out_of: "the output folder" });
+            return Err(WorldError::Leaves {
+                path: path.to_owned(),
+                out_of: "the output folder",
+            });
         }
         let claimed = {
             let mut known = lock(&self.known);
             if let Some(first) = known.owner(path).filter(|owner| *owner != node) {
-                return Err(WorldError::Claimed { path: path.to_owned(), first, second: node });
+                return Err(WorldError::Claimed {
+                    path: path.to_owned(),
+                    first,
+                    second: node,
+                });
             }
             known.get(node)
         };
@@ -250,19 +279,31 @@ impl Exports {
         }
         let root = Root::open(root)?;
         let old = claimed.filter(|old| old.name == path);
-        let result = self.write_file(&root, path, digest, bytes, old.as_ref()).or_else(|error| match error {
-            // The directory that was open has been removed meanwhile.
-            WorldError::Io { .. } if lock(&self.directories).remove(split(path).0).is_some() => {
-                self.write_file(&root, path, digest, bytes, old.as_ref())
-            }
-            error => Err(error),
-        });
+        let result = self
+            .write_file(&root, path, digest, bytes, old.as_ref())
+            .or_else(|error| match error {
+                // The directory that was open has been removed meanwhile.
+                WorldError::Io { .. } if lock(&self.directories).remove(split(path).0).is_some() => {
+                    self.write_file(&root, path, digest, bytes, old.as_ref())
+                }
+                error => Err(error),
+            });
         let (outcome, stamp) = result?;
         let flags = if stamp.settled(now) { SETTLED } else { 0 };
-        let entry = Entry { name: path.to_owned(), flags, word: u64::from(node), stamp, digest };
+        let entry = Entry {
+            name: path.to_owned(),
+            flags,
+            word: u64::from(node),
+            stamp,
+            digest,
+        };
         let mut known = lock(&self.known);
         if let Some(first) = known.owner(path).filter(|owner| *owner != node) {
-            return Err(WorldError::Claimed { path: path.to_owned(), first, second: node });
+            return Err(WorldError::Claimed {
+                path: path.to_owned(),
+                first,
+                second: node,
+            });
         }
         if known.get(node).as_ref() != Some(&entry) {
             known.set(node, Some(entry));
@@ -286,14 +327,20 @@ impl Exports {
             && FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile
             && stat.st_size.cast_unsigned() == bytes.len() as u64
         {
-            let (flags, stamp) = old.filter(|old| old.digest == digest).map_or((0, Stamp::default()), |old| (old.flags, old.stamp));
+            let (flags, stamp) = old
+                .filter(|old| old.digest == digest)
+                .map_or((0, Stamp::default()), |old| (old.flags, old.stamp));
             match look(&fd, name, flags, &stamp, &digest) {
                 Look::Same => return Ok((ExportOutcome::AlreadyPresent, stamp)),
                 Look::Fresh(stamp, _) => return Ok((ExportOutcome::AlreadyPresent, stamp)),
                 Look::Different => {}
             }
         }
-        let temporary = format!(".cortex-{}-{}.tmp", std::process::id(), self.temporary.fetch_add(1, Ordering::Relaxed));
+        let temporary = format!(
+            ".cortex-{}-{}.tmp",
+            std::process::id(),
+            self.temporary.fetch_add(1, Ordering::Relaxed)
+        );
         let written = replace(&fd, &temporary, name, bytes);
         if written.is_err() {
             // Nothing more can be done about a temporary file that stays; it is ignored by everyone.
@@ -310,7 +357,9 @@ impl Exports {
         let Some(entry) = lock(&self.known).get(node) else { return Ok(()) };
         let root = Root::open(root)?;
         let (directory, name) = split(&entry.name);
-        let removed = self.directory(&root, directory, false).and_then(|fd| rustix::fs::unlinkat(&fd, name, AtFlags::empty()));
+        let removed = self
+            .directory(&root, directory, false)
+            .and_then(|fd| rustix::fs::unlinkat(&fd, name, AtFlags::empty()));
         match removed {
             Ok(()) | Err(Errno::NOENT | Errno::NOTDIR | Errno::ISDIR | Errno::LOOP) => {
                 lock(&self.known).set(node, None);
@@ -331,7 +380,10 @@ impl Exports {
         let dirty = std::mem::take(&mut known.dirty);
         let mut edits = Vec::with_capacity(dirty.len());
         for number in dirty {
-            let page = known.pages.get(&number).filter(|page| !matches!(page, Page::Open(entries) if entries.is_empty()));
+            let page = known
+                .pages
+                .get(&number)
+                .filter(|page| !matches!(page, Page::Open(entries) if entries.is_empty()));
             let row = page.map(Page::saved);
             match &row {
                 Some(row) => known.pages.insert(number, Page::Saved(row.clone())),
@@ -398,7 +450,9 @@ fn replace(fd: &OwnedFd, temporary: &str, name: &str, mut bytes: &[u8]) -> Resul
 
 /// Compares a file with what is recorded; reads it when its stamp proves nothing.
 fn look(fd: &OwnedFd, name: &str, flags: u32, stamp: &Stamp, digest: &Digest) -> Look {
-    let Ok(stat) = rustix::fs::statat(fd, name, AtFlags::SYMLINK_NOFOLLOW) else { return Look::Different };
+    let Ok(stat) = rustix::fs::statat(fd, name, AtFlags::SYMLINK_NOFOLLOW) else {
+        return Look::Different;
+    };
     let regular = FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile;
     if regular && flags & SETTLED != 0 && Stamp::of(&stat) == *stamp {
         return Look::Same;

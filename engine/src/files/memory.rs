@@ -72,13 +72,21 @@ impl MemoryWorld {
     /// Makes reading a source fail, or work again. Its digest is absent meanwhile, as on a disk.
     pub fn fail_reads(&self, path: &str, fail: bool) {
         let mut state = self.state();
-        if fail { state.unreadable.insert(path.to_owned()) } else { state.unreadable.remove(path) };
+        if fail {
+            state.unreadable.insert(path.to_owned())
+        } else {
+            state.unreadable.remove(path)
+        };
     }
 
     /// Makes writing and removing an output file fail, or work again.
     pub fn fail_writes(&self, path: &str, fail: bool) {
         let mut state = self.state();
-        if fail { state.unwritable.insert(path.to_owned()) } else { state.unwritable.remove(path) };
+        if fail {
+            state.unwritable.insert(path.to_owned())
+        } else {
+            state.unwritable.remove(path)
+        };
     }
 
     /// How often a source was read and an output file really written, since the beginning.
@@ -89,7 +97,12 @@ impl MemoryWorld {
 }
 
 fn failed(path: &str, what: &'static str, reason: &str) -> WorldError {
-    WorldError::Io { path: path.to_owned(), what, reason: reason.to_owned(), no_space: false }
+    WorldError::Io {
+        path: path.to_owned(),
+        what,
+        reason: reason.to_owned(),
+        no_space: false,
+    }
 }
 
 impl World for MemoryWorld {
@@ -98,34 +111,62 @@ impl World for MemoryWorld {
     }
 
     fn sources(&self, rows: Rows) -> Box<dyn Sources> {
-        let known = decode(&rows).into_iter().map(|entry| (entry.name, (entry.word, (entry.flags == 0).then_some(entry.digest))));
-        let print = rows.iter().find(|(key, _)| key == b"sets").and_then(|(_, row)| row.as_slice().try_into().ok().map(u64::from_le_bytes));
-        Box::new(MemorySources { world: self.clone(), print, known: known.collect(), dirty: false })
+        let known = decode(&rows)
+            .into_iter()
+            .map(|entry| (entry.name, (entry.word, (entry.flags == 0).then_some(entry.digest))));
+        let print = rows
+            .iter()
+            .find(|(key, _)| key == b"sets")
+            .and_then(|(_, row)| row.as_slice().try_into().ok().map(u64::from_le_bytes));
+        Box::new(MemorySources {
+            world: self.clone(),
+            print,
+            known: known.collect(),
+            dirty: false,
+        })
     }
 
     fn exports(&self, rows: Rows) -> Box<dyn Exports> {
-        let known = decode(&rows).into_iter().filter_map(|entry| Some((u32::try_from(entry.word).ok()?, (entry.name, entry.digest))));
-        Box::new(MemoryExports { world: self.clone(), known: Mutex::new((known.collect(), false)) })
+        let known = decode(&rows)
+            .into_iter()
+            .filter_map(|entry| Some((u32::try_from(entry.word).ok()?, (entry.name, entry.digest))));
+        Box::new(MemoryExports {
+            world: self.clone(),
+            known: Mutex::new((known.collect(), false)),
+        })
     }
 
     fn read(&self, path: &str) -> Result<Vec<u8>, WorldError> {
         let mut state = self.state();
         state.reads += 1;
         if !is_plain(path) {
-            return Err(WorldError::Leaves { path: path.to_owned(), out_of: "the workspace" });
+            return Err(WorldError::Leaves {
+                path: path.to_owned(),
+                out_of: "the workspace",
+            });
         }
         if state.unreadable.contains(path) {
             return Err(failed(path, "read", "Permission denied"));
         }
-        state.files.get(path).cloned().ok_or_else(|| failed(path, "read", "No such file or directory"))
+        state
+            .files
+            .get(path)
+            .cloned()
+            .ok_or_else(|| failed(path, "read", "No such file or directory"))
     }
 }
 
 /// Everything is one row here.
 fn decode(rows: &Rows) -> Vec<Entry> {
     let row = rows.iter().find(|(key, _)| key == b"all");
-    let packed = row.and_then(|(_, row)| Packed::split(row)).map(|(packed, _)| packed).filter(Packed::well_formed);
-    packed.iter().flat_map(|packed| (0..packed.len()).map(|index| packed.entry(index))).collect()
+    let packed = row
+        .and_then(|(_, row)| Packed::split(row))
+        .map(|(packed, _)| packed)
+        .filter(Packed::well_formed);
+    packed
+        .iter()
+        .flat_map(|packed| (0..packed.len()).map(|index| packed.entry(index)))
+        .collect()
 }
 
 fn encode(entries: &[Entry]) -> (Vec<u8>, Option<Vec<u8>>) {
@@ -146,7 +187,10 @@ impl Sources for MemorySources {
         let globs = Globs::new(sets)?;
         let print = fingerprint(sets);
         let state = self.world.state();
-        let mut refresh = Refresh { stated: state.files.len(), ..Refresh::default() };
+        let mut refresh = Refresh {
+            stated: state.files.len(),
+            ..Refresh::default()
+        };
         let mut now = BTreeMap::new();
         for (path, bytes) in &state.files {
             let word = globs.sets_of_path(path);
@@ -163,7 +207,11 @@ impl Sources for MemorySources {
             let (is_in, to) = now.get(path).copied().unwrap_or_default();
             moved |= was_in ^ is_in;
             if from != to {
-                refresh.changes.push(Change { path: path.clone(), from, to });
+                refresh.changes.push(Change {
+                    path: path.clone(),
+                    from,
+                    to,
+                });
             }
         }
         let all = self.print != Some(print);
@@ -175,7 +223,11 @@ impl Sources for MemorySources {
 
     fn set(&self, index: usize) -> Vec<String> {
         let bit = u32::try_from(index).ok().and_then(|index| 1u64.checked_shl(index)).unwrap_or(0);
-        self.known.iter().filter(|(_, (word, _))| word & bit != 0).map(|(path, _)| path.clone()).collect()
+        self.known
+            .iter()
+            .filter(|(_, (word, _))| word & bit != 0)
+            .map(|(path, _)| path.clone())
+            .collect()
     }
 
     fn digest(&self, path: &str) -> Option<Digest> {
@@ -206,14 +258,16 @@ impl Sources for MemorySources {
     }
 }
 
+/// Path and digest by node; whether that is news.
+type Known = (BTreeMap<u32, (String, Digest)>, bool);
+
 struct MemoryExports {
     world: MemoryWorld,
-    /// Path and digest by node; whether that is news.
-    known: Mutex<(BTreeMap<u32, (String, Digest)>, bool)>,
+    known: Mutex<Known>,
 }
 
 impl MemoryExports {
-    fn known(&self) -> MutexGuard<'_, (BTreeMap<u32, (String, Digest)>, bool)> {
+    fn known(&self) -> MutexGuard<'_, Known> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -228,10 +282,23 @@ impl Exports for MemoryExports {
 
     fn write(&self, node: u32, path: &str, digest: Digest, bytes: &[u8]) -> Result<ExportOutcome, WorldError> {
         if !is_plain(path) {
-            return Err(WorldError::Leaves { path: path.to_owned(), out_of: "the output folder" });
+            return Err(WorldError::Leaves {
+                path: path.to_owned(),
+                out_of: "the output folder",
+            });
         }
-        if let Some(first) = self.known().0.iter().find(|(owner, (held, _))| **owner != node && held == path).map(|(owner, _)| *owner) {
-            return Err(WorldError::Claimed { path: path.to_owned(), first, second: node });
+        if let Some(first) = self
+            .known()
+            .0
+            .iter()
+            .find(|(owner, (held, _))| **owner != node && held == path)
+            .map(|(owner, _)| *owner)
+        {
+            return Err(WorldError::Claimed {
+                path: path.to_owned(),
+                first,
+                second: node,
+            });
         }
         if self.path(node).is_some_and(|old| old != path) {
             self.remove(node)?;

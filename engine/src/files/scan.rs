@@ -179,15 +179,13 @@ impl Scan<'_> {
                 stamp: Stamp::default(),
                 digest: NOTHING,
             };
-            if kind == FileType::RegularFile {
-                if stamp.is_none() {
-                    found.stated += 1;
-                    // What is gone by now is left out: the directory has moved again and is listed again.
-                    let Ok(stat) = rustix::fs::statat(&fd, &*entry.name, AtFlags::SYMLINK_NOFOLLOW) else {
-                        continue;
-                    };
-                    stamp = Some(Stamp::of(&stat));
-                }
+            if kind == FileType::RegularFile && stamp.is_none() {
+                found.stated += 1;
+                // What is gone by now is left out: the directory has moved again and is listed again.
+                let Ok(stat) = rustix::fs::statat(&fd, &*entry.name, AtFlags::SYMLINK_NOFOLLOW) else {
+                    continue;
+                };
+                stamp = Some(Stamp::of(&stat));
             }
             let known = old.and_then(|row| row.files.find(&entry.name).map(|index| row.files.entry(index)));
             match known {

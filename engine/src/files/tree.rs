@@ -117,7 +117,7 @@ impl SourceTree {
         };
         let mut work: BTreeMap<String, Work> = BTreeMap::new();
         for (path, row, check) in &checks {
-            if !check.moved && !(check.pending.is_empty() && check.fresh.is_empty()) {
+            if !check.moved && (!check.pending.is_empty() || !check.fresh.is_empty()) {
                 let mut listing = row.listing();
                 for (index, entry) in &check.fresh {
                     listing.files[*index] = entry.clone();

@@ -15,7 +15,10 @@ struct Bench {
 
 impl Bench {
     fn new() -> Self {
-        Self { dir: tempfile::tempdir().unwrap(), exports: Exports::default() }
+        Self {
+            dir: tempfile::tempdir().unwrap(),
+            exports: Exports::default(),
+        }
     }
 
     fn out(&self, path: &str) -> PathBuf {
@@ -23,7 +26,8 @@ impl Bench {
     }
 
     fn try_write(&self, node: u32, path: &str, text: &str) -> Result<ExportOutcome, WorldError> {
-        self.exports.write(self.dir.path(), node, path, Digest::of(text.as_bytes()), text.as_bytes(), later())
+        self.exports
+            .write(self.dir.path(), node, path, Digest::of(text.as_bytes()), text.as_bytes(), later())
     }
 
     fn write(&self, node: u32, path: &str, text: &str) -> ExportOutcome {
@@ -45,10 +49,16 @@ impl Bench {
 fn what_was_written_is_found_again() {
     let mut bench = Bench::new();
     for node in 0..600 {
-        assert_eq!(bench.write(node, &format!("types/{}/{node}.md", node % 3), &node.to_string()), ExportOutcome::Written);
+        assert_eq!(
+            bench.write(node, &format!("types/{}/{node}.md", node % 3), &node.to_string()),
+            ExportOutcome::Written
+        );
     }
     assert_eq!(fs::read_to_string(bench.out("types/1/400.md")).unwrap(), "400");
-    assert_eq!(fs::metadata(bench.out("types/1/400.md")).unwrap().permissions().mode() & 0o400, 0o400);
+    assert_eq!(
+        fs::metadata(bench.out("types/1/400.md")).unwrap().permissions().mode() & 0o400,
+        0o400
+    );
     assert_eq!(fs::read_to_string(bench.dir.path().join(".cortex/.gitignore")).unwrap(), "*\n");
     assert_eq!(fs::read_dir(bench.out("types/1")).unwrap().count(), 200, "no temporary files stay");
     bench.reload();
@@ -64,7 +74,15 @@ fn what_was_written_is_found_again() {
 #[test]
 fn edited_deleted_and_replaced_files_are_found_and_put_right() {
     let mut bench = Bench::new();
-    for (node, path) in [(1, "a/edited"), (2, "a/deleted"), (3, "a/touched"), (4, "a/directory"), (5, "a/link"), (6, "gone/x"), (7, "ok")] {
+    for (node, path) in [
+        (1, "a/edited"),
+        (2, "a/deleted"),
+        (3, "a/touched"),
+        (4, "a/directory"),
+        (5, "a/link"),
+        (6, "gone/x"),
+        (7, "ok"),
+    ] {
         bench.write(node, path, path);
     }
     bench.reload();
@@ -79,24 +97,38 @@ fn edited_deleted_and_replaced_files_are_found_and_put_right() {
     symlink("target", bench.out("a/link")).unwrap();
     fs::remove_dir_all(bench.out("gone")).unwrap();
     assert_eq!(bench.verify(&[7, 6, 5, 4, 3, 2, 1]), [1, 2, 4, 5, 6]);
-    assert_eq!(bench.exports.take_dirty_rows().len(), 1, "the touched file is remembered with its new stamp");
+    assert_eq!(
+        bench.exports.take_dirty_rows().len(),
+        1,
+        "the touched file is remembered with its new stamp"
+    );
 
     for (node, path) in [(1, "a/edited"), (2, "a/deleted"), (5, "a/link"), (6, "gone/x")] {
         assert_eq!(bench.write(node, path, path), ExportOutcome::Written);
     }
     let error = bench.try_write(4, "a/directory", "a/directory").unwrap_err();
-    assert!(matches!(&error, WorldError::Io { path, .. } if path == ".cortex/out/a/directory"), "{error}");
+    assert!(
+        matches!(&error, WorldError::Io { path, .. } if path == ".cortex/out/a/directory"),
+        "{error}"
+    );
     fs::remove_dir(bench.out("a/directory")).unwrap();
     bench.write(4, "a/directory", "a/directory");
     assert!(bench.verify(&[1, 2, 3, 4, 5, 6, 7]).is_empty());
-    assert_eq!(fs::read_to_string(bench.out("a/target")).unwrap(), "a/link", "what the link led to is untouched");
+    assert_eq!(
+        fs::read_to_string(bench.out("a/target")).unwrap(),
+        "a/link",
+        "what the link led to is untouched"
+    );
 }
 
 #[test]
 fn racy_outputs_are_read_again() {
     let bench = Bench::new();
     let text = b"text";
-    bench.exports.write(bench.dir.path(), 1, "a", Digest::of(text), text, now()).unwrap();
+    bench
+        .exports
+        .write(bench.dir.path(), 1, "a", Digest::of(text), text, now())
+        .unwrap();
     bench.exports.take_dirty_rows();
     assert!(bench.exports.verify(bench.dir.path(), &[1], now()).is_empty());
     assert!(bench.exports.take_dirty_rows().is_empty());
@@ -132,7 +164,14 @@ fn a_path_has_one_owner() {
     let mut bench = Bench::new();
     bench.write(300, "a", "x");
     bench.reload();
-    assert_eq!(bench.try_write(2, "a", "x"), Err(WorldError::Claimed { path: "a".into(), first: 300, second: 2 }));
+    assert_eq!(
+        bench.try_write(2, "a", "x"),
+        Err(WorldError::Claimed {
+            path: "a".into(),
+            first: 300,
+            second: 2
+        })
+    );
     bench.write(300, "b", "x");
     assert!(!bench.out("a").exists(), "a node has one file");
     bench.write(2, "a", "y");
@@ -141,7 +180,11 @@ fn a_path_has_one_owner() {
     assert!(!bench.out("b").exists());
     assert_eq!((bench.exports.path(300), bench.exports.path(2)), (None, Some("a".into())));
     let rows = bench.exports.take_dirty_rows();
-    assert_eq!(rows.iter().map(|(_, row)| row.is_some()).collect::<Vec<_>>(), [true, false], "an empty page goes");
+    assert_eq!(
+        rows.iter().map(|(_, row)| row.is_some()).collect::<Vec<_>>(),
+        [true, false],
+        "an empty page goes"
+    );
 }
 
 #[test]
@@ -154,7 +197,10 @@ fn a_directory_that_cannot_be_written_is_an_error_that_names_the_file() {
     fs::create_dir(bench.out("locked")).unwrap();
     fs::set_permissions(bench.out("locked"), fs::Permissions::from_mode(0o555)).unwrap();
     if fs::write(bench.out("locked/probe"), "").is_err() {
-        assert!(matches!(bench.try_write(1, "locked/x", "x"), Err(WorldError::Io { what: "written", .. })));
+        assert!(matches!(
+            bench.try_write(1, "locked/x", "x"),
+            Err(WorldError::Io { what: "written", .. })
+        ));
     } else {
         assert_eq!(bench.write(1, "locked/x", "x"), ExportOutcome::Written, "root may write anywhere");
     }
@@ -165,7 +211,12 @@ fn damaged_pages_are_left_out() {
     let bench = Bench::new();
     bench.write(1, "a", "x");
     bench.write(300, "b", "x");
-    let rows: Vec<(Vec<u8>, Vec<u8>)> = bench.exports.take_dirty_rows().into_iter().map(|(key, row)| (key, row.unwrap())).collect();
+    let rows: Vec<(Vec<u8>, Vec<u8>)> = bench
+        .exports
+        .take_dirty_rows()
+        .into_iter()
+        .map(|(key, row)| (key, row.unwrap()))
+        .collect();
     for cut in 0..rows[0].1.len() {
         let mut damaged = rows.clone();
         damaged[0].1.truncate(cut);
@@ -173,7 +224,11 @@ fn damaged_pages_are_left_out() {
         assert_eq!(exports.verify(bench.dir.path(), &[1, 300], later()), [1]);
         if cut == 0 {
             let again = exports.write(bench.dir.path(), 1, "a", Digest::of(b"x"), b"x", later());
-            assert_eq!(again, Ok(ExportOutcome::AlreadyPresent), "the file is there; only its record was lost");
+            assert_eq!(
+                again,
+                Ok(ExportOutcome::AlreadyPresent),
+                "the file is there; only its record was lost"
+            );
         }
     }
     let swapped = vec![(rows[0].0.clone(), rows[1].1.clone()), (b"?".to_vec(), rows[0].1.clone())];

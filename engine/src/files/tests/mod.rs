@@ -23,7 +23,12 @@ pub(super) fn later() -> i64 {
 
 pub(super) fn set(include: &[&str], exclude: &[&str], gitignore: bool) -> SetDef {
     let strings = |globs: &[&str]| globs.iter().map(|glob| (*glob).to_owned()).collect();
-    SetDef { name: include.join(" "), include: strings(include), exclude: strings(exclude), gitignore }
+    SetDef {
+        name: include.join(" "),
+        include: strings(include),
+        exclude: strings(exclude),
+        gitignore,
+    }
 }
 
 /// A workspace in a temporary folder and what is known of it.
@@ -39,7 +44,12 @@ impl Bench {
         let dir = tempfile::tempdir().unwrap();
         let root = dir.path().join("ws");
         fs::create_dir(&root).unwrap();
-        Self { _dir: dir, root, tree: SourceTree::default(), sets }
+        Self {
+            _dir: dir,
+            root,
+            tree: SourceTree::default(),
+            sets,
+        }
     }
 
     pub(super) fn write(&self, path: &str, text: &str) -> PathBuf {
@@ -64,7 +74,11 @@ impl Bench {
 
     pub(super) fn codes(&mut self) -> Vec<String> {
         let refresh = self.at(later());
-        refresh.diagnostics.iter().map(|d| format!("{} {}", d.code, d.place.as_ref().unwrap().file)).collect()
+        refresh
+            .diagnostics
+            .iter()
+            .map(|d| format!("{} {}", d.code, d.place.as_ref().unwrap().file))
+            .collect()
     }
 
     /// The saved rows after all taken so far, given to a new tree.
@@ -85,7 +99,12 @@ pub(super) fn shown(refresh: &Refresh) -> String {
         (_, None) => '-',
         _ => '~',
     };
-    refresh.changes.iter().map(|change| format!("{}{}", sign(change), change.path)).collect::<Vec<_>>().join(" ")
+    refresh
+        .changes
+        .iter()
+        .map(|change| format!("{}{}", sign(change), change.path))
+        .collect::<Vec<_>>()
+        .join(" ")
 }
 
 /// Sets the modification time back to what it was.

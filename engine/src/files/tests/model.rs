@@ -19,14 +19,16 @@ enum Edit {
 
 fn path() -> impl Strategy<Value = String> {
     prop::collection::vec(prop::sample::select(vec!["a", "b", "b-c", "obj"]), 0..3).prop_flat_map(|dirs| {
-        prop::sample::select(vec!["x.cs", "y.cs", "n.md", "a"]).prop_map(move |name| {
-            dirs.iter().copied().chain([name]).collect::<Vec<_>>().join("/")
-        })
+        prop::sample::select(vec!["x.cs", "y.cs", "n.md", "a"])
+            .prop_map(move |name| dirs.iter().copied().chain([name]).collect::<Vec<_>>().join("/"))
     })
 }
 
 fn edit() -> impl Strategy<Value = Edit> {
-    let lines = prop::collection::vec(prop::sample::select(vec!["obj/", "*.md", "/a/", "x.cs", "!x.cs", "!obj/", "b*/", "a/b", "**/y.cs"]), 0..4);
+    let lines = prop::collection::vec(
+        prop::sample::select(vec!["obj/", "*.md", "/a/", "x.cs", "!x.cs", "!obj/", "b*/", "a/b", "**/y.cs"]),
+        0..4,
+    );
     prop_oneof![
         6 => (path(), 0..4u8).prop_map(|(path, text)| Edit::Write(path, text)),
         2 => path().prop_map(Edit::Remove),
@@ -47,7 +49,11 @@ fn apply(bench: &Bench, edit: &Edit) {
         }
         Edit::Remove(path) => {
             let path = bench.path(path);
-            if path.is_dir() { fs::remove_dir_all(path) } else { fs::remove_file(path) }
+            if path.is_dir() {
+                fs::remove_dir_all(path)
+            } else {
+                fs::remove_file(path)
+            }
         }
         Edit::Rename(from, to) => {
             let to = bench.path(to);
@@ -57,13 +63,21 @@ fn apply(bench: &Bench, edit: &Edit) {
             let file = bench.path(file);
             make_room(&file).and_then(|()| fs::write(file, lines.join("\n")))
         }
-        Edit::Touch(path) => fs::File::options().write(true).open(bench.path(path)).and_then(|file| file.set_modified(std::time::SystemTime::now())),
+        Edit::Touch(path) => fs::File::options()
+            .write(true)
+            .open(bench.path(path))
+            .and_then(|file| file.set_modified(std::time::SystemTime::now())),
     };
 }
 
 fn naive(bench: &Bench, honour: bool, wanted: impl Fn(&str) -> bool) -> BTreeMap<String, Option<Digest>> {
     let mut walk = ignore::WalkBuilder::new(&bench.root);
-    walk.standard_filters(false).parents(false).require_git(false).ignore(honour).git_ignore(honour).git_exclude(honour);
+    walk.standard_filters(false)
+        .parents(false)
+        .require_git(false)
+        .ignore(honour)
+        .git_ignore(honour)
+        .git_exclude(honour);
     walk.filter_entry(|entry| entry.file_name() != ".git");
     walk.build()
         .filter_map(Result::ok)

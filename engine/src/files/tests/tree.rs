@@ -15,7 +15,11 @@ fn cs() -> Bench {
 fn assert_rest(bench: &mut Bench) {
     bench.tree.take_dirty_rows();
     let refresh = bench.at(later());
-    assert_eq!((refresh.changes.len(), refresh.hashed, refresh.sets_changed.len()), (0, 0, 0), "{refresh:?}");
+    assert_eq!(
+        (refresh.changes.len(), refresh.hashed, refresh.sets_changed.len()),
+        (0, 0, 0),
+        "{refresh:?}"
+    );
     assert!(bench.tree.take_dirty_rows().is_empty());
 }
 
@@ -26,14 +30,20 @@ fn files_come_change_and_go() {
     bench.write("x/y/b.cs", "b");
     bench.write("x/readme.md", "r");
     let refresh = bench.at(later());
-    assert_eq!((shown(&refresh).as_str(), refresh.sets_changed, refresh.hashed), ("+a.cs +x/y/b.cs", vec![0], 2));
+    assert_eq!(
+        (shown(&refresh).as_str(), refresh.sets_changed, refresh.hashed),
+        ("+a.cs +x/y/b.cs", vec![0], 2)
+    );
     assert_eq!(bench.tree.digest("x/y/b.cs"), Some(Digest::of(b"b")));
     assert_eq!((bench.tree.digest("x/readme.md"), bench.tree.digest("none/b.cs")), (None, None));
     assert_rest(&mut bench);
 
     bench.write("x/y/b.cs", "B");
     let refresh = bench.at(later());
-    assert_eq!((shown(&refresh).as_str(), refresh.sets_changed.len(), refresh.hashed), ("~x/y/b.cs", 0, 1));
+    assert_eq!(
+        (shown(&refresh).as_str(), refresh.sets_changed.len(), refresh.hashed),
+        ("~x/y/b.cs", 0, 1)
+    );
     bench.write("x/new/deep/c.cs", "c");
     assert_eq!(bench.changes(), "+x/new/deep/c.cs");
     assert_eq!(bench.tree.set(0), ["a.cs", "x/new/deep/c.cs", "x/y/b.cs"]);
@@ -79,7 +89,11 @@ fn racy_stamps_are_hashed_again_until_they_have_settled() {
     assert_eq!(shown(&bench.at(at)), "+a.cs");
     bench.tree.take_dirty_rows();
     let refresh = bench.at(at + 1);
-    assert_eq!((refresh.hashed, refresh.changes.len()), (1, 0), "the file may have changed without a trace");
+    assert_eq!(
+        (refresh.hashed, refresh.changes.len()),
+        (1, 0),
+        "the file may have changed without a trace"
+    );
     assert!(bench.tree.take_dirty_rows().is_empty(), "nothing was learnt");
     let refresh = bench.at(later());
     assert_eq!(refresh.hashed, 1);
@@ -117,7 +131,11 @@ fn ignore_files_take_away_and_give_back() {
     assert_eq!(bench.tree.set(0).len(), 5);
     bench.write(".gitignore", "obj/\n");
     let refresh = bench.at(later());
-    assert_eq!((shown(&refresh).as_str(), &refresh.sets_changed[..], refresh.hashed), ("", &[0][..], 0), "the other set still has them");
+    assert_eq!(
+        (shown(&refresh).as_str(), &refresh.sets_changed[..], refresh.hashed),
+        ("", &[0][..], 0),
+        "the other set still has them"
+    );
     assert_eq!((bench.tree.set(0).len(), bench.tree.set(1).len()), (3, 5));
     bench.write("x/.gitignore", "*.g.cs\n!obj/\n");
     bench.changes();
@@ -162,12 +180,22 @@ fn other_sets_list_anew_and_hash_nothing_again() {
     bench.changes();
     bench.sets = vec![set(&["**/*.md"], &[], true), set(&["**/*.cs"], &[], true)];
     let refresh = bench.at(later());
-    assert_eq!((shown(&refresh).as_str(), &refresh.sets_changed[..], refresh.hashed), ("+d/b.md", &[0, 1][..], 1));
-    assert_eq!((bench.tree.set(0), bench.tree.set(1), bench.tree.set(70)), (vec!["d/b.md".into()], vec!["a.cs".into()], vec![]));
+    assert_eq!(
+        (shown(&refresh).as_str(), &refresh.sets_changed[..], refresh.hashed),
+        ("+d/b.md", &[0, 1][..], 1)
+    );
+    assert_eq!(
+        (bench.tree.set(0), bench.tree.set(1), bench.tree.set(70)),
+        (vec!["d/b.md".into()], vec!["a.cs".into()], vec![])
+    );
     assert_rest(&mut bench);
     bench.sets = vec![set(&["a.cs"], &[], true)];
     assert_eq!(bench.changes(), "-d/b.md");
-    assert_eq!(bench.tree.take_dirty_rows().last().map(|(_, row)| row.is_none()), Some(true), "'d' is not looked at any more");
+    assert_eq!(
+        bench.tree.take_dirty_rows().last().map(|(_, row)| row.is_none()),
+        Some(true),
+        "'d' is not looked at any more"
+    );
 }
 
 #[test]
@@ -182,9 +210,18 @@ fn links_inside_are_followed_and_others_refused() {
     symlink(".", bench.path("self")).unwrap();
     symlink("real", bench.path("dir.cs")).unwrap();
     assert_eq!(bench.changes(), "+in.cs");
-    assert_eq!(bench.codes(), ["W_SOURCE_LINK dangling.cs", "W_SOURCE_LINK loop.cs", "W_SOURCE_LINK out.cs"], "said again when nothing moved");
+    assert_eq!(
+        bench.codes(),
+        ["W_SOURCE_LINK dangling.cs", "W_SOURCE_LINK loop.cs", "W_SOURCE_LINK out.cs"],
+        "said again when nothing moved"
+    );
     let refresh = bench.at(later());
-    assert!(refresh.diagnostics.iter().any(|d| d.message.contains("out of the workspace") && d.found.as_deref() == Some("../outside.cs")));
+    assert!(
+        refresh
+            .diagnostics
+            .iter()
+            .any(|d| d.message.contains("out of the workspace") && d.found.as_deref() == Some("../outside.cs"))
+    );
     assert_rest(&mut bench);
     bench.write("real/t.txt", "two");
     assert_eq!(bench.changes(), "~in.cs");
@@ -287,10 +324,19 @@ fn a_refresh_that_fails_changes_nothing() {
     bench.changes();
     bench.write("b.cs", "b");
     let bad = [set(&["[z-a"], &[], true)];
-    assert!(matches!(bench.tree.refresh(&bench.root, &bad, later()), Err(WorldError::BadGlob { .. })));
-    assert!(matches!(bench.tree.refresh(&bench.root.join("none"), &bench.sets, later()), Err(WorldError::Root { .. })));
+    assert!(matches!(
+        bench.tree.refresh(&bench.root, &bad, later()),
+        Err(WorldError::BadGlob { .. })
+    ));
+    assert!(matches!(
+        bench.tree.refresh(&bench.root.join("none"), &bench.sets, later()),
+        Err(WorldError::Root { .. })
+    ));
     let many = vec![set(&[], &[], true); 65];
-    assert!(matches!(bench.tree.refresh(&bench.root, &many, later()), Err(WorldError::TooManySets { count: 65 })));
+    assert!(matches!(
+        bench.tree.refresh(&bench.root, &many, later()),
+        Err(WorldError::TooManySets { count: 65 })
+    ));
     assert_eq!(bench.tree.set(0), ["a.cs"]);
     assert_eq!(bench.changes(), "+b.cs");
 }

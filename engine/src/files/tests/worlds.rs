@@ -14,7 +14,13 @@ fn saved(edits: RowEdits) -> Rows {
 /// `put` writes or removes a source, `tamper` an output.
 fn script(world: &dyn World, put: &dyn Fn(&str, Option<&str>), tamper: &dyn Fn(&str, Option<&str>)) {
     let sets = [set(&["**/*.cs"], &["obj/**"], true), set(&["docs/*.md"], &[], true)];
-    for (path, text) in [("a.cs", "a"), ("x/b.cs", "b"), ("obj/c.cs", "c"), ("docs/r.md", "r"), (".hidden/d.cs", "d")] {
+    for (path, text) in [
+        ("a.cs", "a"),
+        ("x/b.cs", "b"),
+        ("obj/c.cs", "c"),
+        ("docs/r.md", "r"),
+        (".hidden/d.cs", "d"),
+    ] {
         put(path, Some(text));
     }
     let mut sources = world.sources(Vec::new());
@@ -22,7 +28,10 @@ fn script(world: &dyn World, put: &dyn Fn(&str, Option<&str>), tamper: &dyn Fn(&
     let paths: Vec<&str> = refresh.changes.iter().map(|change| change.path.as_str()).collect();
     assert_eq!(paths, ["a.cs", "docs/r.md", "x/b.cs"]);
     assert_eq!((refresh.sets_changed, refresh.diagnostics), (vec![0, 1], vec![]));
-    assert_eq!((sources.set(0), sources.set(1), sources.set(9)), (vec!["a.cs".into(), "x/b.cs".into()], vec!["docs/r.md".into()], vec![]));
+    assert_eq!(
+        (sources.set(0), sources.set(1), sources.set(9)),
+        (vec!["a.cs".into(), "x/b.cs".into()], vec!["docs/r.md".into()], vec![])
+    );
     assert_eq!(sources.files().len(), 3);
 
     let rows = saved(sources.take_dirty_rows());
@@ -32,12 +41,22 @@ fn script(world: &dyn World, put: &dyn Fn(&str, Option<&str>), tamper: &dyn Fn(&
     put("a.cs", Some("changed"));
     put("x/b.cs", None);
     let refresh = sources.refresh(&sets).unwrap();
-    let ends: Vec<_> = refresh.changes.iter().map(|change| (change.path.as_str(), change.from, change.to)).collect();
+    let ends: Vec<_> = refresh
+        .changes
+        .iter()
+        .map(|change| (change.path.as_str(), change.from, change.to))
+        .collect();
     let digest = |text: &str| Some(Digest::of(text.as_bytes()));
     assert_eq!(ends, [("a.cs", digest("a"), digest("changed")), ("x/b.cs", digest("b"), None)]);
-    assert_eq!((refresh.sets_changed, sources.digest("a.cs"), sources.digest("x/b.cs")), (vec![0], digest("changed"), None));
+    assert_eq!(
+        (refresh.sets_changed, sources.digest("a.cs"), sources.digest("x/b.cs")),
+        (vec![0], digest("changed"), None)
+    );
     assert_eq!(sources.refresh(&sets[1..]).unwrap().sets_changed, [0]);
-    assert!(matches!(sources.refresh(&[set(&["[z-a"], &[], true)]), Err(WorldError::BadGlob { .. })));
+    assert!(matches!(
+        sources.refresh(&[set(&["[z-a"], &[], true)]),
+        Err(WorldError::BadGlob { .. })
+    ));
 
     assert_eq!(world.read("a.cs").unwrap(), b"changed");
     assert!(matches!(world.read("../a.cs"), Err(WorldError::Leaves { .. })));
@@ -49,7 +68,10 @@ fn script(world: &dyn World, put: &dyn Fn(&str, Option<&str>), tamper: &dyn Fn(&
     assert_eq!(write(1, "t/a.md", "a"), Ok(ExportOutcome::Written));
     assert_eq!(write(1, "t/a.md", "a"), Ok(ExportOutcome::AlreadyPresent));
     assert_eq!(write(2, "t/b.md", "b"), Ok(ExportOutcome::Written));
-    assert!(matches!(write(3, "t/b.md", "b"), Err(WorldError::Claimed { first: 2, second: 3, .. })));
+    assert!(matches!(
+        write(3, "t/b.md", "b"),
+        Err(WorldError::Claimed { first: 2, second: 3, .. })
+    ));
     assert!(matches!(write(3, "../b.md", "b"), Err(WorldError::Leaves { .. })));
     assert_eq!(exports.verify(&[2, 1, 3]), [3]);
     let exports = world.exports(saved(exports.take_dirty_rows()));
@@ -70,12 +92,19 @@ fn disk() {
     let edit = |base: &str, path: &str, text: Option<&str>| {
         let path = dir.path().join(base).join(path);
         match text {
-            Some(text) => fs::create_dir_all(path.parent().unwrap()).and_then(|()| fs::write(path, text)).unwrap(),
+            Some(text) => fs::create_dir_all(path.parent().unwrap())
+                .and_then(|()| fs::write(path, text))
+                .unwrap(),
             None => fs::remove_file(path).unwrap(),
         }
     };
-    script(&Disk::new(dir.path()), &|path, text| edit("", path, text), &|path, text| edit(".cortex/out", path, text));
-    let left: Vec<_> = fs::read_dir(dir.path().join(".cortex/out/t")).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    script(&Disk::new(dir.path()), &|path, text| edit("", path, text), &|path, text| {
+        edit(".cortex/out", path, text)
+    });
+    let left: Vec<_> = fs::read_dir(dir.path().join(".cortex/out/t"))
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name())
+        .collect();
     assert_eq!(left, ["moved.md"]);
 }
 
@@ -87,7 +116,9 @@ fn memory() {
         Some(text) => world.put(path, text),
         None => assert!(world.delete(path)),
     };
-    script(&world, &put, &|path, text| world.tamper(path, text.map(|text| text.as_bytes().to_vec())));
+    script(&world, &put, &|path, text| {
+        world.tamper(path, text.map(|text| text.as_bytes().to_vec()))
+    });
     assert_eq!(world.outputs().into_keys().collect::<Vec<_>>(), ["t/moved.md"]);
     assert_eq!(world.sources_now().len(), 4);
 }
