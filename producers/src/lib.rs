@@ -4,3 +4,14 @@
 pub mod csharp;
 pub mod rulesets;
 pub mod semantic;
+pub mod text;
+
+/// Registers every producer of this crate.
+pub fn register(registry: &mut engine::seams::producer::Registry) {
+    text::register(registry);
+    csharp::syntax::register(registry);
+    csharp::names::register(registry);
+    csharp::project::register(registry);
+    csharp::register_knowledge(registry);
+    semantic::register(registry);
+}

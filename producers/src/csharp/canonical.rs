@@ -3,6 +3,7 @@
 //! The text is a pure function of the tokens, and lexing it gives the tokens back, so no two sequences share a text. Spacing:
 //! * no space after `(` `[` `.` `::` `?.` `..` `~` `!` or a unary operator, none before `)` `]` `,` `;` `.` `::` `?.` `++` `--`;
 //! * none around the brackets of type arguments, none before a nullable `?`, none between a name and `(`, `[` or `<`;
+//! * none before `:` but that of a conditional or a constraint, none around `->`;
 //! * a space after `,` and `;`, around `{`, `}`, binary operators, `=>` and `=`, the `?` and `:` of a conditional, and between words;
 //! * keywords that take an expression (`return (x)`, `if (x)`, `in (a, b)`) keep the space before a bracket;
 //! * where two tokens without a space would read as another token, a space is put; after a literal that only its line ends, a line end.
@@ -32,7 +33,9 @@ pub fn write(source: &str, tokens: &[Token], out: &mut String) {
             let left = &tokens[before];
             if left.kind == Kind::Unterminated {
                 out.push('\n');
-            } else if is_spaced(source, (left, roles[before], unary), (token, roles[index])) {
+            } else if names_constrained(source, tokens, index)
+                || !names_operator(source, tokens, index) && is_spaced(source, (left, roles[before], unary), (token, roles[index]))
+            {
                 out.push(' ');
             }
         }
@@ -40,6 +43,23 @@ pub fn write(source: &str, tokens: &[Token], out: &mut String) {
         let unary = is_unary(source, tokens, &roles, index);
         previous = Some((index, unary));
     }
+}
+
+/// Whether this is the colon of `where T : …`.
+fn names_constrained(source: &str, tokens: &[Token], index: usize) -> bool {
+    index >= 2 && tokens[index].text(source) == ":" && tokens[index - 2].text(source) == "where"
+}
+
+/// Whether this is the bracket after the symbol of `operator +(…)`.
+fn names_operator(source: &str, tokens: &[Token], index: usize) -> bool {
+    tokens[index].text(source) == "("
+        && index > 1
+        && tokens[index - 1].kind == Kind::Punctuation
+        && (1..=4)
+            .take_while(|back| *back <= index)
+            .map(|back| &tokens[index - back])
+            .find(|token| token.kind != Kind::Punctuation || matches!(token.text(source), "(" | ")"))
+            .is_some_and(|token| token.text(source) == "operator")
 }
 
 /// The canonical text of `tokens`.
@@ -190,7 +210,6 @@ fn takes_operand(word: &str) -> bool {
             | "do"
             | "out"
             | "ref"
-            | "new"
             | "select"
             | "where"
             | "on"
@@ -205,7 +224,8 @@ fn keeps_bracket_apart(word: &str) -> bool {
     takes_operand(word)
         || matches!(
             word,
-            "if" | "while"
+            "if" | "var"
+                | "while"
                 | "for"
                 | "foreach"
                 | "switch"
@@ -249,9 +269,12 @@ fn wants_space((left, a, left_role, unary): (Kind, &str, Role, bool), (right, b,
     if left != Kind::Punctuation && right != Kind::Punctuation {
         return true;
     }
+    if a == "operator" {
+        return true;
+    }
     if right == Kind::Punctuation {
         match b {
-            ")" | "]" | "," | ";" | "." | "::" | "?." => return false,
+            ")" | "]" | "," | ";" | "." | "::" | "?." | "->" => return false,
             "(" | "[" if left == Kind::Word => return keeps_bracket_apart(a),
             "(" | "[" if left != Kind::Punctuation || matches!(a, ")" | "]" | "?") && left_role != Role::Conditional => return false,
             "(" | "[" if a == ">" && left_role == Role::Angle => return false,
@@ -259,7 +282,7 @@ fn wants_space((left, a, left_role, unary): (Kind, &str, Role, bool), (right, b,
             "?" if right_role != Role::Conditional => return false,
             "++" | "--" if left == Kind::Word || matches!(a, ")" | "]") => return left == Kind::Word && takes_operand(a),
             "!" if left == Kind::Word && !takes_operand(a) || matches!(a, ")" | "]") || left == Kind::Text => return false,
-            ":" if right_role != Role::Conditional && left == Kind::Word => return matches!(a, "class" | "struct"),
+            ":" if right_role != Role::Conditional => return false,
             ".." => return left == Kind::Punctuation && matches!(a, "," | "{" | "}" | ";" | "=" | "=>"),
             "*" if left == Kind::Word && is_predefined(a) || a == "*" && !unary => return false,
             // `>` `>` of a shift, `>` `=` of a comparison.
@@ -270,7 +293,7 @@ fn wants_space((left, a, left_role, unary): (Kind, &str, Role, bool), (right, b,
     }
     if left == Kind::Punctuation {
         match a {
-            "(" | "[" | "." | "::" | "?." | ".." | "~" => return false,
+            "(" | "[" | "." | "::" | "?." | "->" | ".." | "~" => return false,
             "<" if left_role == Role::Angle => return false,
             "!" => return right == Kind::Punctuation && !matches!(b, "(" | "[" | "!" | "~" | "-" | "+"),
             _ if unary => return false,
@@ -337,5 +360,75 @@ fn glues_operators(last: char, first: char) -> bool {
         ':' => first == ':',
         '.' => first == '.',
         _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::csharp::lexer::lex;
+    use proptest::prelude::*;
+
+    fn canonical(source: &str) -> String {
+        text(source, &lex(source).tokens)
+    }
+
+    fn words(source: &str) -> Vec<String> {
+        lex(source).tokens.iter().map(|token| token.text(source).to_owned()).collect()
+    }
+
+    /// Source that is canonical already.
+    #[test]
+    fn spacing() {
+        for source in [
+            "Dictionary<string, int> Get(string key)",
+            "x => x + 1",
+            "List<int>? a",
+            "int[] b",
+            "int?[] b",
+            "a.B()",
+            "a?.B?[0]!.C",
+            "a ?? b",
+            "a ? b : c",
+            "a ? [] : [1]",
+            "f(x: 1, y: -1)",
+            "if (a < b && c > d) { return -x; }",
+            "a >> b >= c",
+            "List<List<int>> x = new List<List<int>>();",
+            "where T : class, new()",
+            "public static A operator +(A a, A b)",
+            "x++; --y;",
+            "!a && ~b",
+            "a::b.C",
+            "[Foo(1), Bar]",
+            "var (a, b) = (1, 2);",
+            "p->X",
+            "int* p = &x;",
+            "a[1..^2]",
+            "case 1: break;",
+            "x is > 3 and < 5",
+            "$\"{a}\" + @\"b\" + 'c' + 1.5f",
+            "foreach (var x in (a, b)) { }",
+            "typeof(Dictionary<,>)",
+        ] {
+            assert_eq!(canonical(source), source);
+        }
+        assert_eq!(canonical("a /* x */ . b ( c ,d )//e\n;"), "a.b(c, d);");
+    }
+
+    proptest! {
+        /// No two token sequences share a text: lexing the text gives the tokens back.
+        #[test]
+        fn lexing_undoes_writing(source in r#"([a-c<>=?:.,;!&|+*/%^~(){}\[\]@$"'\\#\- \n]|=>|\?\?|\.\.|::|"x"|@"|\$"|"""|1|\.5|1e|0x|é|new|where|int|operator){0,24}"#) {
+            let text = canonical(&source);
+            prop_assert_eq!(words(&text), words(&source), "{:?} -> {:?}", source, text);
+        }
+
+        #[test]
+        fn layout_is_nothing(parts in proptest::collection::vec("[a-z]{1,3}|[<>(){},;.?]|=>|::", 0..30)) {
+            let tight: String = parts.join(" ");
+            let loose: String = parts.join(" /* c */\n\t");
+            prop_assert_eq!(canonical(&tight), canonical(&loose));
+        }
     }
 }

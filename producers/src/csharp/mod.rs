@@ -22,6 +22,7 @@ pub mod outline;
 pub mod outline_info;
 pub mod parse;
 pub mod preprocess;
+pub mod project;
 pub mod render;
 pub mod structure;
 pub mod symbols;

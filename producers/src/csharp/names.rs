@@ -155,3 +155,53 @@ impl Producer for NamesProducer {
         ))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::csharp::parse::read;
+
+    fn of(text: &str) -> Names {
+        names(&read(text, &BTreeSet::new(), "f.cs").0)
+    }
+
+    #[test]
+    fn bodies_docs_and_lines_do_not_matter_but_headers_do() {
+        let first = of(
+            "global using A.B; namespace N.M { public static partial class C<T> : D<T> { class E { } interface I { enum F { } } int x; } }",
+        );
+        let edited = of(
+            "global using A.B;\n\n/* c */ namespace N.M {\n/// <summary/>\n [X] public static partial class C<T> : D<T> { void Go() { x(); } class E { } interface I { enum F { G } } } }",
+        );
+        assert_eq!(first, edited);
+        let shown: Vec<String> = first
+            .types
+            .iter()
+            .map(|found| format!("{} {} {} {:?}", found.accessibility, found.path, found.arity, found.bases))
+            .collect();
+        assert_eq!(
+            shown,
+            [
+                "public C`1 1 [\"D<T>\"]",
+                "private C`1+E 0 []",
+                "private C`1+I 0 []",
+                "public C`1+I+F 0 []"
+            ]
+        );
+        assert_eq!(
+            (
+                first.namespaces.join(" "),
+                first.global_usings.len(),
+                first.types[0].is_partial,
+                first.types[0].is_static
+            ),
+            ("N N.M".to_owned(), 1, true, true)
+        );
+        assert_ne!(
+            first,
+            of("global using A.B; namespace N.M { public static class C<T> : D<T> { class E { } interface I { enum F { } } } }")
+        );
+        let bytes = minicbor::to_vec(&first).expect("in memory");
+        assert_eq!(decode(&bytes), Ok(first));
+    }
+}

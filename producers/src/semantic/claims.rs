@@ -326,6 +326,7 @@ fn construction(known: &Known<'_>, sections: &mut Sections) {
     }
     let late: Vec<&ApiMember> = known
         .of_kind("method")
+        .filter(|member| !member.modifiers.iter().any(|word| word == "static"))
         .filter(|member| {
             matches!(
                 member.name.as_str(),

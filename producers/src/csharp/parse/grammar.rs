@@ -93,6 +93,8 @@ pub(crate) enum Node {
     /// Whose `name` is a local.
     Binder,
     ImplicitParameter,
+    /// A clause of a query that names a range variable.
+    Query,
     Attribute,
     Foreach,
 }
@@ -201,6 +203,7 @@ fn node(kind: &str) -> Node {
         | "tuple_pattern" => Node::Binder,
         "foreach_statement" => Node::Foreach,
         "implicit_parameter" => Node::ImplicitParameter,
+        "join_clause" | "join_into_clause" | "let_clause" | "query_expression" => Node::Query,
         _ => Node::Inner,
     }
 }

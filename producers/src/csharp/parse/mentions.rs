@@ -25,7 +25,7 @@ struct Mention<'t> {
 impl<'t> Mentions<'t> {
     /// Notes a name. Words that never name a declared type are passed over.
     pub(crate) fn add(&mut self, path: Cow<'t, str>, arity: u32, place: NamePlace, certain: bool) {
-        if !path.is_empty() && !(arity == 0 && is_builtin(&path)) {
+        if !(path.is_empty() || arity == 0 && is_builtin(&path)) {
             self.names.push(Mention {
                 path,
                 arity,
@@ -98,8 +98,10 @@ impl<'t> Mentions<'t> {
                 }
                 self.add(path.text, path.arity, place, true);
             } else if path.segments > 1 || after == "." && path.arity > 0 {
-                let text = if after == "(" { without_last(path.text) } else { path.text };
-                self.add(text, path.arity, place, path.arity > 0);
+                let called = after == "(";
+                let arity = if called { 0 } else { path.arity };
+                let text = if called { without_last(path.text) } else { path.text };
+                self.add(text, arity, place, arity > 0);
             } else if matches!(before, "or" | "not" | "and" | "case") {
                 self.add(path.text, path.arity, place, false);
             }

@@ -9,6 +9,8 @@ mod header;
 mod members;
 mod mentions;
 mod tame;
+#[cfg(test)]
+mod tests;
 mod tokens;
 mod types;
 mod walk;
@@ -48,31 +50,34 @@ pub fn read(text: &str, defines: &BTreeSet<String>, file: &str) -> (Syntax, Vec<
 
     let mut error = None;
     if !too_deep {
-        let parsed = if edits.is_empty() {
-            grammar::parse(&active)
-        } else {
-            grammar::parse(&tame::edited(&active, take(&edits)))
-        };
-        match parsed {
-            Some(tree) if !tree.root_node().has_error() => {
-                let reading = Reading {
-                    tokens: &tokens,
-                    extensions: &extensions,
-                    skeleton: false,
-                };
-                let tier = if tamed { Tier::Partial } else { Tier::Whole };
-                let diagnostics = tamed
-                    .then(|| partial(file, None, "code with too many open '<' was left out"))
-                    .into_iter()
-                    .collect();
-                return (walk::walk(&tree, &reading, tier), diagnostics);
+        let mut tree = grammar::parse(&tame::edited(&active, &edits));
+        error = tree.as_ref().and_then(first_error).map(|byte| tokens.place(byte));
+        if error.is_some() {
+            let known = edits.len();
+            tame::repairs(&tokens, &mut edits);
+            if edits.len() > known {
+                tree = grammar::parse(&tame::edited(&active, &edits));
             }
-            Some(tree) => error = first_error(&tree).map(|byte| tokens.place(byte)),
-            None => {}
         }
+        if let Some(tree) = tree.filter(|tree| !tree.root_node().has_error()) {
+            let reading = Reading {
+                tokens: &tokens,
+                extensions: &extensions,
+                skeleton: false,
+                sound: true,
+            };
+            let tier = if tamed { Tier::Partial } else { Tier::Whole };
+            let diagnostics = tamed
+                .then(|| partial(file, None, "code with too many open '<' was left out"))
+                .into_iter()
+                .collect();
+            return (walk::walk(&tree, &reading, tier), diagnostics);
+        }
+    } else {
+        tame::repairs(&tokens, &mut edits);
     }
-    let missing = tame::skeleton(&tokens, &mut edits);
-    let mut skeleton = tame::edited(&active, edits);
+    let missing = tame::skeleton(&tokens, &extensions, &mut edits);
+    let mut skeleton = tame::edited(&active, &edits).into_owned();
     skeleton.extend(std::iter::repeat_n('}', missing));
     let tree = grammar::parse(&skeleton);
     let whole = tree.as_ref().is_some_and(|tree| !tree.root_node().has_error()) && missing == 0;
@@ -93,6 +98,7 @@ pub fn read(text: &str, defines: &BTreeSet<String>, file: &str) -> (Syntax, Vec<
                 tokens: &tokens,
                 extensions: &extensions,
                 skeleton: true,
+                sound: whole,
             },
             Tier::Partial,
         ),
@@ -111,16 +117,6 @@ pub fn nothing(tier: Tier) -> Syntax {
     }
 }
 
-fn take(edits: &[tame::Edit]) -> Vec<tame::Edit> {
-    edits
-        .iter()
-        .map(|edit| tame::Edit {
-            bytes: edit.bytes.clone(),
-            with: edit.with,
-        })
-        .collect()
-}
-
 fn partial(file: &str, place: Option<(u32, u32)>, message: &str) -> Diagnostic {
     let (line, column) = place.unwrap_or_default();
     Diagnostic::warning("CS-PARSE-PARTIAL", message).at(file, line, column)
@@ -128,6 +124,9 @@ fn partial(file: &str, place: Option<(u32, u32)>, message: &str) -> Diagnostic {
 
 /// First byte of the first ERROR or MISSING node in the order of the text.
 fn first_error(tree: &Tree) -> Option<usize> {
+    if !tree.root_node().has_error() {
+        return None;
+    }
     let mut cursor = tree.walk();
     loop {
         let node = cursor.node();

@@ -8,6 +8,7 @@ use super::members::Receiver;
 use super::tokens::Tokens;
 use super::walk::Extension;
 use crate::csharp::lexer::Kind;
+use std::borrow::Cow;
 use std::ops::Range;
 
 /// Deepest nesting of brackets that is given to the grammar as it stands.
@@ -26,11 +27,15 @@ pub(crate) struct Edit {
 }
 
 /// The text after the edits; of edits that overlap the first wins.
-pub(crate) fn edited(source: &str, mut edits: Vec<Edit>) -> String {
-    edits.sort_by_key(|edit| (edit.bytes.start, edit.bytes.end));
+pub(crate) fn edited<'t>(source: &'t str, edits: &[Edit]) -> Cow<'t, str> {
+    if edits.is_empty() {
+        return Cow::Borrowed(source);
+    }
+    let mut order: Vec<&Edit> = edits.iter().collect();
+    order.sort_by_key(|edit| (edit.bytes.start, edit.bytes.end));
     let mut text = String::with_capacity(source.len());
     let mut done = 0;
-    for Edit { bytes, with } in edits {
+    for Edit { bytes, with } in order {
         if bytes.start < done || bytes.end < bytes.start + with.len() {
             continue;
         }
@@ -44,7 +49,7 @@ pub(crate) fn edited(source: &str, mut edits: Vec<Edit>) -> String {
         done = bytes.end;
     }
     text.push_str(&source[done..]);
-    text
+    Cow::Owned(text)
 }
 
 impl Tokens<'_> {
@@ -79,9 +84,8 @@ pub(crate) fn extensions(tokens: &Tokens<'_>, edits: &mut Vec<Edit>) -> Vec<Exte
             && matches!(tokens.text(at - 1), "{" | "}" | ";" | "]")
             && found.last().is_none_or(|last| last.range.end <= at);
         if starts && let Some(extension) = extension(tokens, at) {
-            let open = extension.header.end;
             edits.push(Edit {
-                bytes: tokens.bytes(&(at..open + 1)),
+                bytes: tokens.bytes(&(at..extension.open + 1)),
                 with: "",
             });
             edits.push(Edit {
@@ -94,6 +98,7 @@ pub(crate) fn extensions(tokens: &Tokens<'_>, edits: &mut Vec<Edit>) -> Vec<Exte
     found
 }
 
+/// The block whose word `extension` stands at `at`.
 fn extension(tokens: &Tokens<'_>, at: usize) -> Option<Extension> {
     let (generics, open) = type_parameters(tokens, at + 1, tokens.all.len().min(at + 1000));
     let close = tokens.is(open, "(").then(|| tokens.mate(open)).flatten()?;
@@ -103,7 +108,9 @@ fn extension(tokens: &Tokens<'_>, at: usize) -> Option<Extension> {
     let end = tokens.is(body, "{").then(|| tokens.mate(body)).flatten()?;
     let constraints_only = body == close + 1 || super::header::is_where(tokens, close + 1);
     let list = super::header::parameters(tokens, open, close);
-    let kind = list.types.first().filter(|_| constraints_only)?.clone();
+    let receiver = list.each.first().filter(|_| constraints_only)?;
+    let types = receiver.kind.clone();
+    let kind = list.types.first()?.clone();
     let receiver = Receiver {
         header: tokens.canonical(at..body),
         kind,
@@ -111,9 +118,83 @@ fn extension(tokens: &Tokens<'_>, at: usize) -> Option<Extension> {
     };
     Some(Extension {
         range: at..end + 1,
-        header: at..body,
+        open: body,
+        kind: types,
         receiver,
     })
+}
+
+/// Same-length substitutions for valid C# that the grammar has no rule for. Names are cut from the original text, so a renamed
+/// identifier keeps its name.
+pub(crate) fn repairs(tokens: &Tokens<'_>, edits: &mut Vec<Edit>) {
+    for at in 0..tokens.all.len() {
+        match tokens.text(at) {
+            text if tokens.all[at].kind == Kind::Text => {
+                let prefix = text.len() - text.trim_start_matches(['$', '@']).len();
+                let raw = !text[..prefix].contains('@') && text[prefix..].starts_with("\"\"\"");
+                let interpolated = text[..prefix].contains('$') && !raw;
+                if interpolated && ["{{", "}}", "\"\"", "\\\""].iter().any(|escape| text.contains(escape)) {
+                    edits.push(Edit {
+                        bytes: tokens.bytes(&(at..at + 1)),
+                        with: "\"\"",
+                    });
+                }
+            }
+            // As an identifier: nothing that a modifier stands before follows.
+            "async" if !tokens.is_word(at + 1) && !matches!(tokens.text(at + 1), "(" | "[" | "<") => {
+                edits.push(Edit {
+                    bytes: tokens.bytes(&(at..at + 1)),
+                    with: "asynk",
+                });
+            }
+            "required" if tokens.is(at + 1, ".") => edits.push(Edit {
+                bytes: tokens.bytes(&(at..at + 1)),
+                with: "require_",
+            }),
+            "allows" if tokens.is(at + 1, "ref") && tokens.is(at + 2, "struct") => {
+                edits.push(Edit {
+                    bytes: tokens.bytes(&(at..at + 3)),
+                    with: "notnull",
+                });
+            }
+            "ref" if tokens.is(at + 1, "partial") && tokens.is(at + 2, "struct") => {
+                edits.push(Edit {
+                    bytes: tokens.bytes(&(at..at + 2)),
+                    with: "partial ref",
+                });
+            }
+            "operator" => {
+                // `operator +=`: the grammar knows the operator without `=`. `>` `>` `=` are tokens of their own.
+                let mut last = at + 1;
+                while tokens.is(last, ">") {
+                    last += 1;
+                }
+                let symbol = tokens.text(last);
+                if tokens.is(last + 1, "(")
+                    && (symbol == "=" || symbol.len() > 1 && symbol.ends_with('=') && !matches!(symbol, "==" | "!=" | "<="))
+                    && !(symbol == "=" && last == at + 2)
+                {
+                    let bytes = tokens.bytes(&(last..last + 1));
+                    edits.push(Edit {
+                        bytes: bytes.end - 1..bytes.end,
+                        with: "",
+                    });
+                }
+            }
+            "type" | "method" | "field" | "event" | "property" | "param" | "module" | "assembly"
+                if at > 1
+                    && tokens.is(at - 1, "[")
+                    && matches!(tokens.text(at + 1), "]" | ",")
+                    && matches!(tokens.text(at - 2), "=" | "(" | "," | "=>" | "return" | "?" | ":") =>
+            {
+                edits.push(Edit {
+                    bytes: tokens.bytes(&(at..at + 1)),
+                    with: "_",
+                });
+            }
+            _ => {}
+        }
+    }
 }
 
 /// Blanks code with so many open `<` that the grammar would follow exponentially many readings.
@@ -153,7 +234,7 @@ fn run(tokens: &Tokens<'_>, open: usize, range: Range<usize>, edits: &mut Vec<Ed
 
 /// The edits that leave only declarations: bodies, initialisers and values become blanks or `0`; unmatched `}` go away. Returns how
 /// many `}` are missing at the end.
-pub(crate) fn skeleton(tokens: &Tokens<'_>, edits: &mut Vec<Edit>) -> usize {
+pub(crate) fn skeleton(tokens: &Tokens<'_>, extensions: &[Extension], edits: &mut Vec<Edit>) -> usize {
     let end = tokens.all.len();
     let mut containers: Vec<bool> = Vec::new();
     let mut missing = 0;
@@ -179,7 +260,9 @@ pub(crate) fn skeleton(tokens: &Tokens<'_>, edits: &mut Vec<Edit>) -> usize {
             }
             "{" => {
                 let close = tokens.mate(at);
-                let block = block(tokens, header..at);
+                // The braces of an extension block are hidden already; its members stand as members of the class around.
+                let is_extension = extensions.binary_search_by_key(&at, |extension| extension.open).is_ok();
+                let block = if is_extension { Block::Types } else { block(tokens, header..at) };
                 if matches!(block, Block::Types | Block::Enum) && containers.len() < DEEPEST_SKELETON {
                     missing += usize::from(close.is_none());
                     containers.push(block == Block::Enum);
@@ -205,18 +288,12 @@ pub(crate) fn skeleton(tokens: &Tokens<'_>, edits: &mut Vec<Edit>) -> usize {
             }
             "=>" => {
                 let stop = value_end(tokens, at + 1, false);
-                edits.push(Edit {
-                    bytes: tokens.between(at, stop),
-                    with: "0",
-                });
+                value(tokens, at, stop, edits);
                 at = stop;
             }
-            "=" if !(at > 1 && tokens.is(at - 1, ">") && tokens.is(at - 2, "operator")) && !is_using(tokens, header) => {
+            "=" if !(is_using(tokens, header) || at > 1 && tokens.is(at - 1, ">") && tokens.is(at - 2, "operator")) => {
                 let stop = value_end(tokens, at + 1, true);
-                edits.push(Edit {
-                    bytes: tokens.between(at, stop),
-                    with: "0",
-                });
+                value(tokens, at, stop, edits);
                 at = stop;
             }
             "," if in_enum => {
@@ -284,6 +361,20 @@ fn block(tokens: &Tokens<'_>, header: Range<usize>) -> Block {
 
 fn is_using(tokens: &Tokens<'_>, header: usize) -> bool {
     tokens.is(header, "using") || tokens.is(header, "global") && tokens.is(header + 1, "using")
+}
+
+/// Makes `0` of the value between `=` or `=>` at `at` and `stop`. The `0` stands where the last token stood, so that the node ends there.
+fn value(tokens: &Tokens<'_>, at: usize, stop: usize, edits: &mut Vec<Edit>) {
+    if stop > at + 1 {
+        edits.push(Edit {
+            bytes: tokens.between(at, stop - 1),
+            with: "",
+        });
+        edits.push(Edit {
+            bytes: tokens.bytes(&(stop - 1..stop)),
+            with: "0",
+        });
+    }
 }
 
 /// Where a value ends: at `;`, an unmatched closing bracket, or (in a list of declarators) `,`.

@@ -16,8 +16,10 @@ use tree_sitter::Tree;
 pub(crate) struct Extension {
     /// Its tokens, header and braces included.
     pub(crate) range: Range<usize>,
-    /// The tokens of its header.
-    pub(crate) header: Range<usize>,
+    /// Its `{`.
+    pub(crate) open: usize,
+    /// The tokens of its receiver's type.
+    pub(crate) kind: Range<usize>,
     pub(crate) receiver: Receiver,
 }
 
@@ -28,6 +30,8 @@ pub(crate) struct Reading<'t, 'a> {
     pub(crate) extensions: &'a [Extension],
     /// Whether bodies are blank in the tree, so that their names must come from tokens.
     pub(crate) skeleton: bool,
+    /// Whether the tree is free of errors; debris of a broken declaration looks like top-level statements.
+    pub(crate) sound: bool,
 }
 
 #[derive(Clone, Copy)]
@@ -144,6 +148,7 @@ impl<'t, 'a> Walk<'t, 'a> {
                 self.using(node);
                 return false;
             }
+            Node::TopLevelStatement if !self.reading.sound => return false,
             Node::TopLevelStatement => self.top_level(node),
             Node::Type(kind) => return self.type_declaration(node, kind),
             Node::Member(form) => return self.member(node, form),
@@ -332,7 +337,7 @@ impl<'t, 'a> Walk<'t, 'a> {
         }
         let shared = self.mentions_of_new();
         if let Some(extension) = extension {
-            self.mentions[shared].add_tokens(tokens, extension.header.clone(), NamePlace::Signature);
+            self.mentions[shared].add_tokens(tokens, extension.kind.clone(), NamePlace::Signature);
         }
         if self.reading.skeleton {
             let start = tokens
@@ -423,6 +428,14 @@ impl<'t, 'a> Walk<'t, 'a> {
                 return;
             }
             (Node::Foreach, Node::Identifier) if field == grammar.left => return self.local(node),
+            (Node::Query, Node::Identifier) => {
+                let at = self.token_at(node.start_byte());
+                let tokens = self.reading.tokens;
+                if at > 0 && (matches!(tokens.text(at - 1), "join" | "let" | "into") || tokens.is(at + 1, "in")) {
+                    self.local(node);
+                }
+                return;
+            }
             (Node::ConstantPattern, _) | (_, Node::Qualified) => false,
             (Node::MemberAccess, _) if field == grammar.expression => what == Node::Generic,
             (Node::Argument, Node::Identifier) => {
@@ -444,7 +457,13 @@ impl<'t, 'a> Walk<'t, 'a> {
             tokens.all.len()
         };
         let Some(path) = tokens.path(at, limit) else { return };
-        let called = !certain && tokens.is(path.end, "(") && parent != Node::ConstantPattern;
+        let after = tokens.text(path.end);
+        // `(x) && y` looks like a cast to the grammar; `{ A.B: … }` is a path of members.
+        let certain = certain && !(after == ")" && matches!(tokens.text(path.end + 1), "&&" | "&" | "+" | "-" | "*"));
+        if !is_type && after == ":" && at > 0 && matches!(tokens.text(at - 1), "{" | ",") {
+            return;
+        }
+        let called = !certain && after == "(" && parent != Node::ConstantPattern;
         let text = if called { without_last(path.text) } else { path.text };
         let arity = if called { 0 } else { path.arity };
         self.mentions[owner].add(text, arity, self.state.place, certain);

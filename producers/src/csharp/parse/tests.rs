@@ -1,0 +1,417 @@
+//! Snippets to compact dumps, the feature files, layout, hostile input, and the golden output that is tied to the version.
+
+use super::read;
+use crate::csharp::lexer::lex;
+use crate::csharp::model::{NamePlace, NameUse, Syntax, Tier};
+use crate::csharp::syntax;
+use proptest::prelude::*;
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+use std::path::PathBuf;
+
+fn parsed(text: &str) -> Syntax {
+    read(text, &BTreeSet::new(), "f.cs").0
+}
+
+fn names(names: &[NameUse]) -> String {
+    let one = |name: &NameUse| {
+        let place = match name.place {
+            NamePlace::Base => "b",
+            NamePlace::Signature => "s",
+            NamePlace::Attribute => "a",
+            NamePlace::Body => "i",
+        };
+        let arity = if name.arity == 0 {
+            String::new()
+        } else {
+            format!("`{}", name.arity)
+        };
+        format!("{}{arity}{}{place}", name.path, if name.certain { "!" } else { "?" })
+    };
+    names.iter().map(one).collect::<Vec<_>>().join(" ")
+}
+
+/// One line a type and a member: path, signature, what else is not empty.
+fn dump(text: &str) -> String {
+    let mut out = String::new();
+    let list = |label: &str, items: &[String]| {
+        if items.is_empty() {
+            String::new()
+        } else {
+            format!(" {label}[{}]", items.join("; "))
+        }
+    };
+    for decl in parsed(text).types {
+        let space = if decl.namespace.is_empty() {
+            String::new()
+        } else {
+            format!("{}.", decl.namespace)
+        };
+        let _ = write!(
+            out,
+            "{space}{} | {}{}{}{}",
+            decl.path,
+            decl.signature,
+            list("bases", &decl.bases),
+            list("where", &decl.constraints),
+            list("attr", &decl.attributes)
+        );
+        let _ = writeln!(
+            out,
+            "{}{}",
+            list(
+                "body",
+                std::slice::from_ref(&decl.body)
+                    .iter()
+                    .filter(|b| !b.is_empty())
+                    .cloned()
+                    .collect::<Vec<_>>()
+                    .as_slice()
+            ),
+            list(
+                "names",
+                &decl.names.is_empty().then(Vec::new).unwrap_or_else(|| vec![names(&decl.names)])
+            )
+        );
+        for member in decl.members {
+            let body = if member.body.is_empty() {
+                String::new()
+            } else {
+                format!(" = {}", member.body)
+            };
+            let used = if member.names.is_empty() {
+                String::new()
+            } else {
+                format!(" <- {}", names(&member.names))
+            };
+            let _ = writeln!(
+                out,
+                "  {:?} {}({}) | {}{}{body}{used}",
+                member.kind,
+                member.name,
+                member.parameters.join("; "),
+                member.signature,
+                list("attr", &member.attributes)
+            );
+        }
+    }
+    out
+}
+
+#[test]
+fn snippets() {
+    for (text, expected) in [
+        (
+            "namespace A { namespace B.C { public partial class Outer<T> : Base<T>, I where T : IX { class Inner<U, V> { } } } }",
+            "A.B.C.Outer`1 | public partial class Outer<T> bases[Base<T>; I] where[where T : IX] names[Base`1!b I!b IX!s]\nA.B.C.Outer`1+Inner`2 | class Inner<U, V>\n",
+        ),
+        (
+            "class A { int x = 1, y; const string S = \"s\"; }",
+            "A | class A\n  Field x() | int x = 1\n  Field y() | int y\n  Constant S() | const string S = \"s\"\n",
+        ),
+        (
+            "enum E : byte { A = 1, [Old] B }",
+            "E | enum E bases[byte]\n  EnumMember A() | A = 1\n  EnumMember B() | B attr[Old] <- Old!a\n",
+        ),
+        (
+            "public delegate T D<in T>(T x, int y = 3);",
+            "D`1 | public delegate T D<in T>(T x, int y) body[y = 3]\n",
+        ),
+        (
+            "record R([property: J] Foo X, int Y = 2) : B(X) { public int Y { get; } = Y; }",
+            "R | record R(Foo X, int Y) bases[B] attr[X: property: J] body[Y = 2\n(X)] names[B!b Foo!s J!a]\n  Property X() | public Foo X { get; init; } <- Foo!s\n  Property Y() | public int Y { get; } = = Y\n",
+        ),
+        (
+            "record struct S(int X); ",
+            "S | record struct S(int X)\n  Property X() | public int X { get; set; }\n",
+        ),
+        (
+            "class A { [X] public async Task<List<Foo>> M<T>([Y] ref T a, params string[] b, Foo c = null, this int d) where T : new() { var q = new Bar<Foo>(); Util.Go(); q.Go(); } }",
+            "A | class A\n  Method M(ref T; string[]; Foo; int) | public async Task<List<Foo>> M<T>(ref T a, params string[] b, Foo c, this int d) where T : new() attr[X; a: Y] = c = null\n{ var q = new Bar<Foo>(); Util.Go(); q.Go(); } <- Bar`1!i Foo!s Foo!i List`1!s Task`1!s Util?i X!a Y!a\n",
+        ),
+        (
+            "class A { public int P { get => f; private set { f = value; } } event E X { add { } remove { } } int this[int i] => i; }",
+            "A | class A\n  Property P() | public int P { get; private set; } = get => f\nset { f = value; }\n  Event X() | event E X = add { }\nremove { } <- E!s\n  Indexer this[](int) | int this[int i] { get; } = => i\n",
+        ),
+        (
+            "class A { static A() { } A(B b) : base(new C()) { } ~A() { } public static A operator -(A a) => a; public static implicit operator (int, B)(A a) => default; }",
+            "A | class A\n  Constructor .cctor() | static A() = { }\n  Constructor .ctor(B) | A(B b) = : base(new C()) { } <- B!s C!i\n  Finalizer Finalize() | ~A() = { }\n  Operator op_UnaryNegation(A) | public static A operator -(A a) = => a <- A!s\n  Conversion op_Implicit(A) | public static implicit operator (int, B)(A a) = => default <- A!s B!s\n",
+        ),
+        (
+            "class A : I<B.C> { void I<B.C>.M() { if (x is D d && d.E is F or G) throw new H.J(typeof(K)); catch1(nameof(L), (N)y, z as O); } }",
+            "A | class A bases[I<B.C>] names[B.C!b I`1!b]\n  Method I<B.C>.M() | void I<B.C>.M() = { if (x is D d && d.E is F or G) throw new H.J(typeof(K)); catch1(nameof(L), (N) y, z as O); } <- B.C!s D!i F?i G?i H.J!i I`1!s K!i L?i N!i O!i\n",
+        ),
+    ] {
+        assert_eq!(dump(text), expected, "{text}");
+    }
+}
+
+#[test]
+fn documentation_belongs_to_what_follows() {
+    let syntax = parsed(
+        "/// <summary>A</summary>\n/// more\n[X] class A {\n /** <summary>\n  * M\n  */\n void M() { }\n // no\n int x; /// stray\n }",
+    );
+    let decl = &syntax.types[0];
+    assert_eq!(decl.doc, "<summary>A</summary>\nmore");
+    assert_eq!((decl.members[0].doc.as_str(), decl.members[1].doc.as_str()), ("<summary>\nM", ""));
+    assert_eq!(
+        (decl.lines, decl.members[0].lines, decl.members[1].lines),
+        ((3, 10), (7, 7), (9, 9))
+    );
+}
+
+#[test]
+fn usings() {
+    let syntax = parsed("global using static System.Math; using A = B.C<int>; namespace N { using @X . Y; class Z { } }");
+    let shown: Vec<String> = syntax
+        .usings
+        .iter()
+        .map(|using| {
+            format!(
+                "{}{}{:?} {} {}",
+                using.is_global, using.is_static, using.alias, using.target, using.namespace
+            )
+        })
+        .collect();
+    assert_eq!(
+        shown,
+        [
+            "truetrueNone System.Math ",
+            "falsefalseSome(\"A\") B.C<int> ",
+            "falsefalseNone X.Y N"
+        ]
+    );
+}
+
+#[test]
+fn top_level_statements_make_a_program() {
+    let syntax = parsed("using System;\nConsole.WriteLine(1);\nclass A { }");
+    assert!(syntax.top_level);
+    let program = &syntax.types[1];
+    assert_eq!(
+        (program.path.as_str(), program.members[0].body.as_str()),
+        ("Program", "Console.WriteLine(1);")
+    );
+}
+
+#[test]
+fn extension_blocks_give_their_members_the_receiver() {
+    let found = dump(
+        "static class E { extension<T>(List<T> source) where T : class { public bool Empty => false; public int Go(int x) { return 1; } } }",
+    );
+    assert_eq!(
+        found,
+        "E | static class E\n  Property Empty(List<T>) | extension<T>(List<T> source) where T : class public bool Empty { get; } = => false <- List`1!s\n  Method Go(List<T>; int) | extension<T>(List<T> source) where T : class public int Go(int x) = { return 1; } <- List`1!s\n"
+    );
+}
+
+#[test]
+fn the_same_declarations_with_and_without_a_broken_body() {
+    let (whole, none) = read(
+        "namespace N; class A { int F = 1; int P { get; set; } = 2; void M(B b) { new C(); } extension(B b) { public int Q => 1; } enum E { X = 1 << 4, Y } }",
+        &BTreeSet::new(),
+        "f.cs",
+    );
+    let (partial, some) = read(
+        "namespace N; class A { int F = 1; int P { get; set; } = 2; void M(B b) { new C(); ][ } extension(B b) { public int Q => 1; } enum E { X = 1 << 4, Y } }",
+        &BTreeSet::new(),
+        "f.cs",
+    );
+    assert_eq!((whole.tier, partial.tier, none.len()), (Tier::Whole, Tier::Partial, 0));
+    assert_eq!(
+        some[0].place.as_ref().map(|place| (place.file.as_str(), place.line)),
+        Some(("f.cs", 1))
+    );
+    let shown = |syntax: &Syntax| -> Vec<String> {
+        syntax
+            .types
+            .iter()
+            .flat_map(|decl| {
+                decl.members.iter().map(|member| {
+                    format!(
+                        "{} {} {} {}",
+                        decl.path,
+                        member.signature,
+                        if member.name == "M" { "" } else { &member.body },
+                        names(&member.names)
+                    )
+                })
+            })
+            .collect()
+    };
+    assert_eq!(shown(&whole), shown(&partial));
+}
+
+fn features() -> Vec<(String, String)> {
+    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../fixtures/csharp/features");
+    let mut files: Vec<(String, String)> = std::fs::read_dir(folder)
+        .expect("the fixtures are part of the repository")
+        .map(|entry| {
+            let path = entry.expect("readable").path();
+            (
+                path.file_stem().expect("named").to_string_lossy().into_owned(),
+                std::fs::read_to_string(&path).expect("text"),
+            )
+        })
+        .collect();
+    files.sort();
+    files
+}
+
+#[test]
+fn feature_files_keep_their_declarations() {
+    let files = features();
+    assert_eq!(files.len(), 65);
+    let mut partial = Vec::new();
+    let mut shown = String::new();
+    for (name, text) in &files {
+        let (syntax, diagnostics) = read(text, &BTreeSet::new(), name);
+        assert_eq!(syntax.tier == Tier::Whole, diagnostics.is_empty(), "{name}");
+        if syntax.tier != Tier::Whole {
+            partial.push(name.as_str());
+            assert!(
+                diagnostics[0].message.contains("all declarations were read"),
+                "{name}: {}",
+                diagnostics[0].message
+            );
+        }
+        let types: Vec<String> = syntax
+            .types
+            .iter()
+            .map(|decl| format!("{}:{}", decl.path, decl.members.len()))
+            .collect();
+        let _ = writeln!(shown, "{name} {}", types.join(" "));
+    }
+    assert_eq!(
+        partial,
+        ["lambda_mods", "list_patterns", "null_cond_assign", "ref_assign_call", "unsafe_ptr"]
+    );
+    insta::assert_snapshot!(shown);
+}
+
+/// The file's tokens with other white space and comments between them.
+fn relaid(text: &str, choices: &[u8]) -> String {
+    let lexed = lex(text);
+    let mut out = String::new();
+    for (index, token) in lexed.tokens.iter().enumerate() {
+        if let Some(before) = index.checked_sub(1).map(|before| lexed.tokens[before]) {
+            // `>>` and `>=` are operators only without a space.
+            let joined = before.end == token.start && before.text(text) == ">" && matches!(token.text(text), ">" | "=");
+            if !joined {
+                let gap = [" ", "\n", "\t ", " /* c */ ", " // c\n", "\n\n  "];
+                out.push_str(gap[usize::from(choices[index % choices.len()]) % gap.len()]);
+            }
+        }
+        out.push_str(token.text(text));
+    }
+    out
+}
+
+fn without_layout(mut syntax: Syntax) -> Syntax {
+    for decl in &mut syntax.types {
+        decl.lines = (0, 0);
+        decl.doc.clear();
+        for member in &mut decl.members {
+            member.lines = (0, 0);
+            member.doc.clear();
+        }
+    }
+    syntax
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    #[test]
+    fn layout_does_not_matter(choices in proptest::collection::vec(any::<u8>(), 1..40), file in 0_usize..65) {
+        let (name, text) = &features()[file];
+        prop_assume!(!text.contains('#'));
+        let other = relaid(text, &choices);
+        prop_assert_eq!(without_layout(parsed(text)), without_layout(parsed(&other)), "{}: {}", name, other);
+    }
+
+    #[test]
+    fn truncated_files(file in 0_usize..65, share in 0.0_f64..1.0) {
+        let (_, text) = &features()[file];
+        let mut end = (text.len() as f64 * share) as usize;
+        while !text.is_char_boundary(end) {
+            end -= 1;
+        }
+        parsed(&text[..end]);
+    }
+
+    #[test]
+    fn anything_at_all(bytes in proptest::collection::vec(any::<u8>(), 0..400)) {
+        parsed(&String::from_utf8_lossy(&bytes));
+    }
+
+    #[test]
+    fn shuffled_code(words in proptest::collection::vec(proptest::sample::select(vec![
+        "class", "A", "{", "}", "(", ")", "<", ">", "=", ";", ",", "=>", "[", "]", "int", "operator", "==", "this", ":", "where", "record", "enum", "?", ".", "event", "~",
+        "extension", "namespace", "using", "static", "new", "\"s", "$\"{", "/*", "#if X\n", "delegate", "implicit", "async", "get", "params",
+    ]), 0..60)) {
+        parsed(&words.join(" "));
+        parsed(&words.concat());
+    }
+}
+
+#[test]
+fn hostile_input_ends() {
+    let many = 100_000;
+    let cases = [
+        format!(
+            "class A {{ int x = {}1{}; void After() {{ }} }}",
+            "(".repeat(many),
+            ")".repeat(many)
+        ),
+        format!(
+            "class A {{ void M() {{ {} {} }} void After() {{ }} }}",
+            "{".repeat(many),
+            "}".repeat(many)
+        ),
+        format!("class A {{ int x={}1; void After() {{ }} }}", "a<".repeat(many)),
+        format!("class A {{ int x={}1; void After() {{ }} }}", "a<b,".repeat(many / 4)),
+        format!("class A {{ int x={}1; void After() {{ }} }}", "a.b().".repeat(many / 4)),
+        format!("class A {{ int x={}1; void After() {{ }} }}", "a+".repeat(many)),
+        format!("class A {{ int x={}1; void After() {{ }} }}", "-".repeat(many)),
+        format!(
+            "class A {{ string s = {}1{}; void After() {{ }} }}",
+            "$\"{".repeat(many),
+            "}\"".repeat(many)
+        ),
+    ];
+    for text in &cases {
+        let syntax = parsed(text);
+        let last = syntax
+            .types
+            .first()
+            .and_then(|decl| decl.members.last())
+            .map(|member| member.name.as_str());
+        assert_eq!(last, Some("After"), "{:.40}", text);
+    }
+    for text in [
+        "class A { ".repeat(many),
+        "namespace A { ".repeat(many),
+        "[".repeat(many),
+        "}".repeat(many),
+        "class A<".repeat(many),
+        "class A : B<".to_owned() + &"A<".repeat(many),
+        "$".repeat(many),
+        "\"".repeat(many),
+        "@$\"{".repeat(many),
+        "#if A\n".repeat(many),
+        "/*".repeat(many),
+        "class A { string s = \"unterminated\n; string t = @\"to the end".to_owned(),
+        "class A { /* to the end".to_owned(),
+    ] {
+        parsed(&text);
+    }
+}
+
+/// If this changes, raise `csharp::syntax::VERSION` and write the new digest.
+#[test]
+fn golden_output_is_tied_to_the_version() {
+    let text = include_str!("../../../../fixtures/csharp/golden.cs");
+    let digest = blake3::hash(&syntax::encode(&parsed(text))).to_hex();
+    assert_eq!((syntax::VERSION, &digest[..16]), (1, "9faab049ac2f5006"));
+}
