@@ -20,4 +20,19 @@ mod tests {
         assert!(NAMES.iter().all(|name| text(name).is_some_and(|text| text.contains("[[rule]]"))));
         assert_eq!(text("none"), None);
     }
+
+    #[test]
+    fn every_producer_that_is_used_is_registered() {
+        let mut registry = engine::seams::producer::Registry::default();
+        crate::register(&mut registry);
+        let used = NAMES
+            .iter()
+            .filter_map(|name| text(name))
+            .flat_map(|text| text.split("uses = \"").skip(1));
+        let missing: Vec<&str> = used
+            .filter_map(|rest| rest.split('"').next())
+            .filter(|name| registry.get(name).is_none())
+            .collect();
+        assert_eq!(missing, Vec::<&str>::new());
+    }
 }

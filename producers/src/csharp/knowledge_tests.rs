@@ -347,9 +347,18 @@ fn golden_outputs_belong_to_versions() {
     super::register(&mut registry);
     crate::semantic::register(&mut registry);
     let (types, deps) = (vec![blob("", world.types.clone())], world.each("deps"));
-    let graph = run(&super::graph::Graph, "", "{}", vec![("types", types.clone()), ("deps", deps)]).expect("a graph").bytes;
-    let log = run(&super::conflicts::Conflicts, "", "{}", vec![("types", types.clone())]).expect("a log").bytes;
-    let roles = vec![("types", types), ("graph", vec![blob("", graph.clone())]), ("projects", world.projects()), ("impl", world.each("impl"))];
+    let graph = run(&super::graph::Graph, "", "{}", vec![("types", types.clone()), ("deps", deps)])
+        .expect("a graph")
+        .bytes;
+    let log = run(&super::conflicts::Conflicts, "", "{}", vec![("types", types.clone())])
+        .expect("a log")
+        .bytes;
+    let roles = vec![
+        ("types", types),
+        ("graph", vec![blob("", graph.clone())]),
+        ("projects", world.projects()),
+        ("impl", world.each("impl")),
+    ];
     let json = run(&super::index_json::IndexJson, "", "{}", roles).expect("an index").bytes;
     let mut lines = vec![
         format!("{} {}", super::graph::Graph.id(), Digest::of(&graph).short()),
@@ -374,8 +383,23 @@ fn golden_outputs_belong_to_versions() {
         lines.push(format!("{id} {}", world.digest(name, "Tree.Store").short()));
     }
     assert!(Table::open(&world.types).is_some_and(|table| table.len() == 3));
-    insta::assert_snapshot!(lines.join("\n"), @r"
-    ");
+    insta::assert_snapshot!(lines.join("\n"), @r#"
+    csharp/graph@1 abf4a7cebc0d
+    csharp/conflicts@1 af1349b9f5f9
+    csharp/index-json@1 0c6a9a70dbdf
+    csharp/types@1 ed524f5833c4
+    csharp/symbols@1 31a6d808117c
+    csharp/complete@1 681b46be06fe
+    csharp/structure@1 bbb34213f114
+    csharp/impl@1 49b2d0831310
+    csharp/xmldoc@1 680de06bc1f7
+    csharp/mentions@1 4c52f1eef2cc
+    csharp/deps@1 8e4b31712939
+    csharp/outline-info@1 eefa424cb835
+    csharp/outline@1 43d9f50f9da8
+    semantic@1 37fa68445632
+    semantic/role@1 989b18270614
+    "#);
 }
 
 #[test]
@@ -405,9 +429,68 @@ public interface INodeStore { Node? Find(NodeId id); }
 public interface INodeSource { }
 internal class FileSource : INodeSource { public FileSource(string path) { } }
 "#;
-    let syntax = super::parse::parse(text, &[]);
-    let world = World::new(&[("src/a.cs", syntax.into_syntax())], &[("src/Memo.Core.csproj", "{}")]);
+    let (syntax, _) = super::parse::read(text, &std::collections::BTreeSet::new(), "src/a.cs");
+    let world = World::new(&[("src/a.cs", syntax)], &[("src/Memo.Core.csproj", "{}")]);
     let all = ["outline", "semantic", "deps"].map(|name| String::from_utf8(world.output(name, "Memo.Core.NodeStore").bytes).expect("text"));
-    insta::assert_snapshot!(all.join("\n"), @r"
-    ");
+    insta::assert_snapshot!(all.join("\n"), @r#"
+    # Memo.Core.NodeStore T_f6gkg4jw
+    Kind: class | File: src/a.cs | Assembly: Memo.Core | StructureHash: SPZCFQMF | ImplHash: I327NKAX
+    XmlDocHash: W7G2PH7Z
+    XMLDOC: Stores Nodes by key.
+
+    Public API:
+      + public sealed class NodeStore : IDisposable, INodeStore
+      + public int Count { get; private set; }
+      + public string Name { get; set; }
+      + public event EventHandler<NodeId>? Changed
+      + [Obsolete("Use Find instead")] public Node Get(NodeId id)
+      + public Node? Find(NodeId id)
+      + public NodeStore(INodeSource source, int capacity)  — Makes a store.
+      + public static NodeStore Open(string path)
+      + public void Dispose()
+
+    Implements: IDisposable, INodeStore
+    DependsOn: Memo.Core.INodeStore, Memo.Core.INodeSource, Memo.Core.Node, Memo.Core.NodeId
+
+    # Semantic: Memo.Core.NodeStore T_f6gkg4jw
+    StructureHash: SPZCFQMF
+    ImplHash: I327NKAX
+    Dependencies: T_zmikzza9, T_8jh38u89, T_9t5vzmbc, T_3sr7zfjk
+    Source: extracted from code, no model
+
+    ROLE:
+    - Stores Nodes by key. Not thread-safe.
+    - A public sealed class that implements IDisposable, INodeStore.
+    - Exposes 2 properties: `Count`, `Name`.
+    - Exposes 1 event: `Changed`.
+    - Exposes 4 methods: `Get`, `Find`, `Open`, `Dispose`.
+    - Its declarations name 4 other types of the workspace.
+
+    LIFECYCLE:
+    - Constructed with `INodeSource source, int capacity` (`new NodeStore`).
+    - `Open` makes instances from `(string path)`.
+    - Ends with `Dispose` (IDisposable).
+    - Raises `Changed` to its subscribers.
+
+    EDGE_CASES:
+    - `Name` throws ArgumentNullException when `value is null`.
+    - `new NodeStore` throws ArgumentOutOfRangeException when `capacity < 0`: "negative".
+    - `Find` may give null or default.
+
+    LIMITATIONS:
+    - `Get` is not supported: "gone".
+    - Serialises callers with `lock`: `Dispose`.
+    - `Get` is obsolete: "Use Find instead".
+    - Sealed: nothing can derive from `NodeStore`.
+    - `NodeStore` documents: "Not thread-safe."
+
+    RECOMMENDATIONS:
+    - Dispose every instance: `using` or a call of `Dispose`.
+    - Unsubscribe from its events when a subscriber goes away before it.
+    - Check results for null or default: `Find`.
+    - Instead of `Get` follow its own advice: "Use Find instead".
+    - Check arguments for null before calling: null is refused (see EDGE_CASES).
+
+    {"ambiguous":[],"body":["Memo.Core.FileSource"],"evidence":{"Memo.Core.FileSource":["body"],"Memo.Core.INodeSource":["signature"],"Memo.Core.INodeStore":["base"],"Memo.Core.Node":["signature"],"Memo.Core.NodeId":["signature"]},"external":["ArgumentNullException","ArgumentOutOfRangeException","Dictionary`2","EventHandler`1","IDisposable","NotSupportedException","Obsolete"],"ids":{"Memo.Core.FileSource":"T_bpif35e7","Memo.Core.INodeSource":"T_zmikzza9","Memo.Core.INodeStore":"T_8jh38u89","Memo.Core.Node":"T_9t5vzmbc","Memo.Core.NodeId":"T_3sr7zfjk"},"structure":["Memo.Core.INodeSource","Memo.Core.INodeStore","Memo.Core.Node","Memo.Core.NodeId"],"type":"Memo.Core.NodeStore"}
+    "#);
 }

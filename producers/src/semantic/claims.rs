@@ -39,25 +39,25 @@ fn called(name: &str, type_name: &str) -> String {
 }
 
 impl Known<'_> {
-    fn name(&self) -> &str {
+    pub(super) fn name(&self) -> &str {
         let symbol = &self.structure.header.symbol;
         let last = symbol.rsplit(['.', '+']).next().unwrap_or(symbol);
         last.split('`').next().unwrap_or(last)
     }
 
-    fn has(&self, modifier: &str) -> bool {
+    pub(super) fn has(&self, modifier: &str) -> bool {
         self.structure.header.modifiers.iter().any(|word| word == modifier)
     }
 
-    fn of_kind<'s>(&'s self, kind: &'s str) -> impl Iterator<Item = &'s ApiMember> {
+    pub(super) fn of_kind<'s>(&'s self, kind: &'s str) -> impl Iterator<Item = &'s ApiMember> {
         self.structure.members.iter().filter(move |member| member.kind == kind)
     }
 
-    fn has_base(&self, name: &str) -> bool {
+    pub(super) fn has_base(&self, name: &str) -> bool {
         self.structure.header.bases.iter().any(|base| base.rsplit('.').next() == Some(name))
     }
 
-    fn is_data(&self) -> bool {
+    pub(super) fn is_data(&self) -> bool {
         matches!(self.structure.header.kind.as_str(), "enum" | "delegate" | "interface")
     }
 }
@@ -66,7 +66,7 @@ impl Known<'_> {
 pub(crate) fn sections(known: &Known<'_>) -> Sections {
     let mut sections = Sections::default();
     role(known, &mut sections);
-    lifecycle(known, &mut sections);
+    super::lifecycle::lifecycle(known, &mut sections);
     bodies(known, &mut sections);
     attributes(known, &mut sections);
     remarks(known, &mut sections);
@@ -197,7 +197,7 @@ fn exposes(known: &Known<'_>) -> Vec<String> {
 }
 
 /// The first eight in code marks, and how many more there are.
-fn some_of<'a>(names: impl Iterator<Item = &'a str>) -> String {
+pub(super) fn some_of<'a>(names: impl Iterator<Item = &'a str>) -> String {
     let names: Vec<&str> = names.collect();
     let shown: Vec<String> = names.iter().take(8).map(|name| format!("`{name}`")).collect();
     let more = names.len().saturating_sub(8);
@@ -206,165 +206,6 @@ fn some_of<'a>(names: impl Iterator<Item = &'a str>) -> String {
     } else {
         shown.join(", ")
     }
-}
-
-fn lifecycle(known: &Known<'_>, sections: &mut Sections) {
-    if known.is_data() {
-        return;
-    }
-    construction(known, sections);
-    let name = known.name();
-    for member in known
-        .of_kind("property")
-        .chain(known.of_kind("field"))
-        .filter(|member| member.modifiers.iter().any(|word| word == "static"))
-    {
-        if returns(member, name) {
-            sections.lifecycle.push(format!("`{}` holds a shared instance.", member.name));
-        }
-    }
-    if known.members.iter().any(|member| member.name == ".cctor") {
-        sections
-            .lifecycle
-            .push("A static constructor runs before first use (`.cctor`).".to_owned());
-    }
-    for (interface, method) in [("IDisposable", "Dispose"), ("IAsyncDisposable", "DisposeAsync")] {
-        if known.has_base(interface) {
-            sections.lifecycle.push(format!("Ends with `{method}` ({interface})."));
-            let form = if method == "Dispose" { "using" } else { "await using" };
-            sections
-                .recommendations
-                .push(format!("Dispose every instance: `{form}` or a call of `{method}`."));
-        }
-    }
-    if known.members.iter().any(|member| member.kind == "finalizer") {
-        sections
-            .lifecycle
-            .push(format!("A finalizer (`~{name}`) runs when it was not released before."));
-    }
-    for event in known.of_kind("event") {
-        sections.lifecycle.push(format!("Raises `{}` to its subscribers.", event.name));
-    }
-    if known.of_kind("event").next().is_some() {
-        sections
-            .recommendations
-            .push("Unsubscribe from its events when a subscriber goes away before it.".to_owned());
-    }
-}
-
-fn construction(known: &Known<'_>, sections: &mut Sections) {
-    let name = known.name();
-    if known.has("static") {
-        sections.lifecycle.push("Static: never constructed.".to_owned());
-        return;
-    }
-    let api: Vec<&ApiMember> = known.of_kind("constructor").collect();
-    let primary = known
-        .structure
-        .header
-        .signature
-        .split_once('(')
-        .and_then(|(_, rest)| rest.rsplit_once(')'))
-        .map(|(parameters, _)| parameters.trim());
-    for (parameters, access) in primary
-        .map(|parameters| (parameters, ""))
-        .into_iter()
-        .chain(api.iter().map(|member| (parameters(&member.signature), access(member))))
-    {
-        let with = if parameters.is_empty() {
-            "without arguments".to_owned()
-        } else {
-            format!("with `{}`", quote(parameters))
-        };
-        sections.lifecycle.push(format!("Constructed {with}{access} (`new {name}`)."));
-    }
-    let hidden = known
-        .members
-        .iter()
-        .any(|member| member.kind == "constructor" && member.name == ".ctor" && !member.accessible);
-    let factories: Vec<&ApiMember> = known
-        .of_kind("method")
-        .filter(|member| member.modifiers.iter().any(|word| word == "static") && returns(member, name))
-        .collect();
-    for factory in &factories {
-        sections.lifecycle.push(format!(
-            "`{}` makes instances from `({})`.",
-            factory.name,
-            quote(parameters(&factory.signature))
-        ));
-    }
-    if api.is_empty() && primary.is_none() {
-        if hidden {
-            sections
-                .lifecycle
-                .push(format!("Cannot be constructed from outside: no accessible `new {name}`."));
-            if let Some(factory) = factories.first() {
-                sections.recommendations.push(format!("Get instances from `{}`.", factory.name));
-            }
-        } else if known.structure.header.kind.contains("struct") {
-            sections.lifecycle.push(format!("A value: `default({name})` is an instance too."));
-        } else {
-            sections
-                .lifecycle
-                .push(format!("Constructed without arguments (implicit `new {name}`)."));
-        }
-    }
-    if known.has("abstract") {
-        sections.lifecycle.push("Abstract: lives as a part of its heirs.".to_owned());
-    }
-    let required: Vec<&str> = known
-        .structure
-        .members
-        .iter()
-        .filter(|member| member.modifiers.iter().any(|word| word == "required"))
-        .map(|member| member.name.as_str())
-        .collect();
-    if !required.is_empty() {
-        sections
-            .lifecycle
-            .push(format!("Must be set on construction: {}.", some_of(required.into_iter())));
-    }
-    let late: Vec<&ApiMember> = known
-        .of_kind("method")
-        .filter(|member| {
-            matches!(
-                member.name.as_str(),
-                "Initialize" | "InitializeAsync" | "Start" | "StartAsync" | "Open" | "OpenAsync" | "Connect" | "ConnectAsync"
-            )
-        })
-        .collect();
-    for member in late {
-        sections.lifecycle.push(format!("`{}` brings it into operation.", member.name));
-    }
-}
-
-fn access(member: &ApiMember) -> &'static str {
-    if member.modifiers.iter().any(|word| word == "protected") {
-        " by heirs"
-    } else {
-        ""
-    }
-}
-
-/// The parameter list of a signature, without parentheses.
-fn parameters(signature: &str) -> &str {
-    signature
-        .split_once('(')
-        .and_then(|(_, rest)| rest.rsplit_once(')'))
-        .map_or("", |(inner, _)| inner.trim())
-}
-
-/// Whether a member gives back the type `name` (or a task of it).
-fn returns(member: &ApiMember, name: &str) -> bool {
-    let before = member.signature.split(&format!(" {}", member.name)).next().unwrap_or("");
-    let written = before.rsplit(' ').next().unwrap_or("").trim_end_matches('?');
-    let inner = written
-        .strip_prefix("Task<")
-        .or_else(|| written.strip_prefix("ValueTask<"))
-        .and_then(|rest| rest.strip_suffix('>'))
-        .unwrap_or(written);
-    let inner = inner.trim_end_matches('?');
-    inner == name || inner.strip_prefix(name).is_some_and(|rest| rest.starts_with('<'))
 }
 
 fn bodies(known: &Known<'_>, sections: &mut Sections) {

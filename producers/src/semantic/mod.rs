@@ -5,6 +5,7 @@
 
 mod claims;
 mod facts;
+mod lifecycle;
 mod tokens;
 
 use crate::csharp::ids::short_hash;
