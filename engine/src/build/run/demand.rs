@@ -20,7 +20,8 @@ impl Run<'_> {
             return;
         }
         match self.graph.node(id).result {
-            Some(filed) if self.stands(id) => {
+            // A set's paths are in no store: they are taken from the tree whenever someone reads them.
+            Some(filed) if self.stands(id) && leaf(&self.graph.node(id).label) != Some(Leaf::Set) => {
                 *self.slot(id) = Slot::Settled { output: filed.output, how: How::Current };
                 self.wake(id);
             }

@@ -130,18 +130,16 @@ impl Run<'_> {
                 self.again(twin);
             }
         }
-        let mut missing = 0;
+        // The slot is set before the others begin: a leaf settles at once.
+        *self.slot(id) = Slot::Restoring { work, missing: nodes.len() };
         for &node in nodes {
-            missing += 1;
             self.waiters.entry(node).or_default().push(id);
+        }
+        for &node in nodes {
             if matches!(self.slot(node), Slot::Settled { .. }) {
                 *self.slot(node) = Slot::Idle;
                 self.begin(node, true);
             }
-        }
-        *self.slot(id) = Slot::Restoring { work, missing };
-        if missing == 0 {
-            self.fail(id, Diagnostic::error("E_INTERNAL", "a blob is missing but no node makes it"));
         }
     }
 
