@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use std::io::Read;
 use std::os::fd::AsFd;
 use std::os::unix::process::CommandExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -67,7 +67,8 @@ impl Producer for CommandProducer {
         let argv = stage(folder.path(), inputs)?;
         let (program, arguments) = argv.split_first().ok_or_else(|| Failure::permanent("'argv' is empty"))?;
         let seconds = inputs.params.get("timeout").and_then(serde_json::Value::as_u64).unwrap_or(DEFAULT_TIMEOUT);
-        let mut child = Command::new(program)
+        let mut child = Command::new(find(program).as_deref().unwrap_or(Path::new(program)))
+            .arg0(program)
             .args(arguments)
             .current_dir(folder.path())
             .env_clear()
@@ -98,6 +99,17 @@ impl Producer for CommandProducer {
         }
         Ok(output)
     }
+}
+
+/// Where `PATH` has the program. With a whole path a program is spawned; with a name it would be forked, which copies the page tables of
+/// this process every time.
+fn find(program: &str) -> Option<PathBuf> {
+    if program.contains('/') {
+        return None;
+    }
+    let path = std::env::var_os("PATH")?;
+    let runs = |file: &PathBuf| file.is_file() && rustix::fs::access(file, rustix::fs::Access::EXEC_OK).is_ok();
+    std::env::split_paths(&path).take_while(|folder| folder.is_absolute()).map(|folder| folder.join(program)).find(runs)
 }
 
 fn strings(params: &Params, name: &str) -> Option<Vec<String>> {

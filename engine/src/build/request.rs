@@ -148,6 +148,7 @@ impl Session {
             let outdated = self.engine.store.rows(self.engine.view, Part::Requests)?;
             commit.rows.extend(outdated.into_iter().map(|(key, _)| (Part::Requests, key, None)));
         }
+        commit.rows.append(&mut self.compiled);
         if let Some((digest, mut known)) = known {
             known.generation = self.state.generation;
             commit.rows.push((Part::Requests, digest.0.to_vec(), Some(encode(&known))));

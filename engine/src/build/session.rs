@@ -8,7 +8,7 @@ use crate::graph::walk::Links;
 use crate::graph::{Graph, NodeId};
 use crate::planning::rules::RuleIndex;
 use crate::seams::world::{Refresh, Sources};
-use crate::store::Part;
+use crate::store::{Part, RowChange};
 use crate::values::digest::Digest;
 use crate::values::event::Reason;
 use std::sync::Arc;
@@ -29,6 +29,8 @@ pub struct Session {
     pub sources: Box<dyn Sources>,
     /// What the look at the sources found.
     pub refresh: Refresh,
+    /// Rows that keep the manifest as it was read.
+    pub(super) compiled: Vec<RowChange>,
     definition: Digest,
     redefined: bool,
 }
@@ -52,6 +54,7 @@ impl Session {
             state: look.state,
             sources: look.sources,
             refresh: look.refresh,
+            compiled: definition.rows.clone(),
             definition: definition.digest,
             redefined,
             engine,
