@@ -82,18 +82,20 @@ impl Session {
         let (ids, refused) = run.roots(&request.patterns)?;
         report.refused = refused;
         let mut laid = Laid::default();
-        let mut exports = None;
         if report.refused.is_empty() {
             run.settle_all(&ids)?;
             if request.outputs {
                 report.outputs = ids.iter().map(|&id| run.blob(id)).collect::<Result<_, _>>()?;
             }
             report.roots = run.report(&ids);
-            if !request.options.dry_run {
-                let files = self.engine.world.exports(self.engine.store.rows(self.engine.view, Part::Exports)?);
-                laid = run.lay_out(&ids, &*files, &*self.engine.finish)?;
-                exports = Some(files);
-            }
+        }
+        // Files of targets that are gone go even when the request itself is refused.
+        let exports = match request.options.dry_run {
+            true => None,
+            false => Some(self.engine.world.exports(self.engine.store.rows(self.engine.view, Part::Exports)?)),
+        };
+        if let (Some(exports), true) = (&exports, report.refused.is_empty()) {
+            laid = run.lay_out(&ids, &**exports, &*self.engine.finish)?;
         }
         let leftover = run.end()?;
         report.tally = leftover.tally.clone();
@@ -159,6 +161,15 @@ impl Session {
         let moved_sets = super::prune::moved_sets(&self.rules, history, &self.refresh, &self.state);
         if moved_sets.is_empty() && !self.is_redefined() {
             return;
+        }
+        if let (Some(exports), true) = (exports, self.is_redefined()) {
+            for (id, node) in self.graph.iter() {
+                let laid_out = self.rules.find(&node.label).is_some_and(|found| self.rules.rule(found.rule).out.is_some());
+                if !laid_out && exports.path(id.0).is_some() {
+                    // As below.
+                    let _ = exports.remove(id.0);
+                }
+            }
         }
         for id in super::prune::vanished(&self.graph, &self.rules, &*self.sources, &self.state, &*self.engine.store) {
             self.graph.remove(id);

@@ -265,7 +265,8 @@ impl Workspace {
             if let Some(output) = root.output {
                 prop_assert!(made.is_some(), "{} has an output, naively it has none", root.label);
                 let bytes = &made.as_ref().expect("checked").bytes;
-                prop_assert_eq!(output, Digest::of(bytes), "{}", root.label);
+                let given = built.report.outputs.get(at).map(|given| given.as_ref().map(|given| String::from_utf8_lossy(given).into_owned()));
+                prop_assert_eq!(output, Digest::of(bytes), "{} is {:?}, naively {:?}", root.label, given, String::from_utf8_lossy(bytes));
                 if let Some(Some(given)) = built.report.outputs.get(at) {
                     prop_assert_eq!(&**given, bytes.as_slice());
                 }
@@ -326,7 +327,7 @@ proptest! {
     ) {
         let mut workspace = Workspace::new(shape, &files, jobs);
         for step in steps.iter().chain([&Step::Build { patterns: 0, outputs: true, keep_going: true, stop_after: None }]) {
-            workspace.step(step)?;
+            workspace.step(step).map_err(|error| TestCaseError::fail(format!("{error}, at {step:?}")))?;
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Decision: the key says whether a result is current, filed, or to be made.
 
-use super::{How, Run, RunError, Slot, Step, Work};
+use super::{How, Run, RunError, SameKey, Slot, Work};
 use crate::build::jobs::{JobInput, Load, Task};
 use crate::graph::{EdgeFrom, Filed, NodeId};
 use crate::manifest::model::InputFrom;
@@ -8,7 +8,8 @@ use crate::manifest::template::Vars;
 use crate::planning::expand::ItemFrame;
 use crate::planning::key::{KeyDescription, KeyInput, action_key};
 use crate::seams::producer::Pool;
-use crate::store::records::{ActionRecord, HistoryRecord};
+use crate::store::records::HistoryRecord;
+use crate::values::diagnostic::Diagnostic;
 use crate::values::digest::{ActionKey, Digest};
 use crate::values::event::Event;
 use std::sync::Arc;
@@ -19,6 +20,11 @@ impl Run<'_> {
     pub(super) fn decide(&mut self, id: NodeId) -> Result<(), RunError> {
         let Slot::Collecting { mut work, .. } = std::mem::replace(self.slot(id), Slot::Idle) else { return Ok(()) };
         let edges = work.edges.clone().expect("invariant: collection follows expansion");
+        if edges.inputs.iter().any(|edge| matches!(edge.from, EdgeFrom::Node(node) if !self.has_ended(node))) {
+            // An input's blob is being made again since it was collected.
+            self.collect(id, work);
+            return Ok(());
+        }
         let mut unknown = false;
         for edge in &edges.inputs {
             if let EdgeFrom::Node(node) = edge.from {
@@ -48,8 +54,13 @@ impl Run<'_> {
                 self.settle(id, &work, filed.output, How::Verified);
                 return Ok(());
             }
+            if let Some(SameKey::Made { output, took_us, diagnostics }) = self.same_key.get(&key) {
+                let (output, took_us, diagnostics) = (*output, *took_us, diagnostics.clone());
+                self.hit(id, &work, output, took_us, &diagnostics);
+                return Ok(());
+            }
             if let Some(record) = self.store.action(&key)? {
-                self.hit(id, &work, &record);
+                self.hit(id, &work, record.output, record.took_us, &record.diagnostics);
                 return Ok(());
             }
         }
@@ -57,24 +68,25 @@ impl Run<'_> {
             self.unknown(id, true);
             return Ok(());
         }
-        if let Some(others) = self.same_key.get_mut(&key) {
+        if let Some(SameKey::Running(others)) = self.same_key.get_mut(&key) {
             others.push(id);
             *self.slot(id) = Slot::Running { work };
             return Ok(());
         }
-        self.same_key.insert(key, Vec::new());
+        self.same_key.insert(key, SameKey::Running(Vec::new()));
         *self.slot(id) = Slot::Running { work };
-        self.steps.push(Step::Dispatch(id));
+        // At once, while all inputs are as they were when the key was computed.
+        self.dispatch(id);
         Ok(())
     }
 
-    pub(super) fn hit(&mut self, id: NodeId, work: &Work, record: &ActionRecord) {
+    pub(super) fn hit(&mut self, id: NodeId, work: &Work, output: Digest, took_us: u64, diagnostics: &[Diagnostic]) {
         let label = self.graph.node(id).label.clone();
         self.tally.cached += 1;
-        self.tally.saved_us += record.took_us;
-        self.emit(&Event::Hit { label: &label, output: record.output, saved: Duration::from_micros(record.took_us) });
-        self.say(&label, &record.diagnostics);
-        self.settle(id, work, record.output, How::Cached);
+        self.tally.saved_us += took_us;
+        self.emit(&Event::Hit { label: &label, output, saved: Duration::from_micros(took_us) });
+        self.say(&label, diagnostics);
+        self.settle(id, work, output, How::Cached);
     }
 
     /// The inputs of a node in the order of its key.
@@ -135,7 +147,7 @@ impl Run<'_> {
     }
 
     /// Hands a node to its pool.
-    pub(super) fn dispatch(&mut self, id: NodeId) {
+    fn dispatch(&mut self, id: NodeId) {
         let Slot::Running { work } = std::mem::replace(self.slot(id), Slot::Idle) else { return };
         let inputs = self.inputs(&work);
         let uses = &self.rules.manifest().producers[self.rules.rule(work.rule).producer as usize].uses;

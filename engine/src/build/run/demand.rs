@@ -92,7 +92,7 @@ impl Run<'_> {
         let mut missing = 0;
         let mut seen = FxHashSet::default();
         for &node in needed.iter().rev() {
-            if matches!(self.slot(node), Slot::Settled { .. } | Slot::Failed | Slot::Unknown) || !seen.insert(node) {
+            if self.has_ended(node) || !seen.insert(node) {
                 continue;
             }
             missing += 1;
@@ -107,6 +107,13 @@ impl Run<'_> {
     /// Discovering → Expanding or Collecting.
     pub(super) fn plan(&mut self, id: NodeId) {
         let Slot::Discovering { mut work, .. } = std::mem::replace(self.slot(id), Slot::Idle) else { return };
+        let needed: Vec<NodeId> = work.discovery.iter().copied().chain(work.member_of).collect();
+        let missing = self.await_all(id, &needed);
+        if missing > 0 {
+            // The blob of one of them is being made again since it was awaited.
+            *self.slot(id) = Slot::Discovering { work, missing };
+            return;
+        }
         if let Some(&failed) = work.discovery.iter().chain(&work.member_of).find(|node| matches!(self.slots[node.index()], Slot::Failed)) {
             return self.skip(id, failed);
         }
@@ -192,7 +199,7 @@ impl Run<'_> {
         self.collect(id, work);
     }
 
-    fn collect(&mut self, id: NodeId, work: Box<Work>) {
+    pub(super) fn collect(&mut self, id: NodeId, work: Box<Work>) {
         let edges = work.edges.clone().expect("invariant: collection follows expansion");
         let needed: Vec<NodeId> = edges
             .inputs

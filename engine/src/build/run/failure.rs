@@ -88,7 +88,6 @@ impl Run<'_> {
             }
             _ => Vec::new(),
         };
-        let ended = |id: &NodeId| matches!(self.slots.get(id.index()), Some(Slot::Settled { .. } | Slot::Failed | Slot::Unknown));
-        needed.into_iter().filter(|id| !ended(id)).collect()
+        needed.into_iter().filter(|id| !self.has_ended(*id)).collect()
     }
 }

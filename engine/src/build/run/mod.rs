@@ -122,7 +122,14 @@ pub(super) enum Step {
     Demand(NodeId),
     Plan(NodeId),
     Decide(NodeId),
-    Dispatch(NodeId),
+}
+
+/// What this run did under a key. A result is found here until the store has it, so that one key never runs twice.
+pub(super) enum SameKey {
+    /// A producer is at it; these nodes wait for it too.
+    Running(Vec<NodeId>),
+    /// It is made.
+    Made { output: Digest, took_us: u64, diagnostics: Vec<Diagnostic> },
 }
 
 /// The loop and everything it owns.
@@ -144,7 +151,7 @@ pub struct Run<'a> {
     slots: Vec<Slot>,
     depths: Vec<u32>,
     waiters: FxHashMap<NodeId, Vec<NodeId>>,
-    same_key: FxHashMap<ActionKey, Vec<NodeId>>,
+    same_key: FxHashMap<ActionKey, SameKey>,
     items: FxHashMap<(NodeId, SetSpec), Arc<Vec<String>>>,
     steps: Vec<Step>,
     pools: Pools,
@@ -262,7 +269,6 @@ impl<'a> Run<'a> {
                     Step::Demand(id) => self.demand(id)?,
                     Step::Plan(id) => self.plan(id),
                     Step::Decide(id) => self.decide(id)?,
-                    Step::Dispatch(id) => self.dispatch(id),
                 }
                 while let Ok(finished) = self.done.try_recv() {
                     self.finish(finished)?;
@@ -307,11 +313,6 @@ impl<'a> Run<'a> {
     /// The output of a node that has one in this run.
     pub fn settled_output(&self, id: NodeId) -> Option<Digest> {
         self.output(id)
-    }
-
-    /// Whether a node came to another output (or key) than it had when the run began.
-    pub(super) fn moved(&self, id: NodeId) -> bool {
-        matches!(self.slots.get(id.index()), Some(Slot::Settled { how: How::Ran | How::Cached, .. }))
     }
 
     /// The blob of a settled node; its producer runs again when the blob is nowhere.
@@ -365,6 +366,11 @@ impl<'a> Run<'a> {
             Some(Slot::Settled { output, .. }) => Some(*output),
             _ => None,
         }
+    }
+
+    /// Whether a node has come to its end in this run.
+    fn has_ended(&self, id: NodeId) -> bool {
+        matches!(self.slots.get(id.index()), Some(Slot::Settled { .. } | Slot::Failed | Slot::Unknown))
     }
 
     fn is_unknown(&self, id: NodeId) -> bool {
