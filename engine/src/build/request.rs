@@ -73,7 +73,8 @@ impl Session {
             links: Some(&self.links),
             leaves: &leaves,
             store: self.engine.store.clone(),
-            shared,
+            shared: shared.clone(),
+            redefined: self.redefined,
             observer,
             options: request.options.clone(),
         };
@@ -110,7 +111,7 @@ impl Session {
         }
         let whole = report.refused.is_empty() && report.failures.is_empty() && !report.cancelled;
         let known = whole.then(|| Known { generation: 0, targets: ids.len() as u64, exported: laid.nodes.clone() });
-        self.commit(leftover, exports.as_deref(), known.map(|known| (request.digest, known)))?;
+        self.commit(leftover, &shared.blobs, exports.as_deref(), known.map(|known| (request.digest, known)))?;
         Ok(report)
     }
 
@@ -123,8 +124,14 @@ impl Session {
     }
 
     /// One transaction: what is left of the results, History, the graph's pages, the known sources and files, and that the request is current.
-    fn commit(&mut self, leftover: Leftover, exports: Option<&dyn crate::seams::world::Exports>, known: Option<(Digest, Known)>) -> Result<(), EngineError> {
-        self.prune(exports, &leftover.history);
+    fn commit(
+        &mut self,
+        leftover: Leftover,
+        blobs: &Blobs,
+        exports: Option<&dyn crate::seams::world::Exports>,
+        known: Option<(Digest, Known)>,
+    ) -> Result<(), EngineError> {
+        self.prune(exports, blobs, &leftover.history);
         let rows = |part: Part, rows: crate::seams::world::RowEdits| rows.into_iter().map(move |(key, body)| (part, key, body));
         let mut commit = Commit { results: leftover.results, history: leftover.history, ..Commit::default() };
         commit.rows.extend(rows(Part::Nodes, self.graph.take_dirty_pages()));
@@ -157,7 +164,12 @@ impl Session {
     }
 
     /// Takes nodes away that the sets no longer hold, with their files. Their History stays.
-    fn prune(&mut self, exports: Option<&dyn crate::seams::world::Exports>, history: &[(String, crate::store::records::HistoryRecord)]) {
+    fn prune(
+        &mut self,
+        exports: Option<&dyn crate::seams::world::Exports>,
+        blobs: &Blobs,
+        history: &[(String, crate::store::records::HistoryRecord)],
+    ) {
         let moved_sets = super::prune::moved_sets(&self.rules, history, &self.refresh, &self.state);
         if moved_sets.is_empty() && !self.is_redefined() {
             return;
@@ -171,12 +183,19 @@ impl Session {
                 }
             }
         }
-        for id in super::prune::vanished(&self.graph, &self.rules, &*self.sources, &self.state, &*self.engine.store) {
-            self.graph.remove(id);
+        let vanished = super::prune::vanished(&self.graph, &self.rules, &*self.sources, &self.state, blobs);
+        for &id in vanished.gone.iter().chain(&vanished.still_read) {
             if let Some(exports) = exports {
                 // A file that cannot be removed stays known and is tried again when its number is used again.
                 let _ = exports.remove(id.0);
             }
+        }
+        for id in vanished.gone {
+            self.graph.remove(id);
+        }
+        if !vanished.still_read.is_empty() {
+            let links = crate::graph::walk::Links::of(&self.graph);
+            crate::graph::stale::mark(&mut self.graph, &links, &vanished.still_read);
         }
     }
 }

@@ -32,7 +32,7 @@ pub struct Session {
     /// What this look marked, in the order the marks spread.
     pub marked: Vec<Marked>,
     definition: Digest,
-    redefined: bool,
+    pub(super) redefined: bool,
 }
 
 impl Session {
@@ -44,7 +44,7 @@ impl Session {
         let rows = engine.store.rows(engine.view, Part::Nodes)?;
         let loaded = Graph::load(&rows, &look.state.stale);
         // A graph that cannot be read is planned anew: results are still found under their keys.
-        let graph = loaded.unwrap_or_default();
+        let graph = loaded.unwrap_or_else(|| Graph::instead_of(&rows));
         let links = Links::of(&graph);
         let redefined = !look.state.fits(&definition.digest, &engine.registry.digest());
         let mut session = Self {

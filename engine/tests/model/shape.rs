@@ -17,7 +17,7 @@ struct Entry {
 
 const DOCS: &str = "each = { d = \"glob:docs/**/*.txt\" }";
 
-const CATALOGUE: [Entry; 20] = [
+const CATALOGUE: [Entry; 22] = [
     Entry { name: "clean", needs: &[], text: "//doc/{d}:clean", uses: "strip", inputs: "own = \"//files/{d}:bytes\"", choices: &[], out: "\"clean/{d}\"" },
     Entry { name: "upper", needs: &["clean"], text: "//doc/{d}:upper", uses: "upper", inputs: "own = \"%\"", choices: &["//files/{d}:bytes", "//doc/{d}:clean"], out: "\"upper/{d}.up\"" },
     Entry { name: "safe", needs: &["upper"], text: "//doc/{d}:safe", uses: "fragile", inputs: "own = \"%\"", choices: &["//files/{d}:bytes", "//doc/{d}:clean", "//doc/{d}:upper"], out: "\"safe/{d}\"" },
@@ -35,6 +35,8 @@ const CATALOGUE: [Entry; 20] = [
     Entry { name: "digests", needs: &["table"], text: "//all:digests", uses: "digests", inputs: "table = { node = \"//index:table\", digest = true }", choices: &[], out: "\"digests.txt\"" },
     Entry { name: "settings", needs: &[], text: "//fixed:settings", uses: "fragile", inputs: "own = \"//files/conf/settings.txt:bytes\"", choices: &[], out: "\"settings.txt\"" },
     Entry { name: "pick", needs: &["links", "upper"], text: "//pick/{p}:pick", uses: "concat", inputs: "own = \"//doc/{p}:upper\"", choices: &[], out: "\"pick/{p}\"" },
+    Entry { name: "picked", needs: &["pick"], text: "//fixed:picked", uses: "concat", inputs: "own = \"//pick/docs/b.txt:pick\"", choices: &[], out: "\"picked.txt\"" },
+    Entry { name: "overpicked", needs: &["picked"], text: "//over:picked", uses: "concat", inputs: "own = \"//fixed:picked\"", choices: &[], out: "" },
     Entry { name: "first", needs: &["clean"], text: "//fixed:first", uses: "concat", inputs: "own = \"//doc/docs/a.txt:clean\"", choices: &[], out: "" },
     Entry { name: "every", needs: &["safe"], text: "//all:safe", uses: "concat", inputs: "all = { each = \"sources:docs\", target = \"//doc/{item}:safe\" }", choices: &[], out: "\"every.txt\"" },
     Entry { name: "listed", needs: &["row"], text: "//list/{l}:row", uses: "named", inputs: "row = \"//key/{l}:row\"", choices: &[], out: "" },
@@ -62,7 +64,7 @@ impl Shape {
     /// Any of them.
     pub fn any() -> impl Strategy<Value = Self> {
         let bits = || prop_oneof![Just(u32::MAX), any::<u32>()];
-        let bytes = |below: u8| proptest::array::uniform20(0..below);
+        let bytes = |below: u8| proptest::array::uniform22(0..below);
         (bits(), bits(), bytes(3), bytes(4)).prop_map(|(on, keep, out, choice)| Self { on, keep, out, choice, prefix: [0; RULES] })
     }
 

@@ -18,7 +18,7 @@ const LINES: [&str; 17] = [
     "x", "y", "# one", "# two", "alpha=1", "alpha=beta", "beta=alpha", "beta=gamma", "gamma=gamma", "gamma=2", "@docs/a.txt", "@docs/b.txt",
     "@docs/sub/d.txt", "@docs/gone.txt", "@[", "FAIL", "PANIC",
 ];
-const PATTERNS: [&[&str]; 14] = [
+const PATTERNS: [&[&str]; 16] = [
     &["//..."],
     &["//...", "-//doc/...:safe"],
     &["//doc/...:upper"],
@@ -30,6 +30,8 @@ const PATTERNS: [&[&str]; 14] = [
     &["//key/...:row"],
     &["//fixed:alpha"],
     &["//over:alpha", "//fixed:first"],
+    &["//over:picked"],
+    &["//doc/docs/a.txt:links"],
     &["//all:*"],
     &["//pick/..."],
     &["//doc/docs/sub/...", "//fixed:settings"],

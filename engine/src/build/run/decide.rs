@@ -46,23 +46,8 @@ impl Run<'_> {
         let Some(key) = self.key(id, &work, &inputs) else { return Ok(()) };
         work.key = key;
         self.depths[id.index()] = self.depth(&work);
-        if !work.force {
-            let filed = self.graph.node(id).result;
-            if let Some(filed) = filed.filter(|filed| filed.key == key) {
-                self.tally.verified += 1;
-                self.emit(&Event::Verified { label: &self.graph.node(id).label });
-                self.settle(id, &work, filed.output, How::Verified);
-                return Ok(());
-            }
-            if let Some(SameKey::Made { output, took_us, diagnostics }) = self.same_key.get(&key) {
-                let (output, took_us, diagnostics) = (*output, *took_us, diagnostics.clone());
-                self.hit(id, &work, output, took_us, &diagnostics);
-                return Ok(());
-            }
-            if let Some(record) = self.store.action(&key)? {
-                self.hit(id, &work, record.output, record.took_us, &record.diagnostics);
-                return Ok(());
-            }
+        if self.find_result(id, &work)? {
+            return Ok(());
         }
         if self.options.dry_run {
             self.unknown(id, true);
@@ -78,6 +63,37 @@ impl Run<'_> {
         // At once, while all inputs are as they were when the key was computed.
         self.dispatch(id);
         Ok(())
+    }
+
+    /// Settles a node whose key did not move or whose result is filed. One whose blob is to be made again takes only results whose blob is
+    /// at hand, because another node of the same key or content brought it meanwhile.
+    fn find_result(&mut self, id: NodeId, work: &Work) -> Result<bool, RunError> {
+        let filed = self.graph.node(id).result;
+        if let Some(filed) = filed.filter(|filed| filed.key == work.key)
+            && self.serves(work, &filed.output)?
+        {
+            self.tally.verified += 1;
+            self.emit(&Event::Verified { label: &self.graph.node(id).label });
+            self.settle(id, work, filed.output, How::Verified);
+            return Ok(true);
+        }
+        if let Some(SameKey::Made { output, took_us, diagnostics }) = self.same_key.get(&work.key) {
+            let (output, took_us, diagnostics) = (*output, *took_us, diagnostics.clone());
+            if self.serves(work, &output)? {
+                self.hit(id, work, output, took_us, &diagnostics);
+                return Ok(true);
+            }
+        } else if let Some(record) = self.store.action(&work.key)?
+            && self.serves(work, &record.output)?
+        {
+            self.hit(id, work, record.output, record.took_us, &record.diagnostics);
+            return Ok(true);
+        }
+        Ok(false)
+    }
+
+    fn serves(&self, work: &Work, output: &Digest) -> Result<bool, RunError> {
+        Ok(!work.force || self.shared.blobs.get(output)?.is_some())
     }
 
     pub(super) fn hit(&mut self, id: NodeId, work: &Work, output: Digest, took_us: u64, diagnostics: &[Diagnostic]) {
@@ -160,12 +176,18 @@ impl Run<'_> {
         self.emit(&Event::Started { label: &job.label });
         match pool {
             Pool::Cpu => self.pools.cpu(job),
-            Pool::Slow => {
-                let references = self.waiters.get(&id).map_or(0, Vec::len) + self.links.map_or(0, |links| links.reader_count(id));
-                self.pools.slow(job, references as f64 / f64::from(1 + self.depths[id.index()]));
-            }
+            Pool::Slow => self.slow_ready.push(job),
         }
         *self.slot(id) = Slot::Running { work };
+    }
+
+    /// Hands slow jobs over once no step is due, when everyone who waits for them is known.
+    pub(super) fn hand_over_slow(&mut self) {
+        for job in std::mem::take(&mut self.slow_ready) {
+            let id = job.id;
+            let references = self.waiters.get(&id).map_or(0, Vec::len).max(self.links.map_or(0, |links| links.reader_count(id)));
+            self.pools.slow(job, references as f64 / f64::from(1 + self.depths[id.index()]));
+        }
     }
 
     /// Files the node's output in the graph, remembers the version it replaces, wakes its readers.
@@ -175,6 +197,9 @@ impl Run<'_> {
         }
         let filed = Filed { key: work.key, output };
         let before = self.graph.node(id).result;
+        if before.is_none_or(|before| before.output != output) {
+            self.moved.set(id, true);
+        }
         self.graph.settle(id, filed);
         if before != Some(filed) {
             let label = self.graph.node(id).label.to_string();

@@ -25,13 +25,55 @@ impl Run<'_> {
             self.demand_leaf(id, &label, &kind);
             return Ok(());
         }
-        if let (false, Some(result)) = (self.graph.is_stale(id), node.result) {
+        if let (false, Some(result)) = (self.graph.is_stale(id), node.result)
+            && self.is_surely_member(&label)
+        {
             *self.slot(id) = Slot::Settled { output: result.output, how: How::Current };
             self.wake(id);
             return Ok(());
         }
         self.begin(id, &label, false);
         Ok(())
+    }
+
+    /// The node of the set that a rule runs over.
+    fn set_of(&mut self, rule: u32) -> Option<NodeId> {
+        if let Some(known) = self.sets[rule as usize] {
+            return known;
+        }
+        let label = self.rules.rule(rule).each.as_ref().and_then(|(_, set)| expand::set_node(set, &Vars::new()).ok()?);
+        let node = label.map(|label| self.graph.intern(label.as_str()));
+        self.sets[rule as usize] = Some(node);
+        node
+    }
+
+    /// Whether a node that is not stale still exists for certain: the set of its rule is what it was. A set that moved takes its former
+    /// members away without touching their inputs.
+    fn is_surely_member(&mut self, label: &str) -> bool {
+        let Some(rule) = self.rules.find(label).map(|found| found.rule) else { return false };
+        let Some(set) = self.set_of(rule) else { return true };
+        match self.slot(set) {
+            Slot::Settled { .. } => !self.moved.contains(set),
+            _ => !self.graph.is_stale(set),
+        }
+    }
+
+    /// The nodes that decide what a node is made of: its discovery, and the sets that its inputs exist by, unless it exists by the same
+    /// item of the same set.
+    fn deciding(&mut self, work: &Work, inputs: &[Edge]) -> Box<[NodeId]> {
+        let mut deciding = work.discovery.clone();
+        let own = work.member_of.map(|set| (set, work.vars.values().next().cloned().unwrap_or_default()));
+        for edge in inputs {
+            let EdgeFrom::Node(input) = edge.from else { continue };
+            let label = self.graph.node(input).label.clone();
+            let Some(found) = self.rules.find(&label) else { continue };
+            let Some(set) = self.set_of(found.rule) else { continue };
+            let same_item = own.as_ref().is_some_and(|(of, item)| *of == set && **item == *crate::values::label::unescape(found.value));
+            if !same_item && !deciding.contains(&set) {
+                deciding.push(set);
+            }
+        }
+        deciding.into()
     }
 
     fn demand_leaf(&mut self, id: NodeId, label: &str, kind: &Leaf) {
@@ -45,7 +87,11 @@ impl Run<'_> {
         };
         match found {
             Some(output) => {
-                self.graph.settle(id, Filed { key: ActionKey(Digest([0; 32])), output });
+                let filed = Filed { key: ActionKey(Digest([0; 32])), output };
+                if self.graph.node(id).result != Some(filed) {
+                    self.moved.set(id, true);
+                }
+                self.graph.settle(id, filed);
                 *self.slot(id) = Slot::Settled { output, how: How::Current };
                 self.wake(id);
             }
@@ -105,25 +151,45 @@ impl Run<'_> {
     }
 
     /// Discovering → Expanding or Collecting.
-    pub(super) fn plan(&mut self, id: NodeId) {
-        let Slot::Discovering { mut work, .. } = std::mem::replace(self.slot(id), Slot::Idle) else { return };
+    pub(super) fn plan(&mut self, id: NodeId) -> Result<(), RunError> {
+        let Slot::Discovering { mut work, .. } = std::mem::replace(self.slot(id), Slot::Idle) else { return Ok(()) };
         let needed: Vec<NodeId> = work.discovery.iter().copied().chain(work.member_of).collect();
         let missing = self.await_all(id, &needed);
         if missing > 0 {
             // The blob of one of them is being made again since it was awaited.
             *self.slot(id) = Slot::Discovering { work, missing };
-            return;
+            return Ok(());
         }
         if let Some(&failed) = work.discovery.iter().chain(&work.member_of).find(|node| matches!(self.slots[node.index()], Slot::Failed)) {
-            return self.skip(id, failed);
+            self.skip(id, failed);
+            return Ok(());
         }
         if work.discovery.iter().chain(&work.member_of).any(|&node| self.is_unknown(node)) {
-            return self.unknown(id, false);
+            self.unknown(id, false);
+            return Ok(());
+        }
+        if let Some(node) = work.member_of
+            && let Some(digest) = self.output(node)
+            && self.shared.blobs.get(&digest)?.is_none()
+        {
+            *self.slot(id) = Slot::Expanding { work };
+            if self.options.dry_run {
+                self.unknown(id, false);
+            } else {
+                self.restore(id, &[node]);
+            }
+            return Ok(());
         }
         match self.is_member(&work) {
             Ok(true) => {}
-            Ok(false) => return self.fail(id, self.not_a_member(id)),
-            Err(diagnostic) => return self.fail(id, diagnostic),
+            Ok(false) => {
+                self.fail(id, self.not_a_member(id));
+                return Ok(());
+            }
+            Err(diagnostic) => {
+                self.fail(id, diagnostic);
+                return Ok(());
+            }
         }
         let rule = self.rules.rule(work.rule);
         let mut hasher = blake3::Hasher::new_derive_key("cortex 2026-11 plan 1");
@@ -132,19 +198,23 @@ impl Run<'_> {
             hasher.update(&self.output(node).unwrap_or(Digest([0; 32])).0);
         }
         work.plan.0.copy_from_slice(&hasher.finalize().as_bytes()[..16]);
-        let known = self.graph.node(id).edges.as_ref().filter(|edges| edges.plan == work.plan);
+        // Other rules may have changed which sets the inputs depend on.
+        let known = self.graph.node(id).edges.as_ref().filter(|edges| edges.plan == work.plan && !self.redefined);
         if let Some(edges) = known {
             work.edges = Some(edges.clone());
-            return self.collect(id, work);
+            self.collect(id, work);
+            return Ok(());
         }
         if work.discovery.is_empty() {
             let planned = expand::expand(rule, &work.vars, &BTreeMap::new());
             *self.slot(id) = Slot::Expanding { work };
-            return self.expanded(id, planned);
+            self.expanded(id, planned);
+            return Ok(());
         }
         let job = self.job(id, &work, Task::Expand);
         *self.slot(id) = Slot::Expanding { work };
         self.pools.cpu(job);
+        Ok(())
     }
 
     /// Whether the node is in its rule's set. The set node is settled.
@@ -156,7 +226,7 @@ impl Run<'_> {
             return Ok(expand::items(set, &work.vars, &BTreeMap::new()).is_ok_and(|items| items.iter().any(|item| **item == **value)));
         };
         let label = self.graph.node(node).label.clone();
-        let unreadable = || Diagnostic::error("E_SET", format!("the set {label} cannot be read")).label(&label);
+        let unreadable = || Diagnostic::error("E_SET", format!("the set {label} cannot be read"));
         let items = self.read_set(node, set).map_err(|error| unreadable().found(error.to_string()))?.ok_or_else(unreadable)?;
         Ok(items.binary_search_by(|item| item.as_str().cmp(value)).is_ok())
     }
@@ -188,14 +258,15 @@ impl Run<'_> {
             Ok(planned) => planned,
             Err(error) => return self.fail_expansion(id, &error),
         };
-        let inputs = planned
+        let inputs: Box<[Edge]> = planned
             .into_iter()
             .map(|input| match input {
                 PlannedInput::Node { spec, label, .. } => Edge { spec, from: EdgeFrom::Node(self.graph.intern(label.as_str())) },
                 PlannedInput::Slice { spec, digest } => Edge { spec, from: EdgeFrom::Rows(digest) },
             })
             .collect();
-        work.edges = Some(Arc::new(Edges { plan: work.plan, discovery: work.discovery.clone().into(), inputs }));
+        let discovery = self.deciding(&work, &inputs);
+        work.edges = Some(Arc::new(Edges { plan: work.plan, discovery, inputs }));
         self.collect(id, work);
     }
 

@@ -128,13 +128,14 @@ impl Run<'_> {
         for node in std::iter::once(id).chain(twins) {
             match &failure {
                 Failure::Permanent(why) | Failure::Transient(why) => self.fail(node, (**why).clone()),
-                Failure::Cancelled => *self.slot(node) = Slot::Failed,
+                Failure::Cancelled if self.shared.cancel.is_cancelled() => *self.slot(node) = Slot::Failed,
+                Failure::Cancelled => self.fail(node, Diagnostic::error("E_PRODUCER", "the producer gave up although nobody told it to")),
             }
         }
     }
 
     /// Running or Expanding → Restoring: some blobs it needs are nowhere, so their producers run again first.
-    fn restore(&mut self, id: NodeId, nodes: &[NodeId]) {
+    pub(super) fn restore(&mut self, id: NodeId, nodes: &[NodeId]) {
         let work = match std::mem::replace(self.slot(id), Slot::Idle) {
             Slot::Running { work } | Slot::Expanding { work } => work,
             _ => return,
@@ -163,7 +164,8 @@ impl Run<'_> {
 
     /// A node has come to its end in this run: tells those who wait for it.
     pub(super) fn wake(&mut self, id: NodeId) {
-        for reader in self.waiters.remove(&id).unwrap_or_default() {
+        // Steps are taken from the end: who asked first goes first.
+        for reader in self.waiters.remove(&id).unwrap_or_default().into_iter().rev() {
             let step = match &mut self.slots[reader.index()] {
                 Slot::Discovering { missing, .. } => countdown(missing, Step::Plan(reader)),
                 Slot::Collecting { missing, .. } => countdown(missing, Step::Decide(reader)),

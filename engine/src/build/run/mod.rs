@@ -18,6 +18,7 @@ pub use roots::Root;
 use super::jobs::{Job, Settled, Shared};
 use super::pools::{Finished, Pools};
 use super::writer::Writer;
+use crate::graph::stale::StaleSet;
 use crate::graph::walk::Links;
 use crate::graph::{Edges, Graph, NodeId, PlanDigest};
 use crate::manifest::model::SetSpec;
@@ -148,6 +149,12 @@ pub struct Run<'a> {
     pub(super) diagnostics: Vec<Diagnostic>,
     pub(super) history: Vec<(String, HistoryRecord)>,
     pub(super) ids: Vec<Option<ProducerId>>,
+    redefined: bool,
+    /// By rule: the node of the set that says which nodes it makes, once looked up.
+    sets: Vec<Option<Option<NodeId>>>,
+    /// Nodes whose output is not what it was when the run began.
+    moved: StaleSet,
+    slow_ready: Vec<Job>,
     slots: Vec<Slot>,
     depths: Vec<u32>,
     waiters: FxHashMap<NodeId, Vec<NodeId>>,
@@ -187,6 +194,8 @@ pub struct Setup<'a> {
     pub store: Arc<dyn Store>,
     /// What jobs share.
     pub shared: Arc<Shared>,
+    /// Whether the rules are not those that the graph was planned by.
+    pub redefined: bool,
     /// Who hears.
     pub observer: &'a dyn Observer,
     /// How.
@@ -238,6 +247,10 @@ impl<'a> Run<'a> {
             diagnostics: Vec::new(),
             history: Vec::new(),
             ids,
+            redefined: setup.redefined,
+            sets: vec![None; setup.rules.manifest().rules.len()],
+            moved: StaleSet::default(),
+            slow_ready: Vec::new(),
             slots: Vec::new(),
             depths: Vec::new(),
             waiters: FxHashMap::default(),
@@ -267,7 +280,7 @@ impl<'a> Run<'a> {
                 }
                 match step {
                     Step::Demand(id) => self.demand(id)?,
-                    Step::Plan(id) => self.plan(id),
+                    Step::Plan(id) => self.plan(id)?,
                     Step::Decide(id) => self.decide(id)?,
                 }
                 while let Ok(finished) = self.done.try_recv() {
@@ -275,6 +288,7 @@ impl<'a> Run<'a> {
                 }
             }
             let stopping = self.stopping();
+            self.hand_over_slow();
             self.pools.pump(stopping);
             if self.pools.idle() {
                 if stopping || !self.break_cycle() {
