@@ -19,9 +19,16 @@ use toys::shelf::Shelf;
 fn rules(rules: &[(&str, &str, &[&str])]) -> String {
     let mut text = String::new();
     for (name, uses, inputs) in rules {
-        let _ = writeln!(text, "[producer.{name}]\nuses = \"{uses}\"\nparams.prefix = \"{name}\"\n[[rule]]\ntarget = \"//n:{name}\"\nproducer = \"{name}\"\n[rule.inputs]");
+        let _ = writeln!(
+            text,
+            "[producer.{name}]\nuses = \"{uses}\"\nparams.prefix = \"{name}\"\n[[rule]]\ntarget = \"//n:{name}\"\nproducer = \"{name}\"\n[rule.inputs]"
+        );
         for (at, input) in inputs.iter().enumerate() {
-            let input = if input.contains('/') { (*input).to_owned() } else { format!("//n:{input}") };
+            let input = if input.contains('/') {
+                (*input).to_owned()
+            } else {
+                format!("//n:{input}")
+            };
             let _ = writeln!(text, "i{at} = \"{input}\"");
         }
     }
@@ -45,7 +52,10 @@ fn slow_nodes_run_by_references_over_depth_and_first_come_first_served() {
     bench.put("f.txt", "x");
     let built = bench.build(&["//n:plain", "//n:other", "//n:a", "//n:b", "//n:c"]);
     // `wanted` has three readers, `other` one, `plain` none; the readers themselves are equals in the order of asking.
-    assert_eq!(built.ran_in_order(), ["//n:wanted", "//n:other", "//n:plain", "//n:a", "//n:b", "//n:c"]);
+    assert_eq!(
+        built.ran_in_order(),
+        ["//n:wanted", "//n:other", "//n:plain", "//n:a", "//n:b", "//n:c"]
+    );
 }
 
 #[test]
@@ -66,19 +76,34 @@ fn deeper_slow_nodes_wait_for_equally_wanted_shallow_ones() {
     bench.build(&["//n:deepreader", "//n:shallowreader"]);
     bench.put("f.txt", "y");
     let built = bench.build(&["//n:deepreader", "//n:shallowreader"]);
-    let slow: Vec<&str> = built.ran_in_order().into_iter().filter(|label| ["//n:deep", "//n:shallow"].contains(label)).collect();
+    let slow: Vec<&str> = built
+        .ran_in_order()
+        .into_iter()
+        .filter(|label| ["//n:deep", "//n:shallow"].contains(label))
+        .collect();
     assert_eq!(slow, ["//n:shallow", "//n:deep"]);
 }
 
 #[test]
 fn keep_going_tries_everything_and_fail_fast_stops() {
-    let text = rules(&[("bad", "fragile", &[FILE]), ("needs", "concat", &["bad"]), ("good", "concat", &["//files/g.txt:bytes"]), ("late", "concat", &["good"])]);
+    let text = rules(&[
+        ("bad", "fragile", &[FILE]),
+        ("needs", "concat", &["bad"]),
+        ("good", "concat", &["//files/g.txt:bytes"]),
+        ("late", "concat", &["good"]),
+    ]);
     let mut bench = Bench::new(&text);
     bench.jobs = 1;
     bench.put("f.txt", "FAIL");
     bench.put("g.txt", "x");
     let targets = ["//n:bad", "//n:needs", "//n:good", "//n:late"];
-    let built = bench.build_as(&targets, &How { keep_going: false, ..How::default() });
+    let built = bench.build_as(
+        &targets,
+        &How {
+            keep_going: false,
+            ..How::default()
+        },
+    );
     assert_eq!(built.failures(), [("E_PRODUCER".to_owned(), "//n:bad".to_owned())]);
     assert!(!built.ran().contains(&"//n:late"), "{:?}", built.log);
     let built = bench.build(&targets);
@@ -93,7 +118,11 @@ fn keep_going_tries_everything_and_fail_fast_stops() {
 
 #[test]
 fn a_panicking_producer_fails_only_its_node() {
-    let bench = Bench::new(&rules(&[("bad", "fragile", &[FILE]), ("reads", "concat", &["bad"]), ("good", "concat", &[FILE])]));
+    let bench = Bench::new(&rules(&[
+        ("bad", "fragile", &[FILE]),
+        ("reads", "concat", &["bad"]),
+        ("good", "concat", &[FILE]),
+    ]));
     bench.put("f.txt", "PANIC");
     let built = bench.build(&["//n:reads", "//n:good"]);
     assert_eq!(built.failures(), [("E_INTERNAL".to_owned(), "//n:bad".to_owned())]);
@@ -102,8 +131,15 @@ fn a_panicking_producer_fails_only_its_node() {
 
 fn cancelled_builds_go_on(store: Shelf) {
     let names: Vec<String> = (0..30).map(|n| format!("n{n}")).collect();
-    let chain: Vec<(&str, &str, Vec<&str>)> =
-        (0..30).map(|n| (names[n].as_str(), "concat", if n == 0 { vec![FILE] } else { vec![names[n - 1].as_str()] })).collect();
+    let chain: Vec<(&str, &str, Vec<&str>)> = (0..30)
+        .map(|n| {
+            (
+                names[n].as_str(),
+                "concat",
+                if n == 0 { vec![FILE] } else { vec![names[n - 1].as_str()] },
+            )
+        })
+        .collect();
     let chain: Vec<(&str, &str, &[&str])> = chain.iter().map(|(name, uses, inputs)| (*name, *uses, inputs.as_slice())).collect();
     let mut bench = Bench::new(&rules(&chain));
     bench.store = Arc::new(store);
@@ -111,7 +147,13 @@ fn cancelled_builds_go_on(store: Shelf) {
     let mut ran: Vec<String> = Vec::new();
     let mut builds = 0;
     loop {
-        let built = bench.build_as(&["//n:n29"], &How { stop_after: Some(12), ..How::default() });
+        let built = bench.build_as(
+            &["//n:n29"],
+            &How {
+                stop_after: Some(12),
+                ..How::default()
+            },
+        );
         ran.extend(built.ran_in_order().into_iter().map(str::to_owned));
         builds += 1;
         assert!(built.report.failures.is_empty() && builds < 30, "{built:?}");
@@ -121,7 +163,11 @@ fn cancelled_builds_go_on(store: Shelf) {
         }
     }
     assert!(builds > 2, "it was cancelled in between");
-    assert_eq!(ran, names.iter().map(|name| format!("//n:{name}")).collect::<Vec<_>>(), "each ran once, in all builds together");
+    assert_eq!(
+        ran,
+        names.iter().map(|name| format!("//n:{name}")).collect::<Vec<_>>(),
+        "each ran once, in all builds together"
+    );
 }
 
 #[test]
@@ -159,10 +205,17 @@ fn a_cycle_through_discovered_inputs_is_told_as_a_path() {
     assert!(bench.build(&["//d/...:all"]).report.failures.is_empty());
     bench.put("c.txt", "@a.txt\n");
     let built = bench.build(&["//d/...:all"]);
-    let [why] = built.report.failures.as_slice() else { panic!("{:?}", built.report.failures) };
+    let [why] = built.report.failures.as_slice() else {
+        panic!("{:?}", built.report.failures)
+    };
     assert_eq!(why.code, "E_CYCLE");
     let found = why.found.as_deref().expect("a path");
-    let turns = ["a", "b", "c", "a", "b", "c"].windows(4).map(|turn| turn.iter().map(|name| format!("//d/{name}.txt:all")).collect::<Vec<_>>().join(" → "));
+    let turns = ["a", "b", "c", "a", "b", "c"].windows(4).map(|turn| {
+        turn.iter()
+            .map(|name| format!("//d/{name}.txt:all"))
+            .collect::<Vec<_>>()
+            .join(" → ")
+    });
     assert!(turns.into_iter().any(|turn| turn == found), "{found}");
     assert!(built.outputs().values().all(Option::is_none));
     bench.put("c.txt", "leaf again\n");
@@ -193,7 +246,10 @@ impl Producer for Counting {
     }
 
     fn produce(&self, inputs: &Inputs<'_>) -> Result<Output, Failure> {
-        let first = inputs.all("in").first().map_or(0, |input| String::from_utf8_lossy(&input.bytes).trim().parse::<u64>().unwrap_or(0));
+        let first = inputs
+            .all("in")
+            .first()
+            .map_or(0, |input| String::from_utf8_lossy(&input.bytes).trim().parse::<u64>().unwrap_or(0));
         Ok(Output::new(format!("{}", first + inputs.all("in").len() as u64)))
     }
 }
@@ -207,14 +263,32 @@ fn bench_of(count: usize, from: impl Fn(usize) -> InputFrom) -> Bench {
         target: template(&format!("//n:n{n}")),
         each: None,
         producer: 0,
-        inputs: vec![InputSpec { role: "in".into(), from: from(n), digest_only: false }],
+        inputs: vec![InputSpec {
+            role: "in".into(),
+            from: from(n),
+            digest_only: false,
+        }],
         out: None,
         digest: Digest::of(&n.to_le_bytes()),
     };
-    let producers = vec![ProducerDef { name: "counting".into(), uses: "counting".into(), params: Default::default(), keep: true }];
-    let all = SourceSet { include: vec!["*.txt".to_owned()], exclude: Vec::new(), gitignore: false };
+    let producers = vec![ProducerDef {
+        name: "counting".into(),
+        uses: "counting".into(),
+        params: Default::default(),
+        keep: true,
+    }];
+    let all = SourceSet {
+        include: vec!["*.txt".to_owned()],
+        exclude: Vec::new(),
+        gitignore: false,
+    };
     let sources = BTreeMap::from([("all".to_owned(), all)]);
-    let manifest = Manifest { rules: (0..count).map(rule).collect(), producers, sources, ..Manifest::default() };
+    let manifest = Manifest {
+        rules: (0..count).map(rule).collect(),
+        producers,
+        sources,
+        ..Manifest::default()
+    };
     let mut bench = Bench::with(Arc::new(manifest), Digest::of(b"made"), registry);
     bench.jobs = 2;
     bench
@@ -247,7 +321,14 @@ fn a_chain_of_nodes_that_decide_each_other_costs_heap_and_not_stack() {
             return one(FILE);
         }
         let label = Template::parse(&format!("//n:n{}", n - 1)).expect("a template");
-        InputFrom::Many { each: SetSpec::Node { label, row: None, field: None }, target: Template::parse("//files/{item}.txt:bytes").expect("a template") }
+        InputFrom::Many {
+            each: SetSpec::Node {
+                label,
+                row: None,
+                field: None,
+            },
+            target: Template::parse("//files/{item}.txt:bytes").expect("a template"),
+        }
     });
     bench.put("f.txt", "0");
     bench.put("1.txt", "0");
@@ -260,7 +341,10 @@ fn a_fan_of_a_hundred_thousand_nodes_is_built_and_rebuilt() {
     let items: Vec<Template> = (0..MANY).map(|n| Template::parse(&format!("n{n}")).expect("a template")).collect();
     let bench = bench_of(MANY + 1, |n| {
         if n == MANY {
-            return InputFrom::Many { each: SetSpec::List(items.clone()), target: Template::parse("//n:{item}").expect("a template") };
+            return InputFrom::Many {
+                each: SetSpec::List(items.clone()),
+                target: Template::parse("//n:{item}").expect("a template"),
+            };
         }
         one(&format!("//files/f{}.txt:bytes", n % 10))
     });
@@ -277,7 +361,9 @@ fn a_ring_of_many_nodes_is_one_cycle_and_ends_quickly() {
     let count = 50_000;
     let bench = bench_of(count, |n| one(&format!("//n:n{}", (n + 1) % count)));
     let built = bench.build_as(&["//n:n0"], &How::default());
-    let [why] = built.report.failures.as_slice() else { panic!("{} failures", built.report.failures.len()) };
+    let [why] = built.report.failures.as_slice() else {
+        panic!("{} failures", built.report.failures.len())
+    };
     assert!(why.code == "E_CYCLE" && why.found.as_deref().is_some_and(|found| found.len() < 1_000));
 }
 
@@ -311,7 +397,11 @@ fn a_producer_that_gives_up_unasked_is_a_failure_and_not_a_success() {
     let mut registry = registry(&BTreeMap::new());
     registry.add(Quitter);
     let text = rules(&[("quits", "quitter", &[FILE]), ("reads", "concat", &["quits"])]);
-    let mut bench = Bench::with(Arc::new(toys::bench::read_manifest(&text, &registry)), Digest::of(text.as_bytes()), registry);
+    let mut bench = Bench::with(
+        Arc::new(toys::bench::read_manifest(&text, &registry)),
+        Digest::of(text.as_bytes()),
+        registry,
+    );
     bench.jobs = 1;
     bench.put("f.txt", "x");
     let built = bench.build(&["//n:reads"]);

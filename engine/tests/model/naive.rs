@@ -48,7 +48,15 @@ pub struct Naive<'a> {
 impl<'a> Naive<'a> {
     /// Nothing evaluated yet.
     pub fn new(manifest: &'a Manifest, files: BTreeMap<String, Vec<u8>>, versions: &'a BTreeMap<&'static str, u32>) -> Self {
-        Self { manifest, files, versions, memo: BTreeMap::new(), doing: BTreeSet::new(), failed: BTreeSet::new(), cyclic: false }
+        Self {
+            manifest,
+            files,
+            versions,
+            memo: BTreeMap::new(),
+            doing: BTreeSet::new(),
+            failed: BTreeSet::new(),
+            cyclic: false,
+        }
     }
 
     /// The output of a label, if it has one.
@@ -67,7 +75,12 @@ impl<'a> Naive<'a> {
     }
 
     fn leaf(&mut self, label: &str) -> Option<Option<Made>> {
-        let made = |bytes: Vec<u8>| Some(Made { bytes, tuple: String::new() });
+        let made = |bytes: Vec<u8>| {
+            Some(Made {
+                bytes,
+                tuple: String::new(),
+            })
+        };
         if let Some(path) = label.strip_prefix("//files/").and_then(|rest| rest.strip_suffix(":bytes")) {
             let found = self.files.get(&unescape(path)).cloned();
             if found.is_none() {
@@ -75,14 +88,26 @@ impl<'a> Naive<'a> {
             }
             return Some(found.and_then(made));
         }
-        let set = engine::build::engine::sets(self.manifest).into_iter().find(|set| set.label == label)?;
+        let set = engine::build::engine::sets(self.manifest)
+            .into_iter()
+            .find(|set| set.label == label)?;
         Some(made((self.matching(&set.include).join("\n") + "\n").into_bytes()))
     }
 
     fn matching(&self, globs: &[String]) -> Vec<String> {
-        let glob = |glob: &String| globset::GlobBuilder::new(glob).literal_separator(true).build().expect("a glob").compile_matcher();
+        let glob = |glob: &String| {
+            globset::GlobBuilder::new(glob)
+                .literal_separator(true)
+                .build()
+                .expect("a glob")
+                .compile_matcher()
+        };
         let globs: Vec<_> = globs.iter().map(glob).collect();
-        self.files.keys().filter(|path| globs.iter().any(|glob| glob.is_match(path))).cloned().collect()
+        self.files
+            .keys()
+            .filter(|path| globs.iter().any(|glob| glob.is_match(path)))
+            .cloned()
+            .collect()
     }
 
     /// The rule that makes a label, and the value of its variable.
@@ -140,13 +165,21 @@ impl<'a> Naive<'a> {
         let producer = &self.manifest.producers[rule.producer as usize];
         let kind = Kind::named(&producer.uses);
         let version = self.versions.get(producer.uses.as_str()).copied().unwrap_or(1);
-        seen.prefix = producer.params.get("prefix").and_then(|prefix| prefix.as_str()).unwrap_or_default().to_owned();
+        seen.prefix = producer
+            .params
+            .get("prefix")
+            .and_then(|prefix| prefix.as_str())
+            .unwrap_or_default()
+            .to_owned();
         if kind.sees().vars {
             seen.vars = vars.iter().map(|(name, value)| (name.clone(), value.clone())).collect();
             seen.label = Some(label.to_owned());
         }
         let roles: Vec<_> = seen.inputs.iter().map(|(role, item, digest, _)| (role, item, digest)).collect();
-        let tuple = format!("{kind:?} {version} {:?} {:?} {:?} {roles:?}", producer.params, seen.vars, seen.label);
+        let tuple = format!(
+            "{kind:?} {version} {:?} {:?} {:?} {roles:?}",
+            producer.params, seen.vars, seen.label
+        );
         let made = std::panic::catch_unwind(|| kind.apply(version, &seen));
         let bytes = made.map_err(|_| Unread::Bad)?.map_err(|_| Unread::Bad)?;
         Ok(Made { bytes, tuple })
@@ -170,13 +203,19 @@ impl<'a> Naive<'a> {
             labels.extend(set_label(set, vars)?);
         }
         let outputs: Vec<bool> = labels.iter().map(|label| self.eval(label).is_some()).collect();
-        if outputs.into_iter().all(|there| there) { Ok(()) } else { Err(Unread::Missing) }
+        if outputs.into_iter().all(|there| there) {
+            Ok(())
+        } else {
+            Err(Unread::Missing)
+        }
     }
 
     fn inputs(&mut self, rule: &Rule, vars: &Vars) -> Result<Inputs, Unread> {
         let mut inputs = Inputs::new();
         for input in &rule.inputs {
-            let mut push = |item: &str, label: Option<String>, rows| inputs.push((input.role.to_string(), item.to_owned(), label, rows, input.digest_only));
+            let mut push = |item: &str, label: Option<String>, rows| {
+                inputs.push((input.role.to_string(), item.to_owned(), label, rows, input.digest_only))
+            };
             match &input.from {
                 InputFrom::One(target) => push("", Some(fill(target, vars, None)?), Vec::new()),
                 InputFrom::Many { each, target } => {
@@ -199,7 +238,10 @@ impl<'a> Naive<'a> {
 
     fn items(&mut self, set: &SetSpec, vars: &Vars) -> Result<Vec<String>, Unread> {
         let mut items = match set {
-            SetSpec::List(templates) => templates.iter().map(|template| plain(template, vars)).collect::<Result<Vec<_>, _>>()?,
+            SetSpec::List(templates) => templates
+                .iter()
+                .map(|template| plain(template, vars))
+                .collect::<Result<Vec<_>, _>>()?,
             SetSpec::Sources(name) => self.matching(&self.manifest.sources[name].include),
             SetSpec::Glob(glob) => self.matching(std::slice::from_ref(glob)),
             SetSpec::Node { label, row, field } => {
@@ -226,7 +268,11 @@ impl<'a> Naive<'a> {
             let later = &patterns.patterns()[at + 1..];
             let taken = |text: &String| {
                 let label = Label::parse(text).expect("a label");
-                later.iter().rev().find(|pattern| pattern.matches(label.package(), label.target())).is_some_and(Pattern::is_negative)
+                later
+                    .iter()
+                    .rev()
+                    .find(|pattern| pattern.matches(label.package(), label.target()))
+                    .is_some_and(Pattern::is_negative)
             };
             roots.extend(meaning.into_iter().filter(|label| !taken(label)));
         }
@@ -257,7 +303,9 @@ impl<'a> Naive<'a> {
                 self.eval(&label)?;
             }
             let items = self.items(set, &Vars::new()).ok()?;
-            let made = items.iter().filter_map(|item| fill(&rule.target, &Vars::from([(name.to_string(), item.clone())]), None).ok());
+            let made = items
+                .iter()
+                .filter_map(|item| fill(&rule.target, &Vars::from([(name.to_string(), item.clone())]), None).ok());
             labels.extend(made.filter(|label| matches(label)));
         }
         Some(labels)

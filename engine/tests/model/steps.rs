@@ -15,8 +15,23 @@ use std::sync::Arc;
 const PATHS: [&str; 5] = ["docs/a.txt", "docs/b.txt", "docs/c.txt", "docs/sub/d.txt", "docs/sub/e%1.txt"];
 const SETTINGS: &str = "conf/settings.txt";
 const LINES: [&str; 17] = [
-    "x", "y", "# one", "# two", "alpha=1", "alpha=beta", "beta=alpha", "beta=gamma", "gamma=gamma", "gamma=2", "@docs/a.txt", "@docs/b.txt",
-    "@docs/sub/d.txt", "@docs/gone.txt", "@[", "FAIL", "PANIC",
+    "x",
+    "y",
+    "# one",
+    "# two",
+    "alpha=1",
+    "alpha=beta",
+    "beta=alpha",
+    "beta=gamma",
+    "gamma=gamma",
+    "gamma=2",
+    "@docs/a.txt",
+    "@docs/b.txt",
+    "@docs/sub/d.txt",
+    "@docs/gone.txt",
+    "@[",
+    "FAIL",
+    "PANIC",
 ];
 const PATTERNS: [&[&str]; 16] = [
     &["//..."],
@@ -69,7 +84,12 @@ pub enum Step {
     /// Someone edits or removes a laid-out file.
     Tamper(usize, bool),
     /// A build.
-    Build { patterns: usize, outputs: bool, keep_going: bool, stop_after: Option<usize> },
+    Build {
+        patterns: usize,
+        outputs: bool,
+        keep_going: bool,
+        stop_after: Option<usize>,
+    },
 }
 
 fn step() -> impl Strategy<Value = Step> {
@@ -105,7 +125,7 @@ struct Workspace {
     filed: BTreeSet<String>,
     /// Files laid out by a store that is gone: nobody knows whose they are.
     orphans: BTreeSet<String>,
-    /// Digests this store was told to lose or never kept are asked of it.
+    /// How many comments were written, so that each is another one.
     comments: usize,
 }
 
@@ -120,7 +140,14 @@ impl Workspace {
         for (file, lines) in files.iter().enumerate() {
             bench.put(path(file), &text(lines));
         }
-        Self { bench, shape, versions: BTreeMap::new(), filed: BTreeSet::new(), orphans: BTreeSet::new(), comments: 0 }
+        Self {
+            bench,
+            shape,
+            versions: BTreeMap::new(),
+            filed: BTreeSet::new(),
+            orphans: BTreeSet::new(),
+            comments: 0,
+        }
     }
 
     fn redefine(&mut self) {
@@ -181,12 +208,25 @@ impl Workspace {
                     world.tamper(path, (!remove).then(|| b"edited by hand".to_vec()));
                 }
             }
-            Step::Build { patterns, outputs, keep_going, stop_after } => {
-                let how = How { keep_going: *keep_going, dry_run: false, outputs: *outputs, stop_after: *stop_after };
+            Step::Build {
+                patterns,
+                outputs,
+                keep_going,
+                stop_after,
+            } => {
+                let how = How {
+                    keep_going: *keep_going,
+                    dry_run: false,
+                    outputs: *outputs,
+                    stop_after: *stop_after,
+                };
                 return self.build(PATTERNS[*patterns], &how);
             }
         }
-        if matches!(step, Step::Prefix(..) | Step::Keep(_) | Step::Out(..) | Step::Choice(..) | Step::Toggle(_)) {
+        if matches!(
+            step,
+            Step::Prefix(..) | Step::Keep(_) | Step::Out(..) | Step::Choice(..) | Step::Toggle(_)
+        ) {
             self.redefine();
         }
         Ok(())
@@ -204,7 +244,11 @@ impl Workspace {
         }
         let known = self.bench.known(patterns);
         let clean = built.report.failures.is_empty() && built.report.refused.is_empty();
-        prop_assert_eq!(known, clean.then_some(built.report.roots.len() as u64), "a whole build is known to be current");
+        prop_assert_eq!(
+            known,
+            clean.then_some(built.report.roots.len() as u64),
+            "a whole build is known to be current"
+        );
         let had_blob = self.blobs_of_all();
         let again = self.bench.build_as(patterns, how);
         self.check(patterns, how, &again, known, &had_blob)?;
@@ -224,19 +268,40 @@ impl Workspace {
         let mut naive = Naive::new(&self.bench.manifest, self.bench.world.sources_now(), &self.versions);
         let labels = session.graph.iter().map(|(_, node)| node.label.to_string());
         labels
-            .filter(|label| naive.eval(label).is_some_and(|made| self.bench.store.blob(&Digest::of(&made.bytes)).expect("a store").is_some()))
+            .filter(|label| {
+                naive
+                    .eval(label)
+                    .is_some_and(|made| self.bench.store.blob(&Digest::of(&made.bytes)).expect("a store").is_some())
+            })
             .collect()
     }
 
-    fn check(&mut self, patterns: &[&str], how: &How, built: &Built, known: Option<u64>, had_blob: &BTreeSet<String>) -> Result<(), TestCaseError> {
+    fn check(
+        &mut self,
+        patterns: &[&str],
+        how: &How,
+        built: &Built,
+        known: Option<u64>,
+        had_blob: &BTreeSet<String>,
+    ) -> Result<(), TestCaseError> {
         let manifest = self.bench.manifest.clone();
         let versions = self.versions.clone();
         let mut naive = Naive::new(&manifest, self.bench.world.sources_now(), &versions);
         let expected = naive.roots(&self.bench.request(patterns, how).patterns);
         let whole = how.keep_going && !built.report.cancelled;
         if whole {
-            prop_assert_eq!(!built.report.refused.is_empty(), expected.is_none(), "refused: {:?}", built.report.refused);
-            prop_assert!(known.is_none() || known == expected.as_ref().map(|roots| roots.len() as u64), "known {:?} of {:?}", known, expected);
+            prop_assert_eq!(
+                !built.report.refused.is_empty(),
+                expected.is_none(),
+                "refused: {:?}",
+                built.report.refused
+            );
+            prop_assert!(
+                known.is_none() || known == expected.as_ref().map(|roots| roots.len() as u64),
+                "known {:?} of {:?}",
+                known,
+                expected
+            );
         }
         let roots: Vec<String> = built.report.roots.iter().map(|root| root.label.to_string()).collect();
         if let (Some(expected), true) = (&expected, whole) {
@@ -253,10 +318,17 @@ impl Workspace {
             self.check_layout(&mut naive, &roots)?;
         }
         if let (&["//..."], true, true) = (patterns, whole, built.report.failures.is_empty() && built.report.refused.is_empty()) {
-            let expected: BTreeMap<String, Vec<u8>> = roots.iter().filter_map(|label| Some((naive.out(label)?, naive.eval(label)?.bytes.clone()))).collect();
+            let expected: BTreeMap<String, Vec<u8>> = roots
+                .iter()
+                .filter_map(|label| Some((naive.out(label)?, naive.eval(label)?.bytes.clone())))
+                .collect();
             let mut outputs = self.bench.world.outputs();
             outputs.retain(|path, _| expected.contains_key(path) || !self.orphans.contains(path));
-            prop_assert_eq!(outputs.keys().collect::<Vec<_>>(), expected.keys().collect::<Vec<_>>(), "files laid out");
+            prop_assert_eq!(
+                outputs.keys().collect::<Vec<_>>(),
+                expected.keys().collect::<Vec<_>>(),
+                "files laid out"
+            );
         }
         Ok(())
     }
@@ -267,13 +339,29 @@ impl Workspace {
             if let Some(output) = root.output {
                 prop_assert!(made.is_some(), "{} has an output, naively it has none", root.label);
                 let bytes = &made.as_ref().expect("checked").bytes;
-                let given = built.report.outputs.get(at).map(|given| given.as_ref().map(|given| String::from_utf8_lossy(given).into_owned()));
-                prop_assert_eq!(output, Digest::of(bytes), "{} is {:?}, naively {:?}", root.label, given, String::from_utf8_lossy(bytes));
+                let given = built
+                    .report
+                    .outputs
+                    .get(at)
+                    .map(|given| given.as_ref().map(|given| String::from_utf8_lossy(given).into_owned()));
+                prop_assert_eq!(
+                    output,
+                    Digest::of(bytes),
+                    "{} is {:?}, naively {:?}",
+                    root.label,
+                    given,
+                    String::from_utf8_lossy(bytes)
+                );
                 if let Some(Some(given)) = built.report.outputs.get(at) {
                     prop_assert_eq!(&**given, bytes.as_slice());
                 }
             } else {
-                prop_assert!(!whole || made.is_none(), "{} has no output: {:?}", root.label, built.report.failures);
+                prop_assert!(
+                    !whole || made.is_none(),
+                    "{} has no output: {:?}",
+                    root.label,
+                    built.report.failures
+                );
             }
             if whole && !built.report.outputs.is_empty() {
                 prop_assert_eq!(built.report.outputs[at].is_some(), made.is_some(), "{}", root.label);
@@ -292,7 +380,11 @@ impl Workspace {
             };
             prop_assert_eq!(*output, Digest::of(&made.bytes), "{}", label);
             prop_assert!(now.insert(made.tuple.clone()), "{} ran twice, or two nodes of one key ran", label);
-            prop_assert!(!self.filed.contains(&made.tuple) || !had_blob.contains(label), "{} ran although its result was filed", label);
+            prop_assert!(
+                !self.filed.contains(&made.tuple) || !had_blob.contains(label),
+                "{} ran although its result was filed",
+                label
+            );
         }
         self.filed.extend(now);
         Ok(())
@@ -302,7 +394,13 @@ impl Workspace {
         let outputs = self.bench.world.outputs();
         for label in roots {
             if let (Some(path), Some(made)) = (naive.out(label), naive.eval(label)) {
-                prop_assert!(outputs.get(&path) == Some(&made.bytes), "{} is not laid out at {}: {:?}", label, path, outputs.keys());
+                prop_assert!(
+                    outputs.get(&path) == Some(&made.bytes),
+                    "{} is not laid out at {}: {:?}",
+                    label,
+                    path,
+                    outputs.keys()
+                );
             }
         }
         Ok(())
@@ -314,7 +412,10 @@ fn text(lines: &[usize]) -> String {
 }
 
 fn cases() -> u32 {
-    std::env::var("CORTEX_MODEL_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(64)
+    std::env::var("CORTEX_MODEL_CASES")
+        .ok()
+        .and_then(|cases| cases.parse().ok())
+        .unwrap_or(400)
 }
 
 proptest! {

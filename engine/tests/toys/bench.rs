@@ -70,7 +70,12 @@ pub struct Log {
 impl Log {
     /// A log that cancels the build after `stop_after` events, if that is given.
     pub fn new(stop_after: Option<usize>) -> Self {
-        Self { entries: Mutex::default(), count: AtomicUsize::new(0), stop_after, cancel: Cancel::default() }
+        Self {
+            entries: Mutex::default(),
+            count: AtomicUsize::new(0),
+            stop_after,
+            cancel: Cancel::default(),
+        }
     }
 }
 
@@ -117,7 +122,16 @@ impl Built {
 
     /// Labels whose producer ran, in the order in which they ended.
     pub fn ran_in_order(&self) -> Vec<&str> {
-        self.log.iter().filter_map(|entry| if let Entry::Ran(label, _) = entry { Some(label.as_str()) } else { None }).collect()
+        self.log
+            .iter()
+            .filter_map(|entry| {
+                if let Entry::Ran(label, _) = entry {
+                    Some(label.as_str())
+                } else {
+                    None
+                }
+            })
+            .collect()
     }
 
     /// Labels that were marked, sorted.
@@ -127,8 +141,12 @@ impl Built {
 
     /// Codes and labels of the failures, sorted.
     pub fn failures(&self) -> Vec<(String, String)> {
-        let mut failures: Vec<_> =
-            self.report.failures.iter().map(|why| (why.code.clone(), why.label.clone().unwrap_or_default())).collect();
+        let mut failures: Vec<_> = self
+            .report
+            .failures
+            .iter()
+            .map(|why| (why.code.clone(), why.label.clone().unwrap_or_default()))
+            .collect();
         failures.sort();
         failures
     }
@@ -142,8 +160,15 @@ impl Built {
     /// The output of one root as text.
     pub fn text(&self, label: &str) -> String {
         let outputs = self.outputs();
-        let output = outputs.get(label).unwrap_or_else(|| panic!("{label} is no root of {:?}", outputs.keys()));
-        String::from_utf8_lossy(output.as_deref().unwrap_or_else(|| panic!("{label} has no output: {:?}", self.report.failures))).into_owned()
+        let output = outputs
+            .get(label)
+            .unwrap_or_else(|| panic!("{label} is no root of {:?}", outputs.keys()));
+        String::from_utf8_lossy(
+            output
+                .as_deref()
+                .unwrap_or_else(|| panic!("{label} has no output: {:?}", self.report.failures)),
+        )
+        .into_owned()
     }
 }
 
@@ -162,13 +187,21 @@ pub struct How {
 
 impl Default for How {
     fn default() -> Self {
-        Self { keep_going: true, dry_run: false, outputs: true, stop_after: None }
+        Self {
+            keep_going: true,
+            dry_run: false,
+            outputs: true,
+            stop_after: None,
+        }
     }
 }
 
 /// Reads a manifest that must be good.
 pub fn read_manifest(text: &str, registry: &Registry) -> Manifest {
-    let source = ManifestSource { name: "cortex.toml".to_owned(), text };
+    let source = ManifestSource {
+        name: "cortex.toml".to_owned(),
+        text,
+    };
     match load(&source, &|_| None, &[], registry) {
         Ok(loaded) => loaded.manifest,
         Err(errors) => panic!("{errors:#?}\n{text}"),
@@ -184,7 +217,15 @@ impl Bench {
 
     /// An empty workspace.
     pub fn with(manifest: Arc<Manifest>, digest: Digest, registry: Registry) -> Self {
-        Self { world: MemoryWorld::new(), other_world: None, store: Arc::new(Shelf::new()), registry, manifest, digest, jobs: 2 }
+        Self {
+            world: MemoryWorld::new(),
+            other_world: None,
+            store: Arc::new(Shelf::new()),
+            registry,
+            manifest,
+            digest,
+            jobs: 2,
+        }
     }
 
     /// Another manifest.
@@ -215,7 +256,11 @@ impl Bench {
         Request {
             patterns: PatternSet::parse(&texts).expect("good patterns"),
             digest: Digest::of(texts.join("\0").as_bytes()),
-            options: Options { jobs: self.jobs, keep_going: how.keep_going, dry_run: how.dry_run },
+            options: Options {
+                jobs: self.jobs,
+                keep_going: how.keep_going,
+                dry_run: how.dry_run,
+            },
             outputs: how.outputs,
         }
     }
@@ -225,7 +270,9 @@ impl Bench {
         let engine = self.engine();
         let manifest = self.manifest.clone();
         let mut look = engine.look::<EngineError>(&self.digest, || Ok(manifest)).expect("a look");
-        engine.known(&mut look, &self.request(patterns, &How::default()).digest).expect("a store")
+        engine
+            .known(&mut look, &self.request(patterns, &How::default()).digest)
+            .expect("a store")
     }
 
     /// A session, as a command that looks at the graph opens it.
@@ -233,7 +280,10 @@ impl Bench {
         let engine = self.engine();
         let manifest = self.manifest.clone();
         let look = engine.look::<EngineError>(&self.digest, || Ok(manifest)).expect("a look");
-        let definition = Definition { digest: self.digest, manifest: self.manifest.clone() };
+        let definition = Definition {
+            digest: self.digest,
+            manifest: self.manifest.clone(),
+        };
         Session::open(engine, &definition, look).expect("a session")
     }
 
@@ -242,7 +292,10 @@ impl Bench {
         let log = Log::new(how.stop_after);
         let mut session = self.session();
         let report = session.build(&self.request(patterns, how), &log, &log.cancel).expect("a report");
-        Built { report, log: log.entries.into_inner().expect("no panic while it was held") }
+        Built {
+            report,
+            log: log.entries.into_inner().expect("no panic while it was held"),
+        }
     }
 
     /// Builds and brings the outputs.

@@ -67,7 +67,10 @@ impl Kind {
     /// The function itself: `Ok` bytes, or why not. Panics for [`Kind::Fragile`] at the word PANIC.
     pub fn apply(self, version: u32, seen: &Seen) -> Result<Vec<u8>, String> {
         let text = |bytes: &[u8]| match Table::open(bytes) {
-            Some(table) => table.rows().map(|(key, value)| format!("{key}→{}\n", String::from_utf8_lossy(value))).collect(),
+            Some(table) => table
+                .rows()
+                .map(|(key, value)| format!("{key}→{}\n", String::from_utf8_lossy(value)))
+                .collect(),
             None => String::from_utf8_lossy(bytes).into_owned(),
         };
         let concat = || {
@@ -77,28 +80,51 @@ impl Kind {
             }
             all
         };
-        let lines = || seen.inputs.iter().flat_map(|(.., bytes)| text(bytes).lines().map(str::to_owned).collect::<Vec<_>>()).collect::<Vec<_>>();
+        let lines = || {
+            seen.inputs
+                .iter()
+                .flat_map(|(.., bytes)| text(bytes).lines().map(str::to_owned).collect::<Vec<_>>())
+                .collect::<Vec<_>>()
+        };
         Ok(match self {
             Self::Concat | Self::Slow => concat().into_bytes(),
             Self::Upper => concat().to_uppercase().into_bytes(),
             Self::Strip => {
-                let kept: String = lines().iter().filter(|line| !line.starts_with('#')).map(|line| format!("{line}\n")).collect();
+                let kept: String = lines()
+                    .iter()
+                    .filter(|line| !line.starts_with('#'))
+                    .map(|line| format!("{line}\n"))
+                    .collect();
                 kept.into_bytes()
             }
             Self::Table => {
                 let rows: BTreeMap<String, String> = lines()
                     .iter()
                     .filter_map(|line| line.split_once('='))
-                    .map(|(key, value)| (key.to_owned(), serde_json::json!({ "value": value, "version": version, "list": [value] }).to_string()))
+                    .map(|(key, value)| {
+                        (
+                            key.to_owned(),
+                            serde_json::json!({ "value": value, "version": version, "list": [value] }).to_string(),
+                        )
+                    })
                     .collect();
                 write_table(&rows)
             }
             Self::Links => {
-                let mut links: Vec<String> = lines().iter().filter_map(|line| line.strip_prefix('@')).map(|link| format!("{link}\n")).collect();
+                let mut links: Vec<String> = lines()
+                    .iter()
+                    .filter_map(|line| line.strip_prefix('@'))
+                    .map(|link| format!("{link}\n"))
+                    .collect();
                 links.sort();
                 links.concat().into_bytes()
             }
-            Self::Digests => seen.inputs.iter().map(|(role, item, digest, _)| format!("{role} {item} {digest}\n")).collect::<String>().into_bytes(),
+            Self::Digests => seen
+                .inputs
+                .iter()
+                .map(|(role, item, digest, _)| format!("{role} {item} {digest}\n"))
+                .collect::<String>()
+                .into_bytes(),
             Self::Fragile => {
                 let all = concat();
                 assert!(!all.contains("PANIC"), "{PANIC}");
@@ -145,7 +171,10 @@ impl Producer for Toy {
         if self.kind == Kind::Slow && inputs.cancel.is_cancelled() {
             return Err(Failure::Cancelled);
         }
-        self.kind.apply(self.version, &seen(inputs, self.kind.sees())).map(Output::new).map_err(Failure::permanent)
+        self.kind
+            .apply(self.version, &seen(inputs, self.kind.sees()))
+            .map(Output::new)
+            .map_err(Failure::permanent)
     }
 }
 
@@ -153,12 +182,23 @@ impl Producer for Toy {
 pub fn seen(inputs: &Inputs<'_>, sees: Sees) -> Seen {
     let each = |(role, all): (&Arc<str>, &Vec<engine::seams::producer::Input>)| {
         let role = role.to_string();
-        all.iter().map(move |input| (role.clone(), input.item.to_string(), input.digest.to_string(), input.bytes.to_vec())).collect::<Vec<_>>()
+        all.iter()
+            .map(move |input| (role.clone(), input.item.to_string(), input.digest.to_string(), input.bytes.to_vec()))
+            .collect::<Vec<_>>()
     };
     Seen {
-        prefix: inputs.params.get("prefix").and_then(|prefix| prefix.as_str()).unwrap_or_default().to_owned(),
+        prefix: inputs
+            .params
+            .get("prefix")
+            .and_then(|prefix| prefix.as_str())
+            .unwrap_or_default()
+            .to_owned(),
         inputs: inputs.roles.iter().flat_map(each).collect(),
-        vars: inputs.vars.iter().map(|(name, value)| (name.to_string(), value.to_string())).collect(),
+        vars: inputs
+            .vars
+            .iter()
+            .map(|(name, value)| (name.to_string(), value.to_string()))
+            .collect(),
         label: sees.label.then(|| inputs.label.to_owned()),
     }
 }
@@ -168,7 +208,11 @@ pub fn registry(versions: &BTreeMap<&'static str, u32>) -> Registry {
     quiet();
     let mut registry = Registry::default();
     for (kind, name) in KINDS {
-        registry.add(Toy { kind, name, version: versions.get(name).copied().unwrap_or(1) });
+        registry.add(Toy {
+            kind,
+            name,
+            version: versions.get(name).copied().unwrap_or(1),
+        });
     }
     registry
 }
@@ -179,7 +223,9 @@ fn quiet() {
     ONCE.call_once(|| {
         let usual = std::panic::take_hook();
         std::panic::set_hook(Box::new(move |panic| {
-            if panic.payload().downcast_ref::<&str>() != Some(&PANIC) && panic.payload().downcast_ref::<String>().map(String::as_str) != Some(PANIC) {
+            if panic.payload().downcast_ref::<&str>() != Some(&PANIC)
+                && panic.payload().downcast_ref::<String>().map(String::as_str) != Some(PANIC)
+            {
                 usual(panic);
             }
         }));

@@ -29,7 +29,10 @@ impl Shelf {
 
     /// Over another store.
     pub fn over(inner: Box<dyn Store>) -> Self {
-        Self { inner, lost: Mutex::default() }
+        Self {
+            inner,
+            lost: Mutex::default(),
+        }
     }
 
     fn lost(&self) -> MutexGuard<'_, Lost> {
@@ -59,11 +62,19 @@ impl Shelf {
 
 impl Store for Shelf {
     fn blob(&self, digest: &Digest) -> Result<Option<Arc<[u8]>>, StoreError> {
-        if self.lost().blobs.contains(digest) { Ok(None) } else { self.inner.blob(digest) }
+        if self.lost().blobs.contains(digest) {
+            Ok(None)
+        } else {
+            self.inner.blob(digest)
+        }
     }
 
     fn has_blob(&self, digest: &Digest) -> Result<bool, StoreError> {
-        if self.lost().blobs.contains(digest) { Ok(false) } else { self.inner.has_blob(digest) }
+        if self.lost().blobs.contains(digest) {
+            Ok(false)
+        } else {
+            self.inner.has_blob(digest)
+        }
     }
 
     fn action(&self, key: &ActionKey) -> Result<Option<ActionRecord>, StoreError> {
@@ -71,7 +82,11 @@ impl Store for Shelf {
     }
 
     fn row(&self, view: ViewId, part: Part, key: &[u8]) -> Result<Option<Vec<u8>>, StoreError> {
-        if self.lost().rows.contains(&(part, key.to_vec())) { Ok(None) } else { self.inner.row(view, part, key) }
+        if self.lost().rows.contains(&(part, key.to_vec())) {
+            Ok(None)
+        } else {
+            self.inner.row(view, part, key)
+        }
     }
 
     fn rows(&self, view: ViewId, part: Part) -> Result<Vec<Row>, StoreError> {
