@@ -375,8 +375,10 @@ fn files_that_swap_or_take_over_a_place_are_laid_out_in_one_build() {
     assert_eq!(bench.build(ALL).failures().len(), 1, "two targets in one place are an error");
 }
 
-/// Keys by label and laid-out bytes of a workspace built in a folder of its own.
-fn built_in(folder: &Path, age: u64) -> (BTreeMap<String, String>, BTreeMap<String, Option<Vec<u8>>>) {
+type Outputs = BTreeMap<String, Option<Vec<u8>>>;
+
+/// Keys and outputs by label of a workspace built in a folder of its own.
+fn built_in(folder: &Path, age: u64) -> (BTreeMap<String, String>, Outputs) {
     let sample = bench();
     for (path, bytes) in sample.world.sources_now() {
         let path = folder.join("work").join(path);
