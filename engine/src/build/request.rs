@@ -73,7 +73,8 @@ impl Session {
             links: &self.links,
             leaves: &leaves,
             store: self.engine.store.clone(),
-            shared,
+            shared: shared.clone(),
+            redefined: self.redefined,
             observer,
             options: request.options.clone(),
         };
@@ -82,18 +83,20 @@ impl Session {
         let (ids, refused) = run.roots(&request.patterns)?;
         report.refused = refused;
         let mut laid = Laid::default();
-        let mut exports = None;
         if report.refused.is_empty() {
             run.settle_all(&ids)?;
             if request.outputs {
                 report.outputs = ids.iter().map(|&id| run.blob(id)).collect::<Result<_, _>>()?;
             }
             report.roots = run.report(&ids);
-            if !request.options.dry_run {
-                let files = self.engine.world.exports(self.engine.store.rows(self.engine.view, Part::Exports)?);
-                laid = run.lay_out(&ids, &*files, &*self.engine.finish)?;
-                exports = Some(files);
-            }
+        }
+        // Files of targets that are gone go even when the request itself is refused.
+        let exports = match request.options.dry_run {
+            true => None,
+            false => Some(self.engine.world.exports(self.engine.store.rows(self.engine.view, Part::Exports)?)),
+        };
+        if let (Some(exports), true) = (&exports, report.refused.is_empty()) {
+            laid = run.lay_out(&ids, &**exports, &*self.engine.finish)?;
         }
         let leftover = run.end()?;
         report.tally = leftover.tally.clone();
@@ -108,7 +111,7 @@ impl Session {
         }
         let whole = report.refused.is_empty() && report.failures.is_empty() && !report.cancelled;
         let known = whole.then(|| Known { generation: 0, targets: ids.len() as u64, exported: laid.nodes.clone() });
-        self.commit(leftover, exports.as_deref(), known.map(|known| (request.digest, known)))?;
+        self.commit(leftover, &shared.blobs, exports.as_deref(), known.map(|known| (request.digest, known)))?;
         Ok(report)
     }
 
@@ -118,15 +121,21 @@ impl Session {
         if self.is_redefined() {
             return;
         }
-        for node in self.graph.stale() {
+        for &node in &self.origins {
             let reason = self.reason(&crate::graph::stale::Marked { node, via: None });
             observer.event(&Event::Marked { label: &self.graph.node(node).label, reason: &reason });
         }
     }
 
     /// One transaction: what is left of the results, History, the graph's pages, the known sources and files, and that the request is current.
-    fn commit(&mut self, leftover: Leftover, exports: Option<&dyn crate::seams::world::Exports>, known: Option<(Digest, Known)>) -> Result<(), EngineError> {
-        self.prune(exports, &leftover.history);
+    fn commit(
+        &mut self,
+        leftover: Leftover,
+        blobs: &Blobs,
+        exports: Option<&dyn crate::seams::world::Exports>,
+        known: Option<(Digest, Known)>,
+    ) -> Result<(), EngineError> {
+        self.prune(exports, blobs, &leftover.history);
         let rows = |part: Part, rows: crate::seams::world::RowEdits| rows.into_iter().map(move |(key, body)| (part, key, body));
         let mut commit = Commit { results: leftover.results, history: leftover.history, ..Commit::default() };
         commit.rows.extend(rows(Part::Nodes, self.graph.take_dirty_pages()));
@@ -159,17 +168,37 @@ impl Session {
     }
 
     /// Takes nodes away that the sets no longer hold, with their files. Their History stays.
-    fn prune(&mut self, exports: Option<&dyn crate::seams::world::Exports>, history: &[(String, crate::store::records::HistoryRecord)]) {
+    fn prune(
+        &mut self,
+        exports: Option<&dyn crate::seams::world::Exports>,
+        blobs: &Blobs,
+        history: &[(String, crate::store::records::HistoryRecord)],
+    ) {
         let moved_sets = super::prune::moved_sets(&self.rules, history, &self.refresh, &self.state);
         if moved_sets.is_empty() && !self.is_redefined() {
             return;
         }
-        for id in super::prune::vanished(&self.graph, &self.rules, &*self.sources, &self.state, &*self.engine.store) {
-            self.graph.remove(id);
+        if let (Some(exports), true) = (exports, self.is_redefined()) {
+            for (id, node) in self.graph.iter() {
+                let laid_out = self.rules.find(&node.label).is_some_and(|found| self.rules.rule(found.rule).out.is_some());
+                if !laid_out && exports.path(id.0).is_some() {
+                    // As below.
+                    let _ = exports.remove(id.0);
+                }
+            }
+        }
+        let vanished = super::prune::vanished(&self.graph, &self.rules, &*self.sources, &self.state, blobs);
+        for &id in vanished.gone.iter().chain(&vanished.still_read) {
             if let Some(exports) = exports {
                 // A file that cannot be removed stays known and is tried again when its number is used again.
                 let _ = exports.remove(id.0);
             }
+        }
+        for id in vanished.gone {
+            self.graph.remove(id);
+        }
+        for id in vanished.still_read {
+            self.graph.set_stale(id, true);
         }
     }
 }

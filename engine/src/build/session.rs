@@ -29,8 +29,10 @@ pub struct Session {
     pub sources: Box<dyn Sources>,
     /// What the look at the sources found.
     pub refresh: Refresh,
+    /// The nodes that this look found to have moved.
+    pub origins: Vec<NodeId>,
     definition: Digest,
-    redefined: bool,
+    pub(super) redefined: bool,
 }
 
 impl Session {
@@ -42,7 +44,7 @@ impl Session {
         let rows = engine.store.rows(engine.view, Part::Nodes)?;
         let loaded = Graph::load(&rows, &look.state.stale);
         // A graph that cannot be read is planned anew: results are still found under their keys.
-        let graph = loaded.unwrap_or_default();
+        let graph = loaded.unwrap_or_else(|| Graph::instead_of(&rows));
         let links = Links::of(&graph);
         let redefined = !look.state.fits(&definition.digest, &engine.registry.digest());
         let mut session = Self {
@@ -52,6 +54,7 @@ impl Session {
             state: look.state,
             sources: look.sources,
             refresh: look.refresh,
+            origins: Vec::new(),
             definition: definition.digest,
             redefined,
             engine,
@@ -71,9 +74,10 @@ impl Session {
         if self.redefined {
             origins.extend(self.graph.iter().filter(|(_, node)| node.edges.is_some()).map(|(id, _)| id));
         }
-        for origin in origins {
+        for &origin in &origins {
             self.graph.set_stale(origin, true);
         }
+        self.origins = origins;
     }
 
     /// Everything that may be out of date, and the way the marks spread.

@@ -44,6 +44,12 @@ impl Graph {
         sound.then_some(graph)
     }
 
+    /// An empty graph in place of pages that cannot be loaded: all of them are to be written anew or removed.
+    pub fn instead_of(rows: &[(Vec<u8>, Vec<u8>)]) -> Self {
+        let pages = rows.iter().filter_map(|(key, _)| Some(u32::from_be_bytes(key.as_slice().try_into().ok()?)));
+        Self { dirty_pages: pages.collect(), dirty_stale: true, ..Self::default() }
+    }
+
     /// The pages that changed since loading, and afterwards none.
     pub fn take_dirty_pages(&mut self) -> Vec<Row> {
         std::mem::take(&mut self.dirty_pages).into_iter().map(|page| (page.to_be_bytes().to_vec(), self.write_page(page))).collect()
