@@ -119,12 +119,7 @@ impl Run<'_> {
             Err(diagnostic) => return self.fail(id, diagnostic),
         }
         let rule = self.rules.rule(work.rule);
-        let mut hasher = blake3::Hasher::new_derive_key("cortex 2026-11 plan 1");
-        hasher.update(&rule.digest.0);
-        for &node in &work.discovery {
-            hasher.update(&self.output(node).unwrap_or(Digest([0; 32])).0);
-        }
-        work.plan.0.copy_from_slice(&hasher.finalize().as_bytes()[..16]);
+        work.plan = self.plan_digest(work.rule, &work.discovery);
         let known = self.graph.node(id).edges.as_ref().filter(|edges| edges.plan == work.plan);
         if let Some(edges) = known {
             work.edges = Some(edges.clone());
@@ -138,6 +133,18 @@ impl Run<'_> {
         let job = self.job(id, &work, Task::Expand);
         *self.slot(id) = Slot::Expanding { work };
         self.pools.cpu(job);
+    }
+
+    /// The plan that a rule and its settled discovery come to.
+    pub(super) fn plan_digest(&self, rule: u32, discovery: &[NodeId]) -> PlanDigest {
+        let mut hasher = blake3::Hasher::new_derive_key("cortex 2026-11 plan 1");
+        hasher.update(&self.rules.rule(rule).digest.0);
+        for &node in discovery {
+            hasher.update(&self.output(node).unwrap_or(Digest([0; 32])).0);
+        }
+        let mut plan = PlanDigest::default();
+        plan.0.copy_from_slice(&hasher.finalize().as_bytes()[..16]);
+        plan
     }
 
     /// Whether the node is in its rule's set. The set node is settled.

@@ -96,7 +96,7 @@ impl Run<'_> {
         edges.inputs.iter().filter_map(of).collect()
     }
 
-    fn table_of(&self, work: &Work, spec: u16) -> Arc<str> {
+    pub(super) fn table_of(&self, work: &Work, spec: u16) -> Arc<str> {
         use crate::manifest::model::InputFrom;
         match &self.rules.rule(work.rule).inputs[usize::from(spec)].from {
             InputFrom::Slice { node, .. } => node.fill(|name| work.vars.get(name).map(|value| &**value)).unwrap_or_default().into(),
