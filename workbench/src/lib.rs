@@ -5,6 +5,7 @@ pub mod finish;
 pub mod garbage;
 pub mod init;
 pub mod location;
+pub mod parsing;
 pub mod query;
 pub mod status;
 pub mod workspace;

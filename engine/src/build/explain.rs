@@ -1,7 +1,7 @@
 //! Explanations: is a node current, which input moved, and who moved that, down to a file. Runs no producer and writes nothing.
 
 use super::engine::EngineError;
-use super::query::Standing;
+use super::query::{Reach, Standing};
 use super::run::look::{InputNow, Known};
 use super::run::{How, Run};
 use super::session::Session;
@@ -12,6 +12,7 @@ use crate::store::records::{ActionRecord, InputRecord};
 use crate::values::diagnostic::Diagnostic;
 use crate::values::digest::{ActionKey, Digest};
 use crate::values::event::Reason;
+use crate::values::pattern::PatternSet;
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -117,36 +118,44 @@ pub struct Explanation {
 }
 
 impl Session {
-    /// Explains one node of this session's graph.
+    /// Explains the one node that `patterns` mean, or says why they mean none.
     ///
     /// # Errors
     /// When the store cannot be read.
-    pub fn explain(&mut self, id: NodeId) -> Result<Explanation, EngineError> {
+    pub fn explain(&mut self, patterns: &PatternSet) -> Result<Result<Explanation, Vec<Diagnostic>>, EngineError> {
         let before = Before::of(self);
+        let survey = self.survey(patterns.patterns(), Reach::Named)?;
+        if !survey.refused.is_empty() || !survey.unknown.is_empty() {
+            return Ok(Err([survey.refused, survey.unknown].concat()));
+        }
+        let [id] = survey.meant.concat()[..] else {
+            let count = survey.meant.iter().map(Vec::len).sum::<usize>();
+            let why = Diagnostic::error("E_SEVERAL", format!("this means {count} targets, one can be explained"));
+            return Ok(Err(vec![why.hint("name one label, with its ':target'")]));
+        };
         let store = self.engine.store.clone();
         let history = store.history(self.engine.view, &self.graph.node(id).label)?;
-        let filed = self.graph.node(id).result;
         let mut explanation = self.dry(|run| {
             let mut finder = Finder { run, store: &*store, before: &before };
             finder.explanation(id)
         })?;
         explanation.versions = history.len();
         if let [.., earlier, latest] = history.as_slice()
-            && filed.is_some_and(|filed| filed.key == latest.key)
+            && before.keys.get(&id) == Some(&latest.key)
             && let (Some(earlier), Some(latest)) = (store.action(&earlier.key)?, store.action(&latest.key)?)
         {
             explanation.last_moves = between(&earlier.inputs, &latest.inputs);
             explanation.producer_before = (earlier.producer != latest.producer).then_some(earlier.producer);
         }
-        Ok(explanation)
+        Ok(Ok(explanation))
     }
 }
 
 /// What the session knew before the dry run.
 struct Before {
-    /// Digests of files before this look, and why the marks began.
+    /// Why the marks began, by where they did.
     reasons: FxHashMap<NodeId, Reason>,
-    /// What a nodes' last output was filed under.
+    /// What each node's last output was filed under.
     keys: FxHashMap<NodeId, ActionKey>,
     redefined: bool,
 }
