@@ -1,6 +1,8 @@
 //! Layout: outputs as readable files under `.cortex/out/`, under the names that rules give them.
 
 use super::run::{Run, RunError};
+use crate::graph::stale::{StaleSet, taint};
+use crate::graph::walk::Links;
 use crate::graph::{Graph, NodeId};
 use crate::manifest::model::OutSpec;
 use crate::manifest::template::Vars;
@@ -24,11 +26,11 @@ pub enum NodeState {
     Current,
 }
 
-/// The state of a label in a graph.
-pub fn state_of(graph: &Graph, label: &str) -> NodeState {
+/// The state of a label in a graph whose tainted nodes are `tainted`.
+pub fn state_of(graph: &Graph, tainted: &StaleSet, label: &str) -> NodeState {
     match graph.find(label) {
         Some(id) if graph.node(id).result.is_none() => NodeState::None,
-        Some(id) if graph.is_stale(id) => NodeState::Stale,
+        Some(id) if tainted.contains(id) => NodeState::Stale,
         Some(_) => NodeState::Current,
         None => NodeState::None,
     }
@@ -121,7 +123,12 @@ impl Run<'_> {
         let Some(blob) = self.blob(id)? else {
             return Ok(Err(Diagnostic::error("E_LAYOUT", "the output is nowhere to be found").label(label).hint("build it again")));
         };
-        let finished = finish.finish(label, &blob, &|label| state_of(self.graph, label));
+        let finished = if finish.finishes(label) {
+            let tainted = taint(self.graph, &Links::of(self.graph));
+            finish.finish(label, &blob, &|label| state_of(self.graph, &tainted, label))
+        } else {
+            None
+        };
         let written = match &finished {
             Some(bytes) => exports.write(id.0, path, Digest::of(bytes), bytes),
             None => exports.write(id.0, path, output, &blob),

@@ -70,7 +70,7 @@ impl Session {
             rules: &self.rules,
             registry: &self.engine.registry,
             graph: &mut self.graph,
-            links: Some(&self.links),
+            links: &self.links,
             leaves: &leaves,
             store: self.engine.store.clone(),
             shared,
@@ -115,8 +115,12 @@ impl Session {
     fn tell(&self, observer: &dyn Observer) {
         let files = self.sources.files().len();
         observer.event(&Event::Scanned { files, hashed: self.refresh.hashed, changed: self.refresh.changes.len() });
-        for marked in &self.marked {
-            observer.event(&Event::Marked { label: &self.graph.node(marked.node).label, reason: &self.reason(marked) });
+        if self.is_redefined() {
+            return;
+        }
+        for node in self.graph.stale() {
+            let reason = self.reason(&crate::graph::stale::Marked { node, via: None });
+            observer.event(&Event::Marked { label: &self.graph.node(node).label, reason: &reason });
         }
     }
 

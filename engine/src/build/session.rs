@@ -29,8 +29,6 @@ pub struct Session {
     pub sources: Box<dyn Sources>,
     /// What the look at the sources found.
     pub refresh: Refresh,
-    /// What this look marked, in the order the marks spread.
-    pub marked: Vec<Marked>,
     definition: Digest,
     redefined: bool,
 }
@@ -54,7 +52,6 @@ impl Session {
             state: look.state,
             sources: look.sources,
             refresh: look.refresh,
-            marked: Vec::new(),
             definition: definition.digest,
             redefined,
             engine,
@@ -74,7 +71,14 @@ impl Session {
         if self.redefined {
             origins.extend(self.graph.iter().filter(|(_, node)| node.edges.is_some()).map(|(id, _)| id));
         }
-        self.marked = stale::mark(&mut self.graph, &self.links, &origins);
+        for origin in origins {
+            self.graph.set_stale(origin, true);
+        }
+    }
+
+    /// Everything that may be out of date, and the way the marks spread.
+    pub fn marked(&self) -> Vec<Marked> {
+        stale::marks(&self.graph, &self.links)
     }
 
     /// Whether manifest, rulesets or producers are not those of the stored graph.
@@ -87,7 +91,7 @@ impl Session {
         &self.definition
     }
 
-    /// Why this look marked a node.
+    /// Why a node is marked.
     pub fn reason(&self, marked: &Marked) -> Reason {
         if let Some(via) = marked.via {
             return Reason::InputMoved { label: self.graph.node(via).label.to_string() };
@@ -100,7 +104,9 @@ impl Session {
                 _ => Reason::FileAdded { path },
             },
             None if self.state.sets.iter().any(|set| set.label == label) => Reason::SetChanged { label: label.to_owned() },
-            None => Reason::DefinitionChanged,
+            None if self.graph.node(marked.node).result.is_none() => Reason::New,
+            None if self.redefined => Reason::DefinitionChanged,
+            None => Reason::LeftStale,
         }
     }
 }

@@ -75,6 +75,8 @@ pub struct Node {
     pub edges: Option<Arc<Edges>>,
     /// Its last output; kept until a better one replaces it.
     pub result: Option<Filed>,
+    /// More than that of everything it reads; 0 for leaves. Changes spread through the graph in this order.
+    pub height: u32,
 }
 
 /// All nodes of a view.
@@ -142,7 +144,7 @@ impl Graph {
         if let Some(id) = self.find(label) {
             return id;
         }
-        let node = Some(Node { label: label.into(), edges: None, result: None });
+        let node = Some(Node { label: label.into(), edges: None, result: None, height: 0 });
         let id = if let Some(id) = self.free.pop() {
             self.nodes[id as usize] = node;
             id
@@ -194,7 +196,19 @@ impl Graph {
         }
     }
 
-    /// Whether the node may be out of date.
+    /// Raises a node above `height`; whether it stood lower.
+    pub fn raise(&mut self, id: NodeId, height: u32) -> bool {
+        let node = self.nodes[id.index()].as_mut().expect("invariant: node numbers come from this graph");
+        let low = node.height < height;
+        if low {
+            node.height = height;
+            self.touch(id);
+        }
+        low
+    }
+
+    /// Whether something that the node reads directly moved since its result was filed (or it has none). What stands above it in the graph
+    /// may be out of date too: see [`stale::taint`].
     pub fn is_stale(&self, id: NodeId) -> bool {
         self.stale.contains(id)
     }
@@ -204,7 +218,7 @@ impl Graph {
         self.dirty_stale |= self.stale.set(id, stale);
     }
 
-    /// Everything that is marked.
+    /// Everything that is marked, in order.
     pub fn stale(&self) -> impl Iterator<Item = NodeId> {
         self.stale.iter()
     }

@@ -45,7 +45,17 @@ impl StaleSet {
     }
 }
 
-/// Why a node was marked: the neighbour the mark came from, `None` where it started.
+/// The stale nodes and everything that reads them, however far: all that may be out of date.
+pub fn taint(graph: &Graph, links: &Links) -> StaleSet {
+    let mut tainted = graph.stale.clone();
+    let mut todo: Vec<NodeId> = graph.stale().collect();
+    while let Some(node) = todo.pop() {
+        todo.extend(links.readers(node).filter(|&reader| tainted.set(reader, true)));
+    }
+    tainted
+}
+
+/// A node that may be out of date, and the neighbour through which: `None` where it starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Marked {
     /// The node.
@@ -54,25 +64,15 @@ pub struct Marked {
     pub via: Option<NodeId>,
 }
 
-/// Marks `origins` and everything that reads them, however far. Returns the newly visited nodes in the order visited, with the way the mark
-/// came. A breadth-first walk, so that `via` leads back to an origin by a shortest way.
-pub fn mark(graph: &mut Graph, links: &Links, origins: &[NodeId]) -> Vec<Marked> {
-    let mut marked = Vec::new();
-    let mut seen = StaleSet::default();
-    for &node in origins {
-        if seen.set(node, true) {
-            marked.push(Marked { node, via: None });
-        }
-    }
+/// As [`taint`], for `explain`: with the way the marks spread, breadth first, so that `via` leads back to where it started by a shortest way.
+pub fn marks(graph: &Graph, links: &Links) -> Vec<Marked> {
+    let mut marked: Vec<Marked> = graph.stale().map(|node| Marked { node, via: None }).collect();
+    let mut seen = graph.stale.clone();
     let mut at = 0;
     while let Some(&Marked { node, .. }) = marked.get(at) {
         at += 1;
-        graph.set_stale(node, true);
-        for reader in links.readers(node) {
-            if seen.set(reader, true) {
-                marked.push(Marked { node: reader, via: Some(node) });
-            }
-        }
+        let readers = links.readers(node).filter(|&reader| seen.set(reader, true));
+        marked.extend(readers.map(|reader| Marked { node: reader, via: Some(node) }));
     }
     marked
 }

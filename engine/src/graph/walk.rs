@@ -30,7 +30,12 @@ impl Links {
         Self { graph: links }
     }
 
-    /// The nodes that read `id`, repeats possible.
+    /// One more than the highest node number known here.
+    pub fn bound(&self) -> usize {
+        self.graph.node_count()
+    }
+
+    /// The nodes that read `id`, repeats possible; none for nodes newer than these links.
     pub fn readers(&self, id: NodeId) -> impl Iterator<Item = NodeId> {
         self.neighbours(id, Direction::Incoming)
     }
@@ -41,7 +46,8 @@ impl Links {
     }
 
     fn neighbours(&self, id: NodeId, direction: Direction) -> impl Iterator<Item = NodeId> {
-        self.graph.neighbors_directed(NodeIndex::from(id.0), direction).map(number)
+        let index = NodeIndex::from(id.0);
+        self.graph.neighbors_directed(index, direction).map(number)
     }
 
     /// `from` and everything it reads, however far, in breadth-first order.

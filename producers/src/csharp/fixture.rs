@@ -4,7 +4,6 @@ use super::model::{Member, MemberKind, NamePlace, NameUse, Syntax, Tier, TypeDec
 use engine::seams::producer::{Cancel, Failure, Input, Inputs, Output, Params, Producer};
 use engine::values::digest::Digest;
 use std::collections::BTreeMap;
-use std::path::Path;
 use std::sync::Arc;
 
 pub(crate) fn decl(namespace: &str, path: &str) -> TypeDecl {
@@ -111,7 +110,6 @@ pub(crate) fn run(producer: &dyn Producer, key: &str, params: &str, roles: Vec<(
         vars: &vars,
         previous: None,
         cancel: &cancel,
-        workspace: Path::new("/w"),
     })
 }
 

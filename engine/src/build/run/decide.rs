@@ -36,6 +36,10 @@ impl Run<'_> {
             self.unknown(id, false);
             return Ok(());
         }
+        if !self.inputs_settled(&work) {
+            self.back_to_collecting(id, work);
+            return Ok(());
+        }
         let inputs = self.inputs(&work);
         let Some(key) = self.key(id, &work, &inputs) else { return Ok(()) };
         work.key = key;
@@ -75,6 +79,26 @@ impl Run<'_> {
         self.emit(&Event::Hit { label: &label, output: record.output, saved: Duration::from_micros(record.took_us) });
         self.say(&label, &record.diagnostics);
         self.settle(id, work, record.output, How::Cached);
+    }
+
+    fn inputs_settled(&self, work: &Work) -> bool {
+        let edges = work.edges.as_ref().expect("invariant: collection follows expansion");
+        let settled = |node: &NodeId| self.output(*node).is_some();
+        let inputs = edges.inputs.iter().all(|edge| match &edge.from {
+            EdgeFrom::Node(node) => settled(node),
+            EdgeFrom::Rows(_) => true,
+        });
+        inputs && work.discovery.iter().all(settled)
+    }
+
+    fn back_to_collecting(&mut self, id: NodeId, work: Box<Work>) {
+        for twin in self.same_key.remove(&work.key).unwrap_or_default() {
+            if let Slot::Running { work } = std::mem::replace(self.slot(twin), Slot::Idle) {
+                self.back_to_collecting(twin, work);
+            }
+        }
+        *self.slot(id) = Slot::Discovering { work, missing: 0 };
+        self.again(id);
     }
 
     /// The inputs of a node in the order of its key.
@@ -142,6 +166,10 @@ impl Run<'_> {
     /// Hands a node to its pool.
     pub(super) fn dispatch(&mut self, id: NodeId) {
         let Slot::Running { work } = std::mem::replace(self.slot(id), Slot::Idle) else { return };
+        if !self.inputs_settled(&work) {
+            // An input's blob is being made again meanwhile: wait for it and decide anew.
+            return self.back_to_collecting(id, work);
+        }
         let inputs = self.inputs(&work);
         let uses = &self.rules.manifest().producers[self.rules.rule(work.rule).producer as usize].uses;
         let Some(producer) = self.registry.get(uses).cloned() else { return };
@@ -154,7 +182,7 @@ impl Run<'_> {
         match pool {
             Pool::Cpu => self.pools.cpu(job),
             Pool::Slow => {
-                let references = self.waiters.get(&id).map_or(0, Vec::len) + self.links.map_or(0, |links| links.reader_count(id));
+                let references = self.waiters.get(&id).map_or(0, Vec::len).max(self.links.reader_count(id));
                 self.pools.slow(job, references as f64 / f64::from(1 + self.depths[id.index()]));
             }
         }
@@ -169,6 +197,10 @@ impl Run<'_> {
         let filed = Filed { key: work.key, output };
         let before = self.graph.node(id).result;
         self.graph.settle(id, filed);
+        self.lift(id);
+        if before.is_none_or(|before| before.output != output) {
+            self.moved_on(id);
+        }
         if before != Some(filed) {
             let label = self.graph.node(id).label.to_string();
             self.history.push((label, HistoryRecord { version: 0, key: work.key, output, at: self.now }));

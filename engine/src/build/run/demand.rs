@@ -14,27 +14,21 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 impl Run<'_> {
-    /// Idle → Settled (leaf, or not stale) or Discovering.
-    pub(super) fn demand(&mut self, id: NodeId) -> Result<(), RunError> {
+    /// Idle → Settled (what is filed stands) or Discovering.
+    pub(super) fn demand(&mut self, id: NodeId) {
         if !matches!(self.slot(id), Slot::Idle) {
-            return Ok(());
+            return;
         }
-        let node = self.graph.node(id);
-        let label = node.label.clone();
-        if let Some(kind) = leaf(&label) {
-            self.demand_leaf(id, &label, &kind);
-            return Ok(());
+        match self.graph.node(id).result {
+            Some(filed) if self.stands(id) => {
+                *self.slot(id) = Slot::Settled { output: filed.output, how: How::Current };
+                self.wake(id);
+            }
+            _ => self.begin(id, false),
         }
-        if let (false, Some(result)) = (self.graph.is_stale(id), node.result) {
-            *self.slot(id) = Slot::Settled { output: result.output, how: How::Current };
-            self.wake(id);
-            return Ok(());
-        }
-        self.begin(id, &label, false);
-        Ok(())
     }
 
-    fn demand_leaf(&mut self, id: NodeId, label: &str, kind: &Leaf) {
+    fn begin_leaf(&mut self, id: NodeId, label: &str, kind: &Leaf) {
         let found = match kind {
             Leaf::File(path) => self.leaves.file(path),
             Leaf::Set => self.leaves.set(label).map(|paths| {
@@ -45,16 +39,27 @@ impl Run<'_> {
         };
         match found {
             Some(output) => {
+                let before = self.graph.node(id).result;
                 self.graph.settle(id, Filed { key: ActionKey(Digest([0; 32])), output });
                 *self.slot(id) = Slot::Settled { output, how: How::Current };
+                if before.is_none_or(|before| before.output != output) {
+                    self.moved_on(id);
+                }
                 self.wake(id);
             }
             None => self.fail(id, no_leaf(label, kind)),
         }
     }
 
-    /// Starts a stale node (or, with `force`, one whose blob is nowhere).
-    pub(super) fn begin(&mut self, id: NodeId, label: &str, force: bool) {
+    /// Starts a node that may be out of date (or, with `force`, one whose blob is nowhere).
+    pub(super) fn begin(&mut self, id: NodeId, force: bool) {
+        if !matches!(self.slot(id), Slot::Idle) {
+            return;
+        }
+        let label = &*self.graph.node(id).label.clone();
+        if let Some(kind) = leaf(label) {
+            return self.begin_leaf(id, label, &kind);
+        }
         let Some(found) = self.rules.find(label) else {
             self.fail(id, Diagnostic::error("E_NO_RULE", "no rule makes this label").label(label).hint("see `cortex query //...` for what there is"));
             return;
@@ -173,8 +178,9 @@ impl Run<'_> {
             _ => None,
         };
         let Some(digest) = digest else { return Ok(None) };
-        let Some(blob) = self.shared.blobs.get(&digest)? else { return Ok(None) };
-        let blobs = BTreeMap::from([(self.graph.node(node).label.to_string(), blob)]);
+        let label = self.graph.node(node).label.to_string();
+        let Some(blob) = self.leaves.set(&label).map_or_else(|| self.shared.blobs.get(&digest), |paths| Ok(Some(paths)))? else { return Ok(None) };
+        let blobs = BTreeMap::from([(label, blob)]);
         let Ok(items) = expand::items(set, &Vars::new(), &blobs) else { return Ok(None) };
         let items = Arc::new(items);
         self.items.insert(known, items.clone());

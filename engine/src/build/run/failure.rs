@@ -19,6 +19,7 @@ impl Run<'_> {
         if !self.options.keep_going {
             self.stopping = true;
         }
+        self.moved_on(id);
         self.wake(id);
     }
 
@@ -29,6 +30,7 @@ impl Run<'_> {
         self.emit(&Event::Skipped { label: &label, because: &because });
         self.graph.set_stale(id, true);
         *self.slot(id) = Slot::Failed;
+        self.moved_on(id);
         self.wake(id);
     }
 
@@ -41,6 +43,7 @@ impl Run<'_> {
         }
         self.emit(&Event::WouldRun { label: &self.graph.node(id).label, certain });
         *self.slot(id) = Slot::Unknown;
+        self.moved_on(id);
         self.wake(id);
     }
 

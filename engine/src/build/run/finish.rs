@@ -126,8 +126,8 @@ impl Run<'_> {
         };
         for twin in self.same_key.remove(&work.key).unwrap_or_default() {
             if let Slot::Running { work } = std::mem::replace(self.slot(twin), Slot::Idle) {
-                *self.slot(twin) = Slot::Collecting { work, missing: 0 };
-                self.steps.push(Step::Decide(twin));
+                *self.slot(twin) = Slot::Discovering { work, missing: 0 };
+                self.again(twin);
             }
         }
         let mut missing = 0;
@@ -136,8 +136,7 @@ impl Run<'_> {
             self.waiters.entry(node).or_default().push(id);
             if matches!(self.slot(node), Slot::Settled { .. }) {
                 *self.slot(node) = Slot::Idle;
-                let label = self.graph.node(node).label.clone();
-                self.begin(node, &label, true);
+                self.begin(node, true);
             }
         }
         *self.slot(id) = Slot::Restoring { work, missing };
@@ -166,7 +165,21 @@ impl Run<'_> {
     fn restored(&mut self, id: NodeId) -> Option<Step> {
         let Slot::Restoring { work, .. } = std::mem::replace(self.slot(id), Slot::Idle) else { return None };
         *self.slot(id) = Slot::Discovering { work, missing: 0 };
-        Some(Step::Plan(id))
+        self.again(id);
+        None
+    }
+
+    /// Waits once more for the nodes that decide a node's inputs, then plans it.
+    pub(super) fn again(&mut self, id: NodeId) {
+        let Slot::Discovering { work, .. } = self.slot(id) else { return };
+        let needed: Vec<NodeId> = work.discovery.iter().copied().chain(work.member_of).collect();
+        let waits = self.await_all(id, &needed);
+        if let Slot::Discovering { missing, .. } = self.slot(id) {
+            *missing = waits;
+        }
+        if waits == 0 {
+            self.steps.push(Step::Plan(id));
+        }
     }
 
     /// Keeps what a producer said, with the file that the node is about where the producer could not know it.

@@ -5,6 +5,7 @@
 //! `demand` Idle → Discovering/Settled, `plan` Discovering → Expanding/Collecting, `decide` Collecting → Settled/Running,
 //! `finish` Running → Settled/Failed.
 
+mod advance;
 mod decide;
 mod demand;
 mod failure;
@@ -20,6 +21,7 @@ pub use roots::Root;
 use super::jobs::{Job, Settled, Shared};
 use super::pools::{Finished, Pools};
 use super::writer::Writer;
+use crate::graph::stale;
 use crate::graph::walk::Links;
 use crate::graph::{Edges, Graph, NodeId, PlanDigest};
 use crate::manifest::model::SetSpec;
@@ -122,6 +124,7 @@ pub(super) struct Work {
 #[derive(Clone, Copy)]
 pub(super) enum Step {
     Demand(NodeId),
+    Begin(NodeId),
     Plan(NodeId),
     Decide(NodeId),
     Dispatch(NodeId),
@@ -132,7 +135,7 @@ pub struct Run<'a> {
     pub(super) rules: &'a RuleIndex,
     pub(super) registry: &'a Registry,
     pub(super) graph: &'a mut Graph,
-    pub(super) links: Option<&'a Links>,
+    pub(super) links: &'a Links,
     pub(super) leaves: &'a dyn Leaves,
     pub(super) store: Arc<dyn Store>,
     pub(super) shared: Arc<Shared>,
@@ -143,6 +146,7 @@ pub struct Run<'a> {
     pub(super) diagnostics: Vec<Diagnostic>,
     pub(super) history: Vec<(String, HistoryRecord)>,
     pub(super) ids: Vec<Option<ProducerId>>,
+    spread: advance::Spread,
     slots: Vec<Slot>,
     depths: Vec<u32>,
     waiters: FxHashMap<NodeId, Vec<NodeId>>,
@@ -174,8 +178,8 @@ pub struct Setup<'a> {
     pub registry: &'a Registry,
     /// The graph.
     pub graph: &'a mut Graph,
-    /// Its edges before the run, for priorities.
-    pub links: Option<&'a Links>,
+    /// Its edges before the run.
+    pub links: &'a Links,
     /// The leaves.
     pub leaves: &'a dyn Leaves,
     /// The store.
@@ -218,6 +222,7 @@ impl<'a> Run<'a> {
             .map(|producer| setup.registry.get(&producer.uses).map(|implementation| implementation.id()))
             .collect();
         Self {
+            spread: advance::Spread::new(stale::taint(setup.graph, setup.links)),
             writer: Writer::new(setup.store.clone(), view, setup.shared.clone()),
             rules: setup.rules,
             registry: setup.registry,
@@ -248,12 +253,24 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Settles every node of `wanted` and whatever that needs.
+    /// Settles every node of `wanted` and whatever that needs: first what is known and may have moved, lowest first, so that what no change
+    /// reaches is never looked at; then the rest on demand.
     ///
     /// # Errors
-    /// When the store breaks. Failures of targets are no errors: see [`Run::failures`].
+    /// When the store breaks. Failures of targets are no errors.
     pub fn settle_all(&mut self, wanted: &[NodeId]) -> Result<(), RunError> {
-        self.steps.extend(wanted.iter().rev().map(|&id| Step::Demand(id)));
+        loop {
+            self.advance(wanted)?;
+            self.steps.extend(wanted.iter().rev().map(|&id| Step::Demand(id)));
+            self.work()?;
+            if self.stopping() || !self.is_due() {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Takes all steps that are due, and those that follow, until nothing is.
+    fn work(&mut self) -> Result<(), RunError> {
         loop {
             while let Some(step) = self.steps.pop() {
                 if self.stopping() {
@@ -261,7 +278,8 @@ impl<'a> Run<'a> {
                     break;
                 }
                 match step {
-                    Step::Demand(id) => self.demand(id)?,
+                    Step::Demand(id) => self.demand(id),
+                    Step::Begin(id) => self.begin(id, false),
                     Step::Plan(id) => self.plan(id),
                     Step::Decide(id) => self.decide(id)?,
                     Step::Dispatch(id) => self.dispatch(id),
@@ -329,12 +347,15 @@ impl<'a> Run<'a> {
         if let Some(blob) = self.shared.blobs.get(&digest)? {
             return Ok(Some(blob));
         }
-        if self.options.dry_run || leaves::leaf(&label).is_some() {
+        if leaves::leaf(&label).is_some() {
+            return Ok(self.leaves.set(&label));
+        }
+        if self.options.dry_run {
             return Ok(None);
         }
         *self.slot(id) = Slot::Idle;
-        self.begin(id, &label, true);
-        self.settle_all(&[])?;
+        self.begin(id, true);
+        self.work()?;
         match self.output(id) {
             Some(digest) => Ok(self.shared.blobs.get(&digest)?),
             None => Ok(None),

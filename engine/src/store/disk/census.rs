@@ -5,7 +5,7 @@ use super::schema::{self, ACTIONS, BLOBS, HISTORY, Table};
 use crate::store::codec::{self, BlobRecord};
 use crate::store::{Garbage, Usage};
 use crate::values::digest::{ActionKey, Digest};
-use redb::{Database, ReadTransaction, ReadableDatabase, ReadableTable, ReadableTableMetadata};
+use redb::{ReadTransaction, ReadableDatabase, ReadableTable, ReadableTableMetadata};
 
 /// Calls `visit` with key, length of the whole row and body of every sound row.
 fn each(txn: &ReadTransaction, table: Table, mut visit: impl FnMut(&[u8], u64, &[u8])) -> Result<(), redb::Error> {
@@ -28,7 +28,7 @@ fn each_blob(txn: &ReadTransaction, mut visit: impl FnMut(Digest, BlobRecord)) -
 }
 
 /// What the store holds.
-pub(super) fn usage(database: &Database, file_bytes: u64) -> Result<Usage, redb::Error> {
+pub(super) fn usage(database: &dyn ReadableDatabase, file_bytes: u64) -> Result<Usage, redb::Error> {
     let txn = database.begin_read()?;
     let rows = |table| schema::table(&txn, table)?.map_or(Ok(0), |open| open.len().map_err(redb::Error::from));
     let mut usage = Usage {
@@ -47,7 +47,7 @@ pub(super) fn usage(database: &Database, file_bytes: u64) -> Result<Usage, redb:
 
 /// What a sweep would take.
 pub(super) fn garbage(
-    database: &Database,
+    database: &dyn ReadableDatabase,
     live_actions: &dyn Fn(&ActionKey) -> bool,
     live_blobs: &dyn Fn(&Digest) -> bool,
 ) -> Result<Garbage, redb::Error> {

@@ -5,11 +5,11 @@
 
 use super::lock::{self, Lock, Refusal};
 use super::schema::{self, Kind};
-use super::session::{Fault, Medium, Session, guarded};
+use super::session::{Access, Base, Fault, Medium, Session, guarded};
 use super::{DiskOptions, SetAside};
 use crate::store::StoreError;
 use crate::values::diagnostic::Diagnostic;
-use redb::{Builder, Database};
+use redb::{Builder, DatabaseError};
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::hash::{BuildHasher, RandomState};
 use std::io::{self, ErrorKind, Write};
@@ -32,7 +32,7 @@ pub(super) struct Folder {
 
 /// Whether an opening may go on with the file it found.
 enum Found {
-    Store(Database, String),
+    Store(Base, String),
     Unfit(SetAside, String),
 }
 
@@ -106,7 +106,7 @@ impl Folder {
     }
 
     /// Opens the file that is there and looks whether it is a store of ours.
-    fn find(&self) -> Result<Found, StoreError> {
+    fn find(&self, access: Access) -> Result<Found, StoreError> {
         let path = self.file(DATABASE);
         if let Ok(reason) = fs::read_to_string(self.file(CONDEMNED)) {
             return Ok(Found::Unfit(SetAside::Damaged, reason));
@@ -121,12 +121,22 @@ impl Folder {
             .open(&path)
             .map_err(|error| self.unopened(error))?;
         let opened = guarded(|| {
-            let database = Builder::new().set_cache_size(self.options.cache_bytes).create_file(file)?;
-            let kind = schema::kind(&database)?;
-            Ok((database, kind))
+            let mut builder = Builder::new();
+            builder.set_cache_size(self.options.cache_bytes);
+            let read_only = match access {
+                Access::Read => match builder.open_read_only(&path) {
+                    // Its last user was killed: it has to be opened for writing once.
+                    Err(DatabaseError::RepairAborted) => None,
+                    opened => Some(opened?),
+                },
+                Access::Write => None,
+            };
+            let base = read_only.map_or_else(|| builder.create_file(file).map(Base::Write), |database| Ok(Base::Read(database)))?;
+            let kind = schema::kind(base.readable())?;
+            Ok((base, kind))
         });
         match opened {
-            Ok((database, Kind::Ours(id))) => Ok(Found::Store(database, id)),
+            Ok((base, Kind::Ours(id))) => Ok(Found::Store(base, id)),
             Ok((_, Kind::Newer(found))) if self.options.set_aside_newer => Ok(Found::Unfit(
                 SetAside::Newer,
                 format!("a newer cortex wrote it (format {found}, this one reads up to {})", schema::FORMAT),
@@ -174,22 +184,22 @@ impl Folder {
 }
 
 impl Medium for Folder {
-    fn open(&self, notices: &mut Vec<Diagnostic>) -> Result<Session, StoreError> {
+    fn open(&self, access: Access, lock: Option<Lock>, notices: &mut Vec<Diagnostic>) -> Result<Session, StoreError> {
         self.enter()?;
-        let lock = self.lock()?;
+        let lock = lock.map_or_else(|| self.lock(), Ok)?;
         if fs::symlink_metadata(self.file(DATABASE)).is_err_and(|error| error.kind() == ErrorKind::NotFound) {
             remove_if_there(&self.file(CONDEMNED)).map_err(|error| self.unopened(error))?;
             self.create()?;
         }
-        let mut found = self.find()?;
+        let mut found = self.find(access)?;
         if let Found::Unfit(why, reason) = &found {
             notices.push(self.set_aside(*why, reason)?);
             self.create()?;
-            found = self.find()?;
+            found = self.find(access)?;
         }
         match found {
-            Found::Store(database, id) => {
-                let session = Session::new(database, Some(lock));
+            Found::Store(base, id) => {
+                let session = Session::new(base, Some(lock));
                 self.note_id(&id).map_err(|error| self.unopened(error))?;
                 Ok(session)
             }

@@ -22,7 +22,7 @@ use crate::values::diagnostic::Diagnostic;
 use crate::values::digest::{ActionKey, Digest};
 use hashbrown::HashSet;
 use read::Value;
-use redb::Database;
+use redb::ReadableDatabase;
 use session::{Handle, Medium};
 use std::fmt;
 use std::path::Path;
@@ -133,13 +133,18 @@ impl DiskStore {
         self.notes.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn with<T>(&self, what: &'static str, run: impl FnOnce(&Database) -> Result<T, redb::Error>) -> Result<T, StoreError> {
+    fn read<T>(&self, run: impl FnOnce(&dyn ReadableDatabase) -> Result<T, redb::Error>) -> Result<T, StoreError> {
         let mut notices = Vec::new();
-        let result = self.handle.with(what, &mut notices, run);
-        for notice in notices {
-            self.notes().add(notice.message);
-        }
+        let result = self.handle.read(&mut notices, run);
+        self.note(notices);
         result
+    }
+
+    fn note(&self, notices: Vec<Diagnostic>) {
+        if !notices.is_empty() {
+            let mut notes = self.notes();
+            notices.into_iter().for_each(|notice| notes.add(notice.message));
+        }
     }
 
     /// The value if it is sound; damage is noted.
@@ -165,7 +170,7 @@ impl DiskStore {
 
 impl Store for DiskStore {
     fn blob(&self, digest: &Digest) -> Result<Option<Arc<[u8]>>, StoreError> {
-        let value = self.with("read", |database| read::blob(database, digest))?;
+        let value = self.read(|database| read::blob(database, digest))?;
         if matches!(value, Value::Damaged(_)) {
             self.notes().bad_blobs.insert(*digest);
         }
@@ -176,27 +181,27 @@ impl Store for DiskStore {
         if self.notes().bad_blobs.contains(digest) {
             return Ok(false);
         }
-        let missing = self.with("read", |database| read::missing(database, &[*digest]))?;
+        let missing = self.read(|database| read::missing(database, &[*digest]))?;
         Ok(missing == [false])
     }
 
     fn action(&self, key: &ActionKey) -> Result<Option<ActionRecord>, StoreError> {
-        let value = self.with("read", |database| read::action(database, key))?;
+        let value = self.read(|database| read::action(database, key))?;
         Ok(self.sound(value))
     }
 
     fn row(&self, view: ViewId, part: Part, key: &[u8]) -> Result<Option<Vec<u8>>, StoreError> {
-        let value = self.with("read", |database| read::row(database, view, part, key))?;
+        let value = self.read(|database| read::row(database, view, part, key))?;
         Ok(self.sound(value))
     }
 
     fn rows(&self, view: ViewId, part: Part) -> Result<Vec<Row>, StoreError> {
-        let rows = self.with("read", |database| read::rows(database, view, part))?;
+        let rows = self.read(|database| read::rows(database, view, part))?;
         Ok(self.sound_rows(rows))
     }
 
     fn history(&self, view: ViewId, label: &str) -> Result<Vec<HistoryRecord>, StoreError> {
-        let rows = self.with("read", |database| read::history(database, view, label))?;
+        let rows = self.read(|database| read::history(database, view, label))?;
         Ok(self.sound_rows(rows).into_iter().map(|(_, record)| record).collect())
     }
 
@@ -205,7 +210,7 @@ impl Store for DiskStore {
         let bad_blobs = self.notes().bad_blobs.clone();
         if !outputs.is_empty() {
             let digests: Vec<Digest> = outputs.iter().map(|(digest, _)| *digest).collect();
-            let missing = self.with("read", |database| read::missing(database, &digests))?;
+            let missing = self.read(|database| read::missing(database, &digests))?;
             let mut missing = missing.into_iter();
             outputs.retain(|(digest, _)| missing.next().unwrap_or(true) || bad_blobs.contains(digest));
         }
@@ -215,9 +220,12 @@ impl Store for DiskStore {
         if prepared.is_empty() {
             return Ok(());
         }
-        self.with("written", |database| {
+        let mut notices = Vec::new();
+        let written = self.handle.write(&mut notices, |database| {
             write::commit(database, view, &prepared, |digest| bad_blobs.contains(digest))
-        })?;
+        });
+        self.note(notices);
+        written?;
         if !bad_blobs.is_empty() {
             let mut notes = self.notes();
             outputs.iter().for_each(|(digest, _)| {
@@ -235,10 +243,10 @@ impl Store for DiskStore {
 impl Inventory for DiskStore {
     fn usage(&self) -> Result<Usage, StoreError> {
         let file_bytes = self.handle.medium().file_bytes();
-        self.with("read", |database| census::usage(database, file_bytes))
+        self.read(|database| census::usage(database, file_bytes))
     }
 
     fn garbage(&self, live_actions: &dyn Fn(&ActionKey) -> bool, live_blobs: &dyn Fn(&Digest) -> bool) -> Result<Garbage, StoreError> {
-        self.with("read", |database| census::garbage(database, live_actions, live_blobs))
+        self.read(|database| census::garbage(database, live_actions, live_blobs))
     }
 }

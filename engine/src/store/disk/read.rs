@@ -6,7 +6,7 @@ use crate::store::codec::{self, BlobRecord};
 use crate::store::records::{ActionRecord, HistoryRecord};
 use crate::store::{Part, ViewId};
 use crate::values::digest::{ActionKey, Digest};
-use redb::{Database, ReadableDatabase};
+use redb::ReadableDatabase;
 use std::fmt::Write as _;
 
 /// What a value was found to be.
@@ -51,7 +51,12 @@ fn value<T>(from: &ReadTable, table: Table, key: &[u8], map: impl FnOnce(&[u8]) 
 }
 
 /// One value of one table, in its own transaction.
-fn single<T>(database: &Database, table: Table, key: &[u8], map: impl FnOnce(&[u8]) -> Option<T>) -> Result<Value<T>, redb::Error> {
+fn single<T>(
+    database: &dyn ReadableDatabase,
+    table: Table,
+    key: &[u8],
+    map: impl FnOnce(&[u8]) -> Option<T>,
+) -> Result<Value<T>, redb::Error> {
     let txn = database.begin_read()?;
     match schema::table(&txn, table)? {
         Some(open) => value(&open, table, key, map),
@@ -60,7 +65,7 @@ fn single<T>(database: &Database, table: Table, key: &[u8], map: impl FnOnce(&[u
 }
 
 /// The blob of a digest, hashed.
-pub(super) fn blob(database: &Database, digest: &Digest) -> Result<Value<Vec<u8>>, redb::Error> {
+pub(super) fn blob(database: &dyn ReadableDatabase, digest: &Digest) -> Result<Value<Vec<u8>>, redb::Error> {
     let txn = database.begin_read()?;
     let (Some(blobs), Some(data)) = (schema::table(&txn, BLOBS)?, schema::table(&txn, BLOB_DATA)?) else {
         return Ok(Value::Absent);
@@ -113,7 +118,7 @@ fn bytes(data: &ReadTable, record: &BlobRecord) -> Result<Value<Vec<u8>>, redb::
 }
 
 /// Which of the blobs are not recorded, or recorded unreadably.
-pub(super) fn missing(database: &Database, digests: &[Digest]) -> Result<Vec<bool>, redb::Error> {
+pub(super) fn missing(database: &dyn ReadableDatabase, digests: &[Digest]) -> Result<Vec<bool>, redb::Error> {
     let txn = database.begin_read()?;
     let Some(blobs) = schema::table(&txn, BLOBS)? else {
         return Ok(vec![true; digests.len()]);
@@ -128,14 +133,14 @@ pub(super) fn missing(database: &Database, digests: &[Digest]) -> Result<Vec<boo
 }
 
 /// The record of an action.
-pub(super) fn action(database: &Database, key: &ActionKey) -> Result<Value<ActionRecord>, redb::Error> {
+pub(super) fn action(database: &dyn ReadableDatabase, key: &ActionKey) -> Result<Value<ActionRecord>, redb::Error> {
     single(database, ACTIONS, &key.0.0, |body| {
         codec::decode_action(&pack::open_body(body)?).ok()
     })
 }
 
 /// One row of a view.
-pub(super) fn row(database: &Database, view: ViewId, part: Part, key: &[u8]) -> Result<Value<Vec<u8>>, redb::Error> {
+pub(super) fn row(database: &dyn ReadableDatabase, view: ViewId, part: Part, key: &[u8]) -> Result<Value<Vec<u8>>, redb::Error> {
     single(database, schema::table_of(part), &schema::row_key(view, key), |body| {
         pack::open_body(body).map(std::borrow::Cow::into_owned)
     })
@@ -145,7 +150,7 @@ pub(super) fn row(database: &Database, view: ViewId, part: Part, key: &[u8]) -> 
 pub(super) type Rows<K, T> = (Vec<(K, T)>, Vec<String>);
 
 /// All rows of a part of a view. A row that damage has hidden from the walk cannot be noticed here: who needs completeness counts.
-pub(super) fn rows(database: &Database, view: ViewId, part: Part) -> Result<Rows<Vec<u8>, Vec<u8>>, redb::Error> {
+pub(super) fn rows(database: &dyn ReadableDatabase, view: ViewId, part: Part) -> Result<Rows<Vec<u8>, Vec<u8>>, redb::Error> {
     let table = schema::table_of(part);
     let from = view.0.to_be_bytes();
     let to = view.0.checked_add(1).map(u64::to_be_bytes);
@@ -155,7 +160,7 @@ pub(super) fn rows(database: &Database, view: ViewId, part: Part) -> Result<Rows
 }
 
 /// The versions of a node, oldest first.
-pub(super) fn history(database: &Database, view: ViewId, label: &str) -> Result<Rows<u32, HistoryRecord>, redb::Error> {
+pub(super) fn history(database: &dyn ReadableDatabase, view: ViewId, label: &str) -> Result<Rows<u32, HistoryRecord>, redb::Error> {
     let from = schema::history_key(view, label, 0);
     let to = schema::history_key(view, label, u32::MAX);
     range(database, HISTORY, &from, Some(&to), |key, body| {
@@ -166,7 +171,7 @@ pub(super) fn history(database: &Database, view: ViewId, label: &str) -> Result<
 
 /// Walks the keys `from..to`, or to the end of the table.
 fn range<K, T>(
-    database: &Database,
+    database: &dyn ReadableDatabase,
     table: Table,
     from: &[u8],
     to: Option<&[u8]>,

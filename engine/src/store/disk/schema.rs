@@ -202,7 +202,7 @@ pub(super) fn create_as(database: &Database, store_id: &str, format: u32, min_re
 }
 
 /// Reads the meta rows.
-pub(super) fn kind(database: &Database) -> Result<Kind, redb::Error> {
+pub(super) fn kind(database: &dyn ReadableDatabase) -> Result<Kind, redb::Error> {
     let txn = database.begin_read()?;
     let meta = match txn.open_table(META.definition()) {
         Ok(meta) => meta,

@@ -1,8 +1,9 @@
 //! Media that fail: the N-th write, sync or change of length, for every N; and what is there afterwards.
 
 use super::super::DiskStore;
+use super::super::lock::Lock;
 use super::super::schema;
-use super::super::session::{Fault, Medium, Session, guarded};
+use super::super::session::{Access, Base, Fault, Medium, Session, guarded};
 use crate::store::conformance::{result, version};
 use crate::store::{Commit, Part, Store, StoreError, ViewId};
 use crate::values::diagnostic::Diagnostic;
@@ -74,7 +75,7 @@ impl StorageBackend for FaultyFile {
 struct FaultyMedium(FaultyFile, PathBuf);
 
 impl Medium for FaultyMedium {
-    fn open(&self, _: &mut Vec<Diagnostic>) -> Result<Session, StoreError> {
+    fn open(&self, _: Access, _: Option<Lock>, _: &mut Vec<Diagnostic>) -> Result<Session, StoreError> {
         let empty = self.0.len().is_ok_and(|len| len == 0);
         let opened = guarded(|| {
             let database = Builder::new().create_with_backend(self.0.clone())?;
@@ -84,7 +85,7 @@ impl Medium for FaultyMedium {
             Ok(database)
         });
         opened
-            .map(|database| Session::new(database, None))
+            .map(|database| Session::new(Base::Write(database), None))
             .map_err(|fault: Fault| fault.at(&self.1, "opened"))
     }
 

@@ -265,3 +265,37 @@ fn someone_elses_folder_is_refused() {
     ));
     assert!(!foreign.join("store.lock").exists());
 }
+
+#[test]
+fn looking_changes_no_byte() {
+    let dir = tempfile::tempdir().unwrap();
+    let (store, _) = open(dir.path());
+    fill(&store);
+    drop(store);
+    let path = dir.path().join(DATABASE);
+    let before = (fs::read(&path).unwrap(), fs::metadata(&path).unwrap().modified().unwrap());
+    let (store, _) = open(dir.path());
+    assert!(store.has_blob(&result("//n:0", b"output 0").record.output).unwrap());
+    drop(store);
+    assert_eq!(before, (fs::read(&path).unwrap(), fs::metadata(&path).unwrap().modified().unwrap()));
+}
+
+#[test]
+fn a_store_whose_last_user_was_killed_opens_with_all_that_was_acknowledged() {
+    let dir = tempfile::tempdir().unwrap();
+    let (store, _) = open(dir.path());
+    let blobs = fill(&store);
+    // What a kill leaves behind: the file as it is while the store is open.
+    let left = fs::read(dir.path().join(DATABASE)).unwrap();
+    drop(store);
+    fs::write(dir.path().join(DATABASE), left).unwrap();
+    let (store, notices) = open(dir.path());
+    assert!(notices.is_empty());
+    for blob in blobs {
+        assert_eq!(
+            store.blob(&crate::values::digest::Digest::of(&blob)).unwrap().as_deref(),
+            Some(&blob[..])
+        );
+    }
+    fill(&store);
+}
