@@ -1,6 +1,7 @@
 //! The flags: one argument struct per command, whose doc comments are the help.
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 /// Builds code knowledge: outlines, hashes, type graphs and summaries as cached build targets.
@@ -89,7 +90,7 @@ pub struct InitArgs {
 #[derive(Debug, Args)]
 pub struct BuildArgs {
     /// Which targets: labels or patterns such as //types/...:outline; a leading - takes away.
-    #[arg(required = true, value_name = "PATTERN", allow_hyphen_values = true)]
+    #[arg(required = true, value_name = "PATTERN", value_parser = unguarded)]
     pub patterns: Vec<String>,
     /// Worker threads.
     #[arg(short, long, value_name = "N", default_value_t = default_jobs())]
@@ -143,7 +144,7 @@ pub struct OutlineArgs {
 #[derive(Debug, Args)]
 pub struct QueryArgs {
     /// The query.
-    #[arg(value_name = "EXPR", allow_hyphen_values = true)]
+    #[arg(value_name = "EXPR", value_parser = unguarded)]
     pub expr: String,
     /// How to print the nodes and what reads what among them [default: label, with --output json: json].
     #[arg(long, value_name = "FORMAT")]
@@ -236,6 +237,22 @@ pub enum DevCommand {
         #[arg(short, long, value_name = "N", default_value_t = default_jobs())]
         jobs: usize,
     },
+}
+
+/// The arguments with those that begin with `-//` guarded by a NUL, which no argument can hold: a pattern that takes away is no flag.
+pub fn guarded(args: impl Iterator<Item = OsString>) -> impl Iterator<Item = OsString> {
+    args.map(|arg| {
+        if !arg.as_encoded_bytes().starts_with(b"-//") {
+            return arg;
+        }
+        let mut guarded = OsString::from("\0");
+        guarded.push(arg);
+        guarded
+    })
+}
+
+fn unguarded(text: &str) -> Result<String, std::convert::Infallible> {
+    Ok(text.strip_prefix('\0').unwrap_or(text).to_owned())
 }
 
 fn default_jobs() -> usize {

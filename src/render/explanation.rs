@@ -18,6 +18,7 @@ pub fn text(explanation: &Explanation, style: Style) -> String {
         Standing::Current if explanation.filed => style.green("current (a result made elsewhere or earlier is filed under its key)"),
         Standing::Current => style.green("current"),
         Standing::Stale => style.yellow("stale"),
+        Standing::Open => style.yellow("may be stale, depending on what has to be built first"),
         Standing::None => style.yellow("never made here"),
     };
     page.text = format!("{} {standing}\n", style.bold(&printable(&explanation.label)));
@@ -42,7 +43,7 @@ impl Page {
         if let Some(failure) = &explanation.failure {
             self.line("fails", &printable(&failure.message));
         }
-        if explanation.standing == Standing::Current {
+        if explanation.standing == Standing::Current && !explanation.leaf {
             return;
         }
         self.moves("moved", &explanation.moves);
@@ -51,7 +52,10 @@ impl Page {
             self.line("because", &self.step(first));
             chain.for_each(|step| self.line("", &self.step(step)));
         }
-        if explanation.standing == Standing::Stale && explanation.record.is_none() {
+        if explanation.leaf {
+            return;
+        }
+        if explanation.standing != Standing::None && explanation.record.is_none() {
             self.line("note", "the record of its last run is gone, so what it was made of is not known");
         }
         self.line("next", &format!("cortex build '{}'", printable(&explanation.label)));

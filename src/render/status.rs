@@ -21,17 +21,19 @@ pub fn text(status: &Status, root: &Path, store: Option<&Path>, style: Style) ->
         _ => line("store", "none".to_owned()),
     }
     let changed = match status.changed.len() {
+        _ if status.targets.is_empty() => "nothing built from them yet".to_owned(),
         0 => "none changed since the last build".to_owned(),
         number => style.yellow(&format!("{} changed since the last build", count(number as u64))),
     };
     line("sources", format!("{} files, {changed}", count(status.files as u64)));
-    for path in status.changed.iter().take(SHOWN) {
+    let changed = if status.targets.is_empty() { &[] } else { status.changed.as_slice() };
+    for path in changed.iter().take(SHOWN) {
         line("", printable(path));
     }
-    if status.changed.len() > SHOWN {
+    if changed.len() > SHOWN {
         line("", style.dim(&format!("… {} in all, --output json lists them", status.changed.len())));
     }
-    if status.redefined {
+    if status.redefined && !status.targets.is_empty() {
         line("rules", style.yellow("the manifest, a ruleset or a producer's version changed since the last build"));
     }
     line("targets", if status.targets.is_empty() { "none yet; build some: cortex build '//...'".to_owned() } else { format!("{} nodes", count(status.nodes as u64)) });
@@ -56,12 +58,15 @@ pub fn text(status: &Status, root: &Path, store: Option<&Path>, style: Style) ->
 
 fn table(status: &Status, style: Style) -> String {
     let width = status.targets.keys().map(String::len).max().unwrap_or(0).max(6);
-    let mut table = style.dim(&format!("    {:<width$} {:>9} {:>9} {:>9}", "", "current", "stale", "not made"));
+    let mut table = style.dim(&format!("    {:<width$} {:>9} {:>9} {:>9} {:>9}", "", "current", "stale", "open", "not made"));
     table.push('\n');
     for (name, counts) in &status.targets {
         let stale = format!("{:>9}", count(counts.stale as u64));
         let stale = if counts.stale > 0 { style.yellow(&stale) } else { stale };
-        table.push_str(&format!("    {name:<width$} {:>9} {stale} {:>9}\n", count(counts.current as u64), count(counts.none as u64)));
+        table.push_str(&format!("    {name:<width$} {:>9} {stale} {:>9} {:>9}\n", count(counts.current as u64), count(counts.open as u64), count(counts.none as u64)));
+    }
+    if status.targets.values().any(|counts| counts.open > 0) {
+        table.push_str(&style.dim("    open: to be looked at again once what they read has been made\n"));
     }
     table
 }

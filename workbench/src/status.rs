@@ -15,8 +15,10 @@ use std::collections::{BTreeMap, BTreeSet};
 pub struct Counts {
     /// Filed under their present key.
     pub current: usize,
-    /// To be made again, or to be looked at once others are made.
+    /// To be made again.
     pub stale: usize,
+    /// To be looked at again once others are made.
+    pub open: usize,
     /// Known by name, never made.
     pub none: usize,
 }
@@ -91,6 +93,7 @@ pub fn status(workspace: &Workspace, session: &mut Session) -> Result<Status, Wo
         let slot = match standing {
             Standing::Current => &mut counts.current,
             Standing::Stale => &mut counts.stale,
+            Standing::Open => &mut counts.open,
             Standing::None => &mut counts.none,
         };
         *slot += 1;
@@ -100,7 +103,7 @@ pub fn status(workspace: &Workspace, session: &mut Session) -> Result<Status, Wo
                 summarised += 1;
                 let slot = match standing {
                     Standing::Current => &mut status.semantic.cached,
-                    Standing::Stale => &mut status.semantic.stale,
+                    Standing::Stale | Standing::Open => &mut status.semantic.stale,
                     Standing::None => &mut status.semantic.pending,
                 };
                 *slot += 1;

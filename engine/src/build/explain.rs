@@ -1,7 +1,7 @@
 //! Explanations: is a node current, which input moved, and who moved that, down to a file. Runs no producer and writes nothing.
 
 use super::engine::EngineError;
-use super::query::{Reach, Standing};
+use super::query::{Certain, Reach, Standing};
 use super::run::look::{InputNow, Known};
 use super::run::{How, Run};
 use super::session::Session;
@@ -126,7 +126,8 @@ impl Session {
         let before = Before::of(self);
         let survey = self.survey(patterns.patterns(), Reach::Named)?;
         if !survey.refused.is_empty() || !survey.unknown.is_empty() {
-            return Ok(Err([survey.refused, survey.unknown].concat()));
+            let unknown = survey.unknown.into_iter().map(|set| set.hint("build the set, or everything with `cortex build //...`"));
+            return Ok(Err(survey.refused.into_iter().chain(unknown).collect()));
         }
         let [id] = survey.meant.concat()[..] else {
             let count = survey.meant.iter().map(Vec::len).sum::<usize>();
@@ -135,8 +136,8 @@ impl Session {
         };
         let store = self.engine.store.clone();
         let history = store.history(self.engine.view, &self.graph.node(id).label)?;
-        let mut explanation = self.dry(|run| {
-            let mut finder = Finder { run, store: &*store, before: &before };
+        let mut explanation = self.dry(|run, certain| {
+            let mut finder = Finder { run, certain, store: &*store, before: &before };
             finder.explanation(id)
         })?;
         explanation.versions = history.len();
@@ -162,9 +163,9 @@ struct Before {
 
 impl Before {
     fn of(session: &Session) -> Self {
-        let origins = session.marked.iter().filter(|marked| marked.via.is_none());
+        let origins = session.marked().into_iter().filter(|marked| marked.via.is_none());
         Self {
-            reasons: origins.map(|marked| (marked.node, session.reason(marked))).collect(),
+            reasons: origins.map(|marked| (marked.node, session.reason(&marked))).collect(),
             keys: session.graph.iter().filter_map(|(id, node)| Some((id, node.result?.key))).collect(),
             redefined: session.is_redefined(),
         }
@@ -173,6 +174,7 @@ impl Before {
 
 struct Finder<'a, 'r> {
     run: &'a mut Run<'r>,
+    certain: &'a Certain,
     store: &'a dyn Store,
     before: &'a Before,
 }
@@ -198,17 +200,14 @@ impl Finder<'_, '_> {
             known = planned.known == Known::Present;
             inputs = now.into_iter().map(|input| Input { role: input.role, label: input.label, digest: input.digest }).collect();
         }
-        let standing = match how {
-            Some(_) => Standing::Current,
-            None if made.is_some() => Standing::Stale,
-            None => Standing::None,
-        };
+        let standing = self.certain.standing(self.run, id, made.is_some());
         let mut moves = self.moves(id)?;
         // A result that is filed under the present key was found there: what moved is said against the key of before.
         if how != Some(How::Cached) && standing == Standing::Current {
             moves.clear();
         }
-        let chain = if standing == Standing::Stale { self.chain(id)? } else { Vec::new() };
+        let moved = matches!(standing, Standing::Stale | Standing::Open) || (leaf && self.before.reasons.contains_key(&id));
+        let chain = if moved { self.chain(id)? } else { Vec::new() };
         Ok(Explanation {
             failure: self.run.failures.iter().find(|why| why.label.as_deref() == Some(&*label)).cloned(),
             filed: how == Some(How::Cached),

@@ -12,11 +12,11 @@ use super::session::{Session, SessionLeaves};
 use crate::graph::NodeId;
 use crate::seams::producer::Cancel;
 use crate::values::diagnostic::Diagnostic;
-use crate::values::event::Silent;
+use crate::values::event::{Event, Observer};
 use crate::values::label::Label;
 use crate::values::pattern::{Pattern, PatternSet};
 use std::collections::BTreeSet;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// How far a survey looks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -48,15 +48,18 @@ pub struct Survey {
 pub enum Standing {
     /// Its output is filed under its present key.
     Current,
-    /// It was made once; its key moved, or whether it moved depends on what has to be built first.
+    /// It was made once, and its key moved.
     Stale,
+    /// It was made once; whether its key moved depends on what has to be built first.
+    Open,
     /// It was never made here.
     None,
 }
 
 impl Session {
     /// Runs `look` over a dry run of this session. The graph in memory may learn nodes and edges; nothing is written.
-    pub(super) fn dry<T>(&mut self, look: impl FnOnce(&mut Run<'_>) -> Result<T, EngineError>) -> Result<T, EngineError> {
+    pub(super) fn dry<T>(&mut self, look: impl FnOnce(&mut Run<'_>, &Certain) -> Result<T, EngineError>) -> Result<T, EngineError> {
+        let certain = Certain::default();
         let shared = Arc::new(Shared {
             blobs: Blobs::new(self.engine.store.clone()),
             world: self.engine.world.clone(),
@@ -68,15 +71,15 @@ impl Session {
             rules: &self.rules,
             registry: &self.engine.registry,
             graph: &mut self.graph,
-            links: None,
+            links: &self.links,
             leaves: &leaves,
             store: self.engine.store.clone(),
             shared,
-            observer: &Silent,
+            observer: &certain,
             options: Options { jobs: 1, keep_going: true, dry_run: true },
         };
         let mut run = Run::new(setup, self.engine.view, 0);
-        let found = look(&mut run);
+        let found = look(&mut run, &certain);
         run.end()?;
         found
     }
@@ -87,7 +90,7 @@ impl Session {
     /// When the store cannot be read.
     pub fn survey(&mut self, patterns: &[Pattern], reach: Reach) -> Result<Survey, EngineError> {
         let leaves: Vec<Vec<String>> = patterns.iter().map(|pattern| self.leaves(pattern)).collect();
-        self.dry(|run| {
+        self.dry(|run, _| {
             let mut survey = Survey::default();
             for (pattern, leaves) in patterns.iter().zip(leaves) {
                 let (mut nodes, errors) = run.roots(&PatternSet::from(pattern.clone()))?;
@@ -121,14 +124,9 @@ impl Session {
     /// When the store cannot be read.
     pub fn standings(&mut self, nodes: &[NodeId]) -> Result<Vec<Standing>, EngineError> {
         let made: Vec<bool> = nodes.iter().map(|&id| self.graph.node(id).result.is_some()).collect();
-        self.dry(|run| {
+        self.dry(|run, certain| {
             run.settle_all(nodes)?;
-            let standing = |(&id, made): (&NodeId, bool)| match run.how(id) {
-                Some(How::Current | How::Verified | How::Cached | How::Ran) => Standing::Current,
-                None if made => Standing::Stale,
-                None => Standing::None,
-            };
-            Ok(nodes.iter().zip(made).map(standing).collect())
+            Ok(nodes.iter().zip(made).map(|(&id, made)| certain.standing(run, id, made)).collect())
         })
     }
 
@@ -141,6 +139,32 @@ impl Session {
         let sets = self.state.sets.iter().map(|set| set.label.clone());
         let matches = |label: &String| Label::parse(label).is_ok_and(|label| pattern.matches(label.package(), label.target()));
         files.chain(sets).filter(matches).collect()
+    }
+}
+
+/// Remembers which nodes a dry run is sure about.
+#[derive(Default)]
+pub(super) struct Certain(Mutex<BTreeSet<String>>);
+
+impl Certain {
+    /// How a node stands once the dry run has looked at it. `made` tells whether it had an output before.
+    pub(super) fn standing(&self, run: &Run<'_>, id: NodeId, made: bool) -> Standing {
+        match run.how(id) {
+            Some(How::Current | How::Verified | How::Cached | How::Ran) => Standing::Current,
+            None if !made => Standing::None,
+            None if self.0.lock().unwrap_or_else(PoisonError::into_inner).contains(&*run.graph().node(id).label) => Standing::Stale,
+            None => Standing::Open,
+        }
+    }
+}
+
+impl Observer for Certain {
+    fn event(&self, event: &Event<'_>) {
+        let label = match event {
+            Event::WouldRun { label, certain: true } | Event::Failed { label, .. } => *label,
+            _ => return,
+        };
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(label.to_owned());
     }
 }
 
