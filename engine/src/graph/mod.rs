@@ -75,8 +75,6 @@ pub struct Node {
     pub edges: Option<Arc<Edges>>,
     /// Its last output; kept until a better one replaces it.
     pub result: Option<Filed>,
-    /// More than that of everything it reads; 0 for leaves. Changes spread through the graph in this order.
-    pub height: u32,
 }
 
 /// All nodes of a view.
@@ -144,7 +142,7 @@ impl Graph {
         if let Some(id) = self.find(label) {
             return id;
         }
-        let node = Some(Node { label: label.into(), edges: None, result: None, height: 0 });
+        let node = Some(Node { label: label.into(), edges: None, result: None });
         let id = if let Some(id) = self.free.pop() {
             self.nodes[id as usize] = node;
             id
@@ -196,17 +194,6 @@ impl Graph {
         }
     }
 
-    /// Raises a node above `height`; whether it stood lower.
-    pub fn raise(&mut self, id: NodeId, height: u32) -> bool {
-        let node = self.nodes[id.index()].as_mut().expect("invariant: node numbers come from this graph");
-        let low = node.height < height;
-        if low {
-            node.height = height;
-            self.touch(id);
-        }
-        low
-    }
-
     /// Whether something that the node reads directly moved since its result was filed (or it has none). What stands above it in the graph
     /// may be out of date too: see [`stale::taint`].
     pub fn is_stale(&self, id: NodeId) -> bool {
@@ -228,14 +215,19 @@ impl Graph {
     }
 }
 
+impl Edges {
+    /// The nodes among the inputs, in order, repeats possible.
+    pub fn input_nodes(&self) -> impl DoubleEndedIterator<Item = NodeId> {
+        self.inputs.iter().filter_map(|edge| match edge.from {
+            EdgeFrom::Node(id) => Some(id),
+            EdgeFrom::Rows(_) => None,
+        })
+    }
+}
+
 impl Node {
     /// All nodes it reads or was decided by, discovery first, repeats possible.
     pub fn reads(&self) -> impl Iterator<Item = NodeId> {
-        self.edges.iter().flat_map(|edges| {
-            edges.discovery.iter().copied().chain(edges.inputs.iter().filter_map(|edge| match edge.from {
-                EdgeFrom::Node(id) => Some(id),
-                EdgeFrom::Rows(_) => None,
-            }))
-        })
+        self.edges.iter().flat_map(|edges| edges.discovery.iter().copied().chain(edges.input_nodes()))
     }
 }

@@ -1,6 +1,6 @@
 //! Graph pages: how node records are stored, 256 to a row of `Part::Nodes`.
 //!
-//! A page is a sequence of records: slot (u8), flags (u8: 1 has edges, 2 has result), label, height; with edges: plan (16 bytes), discovery count and
+//! A page is a sequence of records: slot (u8), flags (u8: 1 has edges, 2 has result), label; with edges: plan (16 bytes), discovery count and
 //! ids, input count and per input spec, 0 and id or 1 and digest; with result: key (32), output (32). Counts, ids and lengths are LEB128.
 //! The row key is the page number, big-endian `u32`. The stale set and the freed numbers follow from the rows of `Part::State`.
 
@@ -70,7 +70,6 @@ fn write_node(body: &mut Vec<u8>, slot: u8, node: &Node) {
     body.push(u8::from(node.edges.is_some()) | u8::from(node.result.is_some()) << 1);
     write_number(body, node.label.len() as u32);
     body.extend_from_slice(node.label.as_bytes());
-    write_number(body, node.height);
     if let Some(edges) = &node.edges {
         body.extend_from_slice(&edges.plan.0);
         write_number(body, edges.discovery.len() as u32);
@@ -154,7 +153,6 @@ fn read_node(cursor: &mut Cursor<'_>) -> Option<Node> {
     let flags = cursor.byte()?;
     let len = cursor.count()?;
     let label: Arc<str> = std::str::from_utf8(cursor.take(len)?).ok()?.into();
-    let height = cursor.number()?;
     let edges = if flags & 1 == 0 {
         None
     } else {
@@ -168,7 +166,7 @@ fn read_node(cursor: &mut Cursor<'_>) -> Option<Node> {
     } else {
         Some(Filed { key: ActionKey(Digest(cursor.array()?)), output: Digest(cursor.array()?) })
     };
-    Some(Node { label, edges, result, height })
+    Some(Node { label, edges, result })
 }
 
 fn read_edge(cursor: &mut Cursor<'_>) -> Option<Edge> {
@@ -188,7 +186,7 @@ mod tests {
 
     fn same(a: &Graph, b: &Graph) -> bool {
         a.iter().count() == b.iter().count()
-            && a.iter().zip(b.iter()).all(|((ia, na), (ib, nb))| ia == ib && na.label == nb.label && na.edges == nb.edges && na.result == nb.result && na.height == nb.height)
+            && a.iter().zip(b.iter()).all(|((ia, na), (ib, nb))| ia == ib && na.label == nb.label && na.edges == nb.edges && na.result == nb.result)
             && a.stale().eq(b.stale())
     }
 
@@ -211,7 +209,6 @@ mod tests {
                     1 => graph.rewire(id, Edges { plan: PlanDigest([*a as u8; 16]), discovery: [other].into(), inputs: [Edge { spec: 7, from: EdgeFrom::Node(other) }, Edge { spec: 300, from: EdgeFrom::Rows(Digest::of(b"r")) }].into() }),
                     2 if !graph.iter().any(|(_, node)| node.reads().any(|read| read == id)) => graph.remove(id),
                     3 => graph.set_stale(id, false),
-                    4 => { graph.raise(id, a * b); }
                     _ => {}
                 }
                 if step % 50 == 0 || step + 1 == steps.len() {

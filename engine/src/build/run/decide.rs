@@ -182,7 +182,7 @@ impl Run<'_> {
         match pool {
             Pool::Cpu => self.pools.cpu(job),
             Pool::Slow => {
-                let references = self.waiters.get(&id).map_or(0, Vec::len).max(self.links.reader_count(id));
+                let references = self.waiters[id.index()].len().max(self.links.reader_count(id));
                 self.pools.slow(job, references as f64 / f64::from(1 + self.depths[id.index()]));
             }
         }
@@ -197,7 +197,6 @@ impl Run<'_> {
         let filed = Filed { key: work.key, output };
         let before = self.graph.node(id).result;
         self.graph.settle(id, filed);
-        self.lift(id);
         if before.is_none_or(|before| before.output != output) {
             self.moved_on(id);
         }

@@ -9,20 +9,25 @@ use crate::manifest::template::Vars;
 use crate::planning::expand::{self, ExpandError, PlannedInput};
 use crate::values::diagnostic::Diagnostic;
 use crate::values::digest::{ActionKey, Digest};
-use rustc_hash::FxHashSet;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 impl Run<'_> {
-    /// Idle → Settled (what is filed stands) or Discovering.
+    /// Idle → Settled (no change can reach it), Checking (one may) or Discovering (it is stale or new).
     pub(super) fn demand(&mut self, id: NodeId) {
         if !matches!(self.slot(id), Slot::Idle) {
             return;
         }
-        match self.graph.node(id).result {
-            Some(filed) if self.stands(id) => {
-                *self.slot(id) = Slot::Settled { output: filed.output, how: How::Current };
-                self.wake(id);
+        let node = self.graph.node(id);
+        match node.result {
+            // A set's paths are in no store: they are taken from the tree whenever someone reads them.
+            Some(filed) if !self.graph.is_stale(id) && leaf(&node.label) != Some(Leaf::Set) => {
+                if self.tainted.contains(id) {
+                    self.begin_check(id);
+                } else {
+                    *self.slot(id) = Slot::Settled { output: filed.output, how: How::Current };
+                    self.wake(id);
+                }
             }
             _ => self.begin(id, false),
         }
@@ -84,27 +89,24 @@ impl Run<'_> {
             key: ActionKey(Digest([0; 32])),
             force,
         };
-        let needed: Vec<NodeId> = work.discovery.iter().copied().chain(work.member_of).collect();
-        let missing = self.await_all(id, &needed);
+        let missing = self.await_all(id, work.discovery.iter().copied().chain(work.member_of));
         *self.slot(id) = Slot::Discovering { work: Box::new(work), missing };
         if missing == 0 {
             self.steps.push(Step::Plan(id));
         }
     }
 
-    /// Demands nodes for `reader`; how many of them are still to come.
-    pub(super) fn await_all(&mut self, reader: NodeId, needed: &[NodeId]) -> usize {
+    /// Demands nodes for `reader`; how many are still to come (repeats counted as often as they will wake it).
+    pub(super) fn await_all(&mut self, reader: NodeId, needed: impl DoubleEndedIterator<Item = NodeId>) -> usize {
         let mut missing = 0;
-        let mut seen = FxHashSet::default();
-        for &node in needed.iter().rev() {
-            if matches!(self.slot(node), Slot::Settled { .. } | Slot::Failed | Slot::Unknown) || !seen.insert(node) {
-                continue;
+        for node in needed.rev() {
+            match self.slot(node) {
+                Slot::Settled { .. } | Slot::Failed | Slot::Unknown => continue,
+                Slot::Idle => self.steps.push(Step::Demand(node)),
+                _ => {}
             }
             missing += 1;
-            self.waiters.entry(node).or_default().push(reader);
-            if matches!(self.slot(node), Slot::Idle) {
-                self.steps.push(Step::Demand(node));
-            }
+            self.waiters[node.index()].push(reader);
         }
         missing
     }
@@ -207,15 +209,7 @@ impl Run<'_> {
 
     fn collect(&mut self, id: NodeId, work: Box<Work>) {
         let edges = work.edges.clone().expect("invariant: collection follows expansion");
-        let needed: Vec<NodeId> = edges
-            .inputs
-            .iter()
-            .filter_map(|edge| match edge.from {
-                EdgeFrom::Node(node) => Some(node),
-                EdgeFrom::Rows(_) => None,
-            })
-            .collect();
-        let missing = self.await_all(id, &needed);
+        let missing = self.await_all(id, edges.input_nodes());
         *self.slot(id) = Slot::Collecting { work, missing };
         if missing == 0 {
             self.steps.push(Step::Decide(id));

@@ -1,7 +1,7 @@
 //! Failures: nodes without output, nodes not tried, cycles, and the unknowns of a dry run.
 
 use super::{Run, Slot};
-use crate::graph::{EdgeFrom, NodeId, walk};
+use crate::graph::{NodeId, walk};
 use crate::planning::expand::ExpandError;
 use crate::values::diagnostic::Diagnostic;
 use crate::values::event::Event;
@@ -82,13 +82,8 @@ impl Run<'_> {
     fn waits_for(&self, id: NodeId) -> Vec<NodeId> {
         let needed: Vec<NodeId> = match &self.slots[id.index()] {
             Slot::Discovering { work, missing } if *missing > 0 => work.discovery.iter().copied().chain(work.member_of).collect(),
-            Slot::Collecting { work, missing } if *missing > 0 => {
-                let of = |edge: &crate::graph::Edge| match edge.from {
-                    EdgeFrom::Node(node) => Some(node),
-                    EdgeFrom::Rows(_) => None,
-                };
-                work.edges.iter().flat_map(|edges| edges.inputs.iter().filter_map(of)).collect()
-            }
+            Slot::Collecting { work, missing } if *missing > 0 => work.edges.iter().flat_map(|edges| edges.input_nodes()).collect(),
+            Slot::Checking { missing, .. } if *missing > 0 => self.graph.node(id).reads().collect(),
             _ => Vec::new(),
         };
         let ended = |id: &NodeId| matches!(self.slots.get(id.index()), Some(Slot::Settled { .. } | Slot::Failed | Slot::Unknown));

@@ -130,25 +130,24 @@ impl Run<'_> {
                 self.again(twin);
             }
         }
-        let mut missing = 0;
+        // The slot is set before the others begin: a leaf settles at once.
+        *self.slot(id) = Slot::Restoring { work, missing: nodes.len() };
         for &node in nodes {
-            missing += 1;
-            self.waiters.entry(node).or_default().push(id);
+            self.waiters[node.index()].push(id);
+        }
+        for &node in nodes {
             if matches!(self.slot(node), Slot::Settled { .. }) {
                 *self.slot(node) = Slot::Idle;
                 self.begin(node, true);
             }
         }
-        *self.slot(id) = Slot::Restoring { work, missing };
-        if missing == 0 {
-            self.fail(id, Diagnostic::error("E_INTERNAL", "a blob is missing but no node makes it"));
-        }
     }
 
     /// A node has come to its end in this run: tells those who wait for it.
     pub(super) fn wake(&mut self, id: NodeId) {
-        for reader in self.waiters.remove(&id).unwrap_or_default() {
+        for reader in std::mem::take(&mut self.waiters[id.index()]) {
             let step = match &mut self.slots[reader.index()] {
+                Slot::Checking { missing, .. } => countdown(missing, Step::Check(reader)),
                 Slot::Discovering { missing, .. } => countdown(missing, Step::Plan(reader)),
                 Slot::Collecting { missing, .. } => countdown(missing, Step::Decide(reader)),
                 Slot::Restoring { missing, .. } => {
@@ -173,7 +172,7 @@ impl Run<'_> {
     pub(super) fn again(&mut self, id: NodeId) {
         let Slot::Discovering { work, .. } = self.slot(id) else { return };
         let needed: Vec<NodeId> = work.discovery.iter().copied().chain(work.member_of).collect();
-        let waits = self.await_all(id, &needed);
+        let waits = self.await_all(id, needed.into_iter());
         if let Slot::Discovering { missing, .. } = self.slot(id) {
             *missing = waits;
         }

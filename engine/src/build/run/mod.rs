@@ -2,10 +2,10 @@
 //!
 //! The loop runs on one thread, which alone owns the graph and the slots; workers only do [jobs](super::jobs). It is iterative: depth of the
 //! graph costs heap, never stack. Every node's state is its [`Slot`]; the functions of this folder make all transitions:
-//! `demand` Idle → Discovering/Settled, `plan` Discovering → Expanding/Collecting, `decide` Collecting → Settled/Running,
+//! `demand` Idle → Settled/Checking/Discovering, `check` Checking → Settled/Discovering, `plan` Discovering → Expanding/Collecting, `decide` Collecting → Settled/Running,
 //! `finish` Running → Settled/Failed.
 
-mod advance;
+mod check;
 mod decide;
 mod demand;
 mod failure;
@@ -21,7 +21,7 @@ pub use roots::Root;
 use super::jobs::{Job, Settled, Shared};
 use super::pools::{Finished, Pools};
 use super::writer::Writer;
-use crate::graph::stale;
+use crate::graph::stale::{self, StaleSet};
 use crate::graph::walk::Links;
 use crate::graph::{Edges, Graph, NodeId, PlanDigest};
 use crate::manifest::model::SetSpec;
@@ -74,6 +74,8 @@ pub struct Tally {
 pub(super) enum Slot {
     /// Not looked at. What the graph says stands, unless the node is stale.
     Idle,
+    /// Something that it reads, however far, may have moved: its recorded edges are being settled, deciding ones first.
+    Checking { inputs: bool, missing: usize },
     /// Nodes that decide its inputs (and whether it exists) are being settled.
     Discovering { work: Box<Work>, missing: usize },
     /// A worker is finding its inputs.
@@ -124,7 +126,7 @@ pub(super) struct Work {
 #[derive(Clone, Copy)]
 pub(super) enum Step {
     Demand(NodeId),
-    Begin(NodeId),
+    Check(NodeId),
     Plan(NodeId),
     Decide(NodeId),
     Dispatch(NodeId),
@@ -146,10 +148,10 @@ pub struct Run<'a> {
     pub(super) diagnostics: Vec<Diagnostic>,
     pub(super) history: Vec<(String, HistoryRecord)>,
     pub(super) ids: Vec<Option<ProducerId>>,
-    spread: advance::Spread,
+    tainted: StaleSet,
     slots: Vec<Slot>,
     depths: Vec<u32>,
-    waiters: FxHashMap<NodeId, Vec<NodeId>>,
+    waiters: Vec<Vec<NodeId>>,
     same_key: FxHashMap<ActionKey, Vec<NodeId>>,
     items: FxHashMap<(NodeId, SetSpec), Arc<Vec<String>>>,
     steps: Vec<Step>,
@@ -222,7 +224,7 @@ impl<'a> Run<'a> {
             .map(|producer| setup.registry.get(&producer.uses).map(|implementation| implementation.id()))
             .collect();
         Self {
-            spread: advance::Spread::new(stale::taint(setup.graph, setup.links)),
+            tainted: stale::taint(setup.graph, setup.links),
             writer: Writer::new(setup.store.clone(), view, setup.shared.clone()),
             rules: setup.rules,
             registry: setup.registry,
@@ -240,7 +242,7 @@ impl<'a> Run<'a> {
             ids,
             slots: Vec::new(),
             depths: Vec::new(),
-            waiters: FxHashMap::default(),
+            waiters: Vec::new(),
             same_key: FxHashMap::default(),
             items: FxHashMap::default(),
             steps: Vec::new(),
@@ -253,20 +255,13 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Settles every node of `wanted` and whatever that needs: first what is known and may have moved, lowest first, so that what no change
-    /// reaches is never looked at; then the rest on demand.
+    /// Settles every node of `wanted` and whatever that needs.
     ///
     /// # Errors
     /// When the store breaks. Failures of targets are no errors.
     pub fn settle_all(&mut self, wanted: &[NodeId]) -> Result<(), RunError> {
-        loop {
-            self.advance(wanted)?;
-            self.steps.extend(wanted.iter().rev().map(|&id| Step::Demand(id)));
-            self.work()?;
-            if self.stopping() || !self.is_due() {
-                return Ok(());
-            }
-        }
+        self.steps.extend(wanted.iter().rev().map(|&id| Step::Demand(id)));
+        self.work()
     }
 
     /// Takes all steps that are due, and those that follow, until nothing is.
@@ -279,7 +274,7 @@ impl<'a> Run<'a> {
                 }
                 match step {
                     Step::Demand(id) => self.demand(id),
-                    Step::Begin(id) => self.begin(id, false),
+                    Step::Check(id) => self.check(id),
                     Step::Plan(id) => self.plan(id),
                     Step::Decide(id) => self.decide(id)?,
                     Step::Dispatch(id) => self.dispatch(id),
@@ -379,6 +374,7 @@ impl<'a> Run<'a> {
             let bound = self.graph.bound().max(id.index() + 1);
             self.slots.resize_with(bound, || Slot::Idle);
             self.depths.resize(bound, 0);
+            self.waiters.resize_with(bound, Vec::new);
         }
         &mut self.slots[id.index()]
     }
@@ -388,6 +384,11 @@ impl<'a> Run<'a> {
             Some(Slot::Settled { output, .. }) => Some(*output),
             _ => None,
         }
+    }
+
+    /// Whether the node has been settled, failed or left unknown in this run.
+    fn is_ended(&self, id: NodeId) -> bool {
+        matches!(self.slots.get(id.index()), Some(Slot::Settled { .. } | Slot::Failed | Slot::Unknown))
     }
 
     fn is_unknown(&self, id: NodeId) -> bool {

@@ -1,0 +1,64 @@
+//! Checking: a node that some change may reach is not planned, nor is its key computed, until something that it reads really moved.
+//!
+//! Its recorded edges are settled first those that decide its inputs, then, if none of them moved, the inputs. So nothing is settled that the
+//! node no longer reads, and where outputs are the same as before the change stops (early cutoff).
+
+use super::{How, Run, Slot, Step};
+use crate::graph::NodeId;
+use crate::values::event::{Event, Reason};
+
+impl Run<'_> {
+    /// Idle → Checking.
+    pub(super) fn begin_check(&mut self, id: NodeId) {
+        *self.slot(id) = Slot::Checking { inputs: false, missing: 0 };
+        let edges = self.graph.node(id).edges.clone();
+        let missing = edges.map_or(0, |edges| self.await_all(id, edges.discovery.iter().copied()));
+        *self.slot(id) = Slot::Checking { inputs: false, missing };
+        if missing == 0 {
+            self.steps.push(Step::Check(id));
+        }
+    }
+
+    /// Checking → Settled (nothing moved), Discovering (something did), or on to the inputs.
+    pub(super) fn check(&mut self, id: NodeId) {
+        let Slot::Checking { inputs, .. } = *self.slot(id) else { return };
+        if self.graph.is_stale(id) {
+            *self.slot(id) = Slot::Idle;
+            return self.begin(id, false);
+        }
+        if !inputs {
+            let edges = self.graph.node(id).edges.clone();
+            let missing = edges.map_or(0, |edges| self.await_all(id, edges.input_nodes()));
+            *self.slot(id) = Slot::Checking { inputs: true, missing };
+            if missing > 0 {
+                return;
+            }
+        }
+        match self.graph.node(id).result {
+            Some(filed) => {
+                *self.slot(id) = Slot::Settled { output: filed.output, how: How::Current };
+                self.wake(id);
+            }
+            None => {
+                *self.slot(id) = Slot::Idle;
+                self.begin(id, false);
+            }
+        }
+    }
+
+    /// A node came to another output than it had, or to none: its direct readers are stale.
+    pub(super) fn moved_on(&mut self, id: NodeId) {
+        if id.index() >= self.links.bound() {
+            return;
+        }
+        let links = self.links;
+        for reader in links.readers(id) {
+            if self.graph.get(reader).is_none() || self.graph.is_stale(reader) || self.is_ended(reader) {
+                continue;
+            }
+            self.graph.set_stale(reader, true);
+            let reason = Reason::InputMoved { label: self.graph.node(id).label.to_string() };
+            self.emit(&Event::Marked { label: &self.graph.node(reader).label, reason: &reason });
+        }
+    }
+}
