@@ -140,9 +140,10 @@ impl Session {
             let mut finder = Finder { run, certain, store: &*store, before: &before };
             finder.explanation(id)
         })?;
-        explanation.versions = history.len();
-        if let [.., earlier, latest] = history.as_slice()
-            && before.keys.get(&id) == Some(&latest.key)
+        explanation.versions = history.chunk_by(|one, next| one.key == next.key).count();
+        // The same key may come twice in a row, when a graph had to be planned anew.
+        if let Some(latest) = history.last().filter(|latest| before.keys.get(&id) == Some(&latest.key))
+            && let Some(earlier) = history.iter().rev().find(|version| version.key != latest.key)
             && let (Some(earlier), Some(latest)) = (store.action(&earlier.key)?, store.action(&latest.key)?)
         {
             explanation.last_moves = between(&earlier.inputs, &latest.inputs);

@@ -1,0 +1,7 @@
+//! The command line from outside: the built program, driven in folders of its own, and what it prints and returns.
+
+mod bench;
+mod errors;
+mod journey;
+mod looking;
+mod store;
