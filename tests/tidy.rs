@@ -136,11 +136,15 @@ fn files_are_short() {
 
 #[test]
 fn nothing_is_left_for_later() {
-    // Written in pieces, so that this file does not find itself.
-    let words = [["TO", "DO"], ["FIX", "ME"], ["XX", "X:"], ["db", "g!("], ["to", "do!("], ["#[ign", "ore"], ["unimplement", "ed!("]].map(|pieces| pieces.concat());
+    // Written in pieces, so that this file does not find itself. Marks count in comments; as data, programs may look for them.
+    let marks = [["TO", "DO"], ["FIX", "ME"], ["XX", "X"]].map(|pieces| pieces.concat());
+    let calls = [["db", "g!("], ["to", "do!("], ["#[ign", "ore"], ["unimplement", "ed!("]].map(|pieces| pieces.concat());
     for (name, text) in all() {
-        for word in &words {
-            assert!(!text.contains(word.as_str()), "{name} holds {word}");
+        for line in text.lines() {
+            let comment = line.split_once("//").map_or("", |(_, comment)| comment);
+            let quoted = line.matches('"').count() >= 2;
+            assert!(quoted || !marks.iter().any(|mark| comment.contains(mark.as_str())), "{name}: {line}");
+            assert!(!calls.iter().any(|call| line.contains(call.as_str())), "{name}: {line}");
         }
     }
 }

@@ -15,21 +15,37 @@ fn build_again_edit_and_build() {
     3 targets: all up to date (TIME)
     ");
     bench.write("docs/a.md", "uno due tre\n");
-    insta::assert_snapshot!(bench.run(&["build", "//docs/...", "//index:total", "-v", "-j1"]).all(), @"");
+    insta::assert_snapshot!(bench.run(&["build", "//docs/...", "//index:total", "-v", "-j1"]).all(), @"
+    exit 0
+    2 source files, 2 hashed, 1 changed
+      stale   //files/docs/a.md:bytes (docs/a.md changed (DIGEST → DIGEST))
+      stale   //docs/docs/a.md:words (its input //files/docs/a.md:bytes may have moved)
+      ran     //docs/docs/a.md:words (TIME, same output)
+    3 targets: 1 ran (TIME)
+    ");
     assert_eq!(std::fs::read_to_string(bench.root().join(".cortex/out/total.txt")).expect("laid out").lines().count(), 2);
 }
 
 #[test]
 fn a_failing_command_shows_what_it_said_without_its_control_characters() {
     let bench = Bench::documents();
-    insta::assert_snapshot!(bench.run(&["build", "//..."]).all(), @"");
+    insta::assert_snapshot!(bench.run(&["build", "//..."]).all(), @r#"
+    exit 1
+    error[E_COMMAND] //index:broken: 'sh' failed: exit status: 3
+      found: no \u{1b}[31mluck
+      help: run it by hand on the same inputs
+    4 targets: 3 ran, 1 failed, 1 file written (TIME)
+    "#);
     assert_eq!(bench.run(&["build", "--fail-fast", "//index:broken"]).code, 1);
 }
 
 #[test]
 fn dry_runs_run_nothing() {
     let bench = Bench::documents();
-    insta::assert_snapshot!(bench.run(&["build", "--dry-run", "//docs/...", "//index:total"]).all(), @"");
+    insta::assert_snapshot!(bench.run(&["build", "--dry-run", "//docs/...", "//index:total"]).all(), @"
+    exit 0
+    3 targets: 2 would run, 1 may run (TIME)
+    ");
     assert!(!bench.root().join(".cortex/out").exists());
 }
 

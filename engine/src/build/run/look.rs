@@ -54,7 +54,8 @@ impl Run<'_> {
         let mut work =
             Work { rule: found.rule, vars, discovery, member_of: None, plan: Default::default(), edges: None, key: ActionKey(Digest([0; 32])), force: false };
         let before = self.graph.node(id).edges.clone();
-        if let Some(edges) = before.clone().filter(|_| self.stands(id)) {
+        let stands = self.how(id).is_some() || !self.graph.is_stale(id) && !self.tainted.contains(id);
+        if let Some(edges) = before.clone().filter(|_| stands) {
             return Ok(Some(Planned { edges, known: Known::Present, work }));
         }
         self.settle_all(&work.discovery)?;
