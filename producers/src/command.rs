@@ -64,6 +64,7 @@ impl Producer for CommandProducer {
         if errors.is_empty() { Ok(()) } else { Err(errors) }
     }
 
+    #[expect(clippy::disallowed_methods, reason = "PATH is the one variable that programs get: without it none is found")]
     fn produce(&self, inputs: &Inputs<'_>) -> Result<Output, Failure> {
         let folder = tempfile::Builder::new().prefix("cortex-").tempdir().map_err(|error| io("a folder for it cannot be made", &error))?;
         let argv = stage(folder.path(), inputs)?;

@@ -15,7 +15,12 @@ fn no_manifest() {
 fn a_broken_manifest_is_told_all_at_once() {
     let bench = Bench::documents();
     let manifest = std::fs::read_to_string(bench.root().join("cortex.toml")).expect("manifest");
-    bench.write("cortex.toml", &manifest.replace("producer = \"count\"", "producer = \"cuont\"").replace("out = ", "uot = "));
+    bench.write(
+        "cortex.toml",
+        &manifest
+            .replace("producer = \"count\"", "producer = \"cuont\"")
+            .replace("out = ", "uot = "),
+    );
     insta::assert_snapshot!(bench.run(&["build", "//..."]).all(), @r#"
     exit 2
     error[E_UNKNOWN_PRODUCER] cortex.toml:20:12: there is no producer of this name

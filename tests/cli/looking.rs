@@ -31,7 +31,13 @@ fn a_workspace_never_built_is_answered_as_far_as_it_is_known() {
     note[N_UNKNOWN_SET]: the set //index:types has no output, so its targets are not known
       help: `cortex build //...` makes it known; `cortex explain` says what it needs
     ");
-    assert_eq!(code.run(&["query", "//files/...:names"]).out.lines().count(), code.run(&["query", "//files/...:bytes ^ deps(//files/...:names)"]).out.lines().count());
+    assert_eq!(
+        code.run(&["query", "//files/...:names"]).out.lines().count(),
+        code.run(&["query", "//files/...:bytes ^ deps(//files/...:names)"])
+            .out
+            .lines()
+            .count()
+    );
 }
 
 #[test]
@@ -120,7 +126,11 @@ fn explanations_go_down_to_the_file() {
       history    2 versions
     "#);
     let json = bench.run(&["explain", "--json", "//index:total"]).json();
-    assert_eq!((&json["state"], &json["last_moved"][0]["label"]), (&"current".into(), &"//docs/docs/a.md:words".into()), "{json}");
+    assert_eq!(
+        (&json["state"], &json["last_moved"][0]["label"]),
+        (&"current".into(), &"//docs/docs/a.md:words".into()),
+        "{json}"
+    );
 }
 
 #[test]
@@ -138,7 +148,10 @@ fn status_counts() {
     let json = bench.run(&["status", "--output", "json"]).json();
     assert_eq!(json["changed"], serde_json::json!(["src/MemoTree.Core/Extra.cs"]));
     let text = bench.run(&["status"]);
-    assert!(text.out.contains("1 changed since the last build") && text.out.contains("summaries"), "{text:?}");
+    assert!(
+        text.out.contains("1 changed since the last build") && text.out.contains("summaries"),
+        "{text:?}"
+    );
 }
 
 #[test]
@@ -159,9 +172,20 @@ fn outlines_of_several_symbols() {
     let bench = Bench::memotree();
     let text = bench.run(&["outline", "NodeStore", "//types/MemoTree.Core.NodeId:outline"]);
     assert_eq!(text.code, 0, "{text:?}");
-    assert!(text.out.starts_with("# MemoTree.Core.NodeStore ") && text.out.contains("\n\n# MemoTree.Core.NodeId "), "{}", text.out);
+    assert!(
+        text.out.starts_with("# MemoTree.Core.NodeStore ") && text.out.contains("\n\n# MemoTree.Core.NodeId "),
+        "{}",
+        text.out
+    );
     assert!(bench.run(&["outline", "--json", "NodeStore"]).json().is_object());
-    assert_eq!(bench.run(&["outline", "--json", "NodeStore", "NodeId"]).json().as_array().map(Vec::len), Some(2));
+    assert_eq!(
+        bench
+            .run(&["outline", "--json", "NodeStore", "NodeId"])
+            .json()
+            .as_array()
+            .map(Vec::len),
+        Some(2)
+    );
     insta::assert_snapshot!(bench.run(&["outline", "NodeStroe"]).all(), @"
     exit 2
     error[E_NO_TARGET] //types/NodeStroe:outline: no target matches //types/NodeStroe:outline
@@ -240,7 +264,14 @@ fn pages() {
       -V, --version
               Print version
     ");
-    for args in [&["completions", "bash"][..], &["completions", "zsh"], &["completions", "fish"], &["man"], &["man", "query"], &["rules", "show", "csharp"]] {
+    for args in [
+        &["completions", "bash"][..],
+        &["completions", "zsh"],
+        &["completions", "fish"],
+        &["man"],
+        &["man", "query"],
+        &["rules", "show", "csharp"],
+    ] {
         let ran = bench.run(args);
         assert!(ran.code == 0 && ran.out.len() > 1_000, "{args:?} {}", ran.code);
     }
