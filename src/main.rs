@@ -12,7 +12,7 @@ use std::process::ExitCode;
 
 fn main() -> ExitCode {
     exit::quiet_pipes();
-    match cli::Cli::try_parse() {
+    match cli::Cli::try_parse_from(cli::guarded(std::env::args_os())) {
         Ok(cli) => commands::run(cli),
         Err(error) => {
             // Help and version are answers, everything else is a mistake.

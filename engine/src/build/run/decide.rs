@@ -111,7 +111,7 @@ impl Run<'_> {
     }
 
     /// The inputs of a node in the order of its key.
-    fn inputs(&self, work: &Work) -> Vec<JobInput> {
+    pub(super) fn inputs(&self, work: &Work) -> Vec<JobInput> {
         let rule = self.rules.rule(work.rule);
         let edges = work.edges.as_ref().expect("invariant: collection follows expansion");
         let mut frame: Option<(u16, Option<ItemFrame>)> = None;
@@ -139,7 +139,12 @@ impl Run<'_> {
         inputs
     }
 
-    fn key(&mut self, id: NodeId, work: &Work, inputs: &[JobInput]) -> Option<ActionKey> {
+    fn key(&self, id: NodeId, work: &Work, inputs: &[JobInput]) -> Option<ActionKey> {
+        self.described(id, work, inputs, action_key)
+    }
+
+    /// Hands the one description of a node's key to `write`: the hasher's way and the explainer's.
+    pub(super) fn described<T>(&self, id: NodeId, work: &Work, inputs: &[JobInput], write: impl FnOnce(&KeyDescription<'_>) -> T) -> Option<T> {
         let manifest = self.rules.manifest();
         let definition = &manifest.producers[self.rules.rule(work.rule).producer as usize];
         let producer = self.registry.get(&definition.uses)?;
@@ -148,7 +153,7 @@ impl Run<'_> {
         let nothing = Vars::new();
         let key_inputs: Vec<KeyInput<'_>> =
             inputs.iter().map(|input| KeyInput { role: &input.role, item: &input.item, digest: input.digest }).collect();
-        Some(action_key(&KeyDescription {
+        Some(write(&KeyDescription {
             producer: self.ids[self.rules.rule(work.rule).producer as usize].as_ref()?,
             params: &definition.params,
             vars: if sees.vars { &work.vars } else { &nothing },

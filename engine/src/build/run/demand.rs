@@ -216,12 +216,7 @@ impl Run<'_> {
             }
         }
         let rule = self.rules.rule(work.rule);
-        let mut hasher = blake3::Hasher::new_derive_key("cortex 2026-11 plan 1");
-        hasher.update(&rule.digest.0);
-        for &node in &work.discovery {
-            hasher.update(&self.output(node).unwrap_or(Digest([0; 32])).0);
-        }
-        work.plan.0.copy_from_slice(&hasher.finalize().as_bytes()[..16]);
+        work.plan = self.plan_digest(work.rule, &work.discovery);
         // Other rules may have changed which sets the inputs depend on.
         let known = self.graph.node(id).edges.as_ref().filter(|edges| edges.plan == work.plan && !self.redefined);
         if let Some(edges) = known {
@@ -239,6 +234,18 @@ impl Run<'_> {
         *self.slot(id) = Slot::Expanding { work };
         self.pools.cpu(job);
         Ok(())
+    }
+
+    /// The plan that a rule and its settled discovery come to.
+    pub(super) fn plan_digest(&self, rule: u32, discovery: &[NodeId]) -> PlanDigest {
+        let mut hasher = blake3::Hasher::new_derive_key("cortex 2026-11 plan 1");
+        hasher.update(&self.rules.rule(rule).digest.0);
+        for &node in discovery {
+            hasher.update(&self.output(node).unwrap_or(Digest([0; 32])).0);
+        }
+        let mut plan = PlanDigest::default();
+        plan.0.copy_from_slice(&hasher.finalize().as_bytes()[..16]);
+        plan
     }
 
     /// Whether the node is in its rule's set. The set node is settled.

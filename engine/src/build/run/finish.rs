@@ -111,7 +111,7 @@ impl Run<'_> {
         self.output(id).or_else(|| self.graph.node(id).result.map(|filed| filed.output))
     }
 
-    fn table_of(&self, work: &Work, spec: u16) -> Arc<str> {
+    pub(super) fn table_of(&self, work: &Work, spec: u16) -> Arc<str> {
         use crate::manifest::model::InputFrom;
         match &self.rules.rule(work.rule).inputs[usize::from(spec)].from {
             InputFrom::Slice { node, .. } => node.fill(|name| work.vars.get(name).map(|value| &**value)).unwrap_or_default().into(),

@@ -11,9 +11,11 @@ mod demand;
 mod failure;
 mod finish;
 mod leaves;
+pub(in crate::build) mod look;
 mod roots;
 
 pub use leaves::{Leaves, file_label, file_path};
+pub use finish::located;
 pub use roots::Root;
 
 use super::jobs::{Job, Settled, Shared};
