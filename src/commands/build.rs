@@ -6,6 +6,7 @@ use crate::exit::Code;
 use crate::render::events::{Both, EventLog};
 use crate::render::progress::Progress;
 use crate::render::summary;
+use crate::render::terminal::QuietControl;
 use engine::build::Options;
 use engine::build::request::{Report, Request};
 use engine::build::session::Session;
@@ -85,20 +86,24 @@ pub fn build(context: &Context, session: &mut Session, request: &Request) -> Res
 fn build_with(context: &Context, session: &mut Session, request: &Request, verbose: bool, events: Option<&Path>) -> Result<Report, Failed> {
     let events = events.map(EventLog::create).transpose()?;
     let cancel = Cancel::default();
-    let stop = cancel.clone();
+    let bar = std::io::stderr().is_terminal() && !context.json();
+    let quiet = QuietControl::begin(bar);
+    let (stop, restore) = (cancel.clone(), quiet.clone());
     // A second handler cannot be set; one build a process sets one.
     let _ = ctrlc::set_handler(move || {
         if stop.is_cancelled() {
+            restore.end();
             std::process::exit(130);
         }
         stop.cancel();
     });
-    let progress = Progress::new(context.err, verbose && !context.json(), std::io::stderr().is_terminal() && !context.json());
+    let progress = Progress::new(context.err, verbose && !context.json(), bar);
     let report = match &events {
         Some(log) => session.build(request, &Both(log, &progress), &cancel),
         None => session.build(request, &progress, &cancel),
     };
     progress.end();
+    quiet.end();
     let report = report?;
     events.map_or(Ok(()), EventLog::end)?;
     if !context.json() {

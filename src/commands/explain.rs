@@ -13,7 +13,14 @@ pub fn run(context: &Context, args: &ExplainArgs) -> Outcome {
     let workspace = context.workspace("explain")?;
     let mut session = workspace.session()?;
     context.say(workspace.warnings());
-    let explained = session.explain(&patterns)?.map_err(|diagnostics| Failed { code: Code::Usage, diagnostics })?;
-    let text = if args.json || context.json() { format!("{:#}\n", explanation::json(&explained)) } else { explanation::text(&explained, context.out) };
+    let explained = session.explain(&patterns)?.map_err(|diagnostics| Failed {
+        code: Code::Usage,
+        diagnostics,
+    })?;
+    let text = if args.json || context.json() {
+        format!("{:#}\n", explanation::json(&explained))
+    } else {
+        explanation::text(&explained, context.out)
+    };
     show::written(write!(std::io::stdout().lock(), "{text}"))
 }

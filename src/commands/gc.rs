@@ -12,7 +12,10 @@ use std::io::Write;
 pub fn run(context: &Context, args: &GcArgs) -> Outcome {
     if !args.dry_run {
         let why = Diagnostic::error("E_NOT_YET", "this version of cortex counts garbage but does not collect it");
-        return Err(Failed::new(Code::Usage, why.hint("see what there is with `cortex gc --dry-run`; a store may also simply be deleted")));
+        return Err(Failed::new(
+            Code::Usage,
+            why.hint("see what there is with `cortex gc --dry-run`; a store may also simply be deleted"),
+        ));
     }
     let workspace = context.workspace("gc")?;
     let session = workspace.session()?;

@@ -21,23 +21,49 @@ pub fn run(context: &Context, args: &OutlineArgs) -> Outcome {
     context.say(workspace.warnings());
     let jobs = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     let digest = Digest::of(format!("outline\0{}", labels.join("\0")).as_bytes());
-    let request = Request { patterns, digest, options: Options { jobs, keep_going: true, dry_run: false }, outputs: true };
+    let request = Request {
+        patterns,
+        digest,
+        options: Options {
+            jobs,
+            keep_going: true,
+            dry_run: false,
+        },
+        outputs: true,
+    };
     let report = build::build(context, &mut session, &request)?;
     let code = build::code(&report);
     if matches!(code, Code::Usage) {
-        return Err(Failed { code, diagnostics: Vec::new() });
+        return Err(Failed {
+            code,
+            diagnostics: Vec::new(),
+        });
     }
-    let shown: Vec<_> = report.roots.iter().zip(&report.outputs).filter_map(|(root, bytes)| Some((root, bytes.as_ref()?))).collect();
+    let shown: Vec<_> = report
+        .roots
+        .iter()
+        .zip(&report.outputs)
+        .filter_map(|(root, bytes)| Some((root, bytes.as_ref()?)))
+        .collect();
     let mut out = std::io::stdout().lock();
     if json {
         let mut outputs: Vec<serde_json::Value> = shown.iter().map(|(_, bytes)| show::json(bytes)).collect();
-        let document = if labels.len() == 1 && outputs.len() == 1 { outputs.remove(0) } else { outputs.into() };
+        let document = if labels.len() == 1 && outputs.len() == 1 {
+            outputs.remove(0)
+        } else {
+            outputs.into()
+        };
         show::written(writeln!(out, "{document:#}"))?;
         return Ok(code);
     }
     for (at, (root, bytes)) in shown.iter().enumerate() {
         let Ok(text) = std::str::from_utf8(bytes) else {
-            return Err(Failed::new(Code::Usage, Diagnostic::error("E_BINARY", "the output is no text").label(&root.label).hint("use `cortex show --raw`")));
+            return Err(Failed::new(
+                Code::Usage,
+                Diagnostic::error("E_BINARY", "the output is no text")
+                    .label(&root.label)
+                    .hint("use `cortex show --raw`"),
+            ));
         };
         let gap = if at > 0 { "\n" } else { "" };
         show::written(write!(out, "{gap}{}", printable(text)))?;

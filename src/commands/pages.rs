@@ -21,11 +21,21 @@ pub fn man(args: &ManArgs) -> Outcome {
     let mut command = Cli::command();
     command.build();
     if let Some(name) = &args.command {
-        let names: Vec<&str> = command.get_subcommands().filter(|one| !one.is_hide_set()).map(clap::Command::get_name).collect();
+        let names: Vec<&str> = command
+            .get_subcommands()
+            .filter(|one| !one.is_hide_set())
+            .map(clap::Command::get_name)
+            .collect();
         let Some(found) = command.find_subcommand(name) else {
             let near = nearest(name, names.iter().copied(), 1);
-            let hint = near.first().map_or_else(|| format!("there are: {}", names.join(", ")), |near| format!("did you mean {near}?"));
-            return Err(Failed::new(Code::Usage, Diagnostic::error("E_NO_COMMAND", "there is no such command").found(name).hint(hint)));
+            let hint = near.first().map_or_else(
+                || format!("there are: {}", names.join(", ")),
+                |near| format!("did you mean {near}?"),
+            );
+            return Err(Failed::new(
+                Code::Usage,
+                Diagnostic::error("E_NO_COMMAND", "there is no such command").found(name).hint(hint),
+            ));
         };
         command = found.clone();
     }

@@ -19,8 +19,16 @@ pub fn run(context: &Context, args: &RulesArgs) -> Outcome {
             Some(text) => show::written(write!(out, "{text}")),
             None => {
                 let near = nearest(name, NAMES.iter().copied(), 1);
-                let hint = near.first().map_or_else(|| format!("there are: {}", NAMES.join(", ")), |near| format!("did you mean {near}?"));
-                Err(Failed::new(Code::Usage, Diagnostic::error("E_NO_RULESET", "there is no such built-in ruleset").found(name).hint(hint)))
+                let hint = near.first().map_or_else(
+                    || format!("there are: {}", NAMES.join(", ")),
+                    |near| format!("did you mean {near}?"),
+                );
+                Err(Failed::new(
+                    Code::Usage,
+                    Diagnostic::error("E_NO_RULESET", "there is no such built-in ruleset")
+                        .found(name)
+                        .hint(hint),
+                ))
             }
         },
     }

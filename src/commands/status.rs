@@ -12,6 +12,10 @@ pub fn run(context: &Context) -> Outcome {
     context.say(workspace.warnings());
     let found = workbench::status::status(&workspace, &mut session)?;
     let store = workspace.store_folder.as_deref();
-    let text = if context.json() { format!("{:#}\n", status::json(&found, &workspace.root, store)) } else { status::text(&found, &workspace.root, store, context.out) };
+    let text = if context.json() {
+        format!("{:#}\n", status::json(&found, &workspace.root, store))
+    } else {
+        status::text(&found, &workspace.root, store, context.out)
+    };
     show::written(write!(std::io::stdout().lock(), "{text}"))
 }

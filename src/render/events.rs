@@ -24,7 +24,13 @@ impl EventLog {
     /// Makes or empties the file.
     pub fn create(path: &Path) -> Result<Self, Failed> {
         let file = File::create(path).map_err(|error| failed(path, &error))?;
-        Ok(Self { path: path.to_path_buf(), state: Mutex::new(State { file: BufWriter::new(file), error: None }) })
+        Ok(Self {
+            path: path.to_path_buf(),
+            state: Mutex::new(State {
+                file: BufWriter::new(file),
+                error: None,
+            }),
+        })
     }
 
     /// Writes what is left.
@@ -49,7 +55,9 @@ impl Observer for EventLog {
         if state.error.is_some() {
             return;
         }
-        let written = serde_json::to_writer(&mut state.file, event).map_err(std::io::Error::from).and_then(|()| state.file.write_all(b"\n"));
+        let written = serde_json::to_writer(&mut state.file, event)
+            .map_err(std::io::Error::from)
+            .and_then(|()| state.file.write_all(b"\n"));
         state.error = written.err();
     }
 }

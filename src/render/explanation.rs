@@ -12,7 +12,10 @@ const SHOWN: usize = 12;
 
 /// The explanation for people.
 pub fn text(explanation: &Explanation, style: Style) -> String {
-    let mut page = Page { text: String::new(), style };
+    let mut page = Page {
+        text: String::new(),
+        style,
+    };
     let standing = match explanation.standing {
         _ if explanation.leaf => style.green("source"),
         Standing::Current if explanation.filed => style.green("current (a result made elsewhere or earlier is filed under its key)"),
@@ -88,14 +91,26 @@ impl Page {
 
     fn made(&mut self, explanation: &Explanation) {
         if let Some(output) = &explanation.output {
-            let length = explanation.record.as_ref().map(|record| format!(", {}", size(record.len))).unwrap_or_default();
+            let length = explanation
+                .record
+                .as_ref()
+                .map(|record| format!(", {}", size(record.len)))
+                .unwrap_or_default();
             self.line("output", &format!("{}{length}", output.short()));
         }
         if let Some(key) = &explanation.key {
             self.line("key", &key.0.short());
         }
         if let Some(record) = &explanation.record {
-            self.line("made", &format!("{} by {} in {}", moment(record.made_at), printable(&record.producer), duration(record.took_us)));
+            self.line(
+                "made",
+                &format!(
+                    "{} by {} in {}",
+                    moment(record.made_at),
+                    printable(&record.producer),
+                    duration(record.took_us)
+                ),
+            );
             if record.label != *explanation.label {
                 self.line("", &format!("first for {}", self.style.cyan(&printable(&record.label))));
             }
@@ -103,16 +118,28 @@ impl Page {
         for (name, value) in settings(&explanation.fields) {
             self.line(name, &printable(&value));
         }
-        let width = explanation.inputs.iter().take(SHOWN).map(|input| input.role.width()).max().unwrap_or(0);
+        let width = explanation
+            .inputs
+            .iter()
+            .take(SHOWN)
+            .map(|input| input.role.width())
+            .max()
+            .unwrap_or(0);
         for (at, input) in explanation.inputs.iter().take(SHOWN).enumerate() {
-            let digest = input.digest.as_ref().map_or_else(|| self.style.yellow("to be built"), Digest::short);
+            let digest = input
+                .digest
+                .as_ref()
+                .map_or_else(|| self.style.yellow("to be built"), Digest::short);
             let role = format!("{:<width$}", printable(&input.role));
             let text = format!("{role} {digest} {}", self.style.cyan(&printable(&input.label)));
             self.line(if at == 0 { "inputs" } else { "" }, &text);
         }
         self.rest(explanation.inputs.len());
         if !explanation.inputs_known {
-            self.line("", &self.style.dim("as far as known: what decides the inputs has to be built first"));
+            self.line(
+                "",
+                &self.style.dim("as far as known: what decides the inputs has to be built first"),
+            );
         }
         if let Some(record) = &explanation.record {
             for said in &record.diagnostics {
@@ -129,8 +156,14 @@ impl Page {
         match explanation.last_moves.as_slice() {
             _ if version <= 1 => self.line("last ran", "for the first time in this checkout"),
             [] => {
-                let why = explanation.producer_before.as_ref().map(|before| format!("after {} became another version", printable(before)));
-                self.line("last ran", &why.unwrap_or_else(|| "with the same inputs: parameters, the rule or its variables had changed".to_owned()));
+                let why = explanation
+                    .producer_before
+                    .as_ref()
+                    .map(|before| format!("after {} became another version", printable(before)));
+                self.line(
+                    "last ran",
+                    &why.unwrap_or_else(|| "with the same inputs: parameters, the rule or its variables had changed".to_owned()),
+                );
             }
             moves => {
                 let moves = moves.to_vec();
@@ -185,7 +218,11 @@ pub fn json(explanation: &Explanation) -> serde_json::Value {
             "diagnostics": record.diagnostics.iter().map(super::diagnostic::json).collect::<Vec<_>>(),
         })
     });
-    let fields: Vec<serde_json::Value> = explanation.fields.iter().map(|field| serde_json::json!([field.name, field.value])).collect();
+    let fields: Vec<serde_json::Value> = explanation
+        .fields
+        .iter()
+        .map(|field| serde_json::json!([field.name, field.value]))
+        .collect();
     let chain: Vec<serde_json::Value> = explanation
         .chain
         .iter()

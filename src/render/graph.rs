@@ -21,7 +21,11 @@ fn dot(answer: &Answer) -> String {
         text.push_str(&format!("  {};\n", quoted(&node.label)));
     }
     for &(from, to) in &answer.edges {
-        text.push_str(&format!("  {} -> {};\n", quoted(&answer.nodes[from].label), quoted(&answer.nodes[to].label)));
+        text.push_str(&format!(
+            "  {} -> {};\n",
+            quoted(&answer.nodes[from].label),
+            quoted(&answer.nodes[to].label)
+        ));
     }
     text.push_str("}\n");
     text
@@ -53,8 +57,16 @@ fn entities(label: &str) -> String {
 /// The answer as one JSON document; edges run from the reader to what it reads.
 pub fn json(answer: &Answer) -> serde_json::Value {
     let label = |at: usize| &*answer.nodes[at].label;
-    let nodes: Vec<serde_json::Value> = answer.nodes.iter().map(|node| serde_json::json!({"label": &*node.label, "kind": node.kind})).collect();
-    let edges: Vec<serde_json::Value> = answer.edges.iter().map(|&(from, to)| serde_json::json!([label(from), label(to)])).collect();
+    let nodes: Vec<serde_json::Value> = answer
+        .nodes
+        .iter()
+        .map(|node| serde_json::json!({"label": &*node.label, "kind": node.kind}))
+        .collect();
+    let edges: Vec<serde_json::Value> = answer
+        .edges
+        .iter()
+        .map(|&(from, to)| serde_json::json!([label(from), label(to)]))
+        .collect();
     let unknown: Vec<serde_json::Value> = answer.unknown.iter().map(super::diagnostic::json).collect();
     serde_json::json!({"nodes": nodes, "edges": edges, "unknown": unknown, "unsure": answer.unsure})
 }
@@ -67,8 +79,16 @@ mod tests {
 
     #[test]
     fn labels_are_escaped() {
-        let node = |label: &str| Node { id: NodeId(0), label: label.into(), kind: "command".into() };
-        let answer = Answer { nodes: vec![node("//a/q\"\\x:t"), node("//a/<b>#c`1:t")], edges: vec![(0, 1)], ..Answer::default() };
+        let node = |label: &str| Node {
+            id: NodeId(0),
+            label: label.into(),
+            kind: "command".into(),
+        };
+        let answer = Answer {
+            nodes: vec![node("//a/q\"\\x:t"), node("//a/<b>#c`1:t")],
+            edges: vec![(0, 1)],
+            ..Answer::default()
+        };
         insta::assert_snapshot!(text(&answer, GraphForm::Dot), @r#"
         digraph cortex {
           rankdir = LR;

@@ -7,6 +7,7 @@ pub mod events;
 pub mod progress;
 pub mod status;
 pub mod summary;
+pub mod terminal;
 
 use crate::cli::When;
 use std::io::IsTerminal;

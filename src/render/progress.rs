@@ -20,7 +20,6 @@ impl Progress {
     /// A bar when `terminal`, none otherwise.
     pub fn new(style: Style, verbose: bool, terminal: bool) -> Self {
         let bar = if terminal { ProgressBar::with_draw_target(Some(0), ProgressDrawTarget::stderr_with_hz(10)) } else { ProgressBar::hidden() };
-        // The bar leaves room at the right edge: a `^C` echoed there must not push it to the next line, where it would not be cleared.
         bar.set_style(ProgressStyle::with_template("{spinner} {bar:20} {pos}/{len} {elapsed} {msg}").unwrap_or_else(|_| ProgressStyle::default_bar()));
         if terminal {
             bar.enable_steady_tick(Duration::from_millis(120));

@@ -10,13 +10,28 @@ const SHOWN: usize = 10;
 
 /// For people.
 pub fn text(status: &Status, root: &Path, store: Option<&Path>, style: Style) -> String {
-    let mut text = format!("{} {}\n", style.bold(&printable(&status.name)), style.dim(&printable(&root.display().to_string())));
+    let mut text = format!(
+        "{} {}\n",
+        style.bold(&printable(&status.name)),
+        style.dim(&printable(&root.display().to_string()))
+    );
     let mut line = |name: &str, value: String| text.push_str(&format!("  {} {value}\n", style.dim(&format!("{name:<9}"))));
     match (store, &status.usage) {
         (Some(folder), Some(usage)) => {
-            line("store", format!("{} in {}", size(usage.file_bytes), printable(&folder.display().to_string())));
+            line(
+                "store",
+                format!("{} in {}", size(usage.file_bytes), printable(&folder.display().to_string())),
+            );
             let kept = format!("{} ({} as stored)", size(usage.blob_raw_bytes), size(usage.blob_stored_bytes));
-            line("", format!("{} outputs, {kept}; {} results, {} versions", count(usage.blobs), count(usage.actions), count(usage.history_versions)));
+            line(
+                "",
+                format!(
+                    "{} outputs, {kept}; {} results, {} versions",
+                    count(usage.blobs),
+                    count(usage.actions),
+                    count(usage.history_versions)
+                ),
+            );
         }
         _ => line("store", "none".to_owned()),
     }
@@ -26,24 +41,51 @@ pub fn text(status: &Status, root: &Path, store: Option<&Path>, style: Style) ->
         number => style.yellow(&format!("{} changed since the last build", count(number as u64))),
     };
     line("sources", format!("{} files, {changed}", count(status.files as u64)));
-    let changed = if status.targets.is_empty() { &[] } else { status.changed.as_slice() };
+    let changed = if status.targets.is_empty() {
+        &[]
+    } else {
+        status.changed.as_slice()
+    };
     for path in changed.iter().take(SHOWN) {
         line("", printable(path));
     }
     if changed.len() > SHOWN {
-        line("", style.dim(&format!("… {} in all, --output json lists them", status.changed.len())));
+        line(
+            "",
+            style.dim(&format!("… {} in all, --output json lists them", status.changed.len())),
+        );
     }
     if status.redefined && !status.targets.is_empty() {
-        line("rules", style.yellow("the manifest, a ruleset or a producer's version changed since the last build"));
+        line(
+            "rules",
+            style.yellow("the manifest, a ruleset or a producer's version changed since the last build"),
+        );
     }
-    line("targets", if status.targets.is_empty() { "none yet; build some: cortex build '//...'".to_owned() } else { format!("{} nodes", count(status.nodes as u64)) });
+    line(
+        "targets",
+        if status.targets.is_empty() {
+            "none yet; build some: cortex build '//...'".to_owned()
+        } else {
+            format!("{} nodes", count(status.nodes as u64))
+        },
+    );
     if !status.targets.is_empty() {
         text.push_str(&table(status, style));
     }
     let semantic = &status.semantic;
     if semantic.none + semantic.pending + semantic.cached + semantic.stale > 0 {
-        let states = [("cached", semantic.cached), ("stale", semantic.stale), ("generating", semantic.generating), ("pending", semantic.pending), ("none", semantic.none)];
-        let states: Vec<String> = states.iter().filter(|(_, number)| *number > 0).map(|(name, number)| format!("{} {name}", count(*number as u64))).collect();
+        let states = [
+            ("cached", semantic.cached),
+            ("stale", semantic.stale),
+            ("generating", semantic.generating),
+            ("pending", semantic.pending),
+            ("none", semantic.none),
+        ];
+        let states: Vec<String> = states
+            .iter()
+            .filter(|(_, number)| *number > 0)
+            .map(|(name, number)| format!("{} {name}", count(*number as u64)))
+            .collect();
         text.push_str(&format!("  {} {}\n", style.dim("summaries"), states.join(", ")));
     }
     for diagnostic in status.diagnostics.iter().take(SHOWN) {
@@ -58,12 +100,20 @@ pub fn text(status: &Status, root: &Path, store: Option<&Path>, style: Style) ->
 
 fn table(status: &Status, style: Style) -> String {
     let width = status.targets.keys().map(String::len).max().unwrap_or(0).max(6);
-    let mut table = style.dim(&format!("    {:<width$} {:>9} {:>9} {:>9} {:>9}", "", "current", "stale", "open", "not made"));
+    let mut table = style.dim(&format!(
+        "    {:<width$} {:>9} {:>9} {:>9} {:>9}",
+        "", "current", "stale", "open", "not made"
+    ));
     table.push('\n');
     for (name, counts) in &status.targets {
         let stale = format!("{:>9}", count(counts.stale as u64));
         let stale = if counts.stale > 0 { style.yellow(&stale) } else { stale };
-        table.push_str(&format!("    {name:<width$} {:>9} {stale} {:>9} {:>9}\n", count(counts.current as u64), count(counts.open as u64), count(counts.none as u64)));
+        table.push_str(&format!(
+            "    {name:<width$} {:>9} {stale} {:>9} {:>9}\n",
+            count(counts.current as u64),
+            count(counts.open as u64),
+            count(counts.none as u64)
+        ));
     }
     if status.targets.values().any(|counts| counts.open > 0) {
         table.push_str(&style.dim("    open: to be looked at again once what they read has been made\n"));

@@ -57,7 +57,9 @@ inputs = { text = "//files/docs/a.md:bytes" }
 impl Bench {
     /// An empty folder.
     pub fn empty() -> Self {
-        let bench = Self { folder: tempfile::tempdir().expect("folder") };
+        let bench = Self {
+            folder: tempfile::tempdir().expect("folder"),
+        };
         std::fs::create_dir(bench.root()).expect("folder");
         bench
     }
@@ -103,8 +105,15 @@ impl Bench {
     /// The program, ready to run in the workspace.
     pub fn command(&self, args: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_cortex"));
-        command.args(args).current_dir(self.root()).env_clear().env("PATH", std::env::var_os("PATH").unwrap_or_default());
-        command.env("CORTEX_STORE", self.store()).env("HOME", self.folder.path()).stdin(Stdio::null());
+        command
+            .args(args)
+            .current_dir(self.root())
+            .env_clear()
+            .env("PATH", std::env::var_os("PATH").unwrap_or_default());
+        command
+            .env("CORTEX_STORE", self.store())
+            .env("HOME", self.folder.path())
+            .stdin(Stdio::null());
         command
     }
 
@@ -116,13 +125,19 @@ impl Bench {
     /// A finished run as text, with what differs from run to run filtered out.
     pub fn ran(&self, output: Output) -> Ran {
         let text = |bytes: Vec<u8>| self.filtered(&String::from_utf8(bytes).expect("text"));
-        Ran { code: output.status.code().unwrap_or(-1), out: text(output.stdout), err: text(output.stderr) }
+        Ran {
+            code: output.status.code().unwrap_or(-1),
+            out: text(output.stdout),
+            err: text(output.stderr),
+        }
     }
 
     /// Folders, durations, moments and digests as words.
     fn filtered(&self, text: &str) -> String {
         let text = text.replace(&*self.folder.path().to_string_lossy(), "TEMP");
-        text.split_inclusive(['\n', ' ', '(', ')', ',', '"']).map(|piece| self.word(piece)).collect()
+        text.split_inclusive(['\n', ' ', '(', ')', ',', '"'])
+            .map(|piece| self.word(piece))
+            .collect()
     }
 
     fn word(&self, piece: &str) -> String {
@@ -132,7 +147,8 @@ impl Bench {
         if matches!(end.len(), 12 | 64) && hex(end) && end.bytes().any(|byte| byte.is_ascii_digit()) {
             return format!("DIGEST{tail}");
         }
-        let moment = end.len() == 10 && end.starts_with("20") && end.as_bytes()[4] == b'-' || end.len() == 5 && end.as_bytes()[2] == b':' && end.starts_with(|c: char| c.is_ascii_digit());
+        let moment = end.len() == 10 && end.starts_with("20") && end.as_bytes()[4] == b'-'
+            || end.len() == 5 && end.as_bytes()[2] == b':' && end.starts_with(|c: char| c.is_ascii_digit());
         if moment {
             return format!("WHEN{tail}");
         }
@@ -159,9 +175,15 @@ fn times(text: &str) -> String {
     let mut rest = text;
     while let Some(at) = rest.find(|c: char| c.is_ascii_digit()) {
         out.push_str(&rest[..at]);
-        let len = rest[at..].find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(rest.len() - at);
+        let len = rest[at..]
+            .find(|c: char| !c.is_ascii_digit() && c != '.')
+            .unwrap_or(rest.len() - at);
         let after = &rest[at + len..];
-        let unit = [" µs", " ms", " s"].into_iter().find(|unit| after.strip_prefix(unit).is_some_and(|tail| !tail.starts_with(char::is_alphanumeric)));
+        let unit = [" µs", " ms", " s"].into_iter().find(|unit| {
+            after
+                .strip_prefix(unit)
+                .is_some_and(|tail| !tail.starts_with(char::is_alphanumeric))
+        });
         match unit {
             Some(unit) => {
                 out.push_str("TIME");

@@ -20,13 +20,21 @@ fn modes_bind(bench: &Bench) -> bool {
 
 #[test]
 fn damaged_stores_are_set_aside_and_rebuilt() {
-    for (name, damage) in [("garbage", vec![7_u8; 40_000]), ("empty", Vec::new()), ("cut", Vec::from(&b"redb"[..]))] {
+    for (name, damage) in [
+        ("garbage", vec![7_u8; 40_000]),
+        ("empty", Vec::new()),
+        ("cut", Vec::from(&b"redb"[..])),
+    ] {
         let bench = built();
         fs::write(bench.store().join("store.redb"), damage).expect("damage");
         let ran = bench.run(&["build", "//index:total"]);
         assert_eq!(ran.code, 0, "{name} {ran:?}");
         assert!(ran.err.contains("set aside"), "{name} {ran:?}");
-        let aside = fs::read_dir(bench.store()).expect("store").flatten().filter(|entry| entry.file_name().to_string_lossy().contains("damaged")).count();
+        let aside = fs::read_dir(bench.store())
+            .expect("store")
+            .flatten()
+            .filter(|entry| entry.file_name().to_string_lossy().contains("damaged"))
+            .count();
         assert_eq!(aside, 1, "{name}");
         assert_eq!(bench.run(&["build", "//index:total"]).err.matches("up to date").count(), 1);
     }
@@ -83,7 +91,13 @@ fn a_full_disk_is_told_and_the_store_survives() {
     let bench = Bench::documents();
     let small = bench.beside("small");
     fs::create_dir(&small).expect("folder");
-    let mount = |args: &[&str]| std::process::Command::new("mount").args(args).arg(&small).output().is_ok_and(|output| output.status.success());
+    let mount = |args: &[&str]| {
+        std::process::Command::new("mount")
+            .args(args)
+            .arg(&small)
+            .output()
+            .is_ok_and(|output| output.status.success())
+    };
     if !mount(&["-t", "tmpfs", "-o", "size=3m", "tmpfs"]) {
         eprintln!("no small file system can be mounted here; nothing to see");
         return;

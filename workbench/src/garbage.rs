@@ -34,5 +34,8 @@ pub fn count(workspace: &Workspace, session: &Session) -> Result<Option<Sweep>, 
         }
     }
     let unreached = disk.garbage(&|key| actions.contains(key), &|digest| blobs.contains(digest))?;
-    Ok(Some(Sweep { usage: disk.usage()?, unreached }))
+    Ok(Some(Sweep {
+        usage: disk.usage()?,
+        unreached,
+    }))
 }

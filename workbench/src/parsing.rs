@@ -30,10 +30,14 @@ pub fn measure(folder: &Path, jobs: usize) -> Result<Parsed, WorldError> {
     let set = SetDef {
         name: "csharp".to_owned(),
         include: vec!["**/*.cs".to_owned()],
-        exclude: ["**/bin/**", "**/obj/**", "**/*.g.cs", "**/*.Designer.cs", "**/*.generated.cs"].map(str::to_owned).to_vec(),
+        exclude: ["**/bin/**", "**/obj/**", "**/*.g.cs", "**/*.Designer.cs", "**/*.generated.cs"]
+            .map(str::to_owned)
+            .to_vec(),
         gitignore: true,
     };
-    let root = folder.canonicalize().map_err(|error| WorldError::Root { reason: error.to_string() })?;
+    let root = folder
+        .canonicalize()
+        .map_err(|error| WorldError::Root { reason: error.to_string() })?;
     let world = Disk::new(root);
     let mut sources = world.sources(Vec::new());
     sources.refresh(&[set])?;
@@ -66,7 +70,10 @@ pub fn measure(folder: &Path, jobs: usize) -> Result<Parsed, WorldError> {
 
 fn processor_time() -> Duration {
     let time = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
-    Duration::new(u64::try_from(time.tv_sec).unwrap_or_default(), u32::try_from(time.tv_nsec).unwrap_or_default())
+    Duration::new(
+        u64::try_from(time.tv_sec).unwrap_or_default(),
+        u32::try_from(time.tv_nsec).unwrap_or_default(),
+    )
 }
 
 #[cfg(test)]

@@ -117,10 +117,21 @@ pub fn status(workspace: &Workspace, session: &mut Session) -> Result<Status, Wo
 
 /// What producers said of the files as they are.
 fn said(session: &Session, made: &[(NodeId, Label)], standings: &[Standing], status: &mut Status) -> Result<(), WorkbenchError> {
-    for ((id, label), _) in made.iter().zip(standings).filter(|((_, label), standing)| label.family() == "files" && **standing == Standing::Current) {
+    for ((id, label), _) in made
+        .iter()
+        .zip(standings)
+        .filter(|((_, label), standing)| label.family() == "files" && **standing == Standing::Current)
+    {
         let Some(filed) = session.graph.node(*id).result else { continue };
-        let Some(record) = session.engine.store.action(&filed.key)? else { continue };
-        status.diagnostics.extend(record.diagnostics.into_iter().map(|said| engine::build::located(said, label.as_str())));
+        let Some(record) = session.engine.store.action(&filed.key)? else {
+            continue;
+        };
+        status.diagnostics.extend(
+            record
+                .diagnostics
+                .into_iter()
+                .map(|said| engine::build::located(said, label.as_str())),
+        );
     }
     status.diagnostics.sort();
     status.diagnostics.dedup();

@@ -126,7 +126,10 @@ impl Session {
         let before = Before::of(self);
         let survey = self.survey(patterns.patterns(), Reach::Named)?;
         if !survey.refused.is_empty() || !survey.unknown.is_empty() {
-            let unknown = survey.unknown.into_iter().map(|set| set.hint("build the set, or everything with `cortex build //...`"));
+            let unknown = survey
+                .unknown
+                .into_iter()
+                .map(|set| set.hint("build the set, or everything with `cortex build //...`"));
             return Ok(Err(survey.refused.into_iter().chain(unknown).collect()));
         }
         let [id] = survey.meant.concat()[..] else {
@@ -137,7 +140,12 @@ impl Session {
         let store = self.engine.store.clone();
         let history = store.history(self.engine.view, &self.graph.node(id).label)?;
         let mut explanation = self.dry(|run, certain| {
-            let mut finder = Finder { run, certain, store: &*store, before: &before };
+            let mut finder = Finder {
+                run,
+                certain,
+                store: &*store,
+                before: &before,
+            };
             finder.explanation(id)
         })?;
         explanation.versions = history.chunk_by(|one, next| one.key == next.key).count();
@@ -199,7 +207,14 @@ impl Finder<'_, '_> {
             let now = self.run.inputs_now(planned)?;
             fields = self.run.key_now(id, planned).map(|(_, fields)| fields).unwrap_or_default();
             known = planned.known == Known::Present;
-            inputs = now.into_iter().map(|input| Input { role: input.role, label: input.label, digest: input.digest }).collect();
+            inputs = now
+                .into_iter()
+                .map(|input| Input {
+                    role: input.role,
+                    label: input.label,
+                    digest: input.digest,
+                })
+                .collect();
         }
         let standing = self.certain.standing(self.run, id, made.is_some());
         let mut moves = self.moves(id)?;
@@ -231,8 +246,12 @@ impl Finder<'_, '_> {
 
     /// What moved since a node's last output was made; empty when its record is gone.
     fn moves(&mut self, id: NodeId) -> Result<Vec<Move>, EngineError> {
-        let Some(key) = self.before.keys.get(&id) else { return Ok(Vec::new()) };
-        let (Some(record), Some(planned)) = (self.store.action(key)?, self.run.planned(id)?) else { return Ok(Vec::new()) };
+        let Some(key) = self.before.keys.get(&id) else {
+            return Ok(Vec::new());
+        };
+        let (Some(record), Some(planned)) = (self.store.action(key)?, self.run.planned(id)?) else {
+            return Ok(Vec::new());
+        };
         let now = self.run.inputs_now(&planned)?;
         Ok(since(&record.inputs, &now))
     }
@@ -245,14 +264,25 @@ impl Finder<'_, '_> {
         while let Some(id) = at.take().filter(|id| seen.insert(*id)) {
             let label = self.run.graph().node(id).label.clone();
             let moves = self.moves(id)?;
-            let moved = moves.iter().find(|one| !matches!(one.how, Moved::Open { .. })).or_else(|| moves.first()).cloned();
+            let moved = moves
+                .iter()
+                .find(|one| !matches!(one.how, Moved::Open { .. }))
+                .or_else(|| moves.first())
+                .cloned();
             if let Some(moved) = moved {
                 at = self.run.graph().find(&moved.label);
-                chain.push(Step { label, input: Some(moved), reason: None });
+                chain.push(Step {
+                    label,
+                    input: Some(moved),
+                    reason: None,
+                });
                 continue;
             }
             // Inputs are as they were, or are decided by a node that has to be built: the way leads on through that node.
-            let open = self.run.planned(id)?.and_then(|planned| planned.edges.discovery.iter().copied().find(|&node| self.run.how(node).is_none()));
+            let open = self
+                .run
+                .planned(id)?
+                .and_then(|planned| planned.edges.discovery.iter().copied().find(|&node| self.run.how(node).is_none()));
             let reason = match (open, self.before.reasons.get(&id)) {
                 (Some(_), _) => None,
                 (None, Some(reason)) => Some(reason.clone()),
@@ -277,19 +307,27 @@ impl Finder<'_, '_> {
 }
 
 fn since(then: &[InputRecord], now: &[InputNow]) -> Vec<Move> {
-    let now: Vec<(Arc<str>, Arc<str>, Option<Digest>)> = now.iter().map(|input| (input.role.clone(), input.label.clone(), input.digest)).collect();
+    let now: Vec<(Arc<str>, Arc<str>, Option<Digest>)> = now
+        .iter()
+        .map(|input| (input.role.clone(), input.label.clone(), input.digest))
+        .collect();
     moves(then, &now)
 }
 
 fn between(then: &[InputRecord], now: &[InputRecord]) -> Vec<Move> {
-    let now: Vec<(Arc<str>, Arc<str>, Option<Digest>)> = now.iter().map(|input| (input.role.clone(), input.label.clone(), Some(input.digest))).collect();
+    let now: Vec<(Arc<str>, Arc<str>, Option<Digest>)> = now
+        .iter()
+        .map(|input| (input.role.clone(), input.label.clone(), Some(input.digest)))
+        .collect();
     moves(then, &now)
 }
 
 /// What moved between two lists of inputs, by role and label; certain moves first.
 fn moves(then: &[InputRecord], now: &[(Arc<str>, Arc<str>, Option<Digest>)]) -> Vec<Move> {
-    let mut old: BTreeMap<(Arc<str>, Arc<str>), Digest> =
-        then.iter().map(|input| ((input.role.clone(), input.label.clone()), input.digest)).collect();
+    let mut old: BTreeMap<(Arc<str>, Arc<str>), Digest> = then
+        .iter()
+        .map(|input| ((input.role.clone(), input.label.clone()), input.digest))
+        .collect();
     let mut found = Vec::new();
     for (role, label, to) in now {
         let how = match (old.remove(&(role.clone(), label.clone())), *to) {
@@ -298,9 +336,17 @@ fn moves(then: &[InputRecord], now: &[(Arc<str>, Arc<str>, Option<Digest>)]) -> 
             (Some(from), None) => Moved::Open { from },
             (None, to) => Moved::Added { to },
         };
-        found.push(Move { role: role.clone(), label: label.clone(), how });
+        found.push(Move {
+            role: role.clone(),
+            label: label.clone(),
+            how,
+        });
     }
-    found.extend(old.into_iter().map(|((role, label), from)| Move { role, label, how: Moved::Dropped { from } }));
+    found.extend(old.into_iter().map(|((role, label), from)| Move {
+        role,
+        label,
+        how: Moved::Dropped { from },
+    }));
     found.sort_by_key(|one| matches!(one.how, Moved::Open { .. }));
     found
 }

@@ -66,7 +66,10 @@ impl Session {
             manifest: self.rules.manifest().clone(),
             cancel: Cancel::default(),
         });
-        let leaves = SessionLeaves { sources: &*self.sources, state: &self.state };
+        let leaves = SessionLeaves {
+            sources: &*self.sources,
+            state: &self.state,
+        };
         let setup = Setup {
             rules: &self.rules,
             registry: &self.engine.registry,
@@ -76,7 +79,11 @@ impl Session {
             store: self.engine.store.clone(),
             shared,
             observer: &certain,
-            options: Options { jobs: 1, keep_going: true, dry_run: true },
+            options: Options {
+                jobs: 1,
+                keep_going: true,
+                dry_run: true,
+            },
         };
         let mut run = Run::new(setup, self.engine.view, 0);
         let found = look(&mut run, &certain);
@@ -152,7 +159,14 @@ impl Certain {
         match run.how(id) {
             Some(How::Current | How::Verified | How::Cached | How::Ran) => Standing::Current,
             None if !made => Standing::None,
-            None if self.0.lock().unwrap_or_else(PoisonError::into_inner).contains(&*run.graph().node(id).label) => Standing::Stale,
+            None if self
+                .0
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .contains(&*run.graph().node(id).label) =>
+            {
+                Standing::Stale
+            }
             None => Standing::Open,
         }
     }

@@ -44,12 +44,20 @@ pub struct Answer {
 pub fn answer(session: &mut Session, query: &Query, edges: bool) -> Result<Answer, EngineError> {
     let reach = reach(&query.expr).max(if edges { Reach::Below } else { Reach::Named });
     let survey = session.survey(&query.patterns, reach)?;
-    let mut answer = Answer { refused: survey.refused.clone(), unknown: survey.unknown.clone(), ..Answer::default() };
+    let mut answer = Answer {
+        refused: survey.refused.clone(),
+        unknown: survey.unknown.clone(),
+        ..Answer::default()
+    };
     if !answer.refused.is_empty() {
         return Ok(answer);
     }
     let links = Links::of(&session.graph);
-    let evaluator = Evaluator { session, survey: &survey, links: &links };
+    let evaluator = Evaluator {
+        session,
+        survey: &survey,
+        links: &links,
+    };
     let ids: Vec<NodeId> = match &query.expr {
         Expr::SomePath(from, to) => evaluator.path(from, to),
         expr => {
@@ -66,7 +74,14 @@ pub fn answer(session: &mut Session, query: &Query, edges: bool) -> Result<Answe
             answer.edges.extend(reads.into_iter().map(|read| (at, read)));
         }
     }
-    answer.nodes = ids.iter().map(|&id| Node { id, label: session.graph.node(id).label.clone(), kind: evaluator.kind(id) }).collect();
+    answer.nodes = ids
+        .iter()
+        .map(|&id| Node {
+            id,
+            label: session.graph.node(id).label.clone(),
+            kind: evaluator.kind(id),
+        })
+        .collect();
     Ok(answer)
 }
 
@@ -189,9 +204,14 @@ mod tests {
 
     #[test]
     fn globs() {
-        for (pattern, text, fits) in
-            [("csharp/*", "csharp/outline", true), ("csharp/*", "command", false), ("*sem*", "semantic/role", true), ("command", "command", true), ("a*b*c", "a-b-b-d", false), ("**", "", true)]
-        {
+        for (pattern, text, fits) in [
+            ("csharp/*", "csharp/outline", true),
+            ("csharp/*", "command", false),
+            ("*sem*", "semantic/role", true),
+            ("command", "command", true),
+            ("a*b*c", "a-b-b-d", false),
+            ("**", "", true),
+        ] {
             assert_eq!(glob(pattern, text), fits, "{pattern} {text}");
         }
     }

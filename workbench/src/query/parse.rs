@@ -11,13 +11,23 @@ const FUNCTIONS: [&str; 4] = ["deps", "rdeps", "somepath", "kind"];
 /// # Errors
 /// The first thing that is wrong with it.
 pub fn parse(text: &str) -> Result<Query, QueryError> {
-    let mut parser = Parser { text, at: 0, patterns: Vec::new() };
+    let mut parser = Parser {
+        text,
+        at: 0,
+        patterns: Vec::new(),
+    };
     let expr = parser.expr(0)?;
     parser.space();
     match parser.rest().chars().next() {
-        None => Ok(Query { patterns: parser.patterns, expr }),
+        None => Ok(Query {
+            patterns: parser.patterns,
+            expr,
+        }),
         Some(')') => Err(parser.wrong("this parenthesis closes nothing", "take it away, or open one before it")),
-        Some(_) => Err(parser.wrong("an operator was expected here", "join two sets with +, - or ^ (union, except, intersect)")),
+        Some(_) => Err(parser.wrong(
+            "an operator was expected here",
+            "join two sets with +, - or ^ (union, except, intersect)",
+        )),
     }
 }
 
@@ -41,7 +51,12 @@ impl<'a> Parser<'a> {
     }
 
     fn wrong_at(&self, at: usize, len: usize, message: impl Into<String>, hint: impl Into<String>) -> QueryError {
-        QueryError { message: message.into(), at, len, hint: hint.into() }
+        QueryError {
+            message: message.into(),
+            at,
+            len,
+            hint: hint.into(),
+        }
     }
 
     /// Takes `token` if it comes next.
@@ -56,14 +71,21 @@ impl<'a> Parser<'a> {
 
     fn expr(&mut self, depth: usize) -> Result<Expr, QueryError> {
         if depth > MAX_NESTING {
-            return Err(self.wrong(format!("a query may nest {MAX_NESTING} deep"), "take away parentheses, or ask in two steps"));
+            return Err(self.wrong(
+                format!("a query may nest {MAX_NESTING} deep"),
+                "take away parentheses, or ask in two steps",
+            ));
         }
         let first = self.term(depth)?;
         let mut others = Vec::new();
         while let Some(operator) = self.operator() {
             others.push((operator, self.term(depth)?));
         }
-        Ok(if others.is_empty() { first } else { Expr::Chain(Box::new(first), others) })
+        Ok(if others.is_empty() {
+            first
+        } else {
+            Expr::Chain(Box::new(first), others)
+        })
     }
 
     fn operator(&mut self) -> Option<Operator> {
@@ -103,10 +125,17 @@ impl<'a> Parser<'a> {
         }
         self.at = start;
         if rest.is_empty() {
-            return Err(self.wrong("the query ends where a set was expected", "write a pattern such as //types/...:outline"));
+            return Err(self.wrong(
+                "the query ends where a set was expected",
+                "write a pattern such as //types/...:outline",
+            ));
         }
         let len = name.len().max(1);
-        let hint = if name.is_empty() { "a set is a pattern such as //types/...:outline or a function such as deps(//index:json)".to_owned() } else { format!("write //types/{name}:outline, or quote a pattern") };
+        let hint = if name.is_empty() {
+            "a set is a pattern such as //types/...:outline or a function such as deps(//index:json)".to_owned()
+        } else {
+            format!("write //types/{name}:outline, or quote a pattern")
+        };
         Err(self.wrong_at(start, len, "a set was expected here", hint))
     }
 
@@ -115,7 +144,11 @@ impl<'a> Parser<'a> {
             "deps" | "rdeps" => {
                 let inner = Box::new(self.expr(depth)?);
                 let limit = if self.take(',') { Some(self.number()?) } else { None };
-                if name == "deps" { Expr::Deps(inner, limit) } else { Expr::Rdeps(inner, limit) }
+                if name == "deps" {
+                    Expr::Deps(inner, limit)
+                } else {
+                    Expr::Rdeps(inner, limit)
+                }
             }
             "somepath" => {
                 let from = self.expr(depth)?;
@@ -139,7 +172,10 @@ impl<'a> Parser<'a> {
             }
             _ => {
                 let near = nearest(name, FUNCTIONS.into_iter(), 1);
-                let hint = near.first().map_or_else(|| format!("there are {}", FUNCTIONS.join(", ")), |near| format!("did you mean {near}?"));
+                let hint = near.first().map_or_else(
+                    || format!("there are {}", FUNCTIONS.join(", ")),
+                    |near| format!("did you mean {near}?"),
+                );
                 return Err(self.wrong_at(start, name.len(), format!("there is no function '{name}'"), hint));
             }
         };
@@ -151,7 +187,9 @@ impl<'a> Parser<'a> {
         self.space();
         let rest = self.rest();
         let digits = &rest[..rest.len() - rest.trim_start_matches(|c: char| c.is_ascii_digit()).len()];
-        let number = digits.parse().map_err(|_| self.wrong("a depth is a whole number", "write deps(//index:json, 2), or leave the depth out"))?;
+        let number = digits
+            .parse()
+            .map_err(|_| self.wrong("a depth is a whole number", "write deps(//index:json, 2), or leave the depth out"))?;
         self.at += digits.len();
         Ok(number)
     }
@@ -161,13 +199,21 @@ impl<'a> Parser<'a> {
     }
 
     fn close(&mut self) -> Result<(), QueryError> {
-        if self.take(')') { Ok(()) } else { Err(self.wrong("a closing parenthesis was expected here", "close what was opened with ')'")) }
+        if self.take(')') {
+            Ok(())
+        } else {
+            Err(self.wrong("a closing parenthesis was expected here", "close what was opened with ')'"))
+        }
     }
 
     fn quoted(&mut self) -> Result<Option<&'a str>, QueryError> {
-        let Some(quote) = self.rest().chars().next().filter(|c| matches!(c, '"' | '\'')) else { return Ok(None) };
+        let Some(quote) = self.rest().chars().next().filter(|c| matches!(c, '"' | '\'')) else {
+            return Ok(None);
+        };
         let inner = &self.rest()[1..];
-        let Some(end) = inner.find(quote) else { return Err(self.wrong("this quote has no partner", "close it")) };
+        let Some(end) = inner.find(quote) else {
+            return Err(self.wrong("this quote has no partner", "close it"));
+        };
         self.at += end + 2;
         Ok(Some(&inner[..end]))
     }
@@ -184,10 +230,20 @@ impl<'a> Parser<'a> {
         };
         let pattern = Pattern::parse(text).map_err(|error| {
             let at = (shift + error.at).min(self.text.len());
-            self.wrong_at(at, 1, error.message, error.hint.unwrap_or_else(|| "write //package:target".to_owned()))
+            self.wrong_at(
+                at,
+                1,
+                error.message,
+                error.hint.unwrap_or_else(|| "write //package:target".to_owned()),
+            )
         })?;
         if pattern.is_negative() {
-            return Err(self.wrong_at(shift, 1, "a pattern in a query does not begin with '-'", "take sets away with the operator: //types/... - //types/*Tests"));
+            return Err(self.wrong_at(
+                shift,
+                1,
+                "a pattern in a query does not begin with '-'",
+                "take sets away with the operator: //types/... - //types/*Tests",
+            ));
         }
         self.patterns.push(pattern);
         Ok(Expr::Pattern(self.patterns.len() - 1))
@@ -195,7 +251,9 @@ impl<'a> Parser<'a> {
 }
 
 fn word(text: &str) -> &str {
-    let end = text.find(|c: char| !(c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '/' | ':' | '#' | '`'))).unwrap_or(text.len());
+    let end = text
+        .find(|c: char| !(c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '/' | ':' | '#' | '`')))
+        .unwrap_or(text.len());
     &text[..end]
 }
 

@@ -46,30 +46,62 @@ impl Run<'_> {
     /// When the store breaks.
     pub(in crate::build) fn planned(&mut self, id: NodeId) -> Result<Option<Planned>, RunError> {
         let label = self.graph.node(id).label.clone();
-        let Some(found) = self.rules.find(&label).filter(|_| leaves::leaf(&label).is_none()) else { return Ok(None) };
+        let Some(found) = self.rules.find(&label).filter(|_| leaves::leaf(&label).is_none()) else {
+            return Ok(None);
+        };
         let rule = self.rules.rule(found.rule);
         let vars = self.rules.vars(found.rule, found.value);
-        let Ok(deciding) = expand::discovery(rule, &vars) else { return Ok(None) };
+        let Ok(deciding) = expand::discovery(rule, &vars) else {
+            return Ok(None);
+        };
         let discovery: Vec<NodeId> = deciding.iter().map(|label| self.graph.intern(label.as_str())).collect();
-        let mut work =
-            Work { rule: found.rule, vars, discovery, member_of: None, plan: Default::default(), edges: None, key: ActionKey(Digest([0; 32])), force: false };
+        let mut work = Work {
+            rule: found.rule,
+            vars,
+            discovery,
+            member_of: None,
+            plan: Default::default(),
+            edges: None,
+            key: ActionKey(Digest([0; 32])),
+            force: false,
+        };
         let before = self.graph.node(id).edges.clone();
-        if let Some(edges) = before.clone().filter(|_| self.stands(id)) {
-            return Ok(Some(Planned { edges, known: Known::Present, work }));
+        let stands = self.how(id).is_some() || !self.graph.is_stale(id) && !self.tainted.contains(id);
+        if let Some(edges) = before.clone().filter(|_| stands) {
+            return Ok(Some(Planned {
+                edges,
+                known: Known::Present,
+                work,
+            }));
         }
         self.settle_all(&work.discovery)?;
         if work.discovery.iter().all(|&node| self.output(node).is_some()) {
             work.plan = self.plan_digest(work.rule, &work.discovery);
             if let Some(edges) = before.clone().filter(|edges| edges.plan == work.plan) {
-                return Ok(Some(Planned { edges, known: Known::Present, work }));
+                return Ok(Some(Planned {
+                    edges,
+                    known: Known::Present,
+                    work,
+                }));
             }
             if let Some(edges) = self.expand_now(&work)? {
-                return Ok(Some(Planned { edges: Arc::new(edges), known: Known::Present, work }));
+                return Ok(Some(Planned {
+                    edges: Arc::new(edges),
+                    known: Known::Present,
+                    work,
+                }));
             }
         }
         let (edges, known) = match before {
             Some(edges) => (edges, Known::Before),
-            None => (Arc::new(Edges { plan: work.plan, discovery: work.discovery.clone().into(), inputs: Box::default() }), Known::Partly),
+            None => (
+                Arc::new(Edges {
+                    plan: work.plan,
+                    discovery: work.discovery.clone().into(),
+                    inputs: Box::default(),
+                }),
+                Known::Partly,
+            ),
         };
         Ok(Some(Planned { edges, known, work }))
     }
@@ -81,12 +113,24 @@ impl Run<'_> {
             let Some(blob) = self.blob(node)? else { return Ok(None) };
             blobs.insert(self.graph.node(node).label.to_string(), blob);
         }
-        let Ok(planned) = expand::expand(self.rules.rule(work.rule), &work.vars, &blobs) else { return Ok(None) };
-        let edge = |input: PlannedInput| match input {
-            PlannedInput::Node { spec, label, .. } => Edge { spec, from: EdgeFrom::Node(self.graph.intern(label.as_str())) },
-            PlannedInput::Slice { spec, digest } => Edge { spec, from: EdgeFrom::Rows(digest) },
+        let Ok(planned) = expand::expand(self.rules.rule(work.rule), &work.vars, &blobs) else {
+            return Ok(None);
         };
-        Ok(Some(Edges { plan: work.plan, discovery: work.discovery.clone().into(), inputs: planned.into_iter().map(edge).collect() }))
+        let edge = |input: PlannedInput| match input {
+            PlannedInput::Node { spec, label, .. } => Edge {
+                spec,
+                from: EdgeFrom::Node(self.graph.intern(label.as_str())),
+            },
+            PlannedInput::Slice { spec, digest } => Edge {
+                spec,
+                from: EdgeFrom::Rows(digest),
+            },
+        };
+        Ok(Some(Edges {
+            plan: work.plan,
+            discovery: work.discovery.clone().into(),
+            inputs: planned.into_iter().map(edge).collect(),
+        }))
     }
 
     /// The inputs of a plan with the digests that are known, in the order of the key. Settles them (dry).
@@ -103,10 +147,18 @@ impl Run<'_> {
         let input = |edge: &Edge| {
             let role = self.rules.rule(planned.work.rule).inputs[usize::from(edge.spec)].role.clone();
             match edge.from {
-                EdgeFrom::Node(node) => InputNow { role, label: self.graph.node(node).label.clone(), digest: self.output(node) },
+                EdgeFrom::Node(node) => InputNow {
+                    role,
+                    label: self.graph.node(node).label.clone(),
+                    digest: self.output(node),
+                },
                 EdgeFrom::Rows(digest) => {
                     let digest = (planned.known == Known::Present).then_some(digest);
-                    InputNow { role, label: self.table_of(&planned.work, edge.spec), digest }
+                    InputNow {
+                        role,
+                        label: self.table_of(&planned.work, edge.spec),
+                        digest,
+                    }
                 }
             }
         };
