@@ -138,8 +138,8 @@ pub struct OutlineArgs {
 
 /// Ask the graph. Runs nothing.
 ///
-/// EXPR is made of patterns (//types/...:semantic), deps(EXPR[, DEPTH]), rdeps(EXPR[, DEPTH]), somepath(FROM, TO), kind(PRODUCER, EXPR) with
-/// * for any run of characters, the operators + - ^ (union, except, intersect, from left to right) and parentheses. Source files are
+/// EXPR is made of patterns (//types/...:semantic), deps(EXPR[, DEPTH]), rdeps(EXPR[, DEPTH]), somepath(FROM, TO), kind(PRODUCER, EXPR)
+/// with * for any run of characters, the operators + - ^ (union, except, intersect, from left to right) and parentheses. Source files are
 /// meant by :bytes, source sets by :files. What has to be built before it is known is named on standard error.
 #[derive(Debug, Args)]
 pub struct QueryArgs {
