@@ -1,6 +1,7 @@
 //! The flags: one argument struct per command, whose doc comments are the help.
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 /// Builds code knowledge: outlines, hashes, type graphs and summaries as cached build targets.
@@ -65,6 +66,16 @@ pub enum Command {
     Init(InitArgs),
     Build(BuildArgs),
     Show(ShowArgs),
+    Outline(OutlineArgs),
+    Query(QueryArgs),
+    Explain(ExplainArgs),
+    Status(StatusArgs),
+    Gc(GcArgs),
+    Rules(RulesArgs),
+    Completions(CompletionsArgs),
+    Man(ManArgs),
+    #[command(hide = true)]
+    Dev(DevArgs),
 }
 
 /// Write a manifest for this folder.
@@ -79,7 +90,7 @@ pub struct InitArgs {
 #[derive(Debug, Args)]
 pub struct BuildArgs {
     /// Which targets: labels or patterns such as //types/...:outline; a leading - takes away.
-    #[arg(required = true, value_name = "PATTERN", allow_hyphen_values = true)]
+    #[arg(required = true, value_name = "PATTERN", value_parser = unguarded)]
     pub patterns: Vec<String>,
     /// Worker threads.
     #[arg(short, long, value_name = "N", default_value_t = default_jobs())]
@@ -96,6 +107,9 @@ pub struct BuildArgs {
     /// Name every node that ran, was found or failed, and why it was looked at.
     #[arg(short, long)]
     pub verbose: bool,
+    /// Write what happens to FILE, one JSON object a line: {"event": "ran", "label": …, "output": …, "took": microseconds, …}.
+    #[arg(long, value_name = "FILE")]
+    pub events: Option<PathBuf>,
 }
 
 /// Print the output of a target, building it first.
@@ -109,6 +123,136 @@ pub struct ShowArgs {
     /// The bytes as they are, even to a terminal.
     #[arg(long)]
     pub raw: bool,
+}
+
+/// Print the outlines of types, building them first.
+#[derive(Debug, Args)]
+pub struct OutlineArgs {
+    /// Types by any unambiguous name (NodeStore, Core.NodeStore), or labels.
+    #[arg(required = true, value_name = "SYMBOL")]
+    pub symbols: Vec<String>,
+    /// As JSON: what //types/SYMBOL:outline-info holds, an array for several.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Ask the graph. Runs nothing.
+///
+/// EXPR is made of patterns (//types/...:semantic), deps(EXPR[, DEPTH]), rdeps(EXPR[, DEPTH]), somepath(FROM, TO), kind(PRODUCER, EXPR)
+/// with * for any run of characters, the operators + - ^ (union, except, intersect, from left to right) and parentheses. Source files are
+/// meant by :bytes, source sets by :files. What has to be built before it is known is named on standard error.
+#[derive(Debug, Args)]
+pub struct QueryArgs {
+    /// The query.
+    #[arg(value_name = "EXPR", value_parser = unguarded)]
+    pub expr: String,
+    /// How to print the nodes and what reads what among them [default: label, with --output json: json].
+    #[arg(long, value_name = "FORMAT")]
+    pub format: Option<GraphForm>,
+}
+
+/// How to print a graph.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum GraphForm {
+    /// Labels, one a line.
+    Label,
+    /// Graphviz.
+    Dot,
+    /// A Mermaid flowchart.
+    Mermaid,
+    /// One JSON document.
+    Json,
+}
+
+/// Say whether a target is current, which input moved, and who moved that. Runs nothing.
+#[derive(Debug, Args)]
+pub struct ExplainArgs {
+    /// Which target.
+    pub label: String,
+    /// As JSON.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Show how the workspace stands: sources, targets, summaries, store. Runs nothing.
+#[derive(Debug, Args)]
+pub struct StatusArgs {}
+
+/// Count what the store holds that this checkout does not reach.
+#[derive(Debug, Args)]
+pub struct GcArgs {
+    /// Only count; nothing is removed.
+    #[arg(long)]
+    pub dry_run: bool,
+}
+
+/// List or print the built-in rulesets.
+#[derive(Debug, Args)]
+pub struct RulesArgs {
+    #[command(subcommand)]
+    pub command: Option<RulesCommand>,
+}
+
+/// What to do with rulesets.
+#[derive(Debug, Subcommand)]
+pub enum RulesCommand {
+    /// Name the built-in rulesets.
+    List,
+    /// Print one: a manifest like any other.
+    Show {
+        /// Which.
+        name: String,
+    },
+}
+
+/// Print the completions for a shell.
+#[derive(Debug, Args)]
+pub struct CompletionsArgs {
+    /// Which shell.
+    pub shell: clap_complete::Shell,
+}
+
+/// Print the manual page (roff), of cortex or of one of its commands.
+#[derive(Debug, Args)]
+pub struct ManArgs {
+    /// Which command.
+    pub command: Option<String>,
+}
+
+/// Measurements for those who work on cortex.
+#[derive(Debug, Args)]
+pub struct DevArgs {
+    #[command(subcommand)]
+    pub command: DevCommand,
+}
+
+/// What to measure.
+#[derive(Debug, Subcommand)]
+pub enum DevCommand {
+    /// Parse the C# files of a folder with the bare grammar and print what that costs, as JSON.
+    ParseOnly {
+        /// The folder.
+        folder: PathBuf,
+        /// Threads.
+        #[arg(short, long, value_name = "N", default_value_t = default_jobs())]
+        jobs: usize,
+    },
+}
+
+/// The arguments with those that begin with `-//` guarded by a NUL, which no argument can hold: a pattern that takes away is no flag.
+pub fn guarded(args: impl Iterator<Item = OsString>) -> impl Iterator<Item = OsString> {
+    args.map(|arg| {
+        if !arg.as_encoded_bytes().starts_with(b"-//") {
+            return arg;
+        }
+        let mut guarded = OsString::from("\0");
+        guarded.push(arg);
+        guarded
+    })
+}
+
+fn unguarded(text: &str) -> Result<String, std::convert::Infallible> {
+    Ok(text.strip_prefix('\0').unwrap_or(text).to_owned())
 }
 
 fn default_jobs() -> usize {

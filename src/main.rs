@@ -8,12 +8,11 @@ mod exit;
 mod render;
 
 use clap::Parser;
-use std::ffi::OsString;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
     exit::quiet_pipes();
-    match cli::Cli::try_parse_from(std::env::args_os().flat_map(apart)) {
+    match cli::Cli::try_parse_from(cli::guarded(std::env::args_os())) {
         Ok(cli) => commands::run(cli),
         Err(error) => {
             // Help and version are answers, everything else is a mistake.
@@ -21,13 +20,5 @@ fn main() -> ExitCode {
             let _ = error.print();
             code.into()
         }
-    }
-}
-
-/// `-j2` as `-j 2`: patterns may begin with a hyphen, so the parser would take it for one.
-fn apart(argument: OsString) -> Vec<OsString> {
-    match argument.to_str().and_then(|text| text.strip_prefix("-j")) {
-        Some(count) if !count.is_empty() && count.bytes().all(|byte| byte.is_ascii_digit()) => vec!["-j".into(), count.into()],
-        _ => vec![argument],
     }
 }

@@ -57,12 +57,15 @@ impl Producer for CommandProducer {
         if params.get("timeout").is_some_and(|timeout| timeout.as_u64().is_none_or(|seconds| seconds == 0)) {
             wrong("timeout", "'timeout' must be a whole number of seconds", "write timeout = 600");
         }
-        for name in params.keys().filter(|name| !matches!(name.as_str(), "argv" | "timeout")) {
-            wrong(name, &format!("a command has no parameter '{name}'"), "it has argv and timeout");
+        // Switches belong to the rules: an input's `if` names one.
+        let known = |name: &str, value: &serde_json::Value| matches!(name, "argv" | "timeout") || value.is_boolean();
+        for (name, _) in params.iter().filter(|(name, value)| !known(name, value)) {
+            wrong(name, &format!("a command has no parameter '{name}'"), "it has argv, timeout, and switches (true or false) for the `if` of inputs");
         }
         if errors.is_empty() { Ok(()) } else { Err(errors) }
     }
 
+    #[expect(clippy::disallowed_methods, reason = "PATH is the one variable that programs get: without it none is found")]
     fn produce(&self, inputs: &Inputs<'_>) -> Result<Output, Failure> {
         let mut scratch = Scratch::take().map_err(|error| io("a folder for it cannot be made", &error))?;
         let argv = stage(&mut scratch, inputs)?;

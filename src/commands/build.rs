@@ -3,8 +3,10 @@
 use crate::cli::BuildArgs;
 use crate::context::{Context, Failed, Outcome};
 use crate::exit::Code;
+use crate::render::events::{Both, EventLog};
 use crate::render::progress::Progress;
 use crate::render::summary;
+use crate::render::terminal::QuietControl;
 use engine::build::Options;
 use engine::build::request::{Report, Request};
 use engine::build::session::Session;
@@ -13,6 +15,7 @@ use engine::values::diagnostic::Diagnostic;
 use engine::values::digest::Digest;
 use engine::values::pattern::PatternSet;
 use std::io::IsTerminal;
+use std::path::Path;
 use std::time::Instant;
 
 /// Runs it.
@@ -21,7 +24,7 @@ pub fn run(context: &Context, args: &BuildArgs) -> Outcome {
     let request = request(args)?;
     let workspace = context.workspace("build")?;
     let mut look = workspace.engine.look(&workspace.digest, || workspace.manifest())?;
-    let quick = !args.dry_run && !args.verbose && !context.json();
+    let quick = !args.dry_run && !args.verbose && args.events.is_none() && !context.json();
     if quick && let Some(targets) = workspace.engine.known(&mut look, &request.digest)? {
         context.say(&look.refresh.diagnostics);
         eprintln!("{}", summary::text(&Report::default(), targets, false, start.elapsed(), context.err));
@@ -32,7 +35,7 @@ pub fn run(context: &Context, args: &BuildArgs) -> Outcome {
     std::mem::forget(definition.manifest.clone());
     let mut session = Session::open(workspace.engine.clone(), &definition, look)?;
     context.say(workspace.warnings());
-    let report = build(context, &mut session, &request, args.verbose)?;
+    let report = build_with(context, &mut session, &request, args.verbose, args.events.as_deref())?;
     context.say(&workspace.engine.store.damage().into_iter().map(|words| Diagnostic::warning("W_STORE_DAMAGED", words)).collect::<Vec<_>>());
     let targets = report.roots.len() as u64;
     if context.json() {
@@ -79,20 +82,33 @@ fn digest(patterns: &[String]) -> Digest {
 }
 
 /// Builds with progress on a terminal; Ctrl-C stops it cleanly. Prints failures and what producers said.
-pub fn build(context: &Context, session: &mut Session, request: &Request, verbose: bool) -> Result<Report, Failed> {
+pub fn build(context: &Context, session: &mut Session, request: &Request) -> Result<Report, Failed> {
+    build_with(context, session, request, false, None)
+}
+
+fn build_with(context: &Context, session: &mut Session, request: &Request, verbose: bool, events: Option<&Path>) -> Result<Report, Failed> {
+    let events = events.map(EventLog::create).transpose()?;
     let cancel = Cancel::default();
-    let stop = cancel.clone();
+    let bar = std::io::stderr().is_terminal() && !context.json();
+    let quiet = QuietControl::begin(bar);
+    let (stop, restore) = (cancel.clone(), quiet.clone());
     // A second handler cannot be set; one build a process sets one.
     let _ = ctrlc::set_handler(move || {
         if stop.is_cancelled() {
+            restore.end();
             std::process::exit(130);
         }
         stop.cancel();
     });
-    let progress = Progress::new(context.err, verbose && !context.json(), std::io::stderr().is_terminal() && !context.json());
-    let report = session.build(request, &progress, &cancel);
+    let progress = Progress::new(context.err, verbose && !context.json(), bar);
+    let report = match &events {
+        Some(log) => session.build(request, &Both(log, &progress), &cancel),
+        None => session.build(request, &progress, &cancel),
+    };
     progress.end();
+    quiet.end();
     let report = report?;
+    events.map_or(Ok(()), EventLog::end)?;
     if !context.json() {
         context.say(&report.diagnostics);
         context.say(&report.failures);

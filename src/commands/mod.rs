@@ -1,8 +1,16 @@
 //! The commands, one file each.
 
 mod build;
+mod dev;
+mod explain;
+mod gc;
 mod init;
+mod outline;
+mod pages;
+mod query;
+mod rules;
 mod show;
+mod status;
 
 use crate::cli::{Cli, Command};
 use crate::context::Context;
@@ -15,6 +23,15 @@ pub fn run(cli: Cli) -> ExitCode {
         Command::Init(args) => init::run(&context, args),
         Command::Build(args) => build::run(&context, args),
         Command::Show(args) => show::run(&context, args),
+        Command::Outline(args) => outline::run(&context, args),
+        Command::Query(args) => query::run(&context, args),
+        Command::Explain(args) => explain::run(&context, args),
+        Command::Status(_) => status::run(&context),
+        Command::Gc(args) => gc::run(&context, args),
+        Command::Rules(args) => rules::run(&context, args),
+        Command::Completions(args) => pages::completions(args),
+        Command::Man(args) => pages::man(args),
+        Command::Dev(args) => dev::run(&args.command),
     };
     match outcome {
         Ok(code) => code.into(),

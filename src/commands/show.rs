@@ -11,7 +11,7 @@ use engine::build::session::Session;
 use engine::values::diagnostic::Diagnostic;
 use engine::values::digest::Digest;
 use engine::values::table::Table;
-use std::io::{IsTerminal, Write};
+use std::io::Write;
 use std::sync::Arc;
 
 /// Runs it.
@@ -39,7 +39,7 @@ pub fn output(context: &Context, session: &mut Session, label: &str) -> Result<S
     let jobs = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     let digest = Digest::of(format!("show\0{label}").as_bytes());
     let request = Request { patterns, digest, options: Options { jobs, keep_going: false, dry_run: false }, outputs: true };
-    let report = build::build(context, session, &request, false)?;
+    let report = build::build(context, session, &request)?;
     let code = build::code(&report);
     if code != Code::Ok {
         return Err(Failed { code, diagnostics: Vec::new() });
@@ -65,19 +65,27 @@ fn print(context: &Context, args: &ShowArgs, shown: &Shown) -> Outcome {
     } else {
         match std::str::from_utf8(&shown.bytes) {
             Ok(text) => out.write_all(printable(text).as_bytes()),
-            Err(_) if std::io::stdout().is_terminal() => {
+            // What a pipe leads to is not known, so bytes that are no text go out only when asked for.
+            Err(_) => {
                 let why = Diagnostic::error("E_BINARY", format!("the output is {} bytes that are no text", shown.bytes.len())).label(&shown.label);
-                return Err(Failed::new(Code::Usage, why.hint("send it to a file or a program, or give --raw")));
+                return Err(Failed::new(Code::Usage, why.hint("give --raw and send it to a file or a program")));
             }
-            Err(_) => out.write_all(&shown.bytes),
         }
     };
-    printed.map_err(|error| Failed::new(Code::Io, Diagnostic::error("E_WRITE", format!("standard output cannot be written: {error}"))))?;
-    Ok(Code::Ok)
+    written(printed)
+}
+
+/// What writing to standard output came to. A reader that goes away has had enough; that is no error.
+pub fn written(result: std::io::Result<()>) -> Outcome {
+    match result {
+        Ok(()) => Ok(Code::Ok),
+        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(Code::Ok),
+        Err(error) => Err(Failed::new(Code::Io, Diagnostic::error("E_WRITE", format!("standard output cannot be written: {error}")).hint("make room, or send it elsewhere"))),
+    }
 }
 
 /// An output as JSON: tables as objects, JSON as it is, text as a string, anything else as its length.
-fn json(bytes: &[u8]) -> serde_json::Value {
+pub fn json(bytes: &[u8]) -> serde_json::Value {
     if let Some(table) = Table::open(bytes) {
         return table.rows().map(|(key, value)| (key.to_owned(), json(value))).collect::<serde_json::Map<_, _>>().into();
     }

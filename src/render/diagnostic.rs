@@ -44,7 +44,8 @@ pub fn text(diagnostic: &Diagnostic, style: Style) -> String {
 }
 
 fn underline(text: &mut String, line: u32, excerpt: &Excerpt, style: Style) {
-    let number = line.to_string();
+    // A text without lines, such as a pattern, has no number.
+    let number = if line > 0 { line.to_string() } else { String::new() };
     let gap = " ".repeat(number.len());
     let shown = printable(&excerpt.text).replace('\t', " ");
     let width = |from: u32, count: u32| shown.chars().skip(from as usize).take(count as usize).collect::<String>().width();

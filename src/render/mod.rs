@@ -1,8 +1,13 @@
 //! Rendering: the only place that knows colours, widths and terminals.
 
 pub mod diagnostic;
+pub mod explanation;
+pub mod graph;
+pub mod events;
 pub mod progress;
+pub mod status;
 pub mod summary;
+pub mod terminal;
 
 use crate::cli::When;
 use std::io::IsTerminal;
@@ -92,6 +97,32 @@ pub fn duration(micros: u64) -> String {
     }
 }
 
+/// A moment for people, in UTC: `2026-11-21 12:04 UTC`.
+pub fn moment(secs: u64) -> String {
+    // Days to year, month and day by 400-year eras that begin on 1 March (proleptic Gregorian calendar).
+    let days = secs / 86_400 + 719_468;
+    let (era, day) = (days / 146_097, days % 146_097);
+    let year = (day - day / 1_460 + day / 36_524 - day / 146_096) / 365;
+    let day = day - (365 * year + year / 4 - year / 100);
+    let month = (5 * day + 2) / 153;
+    let day = day - (153 * month + 2) / 5 + 1;
+    let (year, month) = if month < 10 { (era * 400 + year, month + 3) } else { (era * 400 + year + 1, month - 9) };
+    format!("{year}-{month:02}-{day:02} {:02}:{:02} UTC", secs / 3_600 % 24, secs / 60 % 60)
+}
+
+/// A size for people: `12 bytes`, `3.4 KiB`, `1.0 GiB`.
+pub fn size(bytes: u64) -> String {
+    if bytes < 1_024 {
+        return format!("{bytes} bytes");
+    }
+    let (mut tenths, mut unit) = (bytes.saturating_mul(10) / 1_024, 0);
+    while tenths >= 10_240 && unit < 3 {
+        tenths /= 1_024;
+        unit += 1;
+    }
+    format!("{}.{} {}", tenths / 10, tenths % 10, ["KiB", "MiB", "GiB", "TiB"][unit])
+}
+
 /// A number with its thousands apart: `12,345`.
 pub fn count(number: u64) -> String {
     let digits = number.to_string();
@@ -112,6 +143,8 @@ mod tests {
     #[test]
     fn numbers_for_people() {
         assert_eq!([0, 999, 1_000, 1_234_567].map(count), ["0", "999", "1,000", "1,234,567"]);
+        assert_eq!([12, 3_500, 1 << 30].map(size), ["12 bytes", "3.4 KiB", "1.0 GiB"]);
+        assert_eq!([0, 951_782_400, 1_795_262_640].map(moment), ["1970-01-01 00:00 UTC", "2000-02-29 00:00 UTC", "2026-11-21 12:04 UTC"]);
         assert_eq!([5, 12_345, 1_450_000, 200_000_000].map(duration), ["5 µs", "12 ms", "1.4 s", "3 min 20 s"]);
     }
 

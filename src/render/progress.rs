@@ -19,8 +19,8 @@ pub struct Progress {
 impl Progress {
     /// A bar when `terminal`, none otherwise.
     pub fn new(style: Style, verbose: bool, terminal: bool) -> Self {
-        let bar = if terminal { ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr_with_hz(10)) } else { ProgressBar::hidden() };
-        bar.set_style(ProgressStyle::with_template("{spinner} {msg} {wide_bar} {elapsed}").unwrap_or_else(|_| ProgressStyle::default_bar()));
+        let bar = if terminal { ProgressBar::with_draw_target(Some(0), ProgressDrawTarget::stderr_with_hz(10)) } else { ProgressBar::hidden() };
+        bar.set_style(ProgressStyle::with_template("{spinner} {bar:20} {pos}/{len} {elapsed} {msg}").unwrap_or_else(|_| ProgressStyle::default_bar()));
         if terminal {
             bar.enable_steady_tick(Duration::from_millis(120));
         }

@@ -2,6 +2,10 @@
 //! producers together, and gives answers as values; it never prints.
 
 pub mod finish;
+pub mod garbage;
 pub mod init;
 pub mod location;
+pub mod parsing;
+pub mod query;
+pub mod status;
 pub mod workspace;

@@ -71,32 +71,51 @@ pub struct Laid {
     pub no_space: bool,
 }
 
+/// Where one output goes.
+struct Place<'a> {
+    path: &'a str,
+    exports: &'a dyn Exports,
+    finish: &'a dyn Finish,
+}
+
 impl Run<'_> {
-    /// Lays out the settled `roots` whose rule says where: those that moved, and those whose file is not what was written.
+    /// Lays out the settled `roots` whose rule says where: those whose file is elsewhere, is of an older output, or is not what was written.
     ///
     /// # Errors
     /// When the store breaks.
     pub fn lay_out(&mut self, roots: &[NodeId], exports: &dyn Exports, finish: &dyn Finish) -> Result<Laid, RunError> {
         let mut laid = Laid::default();
-        let wanted: Vec<(NodeId, u32)> = roots.iter().filter_map(|&id| Some((id, self.rule_with_out(id)?))).collect();
-        let mut check: Vec<u32> = wanted.iter().filter(|(id, _)| !self.moved(*id) && exports.path(id.0).is_some()).map(|(id, _)| id.0).collect();
-        check.sort_unstable();
-        let mut broken = exports.verify(&check);
-        broken.sort_unstable();
         let mut lookups = BTreeMap::new();
-        for (id, rule) in wanted {
-            let Some(output) = self.settled_output(id) else { continue };
+        let mut wanted: Vec<(NodeId, Digest, String)> = Vec::new();
+        for &id in roots {
+            let (Some(output), Some(rule)) = (self.settled_output(id), self.rule_with_out(id)) else { continue };
             let label = self.graph.node(id).label.clone();
-            let known = check.binary_search(&id.0).is_ok() && broken.binary_search(&id.0).is_err();
-            if known && !finish.finishes(&label) {
+            match self.out_path(rule, &label, &mut lookups)? {
+                Ok(path) => wanted.push((id, output, path)),
+                Err(why) => laid.failures.push(why),
+            }
+        }
+        // Files that move give their places up before any is taken.
+        for (id, _, path) in &wanted {
+            if exports.path(id.0).is_some_and(|held| held != *path)
+                && let Err(error) = exports.remove(id.0)
+            {
+                laid.failures.push(refused(&error).label(&self.graph.node(*id).label));
+            }
+        }
+        let finished: Vec<bool> = wanted.iter().map(|(id, ..)| finish.finishes(&self.graph.node(*id).label)).collect();
+        let held = |(id, output, _): &(NodeId, Digest, String), finished: bool| !finished && exports.digest(id.0) == Some(*output);
+        let mut check: Vec<u32> = wanted.iter().zip(&finished).filter(|(one, finished)| held(one, **finished)).map(|(one, _)| one.0.0).collect();
+        check.sort_unstable();
+        let broken = exports.verify(&check);
+        for (id, output, path) in wanted {
+            if check.binary_search(&id.0).is_ok() && broken.binary_search(&id.0).is_err() {
                 laid.nodes.push(id.0);
                 continue;
             }
-            let written = match self.out_path(rule, &label, &mut lookups)? {
-                Ok(path) => self.lay_out_one(id, &label, &path, output, exports, finish)?,
-                Err(why) => Err(why),
-            };
-            match written {
+            let label = self.graph.node(id).label.clone();
+            let place = Place { path: &path, exports, finish };
+            match self.lay_out_one(id, &label, output, &place, &mut lookups)? {
                 Ok(outcome) => {
                     laid.nodes.push(id.0);
                     laid.written += usize::from(outcome == ExportOutcome::Written);
@@ -115,11 +134,11 @@ impl Run<'_> {
         &mut self,
         id: NodeId,
         label: &str,
-        path: &str,
         output: Digest,
-        exports: &dyn Exports,
-        finish: &dyn Finish,
+        place: &Place<'_>,
+        lookups: &mut BTreeMap<String, Arc<[u8]>>,
     ) -> Result<Result<ExportOutcome, Diagnostic>, RunError> {
+        let Place { path, exports, finish } = *place;
         let Some(blob) = self.blob(id)? else {
             return Ok(Err(Diagnostic::error("E_LAYOUT", "the output is nowhere to be found").label(label).hint("build it again")));
         };
@@ -129,14 +148,36 @@ impl Run<'_> {
         } else {
             None
         };
-        let written = match &finished {
-            Some(bytes) => exports.write(id.0, path, Digest::of(bytes), bytes),
-            None => exports.write(id.0, path, output, &blob),
+        let (digest, bytes) = match &finished {
+            Some(bytes) => (Digest::of(bytes), bytes.as_slice()),
+            None => (output, &*blob),
         };
+        let mut written = exports.write(id.0, path, digest, bytes);
+        if let Err(WorldError::Claimed { first, .. }) = written
+            && !self.still_claims(NodeId(first), path, lookups)?
+        {
+            written = exports.remove(first).and_then(|()| exports.write(id.0, path, digest, bytes));
+        }
         if written == Ok(ExportOutcome::Written) {
             self.observer.event(&Event::Exported { path });
         }
         Ok(written.map_err(|error| refused(&error).label(label)))
+    }
+
+    /// Whether the node that has a path would be laid out there today, as far as this run knows.
+    fn still_claims(&mut self, id: NodeId, path: &str, lookups: &mut BTreeMap<String, Arc<[u8]>>) -> Result<bool, RunError> {
+        let Some(label) = self.graph.get(id).map(|node| node.label.clone()) else { return Ok(false) };
+        let Some(rule) = self.rule_with_out(id) else { return Ok(false) };
+        let rules = self.rules;
+        if let Some((_, set)) = &rules.rule(rule).each
+            && let Some(items) = self.known_items(set)?
+        {
+            let value = rules.find(&label).map_or_else(String::new, |found| crate::values::label::unescape(found.value));
+            if items.binary_search(&value).is_err() {
+                return Ok(false);
+            }
+        }
+        Ok(self.out_path(rule, &label, lookups)?.is_ok_and(|own| own == path))
     }
 
     fn rule_with_out(&self, id: NodeId) -> Option<u32> {

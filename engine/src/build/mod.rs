@@ -6,13 +6,15 @@
 mod blobs;
 pub mod engine;
 mod jobs;
+pub mod explain;
 pub mod layout;
 mod pools;
 mod prune;
+pub mod query;
 pub mod request;
 mod run;
 pub mod session;
 pub mod state;
 mod writer;
 
-pub use run::{How, Options, Root, Tally, file_label, file_path};
+pub use run::{How, Options, Root, Tally, file_label, file_path, located};

@@ -6,10 +6,10 @@ use super::state::State;
 use crate::graph::{Graph, NodeId};
 use crate::manifest::model::SetSpec;
 use crate::manifest::template::Vars;
+use super::blobs::Blobs;
 use crate::planning::expand;
 use crate::planning::rules::RuleIndex;
 use crate::seams::world::{Refresh, Sources};
-use crate::store::Store;
 use crate::store::records::HistoryRecord;
 use crate::values::label::unescape;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -28,8 +28,17 @@ pub fn moved_sets(rules: &RuleIndex, history: &[(String, HistoryRecord)], refres
     history.iter().map(|(label, _)| label.clone()).filter(|label| sets.contains(label)).chain(sources).collect()
 }
 
-/// Nodes that no rule, set or source gives any more and that no remaining node reads.
-pub fn vanished(graph: &Graph, rules: &RuleIndex, sources: &dyn Sources, state: &State, store: &dyn Store) -> Vec<NodeId> {
+/// Nodes that no rule, set or source gives any more.
+#[derive(Debug, Default)]
+pub struct Vanished {
+    /// Those that no remaining node reads.
+    pub gone: Vec<NodeId>,
+    /// Those that a remaining node, not rebuilt yet, still reads.
+    pub still_read: Vec<NodeId>,
+}
+
+/// Finds what is no more.
+pub fn vanished(graph: &Graph, rules: &RuleIndex, sources: &dyn Sources, state: &State, blobs: &Blobs) -> Vanished {
     let leaves = SessionLeaves { sources, state };
     let mut members: FxHashMap<SetSpec, Option<FxHashSet<String>>> = FxHashMap::default();
     let mut gone: FxHashSet<NodeId> = FxHashSet::default();
@@ -45,7 +54,7 @@ pub fn vanished(graph: &Graph, rules: &RuleIndex, sources: &dyn Sources, state: 
                 Some(found) => match &rules.rule(found.rule).each {
                     None => true,
                     Some((_, set)) => {
-                        let members = members.entry(set.clone()).or_insert_with(|| read(set, graph, &leaves, store));
+                        let members = members.entry(set.clone()).or_insert_with(|| read(set, graph, &leaves, blobs));
                         members.as_ref().is_none_or(|members| members.contains(&unescape(found.value)))
                     }
                 },
@@ -55,7 +64,7 @@ pub fn vanished(graph: &Graph, rules: &RuleIndex, sources: &dyn Sources, state: 
             gone.insert(id);
         }
     }
-    // A node that something still reads (because that was not rebuilt yet) stays until its reader has been looked at.
+    let all = gone.clone();
     loop {
         let read: FxHashSet<NodeId> =
             graph.iter().filter(|(id, _)| !gone.contains(id)).flat_map(|(_, node)| node.reads()).filter(|id| gone.contains(id)).collect();
@@ -64,24 +73,27 @@ pub fn vanished(graph: &Graph, rules: &RuleIndex, sources: &dyn Sources, state: 
         }
         gone.retain(|id| !read.contains(id));
     }
-    let mut gone: Vec<NodeId> = gone.into_iter().collect();
-    gone.sort_unstable();
-    gone
+    let sorted = |nodes: &mut dyn Iterator<Item = NodeId>| {
+        let mut nodes: Vec<NodeId> = nodes.collect();
+        nodes.sort_unstable();
+        nodes
+    };
+    Vanished { still_read: sorted(&mut all.difference(&gone).copied()), gone: sorted(&mut gone.iter().copied()) }
 }
 
 /// The items of a set as last built; `None` when they cannot be known without building.
-fn read(set: &SetSpec, graph: &Graph, leaves: &SessionLeaves<'_>, store: &dyn Store) -> Option<FxHashSet<String>> {
+fn read(set: &SetSpec, graph: &Graph, leaves: &SessionLeaves<'_>, blobs: &Blobs) -> Option<FxHashSet<String>> {
     let nothing = Vars::new();
-    let mut blobs = BTreeMap::new();
+    let mut deciding = BTreeMap::new();
     if let Some(label) = expand::set_node(set, &nothing).ok()? {
         let blob = match leaves.set(label.as_str()) {
             Some(paths) => paths,
             None => {
                 let id = graph.find(label.as_str()).filter(|id| !graph.is_stale(*id))?;
-                store.blob(&graph.node(id).result?.output).ok()??
+                blobs.get(&graph.node(id).result?.output).ok()??
             }
         };
-        blobs.insert(label.to_string(), blob);
+        deciding.insert(label.to_string(), blob);
     }
-    Some(expand::items(set, &nothing, &blobs).ok()?.into_iter().collect())
+    Some(expand::items(set, &nothing, &deciding).ok()?.into_iter().collect())
 }

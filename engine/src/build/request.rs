@@ -59,6 +59,17 @@ impl Session {
     /// When the store or the workspace breaks. Failures of targets are in the report.
     pub fn build(&mut self, request: &Request, observer: &dyn Observer, cancel: &Cancel) -> Result<Report, EngineError> {
         self.tell(observer);
+        if let Some(report) = self.attempt(request, observer, cancel)? {
+            return Ok(report);
+        }
+        // A page of the graph turned out to be damaged. What follows from it is dropped; the results are found under their keys again.
+        self.forget_graph()?;
+        let report = self.attempt(request, observer, cancel)?;
+        Ok(report.expect("invariant: a graph that was not loaded has no damaged page"))
+    }
+
+    /// One try at a build; `None` when the stored graph turns out to be damaged on the way, in which case nothing was committed.
+    fn attempt(&mut self, request: &Request, observer: &dyn Observer, cancel: &Cancel) -> Result<Option<Report>, EngineError> {
         let shared = Arc::new(Shared {
             blobs: Blobs::new(self.engine.store.clone()),
             world: self.engine.world.clone(),
@@ -73,7 +84,8 @@ impl Session {
             links: &self.links,
             leaves: &leaves,
             store: self.engine.store.clone(),
-            shared,
+            shared: shared.clone(),
+            redefined: self.redefined,
             observer,
             options: request.options.clone(),
         };
@@ -82,20 +94,25 @@ impl Session {
         let (ids, refused) = run.roots(&request.patterns)?;
         report.refused = refused;
         let mut laid = Laid::default();
-        let mut exports = None;
         if report.refused.is_empty() {
             run.settle_all(&ids)?;
             if request.outputs {
                 report.outputs = ids.iter().map(|&id| run.blob(id)).collect::<Result<_, _>>()?;
             }
             report.roots = run.report(&ids);
-            if !request.options.dry_run {
-                let files = self.engine.world.exports(self.engine.store.rows(self.engine.view, Part::Exports)?);
-                laid = run.lay_out(&ids, &*files, &*self.engine.finish)?;
-                exports = Some(files);
-            }
+        }
+        // Files of targets that are gone go even when the request itself is refused.
+        let exports = match request.options.dry_run {
+            true => None,
+            false => Some(self.engine.world.exports(self.engine.store.rows(self.engine.view, Part::Exports)?)),
+        };
+        if let (Some(exports), true) = (&exports, report.refused.is_empty() && !run.graph.is_damaged()) {
+            laid = run.lay_out(&ids, &**exports, &*self.engine.finish)?;
         }
         let leftover = run.end()?;
+        if self.graph.is_damaged() {
+            return Ok(None);
+        }
         report.tally = leftover.tally.clone();
         report.failures.extend(leftover.failures.iter().cloned());
         report.failures.extend(laid.failures.iter().cloned());
@@ -104,12 +121,12 @@ impl Session {
         report.no_space = laid.no_space;
         report.cancelled = cancel.is_cancelled();
         if request.options.dry_run {
-            return Ok(report);
+            return Ok(Some(report));
         }
         let whole = report.refused.is_empty() && report.failures.is_empty() && !report.cancelled;
         let known = whole.then(|| Known { generation: 0, targets: ids.len() as u64, exported: laid.nodes.clone() });
-        self.commit(leftover, exports.as_deref(), known.map(|known| (request.digest, known)))?;
-        Ok(report)
+        let committed = self.commit(leftover, &shared.blobs, exports.as_deref(), known.map(|known| (request.digest, known)))?;
+        Ok(committed.then_some(report))
     }
 
     fn tell(&self, observer: &dyn Observer) {
@@ -118,18 +135,30 @@ impl Session {
         if self.is_redefined() {
             return;
         }
-        for node in self.graph.stale() {
+        for &node in &self.origins {
             let reason = self.reason(&crate::graph::stale::Marked { node, via: None });
             observer.event(&Event::Marked { label: &self.graph.node(node).label, reason: &reason });
         }
     }
 
     /// One transaction: what is left of the results, History, the graph's pages, the known sources and files, and that the request is current.
-    fn commit(&mut self, leftover: Leftover, exports: Option<&dyn crate::seams::world::Exports>, known: Option<(Digest, Known)>) -> Result<(), EngineError> {
-        self.prune(exports, &leftover.history);
+    /// Whether it was made: it is not when the graph turns out to be damaged.
+    fn commit(
+        &mut self,
+        leftover: Leftover,
+        blobs: &Blobs,
+        exports: Option<&dyn crate::seams::world::Exports>,
+        known: Option<(Digest, Known)>,
+    ) -> Result<bool, EngineError> {
+        self.prune(exports, blobs, &leftover.history);
+        let (nodes, links) = (self.graph.take_dirty_pages(), self.graph.take_dirty_links());
+        if self.graph.is_damaged() {
+            return Ok(false);
+        }
         let rows = |part: Part, rows: crate::seams::world::RowEdits| rows.into_iter().map(move |(key, body)| (part, key, body));
         let mut commit = Commit { results: leftover.results, history: leftover.history, ..Commit::default() };
-        commit.rows.extend(rows(Part::Nodes, self.graph.take_dirty_pages()));
+        commit.rows.extend(rows(Part::Nodes, nodes));
+        commit.rows.extend(rows(Part::Links, links));
         let stale = self.graph.take_dirty_stale();
         let moved = stale.is_some() || !commit.rows.is_empty() || !self.refresh.changes.is_empty() || !self.refresh.sets_changed.is_empty();
         commit.rows.extend(rows(Part::Directories, self.sources.take_dirty_rows()));
@@ -156,21 +185,46 @@ impl Session {
         if !commit.rows.is_empty() || !commit.results.is_empty() || !commit.history.is_empty() {
             self.engine.store.commit(self.engine.view, commit)?;
         }
-        Ok(())
+        Ok(true)
     }
 
     /// Takes nodes away that the sets no longer hold, with their files. Their History stays.
-    fn prune(&mut self, exports: Option<&dyn crate::seams::world::Exports>, history: &[(String, crate::store::records::HistoryRecord)]) {
+    fn prune(
+        &mut self,
+        exports: Option<&dyn crate::seams::world::Exports>,
+        blobs: &Blobs,
+        history: &[(String, crate::store::records::HistoryRecord)],
+    ) {
         let moved_sets = super::prune::moved_sets(&self.rules, history, &self.refresh, &self.state);
         if moved_sets.is_empty() && !self.is_redefined() {
             return;
         }
-        for id in super::prune::vanished(&self.graph, &self.rules, &*self.sources, &self.state, &*self.engine.store) {
-            self.graph.remove(id);
+        // All records are read before anything is taken away because of them.
+        self.graph.iter().for_each(drop);
+        if self.graph.is_damaged() {
+            return;
+        }
+        if let (Some(exports), true) = (exports, self.is_redefined()) {
+            for (id, node) in self.graph.iter() {
+                let laid_out = self.rules.find(&node.label).is_some_and(|found| self.rules.rule(found.rule).out.is_some());
+                if !laid_out && exports.path(id.0).is_some() {
+                    // As below.
+                    let _ = exports.remove(id.0);
+                }
+            }
+        }
+        let vanished = super::prune::vanished(&self.graph, &self.rules, &*self.sources, &self.state, blobs);
+        for &id in vanished.gone.iter().chain(&vanished.still_read) {
             if let Some(exports) = exports {
                 // A file that cannot be removed stays known and is tried again when its number is used again.
                 let _ = exports.remove(id.0);
             }
+        }
+        for id in vanished.gone {
+            self.graph.remove(id);
+        }
+        for id in vanished.still_read {
+            self.graph.set_stale(id, true);
         }
     }
 }

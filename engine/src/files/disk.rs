@@ -108,6 +108,10 @@ impl world::Exports for DiskExports {
         self.exports.path(node)
     }
 
+    fn digest(&self, node: u32) -> Option<Digest> {
+        self.exports.digest(node)
+    }
+
     fn take_dirty_rows(&self) -> RowEdits {
         self.exports.take_dirty_rows()
     }

@@ -374,6 +374,11 @@ impl Exports {
         lock(&self.known).get(node).map(|entry| entry.name)
     }
 
+    /// The digest of what was last written for a node.
+    pub fn digest(&self, node: u32) -> Option<Digest> {
+        lock(&self.known).get(node).map(|entry| entry.digest)
+    }
+
     /// The rows that are not what was loaded or last taken.
     pub fn take_dirty_rows(&self) -> RowEdits {
         let mut known = lock(&self.known);

@@ -337,6 +337,10 @@ impl Exports for MemoryExports {
         self.known().0.get(&node).map(|(path, _)| path.clone())
     }
 
+    fn digest(&self, node: u32) -> Option<Digest> {
+        self.known().0.get(&node).map(|(_, digest)| *digest)
+    }
+
     fn take_dirty_rows(&self) -> RowEdits {
         let mut known = self.known();
         if !std::mem::take(&mut known.1) {

@@ -17,16 +17,15 @@ pub struct Links {
 impl Links {
     /// The edges as they stand.
     pub fn of(graph: &Graph) -> Self {
-        let edges = graph.iter().map(|(_, node)| node.reads().count()).sum();
+        let mut edges = 0;
+        graph.each_read(|_, _| edges += 1);
         let mut links = DiGraph::with_capacity(graph.bound(), edges);
         for _ in 0..graph.bound() {
             links.add_node(());
         }
-        for (id, node) in graph.iter() {
-            for read in node.reads() {
-                links.add_edge(NodeIndex::from(id.0), NodeIndex::from(read.0), ());
-            }
-        }
+        graph.each_read(|reader, read| {
+            links.add_edge(NodeIndex::from(reader.0), NodeIndex::from(read.0), ());
+        });
         Self { graph: links }
     }
 
@@ -100,9 +99,9 @@ fn number(index: NodeIndex<u32>) -> NodeId {
     NodeId(u32::try_from(index.index()).expect("invariant: indices are 32 bits"))
 }
 
-/// A cycle among `waiting`, where `waits_for` gives the nodes that one waits for: each node once, the first waits for the second and so on, the last
-/// for the first. `None` when there is none.
-pub fn cycle(waiting: &[NodeId], waits_for: &dyn Fn(NodeId) -> Vec<NodeId>) -> Option<Vec<NodeId>> {
+/// One cycle of every group of `waiting` nodes that wait for each other, where `waits_for` gives the nodes that one waits for: each node once, the
+/// first waits for the second and so on, the last for the first. Linear in nodes and edges.
+pub fn cycles(waiting: &[NodeId], waits_for: &dyn Fn(NodeId) -> Vec<NodeId>) -> Vec<Vec<NodeId>> {
     let number: rustc_hash::FxHashMap<NodeId, usize> = waiting.iter().copied().zip(0..).collect();
     let mut graph: DiGraph<(), (), u32> = DiGraph::with_capacity(waiting.len(), waiting.len());
     for _ in waiting {
@@ -115,20 +114,31 @@ pub fn cycle(waiting: &[NodeId], waits_for: &dyn Fn(NodeId) -> Vec<NodeId>) -> O
             }
         }
     }
-    let component = petgraph::algo::kosaraju_scc(&graph)
-        .into_iter()
-        .filter(|component| component.len() > 1 || graph.contains_edge(component[0], component[0]))
-        .min_by_key(|component| component.iter().map(|node| node.index()).min())?;
-    // Any walk inside a strongly connected component comes back to itself; follow smallest neighbours for a stable answer.
-    let mut path: Vec<NodeIndex<u32>> = vec![*component.iter().min()?];
-    loop {
-        let at = *path.last()?;
-        let next = graph.neighbors(at).filter(|next| component.contains(next)).min()?;
-        if let Some(start) = path.iter().position(|seen| *seen == next) {
-            return Some(path[start..].iter().map(|node| waiting[node.index()]).collect());
-        }
-        path.push(next);
+    let components = petgraph::algo::kosaraju_scc(&graph);
+    let mut component_of = vec![0; waiting.len()];
+    for (at, component) in components.iter().enumerate() {
+        component.iter().for_each(|node| component_of[node.index()] = at);
     }
+    let mut cycles: Vec<Vec<NodeIndex<u32>>> = Vec::new();
+    let mut place: Vec<Option<usize>> = vec![None; waiting.len()];
+    for component in &components {
+        let first = *component.iter().min().expect("invariant: a component has a node");
+        // Any walk inside a strongly connected component comes back to itself; follow smallest neighbours for a stable answer.
+        let mut path = vec![first];
+        place[first.index()] = Some(0);
+        while let Some(next) = path.last().and_then(|&at| {
+            graph.neighbors(at).filter(|next| component_of[next.index()] == component_of[at.index()]).min()
+        }) {
+            if let Some(start) = place[next.index()] {
+                cycles.push(path.split_off(start));
+                break;
+            }
+            place[next.index()] = Some(path.len());
+            path.push(next);
+        }
+    }
+    cycles.sort_unstable_by_key(|cycle| cycle.iter().min().copied());
+    cycles.into_iter().map(|cycle| cycle.into_iter().map(|node| waiting[node.index()]).collect()).collect()
 }
 
 #[cfg(test)]
@@ -139,8 +149,12 @@ mod tests {
     fn cycles_are_found_on_long_chains() {
         let nodes: Vec<NodeId> = (0..100_000).map(NodeId).collect();
         let chain = |node: NodeId| vec![NodeId(node.0 + 1)];
-        assert_eq!(cycle(&nodes, &chain), None);
+        assert_eq!(cycles(&nodes, &chain), Vec::<Vec<NodeId>>::new());
         let lasso = |node: NodeId| vec![NodeId(if node.0 == 99_999 { 99_997 } else { node.0 + 1 })];
-        assert_eq!(cycle(&nodes, &lasso), Some(vec![NodeId(99_997), NodeId(99_998), NodeId(99_999)]));
+        assert_eq!(cycles(&nodes, &lasso), vec![vec![NodeId(99_997), NodeId(99_998), NodeId(99_999)]]);
+        let ring = |node: NodeId| vec![NodeId((node.0 + 1) % 100_000)];
+        assert_eq!(cycles(&nodes, &ring), vec![nodes.clone()]);
+        let pairs = |node: NodeId| vec![NodeId(node.0 ^ 1)];
+        assert_eq!(cycles(&nodes, &pairs).len(), 50_000);
     }
 }

@@ -189,6 +189,9 @@ pub trait Exports: Send + Sync {
     /// The path of a node's file.
     fn path(&self, node: u32) -> Option<String>;
 
+    /// The digest of what was last written for a node.
+    fn digest(&self, node: u32) -> Option<Digest>;
+
     /// The rows that are not what was loaded or last taken.
     fn take_dirty_rows(&self) -> RowEdits;
 }

@@ -199,6 +199,12 @@ impl PatternSet {
     }
 }
 
+impl From<Pattern> for PatternSet {
+    fn from(pattern: Pattern) -> Self {
+        Self { patterns: vec![pattern] }
+    }
+}
+
 impl Wild {
     fn new(text: &str) -> Self {
         Self { text: text.into() }

@@ -87,10 +87,7 @@ impl<'a> Table<'a> {
 }
 
 /// Writes a table blob. The same rows give the same bytes.
-pub fn write_table<K: AsRef<str>, V: AsRef<[u8]>>(rows: &BTreeMap<K, V>) -> Vec<u8>
-where
-    K: Ord,
-{
+pub fn write_table<K: AsRef<str> + Ord, V: AsRef<[u8]>>(rows: &BTreeMap<K, V>) -> Vec<u8> {
     let mut sorted: Vec<(&str, &[u8])> = rows.iter().map(|(key, value)| (key.as_ref(), value.as_ref())).collect();
     sorted.sort_by_key(|(key, _)| *key);
     let heap_len: usize = sorted.iter().map(|(key, value)| key.len() + value.len()).sum();

@@ -53,7 +53,7 @@ impl Run<'_> {
         }
         let links = self.links;
         for reader in links.readers(id) {
-            if self.graph.get(reader).is_none() || self.graph.is_stale(reader) || self.is_ended(reader) {
+            if self.graph.get(reader).is_none() || self.graph.is_stale(reader) || self.has_ended(reader) {
                 continue;
             }
             self.graph.set_stale(reader, true);

@@ -1,6 +1,6 @@
 //! Decision: the key says whether a result is current, filed, or to be made.
 
-use super::{How, Run, RunError, Slot, Step, Work};
+use super::{How, Run, RunError, SameKey, Slot, Work};
 use crate::build::jobs::{JobInput, Load, Task};
 use crate::graph::{EdgeFrom, Filed, NodeId};
 use crate::manifest::model::InputFrom;
@@ -8,7 +8,8 @@ use crate::manifest::template::Vars;
 use crate::planning::expand::ItemFrame;
 use crate::planning::key::{KeyDescription, KeyInput, action_key};
 use crate::seams::producer::Pool;
-use crate::store::records::{ActionRecord, HistoryRecord};
+use crate::store::records::HistoryRecord;
+use crate::values::diagnostic::Diagnostic;
 use crate::values::digest::{ActionKey, Digest};
 use crate::values::event::Event;
 use std::sync::Arc;
@@ -19,6 +20,16 @@ impl Run<'_> {
     pub(super) fn decide(&mut self, id: NodeId) -> Result<(), RunError> {
         let Slot::Collecting { mut work, .. } = std::mem::replace(self.slot(id), Slot::Idle) else { return Ok(()) };
         let edges = work.edges.clone().expect("invariant: collection follows expansion");
+        if edges.inputs.iter().any(|edge| matches!(edge.from, EdgeFrom::Node(node) if !self.has_ended(node))) {
+            // An input's blob is being made again since it was collected.
+            self.collect(id, work);
+            return Ok(());
+        }
+        if work.discovery.iter().any(|&node| !self.has_ended(node)) {
+            *self.slot(id) = Slot::Discovering { work, missing: 0 };
+            self.again(id);
+            return Ok(());
+        }
         let mut unknown = false;
         for edge in &edges.inputs {
             if let EdgeFrom::Node(node) = edge.from {
@@ -36,73 +47,71 @@ impl Run<'_> {
             self.unknown(id, false);
             return Ok(());
         }
-        if !self.inputs_settled(&work) {
-            self.back_to_collecting(id, work);
-            return Ok(());
-        }
         let inputs = self.inputs(&work);
         let Some(key) = self.key(id, &work, &inputs) else { return Ok(()) };
         work.key = key;
         self.depths[id.index()] = self.depth(&work);
-        if !work.force {
-            let filed = self.graph.node(id).result;
-            if let Some(filed) = filed.filter(|filed| filed.key == key) {
-                self.tally.verified += 1;
-                self.emit(&Event::Verified { label: &self.graph.node(id).label });
-                self.settle(id, &work, filed.output, How::Verified);
-                return Ok(());
-            }
-            if let Some(record) = self.store.action(&key)? {
-                self.hit(id, &work, &record);
-                return Ok(());
-            }
+        if self.find_result(id, &work)? {
+            return Ok(());
         }
         if self.options.dry_run {
             self.unknown(id, true);
             return Ok(());
         }
-        if let Some(others) = self.same_key.get_mut(&key) {
+        if let Some(SameKey::Running(others)) = self.same_key.get_mut(&key) {
             others.push(id);
             *self.slot(id) = Slot::Running { work };
             return Ok(());
         }
-        self.same_key.insert(key, Vec::new());
+        self.same_key.insert(key, SameKey::Running(Vec::new()));
         *self.slot(id) = Slot::Running { work };
-        self.steps.push(Step::Dispatch(id));
+        // At once, while all inputs are as they were when the key was computed.
+        self.dispatch(id);
         Ok(())
     }
 
-    pub(super) fn hit(&mut self, id: NodeId, work: &Work, record: &ActionRecord) {
+    /// Settles a node whose key did not move or whose result is filed. One whose blob is to be made again takes only results whose blob is
+    /// at hand, because another node of the same key or content brought it meanwhile.
+    fn find_result(&mut self, id: NodeId, work: &Work) -> Result<bool, RunError> {
+        let filed = self.graph.node(id).result;
+        if let Some(filed) = filed.filter(|filed| filed.key == work.key)
+            && self.serves(work, &filed.output)?
+        {
+            self.tally.verified += 1;
+            self.emit(&Event::Verified { label: &self.graph.node(id).label });
+            self.settle(id, work, filed.output, How::Verified);
+            return Ok(true);
+        }
+        if let Some(SameKey::Made { output, took_us, diagnostics }) = self.same_key.get(&work.key) {
+            let (output, took_us, diagnostics) = (*output, *took_us, diagnostics.clone());
+            if self.serves(work, &output)? {
+                self.hit(id, work, output, took_us, &diagnostics);
+                return Ok(true);
+            }
+        } else if let Some(record) = self.store.action(&work.key)?
+            && self.serves(work, &record.output)?
+        {
+            self.hit(id, work, record.output, record.took_us, &record.diagnostics);
+            return Ok(true);
+        }
+        Ok(false)
+    }
+
+    fn serves(&self, work: &Work, output: &Digest) -> Result<bool, RunError> {
+        Ok(!work.force || self.shared.blobs.get(output)?.is_some())
+    }
+
+    pub(super) fn hit(&mut self, id: NodeId, work: &Work, output: Digest, took_us: u64, diagnostics: &[Diagnostic]) {
         let label = self.graph.node(id).label.clone();
         self.tally.cached += 1;
-        self.tally.saved_us += record.took_us;
-        self.emit(&Event::Hit { label: &label, output: record.output, saved: Duration::from_micros(record.took_us) });
-        self.say(&label, &record.diagnostics);
-        self.settle(id, work, record.output, How::Cached);
-    }
-
-    fn inputs_settled(&self, work: &Work) -> bool {
-        let edges = work.edges.as_ref().expect("invariant: collection follows expansion");
-        let settled = |node: &NodeId| self.output(*node).is_some();
-        let inputs = edges.inputs.iter().all(|edge| match &edge.from {
-            EdgeFrom::Node(node) => settled(node),
-            EdgeFrom::Rows(_) => true,
-        });
-        inputs && work.discovery.iter().all(settled)
-    }
-
-    fn back_to_collecting(&mut self, id: NodeId, work: Box<Work>) {
-        for twin in self.same_key.remove(&work.key).unwrap_or_default() {
-            if let Slot::Running { work } = std::mem::replace(self.slot(twin), Slot::Idle) {
-                self.back_to_collecting(twin, work);
-            }
-        }
-        *self.slot(id) = Slot::Discovering { work, missing: 0 };
-        self.again(id);
+        self.tally.saved_us += took_us;
+        self.emit(&Event::Hit { label: &label, output, saved: Duration::from_micros(took_us) });
+        self.say(&label, diagnostics);
+        self.settle(id, work, output, How::Cached);
     }
 
     /// The inputs of a node in the order of its key.
-    fn inputs(&self, work: &Work) -> Vec<JobInput> {
+    pub(super) fn inputs(&self, work: &Work) -> Vec<JobInput> {
         let rule = self.rules.rule(work.rule);
         let edges = work.edges.as_ref().expect("invariant: collection follows expansion");
         let mut frame: Option<(u16, Option<ItemFrame>)> = None;
@@ -130,7 +139,12 @@ impl Run<'_> {
         inputs
     }
 
-    fn key(&mut self, id: NodeId, work: &Work, inputs: &[JobInput]) -> Option<ActionKey> {
+    fn key(&self, id: NodeId, work: &Work, inputs: &[JobInput]) -> Option<ActionKey> {
+        self.described(id, work, inputs, action_key)
+    }
+
+    /// Hands the one description of a node's key to `write`: the hasher's way and the explainer's.
+    pub(super) fn described<T>(&self, id: NodeId, work: &Work, inputs: &[JobInput], write: impl FnOnce(&KeyDescription<'_>) -> T) -> Option<T> {
         let manifest = self.rules.manifest();
         let definition = &manifest.producers[self.rules.rule(work.rule).producer as usize];
         let producer = self.registry.get(&definition.uses)?;
@@ -139,7 +153,7 @@ impl Run<'_> {
         let nothing = Vars::new();
         let key_inputs: Vec<KeyInput<'_>> =
             inputs.iter().map(|input| KeyInput { role: &input.role, item: &input.item, digest: input.digest }).collect();
-        Some(action_key(&KeyDescription {
+        Some(write(&KeyDescription {
             producer: self.ids[self.rules.rule(work.rule).producer as usize].as_ref()?,
             params: &definition.params,
             vars: if sees.vars { &work.vars } else { &nothing },
@@ -159,12 +173,8 @@ impl Run<'_> {
     }
 
     /// Hands a node to its pool.
-    pub(super) fn dispatch(&mut self, id: NodeId) {
+    fn dispatch(&mut self, id: NodeId) {
         let Slot::Running { work } = std::mem::replace(self.slot(id), Slot::Idle) else { return };
-        if !self.inputs_settled(&work) {
-            // An input's blob is being made again meanwhile: wait for it and decide anew.
-            return self.back_to_collecting(id, work);
-        }
         let inputs = self.inputs(&work);
         let uses = &self.rules.manifest().producers[self.rules.rule(work.rule).producer as usize].uses;
         let Some(producer) = self.registry.get(uses).cloned() else { return };
@@ -176,12 +186,18 @@ impl Run<'_> {
         self.emit(&Event::Started { label: &job.label });
         match pool {
             Pool::Cpu => self.pools.cpu(job),
-            Pool::Slow => {
-                let references = self.waiters[id.index()].len().max(self.links.reader_count(id));
-                self.pools.slow(job, references as f64 / f64::from(1 + self.depths[id.index()]));
-            }
+            Pool::Slow => self.slow_ready.push(job),
         }
         *self.slot(id) = Slot::Running { work };
+    }
+
+    /// Hands slow jobs over once no step is due, when everyone who waits for them is known.
+    pub(super) fn hand_over_slow(&mut self) {
+        for job in std::mem::take(&mut self.slow_ready) {
+            let id = job.id;
+            let references = self.waiters[id.index()].len().max(self.links.reader_count(id));
+            self.pools.slow(job, references as f64 / f64::from(1 + self.depths[id.index()]));
+        }
     }
 
     /// Files the node's output in the graph, remembers the version it replaces, wakes its readers.
@@ -191,6 +207,9 @@ impl Run<'_> {
         }
         let filed = Filed { key: work.key, output };
         let before = self.graph.node(id).result;
+        if before.is_none_or(|before| before.output != output) {
+            self.moved.set(id, true);
+        }
         self.graph.settle(id, filed);
         if before.is_none_or(|before| before.output != output) {
             self.moved_on(id);

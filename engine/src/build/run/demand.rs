@@ -19,9 +19,11 @@ impl Run<'_> {
             return;
         }
         let node = self.graph.node(id);
-        match node.result {
+        let (label, result) = (node.label.clone(), node.result);
+        let kind = leaf(&label);
+        match result {
             // A set's paths are in no store: they are taken from the tree whenever someone reads them.
-            Some(filed) if !self.graph.is_stale(id) && leaf(&node.label) != Some(Leaf::Set) => {
+            Some(filed) if !self.graph.is_stale(id) && kind != Some(Leaf::Set) && (kind.is_some() || self.is_surely_member(&label)) => {
                 if self.tainted.contains(id) {
                     self.begin_check(id);
                 } else {
@@ -31,6 +33,63 @@ impl Run<'_> {
             }
             _ => self.begin(id, false),
         }
+    }
+
+    /// The node of the set that a rule runs over.
+    fn set_of(&mut self, rule: u32) -> Option<NodeId> {
+        if let Some(known) = self.sets[rule as usize] {
+            return known;
+        }
+        let label = self.rules.rule(rule).each.as_ref().and_then(|(_, set)| expand::set_node(set, &Vars::new()).ok()?);
+        let node = label.map(|label| self.graph.intern(label.as_str()));
+        self.sets[rule as usize] = Some(node);
+        node
+    }
+
+    /// Whether a node that is not stale still exists for certain: the set of its rule is what it was. A set that moved takes its former
+    /// members away without touching their inputs.
+    fn is_surely_member(&mut self, label: &str) -> bool {
+        let quiet = |run: &Self, set: NodeId| match run.slots.get(set.index()) {
+            Some(Slot::Settled { .. }) => !run.moved.contains(set),
+            _ => !run.tainted.contains(set) && !run.graph.is_stale(set),
+        };
+        if self.set_nodes().iter().all(|&set| quiet(self, set)) {
+            return true;
+        }
+        let Some(rule) = self.rules.find(label).map(|found| found.rule) else { return false };
+        self.set_of(rule).is_none_or(|set| quiet(self, set))
+    }
+
+    /// All nodes that some rule runs over.
+    fn set_nodes(&mut self) -> Arc<[NodeId]> {
+        if let Some(nodes) = &self.all_sets {
+            return nodes.clone();
+        }
+        let rules = u32::try_from(self.rules.manifest().rules.len()).unwrap_or(u32::MAX);
+        let mut nodes: Vec<NodeId> = (0..rules).filter_map(|rule| self.set_of(rule)).collect();
+        nodes.sort_unstable();
+        nodes.dedup();
+        let nodes: Arc<[NodeId]> = nodes.into();
+        self.all_sets = Some(nodes.clone());
+        nodes
+    }
+
+    /// The nodes that decide what a node is made of: its discovery, and the sets that its inputs exist by, unless it exists by the same
+    /// item of the same set.
+    fn deciding(&mut self, work: &Work, inputs: &[Edge]) -> Box<[NodeId]> {
+        let mut deciding = work.discovery.clone();
+        let own = work.member_of.map(|set| (set, work.vars.values().next().cloned().unwrap_or_default()));
+        for edge in inputs {
+            let EdgeFrom::Node(input) = edge.from else { continue };
+            let label = self.graph.node(input).label.clone();
+            let Some(found) = self.rules.find(&label) else { continue };
+            let Some(set) = self.set_of(found.rule) else { continue };
+            let same_item = own.as_ref().is_some_and(|(of, item)| *of == set && **item == *crate::values::label::unescape(found.value));
+            if !same_item && !deciding.contains(&set) {
+                deciding.push(set);
+            }
+        }
+        deciding.into()
     }
 
     fn begin_leaf(&mut self, id: NodeId, label: &str, kind: &Leaf) {
@@ -44,8 +103,12 @@ impl Run<'_> {
         };
         match found {
             Some(output) => {
+                let filed = Filed { key: ActionKey(Digest([0; 32])), output };
                 let before = self.graph.node(id).result;
-                self.graph.settle(id, Filed { key: ActionKey(Digest([0; 32])), output });
+                if before != Some(filed) {
+                    self.moved.set(id, true);
+                }
+                self.graph.settle(id, filed);
                 *self.slot(id) = Slot::Settled { output, how: How::Current };
                 if before.is_none_or(|before| before.output != output) {
                     self.moved_on(id);
@@ -112,39 +175,77 @@ impl Run<'_> {
     }
 
     /// Discovering → Expanding or Collecting.
-    pub(super) fn plan(&mut self, id: NodeId) {
-        let Slot::Discovering { mut work, .. } = std::mem::replace(self.slot(id), Slot::Idle) else { return };
+    pub(super) fn plan(&mut self, id: NodeId) -> Result<(), RunError> {
+        let Slot::Discovering { mut work, .. } = std::mem::replace(self.slot(id), Slot::Idle) else { return Ok(()) };
+        let needed: Vec<NodeId> = work.discovery.iter().copied().chain(work.member_of).collect();
+        let missing = self.await_all(id, needed.into_iter());
+        if missing > 0 {
+            // The blob of one of them is being made again since it was awaited.
+            *self.slot(id) = Slot::Discovering { work, missing };
+            return Ok(());
+        }
         if let Some(&failed) = work.discovery.iter().chain(&work.member_of).find(|node| matches!(self.slots[node.index()], Slot::Failed)) {
-            return self.skip(id, failed);
+            self.skip(id, failed);
+            return Ok(());
         }
         if work.discovery.iter().chain(&work.member_of).any(|&node| self.is_unknown(node)) {
-            return self.unknown(id, false);
+            self.unknown(id, false);
+            return Ok(());
+        }
+        if let Some(node) = work.member_of
+            && let Some(digest) = self.output(node)
+            && self.shared.blobs.get(&digest)?.is_none()
+        {
+            *self.slot(id) = Slot::Expanding { work };
+            if self.options.dry_run {
+                self.unknown(id, false);
+            } else {
+                self.restore(id, &[node]);
+            }
+            return Ok(());
         }
         match self.is_member(&work) {
             Ok(true) => {}
-            Ok(false) => return self.fail(id, self.not_a_member(id)),
-            Err(diagnostic) => return self.fail(id, diagnostic),
+            Ok(false) => {
+                self.fail(id, self.not_a_member(id));
+                return Ok(());
+            }
+            Err(diagnostic) => {
+                self.fail(id, diagnostic);
+                return Ok(());
+            }
         }
         let rule = self.rules.rule(work.rule);
-        let mut hasher = blake3::Hasher::new_derive_key("cortex 2026-11 plan 1");
-        hasher.update(&rule.digest.0);
-        for &node in &work.discovery {
-            hasher.update(&self.output(node).unwrap_or(Digest([0; 32])).0);
-        }
-        work.plan.0.copy_from_slice(&hasher.finalize().as_bytes()[..16]);
-        let known = self.graph.node(id).edges.as_ref().filter(|edges| edges.plan == work.plan);
+        work.plan = self.plan_digest(work.rule, &work.discovery);
+        // Other rules may have changed which sets the inputs depend on.
+        let known = self.graph.node(id).edges.as_ref().filter(|edges| edges.plan == work.plan && !self.redefined);
         if let Some(edges) = known {
             work.edges = Some(edges.clone());
-            return self.collect(id, work);
+            self.collect(id, work);
+            return Ok(());
         }
         if work.discovery.is_empty() {
             let planned = expand::expand(rule, &work.vars, &BTreeMap::new());
             *self.slot(id) = Slot::Expanding { work };
-            return self.expanded(id, planned);
+            self.expanded(id, planned);
+            return Ok(());
         }
         let job = self.job(id, &work, Task::Expand);
         *self.slot(id) = Slot::Expanding { work };
         self.pools.cpu(job);
+        Ok(())
+    }
+
+    /// The plan that a rule and its settled discovery come to.
+    pub(super) fn plan_digest(&self, rule: u32, discovery: &[NodeId]) -> PlanDigest {
+        let mut hasher = blake3::Hasher::new_derive_key("cortex 2026-11 plan 1");
+        hasher.update(&self.rules.rule(rule).digest.0);
+        for &node in discovery {
+            hasher.update(&self.output(node).unwrap_or(Digest([0; 32])).0);
+        }
+        let mut plan = PlanDigest::default();
+        plan.0.copy_from_slice(&hasher.finalize().as_bytes()[..16]);
+        plan
     }
 
     /// Whether the node is in its rule's set. The set node is settled.
@@ -156,7 +257,7 @@ impl Run<'_> {
             return Ok(expand::items(set, &work.vars, &BTreeMap::new()).is_ok_and(|items| items.iter().any(|item| **item == **value)));
         };
         let label = self.graph.node(node).label.clone();
-        let unreadable = || Diagnostic::error("E_SET", format!("the set {label} cannot be read")).label(&label);
+        let unreadable = || Diagnostic::error("E_SET", format!("the set {label} cannot be read"));
         let items = self.read_set(node, set).map_err(|error| unreadable().found(error.to_string()))?.ok_or_else(unreadable)?;
         Ok(items.binary_search_by(|item| item.as_str().cmp(value)).is_ok())
     }
@@ -189,18 +290,19 @@ impl Run<'_> {
             Ok(planned) => planned,
             Err(error) => return self.fail_expansion(id, &error),
         };
-        let inputs = planned
+        let inputs: Box<[Edge]> = planned
             .into_iter()
             .map(|input| match input {
                 PlannedInput::Node { spec, label, .. } => Edge { spec, from: EdgeFrom::Node(self.graph.intern(label.as_str())) },
                 PlannedInput::Slice { spec, digest } => Edge { spec, from: EdgeFrom::Rows(digest) },
             })
             .collect();
-        work.edges = Some(Arc::new(Edges { plan: work.plan, discovery: work.discovery.clone().into(), inputs }));
+        let discovery = self.deciding(&work, &inputs);
+        work.edges = Some(Arc::new(Edges { plan: work.plan, discovery, inputs }));
         self.collect(id, work);
     }
 
-    fn collect(&mut self, id: NodeId, work: Box<Work>) {
+    pub(super) fn collect(&mut self, id: NodeId, work: Box<Work>) {
         let edges = work.edges.clone().expect("invariant: collection follows expansion");
         let missing = self.await_all(id, edges.input_nodes());
         *self.slot(id) = Slot::Collecting { work, missing };

@@ -64,18 +64,15 @@ impl Run<'_> {
         if waiting.is_empty() {
             return false;
         }
-        let Some(cycle) = walk::cycle(&waiting, &|id| self.waits_for(id)) else {
+        let cycles = walk::cycles(&waiting, &|id| self.waits_for(id));
+        if cycles.is_empty() {
             for id in waiting {
                 self.fail(id, Diagnostic::error("E_INTERNAL", "a node waits for something that never comes"));
             }
-            return true;
-        };
-        let mut names: Vec<String> = cycle.iter().map(|id| self.graph.node(*id).label.to_string()).collect();
-        names.push(names[0].clone());
-        let why = Diagnostic::error("E_CYCLE", "the target needs its own output")
-            .found(names.join(" → "))
-            .hint("take one of these inputs out of its rule, or read a node that does not depend on it");
-        self.fail(cycle[0], why);
+        }
+        for cycle in cycles {
+            self.fail(cycle[0], circular(&cycle.iter().map(|id| &*self.graph.node(*id).label).collect::<Vec<_>>()));
+        }
         true
     }
 
@@ -86,7 +83,21 @@ impl Run<'_> {
             Slot::Checking { missing, .. } if *missing > 0 => self.graph.node(id).reads().collect(),
             _ => Vec::new(),
         };
-        let ended = |id: &NodeId| matches!(self.slots.get(id.index()), Some(Slot::Settled { .. } | Slot::Failed | Slot::Unknown));
-        needed.into_iter().filter(|id| !ended(id)).collect()
+        needed.into_iter().filter(|id| !self.has_ended(*id)).collect()
     }
+}
+
+/// Longer cycles are shown by their beginning and end.
+const SHOWN: usize = 12;
+
+fn circular(labels: &[&str]) -> Diagnostic {
+    let mut names = labels.to_vec();
+    let more = format!("… {} more …", names.len().saturating_sub(SHOWN));
+    if names.len() > SHOWN + 1 {
+        names.splice(SHOWN / 2..names.len() - SHOWN / 2, [more.as_str()]);
+    }
+    names.push(labels[0]);
+    Diagnostic::error("E_CYCLE", "the target needs its own output")
+        .found(names.join(" → "))
+        .hint("take one of these inputs out of its rule, or read a node that does not depend on it")
 }

@@ -1,13 +1,13 @@
 //! Finishing: what jobs came to, blobs to be made again, and readers waiting.
 
-use super::{BATCH_BYTES, BATCH_RESULTS, How, Run, RunError, Slot, Step, Work};
+use super::{BATCH_BYTES, BATCH_RESULTS, How, Run, RunError, SameKey, Slot, Step, Work};
 use crate::build::jobs::Done;
 use crate::build::pools::Finished;
 use crate::graph::{EdgeFrom, NodeId};
 use crate::seams::producer::{Failure, Output};
 use crate::store::records::{ActionRecord, Class, InputRecord, NewResult};
 use crate::values::diagnostic::{Diagnostic, Place};
-use crate::values::digest::Digest;
+use crate::values::digest::{ActionKey, Digest};
 use crate::values::event::Event;
 use std::sync::Arc;
 use std::time::Duration;
@@ -59,11 +59,13 @@ impl Run<'_> {
             self.mark_readers(id);
         }
         self.settle(id, &work, digest, How::Ran);
-        for twin in self.same_key.remove(&work.key).unwrap_or_default() {
+        for twin in self.twins(&work.key) {
             if let Slot::Running { work } = std::mem::replace(self.slot(twin), Slot::Idle) {
-                self.hit(twin, &work, &record);
+                self.hit(twin, &work, digest, record.took_us, &record.diagnostics);
             }
         }
+        let made = SameKey::Made { output: digest, took_us: record.took_us, diagnostics: record.diagnostics.clone() };
+        self.same_key.insert(work.key, made);
         self.batch_bytes += blob.len();
         self.batch.push(NewResult { key: work.key, record, blob: keep.then_some(blob) });
         if self.batch.len() >= BATCH_RESULTS || self.batch_bytes >= BATCH_BYTES {
@@ -73,6 +75,14 @@ impl Run<'_> {
             self.writer.send(batch)?;
         }
         Ok(())
+    }
+
+    /// The nodes that wait for the producer of another with the same key; it is at it no more.
+    fn twins(&mut self, key: &ActionKey) -> Vec<NodeId> {
+        match self.same_key.remove(key) {
+            Some(SameKey::Running(twins)) => twins,
+            _ => Vec::new(),
+        }
     }
 
     /// A blob was made again and came out different: whoever used the old one must be looked at in the next build.
@@ -89,14 +99,19 @@ impl Run<'_> {
         let of = |edge: &crate::graph::Edge| {
             let role = rule.inputs[usize::from(edge.spec)].role.clone();
             match edge.from {
-                EdgeFrom::Node(node) => InputRecord { role, label: self.graph.node(node).label.clone(), digest: self.output(node)? }.into(),
+                EdgeFrom::Node(node) => InputRecord { role, label: self.graph.node(node).label.clone(), digest: self.known_output(node)? }.into(),
                 EdgeFrom::Rows(digest) => Some(InputRecord { role, label: self.table_of(work, edge.spec), digest }),
             }
         };
         edges.inputs.iter().filter_map(of).collect()
     }
 
-    fn table_of(&self, work: &Work, spec: u16) -> Arc<str> {
+    /// The output of an input, also while its blob is being made again.
+    fn known_output(&self, id: NodeId) -> Option<Digest> {
+        self.output(id).or_else(|| self.graph.node(id).result.map(|filed| filed.output))
+    }
+
+    pub(super) fn table_of(&self, work: &Work, spec: u16) -> Arc<str> {
         use crate::manifest::model::InputFrom;
         match &self.rules.rule(work.rule).inputs[usize::from(spec)].from {
             InputFrom::Slice { node, .. } => node.fill(|name| work.vars.get(name).map(|value| &**value)).unwrap_or_default().into(),
@@ -109,22 +124,23 @@ impl Run<'_> {
             Slot::Running { work } | Slot::Expanding { work } => work,
             _ => return,
         };
-        let twins = self.same_key.remove(&work.key).unwrap_or_default();
+        let twins = self.twins(&work.key);
         for node in std::iter::once(id).chain(twins) {
             match &failure {
                 Failure::Permanent(why) | Failure::Transient(why) => self.fail(node, (**why).clone()),
-                Failure::Cancelled => *self.slot(node) = Slot::Failed,
+                Failure::Cancelled if self.shared.cancel.is_cancelled() => *self.slot(node) = Slot::Failed,
+                Failure::Cancelled => self.fail(node, Diagnostic::error("E_PRODUCER", "the producer gave up although nobody told it to")),
             }
         }
     }
 
     /// Running or Expanding → Restoring: some blobs it needs are nowhere, so their producers run again first.
-    fn restore(&mut self, id: NodeId, nodes: &[NodeId]) {
+    pub(super) fn restore(&mut self, id: NodeId, nodes: &[NodeId]) {
         let work = match std::mem::replace(self.slot(id), Slot::Idle) {
             Slot::Running { work } | Slot::Expanding { work } => work,
             _ => return,
         };
-        for twin in self.same_key.remove(&work.key).unwrap_or_default() {
+        for twin in self.twins(&work.key) {
             if let Slot::Running { work } = std::mem::replace(self.slot(twin), Slot::Idle) {
                 *self.slot(twin) = Slot::Discovering { work, missing: 0 };
                 self.again(twin);
@@ -145,7 +161,8 @@ impl Run<'_> {
 
     /// A node has come to its end in this run: tells those who wait for it.
     pub(super) fn wake(&mut self, id: NodeId) {
-        for reader in std::mem::take(&mut self.waiters[id.index()]) {
+        // Steps are taken from the end: who asked first goes first.
+        for reader in std::mem::take(&mut self.waiters[id.index()]).into_iter().rev() {
             let step = match &mut self.slots[reader.index()] {
                 Slot::Checking { missing, .. } => countdown(missing, Step::Check(reader)),
                 Slot::Discovering { missing, .. } => countdown(missing, Step::Plan(reader)),

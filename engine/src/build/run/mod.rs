@@ -11,9 +11,11 @@ mod demand;
 mod failure;
 mod finish;
 mod leaves;
+pub(in crate::build) mod look;
 mod roots;
 
 pub use leaves::{Leaves, file_label, file_path};
+pub use finish::located;
 pub use roots::Root;
 
 use super::jobs::{Job, Settled, Shared};
@@ -127,7 +129,14 @@ pub(super) enum Step {
     Check(NodeId),
     Plan(NodeId),
     Decide(NodeId),
-    Dispatch(NodeId),
+}
+
+/// What this run did under a key. A result is found here until the store has it, so that one key never runs twice.
+pub(super) enum SameKey {
+    /// A producer is at it; these nodes wait for it too.
+    Running(Vec<NodeId>),
+    /// It is made.
+    Made { output: Digest, took_us: u64, diagnostics: Vec<Diagnostic> },
 }
 
 /// The loop and everything it owns.
@@ -147,10 +156,18 @@ pub struct Run<'a> {
     pub(super) history: Vec<(String, HistoryRecord)>,
     pub(super) ids: Vec<Option<ProducerId>>,
     tainted: StaleSet,
+    redefined: bool,
+    /// By rule: the node of the set that says which nodes it makes, once looked up.
+    sets: Vec<Option<Option<NodeId>>>,
+    /// All those nodes, once looked up.
+    all_sets: Option<Arc<[NodeId]>>,
+    /// Nodes whose output is not what it was when the run began.
+    moved: StaleSet,
+    slow_ready: Vec<Job>,
     slots: Vec<Slot>,
     depths: Vec<u32>,
     waiters: Vec<Vec<NodeId>>,
-    same_key: FxHashMap<ActionKey, Vec<NodeId>>,
+    same_key: FxHashMap<ActionKey, SameKey>,
     items: FxHashMap<(NodeId, SetSpec), Arc<Vec<String>>>,
     steps: Vec<Step>,
     pools: Pools,
@@ -186,6 +203,8 @@ pub struct Setup<'a> {
     pub store: Arc<dyn Store>,
     /// What jobs share.
     pub shared: Arc<Shared>,
+    /// Whether the rules are not those that the graph was planned by.
+    pub redefined: bool,
     /// Who hears.
     pub observer: &'a dyn Observer,
     /// How.
@@ -238,6 +257,11 @@ impl<'a> Run<'a> {
             diagnostics: Vec::new(),
             history: Vec::new(),
             ids,
+            redefined: setup.redefined,
+            sets: vec![None; setup.rules.manifest().rules.len()],
+            all_sets: None,
+            moved: StaleSet::default(),
+            slow_ready: Vec::new(),
             slots: Vec::new(),
             depths: Vec::new(),
             waiters: Vec::new(),
@@ -258,6 +282,8 @@ impl<'a> Run<'a> {
     /// # Errors
     /// When the store breaks. Failures of targets are no errors.
     pub fn settle_all(&mut self, wanted: &[NodeId]) -> Result<(), RunError> {
+        // Much of what could have been reached when the run began no longer can be: sets were settled meanwhile and had not moved.
+        self.tainted = stale::taint(self.graph, self.links);
         self.steps.extend(wanted.iter().rev().map(|&id| Step::Demand(id)));
         self.work()
     }
@@ -273,15 +299,15 @@ impl<'a> Run<'a> {
                 match step {
                     Step::Demand(id) => self.demand(id),
                     Step::Check(id) => self.check(id),
-                    Step::Plan(id) => self.plan(id),
+                    Step::Plan(id) => self.plan(id)?,
                     Step::Decide(id) => self.decide(id)?,
-                    Step::Dispatch(id) => self.dispatch(id),
                 }
                 while let Ok(finished) = self.done.try_recv() {
                     self.finish(finished)?;
                 }
             }
             let stopping = self.stopping();
+            self.hand_over_slow();
             self.pools.pump(stopping);
             if self.pools.idle() {
                 if stopping || !self.break_cycle() {
@@ -320,11 +346,6 @@ impl<'a> Run<'a> {
     /// The output of a node that has one in this run.
     pub fn settled_output(&self, id: NodeId) -> Option<Digest> {
         self.output(id)
-    }
-
-    /// Whether a node came to another output (or key) than it had when the run began.
-    pub(super) fn moved(&self, id: NodeId) -> bool {
-        matches!(self.slots.get(id.index()), Some(Slot::Settled { how: How::Ran | How::Cached, .. }))
     }
 
     /// The blob of a settled node; its producer runs again when the blob is nowhere.
@@ -384,8 +405,8 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Whether the node has been settled, failed or left unknown in this run.
-    fn is_ended(&self, id: NodeId) -> bool {
+    /// Whether a node has come to its end in this run.
+    fn has_ended(&self, id: NodeId) -> bool {
         matches!(self.slots.get(id.index()), Some(Slot::Settled { .. } | Slot::Failed | Slot::Unknown))
     }
 

@@ -166,6 +166,19 @@ impl Run<'_> {
         Diagnostic::error("E_NO_TARGET", format!("no target matches {text}")).label(&text).hint(hint).candidates(near)
     }
 
+    /// The sorted items of a rule's set, if this run has settled it.
+    pub(in crate::build) fn known_items(&mut self, set: &SetSpec) -> Result<Option<Arc<Vec<String>>>, RunError> {
+        let nothing = Default::default();
+        let Ok(node) = expand::set_node(set, &nothing) else { return Ok(None) };
+        let Some(label) = node else {
+            return Ok(expand::items(set, &nothing, &BTreeMap::new()).ok().map(Arc::new));
+        };
+        match self.graph.find(label.as_str()) {
+            Some(id) => self.read_set(id, set),
+            None => Ok(None),
+        }
+    }
+
     /// The sorted items of a rule's set, building the set first; `None` when it has no output. A dry run falls back on the last known set.
     fn set_items(&mut self, set: &SetSpec) -> Result<Option<Arc<Vec<String>>>, RunError> {
         let nothing = Default::default();

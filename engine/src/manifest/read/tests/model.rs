@@ -84,7 +84,7 @@ fn the_example_documents_every_key_and_loads() {
     assert_eq!(manifest.sources["csharp"].include, ["**/*.cs"]);
     assert_eq!(manifest.sources["csharp"].exclude, ["**/bin/**", "**/obj/**", "third_party/**"]);
     let by_name = |name: &str| manifest.producers.iter().find(|producer| producer.name == name).expect("defined");
-    assert_eq!(json!(by_name("semantic").params), json!({"model": "team", "docs": false}));
+    assert_eq!(json!(by_name("semantic").params), json!({"model": "extractive", "docs": false}));
     assert_eq!(json!(by_name("wordcount").params), json!({"argv": ["wc", "-w", "{in.text}"]}));
     assert!(!roles(rule(&manifest, "//types/{type}:semantic")).contains(&"xmldoc"));
     assert!(roles(rule(&manifest, "//types/{type}:report")).contains(&"strict"));

@@ -1,0 +1,352 @@
+//! Explanations: is a node current, which input moved, and who moved that, down to a file. Runs no producer and writes nothing.
+
+use super::engine::EngineError;
+use super::query::{Certain, Reach, Standing};
+use super::run::look::{InputNow, Known};
+use super::run::{How, Run};
+use super::session::Session;
+use crate::graph::NodeId;
+use crate::planning::key::KeyField;
+use crate::store::Store;
+use crate::store::records::{ActionRecord, InputRecord};
+use crate::values::diagnostic::Diagnostic;
+use crate::values::digest::{ActionKey, Digest};
+use crate::values::event::Reason;
+use crate::values::pattern::PatternSet;
+use rustc_hash::{FxHashMap, FxHashSet};
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// What became of one input between two looks at a node.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Move {
+    /// Role in the rule.
+    pub role: Arc<str>,
+    /// The input.
+    pub label: Arc<str>,
+    /// What became of it.
+    #[serde(flatten)]
+    pub how: Moved,
+}
+
+/// How an input moved.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(tag = "moved", rename_all = "snake_case")]
+pub enum Moved {
+    /// It gives something else.
+    Changed {
+        /// What it gave.
+        from: Digest,
+        /// What it gives.
+        to: Digest,
+    },
+    /// It has to be built before one can tell.
+    Open {
+        /// What it gave.
+        from: Digest,
+    },
+    /// It was no input before.
+    Added {
+        /// What it gives, if that is known.
+        to: Option<Digest>,
+    },
+    /// It is no input any more.
+    Dropped {
+        /// What it gave.
+        from: Digest,
+    },
+}
+
+/// One step of the way from a stale node down to what started it.
+#[derive(Clone, Debug, Serialize)]
+pub struct Step {
+    /// The node.
+    pub label: Arc<str>,
+    /// The input of it that moved, if one did.
+    pub input: Option<Move>,
+    /// What happened to it, where the way ends.
+    pub reason: Option<Reason>,
+}
+
+/// An input as it stands.
+#[derive(Clone, Debug, Serialize)]
+pub struct Input {
+    /// Role in the rule.
+    pub role: Arc<str>,
+    /// The node.
+    pub label: Arc<str>,
+    /// Its digest, when it is known without building.
+    pub digest: Option<Digest>,
+}
+
+/// Everything known about one node.
+#[derive(Debug)]
+pub struct Explanation {
+    /// Its label.
+    pub label: Arc<str>,
+    /// How it stands.
+    pub standing: Standing,
+    /// Whether its present key is filed, although the node itself was last made under another.
+    pub filed: bool,
+    /// Whether it is a source file or set: a fact, not made by a producer.
+    pub leaf: bool,
+    /// The last output, or the present one.
+    pub output: Option<Digest>,
+    /// The key that output is filed under.
+    pub key: Option<ActionKey>,
+    /// Its record: producer, when, how long, of what.
+    pub record: Option<ActionRecord>,
+    /// The fields of the present key, when every input is known.
+    pub fields: Vec<KeyField>,
+    /// Its inputs as they stand.
+    pub inputs: Vec<Input>,
+    /// Whether the list of inputs is of now; else it is that of the last build, or only what decides it.
+    pub inputs_known: bool,
+    /// What moved since it was last made.
+    pub moves: Vec<Move>,
+    /// The way from the node to what started it, for stale nodes.
+    pub chain: Vec<Step>,
+    /// Versions in History.
+    pub versions: usize,
+    /// Why it last ran: what had moved between the version before and the present one.
+    pub last_moves: Vec<Move>,
+    /// Producer of the version before, when it is not that of the present one.
+    pub producer_before: Option<String>,
+    /// Why it cannot be made, when the dry run found that out.
+    pub failure: Option<Diagnostic>,
+}
+
+impl Session {
+    /// Explains the one node that `patterns` mean, or says why they mean none.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn explain(&mut self, patterns: &PatternSet) -> Result<Result<Explanation, Vec<Diagnostic>>, EngineError> {
+        let before = Before::of(self);
+        let survey = self.survey(patterns.patterns(), Reach::Named)?;
+        if !survey.refused.is_empty() || !survey.unknown.is_empty() {
+            let unknown = survey
+                .unknown
+                .into_iter()
+                .map(|set| set.hint("build the set, or everything with `cortex build //...`"));
+            return Ok(Err(survey.refused.into_iter().chain(unknown).collect()));
+        }
+        let [id] = survey.meant.concat()[..] else {
+            let count = survey.meant.iter().map(Vec::len).sum::<usize>();
+            let why = Diagnostic::error("E_SEVERAL", format!("this means {count} targets, one can be explained"));
+            return Ok(Err(vec![why.hint("name one label, with its ':target'")]));
+        };
+        let store = self.engine.store.clone();
+        let history = store.history(self.engine.view, &self.graph.node(id).label)?;
+        let mut explanation = self.dry(|run, certain| {
+            let mut finder = Finder {
+                run,
+                certain,
+                store: &*store,
+                before: &before,
+            };
+            finder.explanation(id)
+        })?;
+        explanation.versions = history.chunk_by(|one, next| one.key == next.key).count();
+        // The same key may come twice in a row, when a graph had to be planned anew.
+        if let Some(latest) = history.last().filter(|latest| before.keys.get(&id) == Some(&latest.key))
+            && let Some(earlier) = history.iter().rev().find(|version| version.key != latest.key)
+            && let (Some(earlier), Some(latest)) = (store.action(&earlier.key)?, store.action(&latest.key)?)
+        {
+            explanation.last_moves = between(&earlier.inputs, &latest.inputs);
+            explanation.producer_before = (earlier.producer != latest.producer).then_some(earlier.producer);
+        }
+        Ok(Ok(explanation))
+    }
+}
+
+/// What the session knew before the dry run.
+struct Before {
+    /// Why the marks began, by where they did.
+    reasons: FxHashMap<NodeId, Reason>,
+    /// What each node's last output was filed under.
+    keys: FxHashMap<NodeId, ActionKey>,
+    redefined: bool,
+}
+
+impl Before {
+    fn of(session: &Session) -> Self {
+        let origins = session.marked().into_iter().filter(|marked| marked.via.is_none());
+        Self {
+            reasons: origins.map(|marked| (marked.node, session.reason(&marked))).collect(),
+            keys: session.graph.iter().filter_map(|(id, node)| Some((id, node.result?.key))).collect(),
+            redefined: session.is_redefined(),
+        }
+    }
+}
+
+struct Finder<'a, 'r> {
+    run: &'a mut Run<'r>,
+    certain: &'a Certain,
+    store: &'a dyn Store,
+    before: &'a Before,
+}
+
+impl Finder<'_, '_> {
+    fn explanation(&mut self, id: NodeId) -> Result<Explanation, EngineError> {
+        let label = self.run.graph().node(id).label.clone();
+        let made = self.before.keys.get(&id).copied();
+        self.run.settle_all(&[id])?;
+        let how = self.run.how(id);
+        let planned = self.run.planned(id)?;
+        let leaf = planned.is_none();
+        let filed = self.run.graph().node(id).result;
+        let key = if leaf { None } else { filed.map(|filed| filed.key) };
+        let record = match key {
+            Some(key) => self.store.action(&key)?,
+            None => None,
+        };
+        let (mut inputs, mut fields, mut known) = (Vec::new(), Vec::new(), true);
+        if let Some(planned) = &planned {
+            let now = self.run.inputs_now(planned)?;
+            fields = self.run.key_now(id, planned).map(|(_, fields)| fields).unwrap_or_default();
+            known = planned.known == Known::Present;
+            inputs = now
+                .into_iter()
+                .map(|input| Input {
+                    role: input.role,
+                    label: input.label,
+                    digest: input.digest,
+                })
+                .collect();
+        }
+        let standing = self.certain.standing(self.run, id, made.is_some());
+        let mut moves = self.moves(id)?;
+        // A result that is filed under the present key was found there: what moved is said against the key of before.
+        if how != Some(How::Cached) && standing == Standing::Current {
+            moves.clear();
+        }
+        let moved = matches!(standing, Standing::Stale | Standing::Open) || (leaf && self.before.reasons.contains_key(&id));
+        let chain = if moved { self.chain(id)? } else { Vec::new() };
+        Ok(Explanation {
+            failure: self.run.failures.iter().find(|why| why.label.as_deref() == Some(&*label)).cloned(),
+            filed: how == Some(How::Cached),
+            output: filed.map(|filed| filed.output),
+            inputs_known: known,
+            versions: 0,
+            last_moves: Vec::new(),
+            producer_before: None,
+            label,
+            standing,
+            leaf,
+            key,
+            record,
+            fields,
+            inputs,
+            moves,
+            chain,
+        })
+    }
+
+    /// What moved since a node's last output was made; empty when its record is gone.
+    fn moves(&mut self, id: NodeId) -> Result<Vec<Move>, EngineError> {
+        let Some(key) = self.before.keys.get(&id) else {
+            return Ok(Vec::new());
+        };
+        let (Some(record), Some(planned)) = (self.store.action(key)?, self.run.planned(id)?) else {
+            return Ok(Vec::new());
+        };
+        let now = self.run.inputs_now(&planned)?;
+        Ok(since(&record.inputs, &now))
+    }
+
+    /// From a stale node to what started it, each step along an input that moved. Ends at a leaf, at a node never made, or where the record is gone.
+    fn chain(&mut self, from: NodeId) -> Result<Vec<Step>, EngineError> {
+        let mut chain: Vec<Step> = Vec::new();
+        let mut seen = FxHashSet::default();
+        let mut at = Some(from);
+        while let Some(id) = at.take().filter(|id| seen.insert(*id)) {
+            let label = self.run.graph().node(id).label.clone();
+            let moves = self.moves(id)?;
+            let moved = moves
+                .iter()
+                .find(|one| !matches!(one.how, Moved::Open { .. }))
+                .or_else(|| moves.first())
+                .cloned();
+            if let Some(moved) = moved {
+                at = self.run.graph().find(&moved.label);
+                chain.push(Step {
+                    label,
+                    input: Some(moved),
+                    reason: None,
+                });
+                continue;
+            }
+            // Inputs are as they were, or are decided by a node that has to be built: the way leads on through that node.
+            let open = self
+                .run
+                .planned(id)?
+                .and_then(|planned| planned.edges.discovery.iter().copied().find(|&node| self.run.how(node).is_none()));
+            let reason = match (open, self.before.reasons.get(&id)) {
+                (Some(_), _) => None,
+                (None, Some(reason)) => Some(reason.clone()),
+                (None, None) if self.run.planned(id)?.is_none() => None,
+                (None, None) if !self.before.keys.contains_key(&id) => Some(Reason::New),
+                (None, None) if self.before.redefined => Some(Reason::DefinitionChanged),
+                (None, None) => Some(Reason::LeftStale),
+            };
+            let input = open.map(|node| Move {
+                role: "decided by".into(),
+                label: self.run.graph().node(node).label.clone(),
+                how: match self.run.graph().node(node).result {
+                    Some(filed) => Moved::Open { from: filed.output },
+                    None => Moved::Added { to: None },
+                },
+            });
+            at = open;
+            chain.push(Step { label, input, reason });
+        }
+        Ok(chain)
+    }
+}
+
+fn since(then: &[InputRecord], now: &[InputNow]) -> Vec<Move> {
+    let now: Vec<(Arc<str>, Arc<str>, Option<Digest>)> = now
+        .iter()
+        .map(|input| (input.role.clone(), input.label.clone(), input.digest))
+        .collect();
+    moves(then, &now)
+}
+
+fn between(then: &[InputRecord], now: &[InputRecord]) -> Vec<Move> {
+    let now: Vec<(Arc<str>, Arc<str>, Option<Digest>)> = now
+        .iter()
+        .map(|input| (input.role.clone(), input.label.clone(), Some(input.digest)))
+        .collect();
+    moves(then, &now)
+}
+
+/// What moved between two lists of inputs, by role and label; certain moves first.
+fn moves(then: &[InputRecord], now: &[(Arc<str>, Arc<str>, Option<Digest>)]) -> Vec<Move> {
+    let mut old: BTreeMap<(Arc<str>, Arc<str>), Digest> = then
+        .iter()
+        .map(|input| ((input.role.clone(), input.label.clone()), input.digest))
+        .collect();
+    let mut found = Vec::new();
+    for (role, label, to) in now {
+        let how = match (old.remove(&(role.clone(), label.clone())), *to) {
+            (Some(from), Some(to)) if from == to => continue,
+            (Some(from), Some(to)) => Moved::Changed { from, to },
+            (Some(from), None) => Moved::Open { from },
+            (None, to) => Moved::Added { to },
+        };
+        found.push(Move {
+            role: role.clone(),
+            label: label.clone(),
+            how,
+        });
+    }
+    found.extend(old.into_iter().map(|((role, label), from)| Move {
+        role,
+        label,
+        how: Moved::Dropped { from },
+    }));
+    found.sort_by_key(|one| matches!(one.how, Moved::Open { .. }));
+    found
+}

@@ -1,0 +1,213 @@
+//! Surveys: what patterns mean and what reads what, found without running a producer and without writing anything.
+//!
+//! A survey is a dry run: what is current or filed is believed, and what only a producer could tell is named as unknown. Stale nodes are planned
+//! anew where their deciding nodes are known; where they are not, the edges of the last build stand in and the survey says so.
+
+use super::blobs::Blobs;
+use super::engine::EngineError;
+use super::jobs::Shared;
+use super::run::look::Known;
+use super::run::{How, Options, Run, Setup};
+use super::session::{Session, SessionLeaves};
+use crate::graph::NodeId;
+use crate::seams::producer::Cancel;
+use crate::values::diagnostic::Diagnostic;
+use crate::values::event::{Event, Observer};
+use crate::values::label::Label;
+use crate::values::pattern::{Pattern, PatternSet};
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// How far a survey looks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Reach {
+    /// Only at what the patterns mean.
+    Named,
+    /// At everything those nodes are made of.
+    Below,
+    /// At every node there is, so that readers are known.
+    Everything,
+}
+
+/// What a survey found. The session's graph holds the nodes and edges.
+#[derive(Debug, Default)]
+pub struct Survey {
+    /// The nodes of each pattern, in its order.
+    pub meant: Vec<Vec<NodeId>>,
+    /// Patterns that mean nothing or too much.
+    pub refused: Vec<Diagnostic>,
+    /// Sets that have to be built before the targets over them are known: one sentence each.
+    pub unknown: Vec<Diagnostic>,
+    /// Nodes whose inputs are those of the last build, or known only in part.
+    pub unsure: Vec<NodeId>,
+}
+
+/// How a node stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Standing {
+    /// Its output is filed under its present key.
+    Current,
+    /// It was made once, and its key moved.
+    Stale,
+    /// It was made once; whether its key moved depends on what has to be built first.
+    Open,
+    /// It was never made here.
+    None,
+}
+
+impl Session {
+    /// Runs `look` over a dry run of this session. The graph in memory may learn nodes and edges; nothing is written.
+    pub(super) fn dry<T>(&mut self, look: impl FnOnce(&mut Run<'_>, &Certain) -> Result<T, EngineError>) -> Result<T, EngineError> {
+        let certain = Certain::default();
+        let shared = Arc::new(Shared {
+            blobs: Blobs::new(self.engine.store.clone()),
+            world: self.engine.world.clone(),
+            manifest: self.rules.manifest().clone(),
+            cancel: Cancel::default(),
+        });
+        let leaves = SessionLeaves {
+            sources: &*self.sources,
+            state: &self.state,
+        };
+        let setup = Setup {
+            rules: &self.rules,
+            registry: &self.engine.registry,
+            graph: &mut self.graph,
+            links: &self.links,
+            redefined: self.redefined,
+            leaves: &leaves,
+            store: self.engine.store.clone(),
+            shared,
+            observer: &certain,
+            options: Options {
+                jobs: 1,
+                keep_going: true,
+                dry_run: true,
+            },
+        };
+        let mut run = Run::new(setup, self.engine.view, 0);
+        let found = look(&mut run, &certain);
+        run.end()?;
+        found
+    }
+
+    /// What `patterns` mean, and what is made of what.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn survey(&mut self, patterns: &[Pattern], reach: Reach) -> Result<Survey, EngineError> {
+        let leaves: Vec<Vec<String>> = patterns.iter().map(|pattern| self.leaves(pattern)).collect();
+        self.dry(|run, _| {
+            let mut survey = Survey::default();
+            for (pattern, leaves) in patterns.iter().zip(leaves) {
+                let (mut nodes, errors) = run.roots(&PatternSet::from(pattern.clone()))?;
+                let found = !leaves.is_empty();
+                nodes.extend(leaves.iter().map(|label| run.intern(label)));
+                nodes.sort_unstable();
+                nodes.dedup();
+                survey.meant.push(nodes);
+                survey.sort(errors, found);
+            }
+            let mut wanted: Vec<NodeId> = survey.meant.concat();
+            if reach == Reach::Everything {
+                let all = Pattern::parse("//...").map(PatternSet::from).unwrap_or_default();
+                let (nodes, errors) = run.roots(&all)?;
+                survey.sort(errors, true);
+                wanted.extend(nodes);
+                wanted.extend(run.graph().iter().map(|(id, _)| id));
+            }
+            if reach > Reach::Named {
+                survey.unsure = below(run, wanted)?;
+            }
+            survey.unknown.sort();
+            survey.unknown.dedup();
+            Ok(survey)
+        })
+    }
+
+    /// How nodes stand, by a dry run over all of them.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn standings(&mut self, nodes: &[NodeId]) -> Result<Vec<Standing>, EngineError> {
+        let made: Vec<bool> = nodes.iter().map(|&id| self.graph.node(id).result.is_some()).collect();
+        self.dry(|run, certain| {
+            run.settle_all(nodes)?;
+            Ok(nodes.iter().zip(made).map(|(&id, made)| certain.standing(run, id, made)).collect())
+        })
+    }
+
+    /// The labels of source files and sets that a pattern names. Patterns that leave the target open mean only what rules make.
+    fn leaves(&self, pattern: &Pattern) -> Vec<String> {
+        if pattern.literal().is_some() || pattern.may_match_target("\u{0}") {
+            return Vec::new();
+        }
+        let files = self.sources.files().into_iter().map(|(path, _)| super::file_label(&path));
+        let sets = self.state.sets.iter().map(|set| set.label.clone());
+        let matches = |label: &String| Label::parse(label).is_ok_and(|label| pattern.matches(label.package(), label.target()));
+        files.chain(sets).filter(matches).collect()
+    }
+}
+
+/// Remembers which nodes a dry run is sure about.
+#[derive(Default)]
+pub(super) struct Certain(Mutex<BTreeSet<String>>);
+
+impl Certain {
+    /// How a node stands once the dry run has looked at it. `made` tells whether it had an output before.
+    pub(super) fn standing(&self, run: &Run<'_>, id: NodeId, made: bool) -> Standing {
+        match run.how(id) {
+            Some(How::Current | How::Verified | How::Cached | How::Ran) => Standing::Current,
+            None if !made => Standing::None,
+            None if self
+                .0
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .contains(&*run.graph().node(id).label) =>
+            {
+                Standing::Stale
+            }
+            None => Standing::Open,
+        }
+    }
+}
+
+impl Observer for Certain {
+    fn event(&self, event: &Event<'_>) {
+        let label = match event {
+            Event::WouldRun { label, certain: true } | Event::Failed { label, .. } => *label,
+            _ => return,
+        };
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(label.to_owned());
+    }
+}
+
+impl Survey {
+    fn sort(&mut self, errors: Vec<Diagnostic>, found: bool) {
+        for error in errors {
+            match error.code.as_str() {
+                "E_SET" => self.unknown.push(error),
+                "E_NO_TARGET" if found => {}
+                _ => self.refused.push(error),
+            }
+        }
+    }
+}
+
+/// Plans everything below `wanted`; returns the nodes whose plan is not of now.
+fn below(run: &mut Run<'_>, mut wanted: Vec<NodeId>) -> Result<Vec<NodeId>, EngineError> {
+    let mut seen: BTreeSet<NodeId> = wanted.iter().copied().collect();
+    let mut unsure = Vec::new();
+    while let Some(id) = wanted.pop() {
+        let Some(planned) = run.planned(id)? else { continue };
+        if planned.known != Known::Present {
+            unsure.push(id);
+        }
+        run.rewire(id, &planned);
+        let reads: Vec<NodeId> = run.graph().node(id).reads().collect();
+        wanted.extend(reads.into_iter().filter(|read| seen.insert(*read)));
+    }
+    unsure.sort_unstable();
+    Ok(unsure)
+}

@@ -1,0 +1,214 @@
+//! Looking: how nodes stand and what they are made of, as far as that can be known without running a producer. For dry runs only.
+
+use super::{Run, RunError, Slot, Work, leaves};
+use crate::graph::{Edge, EdgeFrom, Edges, NodeId};
+use crate::planning::expand::{self, PlannedInput};
+use crate::planning::key::{KeyField, action_key, fields};
+use crate::values::digest::{ActionKey, Digest};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// How much is known of what a node is made of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Known {
+    /// These are its inputs.
+    Present,
+    /// These were its inputs when it was last planned; nodes that decide them have to be built first.
+    Before,
+    /// Only the nodes that decide its inputs are known.
+    Partly,
+}
+
+/// A node's plan as it can be seen from outside.
+pub struct Planned {
+    /// Its edges.
+    pub edges: Arc<Edges>,
+    /// Whether they are of now.
+    pub known: Known,
+    work: Work,
+}
+
+/// One input as it stands.
+#[derive(Clone, Debug)]
+pub struct InputNow {
+    /// Role in the rule.
+    pub role: Arc<str>,
+    /// The node, for rows the table.
+    pub label: Arc<str>,
+    /// Its digest, when it is known without running anything.
+    pub digest: Option<Digest>,
+}
+
+impl Run<'_> {
+    /// What a node is made of; `None` for leaves and for labels that no rule makes. Settles (dry) the nodes that decide it.
+    ///
+    /// # Errors
+    /// When the store breaks.
+    pub(in crate::build) fn planned(&mut self, id: NodeId) -> Result<Option<Planned>, RunError> {
+        let label = self.graph.node(id).label.clone();
+        let Some(found) = self.rules.find(&label).filter(|_| leaves::leaf(&label).is_none()) else {
+            return Ok(None);
+        };
+        let rule = self.rules.rule(found.rule);
+        let vars = self.rules.vars(found.rule, found.value);
+        let Ok(deciding) = expand::discovery(rule, &vars) else {
+            return Ok(None);
+        };
+        let discovery: Vec<NodeId> = deciding.iter().map(|label| self.graph.intern(label.as_str())).collect();
+        let mut work = Work {
+            rule: found.rule,
+            vars,
+            discovery,
+            member_of: None,
+            plan: Default::default(),
+            edges: None,
+            key: ActionKey(Digest([0; 32])),
+            force: false,
+        };
+        let before = self.graph.node(id).edges.clone();
+        let stands = self.how(id).is_some() || !self.graph.is_stale(id) && !self.tainted.contains(id);
+        if let Some(edges) = before.clone().filter(|_| stands) {
+            return Ok(Some(Planned {
+                edges,
+                known: Known::Present,
+                work,
+            }));
+        }
+        self.settle_all(&work.discovery)?;
+        if work.discovery.iter().all(|&node| self.output(node).is_some()) {
+            work.plan = self.plan_digest(work.rule, &work.discovery);
+            if let Some(edges) = before.clone().filter(|edges| edges.plan == work.plan) {
+                return Ok(Some(Planned {
+                    edges,
+                    known: Known::Present,
+                    work,
+                }));
+            }
+            if let Some(edges) = self.expand_now(&work)? {
+                return Ok(Some(Planned {
+                    edges: Arc::new(edges),
+                    known: Known::Present,
+                    work,
+                }));
+            }
+        }
+        let (edges, known) = match before {
+            Some(edges) => (edges, Known::Before),
+            None => (
+                Arc::new(Edges {
+                    plan: work.plan,
+                    discovery: work.discovery.clone().into(),
+                    inputs: Box::default(),
+                }),
+                Known::Partly,
+            ),
+        };
+        Ok(Some(Planned { edges, known, work }))
+    }
+
+    /// The edges by the blobs of the deciding nodes; `None` when a blob is nowhere or does not fit the rule.
+    fn expand_now(&mut self, work: &Work) -> Result<Option<Edges>, RunError> {
+        let mut blobs: BTreeMap<String, Arc<[u8]>> = BTreeMap::new();
+        for &node in &work.discovery {
+            let Some(blob) = self.blob(node)? else { return Ok(None) };
+            blobs.insert(self.graph.node(node).label.to_string(), blob);
+        }
+        let Ok(planned) = expand::expand(self.rules.rule(work.rule), &work.vars, &blobs) else {
+            return Ok(None);
+        };
+        let edge = |input: PlannedInput| match input {
+            PlannedInput::Node { spec, label, .. } => Edge {
+                spec,
+                from: EdgeFrom::Node(self.graph.intern(label.as_str())),
+            },
+            PlannedInput::Slice { spec, digest } => Edge {
+                spec,
+                from: EdgeFrom::Rows(digest),
+            },
+        };
+        Ok(Some(Edges {
+            plan: work.plan,
+            discovery: work.discovery.clone().into(),
+            inputs: planned.into_iter().map(edge).collect(),
+        }))
+    }
+
+    /// The inputs of a plan with the digests that are known, in the order of the key. Settles them (dry).
+    ///
+    /// # Errors
+    /// When the store breaks.
+    pub(in crate::build) fn inputs_now(&mut self, planned: &Planned) -> Result<Vec<InputNow>, RunError> {
+        let node = |edge: &Edge| match edge.from {
+            EdgeFrom::Node(node) => Some(node),
+            EdgeFrom::Rows(_) => None,
+        };
+        let nodes: Vec<NodeId> = planned.edges.inputs.iter().filter_map(node).collect();
+        self.settle_all(&nodes)?;
+        let input = |edge: &Edge| {
+            let role = self.rules.rule(planned.work.rule).inputs[usize::from(edge.spec)].role.clone();
+            match edge.from {
+                EdgeFrom::Node(node) => InputNow {
+                    role,
+                    label: self.graph.node(node).label.clone(),
+                    digest: self.output(node),
+                },
+                EdgeFrom::Rows(digest) => {
+                    let digest = (planned.known == Known::Present).then_some(digest);
+                    InputNow {
+                        role,
+                        label: self.table_of(&planned.work, edge.spec),
+                        digest,
+                    }
+                }
+            }
+        };
+        Ok(planned.edges.inputs.iter().map(input).collect())
+    }
+
+    /// The present key and its fields, when every input is known.
+    pub(in crate::build) fn key_now(&mut self, id: NodeId, planned: &Planned) -> Option<(ActionKey, Vec<KeyField>)> {
+        let known = planned.known == Known::Present
+            && planned.edges.inputs.iter().all(|edge| match edge.from {
+                EdgeFrom::Node(node) => self.output(node).is_some(),
+                EdgeFrom::Rows(_) => true,
+            });
+        if !known {
+            return None;
+        }
+        let work = Work {
+            rule: planned.work.rule,
+            vars: planned.work.vars.clone(),
+            discovery: planned.work.discovery.clone(),
+            member_of: None,
+            plan: planned.work.plan,
+            edges: Some(planned.edges.clone()),
+            key: planned.work.key,
+            force: false,
+        };
+        let inputs = self.inputs(&work);
+        self.described(id, &work, &inputs, |description| (action_key(description), fields(description)))
+    }
+
+    /// Replaces what the graph in memory says a node is made of.
+    pub(in crate::build) fn rewire(&mut self, id: NodeId, planned: &Planned) {
+        self.graph.rewire(id, (*planned.edges).clone());
+    }
+
+    /// How a settled node came to its output; `None` when it has none that is known.
+    pub(in crate::build) fn how(&self, id: NodeId) -> Option<super::How> {
+        match self.slots.get(id.index()) {
+            Some(Slot::Settled { how, .. }) => Some(*how),
+            _ => None,
+        }
+    }
+
+    /// The node of that label in the graph in memory.
+    pub(in crate::build) fn intern(&mut self, label: &str) -> NodeId {
+        self.graph.intern(label)
+    }
+
+    /// The graph in memory.
+    pub(in crate::build) fn graph(&self) -> &crate::graph::Graph {
+        self.graph
+    }
+}

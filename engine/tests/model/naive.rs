@@ -1,0 +1,369 @@
+//! The naive builder: evaluates labels recursively from the files, with no graph, no store and no memory between builds.
+//!
+//! It shares with the engine the manifest, templates, patterns and the toys' functions; sets, expansion and failure are its own.
+
+use crate::toys::producers::{Kind, Seen};
+use engine::manifest::model::{InputFrom, Manifest, Rule, SetSpec};
+use engine::manifest::template::Template;
+use engine::values::digest::Digest;
+use engine::values::label::{Label, escape, unescape};
+use engine::values::pattern::{Pattern, PatternSet};
+use engine::values::table::{Table, write_table};
+use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
+
+/// An output and the description of how it is made, equal exactly when the key should be.
+#[derive(Debug)]
+pub struct Made {
+    /// The output.
+    pub bytes: Vec<u8>,
+    /// Producer, version, parameters, what it sees, inputs; empty for leaves.
+    pub tuple: String,
+}
+
+/// Why a set or a list of inputs cannot be read.
+enum Unread {
+    /// A node that decides it has no output.
+    Missing,
+    /// It is not of the form that the rule takes it for.
+    Bad,
+}
+
+type Vars = BTreeMap<String, String>;
+type Inputs = Vec<(String, String, Option<String>, Vec<u8>, bool)>;
+
+/// One evaluation of one state of the files.
+pub struct Naive<'a> {
+    manifest: &'a Manifest,
+    files: BTreeMap<String, Vec<u8>>,
+    versions: &'a BTreeMap<&'static str, u32>,
+    memo: BTreeMap<String, Option<Rc<Made>>>,
+    doing: BTreeSet<String>,
+    /// Labels that failed by themselves, not for want of an input.
+    pub failed: BTreeSet<String>,
+    /// Whether a target needed itself.
+    pub cyclic: bool,
+}
+
+impl<'a> Naive<'a> {
+    /// Nothing evaluated yet.
+    pub fn new(manifest: &'a Manifest, files: BTreeMap<String, Vec<u8>>, versions: &'a BTreeMap<&'static str, u32>) -> Self {
+        Self {
+            manifest,
+            files,
+            versions,
+            memo: BTreeMap::new(),
+            doing: BTreeSet::new(),
+            failed: BTreeSet::new(),
+            cyclic: false,
+        }
+    }
+
+    /// The output of a label, if it has one.
+    pub fn eval(&mut self, label: &str) -> Option<Rc<Made>> {
+        if let Some(known) = self.memo.get(label) {
+            return known.clone();
+        }
+        if !self.doing.insert(label.to_owned()) {
+            self.cyclic = true;
+            return None;
+        }
+        let made = self.leaf(label).unwrap_or_else(|| self.make(label)).map(Rc::new);
+        self.doing.remove(label);
+        self.memo.insert(label.to_owned(), made.clone());
+        made
+    }
+
+    fn leaf(&mut self, label: &str) -> Option<Option<Made>> {
+        let made = |bytes: Vec<u8>| {
+            Some(Made {
+                bytes,
+                tuple: String::new(),
+            })
+        };
+        if let Some(path) = label.strip_prefix("//files/").and_then(|rest| rest.strip_suffix(":bytes")) {
+            let found = self.files.get(&unescape(path)).cloned();
+            if found.is_none() {
+                self.failed.insert(label.to_owned());
+            }
+            return Some(found.and_then(made));
+        }
+        let set = engine::build::engine::sets(self.manifest)
+            .into_iter()
+            .find(|set| set.label == label)?;
+        Some(made((self.matching(&set.include).join("\n") + "\n").into_bytes()))
+    }
+
+    fn matching(&self, globs: &[String]) -> Vec<String> {
+        let glob = |glob: &String| {
+            globset::GlobBuilder::new(glob)
+                .literal_separator(true)
+                .build()
+                .expect("a glob")
+                .compile_matcher()
+        };
+        let globs: Vec<_> = globs.iter().map(glob).collect();
+        self.files
+            .keys()
+            .filter(|path| globs.iter().any(|glob| glob.is_match(path)))
+            .cloned()
+            .collect()
+    }
+
+    /// The rule that makes a label, and the value of its variable.
+    fn rule(&self, label: &str) -> Option<(&'a Rule, Vars)> {
+        self.manifest.rules.iter().find_map(|rule| {
+            let value = rule.target.capture(label)?;
+            let vars = rule.each.iter().map(|(name, _)| (name.to_string(), unescape(value))).collect();
+            Some((rule, vars))
+        })
+    }
+
+    fn make(&mut self, label: &str) -> Option<Made> {
+        let Some((rule, vars)) = self.rule(label) else {
+            self.failed.insert(label.to_owned());
+            return None;
+        };
+        match self.try_make(label, rule, &vars) {
+            Ok(made) => Some(made),
+            Err(Unread::Missing) => None,
+            Err(Unread::Bad) => {
+                self.failed.insert(label.to_owned());
+                None
+            }
+        }
+    }
+
+    fn try_make(&mut self, label: &str, rule: &Rule, vars: &Vars) -> Result<Made, Unread> {
+        self.deciders(rule, vars)?;
+        if let Some((name, set)) = &rule.each
+            && !self.items(set, vars)?.contains(&vars[&**name])
+        {
+            return Err(Unread::Bad);
+        }
+        let inputs = self.inputs(rule, vars)?;
+        let mut missing = false;
+        let mut seen = Seen::default();
+        for (role, item, label, rows, digest_only) in inputs {
+            let bytes = match label {
+                None => rows,
+                Some(label) => match self.eval(&label) {
+                    Some(made) => made.bytes.clone(),
+                    None => {
+                        missing = true;
+                        continue;
+                    }
+                },
+            };
+            let digest = Digest::of(&bytes).to_string();
+            seen.inputs.push((role, item, digest, if digest_only { Vec::new() } else { bytes }));
+        }
+        if missing {
+            return Err(Unread::Missing);
+        }
+        seen.inputs.sort_by(|a, b| a.0.cmp(&b.0));
+        let producer = &self.manifest.producers[rule.producer as usize];
+        let kind = Kind::named(&producer.uses);
+        let version = self.versions.get(producer.uses.as_str()).copied().unwrap_or(1);
+        seen.prefix = producer
+            .params
+            .get("prefix")
+            .and_then(|prefix| prefix.as_str())
+            .unwrap_or_default()
+            .to_owned();
+        if kind.sees().vars {
+            seen.vars = vars.iter().map(|(name, value)| (name.clone(), value.clone())).collect();
+            seen.label = Some(label.to_owned());
+        }
+        let roles: Vec<_> = seen.inputs.iter().map(|(role, item, digest, _)| (role, item, digest)).collect();
+        let tuple = format!(
+            "{kind:?} {version} {:?} {:?} {:?} {roles:?}",
+            producer.params, seen.vars, seen.label
+        );
+        let made = std::panic::catch_unwind(|| kind.apply(version, &seen));
+        let bytes = made.map_err(|_| Unread::Bad)?.map_err(|_| Unread::Bad)?;
+        Ok(Made { bytes, tuple })
+    }
+
+    /// Evaluates everything that decides inputs and existence before any input is.
+    fn deciders(&mut self, rule: &Rule, vars: &Vars) -> Result<(), Unread> {
+        let mut sets: Vec<&SetSpec> = rule.each.iter().map(|(_, set)| set).collect();
+        let mut labels: Vec<String> = Vec::new();
+        for input in &rule.inputs {
+            match &input.from {
+                InputFrom::One(_) => {}
+                InputFrom::Many { each, .. } => sets.push(each),
+                InputFrom::Slice { node, keys } => {
+                    labels.push(fill(node, vars, None)?);
+                    sets.push(keys);
+                }
+            }
+        }
+        for set in sets {
+            labels.extend(set_label(set, vars)?);
+        }
+        let outputs: Vec<bool> = labels.iter().map(|label| self.eval(label).is_some()).collect();
+        if outputs.into_iter().all(|there| there) {
+            Ok(())
+        } else {
+            Err(Unread::Missing)
+        }
+    }
+
+    fn inputs(&mut self, rule: &Rule, vars: &Vars) -> Result<Inputs, Unread> {
+        let mut inputs = Inputs::new();
+        for input in &rule.inputs {
+            let mut push = |item: &str, label: Option<String>, rows| {
+                inputs.push((input.role.to_string(), item.to_owned(), label, rows, input.digest_only))
+            };
+            match &input.from {
+                InputFrom::One(target) => push("", Some(fill(target, vars, None)?), Vec::new()),
+                InputFrom::Many { each, target } => {
+                    for item in self.items(each, vars)? {
+                        push(&item, Some(fill(target, vars, Some(&item))?), Vec::new());
+                    }
+                }
+                InputFrom::Slice { node, keys } => {
+                    let label = fill(node, vars, None)?;
+                    let table = self.eval(&label).ok_or(Unread::Missing)?;
+                    let table = Table::open(&table.bytes).ok_or(Unread::Bad)?;
+                    let keys = self.items(keys, vars)?;
+                    let rows: BTreeMap<&str, &[u8]> = keys.iter().filter_map(|key| Some((key.as_str(), table.get(key)?))).collect();
+                    push("", None, write_table(&rows));
+                }
+            }
+        }
+        Ok(inputs)
+    }
+
+    fn items(&mut self, set: &SetSpec, vars: &Vars) -> Result<Vec<String>, Unread> {
+        let mut items = match set {
+            SetSpec::List(templates) => templates
+                .iter()
+                .map(|template| plain(template, vars))
+                .collect::<Result<Vec<_>, _>>()?,
+            SetSpec::Sources(name) => self.matching(&self.manifest.sources[name].include),
+            SetSpec::Glob(glob) => self.matching(std::slice::from_ref(glob)),
+            SetSpec::Node { label, row, field } => {
+                let made = self.eval(&fill(label, vars, None)?).ok_or(Unread::Missing)?;
+                let row = row.as_ref().map(|row| plain(row, vars)).transpose()?;
+                node_items(&made.bytes, row.as_deref(), field.as_deref())?
+            }
+        };
+        items.sort();
+        items.dedup();
+        Ok(items)
+    }
+
+    /// The targets that patterns mean, or `None` when the request is refused.
+    pub fn roots(&mut self, patterns: &PatternSet) -> Option<Vec<String>> {
+        let mut roots: Vec<String> = Vec::new();
+        let mut refused = false;
+        for (at, pattern) in patterns.patterns().iter().enumerate().filter(|(_, pattern)| !pattern.is_negative()) {
+            let Some(meaning) = self.meaning(pattern) else {
+                refused = true;
+                continue;
+            };
+            refused |= meaning.is_empty();
+            let later = &patterns.patterns()[at + 1..];
+            let taken = |text: &String| {
+                let label = Label::parse(text).expect("a label");
+                later
+                    .iter()
+                    .rev()
+                    .find(|pattern| pattern.matches(label.package(), label.target()))
+                    .is_some_and(Pattern::is_negative)
+            };
+            roots.extend(meaning.into_iter().filter(|label| !taken(label)));
+        }
+        let mut seen = BTreeSet::new();
+        roots.retain(|label| seen.insert(label.clone()));
+        (!refused).then_some(roots)
+    }
+
+    fn meaning(&mut self, pattern: &Pattern) -> Option<Vec<String>> {
+        let mut labels = Vec::new();
+        let matches = |label: &str| Label::parse(label).is_ok_and(|label| pattern.matches(label.package(), label.target()));
+        for rule in &self.manifest.rules {
+            let Some((name, set)) = &rule.each else {
+                labels.extend(rule.target.literal().filter(|label| matches(label)).map(str::to_owned));
+                continue;
+            };
+            let wildcard = Vars::from([(name.to_string(), "\u{1}".to_owned())]);
+            let shape = fill(&rule.target, &wildcard, None).ok()?;
+            let (family, target) = (shape[2..].split('/').next()?, shape.rsplit(':').next()?);
+            let meant = match pattern.literal() {
+                Some(label) => rule.target.capture(label.as_str()).is_some(),
+                None => pattern.may_match_family(family) && pattern.may_match_target(target),
+            };
+            if !meant {
+                continue;
+            }
+            if let Some(label) = set_label(set, &Vars::new()).ok()? {
+                self.eval(&label)?;
+            }
+            let items = self.items(set, &Vars::new()).ok()?;
+            let made = items
+                .iter()
+                .filter_map(|item| fill(&rule.target, &Vars::from([(name.to_string(), item.clone())]), None).ok());
+            labels.extend(made.filter(|label| matches(label)));
+        }
+        Some(labels)
+    }
+
+    /// Where a label is laid out, if its rule says so and the path can be told.
+    pub fn out(&mut self, label: &str) -> Option<String> {
+        let (rule, mut vars) = self.rule(label)?;
+        let out = rule.out.as_ref()?;
+        for (name, set) in &out.vars {
+            let [value] = <[String; 1]>::try_from(self.items(set, &vars).ok()?).ok()?;
+            vars.insert(name.to_string(), value);
+        }
+        plain(&out.path, &vars).ok()
+    }
+}
+
+fn set_label(set: &SetSpec, vars: &Vars) -> Result<Option<String>, Unread> {
+    Ok(match set {
+        SetSpec::Node { label, .. } => Some(fill(label, vars, None)?),
+        _ => None,
+    })
+}
+
+fn plain(template: &Template, vars: &Vars) -> Result<String, Unread> {
+    template.fill(|name| vars.get(name).map(String::as_str)).map_err(|_| Unread::Bad)
+}
+
+fn fill(template: &Template, vars: &Vars, item: Option<&str>) -> Result<String, Unread> {
+    let mut escaped: Vars = vars.iter().map(|(name, value)| (name.clone(), escape(value))).collect();
+    escaped.extend(item.map(|item| ("item".to_owned(), escape(item))));
+    let text = plain(template, &escaped)?;
+    Label::parse(&text).map(|_| text).map_err(|_| Unread::Bad)
+}
+
+fn node_items(blob: &[u8], row: Option<&str>, field: Option<&str>) -> Result<Vec<String>, Unread> {
+    let part = match row {
+        None => blob,
+        Some(row) => match Table::open(blob).ok_or(Unread::Bad)?.get(row) {
+            Some(value) => value,
+            None => return Ok(Vec::new()),
+        },
+    };
+    let strings = |value: &serde_json::Value| match value {
+        serde_json::Value::String(text) => Some(vec![text.clone()]),
+        serde_json::Value::Array(items) => items.iter().map(|item| item.as_str().map(str::to_owned)).collect(),
+        _ => None,
+    };
+    if let Some(field) = field {
+        let object: serde_json::Value = serde_json::from_slice(part).map_err(|_| Unread::Bad)?;
+        return object.get(field).and_then(strings).ok_or(Unread::Bad);
+    }
+    if let Some(table) = Table::open(part) {
+        return Ok(table.keys().map(str::to_owned).collect());
+    }
+    let text = std::str::from_utf8(part).map_err(|_| Unread::Bad)?;
+    if text.starts_with('[') {
+        return serde_json::from_str(text).map_err(|_| Unread::Bad);
+    }
+    Ok(text.lines().filter(|line| !line.is_empty()).map(str::to_owned).collect())
+}

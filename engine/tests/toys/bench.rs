@@ -1,0 +1,305 @@
+//! A bench: one workspace, its store and its producers, built as the command line would, with a log of what happened.
+
+use super::producers::registry;
+use super::shelf::Shelf;
+use engine::build::Options;
+use engine::build::engine::{Definition, Engine, EngineError};
+use engine::build::layout::Plain;
+use engine::build::request::{Report, Request};
+use engine::build::session::Session;
+use engine::files::memory::MemoryWorld;
+use engine::manifest::model::Manifest;
+use engine::manifest::read::{ManifestSource, load};
+use engine::seams::producer::{Cancel, Registry};
+use engine::seams::world::World;
+use engine::store::ViewId;
+use engine::values::digest::Digest;
+use engine::values::event::{Event, Observer};
+use engine::values::pattern::PatternSet;
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+
+/// A workspace in memory.
+pub struct Bench {
+    /// Its files.
+    pub world: MemoryWorld,
+    /// The world the engine sees when it is not `world`.
+    pub other_world: Option<Arc<dyn World>>,
+    /// Its store.
+    pub store: Arc<Shelf>,
+    /// Its producers.
+    pub registry: Registry,
+    /// Its manifest.
+    pub manifest: Arc<Manifest>,
+    /// Digest of the manifest's text.
+    pub digest: Digest,
+    /// Worker threads.
+    pub jobs: usize,
+}
+
+/// One thing that happened.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Entry {
+    /// A producer started.
+    Started(String),
+    /// A producer ran; its output.
+    Ran(String, Digest),
+    /// Found under its key.
+    Hit(String),
+    /// The key did not move.
+    Verified(String),
+    /// No output.
+    Failed(String),
+    /// Not tried.
+    Skipped(String),
+    /// May be out of date.
+    Marked(String),
+    /// A file was laid out.
+    Exported(String),
+}
+
+/// Hears everything; cancels after so many events.
+pub struct Log {
+    entries: Mutex<Vec<Entry>>,
+    count: AtomicUsize,
+    stop_after: Option<usize>,
+    cancel: Cancel,
+}
+
+impl Log {
+    /// A log that cancels the build after `stop_after` events, if that is given.
+    pub fn new(stop_after: Option<usize>) -> Self {
+        Self {
+            entries: Mutex::default(),
+            count: AtomicUsize::new(0),
+            stop_after,
+            cancel: Cancel::default(),
+        }
+    }
+}
+
+impl Observer for Log {
+    fn event(&self, event: &Event<'_>) {
+        let entry = match event {
+            Event::Started { label } => Entry::Started((*label).to_owned()),
+            Event::Ran { label, output, .. } => Entry::Ran((*label).to_owned(), *output),
+            Event::Hit { label, .. } => Entry::Hit((*label).to_owned()),
+            Event::Verified { label } => Entry::Verified((*label).to_owned()),
+            Event::Failed { label, .. } => Entry::Failed((*label).to_owned()),
+            Event::Skipped { label, .. } => Entry::Skipped((*label).to_owned()),
+            Event::Marked { label, .. } => Entry::Marked((*label).to_owned()),
+            Event::Exported { path } => Entry::Exported((*path).to_owned()),
+            _ => return,
+        };
+        self.entries.lock().expect("no panic while it is held").push(entry);
+        if self.count.fetch_add(1, Ordering::Relaxed) + 1 >= self.stop_after.unwrap_or(usize::MAX) {
+            self.cancel.cancel();
+        }
+    }
+}
+
+/// What a build came to.
+#[derive(Debug)]
+pub struct Built {
+    /// The engine's report.
+    pub report: Report,
+    /// What happened, in order.
+    pub log: Vec<Entry>,
+}
+
+impl Built {
+    fn labels(&self, of: impl Fn(&Entry) -> Option<&String>) -> Vec<&str> {
+        let mut labels: Vec<&str> = self.log.iter().filter_map(of).map(String::as_str).collect();
+        labels.sort_unstable();
+        labels
+    }
+
+    /// Labels whose producer ran, sorted, repeats kept.
+    pub fn ran(&self) -> Vec<&str> {
+        self.labels(|entry| if let Entry::Ran(label, _) = entry { Some(label) } else { None })
+    }
+
+    /// Labels whose producer ran, in the order in which they ended.
+    pub fn ran_in_order(&self) -> Vec<&str> {
+        self.log
+            .iter()
+            .filter_map(|entry| {
+                if let Entry::Ran(label, _) = entry {
+                    Some(label.as_str())
+                } else {
+                    None
+                }
+            })
+            .collect()
+    }
+
+    /// Labels that were marked, sorted.
+    pub fn marked(&self) -> Vec<&str> {
+        self.labels(|entry| if let Entry::Marked(label) = entry { Some(label) } else { None })
+    }
+
+    /// Codes and labels of the failures, sorted.
+    pub fn failures(&self) -> Vec<(String, String)> {
+        let mut failures: Vec<_> = self
+            .report
+            .failures
+            .iter()
+            .map(|why| (why.code.clone(), why.label.clone().unwrap_or_default()))
+            .collect();
+        failures.sort();
+        failures
+    }
+
+    /// Outputs by label, absent ones as `None`. Empty unless the request asked for outputs.
+    pub fn outputs(&self) -> BTreeMap<String, Option<Vec<u8>>> {
+        let outputs = self.report.outputs.iter().map(|output| output.as_ref().map(|bytes| bytes.to_vec()));
+        self.report.roots.iter().map(|root| root.label.to_string()).zip(outputs).collect()
+    }
+
+    /// The output of one root as text.
+    pub fn text(&self, label: &str) -> String {
+        let outputs = self.outputs();
+        let output = outputs
+            .get(label)
+            .unwrap_or_else(|| panic!("{label} is no root of {:?}", outputs.keys()));
+        String::from_utf8_lossy(
+            output
+                .as_deref()
+                .unwrap_or_else(|| panic!("{label} has no output: {:?}", self.report.failures)),
+        )
+        .into_owned()
+    }
+}
+
+/// How one build differs from the usual one.
+#[derive(Clone, Debug)]
+pub struct How {
+    /// Go on after failures.
+    pub keep_going: bool,
+    /// Run nothing.
+    pub dry_run: bool,
+    /// Bring outputs along.
+    pub outputs: bool,
+    /// Cancel after so many events.
+    pub stop_after: Option<usize>,
+}
+
+impl Default for How {
+    fn default() -> Self {
+        Self {
+            keep_going: true,
+            dry_run: false,
+            outputs: true,
+            stop_after: None,
+        }
+    }
+}
+
+/// Reads a manifest that must be good.
+pub fn read_manifest(text: &str, registry: &Registry) -> Manifest {
+    let source = ManifestSource {
+        name: "cortex.toml".to_owned(),
+        text,
+    };
+    match load(&source, &|_| None, &[], registry) {
+        Ok(loaded) => loaded.manifest,
+        Err(errors) => panic!("{errors:#?}\n{text}"),
+    }
+}
+
+impl Bench {
+    /// An empty workspace with the toys.
+    pub fn new(text: &str) -> Self {
+        let registry = registry(&BTreeMap::new());
+        Self::with(Arc::new(read_manifest(text, &registry)), Digest::of(text.as_bytes()), registry)
+    }
+
+    /// An empty workspace.
+    pub fn with(manifest: Arc<Manifest>, digest: Digest, registry: Registry) -> Self {
+        Self {
+            world: MemoryWorld::new(),
+            other_world: None,
+            store: Arc::new(Shelf::new()),
+            registry,
+            manifest,
+            digest,
+            jobs: 2,
+        }
+    }
+
+    /// Another manifest.
+    pub fn redefine(&mut self, text: &str) {
+        self.manifest = Arc::new(read_manifest(text, &self.registry));
+        self.digest = Digest::of(text.as_bytes());
+    }
+
+    /// Writes a file.
+    pub fn put(&self, path: &str, text: &str) {
+        self.world.put(path, text);
+    }
+
+    /// The engine over it.
+    pub fn engine(&self) -> Engine {
+        Engine {
+            world: self.other_world.clone().unwrap_or_else(|| Arc::new(self.world.clone())),
+            store: self.store.clone(),
+            registry: Arc::new(self.registry.clone()),
+            view: ViewId(1),
+            finish: Arc::new(Plain),
+        }
+    }
+
+    /// The request for patterns.
+    pub fn request(&self, patterns: &[&str], how: &How) -> Request {
+        let texts: Vec<String> = patterns.iter().map(|pattern| (*pattern).to_owned()).collect();
+        Request {
+            patterns: PatternSet::parse(&texts).expect("good patterns"),
+            digest: Digest::of(texts.join("\0").as_bytes()),
+            options: Options {
+                jobs: self.jobs,
+                keep_going: how.keep_going,
+                dry_run: how.dry_run,
+            },
+            outputs: how.outputs,
+        }
+    }
+
+    /// The number of targets if the request is known to be current, as a second command would find out.
+    pub fn known(&self, patterns: &[&str]) -> Option<u64> {
+        let engine = self.engine();
+        let manifest = self.manifest.clone();
+        let mut look = engine.look::<EngineError>(&self.digest, || Ok(manifest)).expect("a look");
+        engine
+            .known(&mut look, &self.request(patterns, &How::default()).digest)
+            .expect("a store")
+    }
+
+    /// A session, as a command that looks at the graph opens it.
+    pub fn session(&self) -> Session {
+        let engine = self.engine();
+        let manifest = self.manifest.clone();
+        let look = engine.look::<EngineError>(&self.digest, || Ok(manifest)).expect("a look");
+        let definition = Definition {
+            digest: self.digest,
+            manifest: self.manifest.clone(),
+        };
+        Session::open(engine, &definition, look).expect("a session")
+    }
+
+    /// Builds in a process of its own, so to speak: everything is loaded anew.
+    pub fn build_as(&self, patterns: &[&str], how: &How) -> Built {
+        let log = Log::new(how.stop_after);
+        let mut session = self.session();
+        let report = session.build(&self.request(patterns, how), &log, &log.cancel).expect("a report");
+        Built {
+            report,
+            log: log.entries.into_inner().expect("no panic while it was held"),
+        }
+    }
+
+    /// Builds and brings the outputs.
+    pub fn build(&self, patterns: &[&str]) -> Built {
+        self.build_as(patterns, &How::default())
+    }
+}

@@ -1,0 +1,233 @@
+//! Toy producers: small pure functions whose outputs show what they read and which version made them.
+
+use engine::seams::producer::{Failure, Inputs, Output, Params, Pool, Producer, ProducerId, Registry, Sees};
+use engine::values::table::{Table, write_table};
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::sync::Arc;
+
+/// Everything a toy reads, free of the engine's types, so that a naive builder can run the same function.
+#[derive(Clone, Debug, Default)]
+pub struct Seen {
+    /// `params.prefix`.
+    pub prefix: String,
+    /// Role, item, digest as text, bytes.
+    pub inputs: Vec<(String, String, String, Vec<u8>)>,
+    /// Variables, when it sees them.
+    pub vars: Vec<(String, String)>,
+    /// The label, when it sees it.
+    pub label: Option<String>,
+}
+
+/// What a toy does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Kind {
+    /// All inputs, one after the other, with roles and items.
+    Concat,
+    /// The same in upper case.
+    Upper,
+    /// Inputs without lines that begin with `#`: comment edits stop here.
+    Strip,
+    /// `key=value` lines as a table of JSON objects.
+    Table,
+    /// Lines that begin with `@`, without it.
+    Links,
+    /// Digests of the inputs, not their bytes.
+    Digests,
+    /// Concat that fails at the word FAIL and panics at PANIC.
+    Fragile,
+    /// Concat that sees variables and label.
+    Named,
+    /// Concat in the slow pool; gives up when the build is told to stop.
+    Slow,
+}
+
+/// Every kind with its name in the registry.
+pub const KINDS: [(Kind, &str); 9] = [
+    (Kind::Concat, "concat"),
+    (Kind::Upper, "upper"),
+    (Kind::Strip, "strip"),
+    (Kind::Table, "table"),
+    (Kind::Links, "links"),
+    (Kind::Digests, "digests"),
+    (Kind::Fragile, "fragile"),
+    (Kind::Named, "named"),
+    (Kind::Slow, "slow"),
+];
+
+/// The words a panicking toy says.
+pub const PANIC: &str = "toy panic";
+
+impl Kind {
+    /// The kind of a registry name.
+    pub fn named(name: &str) -> Self {
+        KINDS.iter().find(|(_, known)| *known == name).expect("a toy").0
+    }
+
+    /// The function itself: `Ok` bytes, or why not. Panics for [`Kind::Fragile`] at the word PANIC.
+    pub fn apply(self, version: u32, seen: &Seen) -> Result<Vec<u8>, String> {
+        let text = |bytes: &[u8]| match Table::open(bytes) {
+            Some(table) => table
+                .rows()
+                .map(|(key, value)| format!("{key}→{}\n", String::from_utf8_lossy(value)))
+                .collect(),
+            None => String::from_utf8_lossy(bytes).into_owned(),
+        };
+        let concat = || {
+            let mut all = format!("v{version}{}\n", seen.prefix);
+            for (role, item, _, bytes) in &seen.inputs {
+                let _ = writeln!(all, "[{role} {item}]{}", text(bytes));
+            }
+            all
+        };
+        let lines = || {
+            seen.inputs
+                .iter()
+                .flat_map(|(.., bytes)| text(bytes).lines().map(str::to_owned).collect::<Vec<_>>())
+                .collect::<Vec<_>>()
+        };
+        Ok(match self {
+            Self::Concat | Self::Slow => concat().into_bytes(),
+            Self::Upper => concat().to_uppercase().into_bytes(),
+            Self::Strip => {
+                let kept: String = lines()
+                    .iter()
+                    .filter(|line| !line.starts_with('#'))
+                    .map(|line| format!("{line}\n"))
+                    .collect();
+                kept.into_bytes()
+            }
+            Self::Table => {
+                let rows: BTreeMap<String, String> = lines()
+                    .iter()
+                    .filter_map(|line| line.split_once('='))
+                    .map(|(key, value)| {
+                        (
+                            key.to_owned(),
+                            serde_json::json!({ "value": value, "version": version, "list": [value] }).to_string(),
+                        )
+                    })
+                    .collect();
+                write_table(&rows)
+            }
+            Self::Links => {
+                let mut links: Vec<String> = lines()
+                    .iter()
+                    .filter_map(|line| line.strip_prefix('@'))
+                    .map(|link| format!("{link}\n"))
+                    .collect();
+                links.sort();
+                links.concat().into_bytes()
+            }
+            Self::Digests => seen
+                .inputs
+                .iter()
+                .map(|(role, item, digest, _)| format!("{role} {item} {digest}\n"))
+                .collect::<String>()
+                .into_bytes(),
+            Self::Fragile => {
+                let all = concat();
+                assert!(!all.contains("PANIC"), "{PANIC}");
+                if all.contains("FAIL") {
+                    return Err("an input says FAIL".to_owned());
+                }
+                all.into_bytes()
+            }
+            Self::Named => format!("{}{:?} {:?}", concat(), seen.label, seen.vars).into_bytes(),
+        })
+    }
+
+    /// Which facts about the node it sees.
+    pub fn sees(self) -> Sees {
+        let named = self == Self::Named;
+        Sees { vars: named, label: named }
+    }
+}
+
+/// A toy of some version.
+pub struct Toy {
+    /// What it does.
+    pub kind: Kind,
+    /// Its name.
+    pub name: &'static str,
+    /// Its version, which its output shows.
+    pub version: u32,
+}
+
+impl Producer for Toy {
+    fn id(&self) -> ProducerId {
+        ProducerId::new(self.name, self.version)
+    }
+
+    fn pool(&self) -> Pool {
+        if self.kind == Kind::Slow { Pool::Slow } else { Pool::Cpu }
+    }
+
+    fn sees(&self, _: &Params) -> Sees {
+        self.kind.sees()
+    }
+
+    fn produce(&self, inputs: &Inputs<'_>) -> Result<Output, Failure> {
+        if self.kind == Kind::Slow && inputs.cancel.is_cancelled() {
+            return Err(Failure::Cancelled);
+        }
+        self.kind
+            .apply(self.version, &seen(inputs, self.kind.sees()))
+            .map(Output::new)
+            .map_err(Failure::permanent)
+    }
+}
+
+/// What a producer was shown, as [`Seen`].
+pub fn seen(inputs: &Inputs<'_>, sees: Sees) -> Seen {
+    let each = |(role, all): (&Arc<str>, &Vec<engine::seams::producer::Input>)| {
+        let role = role.to_string();
+        all.iter()
+            .map(move |input| (role.clone(), input.item.to_string(), input.digest.to_string(), input.bytes.to_vec()))
+            .collect::<Vec<_>>()
+    };
+    Seen {
+        prefix: inputs
+            .params
+            .get("prefix")
+            .and_then(|prefix| prefix.as_str())
+            .unwrap_or_default()
+            .to_owned(),
+        inputs: inputs.roles.iter().flat_map(each).collect(),
+        vars: inputs
+            .vars
+            .iter()
+            .map(|(name, value)| (name.to_string(), value.to_string()))
+            .collect(),
+        label: sees.label.then(|| inputs.label.to_owned()),
+    }
+}
+
+/// All toys at version 1, but for those given.
+pub fn registry(versions: &BTreeMap<&'static str, u32>) -> Registry {
+    quiet();
+    let mut registry = Registry::default();
+    for (kind, name) in KINDS {
+        registry.add(Toy {
+            kind,
+            name,
+            version: versions.get(name).copied().unwrap_or(1),
+        });
+    }
+    registry
+}
+
+/// Panics of toys are part of the tests and print nothing.
+fn quiet() {
+    static ONCE: std::sync::Once = std::sync::Once::new();
+    ONCE.call_once(|| {
+        let usual = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |panic| {
+            if panic.payload().downcast_ref::<&str>() != Some(&PANIC)
+                && panic.payload().downcast_ref::<String>().map(String::as_str) != Some(PANIC)
+            {
+                usual(panic);
+            }
+        }));
+    });
+}

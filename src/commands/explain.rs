@@ -1,0 +1,26 @@
+//! `cortex explain`: is it current, what moved, and who moved that.
+
+use super::{build, show};
+use crate::cli::ExplainArgs;
+use crate::context::{Context, Failed, Outcome};
+use crate::exit::Code;
+use crate::render::explanation;
+use std::io::Write;
+
+/// Runs it.
+pub fn run(context: &Context, args: &ExplainArgs) -> Outcome {
+    let patterns = build::patterns(std::slice::from_ref(&args.label))?;
+    let workspace = context.workspace("explain")?;
+    let mut session = workspace.session()?;
+    context.say(workspace.warnings());
+    let explained = session.explain(&patterns)?.map_err(|diagnostics| Failed {
+        code: Code::Usage,
+        diagnostics,
+    })?;
+    let text = if args.json || context.json() {
+        format!("{:#}\n", explanation::json(&explained))
+    } else {
+        explanation::text(&explained, context.out)
+    };
+    show::written(write!(std::io::stdout().lock(), "{text}"))
+}

@@ -1,0 +1,82 @@
+//! `cortex outline`: builds and prints the outlines of types.
+
+use super::{build, show};
+use crate::cli::OutlineArgs;
+use crate::context::{Context, Failed, Outcome};
+use crate::exit::Code;
+use crate::render::printable;
+use engine::build::Options;
+use engine::build::request::Request;
+use engine::values::diagnostic::Diagnostic;
+use engine::values::digest::Digest;
+use std::io::Write;
+
+/// Runs it.
+pub fn run(context: &Context, args: &OutlineArgs) -> Outcome {
+    let json = args.json || context.json();
+    let labels: Vec<String> = args.symbols.iter().map(|symbol| label(symbol, json)).collect();
+    let patterns = build::patterns(&labels)?;
+    let workspace = context.workspace("outline")?;
+    let mut session = workspace.session()?;
+    context.say(workspace.warnings());
+    let jobs = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    let digest = Digest::of(format!("outline\0{}", labels.join("\0")).as_bytes());
+    let request = Request {
+        patterns,
+        digest,
+        options: Options {
+            jobs,
+            keep_going: true,
+            dry_run: false,
+        },
+        outputs: true,
+    };
+    let report = build::build(context, &mut session, &request)?;
+    let code = build::code(&report);
+    if matches!(code, Code::Usage) {
+        return Err(Failed {
+            code,
+            diagnostics: Vec::new(),
+        });
+    }
+    let shown: Vec<_> = report
+        .roots
+        .iter()
+        .zip(&report.outputs)
+        .filter_map(|(root, bytes)| Some((root, bytes.as_ref()?)))
+        .collect();
+    let mut out = std::io::stdout().lock();
+    if json {
+        let mut outputs: Vec<serde_json::Value> = shown.iter().map(|(_, bytes)| show::json(bytes)).collect();
+        let document = if labels.len() == 1 && outputs.len() == 1 {
+            outputs.remove(0)
+        } else {
+            outputs.into()
+        };
+        show::written(writeln!(out, "{document:#}"))?;
+        return Ok(code);
+    }
+    for (at, (root, bytes)) in shown.iter().enumerate() {
+        let Ok(text) = std::str::from_utf8(bytes) else {
+            return Err(Failed::new(
+                Code::Usage,
+                Diagnostic::error("E_BINARY", "the output is no text")
+                    .label(&root.label)
+                    .hint("use `cortex show --raw`"),
+            ));
+        };
+        let gap = if at > 0 { "\n" } else { "" };
+        show::written(write!(out, "{gap}{}", printable(text)))?;
+    }
+    Ok(code)
+}
+
+/// The label that a symbol or label means; as JSON the outline's data are meant.
+fn label(symbol: &str, json: bool) -> String {
+    let target = if json { "outline-info" } else { "outline" };
+    match symbol.strip_suffix(":outline").filter(|_| json) {
+        Some(package) if symbol.starts_with("//") => format!("{package}:{target}"),
+        _ if symbol.starts_with("//") => symbol.to_owned(),
+        _ => format!("//types/{symbol}:{target}"),
+    }
+}

@@ -1,0 +1,45 @@
+//! `cortex completions` and `cortex man`: what shells and manual readers want, made from the flags themselves.
+
+use super::show;
+use crate::cli::{Cli, CompletionsArgs, ManArgs};
+use crate::context::{Failed, Outcome};
+use crate::exit::Code;
+use clap::CommandFactory;
+use engine::values::diagnostic::Diagnostic;
+use engine::values::suggest::nearest;
+use std::io::Write;
+
+/// Prints completions.
+pub fn completions(args: &CompletionsArgs) -> Outcome {
+    let mut text = Vec::new();
+    clap_complete::generate(args.shell, &mut Cli::command(), "cortex", &mut text);
+    show::written(std::io::stdout().lock().write_all(&text))
+}
+
+/// Prints a manual page.
+pub fn man(args: &ManArgs) -> Outcome {
+    let mut command = Cli::command();
+    command.build();
+    if let Some(name) = &args.command {
+        let names: Vec<&str> = command
+            .get_subcommands()
+            .filter(|one| !one.is_hide_set())
+            .map(clap::Command::get_name)
+            .collect();
+        let Some(found) = command.find_subcommand(name) else {
+            let near = nearest(name, names.iter().copied(), 1);
+            let hint = near.first().map_or_else(
+                || format!("there are: {}", names.join(", ")),
+                |near| format!("did you mean {near}?"),
+            );
+            return Err(Failed::new(
+                Code::Usage,
+                Diagnostic::error("E_NO_COMMAND", "there is no such command").found(name).hint(hint),
+            ));
+        };
+        command = found.clone();
+    }
+    let mut text = Vec::new();
+    let rendered = clap_mangen::Man::new(command).render(&mut text);
+    show::written(rendered.and_then(|()| std::io::stdout().lock().write_all(&text)))
+}

@@ -1,0 +1,83 @@
+//! `cortex query`: asks the graph.
+
+use super::show;
+use crate::cli::{GraphForm, QueryArgs};
+use crate::context::{Context, Failed, Outcome};
+use crate::exit::Code;
+use crate::render::{count, graph};
+use engine::values::diagnostic::{Diagnostic, Excerpt, Severity};
+use std::io::Write;
+use workbench::query::{QueryError, answer, parse};
+
+/// Runs it.
+pub fn run(context: &Context, args: &QueryArgs) -> Outcome {
+    let query = parse(&args.expr).map_err(|error| Failed::new(Code::Usage, wrong(&args.expr, &error)))?;
+    let form = args
+        .format
+        .unwrap_or(if context.json() { GraphForm::Json } else { GraphForm::Label });
+    let workspace = context.workspace("query")?;
+    let mut session = workspace.session()?;
+    context.say(workspace.warnings());
+    let answer = answer(&mut session, &query, form != GraphForm::Label)?;
+    if !answer.refused.is_empty() {
+        return Err(Failed {
+            code: Code::Usage,
+            diagnostics: answer.refused,
+        });
+    }
+    let notes: Vec<Diagnostic> = answer.unknown.iter().map(note).collect();
+    context.say(&notes);
+    if answer.unsure > 0 {
+        let (what, are) = if answer.unsure == 1 { ("target", "is") } else { ("targets", "are") };
+        let number = count(answer.unsure as u64);
+        let sentence = format!("the inputs of {number} {what} {are} known only as of the last build, or only in part");
+        context.say(&[Diagnostic::new(Severity::Note, "N_UNSURE", sentence).hint("build them, and ask again")]);
+    }
+    show::written(write!(std::io::stdout().lock(), "{}", graph::text(&answer, form)))
+}
+
+/// A set that is not known is no error of a query: the answer is what is known.
+fn note(unknown: &Diagnostic) -> Diagnostic {
+    let hint = "`cortex build //...` makes it known; `cortex explain` says what it needs";
+    Diagnostic {
+        severity: Severity::Note,
+        code: "N_UNKNOWN_SET".to_owned(),
+        ..unknown.clone()
+    }
+    .hint(hint)
+}
+
+fn wrong(text: &str, error: &QueryError) -> Diagnostic {
+    let (excerpt, column) = excerpt(text, error);
+    Diagnostic {
+        excerpt: Some(excerpt),
+        ..Diagnostic::error("E_QUERY", error.message.clone())
+    }
+    .at("query", 1, column)
+    .hint(error.hint.clone())
+}
+
+/// The part of the query round the mistake, on one line.
+fn excerpt(text: &str, error: &QueryError) -> (Excerpt, u32) {
+    const AROUND: usize = 50;
+    let number = |count: usize| u32::try_from(count).unwrap_or(u32::MAX);
+    let at = text.floor_char_boundary(error.at.min(text.len()));
+    let before = text[..at].chars().count();
+    let from = before.saturating_sub(AROUND);
+    let line: String = text
+        .chars()
+        .skip(from)
+        .take(2 * AROUND)
+        .map(|c| if c.is_control() { ' ' } else { c })
+        .collect();
+    let end = text.floor_char_boundary((at + error.len).min(text.len())).max(at);
+    let len = text[at..end].chars().count().clamp(1, AROUND);
+    (
+        Excerpt {
+            text: line,
+            start: number(before - from),
+            len: number(len),
+        },
+        number(before + 1),
+    )
+}

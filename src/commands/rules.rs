@@ -1,0 +1,35 @@
+//! `cortex rules`: the built-in rulesets.
+
+use super::show;
+use crate::cli::{RulesArgs, RulesCommand};
+use crate::context::{Context, Failed, Outcome};
+use crate::exit::Code;
+use engine::values::diagnostic::Diagnostic;
+use engine::values::suggest::nearest;
+use producers::rulesets::{NAMES, text};
+use std::io::Write;
+
+/// Runs it.
+pub fn run(context: &Context, args: &RulesArgs) -> Outcome {
+    let mut out = std::io::stdout().lock();
+    match &args.command {
+        None | Some(RulesCommand::List) if context.json() => show::written(writeln!(out, "{}", serde_json::json!(NAMES))),
+        None | Some(RulesCommand::List) => show::written(writeln!(out, "{}", NAMES.join("\n"))),
+        Some(RulesCommand::Show { name }) => match text(name) {
+            Some(text) => show::written(write!(out, "{text}")),
+            None => {
+                let near = nearest(name, NAMES.iter().copied(), 1);
+                let hint = near.first().map_or_else(
+                    || format!("there are: {}", NAMES.join(", ")),
+                    |near| format!("did you mean {near}?"),
+                );
+                Err(Failed::new(
+                    Code::Usage,
+                    Diagnostic::error("E_NO_RULESET", "there is no such built-in ruleset")
+                        .found(name)
+                        .hint(hint),
+                ))
+            }
+        },
+    }
+}

@@ -1,0 +1,248 @@
+//! Explanations as text that fits a terminal, and as JSON.
+
+use super::{Style, duration, moment, printable, size};
+use engine::build::explain::{Explanation, Move, Moved, Step};
+use engine::build::query::Standing;
+use engine::planning::key::KeyField;
+use engine::values::digest::Digest;
+use unicode_width::UnicodeWidthStr;
+
+/// Inputs and moves listed; the true count is always said.
+const SHOWN: usize = 12;
+
+/// The explanation for people.
+pub fn text(explanation: &Explanation, style: Style) -> String {
+    let mut page = Page {
+        text: String::new(),
+        style,
+    };
+    let standing = match explanation.standing {
+        _ if explanation.leaf => style.green("source"),
+        Standing::Current if explanation.filed => style.green("current (a result made elsewhere or earlier is filed under its key)"),
+        Standing::Current => style.green("current"),
+        Standing::Stale => style.yellow("stale"),
+        Standing::Open => style.yellow("may be stale, depending on what has to be built first"),
+        Standing::None => style.yellow("never made here"),
+    };
+    page.text = format!("{} {standing}\n", style.bold(&printable(&explanation.label)));
+    page.why_stale(explanation);
+    page.made(explanation);
+    page.why_it_ran(explanation);
+    page.text
+}
+
+struct Page {
+    text: String,
+    style: Style,
+}
+
+impl Page {
+    fn line(&mut self, name: &str, value: &str) {
+        let name = format!("{name:<10}");
+        self.text.push_str(&format!("  {} {value}\n", self.style.dim(&name)));
+    }
+
+    fn why_stale(&mut self, explanation: &Explanation) {
+        if let Some(failure) = &explanation.failure {
+            self.line("fails", &printable(&failure.message));
+        }
+        if explanation.standing == Standing::Current && !explanation.leaf {
+            return;
+        }
+        self.moves("moved", &explanation.moves);
+        let mut chain = explanation.chain.iter();
+        if let Some(first) = chain.next() {
+            self.line("because", &self.step(first));
+            chain.for_each(|step| self.line("", &self.step(step)));
+        }
+        if explanation.leaf {
+            return;
+        }
+        if explanation.standing != Standing::None && explanation.record.is_none() {
+            self.line("note", "the record of its last run is gone, so what it was made of is not known");
+        }
+        self.line("next", &format!("cortex build '{}'", printable(&explanation.label)));
+    }
+
+    fn step(&self, step: &Step) -> String {
+        let label = self.style.cyan(&printable(&step.label));
+        match (&step.input, &step.reason) {
+            (_, Some(reason)) => format!("{label}: {}", printable(&reason.to_string())),
+            (Some(input), None) => format!("{label}: {} {}", printable(&input.role), how(&input.how)),
+            (None, None) => format!("{label} is what it is in the sources now"),
+        }
+    }
+
+    fn moves(&mut self, name: &str, moves: &[Move]) {
+        let width = moves.iter().take(SHOWN).map(|one| one.role.width()).max().unwrap_or(0);
+        for (at, one) in moves.iter().take(SHOWN).enumerate() {
+            let role = format!("{:<width$}", printable(&one.role));
+            let text = format!("{role} {} {}", self.style.cyan(&printable(&one.label)), how(&one.how));
+            self.line(if at == 0 { name } else { "" }, &text);
+        }
+        self.rest(moves.len());
+    }
+
+    fn rest(&mut self, count: usize) {
+        if count > SHOWN {
+            self.line("", &self.style.dim(&format!("… {count} in all, --json lists them")));
+        }
+    }
+
+    fn made(&mut self, explanation: &Explanation) {
+        if let Some(output) = &explanation.output {
+            let length = explanation
+                .record
+                .as_ref()
+                .map(|record| format!(", {}", size(record.len)))
+                .unwrap_or_default();
+            self.line("output", &format!("{}{length}", output.short()));
+        }
+        if let Some(key) = &explanation.key {
+            self.line("key", &key.0.short());
+        }
+        if let Some(record) = &explanation.record {
+            self.line(
+                "made",
+                &format!(
+                    "{} by {} in {}",
+                    moment(record.made_at),
+                    printable(&record.producer),
+                    duration(record.took_us)
+                ),
+            );
+            if record.label != *explanation.label {
+                self.line("", &format!("first for {}", self.style.cyan(&printable(&record.label))));
+            }
+        }
+        for (name, value) in settings(&explanation.fields) {
+            self.line(name, &printable(&value));
+        }
+        let width = explanation
+            .inputs
+            .iter()
+            .take(SHOWN)
+            .map(|input| input.role.width())
+            .max()
+            .unwrap_or(0);
+        for (at, input) in explanation.inputs.iter().take(SHOWN).enumerate() {
+            let digest = input
+                .digest
+                .as_ref()
+                .map_or_else(|| self.style.yellow("to be built"), Digest::short);
+            let role = format!("{:<width$}", printable(&input.role));
+            let text = format!("{role} {digest} {}", self.style.cyan(&printable(&input.label)));
+            self.line(if at == 0 { "inputs" } else { "" }, &text);
+        }
+        self.rest(explanation.inputs.len());
+        if !explanation.inputs_known {
+            self.line(
+                "",
+                &self.style.dim("as far as known: what decides the inputs has to be built first"),
+            );
+        }
+        if let Some(record) = &explanation.record {
+            for said in &record.diagnostics {
+                self.line("said", &printable(&format!("{}: {}", said.code, said.message)));
+            }
+        }
+    }
+
+    fn why_it_ran(&mut self, explanation: &Explanation) {
+        if explanation.leaf || explanation.record.is_none() {
+            return;
+        }
+        let version = explanation.versions;
+        match explanation.last_moves.as_slice() {
+            _ if version <= 1 => self.line("last ran", "for the first time in this checkout"),
+            [] => {
+                let why = explanation
+                    .producer_before
+                    .as_ref()
+                    .map(|before| format!("after {} became another version", printable(before)));
+                self.line(
+                    "last ran",
+                    &why.unwrap_or_else(|| "with the same inputs: parameters, the rule or its variables had changed".to_owned()),
+                );
+            }
+            moves => {
+                let moves = moves.to_vec();
+                self.moves("last ran", &moves);
+                if let Some(before) = &explanation.producer_before {
+                    self.line("", &format!("and after {} became another version", printable(before)));
+                }
+            }
+        }
+        if version > 1 {
+            self.line("history", &format!("{version} versions"));
+        }
+    }
+}
+
+fn how(moved: &Moved) -> String {
+    match moved {
+        Moved::Changed { from, to } => format!("{} → {}", from.short(), to.short()),
+        Moved::Open { from } => format!("{} → has to be built first", from.short()),
+        Moved::Added { to: Some(to) } => format!("new: {}", to.short()),
+        Moved::Added { to: None } => "new: has to be built first".to_owned(),
+        Moved::Dropped { from } => format!("{} → no input any more", from.short()),
+    }
+}
+
+/// Parameters, variables and label of a key; producer, version and inputs are told elsewhere on the page.
+fn settings(fields: &[KeyField]) -> Vec<(&'static str, String)> {
+    let mut settings = Vec::new();
+    let mut fields = fields.iter().peekable();
+    while let Some(field) = fields.next() {
+        match field.name {
+            "param" | "var" => {
+                let value = fields.next().map(|value| value.value.clone()).unwrap_or_default();
+                settings.push((field.name, format!("{} = {value}", field.value)));
+            }
+            "label" if !field.value.starts_with('[') => settings.push(("label", field.value.clone())),
+            _ => {}
+        }
+    }
+    settings
+}
+
+/// The explanation as one JSON document.
+pub fn json(explanation: &Explanation) -> serde_json::Value {
+    let made = explanation.record.as_ref().map(|record| {
+        serde_json::json!({
+            "label": record.label,
+            "producer": record.producer,
+            "at": record.made_at,
+            "took_us": record.took_us,
+            "bytes": record.len,
+            "diagnostics": record.diagnostics.iter().map(super::diagnostic::json).collect::<Vec<_>>(),
+        })
+    });
+    let fields: Vec<serde_json::Value> = explanation
+        .fields
+        .iter()
+        .map(|field| serde_json::json!([field.name, field.value]))
+        .collect();
+    let chain: Vec<serde_json::Value> = explanation
+        .chain
+        .iter()
+        .map(|step| serde_json::json!({"label": &*step.label, "input": step.input, "reason": step.reason, "text": step.reason.as_ref().map(ToString::to_string)}))
+        .collect();
+    serde_json::json!({
+        "label": &*explanation.label,
+        "state": if explanation.leaf { serde_json::json!("source") } else { serde_json::json!(explanation.standing) },
+        "filed": explanation.filed,
+        "output": explanation.output,
+        "key": explanation.key.map(|key| key.to_string()),
+        "made": made,
+        "fields": fields,
+        "inputs": explanation.inputs,
+        "inputs_known": explanation.inputs_known,
+        "moved": explanation.moves,
+        "chain": chain,
+        "versions": explanation.versions,
+        "last_moved": explanation.last_moves,
+        "producer_before": explanation.producer_before,
+        "failure": explanation.failure.as_ref().map(super::diagnostic::json),
+    })
+}

@@ -1,0 +1,174 @@
+//! The status of a workspace as text and as JSON, and the counts of `gc`.
+
+use super::{Style, count, printable, size};
+use std::path::Path;
+use workbench::garbage::Sweep;
+use workbench::status::Status;
+
+/// Files and diagnostics listed; the true count is always said.
+const SHOWN: usize = 10;
+
+/// For people.
+pub fn text(status: &Status, root: &Path, store: Option<&Path>, style: Style) -> String {
+    let mut text = format!(
+        "{} {}\n",
+        style.bold(&printable(&status.name)),
+        style.dim(&printable(&root.display().to_string()))
+    );
+    let mut line = |name: &str, value: String| text.push_str(&format!("  {} {value}\n", style.dim(&format!("{name:<9}"))));
+    match (store, &status.usage) {
+        (Some(folder), Some(usage)) => {
+            line(
+                "store",
+                format!("{} in {}", size(usage.file_bytes), printable(&folder.display().to_string())),
+            );
+            let kept = format!("{} ({} as stored)", size(usage.blob_raw_bytes), size(usage.blob_stored_bytes));
+            line(
+                "",
+                format!(
+                    "{} outputs, {kept}; {} results, {} versions",
+                    count(usage.blobs),
+                    count(usage.actions),
+                    count(usage.history_versions)
+                ),
+            );
+        }
+        _ => line("store", "none".to_owned()),
+    }
+    let changed = match status.changed.len() {
+        _ if status.targets.is_empty() => "nothing built from them yet".to_owned(),
+        0 => "none changed since the last build".to_owned(),
+        number => style.yellow(&format!("{} changed since the last build", count(number as u64))),
+    };
+    line("sources", format!("{} files, {changed}", count(status.files as u64)));
+    let changed = if status.targets.is_empty() {
+        &[]
+    } else {
+        status.changed.as_slice()
+    };
+    for path in changed.iter().take(SHOWN) {
+        line("", printable(path));
+    }
+    if changed.len() > SHOWN {
+        line(
+            "",
+            style.dim(&format!("… {} in all, --output json lists them", status.changed.len())),
+        );
+    }
+    if status.redefined && !status.targets.is_empty() {
+        line(
+            "rules",
+            style.yellow("the manifest, a ruleset or a producer's version changed since the last build"),
+        );
+    }
+    line(
+        "targets",
+        if status.targets.is_empty() {
+            "none yet; build some: cortex build '//...'".to_owned()
+        } else {
+            format!("{} nodes", count(status.nodes as u64))
+        },
+    );
+    if !status.targets.is_empty() {
+        text.push_str(&table(status, style));
+    }
+    let semantic = &status.semantic;
+    if semantic.none + semantic.pending + semantic.cached + semantic.stale > 0 {
+        let states = [
+            ("cached", semantic.cached),
+            ("stale", semantic.stale),
+            ("generating", semantic.generating),
+            ("pending", semantic.pending),
+            ("none", semantic.none),
+        ];
+        let states: Vec<String> = states
+            .iter()
+            .filter(|(_, number)| *number > 0)
+            .map(|(name, number)| format!("{} {name}", count(*number as u64)))
+            .collect();
+        text.push_str(&format!("  {} {}\n", style.dim("summaries"), states.join(", ")));
+    }
+    for diagnostic in status.diagnostics.iter().take(SHOWN) {
+        text.push_str(&super::diagnostic::text(diagnostic, style));
+        text.push('\n');
+    }
+    if status.diagnostics.len() > SHOWN {
+        text.push_str(&style.dim(&format!("… {} in all, --output json lists them\n", status.diagnostics.len())));
+    }
+    text
+}
+
+fn table(status: &Status, style: Style) -> String {
+    let width = status.targets.keys().map(String::len).max().unwrap_or(0).max(6);
+    let mut table = style.dim(&format!(
+        "    {:<width$} {:>9} {:>9} {:>9} {:>9}",
+        "", "current", "stale", "open", "not made"
+    ));
+    table.push('\n');
+    for (name, counts) in &status.targets {
+        let stale = format!("{:>9}", count(counts.stale as u64));
+        let stale = if counts.stale > 0 { style.yellow(&stale) } else { stale };
+        table.push_str(&format!(
+            "    {name:<width$} {:>9} {stale} {:>9} {:>9}\n",
+            count(counts.current as u64),
+            count(counts.open as u64),
+            count(counts.none as u64)
+        ));
+    }
+    if status.targets.values().any(|counts| counts.open > 0) {
+        table.push_str(&style.dim("    open: to be looked at again once what they read has been made\n"));
+    }
+    table
+}
+
+/// For machines.
+pub fn json(status: &Status, root: &Path, store: Option<&Path>) -> serde_json::Value {
+    let usage = status.usage.as_ref().map(|usage| {
+        serde_json::json!({
+            "folder": store,
+            "file_bytes": usage.file_bytes,
+            "blobs": usage.blobs,
+            "blob_raw_bytes": usage.blob_raw_bytes,
+            "blob_stored_bytes": usage.blob_stored_bytes,
+            "actions": usage.actions,
+            "history_versions": usage.history_versions,
+        })
+    });
+    serde_json::json!({
+        "name": status.name,
+        "root": root,
+        "store": usage,
+        "files": status.files,
+        "changed": status.changed,
+        "redefined": status.redefined,
+        "nodes": status.nodes,
+        "targets": status.targets,
+        "semantic": status.semantic,
+        "diagnostics": status.diagnostics.iter().map(super::diagnostic::json).collect::<Vec<_>>(),
+    })
+}
+
+/// What `gc --dry-run` found, for people.
+pub fn sweep(sweep: &Sweep) -> String {
+    let (usage, garbage) = (&sweep.usage, &sweep.unreached);
+    format!(
+        "the store holds {} outputs and {} results in {}\nthis checkout does not reach {} outputs and {} results, {}\n\
+         results of other checkouts that share the store are among them; nothing was removed\n",
+        count(usage.blobs),
+        count(usage.actions),
+        size(usage.file_bytes),
+        count(garbage.blobs),
+        count(garbage.actions),
+        size(garbage.bytes)
+    )
+}
+
+/// What `gc --dry-run` found, for machines.
+pub fn sweep_json(sweep: &Sweep) -> serde_json::Value {
+    serde_json::json!({
+        "blobs": sweep.usage.blobs,
+        "actions": sweep.usage.actions,
+        "file_bytes": sweep.usage.file_bytes,
+        "unreached": {"blobs": sweep.unreached.blobs, "actions": sweep.unreached.actions, "bytes": sweep.unreached.bytes},
+    })
+}

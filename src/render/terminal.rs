@@ -1,0 +1,29 @@
+//! The terminal's echo of control characters, which would otherwise push a progress bar out of its line when Ctrl-C is pressed.
+
+use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcsetattr};
+
+/// While this lives, `^C` is not echoed. Nothing happens when standard input is no terminal.
+#[derive(Clone)]
+pub struct QuietControl {
+    saved: Option<Termios>,
+}
+
+impl QuietControl {
+    /// Turns the echo off if `wanted`.
+    pub fn begin(wanted: bool) -> Self {
+        let saved = tcgetattr(std::io::stdin()).ok().filter(|_| wanted);
+        if let Some(saved) = &saved {
+            let mut quiet = saved.clone();
+            quiet.local_modes.remove(LocalModes::ECHOCTL);
+            let _ = tcsetattr(std::io::stdin(), OptionalActions::Now, &quiet);
+        }
+        Self { saved }
+    }
+
+    /// Puts the terminal back as it was.
+    pub fn end(&self) {
+        if let Some(saved) = &self.saved {
+            let _ = tcsetattr(std::io::stdin(), OptionalActions::Now, saved);
+        }
+    }
+}

@@ -1,0 +1,215 @@
+//! A bench: a workspace and a store in a temporary folder, and runs of the program in it.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+/// A workspace of its own.
+pub struct Bench {
+    folder: tempfile::TempDir,
+}
+
+/// What a run came to.
+#[derive(Debug)]
+pub struct Ran {
+    /// The exit code.
+    pub code: i32,
+    /// Standard output.
+    pub out: String,
+    /// Standard error.
+    pub err: String,
+}
+
+/// Two documents, one rule over them, one rule that reads all, one that fails.
+const MANIFEST: &str = r#"[workspace]
+name = "bench"
+rulesets = []
+
+[producer.count]
+uses = "command"
+argv = ["wc", "-w", "{in.text}"]
+
+[producer.join]
+uses = "command"
+argv = ["cat", "{in.words}"]
+
+[producer.fail]
+uses = "command"
+argv = ["sh", "-c", "printf 'no \\033[31mluck\\n' >&2; exit 3"]
+
+[[rule]]
+target = "//docs/{doc}:words"
+each = { doc = "glob:docs/*.md" }
+producer = "count"
+inputs = { text = "//files/{doc}:bytes" }
+
+[[rule]]
+target = "//index:total"
+producer = "join"
+out = "total.txt"
+inputs = { words = { each = "glob:docs/*.md", target = "//docs/{item}:words" } }
+
+[[rule]]
+target = "//index:broken"
+producer = "fail"
+inputs = { text = "//files/docs/a.md:bytes" }
+"#;
+
+impl Bench {
+    /// An empty folder.
+    pub fn empty() -> Self {
+        let bench = Self {
+            folder: tempfile::tempdir().expect("folder"),
+        };
+        std::fs::create_dir(bench.root()).expect("folder");
+        bench
+    }
+
+    /// The workspace of [`MANIFEST`].
+    pub fn documents() -> Self {
+        let bench = Self::empty();
+        bench.write("cortex.toml", MANIFEST);
+        bench.write("docs/a.md", "one two three\n");
+        bench.write("docs/b.md", "four five\n");
+        bench
+    }
+
+    /// A copy of the C# fixture.
+    pub fn memotree() -> Self {
+        let bench = Self::empty();
+        copy(&Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/memotree"), &bench.root());
+        bench
+    }
+
+    /// The workspace's folder.
+    pub fn root(&self) -> PathBuf {
+        self.folder.path().join("ws")
+    }
+
+    /// The store's folder.
+    pub fn store(&self) -> PathBuf {
+        self.folder.path().join("store")
+    }
+
+    /// A path beside the workspace.
+    pub fn beside(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    /// Writes a file of the workspace.
+    pub fn write(&self, path: &str, text: &str) {
+        let path = self.root().join(path);
+        std::fs::create_dir_all(path.parent().expect("a folder")).expect("folders");
+        std::fs::write(path, text).expect("file");
+    }
+
+    /// The program, ready to run in the workspace.
+    pub fn command(&self, args: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_cortex"));
+        command
+            .args(args)
+            .current_dir(self.root())
+            .env_clear()
+            .env("PATH", std::env::var_os("PATH").unwrap_or_default());
+        command
+            .env("CORTEX_STORE", self.store())
+            .env("HOME", self.folder.path())
+            .stdin(Stdio::null());
+        command
+    }
+
+    /// Runs it.
+    pub fn run(&self, args: &[&str]) -> Ran {
+        self.ran(self.command(args).output().expect("the program starts"))
+    }
+
+    /// A finished run as text, with what differs from run to run filtered out.
+    pub fn ran(&self, output: Output) -> Ran {
+        let text = |bytes: Vec<u8>| self.filtered(&String::from_utf8(bytes).expect("text"));
+        Ran {
+            code: output.status.code().unwrap_or(-1),
+            out: text(output.stdout),
+            err: text(output.stderr),
+        }
+    }
+
+    /// Folders, durations, moments and digests as words.
+    fn filtered(&self, text: &str) -> String {
+        let text = text.replace(&*self.folder.path().to_string_lossy(), "TEMP");
+        text.split_inclusive(['\n', ' ', '(', ')', ',', '"'])
+            .map(|piece| self.word(piece))
+            .collect()
+    }
+
+    fn word(&self, piece: &str) -> String {
+        let end = piece.trim_end_matches(['\n', ' ', '(', ')', ',', '"']);
+        let tail = &piece[end.len()..];
+        let hex = |text: &str| text.bytes().all(|byte| byte.is_ascii_hexdigit());
+        if matches!(end.len(), 12 | 64) && hex(end) && end.bytes().any(|byte| byte.is_ascii_digit()) {
+            return format!("DIGEST{tail}");
+        }
+        let moment = end.len() == 10 && end.starts_with("20") && end.as_bytes()[4] == b'-'
+            || end.len() == 5 && end.as_bytes()[2] == b':' && end.starts_with(|c: char| c.is_ascii_digit());
+        if moment {
+            return format!("WHEN{tail}");
+        }
+        piece.to_owned()
+    }
+}
+
+impl Ran {
+    /// Code, output and errors in one text.
+    pub fn all(&self) -> String {
+        let timeless = times(&format!("{}{}", self.out, self.err));
+        format!("exit {}\n{timeless}", self.code)
+    }
+
+    /// Standard output as JSON.
+    pub fn json(&self) -> serde_json::Value {
+        serde_json::from_str(&self.out).unwrap_or_else(|error| panic!("{error}: {self:?}"))
+    }
+}
+
+/// Durations (`12 ms`, `1.4 s`, `340 µs`) as TIME.
+fn times(text: &str) -> String {
+    let mut out = String::new();
+    let mut rest = text;
+    while let Some(at) = rest.find(|c: char| c.is_ascii_digit()) {
+        out.push_str(&rest[..at]);
+        let len = rest[at..]
+            .find(|c: char| !c.is_ascii_digit() && c != '.')
+            .unwrap_or(rest.len() - at);
+        let after = &rest[at + len..];
+        let unit = [" µs", " ms", " s"].into_iter().find(|unit| {
+            after
+                .strip_prefix(unit)
+                .is_some_and(|tail| !tail.starts_with(char::is_alphanumeric))
+        });
+        match unit {
+            Some(unit) => {
+                out.push_str("TIME");
+                rest = &after[unit.len()..];
+            }
+            None => {
+                out.push_str(&rest[at..at + len]);
+                rest = after;
+            }
+        }
+    }
+    out + rest
+}
+
+fn copy(from: &Path, to: &Path) {
+    std::fs::create_dir_all(to).expect("folder");
+    for entry in std::fs::read_dir(from).expect("folder") {
+        let entry = entry.expect("entry");
+        let target = to.join(entry.file_name());
+        if entry.file_name() == ".cortex" {
+            continue;
+        }
+        if entry.file_type().expect("type").is_dir() {
+            copy(&entry.path(), &target);
+        } else {
+            std::fs::copy(entry.path(), target).expect("copy");
+        }
+    }
+}

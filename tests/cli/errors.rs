@@ -1,0 +1,133 @@
+//! Every kind of mistake: its code, its words and the next step.
+
+use crate::bench::Bench;
+
+#[test]
+fn no_manifest() {
+    insta::assert_snapshot!(Bench::empty().run(&["build", "//..."]).all(), @"
+    exit 2
+    error[E_NO_WORKSPACE]: there is no cortex.toml in TEMP/ws or any folder above it
+      help: go to a workspace, name one with -C DIR, or make one with `cortex init`
+    ");
+}
+
+#[test]
+fn a_broken_manifest_is_told_all_at_once() {
+    let bench = Bench::documents();
+    let manifest = std::fs::read_to_string(bench.root().join("cortex.toml")).expect("manifest");
+    bench.write(
+        "cortex.toml",
+        &manifest
+            .replace("producer = \"count\"", "producer = \"cuont\"")
+            .replace("out = ", "uot = "),
+    );
+    insta::assert_snapshot!(bench.run(&["build", "//..."]).all(), @r#"
+    exit 2
+    error[E_UNKNOWN_PRODUCER] cortex.toml:20:12: there is no producer of this name
+        |
+     20 | producer = "cuont"
+        |            ^^^^^^^
+      found: "cuont"
+      help: did you mean 'count'?
+    error[E_UNKNOWN_KEY] cortex.toml:26:1: a rule has no key of this name
+        |
+     26 | uot = "total.txt"
+        | ^^^
+      found: uot
+      help: did you mean 'out'?
+    "#);
+    bench.write("cortex.toml", "[workspace\n");
+    assert_eq!(bench.run(&["status"]).code, 2);
+    std::fs::write(bench.root().join("cortex.toml"), b"\n\xff\n").expect("file");
+    insta::assert_snapshot!(bench.run(&["status"]).all(), @"
+    exit 2
+    error[E_ENCODING] cortex.toml:2: the manifest is not UTF-8 text
+      help: save it as UTF-8
+    ");
+}
+
+#[test]
+fn targets_that_are_not_there() {
+    let bench = Bench::documents();
+    insta::assert_snapshot!(bench.run(&["build", "//index:totla"]).all(), @"
+    exit 2
+    error[E_NO_TARGET] //index:totla: no target matches //index:totla
+      could be: //index:total, //index:broken
+      help: did you mean //index:total?
+    ");
+    insta::assert_snapshot!(bench.run(&["build", "//docs/docs/c.md:words"]).all(), @"
+    exit 2
+    error[E_NO_TARGET] //docs/docs/c.md:words: no target matches //docs/docs/c.md:words
+      could be: //docs/docs/a.md:words, //docs/docs/b.md:words
+      help: did you mean //docs/docs/a.md:words?
+    ");
+    let json = bench.run(&["build", "//index:totla", "--output", "json"]);
+    assert_eq!((json.code, &json.json()["refused"][0]["code"]), (2, &"E_NO_TARGET".into()));
+}
+
+#[test]
+fn a_name_with_several_meanings() {
+    let bench = Bench::documents();
+    bench.write("docs/more/a.md", "x\n");
+    let manifest = std::fs::read_to_string(bench.root().join("cortex.toml")).expect("manifest");
+    bench.write("cortex.toml", &manifest.replace("glob:docs/*.md", "glob:docs/**/*.md"));
+    insta::assert_snapshot!(bench.run(&["build", "//docs/a.md:words"]).all(), @"
+    exit 2
+    error[E_AMBIGUOUS] //docs/a.md:words: 'a.md' means 2 targets
+      could be: //docs/docs/a.md:words, //docs/docs/more/a.md:words
+      help: write enough of the name for one of them to be meant
+    ");
+}
+
+#[test]
+fn bad_patterns_and_queries() {
+    let bench = Bench::documents();
+    insta::assert_snapshot!(bench.run(&["build", "docs", "//a//b:c"]).all(), @"
+    exit 2
+    error[E_LABEL]: a pattern begins with '//'
+      |
+      | docs
+      | ^
+      help: write //package:target, such as //types/...:outline
+    error[E_LABEL]: a package has an empty segment
+      |
+      | //a//b:c
+      |     ^
+      help: write //family/name:target with single slashes
+    ");
+    insta::assert_snapshot!(bench.run(&["query", "deps(//index:total"]).all(), @"
+    exit 2
+    error[E_QUERY] query:1:19: a closing parenthesis was expected here
+       |
+     1 | deps(//index:total
+       |                   ^
+      help: close what was opened with ')'
+    ");
+    insta::assert_snapshot!(bench.run(&["query", "dops(//index:total)"]).all(), @"
+    exit 2
+    error[E_QUERY] query:1:1: there is no function 'dops'
+       |
+     1 | dops(//index:total)
+       | ^^^^
+      help: did you mean deps?
+    ");
+    let deep = "(".repeat(50_000);
+    assert_eq!(bench.run(&["query", &deep]).code, 2);
+    assert_eq!(bench.run(&["query", "//index:totla"]).code, 2);
+    assert_eq!(bench.run(&["build"]).code, 2);
+    assert_eq!(bench.run(&["biuld"]).code, 2);
+    assert_eq!(bench.run(&["man", "biuld"]).code, 2);
+}
+
+#[test]
+fn init_does_not_replace_a_manifest() {
+    let bench = Bench::empty();
+    assert_eq!(bench.run(&["init"]).code, 0);
+    insta::assert_snapshot!(bench.run(&["init"]).all(), @"
+    exit 2
+    error[E_EXISTS]: ./cortex.toml is there already
+      help: edit it, or replace it with --force
+    ");
+    assert_eq!(bench.run(&["init", "--force"]).code, 0);
+    assert_eq!(bench.run(&["status"]).code, 0);
+}

@@ -1,0 +1,155 @@
+//! The main way through: build, build again, edit, build, print.
+
+use crate::bench::Bench;
+use std::process::Stdio;
+
+#[test]
+fn build_again_edit_and_build() {
+    let bench = Bench::documents();
+    insta::assert_snapshot!(bench.run(&["build", "//docs/...", "//index:total"]).all(), @"
+    exit 0
+    3 targets: 3 ran, 1 file written (TIME)
+    ");
+    insta::assert_snapshot!(bench.run(&["build", "//docs/...", "//index:total"]).all(), @"
+    exit 0
+    3 targets: all up to date (TIME)
+    ");
+    bench.write("docs/a.md", "uno due tre\n");
+    insta::assert_snapshot!(bench.run(&["build", "//docs/...", "//index:total", "-v", "-j1"]).all(), @"
+    exit 0
+    2 source files, 2 hashed, 1 changed
+      stale   //files/docs/a.md:bytes (docs/a.md changed (DIGEST → DIGEST))
+      stale   //docs/docs/a.md:words (its input //files/docs/a.md:bytes may have moved)
+      ran     //docs/docs/a.md:words (TIME, same output)
+    3 targets: 1 ran (TIME)
+    ");
+    assert_eq!(
+        std::fs::read_to_string(bench.root().join(".cortex/out/total.txt"))
+            .expect("laid out")
+            .lines()
+            .count(),
+        2
+    );
+}
+
+#[test]
+fn a_failing_command_shows_what_it_said_without_its_control_characters() {
+    let bench = Bench::documents();
+    insta::assert_snapshot!(bench.run(&["build", "//..."]).all(), @r#"
+    exit 1
+    error[E_COMMAND] //index:broken: 'sh' failed: exit status: 3
+      found: no \u{1b}[31mluck
+      help: run it by hand on the same inputs
+    4 targets: 3 ran, 1 failed, 1 file written (TIME)
+    "#);
+    assert_eq!(bench.run(&["build", "--fail-fast", "//index:broken"]).code, 1);
+}
+
+#[test]
+fn dry_runs_run_nothing() {
+    let bench = Bench::documents();
+    insta::assert_snapshot!(bench.run(&["build", "--dry-run", "//docs/...", "//index:total"]).all(), @"
+    exit 0
+    3 targets: 2 would run, 1 may run (TIME)
+    ");
+    assert!(!bench.root().join(".cortex/out").exists());
+}
+
+#[test]
+fn patterns_take_away_and_flags_may_follow() {
+    let bench = Bench::documents();
+    let ran = bench.run(&["build", "//docs/...", "-//docs/docs/b*", "-j", "1", "--output", "json"]);
+    assert_eq!(ran.json()["targets"], 1, "{ran:?}");
+}
+
+#[test]
+fn show_prints_outputs() {
+    let bench = Bench::documents();
+    let shown = bench.run(&["show", "//index:total"]);
+    assert_eq!((shown.code, shown.out.lines().count()), (0, 2), "{shown:?}");
+    let json = bench.run(&["show", "--json", "//docs/docs/a.md:words"]).json();
+    assert_eq!(json["label"], "//docs/docs/a.md:words");
+    assert_eq!(bench.run(&["show", "//docs/..."]).code, 2);
+}
+
+#[test]
+fn events_are_json_lines() {
+    let bench = Bench::documents();
+    let log = bench.beside("events.jsonl");
+    assert_eq!(bench.run(&["build", "//docs/...", "--events", log.to_str().expect("text")]).code, 0);
+    let text = std::fs::read_to_string(&log).expect("the log");
+    let events: Vec<String> = text
+        .lines()
+        .map(|line| serde_json::from_str::<serde_json::Value>(line).expect("JSON")["event"].to_string())
+        .collect();
+    assert_eq!(events.iter().filter(|event| *event == "\"ran\"").count(), 2, "{text}");
+    let ran = bench.run(&["build", "//docs/...", "--events", "/nowhere/at/all"]);
+    assert_eq!(ran.code, 5, "{ran:?}");
+}
+
+#[test]
+fn a_reader_that_goes_away_ends_it_quietly() {
+    let bench = Bench::memotree();
+    assert_eq!(bench.run(&["build", "//..."]).code, 0);
+    for args in [
+        &["query", "//..."][..],
+        &["rules", "show", "csharp"],
+        &["show", "//index:json"],
+        &["man"],
+    ] {
+        let mut child = bench
+            .command(args)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("starts");
+        drop(child.stdout.take());
+        let output = child.wait_with_output().expect("ends");
+        assert_eq!(
+            (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned()),
+            (Some(0), String::new()),
+            "{args:?}"
+        );
+    }
+}
+
+#[test]
+fn an_interrupted_build_goes_on_next_time() {
+    let bench = Bench::documents();
+    let manifest = std::fs::read_to_string(bench.root().join("cortex.toml")).expect("manifest");
+    let wait = "while [ ! -e GO ]; do sleep 0.05; done; cat \"$0\"".replace("GO", bench.beside("go").to_str().expect("text"));
+    bench.write(
+        "cortex.toml",
+        &manifest.replace(r#"["cat", "{in.words}"]"#, &format!("[\"sh\", \"-c\", {wait:?}, \"{{in.words}}\"]")),
+    );
+    let log = bench.beside("events.jsonl");
+    let child = bench
+        .command(&["build", "//docs/...", "//index:total", "-j1", "--keep-going", "--verbose"])
+        .stderr(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("starts");
+    let mut child = child;
+    let mut said = std::io::BufReader::new(child.stderr.take().expect("piped"));
+    let mut text = String::new();
+    // The two counts are done when the third command has begun to wait.
+    while text.matches("ran ").count() < 2 {
+        assert!(std::io::BufRead::read_line(&mut said, &mut text).expect("text") > 0, "{text}");
+    }
+    let killed = std::process::Command::new("kill")
+        .args(["-INT", &child.id().to_string()])
+        .status()
+        .expect("kill");
+    assert!(killed.success());
+    std::io::Read::read_to_string(&mut said, &mut text).expect("text");
+    assert_eq!(child.wait().expect("ends").code(), Some(130), "{text}");
+    assert!(text.contains("interrupted"), "{text}");
+    std::fs::write(bench.beside("go"), "").expect("file");
+    let next = bench.run(&["build", "//docs/...", "//index:total", "--events", log.to_str().expect("text")]);
+    let events = std::fs::read_to_string(&log).expect("log");
+    assert_eq!(
+        (next.code, events.matches("\"event\":\"ran\"").count()),
+        (0, 1),
+        "{next:?} {events}"
+    );
+}

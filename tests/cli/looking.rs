@@ -1,0 +1,296 @@
+//! Looking never executes: query, explain, status, gc, and the pages made from the flags.
+
+use crate::bench::Bench;
+
+#[test]
+fn a_workspace_never_built_is_answered_as_far_as_it_is_known() {
+    let bench = Bench::documents();
+    insta::assert_snapshot!(bench.run(&["query", "deps(//index:total)"]).all(), @"
+    exit 0
+    //docs/docs/a.md:words
+    //docs/docs/b.md:words
+    //files/docs/a.md:bytes
+    //files/docs/b.md:bytes
+    //globs/docs|%2A.md:files
+    //index:total
+    ");
+    insta::assert_snapshot!(bench.run(&["explain", "//docs/docs/a.md:words"]).all(), @r#"
+    exit 0
+    //docs/docs/a.md:words never made here
+      next       cortex build '//docs/docs/a.md:words'
+      param      argv = ["wc","-w","{in.text}"]
+      inputs     text DIGEST //files/docs/a.md:bytes
+    "#);
+    assert_eq!(bench.run(&["status"]).code, 0);
+    let run = bench.run(&["build", "//docs/...", "--output", "json"]).json();
+    assert_eq!(run["tally"]["ran"], 2, "looking ran nothing");
+
+    let code = Bench::memotree();
+    insta::assert_snapshot!(code.run(&["query", "//types/...:outline"]).all(), @"
+    exit 0
+    note[N_UNKNOWN_SET]: the set //index:types has no output, so its targets are not known
+      help: `cortex build //...` makes it known; `cortex explain` says what it needs
+    ");
+    assert_eq!(
+        code.run(&["query", "//files/...:names"]).out.lines().count(),
+        code.run(&["query", "//files/...:bytes ^ deps(//files/...:names)"])
+            .out
+            .lines()
+            .count()
+    );
+}
+
+#[test]
+fn query_forms() {
+    let bench = Bench::documents();
+    insta::assert_snapshot!(bench.run(&["query", "//docs/... + //index:total - //docs/docs/b.md:words"]).out, @"
+    //docs/docs/a.md:words
+    //index:total
+    ");
+    insta::assert_snapshot!(bench.run(&["query", "rdeps(//files/docs/a.md:bytes, 1)"]).out, @"
+    //docs/docs/a.md:words
+    //files/docs/a.md:bytes
+    //index:broken
+    ");
+    insta::assert_snapshot!(bench.run(&["query", "somepath(//index:total, //files/docs/b.md:bytes)"]).out, @"
+    //index:total
+    //docs/docs/b.md:words
+    //files/docs/b.md:bytes
+    ");
+    insta::assert_snapshot!(bench.run(&["query", "kind(sou*, deps(//index:total))"]).out, @"
+    //files/docs/a.md:bytes
+    //files/docs/b.md:bytes
+    //globs/docs|%2A.md:files
+    ");
+    insta::assert_snapshot!(bench.run(&["query", "--format", "mermaid", "deps(//docs/docs/a.md:words)"]).out, @r#"
+    flowchart LR
+      n0["//docs/docs/a.md:words"]
+      n1["//files/docs/a.md:bytes"]
+      n0 --> n1
+    "#);
+    insta::assert_snapshot!(bench.run(&["query", "--format", "dot", "deps(//docs/docs/a.md:words)"]).out, @r#"
+    digraph cortex {
+      rankdir = LR;
+      node [shape = box];
+      "//docs/docs/a.md:words";
+      "//files/docs/a.md:bytes";
+      "//docs/docs/a.md:words" -> "//files/docs/a.md:bytes";
+    }
+    "#);
+    let json = bench.run(&["--output", "json", "query", "deps(//index:total, 1)"]).json();
+    assert_eq!(json["edges"].as_array().map(Vec::len), Some(3), "{json}");
+}
+
+#[test]
+fn explanations_go_down_to_the_file() {
+    let bench = Bench::documents();
+    assert_eq!(bench.run(&["build", "//index:total"]).code, 0);
+    insta::assert_snapshot!(bench.run(&["explain", "//index:total"]).all(), @r#"
+    exit 0
+    //index:total current
+      output     DIGEST, 14 bytes
+      key        DIGEST
+      made       WHEN WHEN UTC by command@1 in TIME
+      param      argv = ["cat","{in.words}"]
+      inputs     words DIGEST //docs/docs/a.md:words
+                 words DIGEST //docs/docs/b.md:words
+      last ran   for the first time in this checkout
+    "#);
+    bench.write("docs/a.md", "uno due tre quattro\n");
+    insta::assert_snapshot!(bench.run(&["explain", "//index:total"]).all(), @"
+    exit 0
+    //index:total may be stale, depending on what has to be built first
+      moved      words //docs/docs/a.md:words DIGEST → has to be built first
+      because    //index:total: words DIGEST → has to be built first
+                 //docs/docs/a.md:words: text DIGEST → DIGEST
+                 //files/docs/a.md:bytes: docs/a.md changed (DIGEST → DIGEST)
+      next       cortex build '//index:total'
+      output     DIGEST, 14 bytes
+      key        DIGEST
+      made       WHEN WHEN UTC by command@1 in TIME
+      inputs     words to be built //docs/docs/a.md:words
+                 words DIGEST //docs/docs/b.md:words
+      last ran   for the first time in this checkout
+    ");
+    assert_eq!(bench.run(&["build", "//index:total"]).code, 0);
+    insta::assert_snapshot!(bench.run(&["explain", "//index:total"]).all(), @r#"
+    exit 0
+    //index:total current
+      output     DIGEST, 14 bytes
+      key        DIGEST
+      made       WHEN WHEN UTC by command@1 in TIME
+      param      argv = ["cat","{in.words}"]
+      inputs     words DIGEST //docs/docs/a.md:words
+                 words DIGEST //docs/docs/b.md:words
+      last ran   words //docs/docs/a.md:words DIGEST → DIGEST
+      history    2 versions
+    "#);
+    let json = bench.run(&["explain", "--json", "//index:total"]).json();
+    assert_eq!(
+        (&json["state"], &json["last_moved"][0]["label"]),
+        (&"current".into(), &"//docs/docs/a.md:words".into()),
+        "{json}"
+    );
+}
+
+#[test]
+fn status_counts() {
+    let bench = Bench::memotree();
+    insta::assert_snapshot!(bench.run(&["status", "--no-store"]).all(), @"
+    exit 0
+    memotree TEMP/ws
+      store     none
+      sources   54 files, nothing built from them yet
+      targets   none yet; build some: cortex build '//...'
+    ");
+    assert_eq!(bench.run(&["build", "//types/NodeStore:semantic", "//types/...:outline"]).code, 0);
+    bench.write("src/MemoTree.Core/Extra.cs", "namespace MemoTree.Core; public class Extra { }\n");
+    let json = bench.run(&["status", "--output", "json"]).json();
+    assert_eq!(json["changed"], serde_json::json!(["src/MemoTree.Core/Extra.cs"]));
+    let text = bench.run(&["status"]);
+    assert!(
+        text.out.contains("1 changed since the last build") && text.out.contains("summaries"),
+        "{text:?}"
+    );
+}
+
+#[test]
+fn garbage_is_counted_and_not_taken() {
+    let bench = Bench::documents();
+    assert_eq!(bench.run(&["build", "//index:total"]).code, 0);
+    let json = bench.run(&["gc", "--dry-run", "--output", "json"]).json();
+    assert_eq!((&json["actions"], &json["unreached"]["actions"]), (&3.into(), &0.into()), "{json}");
+    insta::assert_snapshot!(bench.run(&["gc"]).all(), @"
+    exit 2
+    error[E_NOT_YET]: this version of cortex counts garbage but does not collect it
+      help: see what there is with `cortex gc --dry-run`; a store may also simply be deleted
+    ");
+}
+
+#[test]
+fn outlines_of_several_symbols() {
+    let bench = Bench::memotree();
+    let text = bench.run(&["outline", "NodeStore", "//types/MemoTree.Core.NodeId:outline"]);
+    assert_eq!(text.code, 0, "{text:?}");
+    assert!(
+        text.out.starts_with("# MemoTree.Core.NodeStore ") && text.out.contains("\n\n# MemoTree.Core.NodeId "),
+        "{}",
+        text.out
+    );
+    assert!(bench.run(&["outline", "--json", "NodeStore"]).json().is_object());
+    assert_eq!(
+        bench
+            .run(&["outline", "--json", "NodeStore", "NodeId"])
+            .json()
+            .as_array()
+            .map(Vec::len),
+        Some(2)
+    );
+    insta::assert_snapshot!(bench.run(&["outline", "NodeStroe"]).all(), @"
+    exit 2
+    error[E_NO_TARGET] //types/NodeStroe:outline: no target matches //types/NodeStroe:outline
+      could be: //types/MemoTree.Core.NodeStore:outline, //types/MemoTree.Core.INodeStore:outline, //types/MemoTree.Core.NodeTree:outline
+      help: did you mean //types/MemoTree.Core.NodeStore:outline?
+    ");
+}
+
+#[test]
+fn pages() {
+    let bench = Bench::empty();
+    insta::assert_snapshot!(bench.run(&["--help"]).all(), @"
+    exit 0
+    Builds code knowledge: outlines, hashes, type graphs and summaries as cached build targets.
+
+    Exit codes: 0 ok, 1 a target failed, 2 usage, manifest or label, 3 store damaged, 4 busy, 5 I/O or
+    no space, 10 internal error, 130 interrupted.
+
+    Usage: cortex [OPTIONS] <COMMAND>
+
+    Commands:
+      init         Write a manifest for this folder
+      build        Build targets
+      show         Print the output of a target, building it first
+      outline      Print the outlines of types, building them first
+      query        Ask the graph. Runs nothing
+      explain      Say whether a target is current, which input moved, and who moved that. Runs nothing
+      status       Show how the workspace stands: sources, targets, summaries, store. Runs nothing
+      gc           Count what the store holds that this checkout does not reach
+      rules        List or print the built-in rulesets
+      completions  Print the completions for a shell
+      man          Print the manual page (roff), of cortex or of one of its commands
+      help         Print this message or the help of the given subcommand(s)
+
+    Options:
+      -C <DIR>
+              Run as if started in DIR
+              
+              [default: .]
+
+          --store <DIR>
+              Keep the store in DIR instead of the user's cache folder
+              
+              [env: CORTEX_STORE]
+
+          --no-store
+              Use no store: everything works, nothing is remembered
+
+          --output <FORM>
+              How to print
+
+              Possible values:
+              - text: For people
+              - json: For machines: one JSON document on standard output
+              
+              [default: text]
+
+          --color <WHEN>
+              When to use colours (NO_COLOR is honoured)
+
+              Possible values:
+              - auto:   On a terminal
+              - always: Always
+              - never:  Never
+              
+              [default: auto]
+
+          --lock-timeout <SECONDS>
+              Seconds to wait for a store that another process holds
+              
+              [default: 600]
+
+      -h, --help
+              Print help (see a summary with '-h')
+
+      -V, --version
+              Print version
+    ");
+    for args in [
+        &["completions", "bash"][..],
+        &["completions", "zsh"],
+        &["completions", "fish"],
+        &["man"],
+        &["man", "query"],
+        &["rules", "show", "csharp"],
+    ] {
+        let ran = bench.run(args);
+        assert!(ran.code == 0 && ran.out.len() > 1_000, "{args:?} {}", ran.code);
+    }
+    assert_eq!(bench.run(&["rules"]).out, "csharp\n");
+    insta::assert_snapshot!(bench.run(&["rules", "show", "csharb"]).all(), @"
+    exit 2
+    error[E_NO_RULESET]: there is no such built-in ruleset
+      found: csharb
+      help: did you mean csharp?
+    ");
+    let parsed = Bench::memotree().run(&["dev", "parse-only", ".", "-j2"]).json();
+    assert_eq!(parsed["files"], 49, "{parsed}");
+}
+
+#[test]
+fn colours_only_when_wanted() {
+    let bench = Bench::documents();
+    assert!(!bench.run(&["status"]).out.contains('\u{1b}'));
+    assert!(bench.run(&["--color", "always", "status"]).out.contains('\u{1b}'));
+    let quiet = bench.ran(bench.command(&["status"]).env("NO_COLOR", "1").output().expect("starts"));
+    assert!(!quiet.out.contains('\u{1b}'));
+}

@@ -1,0 +1,9 @@
+//! The command line from outside: the built program, driven in folders of its own, and what it prints and returns.
+
+#![allow(clippy::print_stderr)]
+
+mod bench;
+mod errors;
+mod journey;
+mod looking;
+mod store;

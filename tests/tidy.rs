@@ -1,0 +1,241 @@
+//! Tidiness: the layering, sizes and words of the sources, checked from their text (STYLE 14, ARCHITECTURE 5).
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+const CRATES: [&str; 4] = ["engine/src", "producers/src", "workbench/src", "src"];
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+/// All Rust files below a folder of the project, by path from its root.
+fn rust(folder: &str) -> BTreeMap<String, String> {
+    let mut files = BTreeMap::new();
+    let mut todo: Vec<PathBuf> = vec![root().join(folder)];
+    while let Some(path) = todo.pop() {
+        if path.is_dir() {
+            todo.extend(std::fs::read_dir(&path).expect("folder").map(|entry| entry.expect("entry").path()));
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            let name = path.strip_prefix(root()).expect("below").to_string_lossy().into_owned();
+            files.insert(name, std::fs::read_to_string(&path).expect("text"));
+        }
+    }
+    assert!(!files.is_empty(), "{folder} has no Rust file");
+    files
+}
+
+fn all() -> BTreeMap<String, String> {
+    CRATES.iter().chain(&["tests"]).flat_map(|folder| rust(folder)).collect()
+}
+
+/// The code lines of a file: no comments, nothing from its first test module on.
+fn code(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    let tests = text.lines().position(|line| line.trim() == "#[cfg(test)]").unwrap_or(usize::MAX);
+    (1..)
+        .zip(text.lines())
+        .take(tests)
+        .filter(|(_, line)| !line.trim_start().starts_with("//"))
+}
+
+fn is_test(name: &str) -> bool {
+    name.starts_with("tests/")
+        || name.contains("/tests/")
+        || name.ends_with("tests.rs")
+        || name.ends_with("/conformance.rs")
+        || name.ends_with("/fixture.rs")
+}
+
+/// Every line of the project's code (tests left out) that `wrong` objects to.
+fn objections(wrong: impl Fn(&str, &str) -> bool) -> Vec<String> {
+    let mut found = Vec::new();
+    for (name, text) in all().iter().filter(|(name, _)| !is_test(name)) {
+        found.extend(
+            code(text)
+                .filter(|(_, line)| wrong(name, line))
+                .map(|(number, line)| format!("{name}:{number}: {}", line.trim())),
+        );
+    }
+    found
+}
+
+fn uses(line: &str, what: &str) -> bool {
+    let path = format!("{what}::");
+    line.match_indices(&path)
+        .any(|(at, _)| !line[..at].ends_with(|c: char| c.is_alphanumeric() || c == '_' || c == ':'))
+}
+
+#[test]
+fn crates_import_only_what_is_below() {
+    let below: [(&str, &[&str]); 4] = [
+        ("engine", &[]),
+        ("producers", &["engine"]),
+        ("workbench", &["engine", "producers"]),
+        ("", &["engine", "producers", "workbench"]),
+    ];
+    for (name, allowed) in below {
+        let text = std::fs::read_to_string(root().join(name).join("Cargo.toml")).expect("manifest");
+        let table: toml::Table = text.parse().expect("TOML");
+        let dependencies = table["dependencies"].as_table().expect("a table");
+        for other in ["engine", "producers", "workbench", "cortex"] {
+            assert!(
+                !dependencies.contains_key(other) || allowed.contains(&other),
+                "{name} depends on {other}"
+            );
+        }
+    }
+}
+
+#[test]
+fn the_engine_is_layered() {
+    let layer = |module: &str| match module {
+        "values" => Some(0),
+        "seams" => Some(1),
+        "manifest" | "files" | "store" => Some(2),
+        "graph" | "planning" => Some(3),
+        "build" => Some(4),
+        _ => None,
+    };
+    let found = objections(|name, line| {
+        let Some(own) = name
+            .strip_prefix("engine/src/")
+            .and_then(|rest| rest.split('/').next())
+            .and_then(layer)
+        else {
+            return false;
+        };
+        line.match_indices("crate::").any(|(at, _)| {
+            let module: String = line[at + 7..].chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect();
+            layer(&module).is_some_and(|other| other > own)
+        })
+    });
+    assert!(found.is_empty(), "{found:#?}");
+}
+
+#[test]
+fn each_dependency_stays_in_its_place() {
+    let places: [(&str, &[&str]); 5] = [
+        (
+            "petgraph",
+            &[
+                "engine/src/graph/",
+                "engine/src/manifest/read/cycles.rs",
+                "producers/src/csharp/graph.rs",
+                "producers/src/csharp/graph/",
+            ],
+        ),
+        ("redb", &["engine/src/store/"]),
+        ("tree_sitter", &["producers/src/csharp/"]),
+        ("indicatif", &["src/render/"]),
+        ("clap", &["src/"]),
+    ];
+    for (what, allowed) in places {
+        let found = objections(|name, line| uses(line, what) && !allowed.iter().any(|place| name.starts_with(place)));
+        assert!(found.is_empty(), "{what}: {found:#?}");
+    }
+}
+
+#[test]
+fn the_disk_is_touched_in_few_places() {
+    let allowed = [
+        "engine/src/files/",
+        "engine/src/store/",
+        "producers/src/command.rs",
+        "workbench/src/location.rs",
+        "workbench/src/init.rs",
+        "workbench/src/workspace.rs",
+        "src/render/events.rs",
+    ];
+    let found = objections(|name, line| {
+        (uses(line, "std::fs") || uses(line, "fs") || line.contains("use std::fs"))
+            && !allowed.iter().any(|place| name.starts_with(place))
+            && !line.contains("rustix")
+    });
+    assert!(found.is_empty(), "{found:#?}");
+}
+
+#[test]
+fn every_file_says_what_it_is() {
+    for (name, text) in all() {
+        assert!(text.starts_with("//! "), "{name} does not begin with //!");
+    }
+}
+
+#[test]
+fn files_are_short() {
+    let mut lengths: Vec<(usize, String)> = all()
+        .into_iter()
+        .filter(|(name, _)| !name.starts_with("tests/"))
+        .map(|(name, text)| (text.lines().count(), name))
+        .collect();
+    lengths.sort();
+    let long: Vec<_> = lengths.iter().filter(|(lines, _)| *lines > 600).collect();
+    assert!(long.is_empty(), "{long:#?}");
+    let median = lengths[lengths.len() / 2].0;
+    assert!(median < 250, "the median file has {median} lines");
+}
+
+#[test]
+fn nothing_is_left_for_later() {
+    // Written in pieces, so that this file does not find itself. Marks count in comments; as data, programs may look for them.
+    let marks = [["TO", "DO"], ["FIX", "ME"], ["XX", "X"]].map(|pieces| pieces.concat());
+    let calls = [["db", "g!("], ["to", "do!("], ["#[ign", "ore"], ["unimplement", "ed!("]].map(|pieces| pieces.concat());
+    for (name, text) in all() {
+        for line in text.lines() {
+            let comment = line.split_once("//").map_or("", |(_, comment)| comment);
+            let quoted = line.matches('"').count() >= 2;
+            assert!(
+                quoted || !marks.iter().any(|mark| comment.contains(mark.as_str())),
+                "{name}: {line}"
+            );
+            assert!(!calls.iter().any(|call| line.contains(call.as_str())), "{name}: {line}");
+        }
+    }
+}
+
+#[test]
+fn no_machine_is_named() {
+    let listed = std::process::Command::new("git")
+        .args(["ls-files", "-z"])
+        .current_dir(root())
+        .output();
+    let Some(listed) = listed.ok().filter(|listed| listed.status.success()) else {
+        // Outside of a checkout there is no list of tracked files; the sources are looked at all the same.
+        all().iter().for_each(|(name, text)| check_places(name, text));
+        return;
+    };
+    let names = String::from_utf8(listed.stdout).expect("UTF-8");
+    for name in names.split('\0').filter(|name| !name.is_empty()) {
+        if let Ok(text) = std::fs::read_to_string(root().join(name)) {
+            check_places(name, &text);
+        }
+    }
+}
+
+fn check_places(name: &str, text: &str) {
+    for place in [["/ho", "me/"], ["/wo", "rk/"], ["/ro", "ot/"]].map(|pieces| pieces.concat()) {
+        for (at, _) in text.match_indices(&place) {
+            let before = text[..at].chars().next_back();
+            let absolute = before.is_none_or(|c| c.is_whitespace() || matches!(c, '"' | '\'' | '(' | '=' | '`' | ':'));
+            assert!(
+                !absolute,
+                "{name} names the absolute path {}",
+                text[at..].chars().take(60).collect::<String>()
+            );
+        }
+    }
+}
+
+#[test]
+fn the_example_manifest_is_read() {
+    let text = std::fs::read_to_string(root().join("cortex.toml.example")).expect("the example");
+    let source = engine::manifest::read::ManifestSource {
+        name: "cortex.toml.example".to_owned(),
+        text: &text,
+    };
+    let registry = workbench::workspace::registry();
+    let loaded = engine::manifest::read::load(&source, &producers::rulesets::text, producers::rulesets::NAMES, &registry);
+    if let Err(errors) = loaded {
+        panic!("{errors:#?}");
+    }
+}

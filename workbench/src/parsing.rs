@@ -1,0 +1,91 @@
+//! What the bare grammar costs on the C# files of a folder: the measure that the producers' own cost is compared with.
+
+use engine::files::disk::Disk;
+use engine::seams::world::{SetDef, World, WorldError};
+use producers::csharp::parse::parse_only;
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+/// What it took.
+#[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize)]
+pub struct Parsed {
+    /// Files parsed.
+    pub files: usize,
+    /// Their length.
+    pub bytes: u64,
+    /// Nodes of their trees.
+    pub nodes: u64,
+    /// Processor time of all threads while parsing, reading the files included.
+    pub cpu_seconds: f64,
+    /// Time on the wall.
+    pub wall_seconds: f64,
+}
+
+/// Parses every C# file below `folder` with nothing around it.
+///
+/// # Errors
+/// When the folder cannot be looked at.
+pub fn measure(folder: &Path, jobs: usize) -> Result<Parsed, WorldError> {
+    let set = SetDef {
+        name: "csharp".to_owned(),
+        include: vec!["**/*.cs".to_owned()],
+        exclude: ["**/bin/**", "**/obj/**", "**/*.g.cs", "**/*.Designer.cs", "**/*.generated.cs"]
+            .map(str::to_owned)
+            .to_vec(),
+        gitignore: true,
+    };
+    let root = folder
+        .canonicalize()
+        .map_err(|error| WorldError::Root { reason: error.to_string() })?;
+    let world = Disk::new(root);
+    let mut sources = world.sources(Vec::new());
+    sources.refresh(&[set])?;
+    let paths = sources.set(0);
+    let (next, files) = (AtomicUsize::new(0), AtomicUsize::new(0));
+    let (bytes, nodes) = (AtomicU64::new(0), AtomicU64::new(0));
+    let work = || {
+        while let Some(path) = paths.get(next.fetch_add(1, Ordering::Relaxed)) {
+            let Ok(read) = world.read(path) else { continue };
+            let text = String::from_utf8_lossy(&read);
+            files.fetch_add(1, Ordering::Relaxed);
+            bytes.fetch_add(read.len() as u64, Ordering::Relaxed);
+            nodes.fetch_add(parse_only(&text) as u64, Ordering::Relaxed);
+        }
+    };
+    let (wall, cpu) = (Instant::now(), processor_time());
+    std::thread::scope(|scope| {
+        for _ in 0..jobs.clamp(1, 256) {
+            scope.spawn(work);
+        }
+    });
+    Ok(Parsed {
+        files: files.into_inner(),
+        bytes: bytes.into_inner(),
+        nodes: nodes.into_inner(),
+        cpu_seconds: processor_time().saturating_sub(cpu).as_secs_f64(),
+        wall_seconds: wall.elapsed().as_secs_f64(),
+    })
+}
+
+fn processor_time() -> Duration {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
+    Duration::new(
+        u64::try_from(time.tv_sec).unwrap_or_default(),
+        u32::try_from(time.tv_nsec).unwrap_or_default(),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn every_file_is_parsed_once() {
+        let temp = tempfile::tempdir().expect("folder");
+        for name in ["a.cs", "b.cs", "c.txt", "d.g.cs"] {
+            std::fs::write(temp.path().join(name), "class A { }\n").expect("file");
+        }
+        let parsed = super::measure(temp.path(), 3).expect("measured");
+        assert_eq!((parsed.files, parsed.bytes), (2, 24));
+        assert!(parsed.nodes >= 8, "{parsed:?}");
+    }
+}

@@ -1,0 +1,139 @@
+//! Status: how a workspace stands, in numbers. Nothing is run and nothing written.
+
+use crate::workspace::{WorkbenchError, Workspace};
+use engine::build::query::Standing;
+use engine::build::session::Session;
+use engine::graph::NodeId;
+use engine::store::{Inventory, Usage};
+use engine::values::diagnostic::Diagnostic;
+use engine::values::label::Label;
+use serde::Serialize;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Nodes of one target name.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Counts {
+    /// Filed under their present key.
+    pub current: usize,
+    /// To be made again.
+    pub stale: usize,
+    /// To be looked at again once others are made.
+    pub open: usize,
+    /// Known by name, never made.
+    pub none: usize,
+}
+
+/// Types by the state of their summary (seed 000 §3.2), derived from the engine's states. No build runs while this is asked, so nothing is
+/// generating.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Semantic {
+    /// Never asked for.
+    pub none: usize,
+    /// Asked for and not there: the build failed or was interrupted.
+    pub pending: usize,
+    /// Being made.
+    pub generating: usize,
+    /// Current.
+    pub cached: usize,
+    /// Out of date.
+    pub stale: usize,
+}
+
+/// How a workspace stands.
+#[derive(Debug, Default)]
+pub struct Status {
+    /// `[workspace] name`.
+    pub name: String,
+    /// Source files.
+    pub files: usize,
+    /// Those that came, went or changed since the last build.
+    pub changed: Vec<String>,
+    /// Whether the manifest, a ruleset or a producer's version changed since the last build.
+    pub redefined: bool,
+    /// Nodes known.
+    pub nodes: usize,
+    /// Nodes by target name.
+    pub targets: BTreeMap<String, Counts>,
+    /// Summaries.
+    pub semantic: Semantic,
+    /// What producers said of files, and what the look at the sources said.
+    pub diagnostics: Vec<Diagnostic>,
+    /// The store in numbers, when there is one on disk.
+    pub usage: Option<Usage>,
+}
+
+/// Looks.
+///
+/// # Errors
+/// When the manifest is wrong or store or sources cannot be read.
+pub fn status(workspace: &Workspace, session: &mut Session) -> Result<Status, WorkbenchError> {
+    let mut made: Vec<(NodeId, Label)> = Vec::new();
+    for (id, node) in session.graph.iter() {
+        if let Ok(label) = Label::parse(&node.label)
+            && session.rules.find(&node.label).is_some()
+        {
+            made.push((id, label));
+        }
+    }
+    let ids: Vec<NodeId> = made.iter().map(|(id, _)| *id).collect();
+    let standings = session.standings(&ids)?;
+    let mut status = Status {
+        name: session.rules.manifest().name.clone(),
+        files: session.sources.files().len(),
+        changed: session.refresh.changes.iter().map(|change| change.path.clone()).collect(),
+        redefined: session.is_redefined(),
+        nodes: session.graph.len(),
+        diagnostics: session.refresh.diagnostics.clone(),
+        usage: workspace.disk.as_ref().map(|disk| disk.usage()).transpose()?,
+        ..Status::default()
+    };
+    let (mut types, mut summarised) = (BTreeSet::new(), 0);
+    for ((_, label), standing) in made.iter().zip(&standings) {
+        let counts = status.targets.entry(label.target().to_owned()).or_default();
+        let slot = match standing {
+            Standing::Current => &mut counts.current,
+            Standing::Stale => &mut counts.stale,
+            Standing::Open => &mut counts.open,
+            Standing::None => &mut counts.none,
+        };
+        *slot += 1;
+        if label.family() == "types" {
+            types.insert(label.package().to_owned());
+            if label.target() == "semantic" {
+                summarised += 1;
+                let slot = match standing {
+                    Standing::Current => &mut status.semantic.cached,
+                    Standing::Stale | Standing::Open => &mut status.semantic.stale,
+                    Standing::None => &mut status.semantic.pending,
+                };
+                *slot += 1;
+            }
+        }
+    }
+    status.semantic.none = types.len() - summarised;
+    said(session, &made, &standings, &mut status)?;
+    Ok(status)
+}
+
+/// What producers said of the files as they are.
+fn said(session: &Session, made: &[(NodeId, Label)], standings: &[Standing], status: &mut Status) -> Result<(), WorkbenchError> {
+    for ((id, label), _) in made
+        .iter()
+        .zip(standings)
+        .filter(|((_, label), standing)| label.family() == "files" && **standing == Standing::Current)
+    {
+        let Some(filed) = session.graph.node(*id).result else { continue };
+        let Some(record) = session.engine.store.action(&filed.key)? else {
+            continue;
+        };
+        status.diagnostics.extend(
+            record
+                .diagnostics
+                .into_iter()
+                .map(|said| engine::build::located(said, label.as_str())),
+        );
+    }
+    status.diagnostics.sort();
+    status.diagnostics.dedup();
+    Ok(())
+}
