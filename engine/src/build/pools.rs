@@ -5,10 +5,12 @@
 
 use super::jobs::{Done, Job, Shared};
 use crate::graph::NodeId;
+use crate::seams::producer::Failure;
 use crossbeam_channel::Sender;
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 /// Hands jobs to workers and counts those that are out.
 pub struct Pools {
@@ -23,6 +25,8 @@ pub struct Pools {
     cpu_out: usize,
     slow_out: usize,
     arrived: u64,
+    /// Slow jobs handed out but not begun are not to begin.
+    stopped: Arc<AtomicBool>,
 }
 
 struct Waiting {
@@ -51,6 +55,9 @@ impl Ord for Waiting {
     }
 }
 
+/// More threads than this only take memory.
+const MOST_THREADS: usize = 256;
+
 /// Jobs handed to each computing thread beyond the one it runs.
 const AHEAD: usize = 24;
 
@@ -68,7 +75,7 @@ impl Pools {
     /// Pools of `threads` workers each; threads are started when the first job needs them.
     pub fn new(threads: usize, shared: Arc<Shared>, done: Sender<Finished>) -> Self {
         Self {
-            threads: threads.max(1),
+            threads: threads.clamp(1, MOST_THREADS),
             shared,
             done,
             rayon: None,
@@ -79,6 +86,7 @@ impl Pools {
             cpu_out: 0,
             slow_out: 0,
             arrived: 0,
+            stopped: Arc::default(),
         }
     }
 
@@ -97,11 +105,13 @@ impl Pools {
     /// Hands out what workers have room for; with `stop`, forgets what waits.
     pub fn pump(&mut self, stop: bool) {
         if stop {
+            self.stopped.store(true, Relaxed);
             self.cpu_waiting.clear();
             self.slow_waiting.clear();
         }
         self.pump_cpu();
-        while self.slow_out < self.threads {
+        // One more than runs for each thread: a thread that has to ask for its next job waits for a loop that programs keep off the cores.
+        while self.slow_out < self.threads * 2 {
             let Some(Waiting { job, .. }) = self.slow_waiting.pop() else { break };
             self.slow_out += 1;
             self.slow_workers().send(job).expect("invariant: slow workers live as long as their pool");
@@ -128,14 +138,15 @@ impl Pools {
 
     fn slow_workers(&mut self) -> &Sender<Job> {
         let (shared, done, threads) = (&self.shared, &self.done, &mut self.slow_threads);
-        let count = self.threads;
+        let (count, stopped) = (self.threads, &self.stopped);
         self.slow_workers.get_or_insert_with(|| {
             let (sender, jobs) = crossbeam_channel::unbounded::<Job>();
             for _ in 0..count {
-                let (jobs, shared, done) = (jobs.clone(), shared.clone(), done.clone());
+                let (jobs, shared, done, stopped) = (jobs.clone(), shared.clone(), done.clone(), stopped.clone());
                 threads.push(std::thread::spawn(move || {
                     for job in jobs {
-                        let finished = Finished { id: job.id, done: job.run(&shared), slow: true };
+                        let came_to = if stopped.load(Relaxed) { Done::Failed(Failure::Cancelled) } else { job.run(&shared) };
+                        let finished = Finished { id: job.id, done: came_to, slow: true };
                         let _ = done.send(finished);
                     }
                 }));

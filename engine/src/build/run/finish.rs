@@ -128,7 +128,7 @@ impl Run<'_> {
         for node in std::iter::once(id).chain(twins) {
             match &failure {
                 Failure::Permanent(why) | Failure::Transient(why) => self.fail(node, (**why).clone()),
-                Failure::Cancelled if self.shared.cancel.is_cancelled() => *self.slot(node) = Slot::Failed,
+                Failure::Cancelled if self.stopping || self.shared.cancel.is_cancelled() => *self.slot(node) = Slot::Failed,
                 Failure::Cancelled => self.fail(node, Diagnostic::error("E_PRODUCER", "the producer gave up although nobody told it to")),
             }
         }

@@ -9,8 +9,8 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// Longest text of a holder that is shown.
-const HOLDER_MAX: u64 = 120;
+/// Bytes of the text about a holder, filled up with spaces.
+const HOLDER_LEN: usize = 120;
 
 /// A held lock; dropping it gives it back.
 #[derive(Debug)]
@@ -65,9 +65,11 @@ pub(super) fn take(path: &Path, purpose: &str, timeout: Duration, on_wait: Optio
         std::thread::sleep(pause.min(left));
         pause = (pause * 2).min(Duration::from_millis(100));
     }
-    file.set_len(0)?;
+    let mut text = format!("pid {} ({purpose})", std::process::id());
+    text.truncate(text.floor_char_boundary(HOLDER_LEN));
+    // Written over at its full length: some file systems flush a file that was truncated when it is closed, which takes milliseconds.
     file.rewind()?;
-    write!(file, "pid {} ({purpose})", std::process::id())?;
+    write!(file, "{text:<HOLDER_LEN$}")?;
     Ok(Lock { _file: file })
 }
 
@@ -75,9 +77,10 @@ pub(super) fn take(path: &Path, purpose: &str, timeout: Duration, on_wait: Optio
 fn holder(file: &mut File) -> io::Result<String> {
     let mut bytes = Vec::new();
     file.rewind()?;
-    file.take(HOLDER_MAX).read_to_end(&mut bytes)?;
+    file.take(HOLDER_LEN as u64).read_to_end(&mut bytes)?;
     let text: String = String::from_utf8_lossy(&bytes).chars().filter(|c| !c.is_control()).collect();
-    Ok(if text.is_empty() { "another process".to_owned() } else { text })
+    let text = text.trim_end();
+    Ok(if text.is_empty() { "another process" } else { text }.to_owned())
 }
 
 #[cfg(test)]
