@@ -21,7 +21,7 @@ use std::time::Instant;
 /// Runs it.
 pub fn run(context: &Context, args: &BuildArgs) -> Outcome {
     let start = Instant::now();
-    let request = request(args)?;
+    let request = Request { list: context.json(), ..request(args)? };
     let workspace = context.workspace("build")?;
     let mut look = workspace.engine.look(&workspace.digest, || workspace.manifest())?;
     let quick = !args.dry_run && !args.verbose && args.events.is_none() && !context.json();
@@ -37,7 +37,7 @@ pub fn run(context: &Context, args: &BuildArgs) -> Outcome {
     context.say(workspace.warnings());
     let report = build_with(context, &mut session, &request, args.verbose, args.events.as_deref())?;
     context.say(&workspace.engine.store.damage().into_iter().map(|words| Diagnostic::warning("W_STORE_DAMAGED", words)).collect::<Vec<_>>());
-    let targets = report.roots.len() as u64;
+    let targets = report.targets as u64;
     if context.json() {
         println!("{}", summary::json(&report, targets, start.elapsed()));
     } else if report.refused.is_empty() {
@@ -50,7 +50,7 @@ fn request(args: &BuildArgs) -> Result<Request, Failed> {
     let patterns = patterns(&args.patterns)?;
     let single = patterns.patterns().len() == 1 && patterns.patterns()[0].literal().is_some();
     let options = Options { jobs: args.jobs, keep_going: !args.fail_fast && (args.keep_going || !single), dry_run: args.dry_run };
-    Ok(Request { digest: digest(&args.patterns), patterns, options, outputs: false })
+    Ok(Request { digest: digest(&args.patterns), patterns, options, list: false, outputs: false })
 }
 
 /// Parses patterns; every one that is wrong is reported.
