@@ -49,7 +49,7 @@ pub fn run(context: &Context, args: &BuildArgs) -> Outcome {
 fn request(args: &BuildArgs) -> Result<Request, Failed> {
     let patterns = patterns(&args.patterns)?;
     let single = patterns.patterns().len() == 1 && patterns.patterns()[0].literal().is_some();
-    let options = Options { jobs: args.jobs, keep_going: !args.fail_fast && (args.keep_going || !single), dry_run: args.dry_run };
+    let options = Options { jobs: usize::from(args.jobs), keep_going: !args.fail_fast && (args.keep_going || !single), dry_run: args.dry_run };
     Ok(Request { digest: digest(&args.patterns), patterns, options, list: false, outputs: false })
 }
 
