@@ -156,3 +156,13 @@ fn a_mistake_in_a_long_argument_is_shown_cut() {
         assert!(ran.err.lines().all(|line| line.chars().count() < 300), "{}", ran.err);
     }
 }
+
+#[test]
+fn a_suggestion_can_be_typed() {
+    let bench = Bench::memotree();
+    for pattern in ["//types/Zzz*:outline", "//types/Q:outline", "//types/Zzz:outlin"] {
+        let ran = bench.run(&["build", pattern]);
+        assert_eq!(ran.code, 2);
+        assert!(!ran.err.contains('{'), "{}", ran.err);
+    }
+}
