@@ -1,6 +1,7 @@
 //! The flags: one argument struct per command, whose doc comments are the help.
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use engine::values::diagnostic::Diagnostic;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
@@ -249,6 +250,20 @@ pub fn guarded(args: impl Iterator<Item = OsString>) -> impl Iterator<Item = OsS
         guarded.push(arg);
         guarded
     })
+}
+
+/// Whether the arguments ask for JSON, told without parsing them: asked when they cannot be parsed.
+pub fn wants_json(args: &[OsString]) -> bool {
+    let flags = || args.iter().take_while(|arg| *arg != "--");
+    flags().any(|arg| arg == "--output=json") || flags().zip(flags().skip(1)).any(|(flag, form)| flag == "--output" && form == "json")
+}
+
+/// A mistake in the flags in the form of all others: the first paragraph says what is wrong.
+pub fn mistake(error: &clap::Error) -> Diagnostic {
+    let text = error.render().to_string();
+    let first: Vec<&str> = text.trim().lines().take_while(|line| !line.trim().is_empty()).map(str::trim).collect();
+    let words = first.join(" ");
+    Diagnostic::error("E_USAGE", words.strip_prefix("error: ").unwrap_or(&words)).hint("`cortex help` lists the commands, `cortex help COMMAND` their flags")
 }
 
 fn unguarded(text: &str) -> Result<String, std::convert::Infallible> {

@@ -81,9 +81,20 @@ fn digest(patterns: &[String]) -> Digest {
     Digest::of(patterns.join("\0").as_bytes())
 }
 
-/// Builds with progress on a terminal; Ctrl-C stops it cleanly. Prints failures and what producers said.
+/// Builds with progress on a terminal; Ctrl-C stops it cleanly. Prints failures and what producers said, for machines on standard
+/// error too: the commands that end here print an output, which has no room for them.
 pub fn build(context: &Context, session: &mut Session, request: &Request) -> Result<Report, Failed> {
-    build_with(context, session, request, false, None)
+    let report = build_with(context, session, request, false, None)?;
+    if context.json() {
+        say(context, &report);
+    }
+    Ok(report)
+}
+
+fn say(context: &Context, report: &Report) {
+    context.say(&report.diagnostics);
+    context.say(&report.failures);
+    context.say(&report.refused);
 }
 
 fn build_with(context: &Context, session: &mut Session, request: &Request, verbose: bool, events: Option<&Path>) -> Result<Report, Failed> {
@@ -110,9 +121,7 @@ fn build_with(context: &Context, session: &mut Session, request: &Request, verbo
     let report = report?;
     events.map_or(Ok(()), EventLog::end)?;
     if !context.json() {
-        context.say(&report.diagnostics);
-        context.say(&report.failures);
-        context.say(&report.refused);
+        say(context, &report);
     }
     Ok(report)
 }

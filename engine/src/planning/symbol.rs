@@ -32,13 +32,21 @@ pub fn resolve<'a>(wanted: &str, items: &'a [String]) -> Resolution<'a> {
 }
 
 fn ends_with(item: &str, wanted: &str, exact: bool) -> bool {
-    is_ending(item, wanted, exact) || plain(item).is_some_and(|plain| is_ending(plain, wanted, exact))
+    let unplaced = without_project(item);
+    let forms = [Some(item), unplaced, plain(unplaced.unwrap_or(item))];
+    forms.into_iter().flatten().any(|form| is_ending(form, wanted, exact))
 }
 
-/// The item without arity or project mark at its end.
+/// The item without its project mark, which may hold separators of its own. What stands before a mark is a name, never a path.
+fn without_project(item: &str) -> Option<&str> {
+    let (name, _) = item.split_once('@')?;
+    (!name.is_empty() && !name.contains('/')).then_some(name)
+}
+
+/// The item without the arity mark at its end.
 fn plain(item: &str) -> Option<&str> {
     let segment = item.rfind(['.', '+', '/']).map_or(0, |at| at + 1);
-    item[segment..].find(['`', '@']).map(|mark| &item[..segment + mark])
+    item[segment..].find('`').map(|mark| &item[..segment + mark])
 }
 
 fn is_ending(item: &str, wanted: &str, exact: bool) -> bool {
@@ -64,5 +72,17 @@ mod tests {
         assert_eq!(resolve("nodestore", &items), Resolution::One("A.NodeStore"));
         assert_eq!(resolve("x.md", &items), Resolution::One("docs/x.md"));
         assert_eq!(resolve("", &items), Resolution::None);
+    }
+
+    #[test]
+    fn a_project_mark_may_be_left_out_whatever_it_holds() {
+        let items: Vec<String> = ["P.Only`1@Some.Cli", "P.Q@Some.Cli", "P.Q@src/Dup/Some.Core.csproj", "a/@scope/x.md", "a/b@2/y.md"].map(String::from).to_vec();
+        assert_eq!(resolve("P.Q", &items), Resolution::Many(vec!["P.Q@Some.Cli", "P.Q@src/Dup/Some.Core.csproj"]));
+        assert_eq!(resolve("Q", &items), Resolution::Many(vec!["P.Q@Some.Cli", "P.Q@src/Dup/Some.Core.csproj"]));
+        assert_eq!(resolve("Q@Some.Cli", &items), Resolution::One("P.Q@Some.Cli"));
+        assert_eq!(resolve("Only", &items), Resolution::One("P.Only`1@Some.Cli"));
+        assert_eq!(resolve("Only`1", &items), Resolution::One("P.Only`1@Some.Cli"));
+        assert_eq!(resolve("a", &items), Resolution::None);
+        assert_eq!(resolve("a/b", &items), Resolution::None);
     }
 }

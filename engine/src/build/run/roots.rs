@@ -180,7 +180,8 @@ impl Run<'_> {
     fn nothing(&self, pattern: &Pattern, mut near: Vec<String>) -> Diagnostic {
         let text = pattern.to_string();
         if near.is_empty() {
-            let templates: Vec<String> = self.rules.manifest().rules.iter().map(|rule| rule_text(&rule.target)).collect();
+            // A template is a label only if it has no variable: `{type}` means nothing on a command line.
+            let templates: Vec<String> = self.rules.manifest().rules.iter().map(|rule| rule_text(&rule.target)).filter(|text| !text.contains('{')).collect();
             near = nearest(&text, templates.iter().map(String::as_str), SUGGESTIONS);
         }
         near.dedup();
