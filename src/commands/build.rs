@@ -30,7 +30,10 @@ pub fn run(context: &Context, args: &BuildArgs) -> Outcome {
         eprintln!("{}", summary::text(&Report::default(), targets, false, start.elapsed(), context.err));
         return Ok(Code::Ok);
     }
-    let mut session = Session::open(workspace.engine.clone(), &workspace.definition()?, look)?;
+    let definition = workspace.definition()?;
+    // The process ends with the command: a hundred thousand rules need not be taken apart.
+    std::mem::forget(definition.manifest.clone());
+    let mut session = Session::open(workspace.engine.clone(), &definition, look)?;
     context.say(workspace.warnings());
     let report = build_with(context, &mut session, &request, args.verbose, args.events.as_deref())?;
     context.say(&workspace.engine.store.damage().into_iter().map(|words| Diagnostic::warning("W_STORE_DAMAGED", words)).collect::<Vec<_>>());

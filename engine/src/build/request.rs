@@ -59,6 +59,17 @@ impl Session {
     /// When the store or the workspace breaks. Failures of targets are in the report.
     pub fn build(&mut self, request: &Request, observer: &dyn Observer, cancel: &Cancel) -> Result<Report, EngineError> {
         self.tell(observer);
+        if let Some(report) = self.attempt(request, observer, cancel)? {
+            return Ok(report);
+        }
+        // A page of the graph turned out to be damaged. What follows from it is dropped; the results are found under their keys again.
+        self.forget_graph()?;
+        let report = self.attempt(request, observer, cancel)?;
+        Ok(report.expect("invariant: a graph that was not loaded has no damaged page"))
+    }
+
+    /// One try at a build; `None` when the stored graph turns out to be damaged on the way, in which case nothing was committed.
+    fn attempt(&mut self, request: &Request, observer: &dyn Observer, cancel: &Cancel) -> Result<Option<Report>, EngineError> {
         let shared = Arc::new(Shared {
             blobs: Blobs::new(self.engine.store.clone()),
             world: self.engine.world.clone(),
@@ -95,10 +106,13 @@ impl Session {
             true => None,
             false => Some(self.engine.world.exports(self.engine.store.rows(self.engine.view, Part::Exports)?)),
         };
-        if let (Some(exports), true) = (&exports, report.refused.is_empty()) {
+        if let (Some(exports), true) = (&exports, report.refused.is_empty() && !run.graph.is_damaged()) {
             laid = run.lay_out(&ids, &**exports, &*self.engine.finish)?;
         }
         let leftover = run.end()?;
+        if self.graph.is_damaged() {
+            return Ok(None);
+        }
         report.tally = leftover.tally.clone();
         report.failures.extend(leftover.failures.iter().cloned());
         report.failures.extend(laid.failures.iter().cloned());
@@ -107,12 +121,12 @@ impl Session {
         report.no_space = laid.no_space;
         report.cancelled = cancel.is_cancelled();
         if request.options.dry_run {
-            return Ok(report);
+            return Ok(Some(report));
         }
         let whole = report.refused.is_empty() && report.failures.is_empty() && !report.cancelled;
         let known = whole.then(|| Known { generation: 0, targets: ids.len() as u64, exported: laid.nodes.clone() });
-        self.commit(leftover, &shared.blobs, exports.as_deref(), known.map(|known| (request.digest, known)))?;
-        Ok(report)
+        let committed = self.commit(leftover, &shared.blobs, exports.as_deref(), known.map(|known| (request.digest, known)))?;
+        Ok(committed.then_some(report))
     }
 
     fn tell(&self, observer: &dyn Observer) {
@@ -128,17 +142,23 @@ impl Session {
     }
 
     /// One transaction: what is left of the results, History, the graph's pages, the known sources and files, and that the request is current.
+    /// Whether it was made: it is not when the graph turns out to be damaged.
     fn commit(
         &mut self,
         leftover: Leftover,
         blobs: &Blobs,
         exports: Option<&dyn crate::seams::world::Exports>,
         known: Option<(Digest, Known)>,
-    ) -> Result<(), EngineError> {
+    ) -> Result<bool, EngineError> {
         self.prune(exports, blobs, &leftover.history);
+        let (nodes, links) = (self.graph.take_dirty_pages(), self.graph.take_dirty_links());
+        if self.graph.is_damaged() {
+            return Ok(false);
+        }
         let rows = |part: Part, rows: crate::seams::world::RowEdits| rows.into_iter().map(move |(key, body)| (part, key, body));
         let mut commit = Commit { results: leftover.results, history: leftover.history, ..Commit::default() };
-        commit.rows.extend(rows(Part::Nodes, self.graph.take_dirty_pages()));
+        commit.rows.extend(rows(Part::Nodes, nodes));
+        commit.rows.extend(rows(Part::Links, links));
         let stale = self.graph.take_dirty_stale();
         let moved = stale.is_some() || !commit.rows.is_empty() || !self.refresh.changes.is_empty() || !self.refresh.sets_changed.is_empty();
         commit.rows.extend(rows(Part::Directories, self.sources.take_dirty_rows()));
@@ -157,6 +177,7 @@ impl Session {
             let outdated = self.engine.store.rows(self.engine.view, Part::Requests)?;
             commit.rows.extend(outdated.into_iter().map(|(key, _)| (Part::Requests, key, None)));
         }
+        commit.rows.append(&mut self.compiled);
         if let Some((digest, mut known)) = known {
             known.generation = self.state.generation;
             commit.rows.push((Part::Requests, digest.0.to_vec(), Some(encode(&known))));
@@ -164,7 +185,7 @@ impl Session {
         if !commit.rows.is_empty() || !commit.results.is_empty() || !commit.history.is_empty() {
             self.engine.store.commit(self.engine.view, commit)?;
         }
-        Ok(())
+        Ok(true)
     }
 
     /// Takes nodes away that the sets no longer hold, with their files. Their History stays.
@@ -176,6 +197,11 @@ impl Session {
     ) {
         let moved_sets = super::prune::moved_sets(&self.rules, history, &self.refresh, &self.state);
         if moved_sets.is_empty() && !self.is_redefined() {
+            return;
+        }
+        // All records are read before anything is taken away because of them.
+        self.graph.iter().for_each(drop);
+        if self.graph.is_damaged() {
             return;
         }
         if let (Some(exports), true) = (exports, self.is_redefined()) {

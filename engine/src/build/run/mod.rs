@@ -282,6 +282,8 @@ impl<'a> Run<'a> {
     /// # Errors
     /// When the store breaks. Failures of targets are no errors.
     pub fn settle_all(&mut self, wanted: &[NodeId]) -> Result<(), RunError> {
+        // Much of what could have been reached when the run began no longer can be: sets were settled meanwhile and had not moved.
+        self.tainted = stale::taint(self.graph, self.links);
         self.steps.extend(wanted.iter().rev().map(|&id| Step::Demand(id)));
         self.work()
     }
