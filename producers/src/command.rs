@@ -137,6 +137,7 @@ impl Producer for CommandProducer {
 
 /// Where `PATH` has the program. With a whole path a program is spawned; with a name it would be forked, which copies the page tables of
 /// this process every time.
+#[allow(clippy::disallowed_methods, reason = "programs are given PATH, and found by it")]
 fn find(program: &str) -> Option<PathBuf> {
     if program.contains('/') {
         return None;
