@@ -1,6 +1,7 @@
 //! The flags: one argument struct per command, whose doc comments are the help.
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use engine::values::diagnostic::Diagnostic;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
@@ -93,8 +94,8 @@ pub struct BuildArgs {
     #[arg(required = true, value_name = "PATTERN", value_parser = unguarded)]
     pub patterns: Vec<String>,
     /// Worker threads.
-    #[arg(short, long, value_name = "N", default_value_t = default_jobs())]
-    pub jobs: usize,
+    #[arg(short, long, value_name = "N", default_value_t = default_jobs(), value_parser = clap::value_parser!(u16).range(1..=512))]
+    pub jobs: u16,
     /// Run nothing; say what would run.
     #[arg(long)]
     pub dry_run: bool,
@@ -234,8 +235,8 @@ pub enum DevCommand {
         /// The folder.
         folder: PathBuf,
         /// Threads.
-        #[arg(short, long, value_name = "N", default_value_t = default_jobs())]
-        jobs: usize,
+        #[arg(short, long, value_name = "N", default_value_t = default_jobs(), value_parser = clap::value_parser!(u16).range(1..=512))]
+        jobs: u16,
     },
 }
 
@@ -251,10 +252,33 @@ pub fn guarded(args: impl Iterator<Item = OsString>) -> impl Iterator<Item = OsS
     })
 }
 
+/// Whether the arguments ask for JSON, told without parsing them: asked when they cannot be parsed.
+pub fn wants_json(args: &[OsString]) -> bool {
+    let flags = || args.iter().take_while(|arg| *arg != "--");
+    flags().any(|arg| arg == "--output=json")
+        || flags()
+            .zip(flags().skip(1))
+            .any(|(flag, form)| flag == "--output" && form == "json")
+}
+
+/// A mistake in the flags in the form of all others: the first paragraph says what is wrong.
+pub fn mistake(error: &clap::Error) -> Diagnostic {
+    let text = error.render().to_string();
+    let first: Vec<&str> = text
+        .trim()
+        .lines()
+        .take_while(|line| !line.trim().is_empty())
+        .map(str::trim)
+        .collect();
+    let words = first.join(" ");
+    Diagnostic::error("E_USAGE", words.strip_prefix("error: ").unwrap_or(&words))
+        .hint("`cortex help` lists the commands, `cortex help COMMAND` their flags")
+}
+
 fn unguarded(text: &str) -> Result<String, std::convert::Infallible> {
     Ok(text.strip_prefix('\0').unwrap_or(text).to_owned())
 }
 
-fn default_jobs() -> usize {
-    std::thread::available_parallelism().map_or(1, std::num::NonZero::get)
+fn default_jobs() -> u16 {
+    std::thread::available_parallelism().map_or(1, |threads| u16::try_from(threads.get()).unwrap_or(512).min(512))
 }

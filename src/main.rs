@@ -8,16 +8,22 @@ mod exit;
 mod render;
 
 use clap::Parser;
+use std::ffi::OsString;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
     exit::quiet_pipes();
-    match cli::Cli::try_parse_from(cli::guarded(std::env::args_os())) {
+    let arguments: Vec<OsString> = std::env::args_os().collect();
+    match cli::Cli::try_parse_from(cli::guarded(arguments.iter().cloned())) {
         Ok(cli) => commands::run(cli),
         Err(error) => {
             // Help and version are answers, everything else is a mistake.
             let code = if error.use_stderr() { exit::Code::Usage } else { exit::Code::Ok };
-            let _ = error.print();
+            if error.use_stderr() && cli::wants_json(&arguments) {
+                eprintln!("{}", render::diagnostic::json(&cli::mistake(&error)));
+            } else {
+                let _ = error.print();
+            }
             code.into()
         }
     }

@@ -131,3 +131,38 @@ fn init_does_not_replace_a_manifest() {
     assert_eq!(bench.run(&["init", "--force"]).code, 0);
     assert_eq!(bench.run(&["status"]).code, 0);
 }
+
+#[test]
+fn mistakes_are_told_to_machines_too() {
+    let bench = Bench::documents();
+    let told = |args: &[&str]| {
+        let ran = bench.run(args);
+        assert_eq!(ran.code, 2, "{}", ran.all());
+        let first: serde_json::Value = serde_json::from_str(ran.err.lines().next().unwrap_or_default()).expect("an object a line");
+        first["code"].as_str().expect("a code").to_owned()
+    };
+    assert_eq!(told(&["bogus", "--output", "json"]), "E_USAGE");
+    assert_eq!(told(&["--output=json", "build"]), "E_USAGE");
+    assert_eq!(told(&["show", "//index:totla", "--output", "json"]), "E_NO_TARGET");
+    assert_eq!(told(&["outline", "Nobody", "--output", "json"]), "E_NO_TARGET");
+}
+
+#[test]
+fn a_mistake_in_a_long_argument_is_shown_cut() {
+    let bench = Bench::documents();
+    for argument in [format!("{}|", "a + ".repeat(5_000)), "(".repeat(20_000)] {
+        let ran = bench.run(&["query", &argument]);
+        assert_eq!(ran.code, 2);
+        assert!(ran.err.lines().all(|line| line.chars().count() < 300), "{}", ran.err);
+    }
+}
+
+#[test]
+fn a_suggestion_can_be_typed() {
+    let bench = Bench::memotree();
+    for pattern in ["//types/Zzz*:outline", "//types/Q:outline", "//types/Zzz:outlin"] {
+        let ran = bench.run(&["build", pattern]);
+        assert_eq!(ran.code, 2);
+        assert!(!ran.err.contains('{'), "{}", ran.err);
+    }
+}

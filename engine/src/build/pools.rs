@@ -99,7 +99,11 @@ impl Pools {
     /// Takes a slow job.
     pub fn slow(&mut self, job: Job, priority: f64) {
         self.arrived += 1;
-        self.slow_waiting.push(Waiting { priority, arrival: self.arrived, job });
+        self.slow_waiting.push(Waiting {
+            priority,
+            arrival: self.arrived,
+            job,
+        });
     }
 
     /// Hands out what workers have room for; with `stop`, forgets what waits.
@@ -112,9 +116,13 @@ impl Pools {
         self.pump_cpu();
         // One more than runs for each thread: a thread that has to ask for its next job waits for a loop that programs keep off the cores.
         while self.slow_out < self.threads * 2 {
-            let Some(Waiting { job, .. }) = self.slow_waiting.pop() else { break };
+            let Some(Waiting { job, .. }) = self.slow_waiting.pop() else {
+                break;
+            };
             self.slow_out += 1;
-            self.slow_workers().send(job).expect("invariant: slow workers live as long as their pool");
+            self.slow_workers()
+                .send(job)
+                .expect("invariant: slow workers live as long as their pool");
         }
     }
 
@@ -125,11 +133,18 @@ impl Pools {
             let (shared, done) = (self.shared.clone(), self.done.clone());
             let threads = self.threads;
             let rayon = self.rayon.get_or_insert_with(|| {
-                let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).thread_name(|n| format!("cpu-{n}")).build();
+                let pool = rayon::ThreadPoolBuilder::new()
+                    .num_threads(threads)
+                    .thread_name(|n| format!("cpu-{n}"))
+                    .build();
                 pool.expect("invariant: the system lets a process have threads")
             });
             rayon.spawn(move || {
-                let finished = Finished { id: job.id, done: job.run(&shared), slow: false };
+                let finished = Finished {
+                    id: job.id,
+                    done: job.run(&shared),
+                    slow: false,
+                };
                 // The loop may have ended early; then nobody wants the result.
                 let _ = done.send(finished);
             });
@@ -145,8 +160,16 @@ impl Pools {
                 let (jobs, shared, done, stopped) = (jobs.clone(), shared.clone(), done.clone(), stopped.clone());
                 threads.push(std::thread::spawn(move || {
                     for job in jobs {
-                        let came_to = if stopped.load(Relaxed) { Done::Failed(Failure::Cancelled) } else { job.run(&shared) };
-                        let finished = Finished { id: job.id, done: came_to, slow: true };
+                        let came_to = if stopped.load(Relaxed) {
+                            Done::Failed(Failure::Cancelled)
+                        } else {
+                            job.run(&shared)
+                        };
+                        let finished = Finished {
+                            id: job.id,
+                            done: came_to,
+                            slow: true,
+                        };
                         let _ = done.send(finished);
                     }
                 }));

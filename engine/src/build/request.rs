@@ -6,7 +6,7 @@ use super::jobs::Shared;
 use super::layout::Laid;
 use super::run::{Leftover, Options, Root, Run, Setup, Tally};
 use super::session::{Session, SessionLeaves};
-use super::state::{Known, STATE_KEY, encode};
+use super::state::{Known, STATE_KEY, decode, encode};
 use crate::graph::NodeId;
 use crate::seams::producer::Cancel;
 use crate::store::{Commit, Part};
@@ -25,6 +25,8 @@ pub struct Request {
     pub digest: Digest,
     /// How.
     pub options: Options,
+    /// Whether the report is to list the targets.
+    pub list: bool,
     /// Whether the report is to bring the outputs along.
     pub outputs: bool,
 }
@@ -32,7 +34,9 @@ pub struct Request {
 /// What a build came to.
 #[derive(Debug, Default)]
 pub struct Report {
-    /// The targets asked for, in order.
+    /// How many targets were asked for.
+    pub targets: usize,
+    /// The targets asked for, in order, when the request wanted a list.
     pub roots: Vec<Root>,
     /// The outputs in the order of `roots`, when the request asked for them.
     pub outputs: Vec<Option<Arc<[u8]>>>,
@@ -76,7 +80,10 @@ impl Session {
             manifest: self.rules.manifest().clone(),
             cancel: cancel.clone(),
         });
-        let leaves = SessionLeaves { sources: &*self.sources, state: &self.state };
+        let leaves = SessionLeaves {
+            sources: &*self.sources,
+            state: &self.state,
+        };
         let setup = Setup {
             rules: &self.rules,
             registry: &self.engine.registry,
@@ -90,16 +97,32 @@ impl Session {
             options: request.options.clone(),
         };
         let mut run = Run::new(setup, self.engine.view, self.engine.world.now_secs());
-        let mut report = Report { diagnostics: self.refresh.diagnostics.clone(), ..Report::default() };
-        let (ids, refused) = run.roots(&request.patterns)?;
+        let mut report = Report {
+            diagnostics: self.refresh.diagnostics.clone(),
+            ..Report::default()
+        };
+        let generation = self.state.generation;
+        let row = self.engine.store.row(self.engine.view, Part::Requests, &request.digest.0)?;
+        let known = row
+            .and_then(|row| decode::<Known>(&row))
+            .filter(|_| !self.redefined && !request.options.dry_run);
+        let same = known.as_ref().map(|known| run.known_roots(known)).transpose()?.flatten();
+        let known = known.filter(|_| same.is_some());
+        let (ids, refused) = match same {
+            Some(ids) => (ids, Vec::new()),
+            None => run.roots(&request.patterns)?,
+        };
         report.refused = refused;
+        report.targets = ids.len();
         let mut laid = Laid::default();
         if report.refused.is_empty() {
             run.settle_all(&ids)?;
             if request.outputs {
                 report.outputs = ids.iter().map(|&id| run.blob(id)).collect::<Result<_, _>>()?;
             }
-            report.roots = run.report(&ids);
+            if request.list {
+                report.roots = run.report(&ids);
+            }
         }
         // Files of targets that are gone go even when the request itself is refused.
         let exports = match request.options.dry_run {
@@ -107,8 +130,14 @@ impl Session {
             false => Some(self.engine.world.exports(self.engine.store.rows(self.engine.view, Part::Exports)?)),
         };
         if let (Some(exports), true) = (&exports, report.refused.is_empty() && !run.graph.is_damaged()) {
-            laid = run.lay_out(&ids, &**exports, &*self.engine.finish)?;
+            laid = run.lay_out(
+                &ids,
+                &**exports,
+                &*self.engine.finish,
+                known.as_ref().filter(|known| known.generation == generation),
+            )?;
         }
+        let sets = known.map_or_else(|| run.known_sets(), |known| known.sets);
         let leftover = run.end()?;
         if self.graph.is_damaged() {
             return Ok(None);
@@ -124,20 +153,39 @@ impl Session {
             return Ok(Some(report));
         }
         let whole = report.refused.is_empty() && report.failures.is_empty() && !report.cancelled;
-        let known = whole.then(|| Known { generation: 0, targets: ids.len() as u64, exported: laid.nodes.clone() });
-        let committed = self.commit(leftover, &shared.blobs, exports.as_deref(), known.map(|known| (request.digest, known)))?;
+        let known = whole.then(|| Known {
+            generation: 0,
+            targets: ids.len() as u64,
+            exported: laid.nodes.clone(),
+            roots: ids.iter().map(|id| id.0).collect(),
+            sets,
+            finished: laid.finished.clone(),
+        });
+        let committed = self.commit(
+            leftover,
+            &shared.blobs,
+            exports.as_deref(),
+            known.map(|known| (request.digest, known)),
+        )?;
         Ok(committed.then_some(report))
     }
 
     fn tell(&self, observer: &dyn Observer) {
         let files = self.sources.files().len();
-        observer.event(&Event::Scanned { files, hashed: self.refresh.hashed, changed: self.refresh.changes.len() });
+        observer.event(&Event::Scanned {
+            files,
+            hashed: self.refresh.hashed,
+            changed: self.refresh.changes.len(),
+        });
         if self.is_redefined() {
             return;
         }
         for &node in &self.origins {
             let reason = self.reason(&crate::graph::stale::Marked { node, via: None });
-            observer.event(&Event::Marked { label: &self.graph.node(node).label, reason: &reason });
+            observer.event(&Event::Marked {
+                label: &self.graph.node(node).label,
+                reason: &reason,
+            });
         }
     }
 
@@ -150,13 +198,17 @@ impl Session {
         exports: Option<&dyn crate::seams::world::Exports>,
         known: Option<(Digest, Known)>,
     ) -> Result<bool, EngineError> {
-        self.prune(exports, blobs, &leftover.history);
+        let pruned = self.prune(exports, blobs, &leftover.history);
         let (nodes, links) = (self.graph.take_dirty_pages(), self.graph.take_dirty_links());
         if self.graph.is_damaged() {
             return Ok(false);
         }
         let rows = |part: Part, rows: crate::seams::world::RowEdits| rows.into_iter().map(move |(key, body)| (part, key, body));
-        let mut commit = Commit { results: leftover.results, history: leftover.history, ..Commit::default() };
+        let mut commit = Commit {
+            results: leftover.results,
+            history: leftover.history,
+            ..Commit::default()
+        };
         commit.rows.extend(rows(Part::Nodes, nodes));
         commit.rows.extend(rows(Part::Links, links));
         let stale = self.graph.take_dirty_stale();
@@ -174,6 +226,9 @@ impl Session {
             self.state.registry = self.engine.registry.digest().0.to_vec();
             self.state.nodes = self.graph.len() as u64;
             commit.rows.push((Part::State, STATE_KEY.to_vec(), Some(encode(&self.state))));
+        }
+        // The node numbers of known requests hold while no node goes.
+        if pruned || self.is_redefined() {
             let outdated = self.engine.store.rows(self.engine.view, Part::Requests)?;
             commit.rows.extend(outdated.into_iter().map(|(key, _)| (Part::Requests, key, None)));
         }
@@ -188,25 +243,28 @@ impl Session {
         Ok(true)
     }
 
-    /// Takes nodes away that the sets no longer hold, with their files. Their History stays.
+    /// Takes nodes away that the sets no longer hold, with their files. Their History stays. Whether a node may have gone.
     fn prune(
         &mut self,
         exports: Option<&dyn crate::seams::world::Exports>,
         blobs: &Blobs,
         history: &[(String, crate::store::records::HistoryRecord)],
-    ) {
+    ) -> bool {
         let moved_sets = super::prune::moved_sets(&self.rules, history, &self.refresh, &self.state);
         if moved_sets.is_empty() && !self.is_redefined() {
-            return;
+            return false;
         }
         // All records are read before anything is taken away because of them.
         self.graph.iter().for_each(drop);
         if self.graph.is_damaged() {
-            return;
+            return false;
         }
         if let (Some(exports), true) = (exports, self.is_redefined()) {
             for (id, node) in self.graph.iter() {
-                let laid_out = self.rules.find(&node.label).is_some_and(|found| self.rules.rule(found.rule).out.is_some());
+                let laid_out = self
+                    .rules
+                    .find(&node.label)
+                    .is_some_and(|found| self.rules.rule(found.rule).out.is_some());
                 if !laid_out && exports.path(id.0).is_some() {
                     // As below.
                     let _ = exports.remove(id.0);
@@ -226,11 +284,13 @@ impl Session {
         for id in vanished.still_read {
             self.graph.set_stale(id, true);
         }
+        true
     }
 }
 
 /// The nodes of a graph whose label a pattern set matches, for commands that only look.
 pub fn matching(graph: &crate::graph::Graph, patterns: &PatternSet) -> Vec<NodeId> {
-    let matches = |label: &str| crate::values::label::Label::parse(label).is_ok_and(|label| patterns.matches(label.package(), label.target()));
+    let matches =
+        |label: &str| crate::values::label::Label::parse(label).is_ok_and(|label| patterns.matches(label.package(), label.target()));
     graph.iter().filter(|(_, node)| matches(&node.label)).map(|(id, _)| id).collect()
 }

@@ -58,11 +58,14 @@ fn unreadable(path: &str, what: &str, errno: Errno) -> Diagnostic {
         .hint("make it readable, or exclude it from the source sets")
 }
 
-/// The diagnostic for a name that is not text.
+/// The diagnostic for a name that is not text, or not one line of it.
 pub(crate) fn not_text(directory: &str, name: &str) -> Diagnostic {
-    Diagnostic::warning("W_SOURCE_NAME", "a file whose name is not UTF-8 is left out")
-        .at(join(directory, name), 0, 0)
-        .hint("rename it, or exclude it from the source sets")
+    Diagnostic::warning(
+        "W_SOURCE_NAME",
+        "a file whose name is not UTF-8, or holds a line break, is left out",
+    )
+    .at(join(directory, name), 0, 0)
+    .hint("rename it, or exclude it from the source sets")
 }
 
 /// The diagnostic for a directory that cannot be read.
@@ -119,8 +122,9 @@ impl Scan<'_> {
                 continue;
             }
             match std::str::from_utf8(name) {
-                Ok(name) => names.push((name.to_owned(), item.file_type())),
-                Err(_) => self.note_not_text(listing, path, &String::from_utf8_lossy(name), item.file_type(), outer),
+                // Sets are read line by line, so a name that is two lines would be two files that do not exist.
+                Ok(name) if !name.contains(['\n', '\r']) => names.push((name.to_owned(), item.file_type())),
+                _ => self.note_not_text(listing, path, &String::from_utf8_lossy(name), item.file_type(), outer),
             }
         }
         names.sort_unstable_by(|a, b| a.0.cmp(&b.0));

@@ -14,8 +14,8 @@ mod leaves;
 pub(in crate::build) mod look;
 mod roots;
 
-pub use leaves::{Leaves, file_label, file_path};
 pub use finish::located;
+pub use leaves::{Leaves, file_label, file_path};
 pub use roots::Root;
 
 use super::jobs::{Job, Settled, Shared};
@@ -86,6 +86,8 @@ pub(super) enum Slot {
     Restoring { work: Box<Work>, missing: usize },
     /// Its producer waits for a worker or runs.
     Running { work: Box<Work> },
+    /// What the graph has filed for it stands. Its record is not even read.
+    Stands,
     /// It has an output.
     Settled { output: Digest, how: How },
     /// It has none.
@@ -136,7 +138,11 @@ pub(super) enum SameKey {
     /// A producer is at it; these nodes wait for it too.
     Running(Vec<NodeId>),
     /// It is made.
-    Made { output: Digest, took_us: u64, diagnostics: Vec<Diagnostic> },
+    Made {
+        output: Digest,
+        took_us: u64,
+        diagnostics: Vec<Diagnostic>,
+    },
 }
 
 /// The loop and everything it owns.
@@ -161,6 +167,8 @@ pub struct Run<'a> {
     sets: Vec<Option<Option<NodeId>>>,
     /// All those nodes, once looked up.
     all_sets: Option<Arc<[NodeId]>>,
+    /// The sets that gave the roots.
+    root_sets: std::collections::BTreeSet<NodeId>,
     /// Nodes whose output is not what it was when the run began.
     moved: StaleSet,
     slow_ready: Vec<Job>,
@@ -260,6 +268,7 @@ impl<'a> Run<'a> {
             redefined: setup.redefined,
             sets: vec![None; setup.rules.manifest().rules.len()],
             all_sets: None,
+            root_sets: std::collections::BTreeSet::new(),
             moved: StaleSet::default(),
             slow_ready: Vec::new(),
             slots: Vec::new(),
@@ -348,6 +357,16 @@ impl<'a> Run<'a> {
         self.output(id)
     }
 
+    /// Whether a node has the output that it had when the run began.
+    pub(super) fn is_unmoved(&self, id: NodeId) -> bool {
+        match self.slots.get(id.index()) {
+            Some(Slot::Stands) => true,
+            Some(Slot::Settled { .. }) => !self.moved.contains(id),
+            Some(Slot::Idle) | None => !self.tainted.contains(id) && self.graph.has_result(id),
+            _ => false,
+        }
+    }
+
     /// The blob of a settled node; its producer runs again when the blob is nowhere.
     ///
     /// # Errors
@@ -356,7 +375,13 @@ impl<'a> Run<'a> {
         let Some(digest) = self.output(id) else { return Ok(None) };
         let label = self.graph.node(id).label.clone();
         if let Some(leaves::Leaf::File(path)) = leaves::leaf(&label) {
-            return Ok(self.shared.world.read(&path).ok().filter(|bytes| Digest::of(bytes) == digest).map(Into::into));
+            return Ok(self
+                .shared
+                .world
+                .read(&path)
+                .ok()
+                .filter(|bytes| Digest::of(bytes) == digest)
+                .map(Into::into));
         }
         if let Some(blob) = self.shared.blobs.get(&digest)? {
             return Ok(Some(blob));
@@ -381,9 +406,15 @@ impl<'a> Run<'a> {
         let root = |&id: &NodeId| {
             let (output, how) = match self.slots.get(id.index()) {
                 Some(Slot::Settled { output, how }) => (Some(*output), Some(*how)),
+                Some(Slot::Stands) => (self.output(id), Some(How::Current)),
                 _ => (None, None),
             };
-            Root { id, label: self.graph.node(id).label.clone(), output, how }
+            Root {
+                id,
+                label: self.graph.node(id).label.clone(),
+                output,
+                how,
+            }
         };
         ids.iter().map(root).collect()
     }
@@ -401,13 +432,17 @@ impl<'a> Run<'a> {
     fn output(&self, id: NodeId) -> Option<Digest> {
         match self.slots.get(id.index()) {
             Some(Slot::Settled { output, .. }) => Some(*output),
+            Some(Slot::Stands) => self.graph.node(id).result.map(|filed| filed.output),
             _ => None,
         }
     }
 
     /// Whether a node has come to its end in this run.
     fn has_ended(&self, id: NodeId) -> bool {
-        matches!(self.slots.get(id.index()), Some(Slot::Settled { .. } | Slot::Failed | Slot::Unknown))
+        matches!(
+            self.slots.get(id.index()),
+            Some(Slot::Settled { .. } | Slot::Stands | Slot::Failed | Slot::Unknown)
+        )
     }
 
     fn is_unknown(&self, id: NodeId) -> bool {

@@ -1,6 +1,7 @@
 //! Roots: from patterns to the nodes they mean, sets built on the way.
 
 use super::{How, Run, RunError, leaves};
+use crate::build::state::{Known, KnownSet};
 use crate::graph::NodeId;
 use crate::manifest::model::SetSpec;
 use crate::planning::expand;
@@ -41,6 +42,39 @@ struct Meaning {
 const SUGGESTIONS: usize = 5;
 
 impl Run<'_> {
+    /// The nodes of a request that was current before, if the sets that gave them are what they were.
+    ///
+    /// # Errors
+    /// When the store breaks.
+    pub fn known_roots(&mut self, known: &Known) -> Result<Option<Vec<NodeId>>, RunError> {
+        let sets: Vec<NodeId> = known.sets.iter().map(|set| NodeId(set.node)).collect();
+        if self.redefined || !sets.iter().all(|&set| self.graph.exists(set)) {
+            return Ok(None);
+        }
+        self.settle_all(&sets)?;
+        let same = known
+            .sets
+            .iter()
+            .all(|set| self.output(NodeId(set.node)).is_some_and(|output| set.output == output.0));
+        let nodes: Vec<NodeId> = known.roots.iter().copied().map(NodeId).collect();
+        if !same || !nodes.iter().all(|&id| self.graph.exists(id)) {
+            return Ok(None);
+        }
+        self.emit(&Event::Requested { targets: nodes.len() });
+        Ok(Some(nodes))
+    }
+
+    /// The sets that gave the roots.
+    pub fn known_sets(&self) -> Vec<KnownSet> {
+        let known = |&id: &NodeId| {
+            Some(KnownSet {
+                node: id.0,
+                output: self.output(id)?.0.to_vec(),
+            })
+        };
+        self.root_sets.iter().filter_map(known).collect()
+    }
+
     /// The nodes that `patterns` mean, in the order of patterns, rules and items, and an error for each pattern that means nothing.
     ///
     /// # Errors
@@ -70,8 +104,14 @@ impl Run<'_> {
     }
 
     fn taken_away(&self, id: NodeId, later: &[Pattern]) -> bool {
-        let Ok(label) = Label::parse(&self.graph.node(id).label) else { return false };
-        later.iter().rev().find(|pattern| pattern.matches(label.package(), label.target())).is_some_and(Pattern::is_negative)
+        let Ok(label) = Label::parse(&self.graph.node(id).label) else {
+            return false;
+        };
+        later
+            .iter()
+            .rev()
+            .find(|pattern| pattern.matches(label.package(), label.target()))
+            .is_some_and(Pattern::is_negative)
     }
 
     fn meaning(&mut self, pattern: &Pattern) -> Result<Meaning, RunError> {
@@ -123,14 +163,20 @@ impl Run<'_> {
                 family.is_none_or(|family| pattern.may_match_family(family)) && pattern.may_match_target(target_name(rule))
             }
         };
-        (0u32..).zip(&self.rules.manifest().rules).filter(|(_, rule)| may(rule)).map(|(number, _)| number).collect()
+        (0u32..)
+            .zip(&self.rules.manifest().rules)
+            .filter(|(_, rule)| may(rule))
+            .map(|(number, _)| number)
+            .collect()
     }
 
     /// The node that a package without wildcards means under a rule.
     fn named(&mut self, number: u32, package: &str, items: &[String], meaning: &mut Meaning) {
         let rule = self.rules.rule(number);
         let text = format!("//{package}:{}", target_name(rule));
-        let Some(value) = rule.target.capture(&text).map(unescape) else { return };
+        let Some(value) = rule.target.capture(&text).map(unescape) else {
+            return;
+        };
         let named = |item: &str| self.rules.label(number, item);
         match resolve(&value, items) {
             Resolution::One(item) => {
@@ -142,11 +188,17 @@ impl Run<'_> {
                 let labels: Vec<String> = items.iter().filter_map(|item| named(item)).map(|label| label.to_string()).collect();
                 let count = labels.len();
                 let error = Diagnostic::error("E_AMBIGUOUS", format!("'{value}' means {count} targets")).label(&text);
-                meaning.errors.push(error.hint("write enough of the name for one of them to be meant").candidates(labels));
+                meaning.errors.push(
+                    error
+                        .hint("write enough of the name for one of them to be meant")
+                        .candidates(labels),
+                );
             }
             Resolution::None => {
                 let near = nearest(&value, items.iter().map(String::as_str), SUGGESTIONS);
-                meaning.near.extend(near.iter().filter_map(|item| named(item)).map(|label| label.to_string()));
+                meaning
+                    .near
+                    .extend(near.iter().filter_map(|item| named(item)).map(|label| label.to_string()));
             }
         }
     }
@@ -154,7 +206,15 @@ impl Run<'_> {
     fn nothing(&self, pattern: &Pattern, mut near: Vec<String>) -> Diagnostic {
         let text = pattern.to_string();
         if near.is_empty() {
-            let templates: Vec<String> = self.rules.manifest().rules.iter().map(|rule| rule_text(&rule.target)).collect();
+            // A template is a label only if it has no variable: `{type}` means nothing on a command line.
+            let templates: Vec<String> = self
+                .rules
+                .manifest()
+                .rules
+                .iter()
+                .map(|rule| rule_text(&rule.target))
+                .filter(|text| !text.contains('{'))
+                .collect();
             near = nearest(&text, templates.iter().map(String::as_str), SUGGESTIONS);
         }
         near.dedup();
@@ -163,13 +223,18 @@ impl Run<'_> {
             Some(first) => format!("did you mean {first}?"),
             None => "`cortex query //...` lists what there is".to_owned(),
         };
-        Diagnostic::error("E_NO_TARGET", format!("no target matches {text}")).label(&text).hint(hint).candidates(near)
+        Diagnostic::error("E_NO_TARGET", format!("no target matches {text}"))
+            .label(&text)
+            .hint(hint)
+            .candidates(near)
     }
 
     /// The sorted items of a rule's set, if this run has settled it.
     pub(in crate::build) fn known_items(&mut self, set: &SetSpec) -> Result<Option<Arc<Vec<String>>>, RunError> {
         let nothing = Default::default();
-        let Ok(node) = expand::set_node(set, &nothing) else { return Ok(None) };
+        let Ok(node) = expand::set_node(set, &nothing) else {
+            return Ok(None);
+        };
         let Some(label) = node else {
             return Ok(expand::items(set, &nothing, &BTreeMap::new()).ok().map(Arc::new));
         };
@@ -182,11 +247,14 @@ impl Run<'_> {
     /// The sorted items of a rule's set, building the set first; `None` when it has no output. A dry run falls back on the last known set.
     fn set_items(&mut self, set: &SetSpec) -> Result<Option<Arc<Vec<String>>>, RunError> {
         let nothing = Default::default();
-        let Ok(node) = expand::set_node(set, &nothing) else { return Ok(None) };
+        let Ok(node) = expand::set_node(set, &nothing) else {
+            return Ok(None);
+        };
         let Some(label) = node else {
             return Ok(expand::items(set, &nothing, &BTreeMap::new()).ok().map(Arc::new));
         };
         let id = self.graph.intern(label.as_str());
+        self.root_sets.insert(id);
         self.settle_all(&[id])?;
         // Makes the set's blob again should the store have lost it.
         self.blob(id)?;
@@ -201,7 +269,8 @@ fn unreadable(set: &SetSpec) -> Diagnostic {
         SetSpec::Glob(pattern) => format!("glob:{pattern}"),
         SetSpec::List(_) => "a list".to_owned(),
     };
-    Diagnostic::error("E_SET", format!("the set {text} has no output, so its targets are not known")).hint("see why it failed above, or build it by itself")
+    Diagnostic::error("E_SET", format!("the set {text} has no output, so its targets are not known"))
+        .hint("see why it failed above, or build it by itself")
 }
 
 fn rule_text(template: &crate::manifest::template::Template) -> String {
