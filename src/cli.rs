@@ -94,7 +94,7 @@ pub struct BuildArgs {
     #[arg(required = true, value_name = "PATTERN", value_parser = unguarded)]
     pub patterns: Vec<String>,
     /// Worker threads.
-    #[arg(short, long, value_name = "N", default_value_t = default_jobs())]
+    #[arg(short, long, value_name = "N", default_value_t = default_jobs(), value_parser = jobs)]
     pub jobs: usize,
     /// Run nothing; say what would run.
     #[arg(long)]
@@ -235,7 +235,7 @@ pub enum DevCommand {
         /// The folder.
         folder: PathBuf,
         /// Threads.
-        #[arg(short, long, value_name = "N", default_value_t = default_jobs())]
+        #[arg(short, long, value_name = "N", default_value_t = default_jobs(), value_parser = jobs)]
         jobs: usize,
     },
 }
@@ -268,6 +268,14 @@ pub fn mistake(error: &clap::Error) -> Diagnostic {
 
 fn unguarded(text: &str) -> Result<String, std::convert::Infallible> {
     Ok(text.strip_prefix('\0').unwrap_or(text).to_owned())
+}
+
+/// More threads than any machine has work for cost memory and time and, beyond what the system allows, the build.
+const MOST_JOBS: usize = 1_024;
+
+fn jobs(text: &str) -> Result<usize, String> {
+    let wrong = || format!("write a number from 1 to {MOST_JOBS}");
+    text.parse().ok().filter(|jobs| (1..=MOST_JOBS).contains(jobs)).ok_or_else(wrong)
 }
 
 fn default_jobs() -> usize {
