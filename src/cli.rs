@@ -94,8 +94,8 @@ pub struct BuildArgs {
     #[arg(required = true, value_name = "PATTERN", value_parser = unguarded)]
     pub patterns: Vec<String>,
     /// Worker threads.
-    #[arg(short, long, value_name = "N", default_value_t = default_jobs(), value_parser = jobs)]
-    pub jobs: usize,
+    #[arg(short, long, value_name = "N", default_value_t = default_jobs(), value_parser = clap::value_parser!(u16).range(1..=512))]
+    pub jobs: u16,
     /// Run nothing; say what would run.
     #[arg(long)]
     pub dry_run: bool,
@@ -235,8 +235,8 @@ pub enum DevCommand {
         /// The folder.
         folder: PathBuf,
         /// Threads.
-        #[arg(short, long, value_name = "N", default_value_t = default_jobs(), value_parser = jobs)]
-        jobs: usize,
+        #[arg(short, long, value_name = "N", default_value_t = default_jobs(), value_parser = clap::value_parser!(u16).range(1..=512))]
+        jobs: u16,
     },
 }
 
@@ -270,14 +270,6 @@ fn unguarded(text: &str) -> Result<String, std::convert::Infallible> {
     Ok(text.strip_prefix('\0').unwrap_or(text).to_owned())
 }
 
-/// More threads than any machine has work for cost memory and time and, beyond what the system allows, the build.
-const MOST_JOBS: usize = 1_024;
-
-fn jobs(text: &str) -> Result<usize, String> {
-    let wrong = || format!("write a number from 1 to {MOST_JOBS}");
-    text.parse().ok().filter(|jobs| (1..=MOST_JOBS).contains(jobs)).ok_or_else(wrong)
-}
-
-fn default_jobs() -> usize {
-    std::thread::available_parallelism().map_or(1, std::num::NonZero::get)
+fn default_jobs() -> u16 {
+    std::thread::available_parallelism().map_or(1, |threads| u16::try_from(threads.get()).unwrap_or(512).min(512))
 }

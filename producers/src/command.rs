@@ -5,6 +5,7 @@
 //! role has inputs. The program runs in an empty folder of its own with only `PATH` from the environment, `LC_ALL=C.UTF-8` and `TZ=UTC`.
 //! It is not confined: what it reads beyond its inputs is on its own honour.
 
+use crate::scratch::Scratch;
 use engine::seams::producer::{Failure, Inputs, Output, ParamError, Params, Pool, Producer, ProducerId, Registry, Sees};
 use engine::values::diagnostic::Diagnostic;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -12,7 +13,7 @@ use std::collections::BTreeMap;
 use std::io::Read;
 use std::os::fd::AsFd;
 use std::os::unix::process::CommandExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -66,13 +67,14 @@ impl Producer for CommandProducer {
 
     #[expect(clippy::disallowed_methods, reason = "PATH is the one variable that programs get: without it none is found")]
     fn produce(&self, inputs: &Inputs<'_>) -> Result<Output, Failure> {
-        let folder = tempfile::Builder::new().prefix("cortex-").tempdir().map_err(|error| io("a folder for it cannot be made", &error))?;
-        let argv = stage(folder.path(), inputs)?;
+        let mut scratch = Scratch::take().map_err(|error| io("a folder for it cannot be made", &error))?;
+        let argv = stage(&mut scratch, inputs)?;
         let (program, arguments) = argv.split_first().ok_or_else(|| Failure::permanent("'argv' is empty"))?;
         let seconds = inputs.params.get("timeout").and_then(serde_json::Value::as_u64).unwrap_or(DEFAULT_TIMEOUT);
-        let mut child = Command::new(program)
+        let mut child = Command::new(find(program).as_deref().unwrap_or(Path::new(program)))
+            .arg0(program)
             .args(arguments)
-            .current_dir(folder.path())
+            .current_dir(scratch.path())
             .env_clear()
             .envs(std::env::var_os("PATH").map(|path| ("PATH", path)))
             .env("LC_ALL", "C.UTF-8")
@@ -88,7 +90,8 @@ impl Producer for CommandProducer {
             end(&mut child);
         }
         let (stdout, stderr) = heard.map_err(|stop| stop.failure(program, seconds))?;
-        let status = child.wait().map_err(|error| io("its end cannot be awaited", &error))?;
+        let status = ended(&mut child).map_err(|error| io("its end cannot be awaited", &error))?;
+        scratch.give_back();
         let said = String::from_utf8_lossy(&stderr).into_owned();
         if !status.success() {
             let why = Diagnostic::error("E_COMMAND", format!("'{program}' failed: {status}"));
@@ -103,20 +106,32 @@ impl Producer for CommandProducer {
     }
 }
 
+/// Where `PATH` has the program. With a whole path a program is spawned; with a name it would be forked, which copies the page tables of
+/// this process every time.
+fn find(program: &str) -> Option<PathBuf> {
+    if program.contains('/') {
+        return None;
+    }
+    let path = std::env::var_os("PATH")?;
+    let runs = |file: &PathBuf| file.is_file() && rustix::fs::access(file, rustix::fs::Access::EXEC_OK).is_ok();
+    std::env::split_paths(&path).take_while(|folder| folder.is_absolute()).map(|folder| folder.join(program)).find(runs)
+}
+
 fn strings(params: &Params, name: &str) -> Option<Vec<String>> {
     params.get(name)?.as_array()?.iter().map(|value| value.as_str().map(str::to_owned)).collect()
 }
 
 /// Writes the inputs into the folder and fills in the arguments.
-fn stage(folder: &Path, inputs: &Inputs<'_>) -> Result<Vec<String>, Failure> {
+fn stage(scratch: &mut Scratch, inputs: &Inputs<'_>) -> Result<Vec<String>, Failure> {
     let mut files: BTreeMap<&str, Vec<String>> = BTreeMap::new();
     for (role, list) in inputs.roles {
         for (number, input) in list.iter().enumerate() {
             let name = if input.item.is_empty() { role.to_string() } else { format!("{role}.{number}") };
-            std::fs::write(folder.join(&name), &input.bytes).map_err(|error| io("an input cannot be staged", &error))?;
+            scratch.put(&name, &input.bytes).map_err(|error| io("an input cannot be staged", &error))?;
             files.entry(role).or_default().push(name);
         }
     }
+    scratch.settle().map_err(|error| io("an input cannot be staged", &error))?;
     let mut argv = Vec::new();
     for argument in strings(inputs.params, "argv").unwrap_or_default() {
         let whole = argument.strip_prefix("{in.").and_then(|rest| rest.strip_suffix('}')).filter(|role| !role.contains(['{', '}']));
@@ -215,6 +230,17 @@ fn listen(child: &mut Child, inputs: &Inputs<'_>, deadline: Instant) -> Result<(
 enum Stream {
     Out(std::process::ChildStdout),
     Err(std::process::ChildStderr),
+}
+
+/// Waits for the program's end, and ends what it leaves running: that would go on in the folder of the next.
+fn ended(child: &mut Child) -> std::io::Result<std::process::ExitStatus> {
+    if let Some(id) = i32::try_from(child.id()).ok().and_then(rustix::process::Pid::from_raw) {
+        // Not yet reaped, so that its number still means its own process group.
+        let ended = rustix::process::WaitIdOptions::EXITED | rustix::process::WaitIdOptions::NOWAIT;
+        while rustix::process::waitid(rustix::process::WaitId::Pid(id), ended).is_err_and(|error| error == rustix::io::Errno::INTR) {}
+        let _ = rustix::process::kill_process_group(id, rustix::process::Signal::KILL);
+    }
+    child.wait()
 }
 
 /// Ends the program and everything it started in its process group.

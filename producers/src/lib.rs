@@ -4,6 +4,7 @@
 pub mod command;
 pub mod csharp;
 pub mod rulesets;
+mod scratch;
 pub mod semantic;
 pub mod text;
 

@@ -21,7 +21,7 @@ use std::time::Instant;
 /// Runs it.
 pub fn run(context: &Context, args: &BuildArgs) -> Outcome {
     let start = Instant::now();
-    let request = request(args)?;
+    let request = Request { list: context.json(), ..request(args)? };
     let workspace = context.workspace("build")?;
     let mut look = workspace.engine.look(&workspace.digest, || workspace.manifest())?;
     let quick = !args.dry_run && !args.verbose && args.events.is_none() && !context.json();
@@ -30,11 +30,14 @@ pub fn run(context: &Context, args: &BuildArgs) -> Outcome {
         eprintln!("{}", summary::text(&Report::default(), targets, false, start.elapsed(), context.err));
         return Ok(Code::Ok);
     }
-    let mut session = Session::open(workspace.engine.clone(), &workspace.definition()?, look)?;
+    let definition = workspace.definition()?;
+    // The process ends with the command: a hundred thousand rules need not be taken apart.
+    std::mem::forget(definition.manifest.clone());
+    let mut session = Session::open(workspace.engine.clone(), &definition, look)?;
     context.say(workspace.warnings());
     let report = build_with(context, &mut session, &request, args.verbose, args.events.as_deref())?;
     context.say(&workspace.engine.store.damage().into_iter().map(|words| Diagnostic::warning("W_STORE_DAMAGED", words)).collect::<Vec<_>>());
-    let targets = report.roots.len() as u64;
+    let targets = report.targets as u64;
     if context.json() {
         println!("{}", summary::json(&report, targets, start.elapsed()));
     } else if report.refused.is_empty() {
@@ -46,8 +49,8 @@ pub fn run(context: &Context, args: &BuildArgs) -> Outcome {
 fn request(args: &BuildArgs) -> Result<Request, Failed> {
     let patterns = patterns(&args.patterns)?;
     let single = patterns.patterns().len() == 1 && patterns.patterns()[0].literal().is_some();
-    let options = Options { jobs: args.jobs, keep_going: !args.fail_fast && (args.keep_going || !single), dry_run: args.dry_run };
-    Ok(Request { digest: digest(&args.patterns), patterns, options, outputs: false })
+    let options = Options { jobs: usize::from(args.jobs), keep_going: !args.fail_fast && (args.keep_going || !single), dry_run: args.dry_run };
+    Ok(Request { digest: digest(&args.patterns), patterns, options, list: false, outputs: false })
 }
 
 /// Parses patterns; every one that is wrong is reported.

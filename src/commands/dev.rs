@@ -8,6 +8,6 @@ use std::io::Write;
 /// Runs it.
 pub fn run(command: &DevCommand) -> Outcome {
     let DevCommand::ParseOnly { folder, jobs } = command;
-    let parsed = workbench::parsing::measure(folder, *jobs)?;
+    let parsed = workbench::parsing::measure(folder, usize::from(*jobs))?;
     show::written(writeln!(std::io::stdout().lock(), "{}", serde_json::json!(parsed)))
 }

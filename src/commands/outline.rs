@@ -29,6 +29,7 @@ pub fn run(context: &Context, args: &OutlineArgs) -> Outcome {
             keep_going: true,
             dry_run: false,
         },
+        list: true,
         outputs: true,
     };
     let report = build::build(context, &mut session, &request)?;

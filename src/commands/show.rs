@@ -38,7 +38,7 @@ pub fn output(context: &Context, session: &mut Session, label: &str) -> Result<S
     let patterns = build::patterns(&[label.to_owned()])?;
     let jobs = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     let digest = Digest::of(format!("show\0{label}").as_bytes());
-    let request = Request { patterns, digest, options: Options { jobs, keep_going: false, dry_run: false }, outputs: true };
+    let request = Request { patterns, digest, options: Options { jobs, keep_going: false, dry_run: false }, list: true, outputs: true };
     let report = build::build(context, session, &request)?;
     let code = build::code(&report);
     if code != Code::Ok {

@@ -170,10 +170,10 @@ fn a_suggestion_can_be_typed() {
 #[test]
 fn jobs_are_a_number_that_a_machine_can_have() {
     let bench = Bench::documents();
-    for wrong in ["0", "-1", "many", "1025", "99999999", "99999999999999999999999"] {
+    for wrong in ["0", "many", "513", "99999999", "99999999999999999999999"] {
         let ran = bench.run(&["build", &format!("-j{wrong}"), "//..."]);
         assert_eq!(ran.code, 2, "-j{wrong}: {}", ran.all());
-        assert!(ran.err.contains("write a number from 1 to 1024"), "{}", ran.err);
+        assert!(ran.err.contains("--jobs"), "{}", ran.err);
     }
     assert_eq!(bench.run(&["build", "-j1", "--dry-run", "//..."]).code, 0);
 }

@@ -5,12 +5,13 @@ use crate::location::{MANIFEST, StoreChoice, find_root, view};
 use engine::build::engine::{Definition, Engine, EngineError};
 use engine::build::session::Session;
 use engine::files::disk::Disk;
+use engine::manifest::compiled;
 use engine::manifest::model::Manifest;
 use engine::manifest::read::{ManifestSource, load};
 use engine::seams::producer::Registry;
 use engine::store::disk::{DiskOptions, DiskStore};
 use engine::store::memory::MemoryStore;
-use engine::store::{Store, StoreError};
+use engine::store::{Part, RowChange, Store, StoreError};
 use engine::values::diagnostic::Diagnostic;
 use engine::values::digest::Digest;
 use std::cell::OnceCell;
@@ -70,7 +71,15 @@ pub struct Workspace {
     /// Digest of the manifest and all rulesets.
     pub digest: Digest,
     text: String,
-    manifest: OnceCell<(Arc<Manifest>, Vec<Diagnostic>)>,
+    manifest: OnceCell<Read>,
+}
+
+/// The manifest as it was read.
+struct Read {
+    manifest: Arc<Manifest>,
+    warnings: Vec<Diagnostic>,
+    /// Rows that keep it, when it had to be parsed.
+    rows: Vec<RowChange>,
 }
 
 /// All producers that this program has.
@@ -123,18 +132,34 @@ impl Workspace {
     /// # Errors
     /// Everything that is wrong with it.
     pub fn manifest(&self) -> Result<Arc<Manifest>, WorkbenchError> {
-        if let Some((manifest, _)) = self.manifest.get() {
-            return Ok(manifest.clone());
+        Ok(self.read()?.manifest.clone())
+    }
+
+    fn read(&self) -> Result<&Read, WorkbenchError> {
+        if let Some(read) = self.manifest.get() {
+            return Ok(read);
         }
-        let source = ManifestSource { name: MANIFEST.to_owned(), text: &self.text };
-        let loaded = load(&source, &producers::rulesets::text, producers::rulesets::NAMES, &self.engine.registry).map_err(WorkbenchError::Manifest)?;
-        let manifest = Arc::new(loaded.manifest);
-        Ok(self.manifest.get_or_init(|| (manifest, loaded.warnings)).0.clone())
+        let Engine { store, view, registry, .. } = &self.engine;
+        let key = compiled::key(&self.digest, &registry.digest());
+        let kept = store.row(*view, Part::Manifests, &key)?.and_then(|row| compiled::decode(&row));
+        let (loaded, rows) = match kept {
+            Some(loaded) => (loaded, Vec::new()),
+            None => {
+                let source = ManifestSource { name: MANIFEST.to_owned(), text: &self.text };
+                let loaded = load(&source, &producers::rulesets::text, producers::rulesets::NAMES, registry).map_err(WorkbenchError::Manifest)?;
+                // Only the present manifest is kept.
+                let others = store.rows(*view, Part::Manifests)?.into_iter().filter(|(other, _)| *other != key);
+                let mut rows: Vec<RowChange> = others.map(|(other, _)| (Part::Manifests, other, None)).collect();
+                rows.push((Part::Manifests, key, Some(compiled::encode(&loaded))));
+                (loaded, rows)
+            }
+        };
+        Ok(self.manifest.get_or_init(|| Read { manifest: Arc::new(loaded.manifest), warnings: loaded.warnings, rows }))
     }
 
     /// Warnings about the manifest, if it was read.
     pub fn warnings(&self) -> &[Diagnostic] {
-        self.manifest.get().map_or(&[], |(_, warnings)| warnings)
+        self.manifest.get().map_or(&[], |read| &read.warnings)
     }
 
     /// The manifest with its digest.
@@ -142,7 +167,8 @@ impl Workspace {
     /// # Errors
     /// Everything that is wrong with it.
     pub fn definition(&self) -> Result<Definition, WorkbenchError> {
-        Ok(Definition { digest: self.digest, manifest: self.manifest()? })
+        let read = self.read()?;
+        Ok(Definition { digest: self.digest, manifest: read.manifest.clone(), rows: read.rows.clone() })
     }
 
     /// Looks at the sources and loads the graph.

@@ -8,7 +8,7 @@ use crate::manifest::model::{InputFrom, Manifest, SetSpec};
 use crate::planning::expand::{glob_label, sources_label};
 use crate::seams::producer::Registry;
 use crate::seams::world::{Refresh, Sources, World, WorldError};
-use crate::store::{Commit, Part, Store, StoreError, ViewId};
+use crate::store::{Commit, Part, RowChange, Store, StoreError, ViewId};
 use crate::values::digest::Digest;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -35,6 +35,8 @@ pub struct Definition {
     pub digest: Digest,
     /// The manifest.
     pub manifest: Arc<Manifest>,
+    /// Rows that keep the manifest as it was read, for the next commit.
+    pub rows: Vec<RowChange>,
 }
 
 /// Why a command cannot go on.

@@ -1,6 +1,7 @@
 //! Layout: outputs as readable files under `.cortex/out/`, under the names that rules give them.
 
 use super::run::{Run, RunError};
+use super::state::Known;
 use crate::graph::stale::{StaleSet, taint};
 use crate::graph::walk::Links;
 use crate::graph::{Graph, NodeId};
@@ -63,6 +64,8 @@ impl Finish for Plain {
 pub struct Laid {
     /// The nodes that have a file now.
     pub nodes: Vec<u32>,
+    /// Those among them whose file shows more than their blob.
+    pub finished: Vec<u32>,
     /// Files written.
     pub written: usize,
     /// Files that could not be written, and why.
@@ -83,8 +86,12 @@ impl Run<'_> {
     ///
     /// # Errors
     /// When the store breaks.
-    pub fn lay_out(&mut self, roots: &[NodeId], exports: &dyn Exports, finish: &dyn Finish) -> Result<Laid, RunError> {
+    pub fn lay_out(&mut self, roots: &[NodeId], exports: &dyn Exports, finish: &dyn Finish, known: Option<&Known>) -> Result<Laid, RunError> {
         let mut laid = Laid::default();
+        let roots = &*match known.filter(|_| self.places_stand()) {
+            Some(known) => self.still_laid(roots, known, exports, &mut laid),
+            None => roots.to_vec(),
+        };
         let mut lookups = BTreeMap::new();
         let mut wanted: Vec<(NodeId, Digest, String)> = Vec::new();
         for &id in roots {
@@ -104,6 +111,8 @@ impl Run<'_> {
             }
         }
         let finished: Vec<bool> = wanted.iter().map(|(id, ..)| finish.finishes(&self.graph.node(*id).label)).collect();
+        laid.finished = wanted.iter().zip(&finished).filter(|(_, finished)| **finished).map(|(one, _)| one.0.0).collect();
+        laid.finished.sort_unstable();
         let held = |(id, output, _): &(NodeId, Digest, String), finished: bool| !finished && exports.digest(id.0) == Some(*output);
         let mut check: Vec<u32> = wanted.iter().zip(&finished).filter(|(one, finished)| held(one, **finished)).map(|(one, _)| one.0.0).collect();
         check.sort_unstable();
@@ -128,6 +137,36 @@ impl Run<'_> {
         }
         laid.nodes.sort_unstable();
         Ok(laid)
+    }
+
+    /// Whether no path can have changed: the nodes that paths are looked up in did not move.
+    fn places_stand(&mut self) -> bool {
+        let rules = self.rules;
+        let sets = rules.manifest().rules.iter().flat_map(|rule| &rule.out).flat_map(|out| &out.vars).map(|(_, set)| set);
+        let mut labels = Vec::new();
+        for set in sets {
+            match expand::set_node(set, &Vars::new()) {
+                Ok(Some(label)) if !labels.contains(&label) => labels.push(label),
+                Ok(_) => {}
+                // The node depends on the target: its path is worked out each time.
+                Err(_) => return false,
+            }
+        }
+        labels.iter().all(|label| self.graph.find(label.as_str()).is_some_and(|id| self.is_unmoved(id)))
+    }
+
+    /// Of roots that were laid out before, takes those whose output did not move and whose file is in place; gives back the others.
+    fn still_laid(&self, roots: &[NodeId], known: &Known, exports: &dyn Exports, laid: &mut Laid) -> Vec<NodeId> {
+        let had_file = |id: NodeId| known.exported.binary_search(&id.0).is_ok();
+        let (stand, mut rest): (Vec<NodeId>, Vec<NodeId>) = roots.iter().partition(|&&id| self.is_unmoved(id));
+        let mut check: Vec<u32> = stand.iter().filter(|&&id| had_file(id)).map(|id| id.0).collect();
+        check.sort_unstable();
+        let broken = exports.verify(&check);
+        for id in check {
+            let again = broken.binary_search(&id).is_ok() || known.finished.binary_search(&id).is_ok();
+            if again { rest.push(NodeId(id)) } else { laid.nodes.push(id) }
+        }
+        rest
     }
 
     fn lay_out_one(

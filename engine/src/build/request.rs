@@ -6,7 +6,7 @@ use super::jobs::Shared;
 use super::layout::Laid;
 use super::run::{Leftover, Options, Root, Run, Setup, Tally};
 use super::session::{Session, SessionLeaves};
-use super::state::{Known, STATE_KEY, encode};
+use super::state::{Known, STATE_KEY, decode, encode};
 use crate::graph::NodeId;
 use crate::seams::producer::Cancel;
 use crate::store::{Commit, Part};
@@ -25,6 +25,8 @@ pub struct Request {
     pub digest: Digest,
     /// How.
     pub options: Options,
+    /// Whether the report is to list the targets.
+    pub list: bool,
     /// Whether the report is to bring the outputs along.
     pub outputs: bool,
 }
@@ -32,7 +34,9 @@ pub struct Request {
 /// What a build came to.
 #[derive(Debug, Default)]
 pub struct Report {
-    /// The targets asked for, in order.
+    /// How many targets were asked for.
+    pub targets: usize,
+    /// The targets asked for, in order, when the request wanted a list.
     pub roots: Vec<Root>,
     /// The outputs in the order of `roots`, when the request asked for them.
     pub outputs: Vec<Option<Arc<[u8]>>>,
@@ -59,6 +63,17 @@ impl Session {
     /// When the store or the workspace breaks. Failures of targets are in the report.
     pub fn build(&mut self, request: &Request, observer: &dyn Observer, cancel: &Cancel) -> Result<Report, EngineError> {
         self.tell(observer);
+        if let Some(report) = self.attempt(request, observer, cancel)? {
+            return Ok(report);
+        }
+        // A page of the graph turned out to be damaged. What follows from it is dropped; the results are found under their keys again.
+        self.forget_graph()?;
+        let report = self.attempt(request, observer, cancel)?;
+        Ok(report.expect("invariant: a graph that was not loaded has no damaged page"))
+    }
+
+    /// One try at a build; `None` when the stored graph turns out to be damaged on the way, in which case nothing was committed.
+    fn attempt(&mut self, request: &Request, observer: &dyn Observer, cancel: &Cancel) -> Result<Option<Report>, EngineError> {
         let shared = Arc::new(Shared {
             blobs: Blobs::new(self.engine.store.clone()),
             world: self.engine.world.clone(),
@@ -80,25 +95,40 @@ impl Session {
         };
         let mut run = Run::new(setup, self.engine.view, self.engine.world.now_secs());
         let mut report = Report { diagnostics: self.refresh.diagnostics.clone(), ..Report::default() };
-        let (ids, refused) = run.roots(&request.patterns)?;
+        let generation = self.state.generation;
+        let row = self.engine.store.row(self.engine.view, Part::Requests, &request.digest.0)?;
+        let known = row.and_then(|row| decode::<Known>(&row)).filter(|_| !self.redefined && !request.options.dry_run);
+        let same = known.as_ref().map(|known| run.known_roots(known)).transpose()?.flatten();
+        let known = known.filter(|_| same.is_some());
+        let (ids, refused) = match same {
+            Some(ids) => (ids, Vec::new()),
+            None => run.roots(&request.patterns)?,
+        };
         report.refused = refused;
+        report.targets = ids.len();
         let mut laid = Laid::default();
         if report.refused.is_empty() {
             run.settle_all(&ids)?;
             if request.outputs {
                 report.outputs = ids.iter().map(|&id| run.blob(id)).collect::<Result<_, _>>()?;
             }
-            report.roots = run.report(&ids);
+            if request.list {
+                report.roots = run.report(&ids);
+            }
         }
         // Files of targets that are gone go even when the request itself is refused.
         let exports = match request.options.dry_run {
             true => None,
             false => Some(self.engine.world.exports(self.engine.store.rows(self.engine.view, Part::Exports)?)),
         };
-        if let (Some(exports), true) = (&exports, report.refused.is_empty()) {
-            laid = run.lay_out(&ids, &**exports, &*self.engine.finish)?;
+        if let (Some(exports), true) = (&exports, report.refused.is_empty() && !run.graph.is_damaged()) {
+            laid = run.lay_out(&ids, &**exports, &*self.engine.finish, known.as_ref().filter(|known| known.generation == generation))?;
         }
+        let sets = known.map_or_else(|| run.known_sets(), |known| known.sets);
         let leftover = run.end()?;
+        if self.graph.is_damaged() {
+            return Ok(None);
+        }
         report.tally = leftover.tally.clone();
         report.failures.extend(leftover.failures.iter().cloned());
         report.failures.extend(laid.failures.iter().cloned());
@@ -107,12 +137,12 @@ impl Session {
         report.no_space = laid.no_space;
         report.cancelled = cancel.is_cancelled();
         if request.options.dry_run {
-            return Ok(report);
+            return Ok(Some(report));
         }
         let whole = report.refused.is_empty() && report.failures.is_empty() && !report.cancelled;
-        let known = whole.then(|| Known { generation: 0, targets: ids.len() as u64, exported: laid.nodes.clone() });
-        self.commit(leftover, &shared.blobs, exports.as_deref(), known.map(|known| (request.digest, known)))?;
-        Ok(report)
+        let known = whole.then(|| Known { generation: 0, targets: ids.len() as u64, exported: laid.nodes.clone(), roots: ids.iter().map(|id| id.0).collect(), sets, finished: laid.finished.clone() });
+        let committed = self.commit(leftover, &shared.blobs, exports.as_deref(), known.map(|known| (request.digest, known)))?;
+        Ok(committed.then_some(report))
     }
 
     fn tell(&self, observer: &dyn Observer) {
@@ -128,17 +158,23 @@ impl Session {
     }
 
     /// One transaction: what is left of the results, History, the graph's pages, the known sources and files, and that the request is current.
+    /// Whether it was made: it is not when the graph turns out to be damaged.
     fn commit(
         &mut self,
         leftover: Leftover,
         blobs: &Blobs,
         exports: Option<&dyn crate::seams::world::Exports>,
         known: Option<(Digest, Known)>,
-    ) -> Result<(), EngineError> {
-        self.prune(exports, blobs, &leftover.history);
+    ) -> Result<bool, EngineError> {
+        let pruned = self.prune(exports, blobs, &leftover.history);
+        let (nodes, links) = (self.graph.take_dirty_pages(), self.graph.take_dirty_links());
+        if self.graph.is_damaged() {
+            return Ok(false);
+        }
         let rows = |part: Part, rows: crate::seams::world::RowEdits| rows.into_iter().map(move |(key, body)| (part, key, body));
         let mut commit = Commit { results: leftover.results, history: leftover.history, ..Commit::default() };
-        commit.rows.extend(rows(Part::Nodes, self.graph.take_dirty_pages()));
+        commit.rows.extend(rows(Part::Nodes, nodes));
+        commit.rows.extend(rows(Part::Links, links));
         let stale = self.graph.take_dirty_stale();
         let moved = stale.is_some() || !commit.rows.is_empty() || !self.refresh.changes.is_empty() || !self.refresh.sets_changed.is_empty();
         commit.rows.extend(rows(Part::Directories, self.sources.take_dirty_rows()));
@@ -154,9 +190,13 @@ impl Session {
             self.state.registry = self.engine.registry.digest().0.to_vec();
             self.state.nodes = self.graph.len() as u64;
             commit.rows.push((Part::State, STATE_KEY.to_vec(), Some(encode(&self.state))));
+        }
+        // The node numbers of known requests hold while no node goes.
+        if pruned || self.is_redefined() {
             let outdated = self.engine.store.rows(self.engine.view, Part::Requests)?;
             commit.rows.extend(outdated.into_iter().map(|(key, _)| (Part::Requests, key, None)));
         }
+        commit.rows.append(&mut self.compiled);
         if let Some((digest, mut known)) = known {
             known.generation = self.state.generation;
             commit.rows.push((Part::Requests, digest.0.to_vec(), Some(encode(&known))));
@@ -164,19 +204,24 @@ impl Session {
         if !commit.rows.is_empty() || !commit.results.is_empty() || !commit.history.is_empty() {
             self.engine.store.commit(self.engine.view, commit)?;
         }
-        Ok(())
+        Ok(true)
     }
 
-    /// Takes nodes away that the sets no longer hold, with their files. Their History stays.
+    /// Takes nodes away that the sets no longer hold, with their files. Their History stays. Whether a node may have gone.
     fn prune(
         &mut self,
         exports: Option<&dyn crate::seams::world::Exports>,
         blobs: &Blobs,
         history: &[(String, crate::store::records::HistoryRecord)],
-    ) {
+    ) -> bool {
         let moved_sets = super::prune::moved_sets(&self.rules, history, &self.refresh, &self.state);
         if moved_sets.is_empty() && !self.is_redefined() {
-            return;
+            return false;
+        }
+        // All records are read before anything is taken away because of them.
+        self.graph.iter().for_each(drop);
+        if self.graph.is_damaged() {
+            return false;
         }
         if let (Some(exports), true) = (exports, self.is_redefined()) {
             for (id, node) in self.graph.iter() {
@@ -200,6 +245,7 @@ impl Session {
         for id in vanished.still_read {
             self.graph.set_stale(id, true);
         }
+        true
     }
 }
 

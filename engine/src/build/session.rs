@@ -8,7 +8,7 @@ use crate::graph::walk::Links;
 use crate::graph::{Graph, NodeId};
 use crate::planning::rules::RuleIndex;
 use crate::seams::world::{Refresh, Sources};
-use crate::store::Part;
+use crate::store::{Part, RowChange};
 use crate::values::digest::Digest;
 use crate::values::event::Reason;
 use std::sync::Arc;
@@ -29,6 +29,8 @@ pub struct Session {
     pub sources: Box<dyn Sources>,
     /// What the look at the sources found.
     pub refresh: Refresh,
+    /// Rows that keep the manifest as it was read.
+    pub(super) compiled: Vec<RowChange>,
     /// The nodes that this look found to have moved.
     pub origins: Vec<NodeId>,
     definition: Digest,
@@ -41,10 +43,15 @@ impl Session {
     /// # Errors
     /// When the store cannot be read.
     pub fn open(engine: Engine, definition: &Definition, look: Look) -> Result<Self, EngineError> {
-        let rows = engine.store.rows(engine.view, Part::Nodes)?;
-        let loaded = Graph::load(&rows, &look.state.stale);
+        let rows = engine.store.rows(engine.view, Part::Links)?;
+        let (store, view) = (engine.store.clone(), engine.view);
+        let records = move |page: u32| store.row(view, Part::Nodes, &page.to_be_bytes()).ok().flatten();
+        let loaded = Graph::load(&rows, &look.state.stale, Box::new(records)).filter(|graph| graph.len() as u64 == look.state.nodes);
         // A graph that cannot be read is planned anew: results are still found under their keys.
-        let graph = loaded.unwrap_or_else(|| Graph::instead_of(&rows));
+        let graph = match loaded {
+            Some(graph) => graph,
+            None => Graph::instead(stored_pages(&engine)?.into_iter()),
+        };
         let links = Links::of(&graph);
         let redefined = !look.state.fits(&definition.digest, &engine.registry.digest());
         let mut session = Self {
@@ -54,6 +61,7 @@ impl Session {
             state: look.state,
             sources: look.sources,
             refresh: look.refresh,
+            compiled: definition.rows.clone(),
             origins: Vec::new(),
             definition: definition.digest,
             redefined,
@@ -72,12 +80,20 @@ impl Session {
             origins.extend(self.state.sets.get(set).and_then(|set| self.graph.find(&set.label)));
         }
         if self.redefined {
-            origins.extend(self.graph.iter().filter(|(_, node)| node.edges.is_some()).map(|(id, _)| id));
+            origins.extend(self.graph.planned());
         }
         for &origin in &origins {
             self.graph.set_stale(origin, true);
         }
         self.origins = origins;
+    }
+
+    /// Begins a graph from nothing, in place of one whose stored pages are damaged.
+    pub(super) fn forget_graph(&mut self) -> Result<(), EngineError> {
+        self.graph = Graph::instead(stored_pages(&self.engine)?.into_iter());
+        self.links = Links::of(&self.graph);
+        self.origins.clear();
+        Ok(())
     }
 
     /// Everything that may be out of date, and the way the marks spread.
@@ -113,6 +129,18 @@ impl Session {
             None => Reason::LeftStale,
         }
     }
+}
+
+/// The numbers of all pages that are stored, whole or not.
+fn stored_pages(engine: &Engine) -> Result<Vec<u32>, EngineError> {
+    let mut pages = Vec::new();
+    for part in [Part::Links, Part::Nodes] {
+        let rows = engine.store.rows(engine.view, part)?;
+        pages.extend(rows.iter().filter_map(|(key, _)| Some(u32::from_be_bytes(key.as_slice().try_into().ok()?))));
+    }
+    pages.sort_unstable();
+    pages.dedup();
+    Ok(pages)
 }
 
 /// The leaves as the session sees them.

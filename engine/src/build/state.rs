@@ -61,6 +61,26 @@ pub struct Known {
     /// Its nodes that are laid out as files.
     #[n(2)]
     pub exported: Vec<u32>,
+    /// Its nodes, in order.
+    #[n(3)]
+    pub roots: Vec<u32>,
+    /// The sets that gave them: node and output.
+    #[n(4)]
+    pub sets: Vec<KnownSet>,
+    /// Those of `exported` whose file shows more than their blob.
+    #[n(5)]
+    pub finished: Vec<u32>,
+}
+
+/// A set as it was when a request was found to be current.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Encode, Decode)]
+pub struct KnownSet {
+    /// Its node.
+    #[n(0)]
+    pub node: u32,
+    /// Digest of its output.
+    #[cbor(n(1), with = "minicbor::bytes")]
+    pub output: Vec<u8>,
 }
 
 impl State {

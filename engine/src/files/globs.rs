@@ -2,10 +2,11 @@
 //!
 //! Knows nothing of the disk. A directory is entered only while some include glob can still match below it, so `docs/**/*.md` never
 //! looks outside `docs`. Each glob is cut at its slashes; the positions that a directory's path can have reached in it are the bits
-//! of a word.
+//! of a word. Globs without any wildcard, of which a manifest may have a hundred thousand, are not compiled but looked up.
 
 use crate::seams::world::{MAX_SETS, SetDef, WorldError};
 use crate::values::digest::Digest;
+use rustc_hash::FxHashMap;
 use globset::{Candidate, GlobBuilder, GlobMatcher, GlobSet, GlobSetBuilder};
 
 /// Directories that are never entered, at any level.
@@ -36,9 +37,21 @@ pub(crate) fn fingerprint(sets: &[SetDef]) -> u64 {
 pub(crate) struct Globs {
     includes: Vec<Include>,
     include_set: GlobSet,
+    plain: Plain,
     exclude_set: GlobSet,
     exclude_owner: Vec<usize>,
     honours_ignores: Vec<bool>,
+}
+
+/// Include globs that are just a path. Sets are bits of a word.
+#[derive(Default)]
+struct Plain {
+    /// Sets with any such glob.
+    sets: u64,
+    /// Sets by path.
+    files: FxHashMap<String, u64>,
+    /// Sets with such a path below a directory.
+    directories: FxHashMap<String, u64>,
 }
 
 struct Include {
@@ -55,12 +68,17 @@ enum Step {
 
 /// How far each include glob has come at a directory. All zero: nothing below it can belong to any set.
 #[derive(Clone, Debug)]
-pub(crate) struct Reach(Vec<u64>);
+pub(crate) struct Reach {
+    /// The bits of every compiled glob.
+    globs: Vec<u64>,
+    /// The sets that have a plain path below.
+    plain: u64,
+}
 
 impl Reach {
     /// Whether anything below can belong to a set.
     pub(crate) fn alive(&self) -> bool {
-        self.0.iter().any(|bits| *bits != 0)
+        self.plain != 0 || self.globs.iter().any(|bits| *bits != 0)
     }
 }
 
@@ -71,11 +89,16 @@ impl Globs {
             return Err(WorldError::TooManySets { count: sets.len() });
         }
         let mut includes = Vec::new();
+        let mut plain = Plain::default();
         let (mut include_set, mut exclude_set) = (GlobSetBuilder::new(), GlobSetBuilder::new());
         let mut exclude_owner = Vec::new();
         for (owner, set) in sets.iter().enumerate() {
             for glob in &set.include {
                 let glob = normal(glob);
+                if is_plain(&glob) {
+                    plain.add(glob, 1 << owner);
+                    continue;
+                }
                 include_set.add(compile(set, &glob)?);
                 includes.push(Include {
                     owner,
@@ -102,6 +125,7 @@ impl Globs {
         };
         Ok(Self {
             includes,
+            plain,
             include_set: build(include_set)?,
             exclude_set: build(exclude_set)?,
             exclude_owner,
@@ -116,17 +140,20 @@ impl Globs {
 
     /// The state at the workspace root.
     pub(crate) fn root(&self) -> Reach {
-        Reach(self.includes.iter().map(|include| include.close(1)).collect())
+        Reach { globs: self.includes.iter().map(|include| include.close(1)).collect(), plain: self.plain.sets }
     }
 
     /// The state in the directory `path`, whose last component is `name`, seen from its parent. `ignored` is asked at most once.
     pub(crate) fn enter(&self, reach: &Reach, name: &str, path: &str, ignored: impl FnOnce() -> bool) -> Reach {
-        let mut next = Reach(vec![0; reach.0.len()]);
+        let mut next = Reach { globs: vec![0; reach.globs.len()], plain: 0 };
         if NEVER.contains(&name) {
             return next;
         }
-        for ((bits, include), next) in reach.0.iter().zip(&self.includes).zip(&mut next.0) {
+        for ((bits, include), next) in reach.globs.iter().zip(&self.includes).zip(&mut next.globs) {
             *next = include.step(*bits, name);
+        }
+        if reach.plain != 0 {
+            next.plain = reach.plain & self.plain.directories.get(path).copied().unwrap_or(0);
         }
         if !next.alive() {
             return next;
@@ -134,7 +161,12 @@ impl Globs {
         let gone = self.excluded(path);
         let mut ignored = Some(ignored);
         let mut verdict = None;
-        for (bits, include) in next.0.iter_mut().zip(&self.includes) {
+        next.plain &= !gone;
+        let honouring = self.honouring();
+        if next.plain & honouring != 0 && *verdict.get_or_insert_with(|| ignored.take().is_some_and(|ask| ask())) {
+            next.plain &= !honouring;
+        }
+        for (bits, include) in next.globs.iter_mut().zip(&self.includes) {
             if *bits == 0 {
                 continue;
             }
@@ -149,9 +181,12 @@ impl Globs {
     /// The sets that the file `path` belongs to, given the state of its directory.
     pub(crate) fn sets_of(&self, reach: &Reach, path: &str, ignored: impl FnOnce() -> bool) -> u64 {
         let candidate = Candidate::new(path);
-        let mut sets = 0;
+        let mut sets = match reach.plain {
+            0 => 0,
+            below => below & self.plain.files.get(path).copied().unwrap_or(0),
+        };
         for index in self.include_set.matches_candidate(&candidate) {
-            if reach.0[index] != 0 {
+            if reach.globs[index] != 0 {
                 sets |= 1 << self.includes[index].owner;
             }
         }
@@ -159,9 +194,7 @@ impl Globs {
             return 0;
         }
         sets &= !self.excluded(path);
-        let honouring = (0..self.honours_ignores.len())
-            .filter(|set| self.honours_ignores[*set])
-            .fold(0, |bits, set| bits | 1u64 << set);
+        let honouring = self.honouring();
         if sets & honouring != 0 && ignored() {
             sets &= !honouring;
         }
@@ -179,6 +212,12 @@ impl Globs {
         self.sets_of(&reach, path, || false)
     }
 
+    /// The sets that look at `.gitignore` files.
+    fn honouring(&self) -> u64 {
+        let honouring = (0..self.honours_ignores.len()).filter(|set| self.honours_ignores[*set]);
+        honouring.fold(0, |bits, set| bits | 1u64 << set)
+    }
+
     fn excluded(&self, path: &str) -> u64 {
         if self.exclude_owner.is_empty() {
             return 0;
@@ -188,6 +227,28 @@ impl Globs {
             .into_iter()
             .fold(0, |bits, index| bits | 1 << self.exclude_owner[index])
     }
+}
+
+impl Plain {
+    fn add(&mut self, path: String, set: u64) {
+        self.sets |= set;
+        let mut directory = path.as_str();
+        while let Some((above, _)) = directory.rsplit_once('/') {
+            match self.directories.get_mut(above) {
+                // What is above has been noted with it.
+                Some(sets) if *sets & set != 0 => break,
+                Some(sets) => *sets |= set,
+                None => drop(self.directories.insert(above.to_owned(), set)),
+            }
+            directory = above;
+        }
+        *self.files.entry(path).or_insert(0) |= set;
+    }
+}
+
+/// Whether a glob matches the path that it spells and nothing else.
+fn is_plain(glob: &str) -> bool {
+    glob.len() <= MAX_GLOB_LEN && !glob.contains(['*', '?', '[', ']', '{', '}', '\\'])
 }
 
 impl Include {
@@ -345,6 +406,22 @@ mod tests {
         assert!(docs.alive() && !globs.enter(&root, "docs", "docs", || true).alive());
         let a = globs.enter(&docs, "a", "docs/a", || false);
         assert!(globs.enter(&a, "x", "docs/a/x", || false).alive() && !globs.enter(&a, "y", "docs/a/y", || false).alive());
+    }
+
+    #[test]
+    fn plain_paths_are_looked_up_and_mean_what_globs_mean() {
+        let (plain, bracketed) = (["a/b/c.txt", "d.txt", ".x/y"], ["[a]/b/c.txt", "d.tx[t]", ".x/[y]"]);
+        for path in ["a/b/c.txt", "d.txt", ".x/y", "a/b", "a/b/c.txt/d", "b/c.txt", "a/d.txt", "y"] {
+            for exclude in [&[][..], &["a"], &["a/b/**"], &["*.txt"]] {
+                assert_eq!(has(&plain, exclude, path), has(&bracketed, exclude, path), "{path} without {exclude:?}");
+            }
+        }
+        assert!(has(&plain, &[], "a/b/c.txt") && has(&plain, &[], ".x/y") && !has(&plain, &[], "a/b/d.txt"));
+        let globs = Globs::new(&[set(&plain, &[])]).unwrap();
+        let a = globs.enter(&globs.root(), "a", "a", || false);
+        assert!(a.alive() && !globs.enter(&globs.root(), "a", "a", || true).alive());
+        assert!(globs.enter(&a, "b", "a/b", || false).alive() && !globs.enter(&a, "c", "a/c", || false).alive());
+        assert!(!globs.enter(&globs.root(), "b", "b", || false).alive());
     }
 
     #[test]

@@ -9,8 +9,7 @@ pub mod walk;
 
 use crate::values::digest::{ActionKey, Digest};
 use hashbrown::HashTable;
-use rustc_hash::FxHasher;
-use std::hash::Hasher;
+use std::cell::{Cell, OnceCell};
 use std::sync::Arc;
 
 /// Number of a node within its view. Freed numbers are used again.
@@ -77,27 +76,60 @@ pub struct Node {
     pub result: Option<Filed>,
 }
 
-/// All nodes of a view.
+/// All nodes of a view. Which there are and what reads what is in memory; the records are read a page at a time when someone asks for one.
 #[derive(Default)]
 pub struct Graph {
-    nodes: Vec<Option<Node>>,
+    briefs: Vec<Brief>,
+    loaded: Loaded,
+    pages: Vec<OnceCell<Page>>,
     free: Vec<u32>,
     by_label: HashTable<u32>,
     stale: stale::StaleSet,
     dirty_pages: std::collections::BTreeSet<u32>,
+    dirty_links: std::collections::BTreeSet<u32>,
     dirty_stale: bool,
+    damaged: Cell<bool>,
 }
 
-fn hash(label: &str) -> u64 {
-    let mut hasher = FxHasher::default();
-    hasher.write(label.as_bytes());
-    hasher.finish()
+/// The records of a page, by slot.
+type Page = Vec<Option<Node>>;
+
+/// What is known of a node without its record.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Brief {
+    exists: bool,
+    has_edges: bool,
+    has_result: bool,
+    label: u32,
+}
+
+/// What was stored: the edges as they were, and where the records are.
+#[derive(Default)]
+struct Loaded {
+    /// By node: where its reads end in `reads`.
+    ends: Vec<u32>,
+    reads: Vec<NodeId>,
+    source: Option<PageSource>,
+}
+
+/// Reads the stored records of a page.
+pub type PageSource = Box<dyn Fn(u32) -> Option<Vec<u8>> + Send>;
+
+/// 32 bits of a label's digest: enough to find candidates, whose labels are then compared.
+fn hash(label: &str) -> u32 {
+    let [a, b, c, d, ..] = Digest::of(label.as_bytes()).0;
+    u32::from_le_bytes([a, b, c, d])
+}
+
+/// Spreads a label hash over the bits that the table looks at.
+fn spread(hash: u32) -> u64 {
+    u64::from(hash).wrapping_mul(0x9e37_79b9_7f4a_7c15)
 }
 
 impl Graph {
     /// Number of nodes.
     pub fn len(&self) -> usize {
-        self.nodes.len() - self.free.len()
+        self.briefs.len() - self.free.len()
     }
 
     /// Whether there is no node.
@@ -107,17 +139,53 @@ impl Graph {
 
     /// One more than the highest number in use.
     pub fn bound(&self) -> usize {
-        self.nodes.len()
+        self.briefs.len()
     }
 
-    /// All nodes by number.
+    /// Whether a page of records could not be read. What was decided since is to be forgotten and begun anew with [`Graph::instead`].
+    pub fn is_damaged(&self) -> bool {
+        self.damaged.get()
+    }
+
+    fn ids(&self) -> impl Iterator<Item = NodeId> {
+        (0u32..).zip(&self.briefs).filter(|(_, brief)| brief.exists).map(|(id, _)| NodeId(id))
+    }
+
+    /// All nodes by number. Reads all records.
     pub fn iter(&self) -> impl Iterator<Item = (NodeId, &Node)> {
-        (0u32..).zip(&self.nodes).filter_map(|(id, node)| node.as_ref().map(|node| (NodeId(id), node)))
+        self.ids().filter_map(|id| self.get(id).map(|node| (id, node)))
+    }
+
+    /// The nodes that have been planned, by number.
+    pub fn planned(&self) -> impl Iterator<Item = NodeId> {
+        self.ids().filter(|id| self.briefs[id.index()].has_edges)
+    }
+
+    /// Whether the node of that number is in use.
+    pub fn exists(&self, id: NodeId) -> bool {
+        self.briefs.get(id.index()).is_some_and(|brief| brief.exists)
+    }
+
+    /// Whether the node has been planned. Leaves never are.
+    pub fn is_planned(&self, id: NodeId) -> bool {
+        self.briefs.get(id.index()).is_some_and(|brief| brief.has_edges)
+    }
+
+    /// Whether the node has an output.
+    pub fn has_result(&self, id: NodeId) -> bool {
+        self.briefs.get(id.index()).is_some_and(|brief| brief.has_result)
     }
 
     /// The node of that number, if it is in use.
     pub fn get(&self, id: NodeId) -> Option<&Node> {
-        self.nodes.get(id.index()).and_then(Option::as_ref)
+        if !self.exists(id) {
+            return None;
+        }
+        self.page(id.0 / pages::PAGE)[(id.0 % pages::PAGE) as usize].as_ref()
+    }
+
+    fn page(&self, number: u32) -> &Page {
+        self.pages[number as usize].get_or_init(|| self.read_page(number))
     }
 
     /// The node of that number.
@@ -128,13 +196,18 @@ impl Graph {
         self.get(id).expect("invariant: node numbers come from this graph")
     }
 
-    /// The node of that label.
-    pub fn find(&self, label: &str) -> Option<NodeId> {
-        self.by_label.find(hash(label), |&id| self.label_at(id) == Some(label)).map(|&id| NodeId(id))
+    fn node_mut(&mut self, id: NodeId) -> &mut Option<Node> {
+        let number = id.0 / pages::PAGE;
+        self.page(number);
+        let page = self.pages[number as usize].get_mut().expect("invariant: the page was just read");
+        &mut page[(id.0 % pages::PAGE) as usize]
     }
 
-    fn label_at(&self, id: u32) -> Option<&str> {
-        self.nodes[id as usize].as_ref().map(|node| &*node.label)
+    /// The node of that label.
+    pub fn find(&self, label: &str) -> Option<NodeId> {
+        let wanted = hash(label);
+        let is = |&id: &u32| self.briefs[id as usize].label == wanted && self.get(NodeId(id)).is_some_and(|node| *node.label == *label);
+        self.by_label.find(spread(wanted), is).map(|&id| NodeId(id))
     }
 
     /// The node of that label, added without result if it is new. New nodes are stale.
@@ -142,44 +215,54 @@ impl Graph {
         if let Some(id) = self.find(label) {
             return id;
         }
-        let node = Some(Node { label: label.into(), edges: None, result: None });
-        let id = if let Some(id) = self.free.pop() {
-            self.nodes[id as usize] = node;
-            id
-        } else {
-            self.nodes.push(node);
-            u32::try_from(self.nodes.len() - 1).expect("invariant: fewer than 2^32 nodes")
-        };
+        let id = self.free.pop().unwrap_or_else(|| {
+            self.briefs.push(Brief::default());
+            u32::try_from(self.briefs.len() - 1).expect("invariant: fewer than 2^32 nodes")
+        });
+        if self.pages.len() <= (id / pages::PAGE) as usize {
+            self.pages.push(OnceCell::from(vec![None; pages::PAGE as usize]));
+        }
+        *self.node_mut(NodeId(id)) = Some(Node { label: label.into(), edges: None, result: None });
+        self.briefs[id as usize] = Brief { exists: true, label: hash(label), ..Brief::default() };
         self.index(id);
+        self.dirty_links.insert(id / pages::PAGE);
         self.set_stale(NodeId(id), true);
         self.touch(NodeId(id));
         NodeId(id)
     }
 
     fn index(&mut self, id: u32) {
-        let nodes = &self.nodes;
-        let label = |id: u32| nodes[id as usize].as_ref().map_or("", |node| &*node.label);
-        self.by_label.insert_unique(hash(label(id)), id, |&id| hash(label(id)));
+        let briefs = &self.briefs;
+        self.by_label.insert_unique(spread(briefs[id as usize].label), id, |&id| spread(briefs[id as usize].label));
     }
 
     /// Takes a node away. Its readers must be stale or gone.
     pub fn remove(&mut self, id: NodeId) {
-        let Some(label) = self.get(id).map(|node| node.label.clone()) else { return };
-        if let Ok(entry) = self.by_label.find_entry(hash(&label), |&known| known == id.0) {
+        if !self.exists(id) {
+            return;
+        }
+        let label = self.briefs[id.index()].label;
+        if let Ok(entry) = self.by_label.find_entry(spread(label), |&known| known == id.0) {
             entry.remove();
         }
-        self.nodes[id.index()] = None;
+        *self.node_mut(id) = None;
+        self.briefs[id.index()] = Brief::default();
         self.free.push(id.0);
         self.set_stale(id, false);
         self.touch(id);
+        self.dirty_links.insert(id.0 / pages::PAGE);
     }
 
     /// Files a new result; the node is no longer stale. Returns the result it replaces, if it differs.
     pub fn settle(&mut self, id: NodeId, result: Filed) -> Option<Filed> {
-        let node = self.nodes[id.index()].as_mut().expect("invariant: node numbers come from this graph");
+        let node = self.node_mut(id).as_mut().expect("invariant: node numbers come from this graph");
         let previous = node.result.replace(result);
         if previous != Some(result) {
             self.touch(id);
+        }
+        if previous.is_none() {
+            self.briefs[id.index()].has_result = true;
+            self.dirty_links.insert(id.0 / pages::PAGE);
         }
         self.set_stale(id, false);
         previous.filter(|previous| *previous != result)
@@ -187,10 +270,29 @@ impl Graph {
 
     /// Replaces what a node is made of.
     pub fn rewire(&mut self, id: NodeId, edges: Edges) {
-        let node = self.nodes[id.index()].as_mut().expect("invariant: node numbers come from this graph");
-        if node.edges.as_deref() != Some(&edges) {
-            node.edges = Some(Arc::new(edges));
-            self.touch(id);
+        let node = self.node_mut(id).as_mut().expect("invariant: node numbers come from this graph");
+        if node.edges.as_deref() == Some(&edges) {
+            return;
+        }
+        let same_reads = node.edges.as_ref().is_some_and(|known| known.discovery == edges.discovery && known.input_nodes().eq(edges.input_nodes()));
+        node.edges = Some(Arc::new(edges));
+        self.touch(id);
+        if !same_reads {
+            self.briefs[id.index()].has_edges = true;
+            self.dirty_links.insert(id.0 / pages::PAGE);
+        }
+    }
+
+    /// Calls `each` with every reader and what it reads, without reading records.
+    fn each_read(&self, mut each: impl FnMut(NodeId, NodeId)) {
+        for id in self.ids() {
+            match self.pages[(id.0 / pages::PAGE) as usize].get() {
+                Some(page) => {
+                    let node = page[(id.0 % pages::PAGE) as usize].as_ref();
+                    node.iter().flat_map(|node| node.reads()).for_each(|read| each(id, read));
+                }
+                None => self.loaded.reads(id).iter().for_each(|&read| each(id, read)),
+            }
         }
     }
 
@@ -212,6 +314,13 @@ impl Graph {
 
     fn touch(&mut self, id: NodeId) {
         self.dirty_pages.insert(id.0 / pages::PAGE);
+    }
+}
+
+impl Loaded {
+    fn reads(&self, id: NodeId) -> &[NodeId] {
+        let start = id.index().checked_sub(1).map_or(0, |before| self.ends[before] as usize);
+        &self.reads[start..self.ends[id.index()] as usize]
     }
 }
 

@@ -2,11 +2,14 @@
 //!
 //! A page is a sequence of records: slot (u8), flags (u8: 1 has edges, 2 has result), label; with edges: plan (16 bytes), discovery count and
 //! ids, input count and per input spec, 0 and id or 1 and digest; with result: key (32), output (32). Counts, ids and lengths are LEB128.
-//! The row key is the page number, big-endian `u32`. The stale set and the freed numbers follow from the rows of `Part::State`.
+//! The row key is the page number, big-endian `u32`.
+//!
+//! A row of `Part::Links` has the same key and says of each record what every build needs: slot (u8), flags (u8), 32 bits of the label's digest
+//! (little-endian), count and ids of what the node reads, deciding nodes first. It follows from the records and is written with them. The
+//! stale set is in `Part::State`.
 
-use super::{Edge, EdgeFrom, Edges, Graph, Node, NodeId, PlanDigest, Filed};
+use super::{Edge, EdgeFrom, Edges, Filed, Graph, Node, NodeId, PageSource, PlanDigest};
 use crate::values::digest::{ActionKey, Digest};
-use rayon::prelude::*;
 use std::sync::Arc;
 
 /// Nodes to a page.
@@ -16,43 +19,86 @@ pub const PAGE: u32 = 256;
 pub type Row = (Vec<u8>, Option<Vec<u8>>);
 
 impl Graph {
-    /// Rebuilds a graph from its pages and its stale set; `None` when a page is malformed, in which case everything is to be planned anew.
-    pub fn load(rows: &[(Vec<u8>, Vec<u8>)], stale: &[u8]) -> Option<Self> {
-        let pages: Option<Vec<(u32, Vec<(u8, Node)>)>> = rows
-            .par_iter()
-            .map(|(key, body)| Some((u32::from_be_bytes(key.as_slice().try_into().ok()?), read_page(body)?)))
-            .collect();
-        let pages = pages?;
-        let count: usize = pages.iter().map(|(_, nodes)| nodes.len()).sum();
-        let bound = pages.last().map_or(0, |(page, _)| (*page as usize + 1) * PAGE as usize);
+    /// Rebuilds a graph from its link rows and its stale set; records are read from `source` when asked for. `None` when a row is malformed, in
+    /// which case everything is to be planned anew.
+    pub fn load(rows: &[(Vec<u8>, Vec<u8>)], stale: &[u8], source: PageSource) -> Option<Self> {
+        let number = |key: &[u8]| Some(u32::from_be_bytes(key.try_into().ok()?));
+        let pages = rows.last().map_or(Some(0), |(key, _)| number(key)?.checked_add(1))?;
+        if pages > u32::MAX / PAGE {
+            return None;
+        }
         let mut graph = Self { stale: super::stale::StaleSet::from_bytes(stale)?, ..Self::default() };
-        graph.nodes.resize_with(bound, || None);
-        graph.by_label.reserve(count, |_| 0);
-        for (page, nodes) in pages {
-            for (slot, node) in nodes {
-                let id = page * PAGE + u32::from(slot);
-                graph.nodes[id as usize] = Some(node);
+        graph.loaded.source = Some(source);
+        let mut rows = rows.iter().peekable();
+        for page in 0..pages {
+            let row = rows.next_if(|(key, _)| number(key) == Some(page));
+            read_links(&mut graph, row.map_or(&[], |(_, body)| body))?;
+        }
+        if rows.next().is_some() {
+            return None;
+        }
+        while graph.briefs.last().is_some_and(|brief| !brief.exists) {
+            graph.briefs.pop();
+        }
+        graph.pages.resize_with(graph.briefs.len().div_ceil(PAGE as usize), std::cell::OnceCell::new);
+        let bound = u32::try_from(graph.briefs.len()).ok()?;
+        graph.by_label.reserve(graph.briefs.len(), |_| 0);
+        for id in 0..bound {
+            if graph.briefs[id as usize].exists {
                 graph.index(id);
             }
         }
-        while graph.nodes.last().is_some_and(Option::is_none) {
-            graph.nodes.pop();
-        }
-        graph.free = (0..graph.nodes.len() as u32).rev().filter(|&id| graph.nodes[id as usize].is_none()).collect();
-        let bound = graph.bound();
-        let sound = graph.iter().all(|(_, node)| node.reads().all(|read| read.index() < bound && graph.get(read).is_some()));
+        graph.free = (0..bound).rev().filter(|&id| !graph.briefs[id as usize].exists).collect();
+        let sound = graph.loaded.reads.iter().all(|&read| graph.exists(read));
         sound.then_some(graph)
     }
 
-    /// An empty graph in place of pages that cannot be loaded: all of them are to be written anew or removed.
-    pub fn instead_of(rows: &[(Vec<u8>, Vec<u8>)]) -> Self {
-        let pages = rows.iter().filter_map(|(key, _)| Some(u32::from_be_bytes(key.as_slice().try_into().ok()?)));
-        Self { dirty_pages: pages.collect(), dirty_stale: true, ..Self::default() }
+    /// An empty graph in place of pages that cannot be read: all of them are to be written anew or removed.
+    pub fn instead(pages: impl Iterator<Item = u32> + Clone) -> Self {
+        Self { dirty_pages: pages.clone().collect(), dirty_links: pages.collect(), dirty_stale: true, ..Self::default() }
     }
 
-    /// The pages that changed since loading, and afterwards none.
+    /// The numbers of its pages.
+    pub fn page_numbers(&self) -> std::ops::Range<u32> {
+        0..u32::try_from(self.pages.len()).unwrap_or(u32::MAX)
+    }
+
+    /// The records of a stored page; what cannot be read becomes nodes of which nothing is known, and the graph is damaged.
+    pub(super) fn read_page(&self, number: u32) -> Vec<Option<Node>> {
+        let mut page = vec![None; PAGE as usize];
+        let body = self.loaded.source.as_ref().and_then(|source| source(number));
+        let records = body.as_deref().and_then(read_page);
+        for (slot, node) in records.into_iter().flatten() {
+            page[usize::from(slot)] = Some(node);
+        }
+        for (slot, node) in (0u32..).zip(&mut page) {
+            let id = NodeId(number * PAGE + slot);
+            let brief = self.briefs.get(id.index()).copied().unwrap_or_default();
+            let fits = match node {
+                Some(node) => {
+                    brief.exists
+                        && brief.label == super::hash(&node.label)
+                        && brief.has_result == node.result.is_some()
+                        && node.reads().eq(self.loaded.reads(id).iter().copied())
+                }
+                None => !brief.exists,
+            };
+            if !fits {
+                self.damaged.set(true);
+                *node = brief.exists.then(|| Node { label: format!("//damaged/{}:node", id.0).into(), edges: None, result: None });
+            }
+        }
+        page
+    }
+
+    /// The pages of records that changed since loading, and afterwards none.
     pub fn take_dirty_pages(&mut self) -> Vec<Row> {
-        std::mem::take(&mut self.dirty_pages).into_iter().map(|page| (page.to_be_bytes().to_vec(), self.write_page(page))).collect()
+        std::mem::take(&mut self.dirty_pages).into_iter().map(|page| self.row(page, write_node)).collect()
+    }
+
+    /// The link rows that changed since loading, and afterwards none.
+    pub fn take_dirty_links(&mut self) -> Vec<Row> {
+        std::mem::take(&mut self.dirty_links).into_iter().map(|page| self.row(page, write_links)).collect()
     }
 
     /// The stale set if it changed since loading.
@@ -60,20 +106,64 @@ impl Graph {
         std::mem::take(&mut self.dirty_stale).then(|| self.stale.to_bytes())
     }
 
-    fn write_page(&self, page: u32) -> Option<Vec<u8>> {
+    fn row(&self, page: u32, write: fn(&mut Vec<u8>, u8, &Node)) -> Row {
         let mut body = Vec::new();
-        for slot in 0..PAGE {
-            if let Some(node) = self.get(NodeId(page * PAGE + slot)) {
-                write_node(&mut body, slot as u8, node);
+        for slot in 0..=u8::MAX {
+            if let Some(node) = self.get(NodeId(page * PAGE + u32::from(slot))) {
+                write(&mut body, slot, node);
             }
         }
-        (!body.is_empty()).then_some(body)
+        (page.to_be_bytes().to_vec(), (!body.is_empty()).then_some(body))
     }
+}
+
+fn flags(node: &Node) -> u8 {
+    u8::from(node.edges.is_some()) | u8::from(node.result.is_some()) << 1
+}
+
+fn write_links(body: &mut Vec<u8>, slot: u8, node: &Node) {
+    body.extend_from_slice(&[slot, flags(node)]);
+    body.extend_from_slice(&super::hash(&node.label).to_le_bytes());
+    write_number(body, node.reads().count() as u32);
+    node.reads().for_each(|read| write_number(body, read.0));
+}
+
+/// Appends a page of briefs and reads to the graph.
+fn read_links(graph: &mut Graph, body: &[u8]) -> Option<()> {
+    let mut cursor = Cursor(body);
+    let first = graph.briefs.len();
+    let end = |graph: &Graph| u32::try_from(graph.loaded.reads.len()).ok();
+    while let Some(slot) = cursor.byte() {
+        let at = first + usize::from(slot);
+        while graph.briefs.len() < at {
+            graph.briefs.push(super::Brief::default());
+            let end = end(graph)?;
+            graph.loaded.ends.push(end);
+        }
+        if graph.briefs.len() != at {
+            return None;
+        }
+        let flags = cursor.byte()?;
+        let label = u32::from_le_bytes(cursor.array()?);
+        graph.briefs.push(super::Brief { exists: true, has_edges: flags & 1 != 0, has_result: flags & 2 != 0, label });
+        for _ in 0..cursor.count()? {
+            let read = cursor.number()?;
+            graph.loaded.reads.push(NodeId(read));
+        }
+        let end = end(graph)?;
+        graph.loaded.ends.push(end);
+    }
+    while graph.briefs.len() < first + PAGE as usize {
+        graph.briefs.push(super::Brief::default());
+        let end = end(graph)?;
+        graph.loaded.ends.push(end);
+    }
+    Some(())
 }
 
 fn write_node(body: &mut Vec<u8>, slot: u8, node: &Node) {
     body.push(slot);
-    body.push(u8::from(node.edges.is_some()) | u8::from(node.result.is_some()) << 1);
+    body.push(flags(node));
     write_number(body, node.label.len() as u32);
     body.extend_from_slice(node.label.as_bytes());
     if let Some(edges) = &node.edges {
@@ -196,16 +286,28 @@ mod tests {
             && a.stale().eq(b.stale())
     }
 
-    fn reload(rows: &std::collections::BTreeMap<Vec<u8>, Vec<u8>>, stale: &[u8]) -> Option<Graph> {
-        let rows: Vec<_> = rows.iter().map(|(key, body)| (key.clone(), body.clone())).collect();
-        Graph::load(&rows, stale)
+    type Rows = std::collections::BTreeMap<Vec<u8>, Vec<u8>>;
+
+    fn reload(records: &Rows, links: &Rows, stale: &[u8]) -> Option<Graph> {
+        let links: Vec<_> = links.iter().map(|(key, body)| (key.clone(), body.clone())).collect();
+        let records = records.clone();
+        Graph::load(&links, stale, Box::new(move |page| records.get(page.to_be_bytes().as_slice()).cloned()))
+    }
+
+    fn put(rows: &mut Rows, changes: Vec<Row>) {
+        for (key, body) in changes {
+            match body {
+                Some(body) => rows.insert(key, body),
+                None => rows.remove(&key),
+            };
+        }
     }
 
     proptest! {
         #[test]
         fn a_graph_survives_its_pages(steps in proptest::collection::vec((0u8..5, 0u32..600, 0u32..600), 1..400), flip: u16) {
             let mut graph = Graph::default();
-            let mut rows = std::collections::BTreeMap::new();
+            let (mut rows, mut links) = (Rows::new(), Rows::new());
             let mut stale = Vec::new();
             for (step, (kind, a, b)) in steps.iter().enumerate() {
                 let id = graph.intern(&format!("//n/{a}:x"));
@@ -218,22 +320,26 @@ mod tests {
                     _ => {}
                 }
                 if step % 50 == 0 || step + 1 == steps.len() {
-                    for (key, body) in graph.take_dirty_pages() {
-                        match body { Some(body) => rows.insert(key, body), None => rows.remove(&key) };
-                    }
+                    put(&mut rows, graph.take_dirty_pages());
+                    put(&mut links, graph.take_dirty_links());
                     if let Some(bits) = graph.take_dirty_stale() { stale = bits; }
-                    let loaded = reload(&rows, &stale).expect("sound");
+                    let loaded = reload(&rows, &links, &stale).expect("sound");
                     prop_assert!(same(&graph, &loaded));
                     prop_assert!(graph.iter().all(|(id, node)| loaded.find(&node.label) == Some(id)));
+                    prop_assert!(!loaded.is_damaged());
                     prop_assert!(loaded.find("//n/none:x").is_none());
                 }
             }
-            // Damaged pages are refused or read, without a panic.
-            if let Some(body) = rows.values_mut().next() {
+            // Damage is refused, or found when the record is read; never a panic.
+            let sound = rows.clone();
+            if let Some(body) = if flip % 2 == 0 { rows.values_mut().next() } else { links.values_mut().next() } {
                 let at = usize::from(flip) % body.len();
                 body[at] ^= 1 << (flip % 8);
             }
-            let _ = reload(&rows, &stale);
+            if let Some(loaded) = reload(&rows, &links, &stale) {
+                let known = reload(&sound, &links, &stale).is_some_and(|known| same(&known, &loaded));
+                prop_assert!(loaded.iter().count() == loaded.len() && (known || loaded.is_damaged() || rows != sound));
+            }
         }
     }
 }

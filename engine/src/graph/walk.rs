@@ -17,16 +17,15 @@ pub struct Links {
 impl Links {
     /// The edges as they stand.
     pub fn of(graph: &Graph) -> Self {
-        let edges = graph.iter().map(|(_, node)| node.reads().count()).sum();
+        let mut edges = 0;
+        graph.each_read(|_, _| edges += 1);
         let mut links = DiGraph::with_capacity(graph.bound(), edges);
         for _ in 0..graph.bound() {
             links.add_node(());
         }
-        for (id, node) in graph.iter() {
-            for read in node.reads() {
-                links.add_edge(NodeIndex::from(id.0), NodeIndex::from(read.0), ());
-            }
-        }
+        graph.each_read(|reader, read| {
+            links.add_edge(NodeIndex::from(reader.0), NodeIndex::from(read.0), ());
+        });
         Self { graph: links }
     }
 

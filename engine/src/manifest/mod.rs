@@ -1,5 +1,6 @@
 //! The manifest, `cortex.toml`: sources name the leaves, producers name pure functions, rules say which nodes exist.
 
+pub mod compiled;
 pub mod model;
 pub mod read;
 pub mod template;

@@ -3,13 +3,16 @@
 use crate::manifest::model::{Manifest, Rule};
 use crate::manifest::template::Vars;
 use crate::values::label::Label;
-use rustc_hash::FxHashMap;
+use hashbrown::HashTable;
+use rustc_hash::{FxBuildHasher, FxHashMap};
+use std::hash::BuildHasher;
 use std::sync::Arc;
 
 /// An index over a manifest's rules.
 pub struct RuleIndex {
     manifest: Arc<Manifest>,
-    literal: FxHashMap<Arc<str>, u32>,
+    /// Numbers of rules without a variable, by their label, which the manifest has.
+    literal: HashTable<u32>,
     by_target: FxHashMap<Box<str>, Vec<u32>>,
 }
 
@@ -25,11 +28,11 @@ pub struct Match<'a> {
 impl RuleIndex {
     /// Indexes the rules.
     pub fn new(manifest: Arc<Manifest>) -> Self {
-        let mut literal = FxHashMap::default();
+        let mut literal: HashTable<u32> = HashTable::with_capacity(manifest.rules.len());
         let mut by_target: FxHashMap<Box<str>, Vec<u32>> = FxHashMap::default();
         for (number, rule) in (0u32..).zip(&manifest.rules) {
             if let Some(label) = rule.target.literal() {
-                literal.insert(Arc::from(label), number);
+                literal.insert_unique(hash(label), number, |&other| hash(literal_of(&manifest, other)));
             } else {
                 by_target.entry(target_name(rule).into()).or_default().push(number);
             }
@@ -49,7 +52,7 @@ impl RuleIndex {
 
     /// The rule that makes `label`, if one does. Whether the value is in the rule's set is for the caller to see.
     pub fn find<'a>(&self, label: &'a str) -> Option<Match<'a>> {
-        if let Some(&rule) = self.literal.get(label) {
+        if let Some(&rule) = self.literal.find(hash(label), |&rule| literal_of(&self.manifest, rule) == label) {
             return Some(Match { rule, value: "" });
         }
         let target = &label[label.rfind(':')? + 1..];
@@ -73,6 +76,14 @@ impl RuleIndex {
         let text = self.rule(rule).target.fill(|_| Some(&escaped)).ok()?;
         Label::parse(&text).ok()
     }
+}
+
+fn hash(label: &str) -> u64 {
+    FxBuildHasher.hash_one(label)
+}
+
+fn literal_of(manifest: &Manifest, rule: u32) -> &str {
+    manifest.rules[rule as usize].target.literal().unwrap_or_default()
 }
 
 /// The part of a rule's target template after its last colon (literal by the manifest's checks).

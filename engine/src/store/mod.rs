@@ -24,6 +24,8 @@ pub struct ViewId(pub u64);
 pub enum Part {
     /// Pages of node records, by page number (`graph`).
     Nodes,
+    /// What every build needs of them: which nodes there are and what reads what, by page number (`graph`).
+    Links,
     /// The set of stale nodes, the generation and counters (`graph`).
     State,
     /// Directory listings with file stamps and digests, by path (`files`).
@@ -38,8 +40,9 @@ pub enum Part {
 
 impl Part {
     /// Every part, in the order of their declaration.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 7] = [
         Self::Nodes,
+        Self::Links,
         Self::State,
         Self::Directories,
         Self::Exports,

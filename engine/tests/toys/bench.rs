@@ -255,6 +255,7 @@ impl Bench {
         let texts: Vec<String> = patterns.iter().map(|pattern| (*pattern).to_owned()).collect();
         Request {
             patterns: PatternSet::parse(&texts).expect("good patterns"),
+            list: true,
             digest: Digest::of(texts.join("\0").as_bytes()),
             options: Options {
                 jobs: self.jobs,
@@ -281,6 +282,7 @@ impl Bench {
         let manifest = self.manifest.clone();
         let look = engine.look::<EngineError>(&self.digest, || Ok(manifest)).expect("a look");
         let definition = Definition {
+            rows: Vec::new(),
             digest: self.digest,
             manifest: self.manifest.clone(),
         };

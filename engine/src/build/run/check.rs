@@ -3,7 +3,7 @@
 //! Its recorded edges are settled first those that decide its inputs, then, if none of them moved, the inputs. So nothing is settled that the
 //! node no longer reads, and where outputs are the same as before the change stops (early cutoff).
 
-use super::{How, Run, Slot, Step};
+use super::{Run, Slot, Step};
 use crate::graph::NodeId;
 use crate::values::event::{Event, Reason};
 
@@ -34,15 +34,12 @@ impl Run<'_> {
                 return;
             }
         }
-        match self.graph.node(id).result {
-            Some(filed) => {
-                *self.slot(id) = Slot::Settled { output: filed.output, how: How::Current };
-                self.wake(id);
-            }
-            None => {
-                *self.slot(id) = Slot::Idle;
-                self.begin(id, false);
-            }
+        if self.graph.has_result(id) {
+            *self.slot(id) = Slot::Stands;
+            self.wake(id);
+        } else {
+            *self.slot(id) = Slot::Idle;
+            self.begin(id, false);
         }
     }
 

@@ -18,6 +18,11 @@ impl Run<'_> {
         if !matches!(self.slot(id), Slot::Idle) {
             return;
         }
+        // Leaves, which are not planned, are looked at below: a set's paths are in no store.
+        if self.graph.is_planned(id) && self.graph.has_result(id) && !self.graph.is_stale(id) && !self.tainted.contains(id) && self.sets_are_quiet() {
+            *self.slot(id) = Slot::Stands;
+            return self.wake(id);
+        }
         let node = self.graph.node(id);
         let (label, result) = (node.label.clone(), node.result);
         let kind = leaf(&label);
@@ -49,15 +54,24 @@ impl Run<'_> {
     /// Whether a node that is not stale still exists for certain: the set of its rule is what it was. A set that moved takes its former
     /// members away without touching their inputs.
     fn is_surely_member(&mut self, label: &str) -> bool {
-        let quiet = |run: &Self, set: NodeId| match run.slots.get(set.index()) {
-            Some(Slot::Settled { .. }) => !run.moved.contains(set),
-            _ => !run.tainted.contains(set) && !run.graph.is_stale(set),
-        };
-        if self.set_nodes().iter().all(|&set| quiet(self, set)) {
+        if self.sets_are_quiet() {
             return true;
         }
         let Some(rule) = self.rules.find(label).map(|found| found.rule) else { return false };
-        self.set_of(rule).is_none_or(|set| quiet(self, set))
+        self.set_of(rule).is_none_or(|set| self.is_quiet(set))
+    }
+
+    /// Whether a set is what it was when the run began, and will be.
+    fn is_quiet(&self, set: NodeId) -> bool {
+        match self.slots.get(set.index()) {
+            Some(Slot::Settled { .. } | Slot::Stands) => !self.moved.contains(set),
+            _ => !self.tainted.contains(set) && !self.graph.is_stale(set),
+        }
+    }
+
+    fn sets_are_quiet(&mut self) -> bool {
+        let sets = self.set_nodes();
+        sets.iter().all(|&set| self.is_quiet(set))
     }
 
     /// All nodes that some rule runs over.
@@ -164,7 +178,7 @@ impl Run<'_> {
         let mut missing = 0;
         for node in needed.rev() {
             match self.slot(node) {
-                Slot::Settled { .. } | Slot::Failed | Slot::Unknown => continue,
+                Slot::Settled { .. } | Slot::Stands | Slot::Failed | Slot::Unknown => continue,
                 Slot::Idle => self.steps.push(Step::Demand(node)),
                 _ => {}
             }
@@ -270,6 +284,7 @@ impl Run<'_> {
         }
         let digest = match self.slot(node) {
             Slot::Settled { output, .. } => Some(*output),
+            Slot::Stands => self.output(node),
             Slot::Unknown => self.graph.node(node).result.map(|filed| filed.output),
             _ => None,
         };

@@ -152,7 +152,7 @@ impl Run<'_> {
             self.waiters[node.index()].push(id);
         }
         for &node in nodes {
-            if matches!(self.slot(node), Slot::Settled { .. }) {
+            if matches!(self.slot(node), Slot::Settled { .. } | Slot::Stands) {
                 *self.slot(node) = Slot::Idle;
                 self.begin(node, true);
             }

@@ -198,6 +198,7 @@ impl Run<'_> {
     pub(in crate::build) fn how(&self, id: NodeId) -> Option<super::How> {
         match self.slots.get(id.index()) {
             Some(Slot::Settled { how, .. }) => Some(*how),
+            Some(Slot::Stands) => Some(super::How::Current),
             _ => None,
         }
     }

@@ -86,6 +86,8 @@ pub(super) enum Slot {
     Restoring { work: Box<Work>, missing: usize },
     /// Its producer waits for a worker or runs.
     Running { work: Box<Work> },
+    /// What the graph has filed for it stands. Its record is not even read.
+    Stands,
     /// It has an output.
     Settled { output: Digest, how: How },
     /// It has none.
@@ -161,6 +163,8 @@ pub struct Run<'a> {
     sets: Vec<Option<Option<NodeId>>>,
     /// All those nodes, once looked up.
     all_sets: Option<Arc<[NodeId]>>,
+    /// The sets that gave the roots.
+    root_sets: std::collections::BTreeSet<NodeId>,
     /// Nodes whose output is not what it was when the run began.
     moved: StaleSet,
     slow_ready: Vec<Job>,
@@ -260,6 +264,7 @@ impl<'a> Run<'a> {
             redefined: setup.redefined,
             sets: vec![None; setup.rules.manifest().rules.len()],
             all_sets: None,
+            root_sets: std::collections::BTreeSet::new(),
             moved: StaleSet::default(),
             slow_ready: Vec::new(),
             slots: Vec::new(),
@@ -282,6 +287,8 @@ impl<'a> Run<'a> {
     /// # Errors
     /// When the store breaks. Failures of targets are no errors.
     pub fn settle_all(&mut self, wanted: &[NodeId]) -> Result<(), RunError> {
+        // Much of what could have been reached when the run began no longer can be: sets were settled meanwhile and had not moved.
+        self.tainted = stale::taint(self.graph, self.links);
         self.steps.extend(wanted.iter().rev().map(|&id| Step::Demand(id)));
         self.work()
     }
@@ -346,6 +353,16 @@ impl<'a> Run<'a> {
         self.output(id)
     }
 
+    /// Whether a node has the output that it had when the run began.
+    pub(super) fn is_unmoved(&self, id: NodeId) -> bool {
+        match self.slots.get(id.index()) {
+            Some(Slot::Stands) => true,
+            Some(Slot::Settled { .. }) => !self.moved.contains(id),
+            Some(Slot::Idle) | None => !self.tainted.contains(id) && self.graph.has_result(id),
+            _ => false,
+        }
+    }
+
     /// The blob of a settled node; its producer runs again when the blob is nowhere.
     ///
     /// # Errors
@@ -379,6 +396,7 @@ impl<'a> Run<'a> {
         let root = |&id: &NodeId| {
             let (output, how) = match self.slots.get(id.index()) {
                 Some(Slot::Settled { output, how }) => (Some(*output), Some(*how)),
+                Some(Slot::Stands) => (self.output(id), Some(How::Current)),
                 _ => (None, None),
             };
             Root { id, label: self.graph.node(id).label.clone(), output, how }
@@ -399,13 +417,14 @@ impl<'a> Run<'a> {
     fn output(&self, id: NodeId) -> Option<Digest> {
         match self.slots.get(id.index()) {
             Some(Slot::Settled { output, .. }) => Some(*output),
+            Some(Slot::Stands) => self.graph.node(id).result.map(|filed| filed.output),
             _ => None,
         }
     }
 
     /// Whether a node has come to its end in this run.
     fn has_ended(&self, id: NodeId) -> bool {
-        matches!(self.slots.get(id.index()), Some(Slot::Settled { .. } | Slot::Failed | Slot::Unknown))
+        matches!(self.slots.get(id.index()), Some(Slot::Settled { .. } | Slot::Stands | Slot::Failed | Slot::Unknown))
     }
 
     fn is_unknown(&self, id: NodeId) -> bool {

@@ -1,6 +1,7 @@
 //! Roots: from patterns to the nodes they mean, sets built on the way.
 
 use super::{How, Run, RunError, leaves};
+use crate::build::state::{Known, KnownSet};
 use crate::graph::NodeId;
 use crate::manifest::model::SetSpec;
 use crate::planning::expand;
@@ -41,6 +42,31 @@ struct Meaning {
 const SUGGESTIONS: usize = 5;
 
 impl Run<'_> {
+    /// The nodes of a request that was current before, if the sets that gave them are what they were.
+    ///
+    /// # Errors
+    /// When the store breaks.
+    pub fn known_roots(&mut self, known: &Known) -> Result<Option<Vec<NodeId>>, RunError> {
+        let sets: Vec<NodeId> = known.sets.iter().map(|set| NodeId(set.node)).collect();
+        if self.redefined || !sets.iter().all(|&set| self.graph.exists(set)) {
+            return Ok(None);
+        }
+        self.settle_all(&sets)?;
+        let same = known.sets.iter().all(|set| self.output(NodeId(set.node)).is_some_and(|output| set.output == output.0));
+        let nodes: Vec<NodeId> = known.roots.iter().copied().map(NodeId).collect();
+        if !same || !nodes.iter().all(|&id| self.graph.exists(id)) {
+            return Ok(None);
+        }
+        self.emit(&Event::Requested { targets: nodes.len() });
+        Ok(Some(nodes))
+    }
+
+    /// The sets that gave the roots.
+    pub fn known_sets(&self) -> Vec<KnownSet> {
+        let known = |&id: &NodeId| Some(KnownSet { node: id.0, output: self.output(id)?.0.to_vec() });
+        self.root_sets.iter().filter_map(known).collect()
+    }
+
     /// The nodes that `patterns` mean, in the order of patterns, rules and items, and an error for each pattern that means nothing.
     ///
     /// # Errors
@@ -188,6 +214,7 @@ impl Run<'_> {
             return Ok(expand::items(set, &nothing, &BTreeMap::new()).ok().map(Arc::new));
         };
         let id = self.graph.intern(label.as_str());
+        self.root_sets.insert(id);
         self.settle_all(&[id])?;
         // Makes the set's blob again should the store have lost it.
         self.blob(id)?;

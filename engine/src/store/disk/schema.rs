@@ -66,6 +66,11 @@ const NODES: Table = Table {
     key: "view u64, row key",
     value: "packed row",
 };
+const LINKS: Table = Table {
+    name: "links.1",
+    key: "view u64, row key",
+    value: "packed row",
+};
 const STATE: Table = Table {
     name: "state.1",
     key: "view u64, row key",
@@ -93,13 +98,14 @@ const MANIFESTS: Table = Table {
 };
 
 /// Every table of the format.
-pub(super) const SCHEMA: [Table; 11] = [
+pub(super) const SCHEMA: [Table; 12] = [
     META,
     BLOBS,
     BLOB_DATA,
     ACTIONS,
     HISTORY,
     NODES,
+    LINKS,
     STATE,
     DIRECTORIES,
     EXPORTS,
@@ -111,6 +117,7 @@ pub(super) const SCHEMA: [Table; 11] = [
 pub(super) const fn table_of(part: Part) -> Table {
     match part {
         Part::Nodes => NODES,
+        Part::Links => LINKS,
         Part::State => STATE,
         Part::Directories => DIRECTORIES,
         Part::Exports => EXPORTS,

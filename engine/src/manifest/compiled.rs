@@ -1,0 +1,407 @@
+//! A checked manifest as bytes, so that a text is parsed and checked once. It does not know where the bytes are kept.
+//!
+//! Numbers are LEB128, texts a length and UTF-8, lists a count and their items, options a list of at most one. A shared text (a role, a
+//! variable) is written out once and is a number afterwards. Parameters and warnings are JSON: few, and of any shape. Whatever cannot be
+//! decoded to its last byte reads as absent; memory grows only with bytes that are there.
+
+use super::model::{InputFrom, InputSpec, Manifest, OutSpec, ProducerDef, Rule, SetSpec, SourceSet};
+use super::read::Loaded;
+use super::template::{Piece, Template};
+use crate::seams::producer::Params;
+use crate::values::digest::Digest;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+/// The name of this form and of the checks that a manifest has passed: raise it when either changes.
+const DOMAIN: &str = "cortex 2026-11 compiled manifest 1";
+
+/// The key of a manifest: digest of its texts, digest of the registry it was checked against, and the form.
+pub fn key(texts: &Digest, registry: &Digest) -> Vec<u8> {
+    let mut hasher = blake3::Hasher::new_derive_key(DOMAIN);
+    hasher.update(&texts.0).update(&registry.0).update(env!("CARGO_PKG_VERSION").as_bytes());
+    hasher.finalize().as_bytes().to_vec()
+}
+
+/// The bytes of a manifest and its warnings.
+pub fn encode(loaded: &Loaded) -> Vec<u8> {
+    let mut out = Encoder::default();
+    let Manifest { name, sources, producers, rules, models } = &loaded.manifest;
+    out.json(&loaded.warnings);
+    out.text(name);
+    out.list(sources.len(), sources.iter(), |out, (name, set)| {
+        out.text(name);
+        out.list(set.include.len(), &set.include, |out, glob| out.text(glob));
+        out.list(set.exclude.len(), &set.exclude, |out, glob| out.text(glob));
+        out.flag(set.gitignore);
+    });
+    out.list(models.len(), models.iter(), |out, (name, model)| {
+        out.text(name);
+        out.json(model);
+    });
+    out.list(producers.len(), producers, |out, producer| {
+        out.text(&producer.name);
+        out.text(&producer.uses);
+        out.json(&producer.params);
+        out.flag(producer.keep);
+    });
+    out.list(rules.len(), rules, Encoder::rule);
+    out.bytes
+}
+
+/// The manifest of these bytes; `None` when they are not what [`encode`] wrote.
+pub fn decode(bytes: &[u8]) -> Option<Loaded> {
+    let mut from = Decoder { rest: bytes, shared: Vec::new() };
+    let warnings = from.json()?;
+    let name = from.text()?.to_owned();
+    let sources = from.list(|from| {
+        let name = from.text()?.to_owned();
+        let include = from.list(|from| from.text().map(str::to_owned))?;
+        let exclude = from.list(|from| from.text().map(str::to_owned))?;
+        Some((name, SourceSet { include, exclude, gitignore: from.flag()? }))
+    })?;
+    let models: Vec<(String, Params)> = from.list(|from| Some((from.text()?.to_owned(), from.json()?)))?;
+    let producers = from.list(|from| {
+        let (name, uses) = (from.text()?.to_owned(), from.text()?.to_owned());
+        Some(ProducerDef { name, uses, params: from.json()?, keep: from.flag()? })
+    })?;
+    let rules = from.list(|from| from.rule().filter(|rule| (rule.producer as usize) < producers.len()))?;
+    let manifest =
+        Manifest { name, sources: BTreeMap::from_iter(sources), producers, rules, models: BTreeMap::from_iter(models) };
+    from.rest.is_empty().then_some(Loaded { manifest, warnings })
+}
+
+#[derive(Default)]
+struct Encoder {
+    bytes: Vec<u8>,
+    shared: HashMap<Arc<str>, usize>,
+}
+
+impl Encoder {
+    fn number(&mut self, mut number: usize) {
+        while number >= 0x80 {
+            self.bytes.push((number & 0x7f) as u8 | 0x80);
+            number >>= 7;
+        }
+        self.bytes.push(number as u8);
+    }
+
+    fn flag(&mut self, flag: bool) {
+        self.bytes.push(u8::from(flag));
+    }
+
+    fn text(&mut self, text: &str) {
+        self.number(text.len());
+        self.bytes.extend_from_slice(text.as_bytes());
+    }
+
+    /// 0 and the text the first time, its number counted from 1 afterwards.
+    fn shared(&mut self, text: &Arc<str>) {
+        if let Some(&number) = self.shared.get(text) {
+            return self.number(number);
+        }
+        self.shared.insert(text.clone(), self.shared.len() + 1);
+        self.number(0);
+        self.text(text);
+    }
+
+    fn json(&mut self, value: &impl Serialize) {
+        let json = serde_json::to_string(value).expect("invariant: parameters and diagnostics have text keys");
+        self.text(&json);
+    }
+
+    fn list<T>(&mut self, len: usize, items: impl IntoIterator<Item = T>, mut item: impl FnMut(&mut Self, T)) {
+        self.number(len);
+        items.into_iter().for_each(|each| item(self, each));
+    }
+
+    fn rule(&mut self, rule: &Rule) {
+        let Rule { target, each, producer, inputs, out, digest } = rule;
+        self.template(target);
+        self.list(each.iter().len(), each, Self::binding);
+        self.number(*producer as usize);
+        self.list(inputs.len(), inputs, |to, InputSpec { role, from, digest_only }| {
+            to.shared(role);
+            to.flag(*digest_only);
+            to.input(from);
+        });
+        self.list(out.iter().len(), out, |to, OutSpec { path, vars }| {
+            to.template(path);
+            to.list(vars.len(), vars, Self::binding);
+        });
+        self.bytes.extend_from_slice(&digest.0);
+    }
+
+    fn binding(&mut self, (variable, set): &(Arc<str>, SetSpec)) {
+        self.shared(variable);
+        self.set(set);
+    }
+
+    fn template(&mut self, template: &Template) {
+        self.list(template.pieces.len(), &template.pieces, |to, piece| {
+            let (tag, text) = match piece {
+                Piece::Text(text) => (0, text),
+                Piece::Var(name) => (1, name),
+            };
+            to.number(text.len() << 1 | tag);
+            to.bytes.extend_from_slice(text.as_bytes());
+        });
+    }
+
+    fn set(&mut self, set: &SetSpec) {
+        match set {
+            SetSpec::Sources(name) => {
+                self.number(0);
+                self.text(name);
+            }
+            SetSpec::Glob(glob) => {
+                self.number(1);
+                self.text(glob);
+            }
+            SetSpec::Node { label, row, field } => {
+                self.number(2);
+                self.template(label);
+                self.list(row.iter().len(), row, Self::template);
+                self.list(field.iter().len(), field, |to, field| to.text(field));
+            }
+            SetSpec::List(items) => {
+                self.number(3);
+                self.list(items.len(), items, Self::template);
+            }
+        }
+    }
+
+    fn input(&mut self, from: &InputFrom) {
+        match from {
+            InputFrom::One(label) => {
+                self.number(0);
+                self.template(label);
+            }
+            InputFrom::Many { each, target } => {
+                self.number(1);
+                self.set(each);
+                self.template(target);
+            }
+            InputFrom::Slice { node, keys } => {
+                self.number(2);
+                self.template(node);
+                self.set(keys);
+            }
+        }
+    }
+}
+
+struct Decoder<'a> {
+    rest: &'a [u8],
+    shared: Vec<Arc<str>>,
+}
+
+impl<'a> Decoder<'a> {
+    fn byte(&mut self) -> Option<u8> {
+        let (&byte, rest) = self.rest.split_first()?;
+        self.rest = rest;
+        Some(byte)
+    }
+
+    fn number(&mut self) -> Option<usize> {
+        let mut number = 0_u64;
+        for shift in (0..63).step_by(7) {
+            let byte = self.byte()?;
+            number |= u64::from(byte & 0x7f) << shift;
+            if byte < 0x80 {
+                return usize::try_from(number).ok();
+            }
+        }
+        None
+    }
+
+    fn flag(&mut self) -> Option<bool> {
+        match self.byte()? {
+            0 => Some(false),
+            1 => Some(true),
+            _ => None,
+        }
+    }
+
+    fn take(&mut self, len: usize) -> Option<&'a str> {
+        let (text, rest) = self.rest.split_at_checked(len)?;
+        self.rest = rest;
+        std::str::from_utf8(text).ok()
+    }
+
+    fn text(&mut self) -> Option<&'a str> {
+        let len = self.number()?;
+        self.take(len)
+    }
+
+    fn shared(&mut self) -> Option<Arc<str>> {
+        match self.number()?.checked_sub(1) {
+            Some(known) => self.shared.get(known).cloned(),
+            None => {
+                let text: Arc<str> = self.text()?.into();
+                self.shared.push(text.clone());
+                Some(text)
+            }
+        }
+    }
+
+    fn json<T: DeserializeOwned>(&mut self) -> Option<T> {
+        serde_json::from_str(self.text()?).ok()
+    }
+
+    fn list<T>(&mut self, mut item: impl FnMut(&mut Self) -> Option<T>) -> Option<Vec<T>> {
+        let count = self.number()?;
+        // Every item takes at least a byte. Room for more than that is never asked for at once, however large an item is in memory.
+        let mut items = Vec::with_capacity(count.min(self.rest.len() / size_of::<T>().max(1) + 4));
+        for _ in 0..count {
+            items.push(item(self)?);
+        }
+        Some(items)
+    }
+
+    fn option<T>(&mut self, mut item: impl FnMut(&mut Self) -> Option<T>) -> Option<Option<T>> {
+        Some(if self.flag()? { Some(item(self)?) } else { None })
+    }
+
+    fn rule(&mut self) -> Option<Rule> {
+        let target = self.template()?;
+        let each = self.option(Self::binding)?;
+        let producer = u32::try_from(self.number()?).ok()?;
+        let inputs = self.list(|from| {
+            let role = from.shared()?;
+            let digest_only = from.flag()?;
+            Some(InputSpec { role, from: from.input()?, digest_only })
+        })?;
+        let out = self.option(|from| Some(OutSpec { path: from.template()?, vars: from.list(Self::binding)? }))?;
+        let (digest, rest) = self.rest.split_first_chunk::<32>()?;
+        self.rest = rest;
+        Some(Rule { target, each, producer, inputs, out, digest: Digest(*digest) })
+    }
+
+    fn binding(&mut self) -> Option<(Arc<str>, SetSpec)> {
+        Some((self.shared()?, self.set()?))
+    }
+
+    fn template(&mut self) -> Option<Template> {
+        let pieces = self.list(|from| {
+            let number = from.number()?;
+            let text = from.take(number >> 1)?.into();
+            Some(if number & 1 == 0 { Piece::Text(text) } else { Piece::Var(text) })
+        })?;
+        Some(Template { pieces })
+    }
+
+    fn set(&mut self) -> Option<SetSpec> {
+        Some(match self.number()? {
+            0 => SetSpec::Sources(self.text()?.to_owned()),
+            1 => SetSpec::Glob(self.text()?.to_owned()),
+            2 => {
+                let (label, row) = (self.template()?, self.option(Self::template)?);
+                SetSpec::Node { label, row, field: self.option(|from| from.text().map(str::to_owned))? }
+            }
+            3 => SetSpec::List(self.list(Self::template)?),
+            _ => return None,
+        })
+    }
+
+    fn input(&mut self) -> Option<InputFrom> {
+        Some(match self.number()? {
+            0 => InputFrom::One(self.template()?),
+            1 => InputFrom::Many { each: self.set()?, target: self.template()? },
+            2 => InputFrom::Slice { node: self.template()?, keys: self.set()? },
+            _ => return None,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::values::diagnostic::Diagnostic;
+    use proptest::collection::{btree_map, vec};
+    use proptest::option::of;
+    use proptest::prelude::*;
+
+    fn template() -> impl Strategy<Value = Template> {
+        let piece = prop_oneof![".{0,6}".prop_map(|text| Piece::Text(text.into())), "[a-z]{1,3}".prop_map(|name| Piece::Var(name.into()))];
+        vec(piece, 0..4).prop_map(|pieces| Template { pieces })
+    }
+
+    fn set() -> impl Strategy<Value = SetSpec> {
+        prop_oneof![
+            ".{0,4}".prop_map(SetSpec::Sources),
+            ".{0,4}".prop_map(SetSpec::Glob),
+            (template(), of(template()), of(".{0,4}")).prop_map(|(label, row, field)| SetSpec::Node { label, row, field }),
+            vec(template(), 0..3).prop_map(SetSpec::List),
+        ]
+    }
+
+    fn binding() -> impl Strategy<Value = (Arc<str>, SetSpec)> {
+        ("[a-c]", set()).prop_map(|(name, set)| (name.into(), set))
+    }
+
+    fn input() -> impl Strategy<Value = InputSpec> {
+        let from = prop_oneof![
+            template().prop_map(InputFrom::One),
+            (set(), template()).prop_map(|(each, target)| InputFrom::Many { each, target }),
+            (template(), set()).prop_map(|(node, keys)| InputFrom::Slice { node, keys }),
+        ];
+        ("[a-c]{1,2}", from, any::<bool>()).prop_map(|(role, from, digest_only)| InputSpec { role: role.into(), from, digest_only })
+    }
+
+    fn rule() -> impl Strategy<Value = Rule> {
+        let out = (template(), vec(binding(), 0..2)).prop_map(|(path, vars)| OutSpec { path, vars });
+        (template(), of(binding()), 0..2_u32, vec(input(), 0..3), of(out), any::<[u8; 32]>())
+            .prop_map(|(target, each, producer, inputs, out, digest)| Rule { target, each, producer, inputs, out, digest: Digest(digest) })
+    }
+
+    fn loaded() -> impl Strategy<Value = Loaded> {
+        let params = || btree_map("[a-z]{1,3}", prop_oneof![any::<i64>().prop_map(Into::into), ".{0,5}".prop_map(serde_json::Value::from)], 0..3);
+        let params = move || params().prop_map(Params::from_iter);
+        let source = (vec(".{0,4}", 0..3), vec(".{0,4}", 0..2), any::<bool>())
+            .prop_map(|(include, exclude, gitignore)| SourceSet { include, exclude, gitignore });
+        let producer = ("[a-z]{1,3}", "[a-z/]{1,5}", params(), any::<bool>())
+            .prop_map(|(name, uses, params, keep)| ProducerDef { name, uses, params, keep });
+        let warning = (".{0,9}", any::<u32>()).prop_map(|(text, line)| Diagnostic::warning("W_UNUSED", text.clone()).at(text, line, 1).hint("so"));
+        let parts = (".{0,9}", btree_map(".{0,3}", source, 0..3), vec(producer, 2..4), vec(rule(), 0..6), btree_map(".{0,3}", params(), 0..3), vec(warning, 0..3));
+        parts.prop_map(|(name, sources, producers, rules, models, warnings)| Loaded {
+            manifest: Manifest { name, sources, producers, rules, models },
+            warnings,
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn a_manifest_comes_back_as_it_was(loaded in loaded()) {
+            let bytes = encode(&loaded);
+            prop_assert_eq!(decode(&bytes), Some(loaded));
+            prop_assert_eq!(decode(&bytes[..bytes.len() - 1]), None);
+            prop_assert_eq!(decode(&[&bytes[..], &[0]].concat()), None);
+        }
+
+        #[test]
+        fn damaged_bytes_never_panic(loaded in loaded(), at in any::<prop::sample::Index>(), byte: u8) {
+            let mut bytes = encode(&loaded);
+            let at = at.index(bytes.len());
+            bytes[at] = byte;
+            if let Some(read) = decode(&bytes) {
+                prop_assert!(read.manifest.rules.iter().all(|rule| (rule.producer as usize) < read.manifest.producers.len()));
+            }
+        }
+    }
+
+    #[test]
+    fn a_count_without_items_asks_for_no_memory() {
+        let mut bytes = b"\x02[]\x00".to_vec();
+        bytes.extend_from_slice(&[0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f]);
+        assert_eq!(decode(&bytes), None);
+    }
+
+    #[test]
+    fn keys_move_with_texts_and_registry() {
+        let (a, b) = (Digest([1; 32]), Digest([2; 32]));
+        let keys = [key(&a, &b), key(&b, &a), key(&a, &a)];
+        assert!(keys[0] != keys[1] && keys[0] != keys[2] && keys[1] != keys[2]);
+    }
+}

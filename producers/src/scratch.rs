@@ -1,0 +1,183 @@
+//! The folder that a program runs in: one for each thread, emptied between programs, gone with the thread. It does not know what runs.
+//!
+//! Making and removing a folder and its files for every program costs more than starting the program on file systems that do not use a
+//! deleted file's number again for some seconds (ext4). So inputs are written over those of the program before, as long as they are plain
+//! files that nothing else names; everything else in the folder is removed, and a folder that cannot be brought back is not used again.
+
+use std::cell::RefCell;
+use std::collections::BTreeSet;
+use std::fs::{File, Metadata, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::path::Path;
+use tempfile::TempDir;
+
+thread_local! {
+    static IDLE: RefCell<Option<Scratch>> = const { RefCell::new(None) };
+}
+
+/// A folder with inputs in it.
+pub(crate) struct Scratch {
+    folder: TempDir,
+    owned: Folder,
+    /// Files of the program before that may be written over.
+    reusable: BTreeSet<String>,
+    /// Files of this program.
+    staged: BTreeSet<String>,
+    /// The mode of a file made here.
+    mode: Option<u32>,
+}
+
+/// What tells a folder from another that was put into its place.
+#[derive(PartialEq, Eq)]
+struct Folder {
+    inode: u64,
+    device: u64,
+    mode: u32,
+}
+
+impl Folder {
+    fn of(metadata: &Metadata) -> Self {
+        Self { inode: metadata.ino(), device: metadata.dev(), mode: metadata.mode() }
+    }
+}
+
+impl Scratch {
+    /// This thread's folder, empty but for files that [`put`](Self::put) writes over and [`settle`](Self::settle) removes.
+    pub(crate) fn take() -> io::Result<Self> {
+        if let Some(idle) = IDLE.take() {
+            return Ok(idle);
+        }
+        let folder = tempfile::Builder::new().prefix("cortex-").tempdir()?;
+        let owned = Folder::of(&folder.path().symlink_metadata()?);
+        Ok(Self { folder, owned, reusable: BTreeSet::new(), staged: BTreeSet::new(), mode: None })
+    }
+
+    /// Where it is.
+    pub(crate) fn path(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// Writes an input. Call [`settle`](Self::settle) after the last.
+    pub(crate) fn put(&mut self, name: &str, bytes: &[u8]) -> io::Result<()> {
+        let path = self.folder.path().join(name);
+        if self.reusable.remove(name) {
+            // Not truncated before writing: some file systems flush files that were, to save those who save that way.
+            let mut file = OpenOptions::new().write(true).custom_flags(rustix::fs::OFlags::NOFOLLOW.bits().cast_signed()).open(path)?;
+            file.write_all(bytes)?;
+            file.set_len(bytes.len() as u64)?;
+        } else {
+            let mut file = File::create_new(path)?;
+            file.write_all(bytes)?;
+            if self.mode.is_none() {
+                self.mode = Some(file.metadata()?.mode());
+            }
+        }
+        self.staged.insert(name.to_owned());
+        Ok(())
+    }
+
+    /// Removes what the program before had and this one has not.
+    pub(crate) fn settle(&mut self) -> io::Result<()> {
+        while let Some(name) = self.reusable.pop_first() {
+            std::fs::remove_file(self.folder.path().join(name))?;
+        }
+        Ok(())
+    }
+
+    /// Empties it for this thread's next program. Not to be called while a program may still run in it; a folder that is dropped instead
+    /// is removed.
+    pub(crate) fn give_back(mut self) {
+        if self.empty().is_ok_and(|whole| whole) {
+            IDLE.set(Some(self));
+        }
+    }
+
+    fn empty(&mut self) -> io::Result<bool> {
+        if Folder::of(&self.folder.path().symlink_metadata()?) != self.owned {
+            return Ok(false);
+        }
+        for entry in std::fs::read_dir(self.folder.path())? {
+            let entry = entry?;
+            let metadata = entry.metadata()?;
+            let name = entry.file_name().into_string().ok().filter(|name| self.staged.contains(name));
+            match name {
+                Some(name) if metadata.is_file() && metadata.nlink() == 1 && Some(metadata.mode()) == self.mode => {
+                    self.reusable.insert(name);
+                }
+                _ if metadata.is_dir() => std::fs::remove_dir_all(entry.path())?,
+                _ => std::fs::remove_file(entry.path())?,
+            }
+        }
+        self.staged.clear();
+        Ok(true)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::PermissionsExt;
+
+    fn names(scratch: &Scratch) -> Vec<String> {
+        let mut names: Vec<String> =
+            std::fs::read_dir(scratch.path()).expect("readable").map(|entry| entry.expect("entry").file_name().into_string().expect("text")).collect();
+        names.sort();
+        names
+    }
+
+    fn staged(inputs: &[(&str, &str)]) -> Scratch {
+        let mut scratch = Scratch::take().expect("a folder");
+        for (name, text) in inputs {
+            scratch.put(name, text.as_bytes()).expect("written");
+        }
+        scratch.settle().expect("settled");
+        scratch
+    }
+
+    #[test]
+    fn nothing_of_one_program_is_seen_by_the_next() {
+        let outside = tempfile::tempdir().expect("folder");
+        let victim = outside.path().join("victim");
+        std::fs::write(&victim, "safe").expect("written");
+
+        let scratch = staged(&[("a", "long text"), ("b", "b"), ("c", "c"), ("d", "d")]);
+        let folder = scratch.path().to_owned();
+        std::fs::write(folder.join("made"), "x").expect("written");
+        std::fs::create_dir_all(folder.join("deep/er")).expect("made");
+        std::fs::remove_file(folder.join("b")).expect("removed");
+        std::os::unix::fs::symlink(&victim, folder.join("b")).expect("linked");
+        std::fs::hard_link(folder.join("c"), outside.path().join("kept")).expect("linked");
+        std::fs::set_permissions(folder.join("d"), PermissionsExt::from_mode(0o400)).expect("changed");
+        scratch.give_back();
+
+        let scratch = staged(&[("a", "short"), ("b", "new"), ("c", "new"), ("d", "new")]);
+        assert_eq!(scratch.path(), folder);
+        assert_eq!(names(&scratch), ["a", "b", "c", "d"]);
+        for (name, text) in [("a", "short"), ("b", "new"), ("c", "new"), ("d", "new")] {
+            assert_eq!(std::fs::read_to_string(folder.join(name)).expect("read"), text);
+        }
+        assert_eq!(std::fs::read_to_string(&victim).expect("read"), "safe");
+        assert_eq!(std::fs::read_to_string(outside.path().join("kept")).expect("read"), "c");
+        assert_eq!(folder.join("d").metadata().expect("there").mode(), folder.join("a").metadata().expect("there").mode());
+        scratch.give_back();
+
+        let scratch = staged(&[("e", "")]);
+        assert_eq!(names(&scratch), ["e"]);
+    }
+
+    #[test]
+    fn a_folder_that_was_moved_or_closed_is_not_used_again() {
+        let scratch = staged(&[]);
+        let (folder, outside) = (scratch.path().to_owned(), tempfile::tempdir().expect("folder"));
+        std::fs::rename(&folder, outside.path().join("moved")).expect("moved");
+        scratch.give_back();
+        let scratch = staged(&[]);
+        assert_ne!(scratch.path(), folder);
+        let folder = scratch.path().to_owned();
+        std::fs::set_permissions(&folder, PermissionsExt::from_mode(0o500)).expect("changed");
+        scratch.give_back();
+        assert_ne!(staged(&[]).path(), folder);
+        assert!(!folder.exists());
+    }
+}
