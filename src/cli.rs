@@ -255,15 +255,24 @@ pub fn guarded(args: impl Iterator<Item = OsString>) -> impl Iterator<Item = OsS
 /// Whether the arguments ask for JSON, told without parsing them: asked when they cannot be parsed.
 pub fn wants_json(args: &[OsString]) -> bool {
     let flags = || args.iter().take_while(|arg| *arg != "--");
-    flags().any(|arg| arg == "--output=json") || flags().zip(flags().skip(1)).any(|(flag, form)| flag == "--output" && form == "json")
+    flags().any(|arg| arg == "--output=json")
+        || flags()
+            .zip(flags().skip(1))
+            .any(|(flag, form)| flag == "--output" && form == "json")
 }
 
 /// A mistake in the flags in the form of all others: the first paragraph says what is wrong.
 pub fn mistake(error: &clap::Error) -> Diagnostic {
     let text = error.render().to_string();
-    let first: Vec<&str> = text.trim().lines().take_while(|line| !line.trim().is_empty()).map(str::trim).collect();
+    let first: Vec<&str> = text
+        .trim()
+        .lines()
+        .take_while(|line| !line.trim().is_empty())
+        .map(str::trim)
+        .collect();
     let words = first.join(" ");
-    Diagnostic::error("E_USAGE", words.strip_prefix("error: ").unwrap_or(&words)).hint("`cortex help` lists the commands, `cortex help COMMAND` their flags")
+    Diagnostic::error("E_USAGE", words.strip_prefix("error: ").unwrap_or(&words))
+        .hint("`cortex help` lists the commands, `cortex help COMMAND` their flags")
 }
 
 fn unguarded(text: &str) -> Result<String, std::convert::Infallible> {

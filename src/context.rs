@@ -39,7 +39,10 @@ pub type Outcome = Result<Code, Failed>;
 impl Failed {
     /// One diagnostic.
     pub fn new(code: Code, diagnostic: Diagnostic) -> Self {
-        Self { code, diagnostics: vec![diagnostic] }
+        Self {
+            code,
+            diagnostics: vec![diagnostic],
+        }
     }
 }
 
@@ -61,11 +64,17 @@ impl Context {
         let options = DiskOptions {
             purpose: format!("cortex {purpose}"),
             lock_timeout: Duration::from_secs(self.global.lock_timeout),
-            on_wait: Some(Arc::new(move |holder: &str| eprintln!("{}", style.dim(&format!("waiting for the store, held by {holder}"))))),
+            on_wait: Some(Arc::new(move |holder: &str| {
+                eprintln!("{}", style.dim(&format!("waiting for the store, held by {holder}")))
+            })),
             set_aside_newer: true,
             ..DiskOptions::default()
         };
-        let workspace = Workspace::open(Opening { from: &self.global.directory, store: self.store()?, options })?;
+        let workspace = Workspace::open(Opening {
+            from: &self.global.directory,
+            store: self.store()?,
+            options,
+        })?;
         self.say(&workspace.notices);
         Ok(workspace)
     }
@@ -78,10 +87,18 @@ impl Context {
             return Ok(StoreChoice::Folder(folder.clone()));
         }
         let from = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-        let cache = from("XDG_CACHE_HOME").filter(|path| path.is_absolute()).or_else(|| from("HOME").map(|home| home.join(".cache")));
+        let cache = from("XDG_CACHE_HOME")
+            .filter(|path| path.is_absolute())
+            .or_else(|| from("HOME").map(|home| home.join(".cache")));
         let nowhere = || {
-            let why = Diagnostic::error("E_STORE_PLACE", "there is no place for the store: neither HOME nor XDG_CACHE_HOME is set");
-            Failed::new(Code::Usage, why.hint("give one with --store DIR or CORTEX_STORE, or use --no-store"))
+            let why = Diagnostic::error(
+                "E_STORE_PLACE",
+                "there is no place for the store: neither HOME nor XDG_CACHE_HOME is set",
+            );
+            Failed::new(
+                Code::Usage,
+                why.hint("give one with --store DIR or CORTEX_STORE, or use --no-store"),
+            )
         };
         cache.map(StoreChoice::Cache).ok_or_else(nowhere)
     }
@@ -105,8 +122,14 @@ impl From<WorkbenchError> for Failed {
                 let hint = "go to a workspace, name one with -C DIR, or make one with `cortex init`";
                 Self::new(Code::Usage, Diagnostic::error("E_NO_WORKSPACE", error.to_string()).hint(hint))
             }
-            WorkbenchError::Path { .. } => Self::new(Code::Io, Diagnostic::error("E_READ", error.to_string()).hint("check the path and its permissions")),
-            WorkbenchError::Manifest(diagnostics) => Self { code: Code::Usage, diagnostics },
+            WorkbenchError::Path { .. } => Self::new(
+                Code::Io,
+                Diagnostic::error("E_READ", error.to_string()).hint("check the path and its permissions"),
+            ),
+            WorkbenchError::Manifest(diagnostics) => Self {
+                code: Code::Usage,
+                diagnostics,
+            },
             WorkbenchError::Engine(error) => error.into(),
         }
     }
@@ -125,10 +148,22 @@ impl From<StoreError> for Failed {
     fn from(error: StoreError) -> Self {
         let (code, name, hint) = match &error {
             StoreError::Busy { .. } => (Code::Busy, "E_BUSY", "wait for it to end, or give more time with --lock-timeout"),
-            StoreError::NoSpace { .. } => (Code::Io, "E_NO_SPACE", "make room on the disk and run the same command again; what was stored before is intact"),
-            StoreError::Io { .. } => (Code::Io, "E_STORE_IO", "check the folder's permissions, move the store with --store DIR, or use --no-store"),
+            StoreError::NoSpace { .. } => (
+                Code::Io,
+                "E_NO_SPACE",
+                "make room on the disk and run the same command again; what was stored before is intact",
+            ),
+            StoreError::Io { .. } => (
+                Code::Io,
+                "E_STORE_IO",
+                "check the folder's permissions, move the store with --store DIR, or use --no-store",
+            ),
             StoreError::TooNew { .. } => (Code::StoreDamaged, "E_STORE_NEWER", "update cortex, or move the store away"),
-            StoreError::Damaged { .. } => (Code::StoreDamaged, "E_STORE_DAMAGED", "run the same command again: a damaged store is set aside and rebuilt"),
+            StoreError::Damaged { .. } => (
+                Code::StoreDamaged,
+                "E_STORE_DAMAGED",
+                "run the same command again: a damaged store is set aside and rebuilt",
+            ),
             StoreError::Foreign { .. } => (Code::Io, "E_STORE_FOREIGN", "give a folder of your own with --store DIR"),
         };
         Self::new(code, Diagnostic::error(name, error.to_string()).hint(hint))
@@ -144,6 +179,13 @@ impl From<WorldError> for Failed {
             WorldError::Claimed { .. } => (Code::Usage, "E_LAYOUT", "give one of the rules another `out`"),
             WorldError::Io { .. } => (Code::Io, "E_IO", "check the disk and the permissions"),
         };
-        Self::new(code, Diagnostic { severity: Severity::Error, ..Diagnostic::error(name, error.to_string()) }.hint(hint))
+        Self::new(
+            code,
+            Diagnostic {
+                severity: Severity::Error,
+                ..Diagnostic::error(name, error.to_string())
+            }
+            .hint(hint),
+        )
     }
 }

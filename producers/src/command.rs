@@ -48,29 +48,51 @@ impl Producer for CommandProducer {
     fn check(&self, params: &Params) -> Result<(), Vec<ParamError>> {
         let mut errors = Vec::new();
         let mut wrong = |param: &str, message: &str, hint: &str| {
-            errors.push(ParamError { param: param.into(), message: message.into(), hint: Some(hint.into()) });
+            errors.push(ParamError {
+                param: param.into(),
+                message: message.into(),
+                hint: Some(hint.into()),
+            });
         };
         match strings(params, "argv") {
             Some(argv) if argv.first().is_some_and(|program| !program.is_empty()) => {}
-            _ => wrong("argv", "'argv' must be a list of texts that begins with a program", "write argv = [\"wc\", \"-w\", \"{in.text}\"]"),
+            _ => wrong(
+                "argv",
+                "'argv' must be a list of texts that begins with a program",
+                "write argv = [\"wc\", \"-w\", \"{in.text}\"]",
+            ),
         }
-        if params.get("timeout").is_some_and(|timeout| timeout.as_u64().is_none_or(|seconds| seconds == 0)) {
+        if params
+            .get("timeout")
+            .is_some_and(|timeout| timeout.as_u64().is_none_or(|seconds| seconds == 0))
+        {
             wrong("timeout", "'timeout' must be a whole number of seconds", "write timeout = 600");
         }
         // Switches belong to the rules: an input's `if` names one.
         let known = |name: &str, value: &serde_json::Value| matches!(name, "argv" | "timeout") || value.is_boolean();
         for (name, _) in params.iter().filter(|(name, value)| !known(name, value)) {
-            wrong(name, &format!("a command has no parameter '{name}'"), "it has argv, timeout, and switches (true or false) for the `if` of inputs");
+            wrong(
+                name,
+                &format!("a command has no parameter '{name}'"),
+                "it has argv, timeout, and switches (true or false) for the `if` of inputs",
+            );
         }
         if errors.is_empty() { Ok(()) } else { Err(errors) }
     }
 
-    #[expect(clippy::disallowed_methods, reason = "PATH is the one variable that programs get: without it none is found")]
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "PATH is the one variable that programs get: without it none is found"
+    )]
     fn produce(&self, inputs: &Inputs<'_>) -> Result<Output, Failure> {
         let mut scratch = Scratch::take().map_err(|error| io("a folder for it cannot be made", &error))?;
         let argv = stage(&mut scratch, inputs)?;
         let (program, arguments) = argv.split_first().ok_or_else(|| Failure::permanent("'argv' is empty"))?;
-        let seconds = inputs.params.get("timeout").and_then(serde_json::Value::as_u64).unwrap_or(DEFAULT_TIMEOUT);
+        let seconds = inputs
+            .params
+            .get("timeout")
+            .and_then(serde_json::Value::as_u64)
+            .unwrap_or(DEFAULT_TIMEOUT);
         let mut child = Command::new(find(program).as_deref().unwrap_or(Path::new(program)))
             .arg0(program)
             .args(arguments)
@@ -95,12 +117,19 @@ impl Producer for CommandProducer {
         let said = String::from_utf8_lossy(&stderr).into_owned();
         if !status.success() {
             let why = Diagnostic::error("E_COMMAND", format!("'{program}' failed: {status}"));
-            let why = if said.trim().is_empty() { why } else { why.found(said.trim().chars().take(2_000).collect::<String>()) };
+            let why = if said.trim().is_empty() {
+                why
+            } else {
+                why.found(said.trim().chars().take(2_000).collect::<String>())
+            };
             return Err(Failure::Permanent(Box::new(why.hint("run it by hand on the same inputs"))));
         }
         let mut output = Output::new(stdout);
         if !said.trim().is_empty() {
-            output.diagnostics.push(Diagnostic::warning("W_STDERR", format!("'{program}' wrote to standard error")).found(said.trim().chars().take(2_000).collect::<String>()));
+            output.diagnostics.push(
+                Diagnostic::warning("W_STDERR", format!("'{program}' wrote to standard error"))
+                    .found(said.trim().chars().take(2_000).collect::<String>()),
+            );
         }
         Ok(output)
     }
@@ -108,17 +137,26 @@ impl Producer for CommandProducer {
 
 /// Where `PATH` has the program. With a whole path a program is spawned; with a name it would be forked, which copies the page tables of
 /// this process every time.
+#[allow(clippy::disallowed_methods, reason = "programs are given PATH, and found by it")]
 fn find(program: &str) -> Option<PathBuf> {
     if program.contains('/') {
         return None;
     }
     let path = std::env::var_os("PATH")?;
     let runs = |file: &PathBuf| file.is_file() && rustix::fs::access(file, rustix::fs::Access::EXEC_OK).is_ok();
-    std::env::split_paths(&path).take_while(|folder| folder.is_absolute()).map(|folder| folder.join(program)).find(runs)
+    std::env::split_paths(&path)
+        .take_while(|folder| folder.is_absolute())
+        .map(|folder| folder.join(program))
+        .find(runs)
 }
 
 fn strings(params: &Params, name: &str) -> Option<Vec<String>> {
-    params.get(name)?.as_array()?.iter().map(|value| value.as_str().map(str::to_owned)).collect()
+    params
+        .get(name)?
+        .as_array()?
+        .iter()
+        .map(|value| value.as_str().map(str::to_owned))
+        .collect()
 }
 
 /// Writes the inputs into the folder and fills in the arguments.
@@ -126,15 +164,24 @@ fn stage(scratch: &mut Scratch, inputs: &Inputs<'_>) -> Result<Vec<String>, Fail
     let mut files: BTreeMap<&str, Vec<String>> = BTreeMap::new();
     for (role, list) in inputs.roles {
         for (number, input) in list.iter().enumerate() {
-            let name = if input.item.is_empty() { role.to_string() } else { format!("{role}.{number}") };
-            scratch.put(&name, &input.bytes).map_err(|error| io("an input cannot be staged", &error))?;
+            let name = if input.item.is_empty() {
+                role.to_string()
+            } else {
+                format!("{role}.{number}")
+            };
+            scratch
+                .put(&name, &input.bytes)
+                .map_err(|error| io("an input cannot be staged", &error))?;
             files.entry(role).or_default().push(name);
         }
     }
     scratch.settle().map_err(|error| io("an input cannot be staged", &error))?;
     let mut argv = Vec::new();
     for argument in strings(inputs.params, "argv").unwrap_or_default() {
-        let whole = argument.strip_prefix("{in.").and_then(|rest| rest.strip_suffix('}')).filter(|role| !role.contains(['{', '}']));
+        let whole = argument
+            .strip_prefix("{in.")
+            .and_then(|rest| rest.strip_suffix('}'))
+            .filter(|role| !role.contains(['{', '}']));
         match whole {
             Some(role) if inputs.roles.contains_key(role) => argv.extend(files.get(role).cloned().unwrap_or_default()),
             _ => argv.push(fill(&argument, &files, inputs)?),
@@ -149,7 +196,9 @@ fn fill(argument: &str, files: &BTreeMap<&str, Vec<String>>, inputs: &Inputs<'_>
         filled = filled.replace(&format!("{{in.{role}}}"), &names.join(" "));
     }
     match filled.find("{in.").and_then(|at| filled[at..].split_once('}')) {
-        Some((left, _)) => Err(Failure::permanent(format!("the argument {argument:?} names the input {left}}}, which the rule does not give"))),
+        Some((left, _)) => Err(Failure::permanent(format!(
+            "the argument {argument:?} names the input {left}}}, which the rule does not give"
+        ))),
         None => Ok(filled),
     }
 }
@@ -168,9 +217,13 @@ impl Stop {
         match self {
             Self::Cancelled => Failure::Cancelled,
             Self::TimedOut => Failure::Transient(Box::new(
-                Diagnostic::error("E_TIMEOUT", format!("'{program}' did not end within {seconds} s")).hint("give the producer a larger `timeout`"),
+                Diagnostic::error("E_TIMEOUT", format!("'{program}' did not end within {seconds} s"))
+                    .hint("give the producer a larger `timeout`"),
             )),
-            Self::TooMuch => permanent(format!("'{program}' wrote more than {} MiB", MAX_OUTPUT >> 20), "write less, or several outputs"),
+            Self::TooMuch => permanent(
+                format!("'{program}' wrote more than {} MiB", MAX_OUTPUT >> 20),
+                "write less, or several outputs",
+            ),
             Self::Broken(error) => io("its output cannot be read", &error),
         }
     }
@@ -198,12 +251,19 @@ fn listen(child: &mut Child, inputs: &Inputs<'_>, deadline: Instant) -> Result<(
                     Stream::Err(err) => PollFd::from_borrowed_fd(err.as_fd(), PollFlags::IN),
                 })
                 .collect();
-            let wait = Timespec { tv_sec: 0, tv_nsec: 50_000_000 };
+            let wait = Timespec {
+                tv_sec: 0,
+                tv_nsec: 50_000_000,
+            };
             match poll(&mut fds, Some(&wait)) {
                 Ok(_) | Err(rustix::io::Errno::INTR) => {}
                 Err(error) => return Err(Stop::Broken(error.into())),
             }
-            open.iter().zip(&fds).filter(|(_, fd)| !fd.revents().is_empty()).map(|(&at, _)| at).collect()
+            open.iter()
+                .zip(&fds)
+                .filter(|(_, fd)| !fd.revents().is_empty())
+                .map(|(&at, _)| at)
+                .collect()
         };
         for at in ready {
             let read = match &mut streams[at] {
@@ -258,7 +318,9 @@ fn not_started(program: &str, error: &std::io::Error) -> Failure {
 }
 
 fn io(what: &str, error: &std::io::Error) -> Failure {
-    Failure::Transient(Box::new(Diagnostic::error("E_COMMAND", format!("{what}: {error}")).hint("look at the disk and the limits of this user")))
+    Failure::Transient(Box::new(
+        Diagnostic::error("E_COMMAND", format!("{what}: {error}")).hint("look at the disk and the limits of this user"),
+    ))
 }
 
 #[cfg(test)]
@@ -270,21 +332,48 @@ mod tests {
     use std::sync::Arc;
 
     fn run(argv: &[&str], timeout: u64, inputs: &[(&str, &str, &str)], cancel: &Cancel) -> Result<Output, Failure> {
-        let params: Params = serde_json::json!({"argv": argv, "timeout": timeout}).as_object().cloned().expect("object");
+        let params: Params = serde_json::json!({"argv": argv, "timeout": timeout})
+            .as_object()
+            .cloned()
+            .expect("object");
         CommandProducer.check(&params).expect("good parameters");
         let mut roles: BTreeMap<Arc<str>, Vec<Input>> = BTreeMap::new();
         for (role, item, text) in inputs {
-            let input = Input { item: (*item).into(), digest: Digest::of(text.as_bytes()), bytes: text.as_bytes().into() };
+            let input = Input {
+                item: (*item).into(),
+                digest: Digest::of(text.as_bytes()),
+                bytes: text.as_bytes().into(),
+            };
             roles.entry((*role).into()).or_default().push(input);
         }
-        CommandProducer.produce(&Inputs { label: "//a:b", params: &params, roles: &roles, vars: &Vars::new(), previous: None, cancel })
+        CommandProducer.produce(&Inputs {
+            label: "//a:b",
+            params: &params,
+            roles: &roles,
+            vars: &Vars::new(),
+            previous: None,
+            cancel,
+        })
     }
 
     #[test]
     fn inputs_are_files_and_standard_output_is_the_output() {
-        let output = run(&["sh", "-c", "cat {in.a}; echo {label} $HOME; ls; pwd | grep -c cortex-"], 10, &[("a", "", "hello\n")], &Cancel::default());
-        assert_eq!(String::from_utf8(output.expect("runs").bytes).expect("text"), "hello\n//a:b\na\n1\n");
-        let output = run(&["cat", "{in.list}"], 10, &[("list", "x", "1"), ("list", "y", "2")], &Cancel::default());
+        let output = run(
+            &["sh", "-c", "cat {in.a}; echo {label} $HOME; ls; pwd | grep -c cortex-"],
+            10,
+            &[("a", "", "hello\n")],
+            &Cancel::default(),
+        );
+        assert_eq!(
+            String::from_utf8(output.expect("runs").bytes).expect("text"),
+            "hello\n//a:b\na\n1\n"
+        );
+        let output = run(
+            &["cat", "{in.list}"],
+            10,
+            &[("list", "x", "1"), ("list", "y", "2")],
+            &Cancel::default(),
+        );
         assert_eq!(output.expect("runs").bytes, b"12");
     }
 
@@ -294,7 +383,10 @@ mod tests {
             Err(Failure::Permanent(why) | Failure::Transient(why)) => format!("{} {}", why.message, why.found.unwrap_or_default()),
             other => panic!("{other:?}"),
         };
-        assert_eq!(message(run(&["sh", "-c", "echo no >&2; exit 3"], 10, &[], &Cancel::default())), "'sh' failed: exit status: 3 no");
+        assert_eq!(
+            message(run(&["sh", "-c", "echo no >&2; exit 3"], 10, &[], &Cancel::default())),
+            "'sh' failed: exit status: 3 no"
+        );
         assert!(message(run(&["/no/such/program"], 10, &[], &Cancel::default())).contains("cannot be started"));
         assert!(message(run(&["cat", "{in.b}"], 10, &[], &Cancel::default())).contains("{in.b}"));
         assert!(message(run(&["sh", "-c", "sleep 100 & sleep 100"], 1, &[], &Cancel::default())).contains("within 1 s"));

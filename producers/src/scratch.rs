@@ -38,7 +38,11 @@ struct Folder {
 
 impl Folder {
     fn of(metadata: &Metadata) -> Self {
-        Self { inode: metadata.ino(), device: metadata.dev(), mode: metadata.mode() }
+        Self {
+            inode: metadata.ino(),
+            device: metadata.dev(),
+            mode: metadata.mode(),
+        }
     }
 }
 
@@ -50,7 +54,13 @@ impl Scratch {
         }
         let folder = tempfile::Builder::new().prefix("cortex-").tempdir()?;
         let owned = Folder::of(&folder.path().symlink_metadata()?);
-        Ok(Self { folder, owned, reusable: BTreeSet::new(), staged: BTreeSet::new(), mode: None })
+        Ok(Self {
+            folder,
+            owned,
+            reusable: BTreeSet::new(),
+            staged: BTreeSet::new(),
+            mode: None,
+        })
     }
 
     /// Where it is.
@@ -63,7 +73,10 @@ impl Scratch {
         let path = self.folder.path().join(name);
         if self.reusable.remove(name) {
             // Not truncated before writing: some file systems flush files that were, to save those who save that way.
-            let mut file = OpenOptions::new().write(true).custom_flags(rustix::fs::OFlags::NOFOLLOW.bits().cast_signed()).open(path)?;
+            let mut file = OpenOptions::new()
+                .write(true)
+                .custom_flags(rustix::fs::OFlags::NOFOLLOW.bits().cast_signed())
+                .open(path)?;
             file.write_all(bytes)?;
             file.set_len(bytes.len() as u64)?;
         } else {
@@ -120,8 +133,10 @@ mod tests {
     use std::os::unix::fs::PermissionsExt;
 
     fn names(scratch: &Scratch) -> Vec<String> {
-        let mut names: Vec<String> =
-            std::fs::read_dir(scratch.path()).expect("readable").map(|entry| entry.expect("entry").file_name().into_string().expect("text")).collect();
+        let mut names: Vec<String> = std::fs::read_dir(scratch.path())
+            .expect("readable")
+            .map(|entry| entry.expect("entry").file_name().into_string().expect("text"))
+            .collect();
         names.sort();
         names
     }
@@ -159,7 +174,10 @@ mod tests {
         }
         assert_eq!(std::fs::read_to_string(&victim).expect("read"), "safe");
         assert_eq!(std::fs::read_to_string(outside.path().join("kept")).expect("read"), "c");
-        assert_eq!(folder.join("d").metadata().expect("there").mode(), folder.join("a").metadata().expect("there").mode());
+        assert_eq!(
+            folder.join("d").metadata().expect("there").mode(),
+            folder.join("a").metadata().expect("there").mode()
+        );
         scratch.give_back();
 
         let scratch = staged(&[("e", "")]);

@@ -21,13 +21,19 @@ use std::time::Instant;
 /// Runs it.
 pub fn run(context: &Context, args: &BuildArgs) -> Outcome {
     let start = Instant::now();
-    let request = Request { list: context.json(), ..request(args)? };
+    let request = Request {
+        list: context.json(),
+        ..request(args)?
+    };
     let workspace = context.workspace("build")?;
     let mut look = workspace.engine.look(&workspace.digest, || workspace.manifest())?;
     let quick = !args.dry_run && !args.verbose && args.events.is_none() && !context.json();
     if quick && let Some(targets) = workspace.engine.known(&mut look, &request.digest)? {
         context.say(&look.refresh.diagnostics);
-        eprintln!("{}", summary::text(&Report::default(), targets, false, start.elapsed(), context.err));
+        eprintln!(
+            "{}",
+            summary::text(&Report::default(), targets, false, start.elapsed(), context.err)
+        );
         return Ok(Code::Ok);
     }
     let definition = workspace.definition()?;
@@ -36,7 +42,15 @@ pub fn run(context: &Context, args: &BuildArgs) -> Outcome {
     let mut session = Session::open(workspace.engine.clone(), &definition, look)?;
     context.say(workspace.warnings());
     let report = build_with(context, &mut session, &request, args.verbose, args.events.as_deref())?;
-    context.say(&workspace.engine.store.damage().into_iter().map(|words| Diagnostic::warning("W_STORE_DAMAGED", words)).collect::<Vec<_>>());
+    context.say(
+        &workspace
+            .engine
+            .store
+            .damage()
+            .into_iter()
+            .map(|words| Diagnostic::warning("W_STORE_DAMAGED", words))
+            .collect::<Vec<_>>(),
+    );
     let targets = report.targets as u64;
     if context.json() {
         println!("{}", summary::json(&report, targets, start.elapsed()));
@@ -49,8 +63,18 @@ pub fn run(context: &Context, args: &BuildArgs) -> Outcome {
 fn request(args: &BuildArgs) -> Result<Request, Failed> {
     let patterns = patterns(&args.patterns)?;
     let single = patterns.patterns().len() == 1 && patterns.patterns()[0].literal().is_some();
-    let options = Options { jobs: usize::from(args.jobs), keep_going: !args.fail_fast && (args.keep_going || !single), dry_run: args.dry_run };
-    Ok(Request { digest: digest(&args.patterns), patterns, options, list: false, outputs: false })
+    let options = Options {
+        jobs: usize::from(args.jobs),
+        keep_going: !args.fail_fast && (args.keep_going || !single),
+        dry_run: args.dry_run,
+    };
+    Ok(Request {
+        digest: digest(&args.patterns),
+        patterns,
+        options,
+        list: false,
+        outputs: false,
+    })
 }
 
 /// Parses patterns; every one that is wrong is reported.
@@ -59,16 +83,26 @@ pub fn patterns(texts: &[String]) -> Result<PatternSet, Failed> {
         let diagnostics = errors
             .into_iter()
             .map(|(index, error)| {
-                let excerpt = engine::values::diagnostic::Excerpt { text: texts[index].clone(), start: chars_before(&texts[index], error.at), len: 1 };
+                let excerpt = engine::values::diagnostic::Excerpt {
+                    text: texts[index].clone(),
+                    start: chars_before(&texts[index], error.at),
+                    len: 1,
+                };
                 let diagnostic = Diagnostic::error("E_LABEL", error.message);
-                let diagnostic = Diagnostic { excerpt: Some(excerpt), ..diagnostic };
+                let diagnostic = Diagnostic {
+                    excerpt: Some(excerpt),
+                    ..diagnostic
+                };
                 match error.hint {
                     Some(hint) => diagnostic.hint(hint),
                     None => diagnostic,
                 }
             })
             .collect();
-        Failed { code: Code::Usage, diagnostics }
+        Failed {
+            code: Code::Usage,
+            diagnostics,
+        }
     })
 }
 

@@ -9,14 +9,26 @@ use workbench::init::{InitError, init};
 /// Runs it.
 pub fn run(context: &Context, args: &InitArgs) -> Outcome {
     let found = init(&context.global.directory, args.force).map_err(|error| match &error {
-        InitError::Exists(_) => Failed::new(Code::Usage, Diagnostic::error("E_EXISTS", error.to_string()).hint("edit it, or replace it with --force")),
-        InitError::Io { .. } => Failed::new(Code::Io, Diagnostic::error("E_WRITE", error.to_string()).hint("check the folder's permissions")),
+        InitError::Exists(_) => Failed::new(
+            Code::Usage,
+            Diagnostic::error("E_EXISTS", error.to_string()).hint("edit it, or replace it with --force"),
+        ),
+        InitError::Io { .. } => Failed::new(
+            Code::Io,
+            Diagnostic::error("E_WRITE", error.to_string()).hint("check the folder's permissions"),
+        ),
     })?;
     if context.json() {
-        println!("{}", serde_json::json!({"written": "cortex.toml", "name": found.name, "basis": found.basis, "files": found.files}));
+        println!(
+            "{}",
+            serde_json::json!({"written": "cortex.toml", "name": found.name, "basis": found.basis, "files": found.files})
+        );
     } else {
         println!("wrote cortex.toml for '{}' ({})", found.name, found.basis);
-        println!("{} C# files; next: cortex build '//types/...:outline'", crate::render::count(found.files as u64));
+        println!(
+            "{} C# files; next: cortex build '//types/...:outline'",
+            crate::render::count(found.files as u64)
+        );
     }
     Ok(Code::Ok)
 }

@@ -38,26 +38,57 @@ pub fn output(context: &Context, session: &mut Session, label: &str) -> Result<S
     let patterns = build::patterns(&[label.to_owned()])?;
     let jobs = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     let digest = Digest::of(format!("show\0{label}").as_bytes());
-    let request = Request { patterns, digest, options: Options { jobs, keep_going: false, dry_run: false }, list: true, outputs: true };
+    let request = Request {
+        patterns,
+        digest,
+        options: Options {
+            jobs,
+            keep_going: false,
+            dry_run: false,
+        },
+        list: true,
+        outputs: true,
+    };
     let report = build::build(context, session, &request)?;
     let code = build::code(&report);
     if code != Code::Ok {
-        return Err(Failed { code, diagnostics: Vec::new() });
+        return Err(Failed {
+            code,
+            diagnostics: Vec::new(),
+        });
     }
     let ([root], [bytes]) = (report.roots.as_slice(), report.outputs.as_slice()) else {
-        let why = Diagnostic::error("E_SEVERAL", format!("{label} means {} targets, one can be shown", report.roots.len()));
+        let why = Diagnostic::error(
+            "E_SEVERAL",
+            format!("{label} means {} targets, one can be shown", report.roots.len()),
+        );
         return Err(Failed::new(Code::Usage, why.hint("name one label, with its ':target'")));
     };
-    let gone = || Failed::new(Code::Io, Diagnostic::error("E_NO_OUTPUT", "the output cannot be read from the store").label(&root.label).hint("run the same command again"));
+    let gone = || {
+        Failed::new(
+            Code::Io,
+            Diagnostic::error("E_NO_OUTPUT", "the output cannot be read from the store")
+                .label(&root.label)
+                .hint("run the same command again"),
+        )
+    };
     let digest = root.output.ok_or_else(gone)?;
     let bytes = bytes.clone().ok_or_else(gone)?;
-    Ok(Shown { label: root.label.to_string(), digest, bytes })
+    Ok(Shown {
+        label: root.label.to_string(),
+        digest,
+        bytes,
+    })
 }
 
 fn print(context: &Context, args: &ShowArgs, shown: &Shown) -> Outcome {
     let mut out = std::io::stdout().lock();
     let printed = if args.json || context.json() {
-        writeln!(out, "{}", serde_json::json!({"label": shown.label, "digest": shown.digest.to_string(), "output": json(&shown.bytes)}))
+        writeln!(
+            out,
+            "{}",
+            serde_json::json!({"label": shown.label, "digest": shown.digest.to_string(), "output": json(&shown.bytes)})
+        )
     } else if args.raw {
         out.write_all(&shown.bytes)
     } else if Table::is_table(&shown.bytes) {
@@ -67,7 +98,8 @@ fn print(context: &Context, args: &ShowArgs, shown: &Shown) -> Outcome {
             Ok(text) => out.write_all(printable(text).as_bytes()),
             // What a pipe leads to is not known, so bytes that are no text go out only when asked for.
             Err(_) => {
-                let why = Diagnostic::error("E_BINARY", format!("the output is {} bytes that are no text", shown.bytes.len())).label(&shown.label);
+                let why = Diagnostic::error("E_BINARY", format!("the output is {} bytes that are no text", shown.bytes.len()))
+                    .label(&shown.label);
                 return Err(Failed::new(Code::Usage, why.hint("give --raw and send it to a file or a program")));
             }
         }
@@ -80,14 +112,21 @@ pub fn written(result: std::io::Result<()>) -> Outcome {
     match result {
         Ok(()) => Ok(Code::Ok),
         Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(Code::Ok),
-        Err(error) => Err(Failed::new(Code::Io, Diagnostic::error("E_WRITE", format!("standard output cannot be written: {error}")).hint("make room, or send it elsewhere"))),
+        Err(error) => Err(Failed::new(
+            Code::Io,
+            Diagnostic::error("E_WRITE", format!("standard output cannot be written: {error}")).hint("make room, or send it elsewhere"),
+        )),
     }
 }
 
 /// An output as JSON: tables as objects, JSON as it is, text as a string, anything else as its length.
 pub fn json(bytes: &[u8]) -> serde_json::Value {
     if let Some(table) = Table::open(bytes) {
-        return table.rows().map(|(key, value)| (key.to_owned(), json(value))).collect::<serde_json::Map<_, _>>().into();
+        return table
+            .rows()
+            .map(|(key, value)| (key.to_owned(), json(value)))
+            .collect::<serde_json::Map<_, _>>()
+            .into();
     }
     match std::str::from_utf8(bytes) {
         Ok(text) if text.starts_with(['{', '[']) => serde_json::from_str(text).unwrap_or_else(|_| text.into()),

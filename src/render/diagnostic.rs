@@ -19,8 +19,14 @@ pub fn text(diagnostic: &Diagnostic, style: Style) -> String {
         Severity::Warning => style.yellow(&kind),
         Severity::Note => style.bold(&kind),
     };
-    let place = diagnostic.place.as_ref().map(ToString::to_string).or_else(|| diagnostic.label.clone());
-    let place = place.map(|place| format!(" {}", style.cyan(&printable(&place)))).unwrap_or_default();
+    let place = diagnostic
+        .place
+        .as_ref()
+        .map(ToString::to_string)
+        .or_else(|| diagnostic.label.clone());
+    let place = place
+        .map(|place| format!(" {}", style.cyan(&printable(&place))))
+        .unwrap_or_default();
     let mut text = format!("{kind}{place}: {}", style.bold(&printable(&diagnostic.message)));
     if let Some(excerpt) = &diagnostic.excerpt {
         let line = diagnostic.place.as_ref().map_or(0, |place| place.line);
@@ -36,8 +42,15 @@ pub fn text(diagnostic: &Diagnostic, style: Style) -> String {
     }
     if diagnostic.candidates.len() > 1 {
         let count = diagnostic.candidates.len();
-        let more = if count > SHOWN { format!(", … ({count} in all)") } else { String::new() };
-        fact("could be", &format!("{}{more}", diagnostic.candidates[..count.min(SHOWN)].join(", ")));
+        let more = if count > SHOWN {
+            format!(", … ({count} in all)")
+        } else {
+            String::new()
+        };
+        fact(
+            "could be",
+            &format!("{}{more}", diagnostic.candidates[..count.min(SHOWN)].join(", ")),
+        );
     }
     if let Some(hint) = &diagnostic.hint {
         fact("help", hint);
@@ -54,7 +67,12 @@ fn underline(text: &mut String, line: u32, excerpt: &Excerpt, style: Style) {
     let width = |from: u32, count: u32| shown.chars().skip(from as usize).take(count as usize).collect::<String>().width();
     let carets = "^".repeat(width(excerpt.start, excerpt.len).max(1));
     let bar = style.dim("|");
-    text.push_str(&format!("\n {gap} {bar}\n {} {bar} {shown}\n {gap} {bar} {}{}", style.dim(&number), " ".repeat(width(0, excerpt.start)), style.red(&carets)));
+    text.push_str(&format!(
+        "\n {gap} {bar}\n {} {bar} {shown}\n {gap} {bar} {}{}",
+        style.dim(&number),
+        " ".repeat(width(0, excerpt.start)),
+        style.red(&carets)
+    ));
 }
 
 /// The excerpt cut around where its mistake begins: an argument may be of any length.
@@ -67,7 +85,11 @@ fn cut(excerpt: &Excerpt) -> Excerpt {
     let start = excerpt.start as usize - first + lead.chars().count();
     let len = (excerpt.len as usize).min((2 * AROUND + lead.chars().count()).saturating_sub(start).max(1));
     let small = |number: usize| u32::try_from(number).expect("invariant: a cut excerpt is short");
-    Excerpt { text: format!("{lead}{middle}{tail}"), start: small(start), len: small(len) }
+    Excerpt {
+        text: format!("{lead}{middle}{tail}"),
+        start: small(start),
+        len: small(len),
+    }
 }
 
 /// The JSON form: one object.
@@ -85,8 +107,22 @@ pub fn json(diagnostic: &Diagnostic) -> serde_json::Value {
     set("label", diagnostic.label.clone().into());
     if let Some(place) = &diagnostic.place {
         set("file", place.file.clone().into());
-        set("line", if place.line > 0 { place.line.into() } else { serde_json::Value::Null });
-        set("column", if place.column > 0 { place.column.into() } else { serde_json::Value::Null });
+        set(
+            "line",
+            if place.line > 0 {
+                place.line.into()
+            } else {
+                serde_json::Value::Null
+            },
+        );
+        set(
+            "column",
+            if place.column > 0 {
+                place.column.into()
+            } else {
+                serde_json::Value::Null
+            },
+        );
     }
     set("found", diagnostic.found.clone().into());
     set("hint", diagnostic.hint.clone().into());

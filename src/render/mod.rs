@@ -1,9 +1,9 @@
 //! Rendering: the only place that knows colours, widths and terminals.
 
 pub mod diagnostic;
+pub mod events;
 pub mod explanation;
 pub mod graph;
-pub mod events;
 pub mod progress;
 pub mod status;
 pub mod summary;
@@ -30,7 +30,8 @@ impl Style {
     }
 
     fn for_stream(when: When, terminal: bool) -> Self {
-        let wanted = std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty()) && std::env::var_os("TERM").is_none_or(|term| term != "dumb");
+        let wanted =
+            std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty()) && std::env::var_os("TERM").is_none_or(|term| term != "dumb");
         let coloured = match when {
             When::Always => true,
             When::Never => false,
@@ -40,7 +41,11 @@ impl Style {
     }
 
     fn paint(self, style: anstyle::Style, text: &str) -> String {
-        if self.coloured { format!("{style}{text}{style:#}") } else { text.to_owned() }
+        if self.coloured {
+            format!("{style}{text}{style:#}")
+        } else {
+            text.to_owned()
+        }
     }
 
     /// What counts.
@@ -82,7 +87,11 @@ pub fn printable(text: &str) -> String {
     }
     let mut printed = String::with_capacity(text.len());
     for c in text.chars() {
-        if safe(c) { printed.push(c) } else { printed.extend(c.escape_default()) }
+        if safe(c) {
+            printed.push(c)
+        } else {
+            printed.extend(c.escape_default())
+        }
     }
     printed
 }
@@ -106,7 +115,11 @@ pub fn moment(secs: u64) -> String {
     let day = day - (365 * year + year / 4 - year / 100);
     let month = (5 * day + 2) / 153;
     let day = day - (153 * month + 2) / 5 + 1;
-    let (year, month) = if month < 10 { (era * 400 + year, month + 3) } else { (era * 400 + year + 1, month - 9) };
+    let (year, month) = if month < 10 {
+        (era * 400 + year, month + 3)
+    } else {
+        (era * 400 + year + 1, month - 9)
+    };
     format!("{year}-{month:02}-{day:02} {:02}:{:02} UTC", secs / 3_600 % 24, secs / 60 % 60)
 }
 
@@ -144,8 +157,14 @@ mod tests {
     fn numbers_for_people() {
         assert_eq!([0, 999, 1_000, 1_234_567].map(count), ["0", "999", "1,000", "1,234,567"]);
         assert_eq!([12, 3_500, 1 << 30].map(size), ["12 bytes", "3.4 KiB", "1.0 GiB"]);
-        assert_eq!([0, 951_782_400, 1_795_262_640].map(moment), ["1970-01-01 00:00 UTC", "2000-02-29 00:00 UTC", "2026-11-21 12:04 UTC"]);
-        assert_eq!([5, 12_345, 1_450_000, 200_000_000].map(duration), ["5 µs", "12 ms", "1.4 s", "3 min 20 s"]);
+        assert_eq!(
+            [0, 951_782_400, 1_795_262_640].map(moment),
+            ["1970-01-01 00:00 UTC", "2000-02-29 00:00 UTC", "2026-11-21 12:04 UTC"]
+        );
+        assert_eq!(
+            [5, 12_345, 1_450_000, 200_000_000].map(duration),
+            ["5 µs", "12 ms", "1.4 s", "3 min 20 s"]
+        );
     }
 
     #[test]

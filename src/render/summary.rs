@@ -28,11 +28,27 @@ pub fn text(report: &Report, targets: u64, dry_run: bool, took: Duration, style:
     }
     let noun = if targets == 1 { "target" } else { "targets" };
     let head = format!("{} {noun}:", count(targets));
-    let head = if tally.failed > 0 || report.cancelled { style.red(&head) } else { style.green(&head) };
-    let saved = if tally.saved_us > 0 { format!(", {} saved", duration(tally.saved_us)) } else { String::new() };
+    let head = if tally.failed > 0 || report.cancelled {
+        style.red(&head)
+    } else {
+        style.green(&head)
+    };
+    let saved = if tally.saved_us > 0 {
+        format!(", {} saved", duration(tally.saved_us))
+    } else {
+        String::new()
+    };
     let took = duration(u64::try_from(took.as_micros()).unwrap_or(u64::MAX));
-    let interrupted = if report.cancelled { format!("{} ", style.red("interrupted;")) } else { String::new() };
-    format!("{interrupted}{head} {} {}", parts.join(", "), style.dim(&format!("({took}{saved})")))
+    let interrupted = if report.cancelled {
+        format!("{} ", style.red("interrupted;"))
+    } else {
+        String::new()
+    };
+    format!(
+        "{interrupted}{head} {} {}",
+        parts.join(", "),
+        style.dim(&format!("({took}{saved})"))
+    )
 }
 
 /// The report as one JSON document.
@@ -42,7 +58,9 @@ pub fn json(report: &Report, targets: u64, took: Duration) -> serde_json::Value 
         .iter()
         .map(|root| serde_json::json!({"label": &*root.label, "output": root.output.map(|digest| digest.to_string()), "how": root.how}))
         .collect();
-    let list = |diagnostics: &[engine::values::diagnostic::Diagnostic]| -> Vec<serde_json::Value> { diagnostics.iter().map(diagnostic::json).collect() };
+    let list = |diagnostics: &[engine::values::diagnostic::Diagnostic]| -> Vec<serde_json::Value> {
+        diagnostics.iter().map(diagnostic::json).collect()
+    };
     serde_json::json!({
         "targets": targets,
         "tally": report.tally,

@@ -43,14 +43,20 @@ pub fn init(folder: &Path, force: bool) -> Result<Found, InitError> {
     let path = folder.join(MANIFEST);
     let io = |what: &'static str| {
         let path = path.clone();
-        move |error: std::io::Error| InitError::Io { path, what, reason: error.to_string() }
+        move |error: std::io::Error| InitError::Io {
+            path,
+            what,
+            reason: error.to_string(),
+        }
     };
     if path.exists() && !force {
         return Err(InitError::Exists(path));
     }
     let root = folder.canonicalize().map_err(io("written"))?;
     let (basis, stem) = basis(&root);
-    let name = stem.or_else(|| root.file_name().map(|name| name.to_string_lossy().into_owned())).unwrap_or_else(|| "workspace".to_owned());
+    let name = stem
+        .or_else(|| root.file_name().map(|name| name.to_string_lossy().into_owned()))
+        .unwrap_or_else(|| "workspace".to_owned());
     let files = count(&root);
     let mut file = tempfile::NamedTempFile::new_in(&root).map_err(io("written"))?;
     file.write_all(text(&name, files > 0).as_bytes()).map_err(io("written"))?;
@@ -62,11 +68,22 @@ pub fn init(folder: &Path, force: bool) -> Result<Found, InitError> {
 
 /// The solution or project that names the workspace: the first by name, solutions before projects.
 fn basis(root: &Path) -> (String, Option<String>) {
-    let mut names: Vec<PathBuf> = std::fs::read_dir(root).into_iter().flatten().flatten().map(|entry| PathBuf::from(entry.file_name())).collect();
+    let mut names: Vec<PathBuf> = std::fs::read_dir(root)
+        .into_iter()
+        .flatten()
+        .flatten()
+        .map(|entry| PathBuf::from(entry.file_name()))
+        .collect();
     names.sort();
     for extension in ["slnx", "sln", "csproj"] {
-        if let Some(found) = names.iter().find(|name| name.extension().is_some_and(|known| known.eq_ignore_ascii_case(extension))) {
-            return (found.display().to_string(), found.file_stem().map(|stem| stem.to_string_lossy().into_owned()));
+        if let Some(found) = names
+            .iter()
+            .find(|name| name.extension().is_some_and(|known| known.eq_ignore_ascii_case(extension)))
+        {
+            return (
+                found.display().to_string(),
+                found.file_stem().map(|stem| stem.to_string_lossy().into_owned()),
+            );
         }
     }
     ("no solution here, all C# files below".to_owned(), None)
@@ -85,7 +102,11 @@ fn count(root: &Path) -> usize {
 
 fn text(name: &str, csharp: bool) -> String {
     let name = toml_text(name);
-    let rulesets = if csharp { "rulesets = [\"csharp\"]                 # `cortex rules show csharp` prints it" } else { "rulesets = []" };
+    let rulesets = if csharp {
+        "rulesets = [\"csharp\"]                 # `cortex rules show csharp` prints it"
+    } else {
+        "rulesets = []"
+    };
     format!(
         r#"# A cortex workspace. cortex.toml.example in the cortex repository documents every key.
 [workspace]

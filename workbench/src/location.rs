@@ -38,7 +38,9 @@ impl StoreChoice {
 
 /// The nearest folder at or above `from` that holds a manifest.
 pub fn find_root(from: &Path) -> Option<PathBuf> {
-    from.ancestors().find(|folder| folder.join(MANIFEST).is_file()).map(Path::to_path_buf)
+    from.ancestors()
+        .find(|folder| folder.join(MANIFEST).is_file())
+        .map(Path::to_path_buf)
 }
 
 /// The view of a checkout: the digest of its root's path, which must be canonical, cut to 64 bits.
@@ -49,7 +51,9 @@ pub fn view(root: &Path) -> ViewId {
 
 /// What all worktrees of a repository have in common: git's common folder, or the root itself outside of git.
 fn repository(root: &Path) -> PathBuf {
-    let Some(git) = root.ancestors().map(|folder| folder.join(".git")).find(|git| git.exists()) else { return root.to_path_buf() };
+    let Some(git) = root.ancestors().map(|folder| folder.join(".git")).find(|git| git.exists()) else {
+        return root.to_path_buf();
+    };
     let common = if git.is_file() { worktree_common(&git) } else { None };
     let common = common.unwrap_or(git);
     common.canonicalize().unwrap_or(common)

@@ -97,14 +97,21 @@ impl Workspace {
     pub fn open(opening: Opening<'_>) -> Result<Self, WorkbenchError> {
         let unreadable = |path: &Path| {
             let path = path.to_path_buf();
-            move |error: std::io::Error| WorkbenchError::Path { path, reason: error.to_string() }
+            move |error: std::io::Error| WorkbenchError::Path {
+                path,
+                reason: error.to_string(),
+            }
         };
         let from = opening.from.canonicalize().map_err(unreadable(opening.from))?;
         let root = find_root(&from).ok_or(WorkbenchError::NoManifest(from))?;
         let manifest = root.join(MANIFEST);
         let text = std::fs::read(&manifest).map_err(unreadable(&manifest))?;
         let text = String::from_utf8(text).map_err(|error| {
-            let line = error.as_bytes()[..error.utf8_error().valid_up_to()].iter().filter(|byte| **byte == b'\n').count() + 1;
+            let line = error.as_bytes()[..error.utf8_error().valid_up_to()]
+                .iter()
+                .filter(|byte| **byte == b'\n')
+                .count()
+                + 1;
             let why = Diagnostic::error("E_ENCODING", "the manifest is not UTF-8 text").at(MANIFEST, u32::try_from(line).unwrap_or(0), 0);
             WorkbenchError::Manifest(vec![why.hint("save it as UTF-8")])
         })?;
@@ -124,7 +131,16 @@ impl Workspace {
             view: view(&root),
             finish: Arc::new(States),
         };
-        Ok(Self { engine, store_folder, disk, notices, digest: digest(&text), text, manifest: OnceCell::new(), root })
+        Ok(Self {
+            engine,
+            store_folder,
+            disk,
+            notices,
+            digest: digest(&text),
+            text,
+            manifest: OnceCell::new(),
+            root,
+        })
     }
 
     /// The manifest, read when first asked for.
@@ -145,8 +161,12 @@ impl Workspace {
         let (loaded, rows) = match kept {
             Some(loaded) => (loaded, Vec::new()),
             None => {
-                let source = ManifestSource { name: MANIFEST.to_owned(), text: &self.text };
-                let loaded = load(&source, &producers::rulesets::text, producers::rulesets::NAMES, registry).map_err(WorkbenchError::Manifest)?;
+                let source = ManifestSource {
+                    name: MANIFEST.to_owned(),
+                    text: &self.text,
+                };
+                let loaded =
+                    load(&source, &producers::rulesets::text, producers::rulesets::NAMES, registry).map_err(WorkbenchError::Manifest)?;
                 // Only the present manifest is kept.
                 let others = store.rows(*view, Part::Manifests)?.into_iter().filter(|(other, _)| *other != key);
                 let mut rows: Vec<RowChange> = others.map(|(other, _)| (Part::Manifests, other, None)).collect();
@@ -154,7 +174,11 @@ impl Workspace {
                 (loaded, rows)
             }
         };
-        Ok(self.manifest.get_or_init(|| Read { manifest: Arc::new(loaded.manifest), warnings: loaded.warnings, rows }))
+        Ok(self.manifest.get_or_init(|| Read {
+            manifest: Arc::new(loaded.manifest),
+            warnings: loaded.warnings,
+            rows,
+        }))
     }
 
     /// Warnings about the manifest, if it was read.
@@ -168,7 +192,11 @@ impl Workspace {
     /// Everything that is wrong with it.
     pub fn definition(&self) -> Result<Definition, WorkbenchError> {
         let read = self.read()?;
-        Ok(Definition { digest: self.digest, manifest: read.manifest.clone(), rows: read.rows.clone() })
+        Ok(Definition {
+            digest: self.digest,
+            manifest: read.manifest.clone(),
+            rows: read.rows.clone(),
+        })
     }
 
     /// Looks at the sources and loads the graph.

@@ -33,7 +33,10 @@ struct Recent {
 impl Blobs {
     /// Nothing held yet.
     pub fn new(store: Arc<dyn Store>) -> Self {
-        Self { store, held: Mutex::default() }
+        Self {
+            store,
+            held: Mutex::default(),
+        }
     }
 
     fn held(&self) -> MutexGuard<'_, Held> {
@@ -90,7 +93,13 @@ impl Held {
             return;
         }
         self.bytes += blob.len();
-        self.recent.insert(digest, Recent { blob: blob.clone(), used: false });
+        self.recent.insert(
+            digest,
+            Recent {
+                blob: blob.clone(),
+                used: false,
+            },
+        );
         self.order.push_back(digest);
         while self.bytes > BUDGET {
             let Some(oldest) = self.order.pop_front() else { break };

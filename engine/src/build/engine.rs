@@ -77,7 +77,10 @@ impl Engine {
     /// Those of `definition`, and when the store or the workspace cannot be read.
     pub fn look<E: From<EngineError>>(&self, manifest: &Digest, definition: impl FnOnce() -> Result<Arc<Manifest>, E>) -> Result<Look, E> {
         let wrap = |error: EngineError| E::from(error);
-        let row = self.store.row(self.view, Part::State, STATE_KEY).map_err(|error| wrap(error.into()))?;
+        let row = self
+            .store
+            .row(self.view, Part::State, STATE_KEY)
+            .map_err(|error| wrap(error.into()))?;
         let mut state: State = row.and_then(|row| decode(&row)).unwrap_or_default();
         let fits = state.fits(manifest, &self.registry.digest());
         if state.manifest != manifest.0 {
@@ -87,7 +90,12 @@ impl Engine {
         let mut sources = self.world.sources(rows);
         let refresh = sources.refresh(&state.set_defs()).map_err(|error| wrap(error.into()))?;
         let unchanged = fits && refresh.changes.is_empty() && refresh.sets_changed.is_empty();
-        Ok(Look { state, sources, refresh, unchanged })
+        Ok(Look {
+            state,
+            sources,
+            refresh,
+            unchanged,
+        })
     }
 
     /// The number of targets of a request if it is known to be current and its files are in place.
@@ -99,7 +107,10 @@ impl Engine {
             return Ok(None);
         }
         let row = self.store.row(self.view, Part::Requests, &request.0)?;
-        let Some(known) = row.and_then(|row| decode::<Known>(&row)).filter(|known| known.generation == look.state.generation) else {
+        let Some(known) = row
+            .and_then(|row| decode::<Known>(&row))
+            .filter(|known| known.generation == look.state.generation)
+        else {
             return Ok(None);
         };
         if !known.exported.is_empty() {
@@ -128,13 +139,23 @@ pub fn sets(manifest: &Manifest) -> Vec<Set> {
     let mut sets: BTreeMap<String, Set> = BTreeMap::new();
     for (name, source) in &manifest.sources {
         let label = sources_label(name);
-        let set = Set { label: label.clone(), include: source.include.clone(), exclude: source.exclude.clone(), gitignore: source.gitignore };
+        let set = Set {
+            label: label.clone(),
+            include: source.include.clone(),
+            exclude: source.exclude.clone(),
+            gitignore: source.gitignore,
+        };
         sets.insert(label, set);
     }
     let mut add = |spec: &SetSpec| {
         if let SetSpec::Glob(pattern) = spec {
             let label = glob_label(pattern);
-            sets.entry(label.clone()).or_insert_with(|| Set { label, include: vec![pattern.clone()], exclude: Vec::new(), gitignore: true });
+            sets.entry(label.clone()).or_insert_with(|| Set {
+                label,
+                include: vec![pattern.clone()],
+                exclude: Vec::new(),
+                gitignore: true,
+            });
         }
     };
     for rule in &manifest.rules {
@@ -160,13 +181,25 @@ fn literals(manifest: &Manifest, sets: &BTreeMap<String, Set>) -> Option<Set> {
         globs.add(globset::GlobBuilder::new(pattern).literal_separator(true).build().ok()?);
     }
     let globs = globs.build().ok()?;
-    let named = manifest.rules.iter().flat_map(|rule| &rule.inputs).filter_map(|input| match &input.from {
-        InputFrom::One(template) => super::run::file_path(template.literal()?),
-        _ => None,
-    });
-    let mut include: Vec<String> = named.filter(|path| !globs.is_match(path)).map(|path| globset::escape(&path)).collect();
+    let named = manifest
+        .rules
+        .iter()
+        .flat_map(|rule| &rule.inputs)
+        .filter_map(|input| match &input.from {
+            InputFrom::One(template) => super::run::file_path(template.literal()?),
+            _ => None,
+        });
+    let mut include: Vec<String> = named
+        .filter(|path| !globs.is_match(path))
+        .map(|path| globset::escape(&path))
+        .collect();
     include.sort_unstable();
     include.dedup();
     let label = sources_label("*");
-    (!include.is_empty()).then_some(Set { label, include, exclude: Vec::new(), gitignore: false })
+    (!include.is_empty()).then_some(Set {
+        label,
+        include,
+        exclude: Vec::new(),
+        gitignore: false,
+    })
 }

@@ -141,12 +141,20 @@ impl Job {
                 Done::Expanded(expand::expand(&shared.manifest.rules[self.rule as usize], &self.vars, &deciding))
             }
             Task::Expand => Done::Missing(missing),
-            Task::Produce { producer, inputs, previous } => {
+            Task::Produce {
+                producer,
+                inputs,
+                previous,
+            } => {
                 let roles = match self.load_inputs(shared, inputs, &deciding, &mut missing) {
                     Ok(roles) => roles,
                     Err(done) => return done,
                 };
-                if missing.is_empty() { self.produce(shared, &**producer, &roles, *previous) } else { Done::Missing(missing) }
+                if missing.is_empty() {
+                    self.produce(shared, &**producer, &roles, *previous)
+                } else {
+                    Done::Missing(missing)
+                }
             }
         }
     }
@@ -195,7 +203,11 @@ impl Job {
                     _ => continue,
                 },
             };
-            roles.entry(input.role.clone()).or_default().push(Input { item: input.item.clone(), digest: input.digest, bytes });
+            roles.entry(input.role.clone()).or_default().push(Input {
+                item: input.item.clone(),
+                digest: input.digest,
+                bytes,
+            });
         }
         Ok(roles)
     }
@@ -219,7 +231,11 @@ impl Job {
         };
         let start = Instant::now();
         match catch_unwind(AssertUnwindSafe(|| producer.produce(&inputs))) {
-            Ok(Ok(output)) => Done::Produced { digest: Digest::of(&output.bytes), output, took: start.elapsed() },
+            Ok(Ok(output)) => Done::Produced {
+                digest: Digest::of(&output.bytes),
+                output,
+                took: start.elapsed(),
+            },
             Ok(Err(failure)) => Done::Failed(failure),
             Err(panic) => Done::Failed(Failure::Permanent(Box::new(panicked(producer, &*panic)))),
         }
@@ -227,7 +243,11 @@ impl Job {
 }
 
 fn panicked(producer: &dyn Producer, panic: &(dyn std::any::Any + Send)) -> Diagnostic {
-    let words = panic.downcast_ref::<&str>().copied().or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("no message");
+    let words = panic
+        .downcast_ref::<&str>()
+        .copied()
+        .or_else(|| panic.downcast_ref::<String>().map(String::as_str))
+        .unwrap_or("no message");
     Diagnostic::error("E_INTERNAL", format!("the producer {} stopped at a bug", producer.id()))
         .found(words.chars().take(120).collect::<String>())
         .hint("report it with the input that leads there; other targets are not affected")
@@ -239,10 +259,14 @@ fn load(shared: &Shared, node: &Settled) -> Result<Option<Arc<[u8]>>, Done> {
         Fetch::File(path) => match shared.world.read(path) {
             Ok(bytes) if Digest::of(&bytes) == node.digest => Ok(Some(bytes.into())),
             Ok(_) => Err(Done::Failed(Failure::Transient(Box::new(
-                Diagnostic::error("E_CHANGED", format!("{path} changed during the build")).at(&**path, 0, 0).hint("run the same command again"),
+                Diagnostic::error("E_CHANGED", format!("{path} changed during the build"))
+                    .at(&**path, 0, 0)
+                    .hint("run the same command again"),
             )))),
             Err(error) => Err(Done::Failed(Failure::Transient(Box::new(
-                Diagnostic::error("E_READ", error.to_string()).at(&**path, 0, 0).hint("make the file readable or exclude it from its source set"),
+                Diagnostic::error("E_READ", error.to_string())
+                    .at(&**path, 0, 0)
+                    .hint("make the file readable or exclude it from its source set"),
             )))),
         },
     }

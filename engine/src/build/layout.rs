@@ -86,7 +86,13 @@ impl Run<'_> {
     ///
     /// # Errors
     /// When the store breaks.
-    pub fn lay_out(&mut self, roots: &[NodeId], exports: &dyn Exports, finish: &dyn Finish, known: Option<&Known>) -> Result<Laid, RunError> {
+    pub fn lay_out(
+        &mut self,
+        roots: &[NodeId],
+        exports: &dyn Exports,
+        finish: &dyn Finish,
+        known: Option<&Known>,
+    ) -> Result<Laid, RunError> {
         let mut laid = Laid::default();
         let roots = &*match known.filter(|_| self.places_stand()) {
             Some(known) => self.still_laid(roots, known, exports, &mut laid),
@@ -95,7 +101,9 @@ impl Run<'_> {
         let mut lookups = BTreeMap::new();
         let mut wanted: Vec<(NodeId, Digest, String)> = Vec::new();
         for &id in roots {
-            let (Some(output), Some(rule)) = (self.settled_output(id), self.rule_with_out(id)) else { continue };
+            let (Some(output), Some(rule)) = (self.settled_output(id), self.rule_with_out(id)) else {
+                continue;
+            };
             let label = self.graph.node(id).label.clone();
             match self.out_path(rule, &label, &mut lookups)? {
                 Ok(path) => wanted.push((id, output, path)),
@@ -111,10 +119,20 @@ impl Run<'_> {
             }
         }
         let finished: Vec<bool> = wanted.iter().map(|(id, ..)| finish.finishes(&self.graph.node(*id).label)).collect();
-        laid.finished = wanted.iter().zip(&finished).filter(|(_, finished)| **finished).map(|(one, _)| one.0.0).collect();
+        laid.finished = wanted
+            .iter()
+            .zip(&finished)
+            .filter(|(_, finished)| **finished)
+            .map(|(one, _)| one.0.0)
+            .collect();
         laid.finished.sort_unstable();
         let held = |(id, output, _): &(NodeId, Digest, String), finished: bool| !finished && exports.digest(id.0) == Some(*output);
-        let mut check: Vec<u32> = wanted.iter().zip(&finished).filter(|(one, finished)| held(one, **finished)).map(|(one, _)| one.0.0).collect();
+        let mut check: Vec<u32> = wanted
+            .iter()
+            .zip(&finished)
+            .filter(|(one, finished)| held(one, **finished))
+            .map(|(one, _)| one.0.0)
+            .collect();
         check.sort_unstable();
         let broken = exports.verify(&check);
         for (id, output, path) in wanted {
@@ -123,7 +141,11 @@ impl Run<'_> {
                 continue;
             }
             let label = self.graph.node(id).label.clone();
-            let place = Place { path: &path, exports, finish };
+            let place = Place {
+                path: &path,
+                exports,
+                finish,
+            };
             match self.lay_out_one(id, &label, output, &place, &mut lookups)? {
                 Ok(outcome) => {
                     laid.nodes.push(id.0);
@@ -142,7 +164,13 @@ impl Run<'_> {
     /// Whether no path can have changed: the nodes that paths are looked up in did not move.
     fn places_stand(&mut self) -> bool {
         let rules = self.rules;
-        let sets = rules.manifest().rules.iter().flat_map(|rule| &rule.out).flat_map(|out| &out.vars).map(|(_, set)| set);
+        let sets = rules
+            .manifest()
+            .rules
+            .iter()
+            .flat_map(|rule| &rule.out)
+            .flat_map(|out| &out.vars)
+            .map(|(_, set)| set);
         let mut labels = Vec::new();
         for set in sets {
             match expand::set_node(set, &Vars::new()) {
@@ -152,7 +180,9 @@ impl Run<'_> {
                 Err(_) => return false,
             }
         }
-        labels.iter().all(|label| self.graph.find(label.as_str()).is_some_and(|id| self.is_unmoved(id)))
+        labels
+            .iter()
+            .all(|label| self.graph.find(label.as_str()).is_some_and(|id| self.is_unmoved(id)))
     }
 
     /// Of roots that were laid out before, takes those whose output did not move and whose file is in place; gives back the others.
@@ -179,7 +209,9 @@ impl Run<'_> {
     ) -> Result<Result<ExportOutcome, Diagnostic>, RunError> {
         let Place { path, exports, finish } = *place;
         let Some(blob) = self.blob(id)? else {
-            return Ok(Err(Diagnostic::error("E_LAYOUT", "the output is nowhere to be found").label(label).hint("build it again")));
+            return Ok(Err(Diagnostic::error("E_LAYOUT", "the output is nowhere to be found")
+                .label(label)
+                .hint("build it again")));
         };
         let finished = if finish.finishes(label) {
             let tainted = taint(self.graph, &Links::of(self.graph));
@@ -205,13 +237,17 @@ impl Run<'_> {
 
     /// Whether the node that has a path would be laid out there today, as far as this run knows.
     fn still_claims(&mut self, id: NodeId, path: &str, lookups: &mut BTreeMap<String, Arc<[u8]>>) -> Result<bool, RunError> {
-        let Some(label) = self.graph.get(id).map(|node| node.label.clone()) else { return Ok(false) };
+        let Some(label) = self.graph.get(id).map(|node| node.label.clone()) else {
+            return Ok(false);
+        };
         let Some(rule) = self.rule_with_out(id) else { return Ok(false) };
         let rules = self.rules;
         if let Some((_, set)) = &rules.rule(rule).each
             && let Some(items) = self.known_items(set)?
         {
-            let value = rules.find(&label).map_or_else(String::new, |found| crate::values::label::unescape(found.value));
+            let value = rules
+                .find(&label)
+                .map_or_else(String::new, |found| crate::values::label::unescape(found.value));
             if items.binary_search(&value).is_err() {
                 return Ok(false);
             }
@@ -224,11 +260,18 @@ impl Run<'_> {
         self.rules.rule(found.rule).out.is_some().then_some(found.rule)
     }
 
-    fn out_path(&mut self, rule: u32, label: &str, lookups: &mut BTreeMap<String, Arc<[u8]>>) -> Result<Result<String, Diagnostic>, RunError> {
+    fn out_path(
+        &mut self,
+        rule: u32,
+        label: &str,
+        lookups: &mut BTreeMap<String, Arc<[u8]>>,
+    ) -> Result<Result<String, Diagnostic>, RunError> {
         let rules = self.rules;
         let value = rules.find(label).map_or("", |found| found.value);
         let mut vars = rules.vars(rule, value);
-        let Some(out) = &rules.rule(rule).out else { return Ok(Err(Diagnostic::error("E_LAYOUT", "the rule lays nothing out"))) };
+        let Some(out) = &rules.rule(rule).out else {
+            return Ok(Err(Diagnostic::error("E_LAYOUT", "the rule lays nothing out")));
+        };
         if let Err(why) = self.out_vars(out, &mut vars, lookups)? {
             return Ok(Err(why.label(label)));
         }
@@ -236,7 +279,12 @@ impl Run<'_> {
         Ok(path.map_err(|name| Diagnostic::error("E_LAYOUT", format!("the path's variable '{name}' has no value")).label(label)))
     }
 
-    fn out_vars(&mut self, out: &OutSpec, vars: &mut Vars, lookups: &mut BTreeMap<String, Arc<[u8]>>) -> Result<Result<(), Diagnostic>, RunError> {
+    fn out_vars(
+        &mut self,
+        out: &OutSpec,
+        vars: &mut Vars,
+        lookups: &mut BTreeMap<String, Arc<[u8]>>,
+    ) -> Result<Result<(), Diagnostic>, RunError> {
         for (name, set) in &out.vars {
             if let Ok(Some(node)) = expand::set_node(set, vars)
                 && !lookups.contains_key(node.as_str())
@@ -248,7 +296,12 @@ impl Run<'_> {
                 Ok([one]) => {
                     vars.insert(name.clone(), one.as_str().into());
                 }
-                Ok(items) => return Ok(Err(Diagnostic::error("E_LAYOUT", format!("the path's variable '{name}' has {} values, not one", items.len())))),
+                Ok(items) => {
+                    return Ok(Err(Diagnostic::error(
+                        "E_LAYOUT",
+                        format!("the path's variable '{name}' has {} values, not one", items.len()),
+                    )));
+                }
                 Err(error) => return Ok(Err(Diagnostic::error("E_LAYOUT", error.to_string()))),
             }
         }
@@ -264,6 +317,10 @@ impl Run<'_> {
 
 fn refused(error: &WorldError) -> Diagnostic {
     let no_space = matches!(error, WorldError::Io { no_space: true, .. });
-    let hint = if no_space { "make room on the disk and run the same command again" } else { "the output is in the store; only its readable file is missing" };
+    let hint = if no_space {
+        "make room on the disk and run the same command again"
+    } else {
+        "the output is in the store; only its readable file is missing"
+    };
     Diagnostic::error(if no_space { "E_NO_SPACE" } else { "E_LAYOUT" }, error.to_string()).hint(hint)
 }

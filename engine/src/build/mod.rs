@@ -5,8 +5,8 @@
 
 mod blobs;
 pub mod engine;
-mod jobs;
 pub mod explain;
+mod jobs;
 pub mod layout;
 mod pools;
 mod prune;

@@ -91,7 +91,11 @@ impl Pools {
     /// Takes a slow job.
     pub fn slow(&mut self, job: Job, priority: f64) {
         self.arrived += 1;
-        self.slow_waiting.push(Waiting { priority, arrival: self.arrived, job });
+        self.slow_waiting.push(Waiting {
+            priority,
+            arrival: self.arrived,
+            job,
+        });
     }
 
     /// Hands out what workers have room for; with `stop`, forgets what waits.
@@ -102,9 +106,13 @@ impl Pools {
         }
         self.pump_cpu();
         while self.slow_out < self.threads {
-            let Some(Waiting { job, .. }) = self.slow_waiting.pop() else { break };
+            let Some(Waiting { job, .. }) = self.slow_waiting.pop() else {
+                break;
+            };
             self.slow_out += 1;
-            self.slow_workers().send(job).expect("invariant: slow workers live as long as their pool");
+            self.slow_workers()
+                .send(job)
+                .expect("invariant: slow workers live as long as their pool");
         }
     }
 
@@ -115,11 +123,18 @@ impl Pools {
             let (shared, done) = (self.shared.clone(), self.done.clone());
             let threads = self.threads;
             let rayon = self.rayon.get_or_insert_with(|| {
-                let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).thread_name(|n| format!("cpu-{n}")).build();
+                let pool = rayon::ThreadPoolBuilder::new()
+                    .num_threads(threads)
+                    .thread_name(|n| format!("cpu-{n}"))
+                    .build();
                 pool.expect("invariant: the system lets a process have threads")
             });
             rayon.spawn(move || {
-                let finished = Finished { id: job.id, done: job.run(&shared), slow: false };
+                let finished = Finished {
+                    id: job.id,
+                    done: job.run(&shared),
+                    slow: false,
+                };
                 // The loop may have ended early; then nobody wants the result.
                 let _ = done.send(finished);
             });
@@ -135,7 +150,11 @@ impl Pools {
                 let (jobs, shared, done) = (jobs.clone(), shared.clone(), done.clone());
                 threads.push(std::thread::spawn(move || {
                     for job in jobs {
-                        let finished = Finished { id: job.id, done: job.run(&shared), slow: true };
+                        let finished = Finished {
+                            id: job.id,
+                            done: job.run(&shared),
+                            slow: true,
+                        };
                         let _ = done.send(finished);
                     }
                 }));

@@ -1,12 +1,12 @@
 //! Pruning: which nodes no longer exist because their set lost them.
 
+use super::blobs::Blobs;
 use super::run::{Leaves, file_path};
 use super::session::SessionLeaves;
 use super::state::State;
 use crate::graph::{Graph, NodeId};
 use crate::manifest::model::SetSpec;
 use crate::manifest::template::Vars;
-use super::blobs::Blobs;
 use crate::planning::expand;
 use crate::planning::rules::RuleIndex;
 use crate::seams::world::{Refresh, Sources};
@@ -24,8 +24,17 @@ pub fn moved_sets(rules: &RuleIndex, history: &[(String, HistoryRecord)], refres
         .filter_map(|rule| expand::set_node(&rule.each.as_ref()?.1, &Vars::new()).ok()?)
         .map(|label| label.to_string())
         .collect();
-    let sources = refresh.sets_changed.iter().filter_map(|&set| state.sets.get(set)).map(|set| set.label.clone());
-    history.iter().map(|(label, _)| label.clone()).filter(|label| sets.contains(label)).chain(sources).collect()
+    let sources = refresh
+        .sets_changed
+        .iter()
+        .filter_map(|&set| state.sets.get(set))
+        .map(|set| set.label.clone());
+    history
+        .iter()
+        .map(|(label, _)| label.clone())
+        .filter(|label| sets.contains(label))
+        .chain(sources)
+        .collect()
 }
 
 /// Nodes that no rule, set or source gives any more.
@@ -66,8 +75,12 @@ pub fn vanished(graph: &Graph, rules: &RuleIndex, sources: &dyn Sources, state: 
     }
     let all = gone.clone();
     loop {
-        let read: FxHashSet<NodeId> =
-            graph.iter().filter(|(id, _)| !gone.contains(id)).flat_map(|(_, node)| node.reads()).filter(|id| gone.contains(id)).collect();
+        let read: FxHashSet<NodeId> = graph
+            .iter()
+            .filter(|(id, _)| !gone.contains(id))
+            .flat_map(|(_, node)| node.reads())
+            .filter(|id| gone.contains(id))
+            .collect();
         if read.is_empty() {
             break;
         }
@@ -78,7 +91,10 @@ pub fn vanished(graph: &Graph, rules: &RuleIndex, sources: &dyn Sources, state: 
         nodes.sort_unstable();
         nodes
     };
-    Vanished { still_read: sorted(&mut all.difference(&gone).copied()), gone: sorted(&mut gone.iter().copied()) }
+    Vanished {
+        still_read: sorted(&mut all.difference(&gone).copied()),
+        gone: sorted(&mut gone.iter().copied()),
+    }
 }
 
 /// The items of a set as last built; `None` when they cannot be known without building.

@@ -80,7 +80,10 @@ impl Session {
             manifest: self.rules.manifest().clone(),
             cancel: cancel.clone(),
         });
-        let leaves = SessionLeaves { sources: &*self.sources, state: &self.state };
+        let leaves = SessionLeaves {
+            sources: &*self.sources,
+            state: &self.state,
+        };
         let setup = Setup {
             rules: &self.rules,
             registry: &self.engine.registry,
@@ -94,10 +97,15 @@ impl Session {
             options: request.options.clone(),
         };
         let mut run = Run::new(setup, self.engine.view, self.engine.world.now_secs());
-        let mut report = Report { diagnostics: self.refresh.diagnostics.clone(), ..Report::default() };
+        let mut report = Report {
+            diagnostics: self.refresh.diagnostics.clone(),
+            ..Report::default()
+        };
         let generation = self.state.generation;
         let row = self.engine.store.row(self.engine.view, Part::Requests, &request.digest.0)?;
-        let known = row.and_then(|row| decode::<Known>(&row)).filter(|_| !self.redefined && !request.options.dry_run);
+        let known = row
+            .and_then(|row| decode::<Known>(&row))
+            .filter(|_| !self.redefined && !request.options.dry_run);
         let same = known.as_ref().map(|known| run.known_roots(known)).transpose()?.flatten();
         let known = known.filter(|_| same.is_some());
         let (ids, refused) = match same {
@@ -122,7 +130,12 @@ impl Session {
             false => Some(self.engine.world.exports(self.engine.store.rows(self.engine.view, Part::Exports)?)),
         };
         if let (Some(exports), true) = (&exports, report.refused.is_empty() && !run.graph.is_damaged()) {
-            laid = run.lay_out(&ids, &**exports, &*self.engine.finish, known.as_ref().filter(|known| known.generation == generation))?;
+            laid = run.lay_out(
+                &ids,
+                &**exports,
+                &*self.engine.finish,
+                known.as_ref().filter(|known| known.generation == generation),
+            )?;
         }
         let sets = known.map_or_else(|| run.known_sets(), |known| known.sets);
         let leftover = run.end()?;
@@ -140,20 +153,39 @@ impl Session {
             return Ok(Some(report));
         }
         let whole = report.refused.is_empty() && report.failures.is_empty() && !report.cancelled;
-        let known = whole.then(|| Known { generation: 0, targets: ids.len() as u64, exported: laid.nodes.clone(), roots: ids.iter().map(|id| id.0).collect(), sets, finished: laid.finished.clone() });
-        let committed = self.commit(leftover, &shared.blobs, exports.as_deref(), known.map(|known| (request.digest, known)))?;
+        let known = whole.then(|| Known {
+            generation: 0,
+            targets: ids.len() as u64,
+            exported: laid.nodes.clone(),
+            roots: ids.iter().map(|id| id.0).collect(),
+            sets,
+            finished: laid.finished.clone(),
+        });
+        let committed = self.commit(
+            leftover,
+            &shared.blobs,
+            exports.as_deref(),
+            known.map(|known| (request.digest, known)),
+        )?;
         Ok(committed.then_some(report))
     }
 
     fn tell(&self, observer: &dyn Observer) {
         let files = self.sources.files().len();
-        observer.event(&Event::Scanned { files, hashed: self.refresh.hashed, changed: self.refresh.changes.len() });
+        observer.event(&Event::Scanned {
+            files,
+            hashed: self.refresh.hashed,
+            changed: self.refresh.changes.len(),
+        });
         if self.is_redefined() {
             return;
         }
         for &node in &self.origins {
             let reason = self.reason(&crate::graph::stale::Marked { node, via: None });
-            observer.event(&Event::Marked { label: &self.graph.node(node).label, reason: &reason });
+            observer.event(&Event::Marked {
+                label: &self.graph.node(node).label,
+                reason: &reason,
+            });
         }
     }
 
@@ -172,7 +204,11 @@ impl Session {
             return Ok(false);
         }
         let rows = |part: Part, rows: crate::seams::world::RowEdits| rows.into_iter().map(move |(key, body)| (part, key, body));
-        let mut commit = Commit { results: leftover.results, history: leftover.history, ..Commit::default() };
+        let mut commit = Commit {
+            results: leftover.results,
+            history: leftover.history,
+            ..Commit::default()
+        };
         commit.rows.extend(rows(Part::Nodes, nodes));
         commit.rows.extend(rows(Part::Links, links));
         let stale = self.graph.take_dirty_stale();
@@ -225,7 +261,10 @@ impl Session {
         }
         if let (Some(exports), true) = (exports, self.is_redefined()) {
             for (id, node) in self.graph.iter() {
-                let laid_out = self.rules.find(&node.label).is_some_and(|found| self.rules.rule(found.rule).out.is_some());
+                let laid_out = self
+                    .rules
+                    .find(&node.label)
+                    .is_some_and(|found| self.rules.rule(found.rule).out.is_some());
                 if !laid_out && exports.path(id.0).is_some() {
                     // As below.
                     let _ = exports.remove(id.0);
@@ -251,6 +290,7 @@ impl Session {
 
 /// The nodes of a graph whose label a pattern set matches, for commands that only look.
 pub fn matching(graph: &crate::graph::Graph, patterns: &PatternSet) -> Vec<NodeId> {
-    let matches = |label: &str| crate::values::label::Label::parse(label).is_ok_and(|label| patterns.matches(label.package(), label.target()));
+    let matches =
+        |label: &str| crate::values::label::Label::parse(label).is_ok_and(|label| patterns.matches(label.package(), label.target()));
     graph.iter().filter(|(_, node)| matches(&node.label)).map(|(id, _)| id).collect()
 }

@@ -114,11 +114,19 @@ impl Session {
     /// Why a node is marked.
     pub fn reason(&self, marked: &Marked) -> Reason {
         if let Some(via) = marked.via {
-            return Reason::InputMoved { label: self.graph.node(via).label.to_string() };
+            return Reason::InputMoved {
+                label: self.graph.node(via).label.to_string(),
+            };
         }
         let label = &*self.graph.node(marked.node).label;
         match super::run::file_path(label) {
-            Some(path) => match self.refresh.changes.iter().find(|change| change.path == path).map(|change| (change.from, change.to)) {
+            Some(path) => match self
+                .refresh
+                .changes
+                .iter()
+                .find(|change| change.path == path)
+                .map(|change| (change.from, change.to))
+            {
                 Some((Some(from), Some(to))) => Reason::FileChanged { path, from, to },
                 Some((_, None)) => Reason::FileRemoved { path },
                 _ => Reason::FileAdded { path },
@@ -136,7 +144,10 @@ fn stored_pages(engine: &Engine) -> Result<Vec<u32>, EngineError> {
     let mut pages = Vec::new();
     for part in [Part::Links, Part::Nodes] {
         let rows = engine.store.rows(engine.view, part)?;
-        pages.extend(rows.iter().filter_map(|(key, _)| Some(u32::from_be_bytes(key.as_slice().try_into().ok()?))));
+        pages.extend(
+            rows.iter()
+                .filter_map(|(key, _)| Some(u32::from_be_bytes(key.as_slice().try_into().ok()?))),
+        );
     }
     pages.sort_unstable();
     pages.dedup();

@@ -7,12 +7,15 @@ use crossbeam_channel::Sender;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
+/// Where batches go, and the thread that commits them.
+type Running = (Sender<Vec<NewResult>>, JoinHandle<Result<(), StoreError>>);
+
 /// Commits batches in the order given.
 pub struct Writer {
     store: Arc<dyn Store>,
     view: ViewId,
     shared: Arc<Shared>,
-    thread: Option<(Sender<Vec<NewResult>>, JoinHandle<Result<(), StoreError>>)>,
+    thread: Option<Running>,
 }
 
 /// Batches that may wait before the build has to.
@@ -21,7 +24,12 @@ const WAITING: usize = 2;
 impl Writer {
     /// A writer whose thread starts with the first batch.
     pub fn new(store: Arc<dyn Store>, view: ViewId, shared: Arc<Shared>) -> Self {
-        Self { store, view, shared, thread: None }
+        Self {
+            store,
+            view,
+            shared,
+            thread: None,
+        }
     }
 
     /// Hands over a batch; waits when the disk is behind.
@@ -34,8 +42,18 @@ impl Writer {
             let (store, view, shared) = (self.store.clone(), self.view, self.shared.clone());
             let work = move || {
                 for results in batches {
-                    let digests: Vec<_> = results.iter().filter(|result| result.blob.is_some()).map(|result| result.record.output).collect();
-                    store.commit(view, Commit { results, ..Commit::default() })?;
+                    let digests: Vec<_> = results
+                        .iter()
+                        .filter(|result| result.blob.is_some())
+                        .map(|result| result.record.output)
+                        .collect();
+                    store.commit(
+                        view,
+                        Commit {
+                            results,
+                            ..Commit::default()
+                        },
+                    )?;
                     shared.blobs.release(digests.iter());
                 }
                 Ok(())
@@ -53,7 +71,9 @@ impl Writer {
     /// # Errors
     /// When a batch could not be made durable.
     pub fn finish(&mut self) -> Result<(), StoreError> {
-        let Some((sender, thread)) = self.thread.take() else { return Ok(()) };
+        let Some((sender, thread)) = self.thread.take() else {
+            return Ok(());
+        };
         drop(sender);
         thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     }

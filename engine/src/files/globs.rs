@@ -6,8 +6,8 @@
 
 use crate::seams::world::{MAX_SETS, SetDef, WorldError};
 use crate::values::digest::Digest;
-use rustc_hash::FxHashMap;
 use globset::{Candidate, GlobBuilder, GlobMatcher, GlobSet, GlobSetBuilder};
+use rustc_hash::FxHashMap;
 
 /// Directories that are never entered, at any level.
 pub(crate) const NEVER: [&str; 2] = [".git", ".cortex"];
@@ -140,12 +140,18 @@ impl Globs {
 
     /// The state at the workspace root.
     pub(crate) fn root(&self) -> Reach {
-        Reach { globs: self.includes.iter().map(|include| include.close(1)).collect(), plain: self.plain.sets }
+        Reach {
+            globs: self.includes.iter().map(|include| include.close(1)).collect(),
+            plain: self.plain.sets,
+        }
     }
 
     /// The state in the directory `path`, whose last component is `name`, seen from its parent. `ignored` is asked at most once.
     pub(crate) fn enter(&self, reach: &Reach, name: &str, path: &str, ignored: impl FnOnce() -> bool) -> Reach {
-        let mut next = Reach { globs: vec![0; reach.globs.len()], plain: 0 };
+        let mut next = Reach {
+            globs: vec![0; reach.globs.len()],
+            plain: 0,
+        };
         if NEVER.contains(&name) {
             return next;
         }
@@ -413,7 +419,11 @@ mod tests {
         let (plain, bracketed) = (["a/b/c.txt", "d.txt", ".x/y"], ["[a]/b/c.txt", "d.tx[t]", ".x/[y]"]);
         for path in ["a/b/c.txt", "d.txt", ".x/y", "a/b", "a/b/c.txt/d", "b/c.txt", "a/d.txt", "y"] {
             for exclude in [&[][..], &["a"], &["a/b/**"], &["*.txt"]] {
-                assert_eq!(has(&plain, exclude, path), has(&bracketed, exclude, path), "{path} without {exclude:?}");
+                assert_eq!(
+                    has(&plain, exclude, path),
+                    has(&bracketed, exclude, path),
+                    "{path} without {exclude:?}"
+                );
             }
         }
         assert!(has(&plain, &[], "a/b/c.txt") && has(&plain, &[], ".x/y") && !has(&plain, &[], "a/b/d.txt"));

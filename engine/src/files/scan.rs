@@ -60,9 +60,12 @@ fn unreadable(path: &str, what: &str, errno: Errno) -> Diagnostic {
 
 /// The diagnostic for a name that is not text, or not one line of it.
 pub(crate) fn not_text(directory: &str, name: &str) -> Diagnostic {
-    Diagnostic::warning("W_SOURCE_NAME", "a file whose name is not UTF-8, or holds a line break, is left out")
-        .at(join(directory, name), 0, 0)
-        .hint("rename it, or exclude it from the source sets")
+    Diagnostic::warning(
+        "W_SOURCE_NAME",
+        "a file whose name is not UTF-8, or holds a line break, is left out",
+    )
+    .at(join(directory, name), 0, 0)
+    .hint("rename it, or exclude it from the source sets")
 }
 
 /// The diagnostic for a directory that cannot be read.

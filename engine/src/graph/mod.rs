@@ -148,7 +148,10 @@ impl Graph {
     }
 
     fn ids(&self) -> impl Iterator<Item = NodeId> {
-        (0u32..).zip(&self.briefs).filter(|(_, brief)| brief.exists).map(|(id, _)| NodeId(id))
+        (0u32..)
+            .zip(&self.briefs)
+            .filter(|(_, brief)| brief.exists)
+            .map(|(id, _)| NodeId(id))
     }
 
     /// All nodes by number. Reads all records.
@@ -222,8 +225,16 @@ impl Graph {
         if self.pages.len() <= (id / pages::PAGE) as usize {
             self.pages.push(OnceCell::from(vec![None; pages::PAGE as usize]));
         }
-        *self.node_mut(NodeId(id)) = Some(Node { label: label.into(), edges: None, result: None });
-        self.briefs[id as usize] = Brief { exists: true, label: hash(label), ..Brief::default() };
+        *self.node_mut(NodeId(id)) = Some(Node {
+            label: label.into(),
+            edges: None,
+            result: None,
+        });
+        self.briefs[id as usize] = Brief {
+            exists: true,
+            label: hash(label),
+            ..Brief::default()
+        };
         self.index(id);
         self.dirty_links.insert(id / pages::PAGE);
         self.set_stale(NodeId(id), true);
@@ -233,7 +244,8 @@ impl Graph {
 
     fn index(&mut self, id: u32) {
         let briefs = &self.briefs;
-        self.by_label.insert_unique(spread(briefs[id as usize].label), id, |&id| spread(briefs[id as usize].label));
+        self.by_label
+            .insert_unique(spread(briefs[id as usize].label), id, |&id| spread(briefs[id as usize].label));
     }
 
     /// Takes a node away. Its readers must be stale or gone.
@@ -274,7 +286,10 @@ impl Graph {
         if node.edges.as_deref() == Some(&edges) {
             return;
         }
-        let same_reads = node.edges.as_ref().is_some_and(|known| known.discovery == edges.discovery && known.input_nodes().eq(edges.input_nodes()));
+        let same_reads = node
+            .edges
+            .as_ref()
+            .is_some_and(|known| known.discovery == edges.discovery && known.input_nodes().eq(edges.input_nodes()));
         node.edges = Some(Arc::new(edges));
         self.touch(id);
         if !same_reads {
@@ -337,6 +352,8 @@ impl Edges {
 impl Node {
     /// All nodes it reads or was decided by, discovery first, repeats possible.
     pub fn reads(&self) -> impl Iterator<Item = NodeId> {
-        self.edges.iter().flat_map(|edges| edges.discovery.iter().copied().chain(edges.input_nodes()))
+        self.edges
+            .iter()
+            .flat_map(|edges| edges.discovery.iter().copied().chain(edges.input_nodes()))
     }
 }

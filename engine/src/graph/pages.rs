@@ -27,7 +27,10 @@ impl Graph {
         if pages > u32::MAX / PAGE {
             return None;
         }
-        let mut graph = Self { stale: super::stale::StaleSet::from_bytes(stale)?, ..Self::default() };
+        let mut graph = Self {
+            stale: super::stale::StaleSet::from_bytes(stale)?,
+            ..Self::default()
+        };
         graph.loaded.source = Some(source);
         let mut rows = rows.iter().peekable();
         for page in 0..pages {
@@ -40,7 +43,9 @@ impl Graph {
         while graph.briefs.last().is_some_and(|brief| !brief.exists) {
             graph.briefs.pop();
         }
-        graph.pages.resize_with(graph.briefs.len().div_ceil(PAGE as usize), std::cell::OnceCell::new);
+        graph
+            .pages
+            .resize_with(graph.briefs.len().div_ceil(PAGE as usize), std::cell::OnceCell::new);
         let bound = u32::try_from(graph.briefs.len()).ok()?;
         graph.by_label.reserve(graph.briefs.len(), |_| 0);
         for id in 0..bound {
@@ -55,7 +60,12 @@ impl Graph {
 
     /// An empty graph in place of pages that cannot be read: all of them are to be written anew or removed.
     pub fn instead(pages: impl Iterator<Item = u32> + Clone) -> Self {
-        Self { dirty_pages: pages.clone().collect(), dirty_links: pages.collect(), dirty_stale: true, ..Self::default() }
+        Self {
+            dirty_pages: pages.clone().collect(),
+            dirty_links: pages.collect(),
+            dirty_stale: true,
+            ..Self::default()
+        }
     }
 
     /// The numbers of its pages.
@@ -85,7 +95,11 @@ impl Graph {
             };
             if !fits {
                 self.damaged.set(true);
-                *node = brief.exists.then(|| Node { label: format!("//damaged/{}:node", id.0).into(), edges: None, result: None });
+                *node = brief.exists.then(|| Node {
+                    label: format!("//damaged/{}:node", id.0).into(),
+                    edges: None,
+                    result: None,
+                });
             }
         }
         page
@@ -93,12 +107,18 @@ impl Graph {
 
     /// The pages of records that changed since loading, and afterwards none.
     pub fn take_dirty_pages(&mut self) -> Vec<Row> {
-        std::mem::take(&mut self.dirty_pages).into_iter().map(|page| self.row(page, write_node)).collect()
+        std::mem::take(&mut self.dirty_pages)
+            .into_iter()
+            .map(|page| self.row(page, write_node))
+            .collect()
     }
 
     /// The link rows that changed since loading, and afterwards none.
     pub fn take_dirty_links(&mut self) -> Vec<Row> {
-        std::mem::take(&mut self.dirty_links).into_iter().map(|page| self.row(page, write_links)).collect()
+        std::mem::take(&mut self.dirty_links)
+            .into_iter()
+            .map(|page| self.row(page, write_links))
+            .collect()
     }
 
     /// The stale set if it changed since loading.
@@ -145,7 +165,12 @@ fn read_links(graph: &mut Graph, body: &[u8]) -> Option<()> {
         }
         let flags = cursor.byte()?;
         let label = u32::from_le_bytes(cursor.array()?);
-        graph.briefs.push(super::Brief { exists: true, has_edges: flags & 1 != 0, has_result: flags & 2 != 0, label });
+        graph.briefs.push(super::Brief {
+            exists: true,
+            has_edges: flags & 1 != 0,
+            has_result: flags & 2 != 0,
+            label,
+        });
         for _ in 0..cursor.count()? {
             let read = cursor.number()?;
             graph.loaded.reads.push(NodeId(read));
@@ -260,7 +285,10 @@ fn read_node(cursor: &mut Cursor<'_>) -> Option<Node> {
     let result = if flags & 2 == 0 {
         None
     } else {
-        Some(Filed { key: ActionKey(Digest(cursor.array()?)), output: Digest(cursor.array()?) })
+        Some(Filed {
+            key: ActionKey(Digest(cursor.array()?)),
+            output: Digest(cursor.array()?),
+        })
     };
     Some(Node { label, edges, result })
 }
@@ -282,7 +310,9 @@ mod tests {
 
     fn same(a: &Graph, b: &Graph) -> bool {
         a.iter().count() == b.iter().count()
-            && a.iter().zip(b.iter()).all(|((ia, na), (ib, nb))| ia == ib && na.label == nb.label && na.edges == nb.edges && na.result == nb.result)
+            && a.iter()
+                .zip(b.iter())
+                .all(|((ia, na), (ib, nb))| ia == ib && na.label == nb.label && na.edges == nb.edges && na.result == nb.result)
             && a.stale().eq(b.stale())
     }
 
@@ -291,7 +321,11 @@ mod tests {
     fn reload(records: &Rows, links: &Rows, stale: &[u8]) -> Option<Graph> {
         let links: Vec<_> = links.iter().map(|(key, body)| (key.clone(), body.clone())).collect();
         let records = records.clone();
-        Graph::load(&links, stale, Box::new(move |page| records.get(page.to_be_bytes().as_slice()).cloned()))
+        Graph::load(
+            &links,
+            stale,
+            Box::new(move |page| records.get(page.to_be_bytes().as_slice()).cloned()),
+        )
     }
 
     fn put(rows: &mut Rows, changes: Vec<Row>) {

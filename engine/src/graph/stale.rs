@@ -30,7 +30,11 @@ impl StaleSet {
 
     /// All members in order.
     pub fn iter(&self) -> impl Iterator<Item = NodeId> {
-        (0u32..).zip(&self.words).flat_map(|(at, &word)| (0..64).filter(move |bit| word >> bit & 1 == 1).map(move |bit| NodeId(at * 64 + bit)))
+        (0u32..).zip(&self.words).flat_map(|(at, &word)| {
+            (0..64)
+                .filter(move |bit| word >> bit & 1 == 1)
+                .map(move |bit| NodeId(at * 64 + bit))
+        })
     }
 
     /// Little-endian words, as stored.
@@ -41,7 +45,9 @@ impl StaleSet {
     /// Undoes [`StaleSet::to_bytes`]; `None` when the length is odd.
     pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
         let (words, rest) = bytes.as_chunks::<8>();
-        rest.is_empty().then(|| Self { words: words.iter().map(|word| u64::from_le_bytes(*word)).collect() })
+        rest.is_empty().then(|| Self {
+            words: words.iter().map(|word| u64::from_le_bytes(*word)).collect(),
+        })
     }
 }
 
@@ -72,7 +78,10 @@ pub fn marks(graph: &Graph, links: &Links) -> Vec<Marked> {
     while let Some(&Marked { node, .. }) = marked.get(at) {
         at += 1;
         let readers = links.readers(node).filter(|&reader| seen.set(reader, true));
-        marked.extend(readers.map(|reader| Marked { node: reader, via: Some(node) }));
+        marked.extend(readers.map(|reader| Marked {
+            node: reader,
+            via: Some(node),
+        }));
     }
     marked
 }

@@ -127,7 +127,10 @@ pub fn cycles(waiting: &[NodeId], waits_for: &dyn Fn(NodeId) -> Vec<NodeId>) -> 
         let mut path = vec![first];
         place[first.index()] = Some(0);
         while let Some(next) = path.last().and_then(|&at| {
-            graph.neighbors(at).filter(|next| component_of[next.index()] == component_of[at.index()]).min()
+            graph
+                .neighbors(at)
+                .filter(|next| component_of[next.index()] == component_of[at.index()])
+                .min()
         }) {
             if let Some(start) = place[next.index()] {
                 cycles.push(path.split_off(start));
@@ -138,7 +141,10 @@ pub fn cycles(waiting: &[NodeId], waits_for: &dyn Fn(NodeId) -> Vec<NodeId>) -> 
         }
     }
     cycles.sort_unstable_by_key(|cycle| cycle.iter().min().copied());
-    cycles.into_iter().map(|cycle| cycle.into_iter().map(|node| waiting[node.index()]).collect()).collect()
+    cycles
+        .into_iter()
+        .map(|cycle| cycle.into_iter().map(|node| waiting[node.index()]).collect())
+        .collect()
 }
 
 #[cfg(test)]

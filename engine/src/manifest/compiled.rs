@@ -20,14 +20,23 @@ const DOMAIN: &str = "cortex 2026-11 compiled manifest 1";
 /// The key of a manifest: digest of its texts, digest of the registry it was checked against, and the form.
 pub fn key(texts: &Digest, registry: &Digest) -> Vec<u8> {
     let mut hasher = blake3::Hasher::new_derive_key(DOMAIN);
-    hasher.update(&texts.0).update(&registry.0).update(env!("CARGO_PKG_VERSION").as_bytes());
+    hasher
+        .update(&texts.0)
+        .update(&registry.0)
+        .update(env!("CARGO_PKG_VERSION").as_bytes());
     hasher.finalize().as_bytes().to_vec()
 }
 
 /// The bytes of a manifest and its warnings.
 pub fn encode(loaded: &Loaded) -> Vec<u8> {
     let mut out = Encoder::default();
-    let Manifest { name, sources, producers, rules, models } = &loaded.manifest;
+    let Manifest {
+        name,
+        sources,
+        producers,
+        rules,
+        models,
+    } = &loaded.manifest;
     out.json(&loaded.warnings);
     out.text(name);
     out.list(sources.len(), sources.iter(), |out, (name, set)| {
@@ -52,23 +61,43 @@ pub fn encode(loaded: &Loaded) -> Vec<u8> {
 
 /// The manifest of these bytes; `None` when they are not what [`encode`] wrote.
 pub fn decode(bytes: &[u8]) -> Option<Loaded> {
-    let mut from = Decoder { rest: bytes, shared: Vec::new() };
+    let mut from = Decoder {
+        rest: bytes,
+        shared: Vec::new(),
+    };
     let warnings = from.json()?;
     let name = from.text()?.to_owned();
     let sources = from.list(|from| {
         let name = from.text()?.to_owned();
         let include = from.list(|from| from.text().map(str::to_owned))?;
         let exclude = from.list(|from| from.text().map(str::to_owned))?;
-        Some((name, SourceSet { include, exclude, gitignore: from.flag()? }))
+        Some((
+            name,
+            SourceSet {
+                include,
+                exclude,
+                gitignore: from.flag()?,
+            },
+        ))
     })?;
     let models: Vec<(String, Params)> = from.list(|from| Some((from.text()?.to_owned(), from.json()?)))?;
     let producers = from.list(|from| {
         let (name, uses) = (from.text()?.to_owned(), from.text()?.to_owned());
-        Some(ProducerDef { name, uses, params: from.json()?, keep: from.flag()? })
+        Some(ProducerDef {
+            name,
+            uses,
+            params: from.json()?,
+            keep: from.flag()?,
+        })
     })?;
     let rules = from.list(|from| from.rule().filter(|rule| (rule.producer as usize) < producers.len()))?;
-    let manifest =
-        Manifest { name, sources: BTreeMap::from_iter(sources), producers, rules, models: BTreeMap::from_iter(models) };
+    let manifest = Manifest {
+        name,
+        sources: BTreeMap::from_iter(sources),
+        producers,
+        rules,
+        models: BTreeMap::from_iter(models),
+    };
     from.rest.is_empty().then_some(Loaded { manifest, warnings })
 }
 
@@ -117,7 +146,14 @@ impl Encoder {
     }
 
     fn rule(&mut self, rule: &Rule) {
-        let Rule { target, each, producer, inputs, out, digest } = rule;
+        let Rule {
+            target,
+            each,
+            producer,
+            inputs,
+            out,
+            digest,
+        } = rule;
         self.template(target);
         self.list(each.iter().len(), each, Self::binding);
         self.number(*producer as usize);
@@ -271,12 +307,28 @@ impl<'a> Decoder<'a> {
         let inputs = self.list(|from| {
             let role = from.shared()?;
             let digest_only = from.flag()?;
-            Some(InputSpec { role, from: from.input()?, digest_only })
+            Some(InputSpec {
+                role,
+                from: from.input()?,
+                digest_only,
+            })
         })?;
-        let out = self.option(|from| Some(OutSpec { path: from.template()?, vars: from.list(Self::binding)? }))?;
+        let out = self.option(|from| {
+            Some(OutSpec {
+                path: from.template()?,
+                vars: from.list(Self::binding)?,
+            })
+        })?;
         let (digest, rest) = self.rest.split_first_chunk::<32>()?;
         self.rest = rest;
-        Some(Rule { target, each, producer, inputs, out, digest: Digest(*digest) })
+        Some(Rule {
+            target,
+            each,
+            producer,
+            inputs,
+            out,
+            digest: Digest(*digest),
+        })
     }
 
     fn binding(&mut self) -> Option<(Arc<str>, SetSpec)> {
@@ -298,7 +350,11 @@ impl<'a> Decoder<'a> {
             1 => SetSpec::Glob(self.text()?.to_owned()),
             2 => {
                 let (label, row) = (self.template()?, self.option(Self::template)?);
-                SetSpec::Node { label, row, field: self.option(|from| from.text().map(str::to_owned))? }
+                SetSpec::Node {
+                    label,
+                    row,
+                    field: self.option(|from| from.text().map(str::to_owned))?,
+                }
             }
             3 => SetSpec::List(self.list(Self::template)?),
             _ => return None,
@@ -308,8 +364,14 @@ impl<'a> Decoder<'a> {
     fn input(&mut self) -> Option<InputFrom> {
         Some(match self.number()? {
             0 => InputFrom::One(self.template()?),
-            1 => InputFrom::Many { each: self.set()?, target: self.template()? },
-            2 => InputFrom::Slice { node: self.template()?, keys: self.set()? },
+            1 => InputFrom::Many {
+                each: self.set()?,
+                target: self.template()?,
+            },
+            2 => InputFrom::Slice {
+                node: self.template()?,
+                keys: self.set()?,
+            },
             _ => return None,
         })
     }
@@ -324,7 +386,10 @@ mod tests {
     use proptest::prelude::*;
 
     fn template() -> impl Strategy<Value = Template> {
-        let piece = prop_oneof![".{0,6}".prop_map(|text| Piece::Text(text.into())), "[a-z]{1,3}".prop_map(|name| Piece::Var(name.into()))];
+        let piece = prop_oneof![
+            ".{0,6}".prop_map(|text| Piece::Text(text.into())),
+            "[a-z]{1,3}".prop_map(|name| Piece::Var(name.into()))
+        ];
         vec(piece, 0..4).prop_map(|pieces| Template { pieces })
     }
 
@@ -347,26 +412,65 @@ mod tests {
             (set(), template()).prop_map(|(each, target)| InputFrom::Many { each, target }),
             (template(), set()).prop_map(|(node, keys)| InputFrom::Slice { node, keys }),
         ];
-        ("[a-c]{1,2}", from, any::<bool>()).prop_map(|(role, from, digest_only)| InputSpec { role: role.into(), from, digest_only })
+        ("[a-c]{1,2}", from, any::<bool>()).prop_map(|(role, from, digest_only)| InputSpec {
+            role: role.into(),
+            from,
+            digest_only,
+        })
     }
 
     fn rule() -> impl Strategy<Value = Rule> {
         let out = (template(), vec(binding(), 0..2)).prop_map(|(path, vars)| OutSpec { path, vars });
-        (template(), of(binding()), 0..2_u32, vec(input(), 0..3), of(out), any::<[u8; 32]>())
-            .prop_map(|(target, each, producer, inputs, out, digest)| Rule { target, each, producer, inputs, out, digest: Digest(digest) })
+        (template(), of(binding()), 0..2_u32, vec(input(), 0..3), of(out), any::<[u8; 32]>()).prop_map(
+            |(target, each, producer, inputs, out, digest)| Rule {
+                target,
+                each,
+                producer,
+                inputs,
+                out,
+                digest: Digest(digest),
+            },
+        )
     }
 
     fn loaded() -> impl Strategy<Value = Loaded> {
-        let params = || btree_map("[a-z]{1,3}", prop_oneof![any::<i64>().prop_map(Into::into), ".{0,5}".prop_map(serde_json::Value::from)], 0..3);
+        let params = || {
+            btree_map(
+                "[a-z]{1,3}",
+                prop_oneof![any::<i64>().prop_map(Into::into), ".{0,5}".prop_map(serde_json::Value::from)],
+                0..3,
+            )
+        };
         let params = move || params().prop_map(Params::from_iter);
-        let source = (vec(".{0,4}", 0..3), vec(".{0,4}", 0..2), any::<bool>())
-            .prop_map(|(include, exclude, gitignore)| SourceSet { include, exclude, gitignore });
-        let producer = ("[a-z]{1,3}", "[a-z/]{1,5}", params(), any::<bool>())
-            .prop_map(|(name, uses, params, keep)| ProducerDef { name, uses, params, keep });
-        let warning = (".{0,9}", any::<u32>()).prop_map(|(text, line)| Diagnostic::warning("W_UNUSED", text.clone()).at(text, line, 1).hint("so"));
-        let parts = (".{0,9}", btree_map(".{0,3}", source, 0..3), vec(producer, 2..4), vec(rule(), 0..6), btree_map(".{0,3}", params(), 0..3), vec(warning, 0..3));
+        let source = (vec(".{0,4}", 0..3), vec(".{0,4}", 0..2), any::<bool>()).prop_map(|(include, exclude, gitignore)| SourceSet {
+            include,
+            exclude,
+            gitignore,
+        });
+        let producer = ("[a-z]{1,3}", "[a-z/]{1,5}", params(), any::<bool>()).prop_map(|(name, uses, params, keep)| ProducerDef {
+            name,
+            uses,
+            params,
+            keep,
+        });
+        let warning =
+            (".{0,9}", any::<u32>()).prop_map(|(text, line)| Diagnostic::warning("W_UNUSED", text.clone()).at(text, line, 1).hint("so"));
+        let parts = (
+            ".{0,9}",
+            btree_map(".{0,3}", source, 0..3),
+            vec(producer, 2..4),
+            vec(rule(), 0..6),
+            btree_map(".{0,3}", params(), 0..3),
+            vec(warning, 0..3),
+        );
         parts.prop_map(|(name, sources, producers, rules, models, warnings)| Loaded {
-            manifest: Manifest { name, sources, producers, rules, models },
+            manifest: Manifest {
+                name,
+                sources,
+                producers,
+                rules,
+                models,
+            },
             warnings,
         })
     }

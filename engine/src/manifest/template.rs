@@ -49,10 +49,16 @@ impl Template {
             }
             let name = tail.strip_prefix('{').and_then(|inner| inner.split_once('}')).map(|(name, _)| name);
             let Some(name) = name else {
-                return Err(TemplateError { message: "a brace has no partner".into(), at });
+                return Err(TemplateError {
+                    message: "a brace has no partner".into(),
+                    at,
+                });
             };
             if !is_variable(name) {
-                return Err(TemplateError { message: format!("'{{{name}}}' is not a variable"), at });
+                return Err(TemplateError {
+                    message: format!("'{{{name}}}' is not a variable"),
+                    at,
+                });
             }
             if !plain.is_empty() {
                 pieces.push(Piece::Text(std::mem::take(&mut plain).into()));

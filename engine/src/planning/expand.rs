@@ -122,16 +122,27 @@ pub fn expand(rule: &Rule, vars: &Vars, blobs: &dyn Blobs) -> Result<Vec<Planned
     let mut planned = Vec::with_capacity(rule.inputs.len());
     for (spec, input) in (0u16..).zip(&rule.inputs) {
         match &input.from {
-            InputFrom::One(target) => planned.push(PlannedInput::Node { spec, item: "".into(), label: fill_label(target, vars, None)? }),
+            InputFrom::One(target) => planned.push(PlannedInput::Node {
+                spec,
+                item: "".into(),
+                label: fill_label(target, vars, None)?,
+            }),
             InputFrom::Many { each, target } => {
                 for item in items(each, vars, blobs)? {
                     let label = fill_label(target, vars, Some(&item))?;
-                    planned.push(PlannedInput::Node { spec, item: item.into(), label });
+                    planned.push(PlannedInput::Node {
+                        spec,
+                        item: item.into(),
+                        label,
+                    });
                 }
             }
             InputFrom::Slice { node, keys } => {
                 let rows = slice(node, keys, vars, blobs)?;
-                planned.push(PlannedInput::Slice { spec, digest: Digest::of(&rows) });
+                planned.push(PlannedInput::Slice {
+                    spec,
+                    digest: Digest::of(&rows),
+                });
             }
         }
     }
@@ -144,9 +155,15 @@ pub fn expand(rule: &Rule, vars: &Vars, blobs: &dyn Blobs) -> Result<Vec<Planned
 /// When the node's blob is not a table or the keys cannot be read.
 pub fn slice(node: &Template, keys: &SetSpec, vars: &Vars, blobs: &dyn Blobs) -> Result<Vec<u8>, ExpandError> {
     let label = fill_label(node, vars, None)?;
-    let table = blobs.get(label.as_str()).and_then(Table::open).ok_or_else(|| bad(&label, "a table"))?;
+    let table = blobs
+        .get(label.as_str())
+        .and_then(Table::open)
+        .ok_or_else(|| bad(&label, "a table"))?;
     let keys = items(keys, vars, blobs)?;
-    let rows: BTreeMap<&str, &[u8]> = keys.iter().filter_map(|key| table.get(key).map(|value| (key.as_str(), value))).collect();
+    let rows: BTreeMap<&str, &[u8]> = keys
+        .iter()
+        .filter_map(|key| table.get(key).map(|value| (key.as_str(), value)))
+        .collect();
     Ok(write_table(&rows))
 }
 
@@ -156,7 +173,10 @@ pub fn slice(node: &Template, keys: &SetSpec, vars: &Vars, blobs: &dyn Blobs) ->
 /// When the deciding blob is not of the form the set reads it as.
 pub fn items(set: &SetSpec, vars: &Vars, blobs: &dyn Blobs) -> Result<Vec<String>, ExpandError> {
     let mut items = match set {
-        SetSpec::List(templates) => templates.iter().map(|template| fill(template, vars, None)).collect::<Result<Vec<_>, _>>()?,
+        SetSpec::List(templates) => templates
+            .iter()
+            .map(|template| fill(template, vars, None))
+            .collect::<Result<Vec<_>, _>>()?,
         SetSpec::Sources(_) | SetSpec::Glob(_) => {
             let label = set_node(set, vars)?.expect("invariant: source sets have a node");
             read_items(&label, blobs, None, None)?
@@ -188,7 +208,11 @@ fn read_items(label: &Label, blobs: &dyn Blobs, row: Option<&str>, field: Option
         return pick(part, field).ok_or_else(|| bad(label, &format!("JSON with a list of texts under '{field}'")));
     }
     if Table::is_table(part) {
-        return Ok(Table::open(part).ok_or_else(|| bad(label, "a table"))?.keys().map(str::to_owned).collect());
+        return Ok(Table::open(part)
+            .ok_or_else(|| bad(label, "a table"))?
+            .keys()
+            .map(str::to_owned)
+            .collect());
     }
     let text = std::str::from_utf8(part).map_err(|_| bad(label, "a list of lines (it is not UTF-8)"))?;
     if text.starts_with('[') {
@@ -198,21 +222,42 @@ fn read_items(label: &Label, blobs: &dyn Blobs, row: Option<&str>, field: Option
 }
 
 fn bad(label: &Label, expected: &str) -> ExpandError {
-    ExpandError::BadBlob { label: label.to_string(), expected: expected.to_owned() }
+    ExpandError::BadBlob {
+        label: label.to_string(),
+        expected: expected.to_owned(),
+    }
 }
 
 fn fill(template: &Template, vars: &Vars, item: Option<&str>) -> Result<String, ExpandError> {
     template
-        .fill(|name| if name == "item" { item } else { vars.get(name).map(|value| &**value) })
-        .map_err(|name| ExpandError::BadLabel { text: format!("{{{name}}}"), reason: "the variable has no value".into() })
+        .fill(|name| {
+            if name == "item" {
+                item
+            } else {
+                vars.get(name).map(|value| &**value)
+            }
+        })
+        .map_err(|name| ExpandError::BadLabel {
+            text: format!("{{{name}}}"),
+            reason: "the variable has no value".into(),
+        })
 }
 
 fn fill_label(template: &Template, vars: &Vars, item: Option<&str>) -> Result<Label, ExpandError> {
     let item = item.map(escape);
     let escaped: Vec<(&str, String)> = vars.iter().map(|(name, value)| (&**name, escape(value))).collect();
     let text = template
-        .fill(|name| if name == "item" { item.as_deref() } else { escaped.iter().find(|(known, _)| *known == name).map(|(_, value)| value.as_str()) })
-        .map_err(|name| ExpandError::BadLabel { text: format!("{{{name}}}"), reason: "the variable has no value".into() })?;
+        .fill(|name| {
+            if name == "item" {
+                item.as_deref()
+            } else {
+                escaped.iter().find(|(known, _)| *known == name).map(|(_, value)| value.as_str())
+            }
+        })
+        .map_err(|name| ExpandError::BadLabel {
+            text: format!("{{{name}}}"),
+            reason: "the variable has no value".into(),
+        })?;
     parse_label(&text)
 }
 
@@ -226,21 +271,33 @@ pub struct ItemFrame {
 impl ItemFrame {
     /// The frame of a target template; `None` when it has no `{item}`.
     pub fn of(target: &Template, vars: &Vars) -> Option<Self> {
-        let at = target.pieces.iter().position(|piece| matches!(piece, Piece::Var(name) if &**name == "item"))?;
+        let at = target
+            .pieces
+            .iter()
+            .position(|piece| matches!(piece, Piece::Var(name) if &**name == "item"))?;
         let escaped: Vec<(&str, String)> = vars.iter().map(|(name, value)| (&**name, escape(value))).collect();
         let value = |name: &str| escaped.iter().find(|(known, _)| *known == name).map(|(_, value)| value.as_str());
         let part = |pieces: &[Piece]| Template { pieces: pieces.to_vec() }.fill(value).ok();
-        Some(Self { head: part(&target.pieces[..at])?, tail: part(&target.pieces[at + 1..])? })
+        Some(Self {
+            head: part(&target.pieces[..at])?,
+            tail: part(&target.pieces[at + 1..])?,
+        })
     }
 
     /// The item that gave `label`.
     pub fn item(&self, label: &str) -> Option<String> {
-        label.strip_prefix(self.head.as_str())?.strip_suffix(self.tail.as_str()).map(unescape)
+        label
+            .strip_prefix(self.head.as_str())?
+            .strip_suffix(self.tail.as_str())
+            .map(unescape)
     }
 }
 
 fn parse_label(text: &str) -> Result<Label, ExpandError> {
-    Label::parse(text).map_err(|error| ExpandError::BadLabel { text: text.to_owned(), reason: error.message })
+    Label::parse(text).map_err(|error| ExpandError::BadLabel {
+        text: text.to_owned(),
+        reason: error.message,
+    })
 }
 
 /// Reads the list of texts (or the single text) under a dotted field of a JSON object, skipping everything else without building it.
@@ -319,22 +376,40 @@ mod tests {
     use super::*;
 
     fn blobs(entries: &[(&str, &[u8])]) -> BTreeMap<String, Arc<[u8]>> {
-        entries.iter().map(|(label, blob)| ((*label).to_owned(), Arc::from(*blob))).collect()
+        entries
+            .iter()
+            .map(|(label, blob)| ((*label).to_owned(), Arc::from(*blob)))
+            .collect()
     }
 
     fn node(label: &str, row: Option<&str>, field: Option<&str>) -> SetSpec {
         let parse = |text: &str| Template::parse(text).expect("template");
-        SetSpec::Node { label: parse(label), row: row.map(parse), field: field.map(str::to_owned) }
+        SetSpec::Node {
+            label: parse(label),
+            row: row.map(parse),
+            field: field.map(str::to_owned),
+        }
     }
 
     #[test]
     fn sets_are_read_from_tables_rows_lists_and_lines() {
-        let table = write_table(&BTreeMap::from([("A", br#"{"x":1,"files":["b.cs","a.cs"],"deep":{"in":"one"}}"#.to_vec()), ("B", b"{}".to_vec())]));
-        let blobs = blobs(&[("//i:t", &table), ("//i:lines", b"b\n\na\nb\n"), ("//i:list", br#"["z","y"]"#), ("//i:bad", b"\xff")]);
+        let table = write_table(&BTreeMap::from([
+            ("A", br#"{"x":1,"files":["b.cs","a.cs"],"deep":{"in":"one"}}"#.to_vec()),
+            ("B", b"{}".to_vec()),
+        ]));
+        let blobs = blobs(&[
+            ("//i:t", &table),
+            ("//i:lines", b"b\n\na\nb\n"),
+            ("//i:list", br#"["z","y"]"#),
+            ("//i:bad", b"\xff"),
+        ]);
         let vars = Vars::from([("type".into(), "A".into())]);
         let read = |set: SetSpec| items(&set, &vars, &blobs);
         assert_eq!(read(node("//i:t", None, None)), Ok(vec!["A".into(), "B".into()]));
-        assert_eq!(read(node("//i:t", Some("{type}"), Some("files"))), Ok(vec!["a.cs".into(), "b.cs".into()]));
+        assert_eq!(
+            read(node("//i:t", Some("{type}"), Some("files"))),
+            Ok(vec!["a.cs".into(), "b.cs".into()])
+        );
         assert_eq!(read(node("//i:t", Some("{type}"), Some("deep.in"))), Ok(vec!["one".into()]));
         assert_eq!(read(node("//i:t", Some("C"), Some("files"))), Ok(vec![]));
         assert_eq!(read(node("//i:lines", None, None)), Ok(vec!["a".into(), "b".into()]));
@@ -346,7 +421,10 @@ mod tests {
     #[test]
     fn a_slice_sees_only_its_rows() {
         let rows = |more: &str| write_table(&BTreeMap::from([("A", "1"), ("B", "2"), (more, "3")]));
-        let keys = SetSpec::List(vec![Template::parse("{type}").expect("template"), Template::parse("C").expect("template")]);
+        let keys = SetSpec::List(vec![
+            Template::parse("{type}").expect("template"),
+            Template::parse("C").expect("template"),
+        ]);
         let vars = Vars::from([("type".into(), "A".into())]);
         let table = Template::parse("//i:t").expect("template");
         let digest = |more: &str| slice(&table, &keys, &vars, &blobs(&[("//i:t", &rows(more))])).map(|rows| Digest::of(&rows));

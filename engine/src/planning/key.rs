@@ -76,11 +76,18 @@ struct Hashing(blake3::Hasher);
 
 impl KeyWriter for Hashing {
     fn list(&mut self, tag: &'static str, len: usize) {
-        self.0.update(&[1, tag.len() as u8]).update(tag.as_bytes()).update(&(len as u64).to_le_bytes());
+        self.0
+            .update(&[1, tag.len() as u8])
+            .update(tag.as_bytes())
+            .update(&(len as u64).to_le_bytes());
     }
 
     fn field(&mut self, tag: &'static str, bytes: &[u8]) {
-        self.0.update(&[2, tag.len() as u8]).update(tag.as_bytes()).update(&(bytes.len() as u64).to_le_bytes()).update(bytes);
+        self.0
+            .update(&[2, tag.len() as u8])
+            .update(tag.as_bytes())
+            .update(&(bytes.len() as u64).to_le_bytes())
+            .update(bytes);
     }
 }
 
@@ -104,7 +111,10 @@ struct Explaining(Vec<KeyField>);
 
 impl KeyWriter for Explaining {
     fn list(&mut self, tag: &'static str, len: usize) {
-        self.0.push(KeyField { name: tag, value: format!("[{len}]") });
+        self.0.push(KeyField {
+            name: tag,
+            value: format!("[{len}]"),
+        });
     }
 
     fn field(&mut self, tag: &'static str, bytes: &[u8]) {
@@ -116,7 +126,10 @@ impl KeyWriter for Explaining {
     }
 
     fn digest(&mut self, tag: &'static str, digest: &Digest) {
-        self.0.push(KeyField { name: tag, value: digest.to_string() });
+        self.0.push(KeyField {
+            name: tag,
+            value: digest.to_string(),
+        });
     }
 }
 
@@ -163,10 +176,22 @@ mod tests {
     fn both(owned: &Owned) -> (ActionKey, Vec<KeyField>) {
         let params: Params = owned.params.iter().map(|(k, v)| (k.clone(), v.clone().into())).collect();
         let vars: Vars = owned.vars.iter().map(|(k, v)| (k.as_str().into(), v.as_str().into())).collect();
-        let inputs: Vec<KeyInput<'_>> =
-            owned.inputs.iter().map(|(role, item, byte)| KeyInput { role, item, digest: Digest::of(&[*byte]) }).collect();
-        let description =
-            KeyDescription { producer: &owned.producer, params: &params, vars: &vars, label: owned.label.as_deref(), inputs: &inputs };
+        let inputs: Vec<KeyInput<'_>> = owned
+            .inputs
+            .iter()
+            .map(|(role, item, byte)| KeyInput {
+                role,
+                item,
+                digest: Digest::of(&[*byte]),
+            })
+            .collect();
+        let description = KeyDescription {
+            producer: &owned.producer,
+            params: &params,
+            vars: &vars,
+            label: owned.label.as_deref(),
+            inputs: &inputs,
+        };
         (action_key(&description), fields(&description))
     }
 
@@ -191,7 +216,13 @@ mod tests {
 
     #[test]
     fn the_encoding_is_pinned() {
-        let owned = Owned { producer: ProducerId::new("p", 1), params: BTreeMap::new(), vars: BTreeMap::new(), label: None, inputs: vec![("r".into(), "i".into(), 0)] };
+        let owned = Owned {
+            producer: ProducerId::new("p", 1),
+            params: BTreeMap::new(),
+            vars: BTreeMap::new(),
+            label: None,
+            inputs: vec![("r".into(), "i".into(), 0)],
+        };
         insta::assert_snapshot!(both(&owned).0, @"7f5d10c6b17286f8bc599773741f2a492605ec24cad2d0ddfc765fb0d8c62f65");
     }
 }

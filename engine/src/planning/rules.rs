@@ -37,7 +37,11 @@ impl RuleIndex {
                 by_target.entry(target_name(rule).into()).or_default().push(number);
             }
         }
-        Self { manifest, literal, by_target }
+        Self {
+            manifest,
+            literal,
+            by_target,
+        }
     }
 
     /// The manifest.

@@ -20,9 +20,17 @@ pub fn resolve<'a>(wanted: &str, items: &'a [String]) -> Resolution<'a> {
     if let Ok(at) = items.binary_search_by(|item| item.as_str().cmp(wanted)) {
         return Resolution::One(&items[at]);
     }
-    let mut endings: Vec<&str> = items.iter().map(String::as_str).filter(|item| ends_with(item, wanted, true)).collect();
+    let mut endings: Vec<&str> = items
+        .iter()
+        .map(String::as_str)
+        .filter(|item| ends_with(item, wanted, true))
+        .collect();
     if endings.is_empty() {
-        endings = items.iter().map(String::as_str).filter(|item| ends_with(item, wanted, false)).collect();
+        endings = items
+            .iter()
+            .map(String::as_str)
+            .filter(|item| ends_with(item, wanted, false))
+            .collect();
     }
     match endings.as_slice() {
         [] => Resolution::None,
@@ -50,9 +58,15 @@ fn plain(item: &str) -> Option<&str> {
 }
 
 fn is_ending(item: &str, wanted: &str, exact: bool) -> bool {
-    let Some(start) = item.len().checked_sub(wanted.len()) else { return false };
+    let Some(start) = item.len().checked_sub(wanted.len()) else {
+        return false;
+    };
     let Some(ending) = item.get(start..) else { return false };
-    let same = if exact { ending == wanted } else { ending.eq_ignore_ascii_case(wanted) };
+    let same = if exact {
+        ending == wanted
+    } else {
+        ending.eq_ignore_ascii_case(wanted)
+    };
     same && !wanted.is_empty() && (start == 0 || matches!(item.as_bytes()[start - 1], b'.' | b'+' | b'/'))
 }
 
@@ -62,7 +76,17 @@ mod tests {
 
     #[test]
     fn endings_mean_items_when_only_one_has_them() {
-        let items: Vec<String> = ["A.Cache`2", "A.Cache`2+Entry", "A.Node", "A.NodeStore", "B.Node", "b.other", "docs/x.md"].map(String::from).to_vec();
+        let items: Vec<String> = [
+            "A.Cache`2",
+            "A.Cache`2+Entry",
+            "A.Node",
+            "A.NodeStore",
+            "B.Node",
+            "b.other",
+            "docs/x.md",
+        ]
+        .map(String::from)
+        .to_vec();
         assert_eq!(resolve("A.Node", &items), Resolution::One("A.Node"));
         assert_eq!(resolve("NodeStore", &items), Resolution::One("A.NodeStore"));
         assert_eq!(resolve("Store", &items), Resolution::None);
@@ -76,9 +100,23 @@ mod tests {
 
     #[test]
     fn a_project_mark_may_be_left_out_whatever_it_holds() {
-        let items: Vec<String> = ["P.Only`1@Some.Cli", "P.Q@Some.Cli", "P.Q@src/Dup/Some.Core.csproj", "a/@scope/x.md", "a/b@2/y.md"].map(String::from).to_vec();
-        assert_eq!(resolve("P.Q", &items), Resolution::Many(vec!["P.Q@Some.Cli", "P.Q@src/Dup/Some.Core.csproj"]));
-        assert_eq!(resolve("Q", &items), Resolution::Many(vec!["P.Q@Some.Cli", "P.Q@src/Dup/Some.Core.csproj"]));
+        let items: Vec<String> = [
+            "P.Only`1@Some.Cli",
+            "P.Q@Some.Cli",
+            "P.Q@src/Dup/Some.Core.csproj",
+            "a/@scope/x.md",
+            "a/b@2/y.md",
+        ]
+        .map(String::from)
+        .to_vec();
+        assert_eq!(
+            resolve("P.Q", &items),
+            Resolution::Many(vec!["P.Q@Some.Cli", "P.Q@src/Dup/Some.Core.csproj"])
+        );
+        assert_eq!(
+            resolve("Q", &items),
+            Resolution::Many(vec!["P.Q@Some.Cli", "P.Q@src/Dup/Some.Core.csproj"])
+        );
         assert_eq!(resolve("Q@Some.Cli", &items), Resolution::One("P.Q@Some.Cli"));
         assert_eq!(resolve("Only", &items), Resolution::One("P.Only`1@Some.Cli"));
         assert_eq!(resolve("Only`1", &items), Resolution::One("P.Only`1@Some.Cli"));

@@ -26,7 +26,10 @@ pub struct ProducerId {
 impl ProducerId {
     /// A name and a version.
     pub fn new(name: impl Into<String>, version: u32) -> Self {
-        Self { name: name.into(), version }
+        Self {
+            name: name.into(),
+            version,
+        }
     }
 }
 
@@ -108,7 +111,10 @@ impl Inputs<'_> {
     pub fn one(&self, role: &str) -> Result<&Input, Failure> {
         match self.all(role) {
             [input] => Ok(input),
-            other => Err(Failure::permanent(format!("input '{role}' must be one node, the rule gives {}", other.len()))),
+            other => Err(Failure::permanent(format!(
+                "input '{role}' must be one node, the rule gives {}",
+                other.len()
+            ))),
         }
     }
 
@@ -138,7 +144,10 @@ pub struct Output {
 impl Output {
     /// An output without diagnostics.
     pub fn new(bytes: impl Into<Vec<u8>>) -> Self {
-        Self { bytes: bytes.into(), diagnostics: Vec::new() }
+        Self {
+            bytes: bytes.into(),
+            diagnostics: Vec::new(),
+        }
     }
 }
 

@@ -115,7 +115,11 @@ impl Diagnostic {
     /// With the file it is about (`line` and `column` 0 for the whole file).
     #[must_use]
     pub fn at(mut self, file: impl Into<String>, line: u32, column: u32) -> Self {
-        self.place = Some(Place { file: file.into(), line, column });
+        self.place = Some(Place {
+            file: file.into(),
+            line,
+            column,
+        });
         self
     }
 

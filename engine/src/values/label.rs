@@ -28,7 +28,11 @@ pub struct LabelError {
 
 impl LabelError {
     fn new(at: usize, message: impl Into<String>, hint: Option<&str>) -> Self {
-        Self { message: message.into(), at, hint: hint.map(str::to_owned) }
+        Self {
+            message: message.into(),
+            at,
+            hint: hint.map(str::to_owned),
+        }
     }
 }
 
@@ -39,14 +43,28 @@ impl Label {
     /// The first thing that is wrong with the text.
     pub fn parse(text: &str) -> Result<Self, LabelError> {
         let Some(rest) = text.strip_prefix("//") else {
-            return Err(LabelError::new(0, "a label begins with '//'", Some("write //package:target, such as //types/NodeStore:outline")));
+            return Err(LabelError::new(
+                0,
+                "a label begins with '//'",
+                Some("write //package:target, such as //types/NodeStore:outline"),
+            ));
         };
         let Some(colon) = rest.rfind(':') else {
-            return Err(LabelError::new(text.len(), "a label names a target after ':'", Some("write //package:target, such as //types/NodeStore:outline")));
+            return Err(LabelError::new(
+                text.len(),
+                "a label names a target after ':'",
+                Some("write //package:target, such as //types/NodeStore:outline"),
+            ));
         };
         check_package(&rest[..colon]).map_err(|error| LabelError { at: error.at + 2, ..error })?;
-        check_target(&rest[colon + 1..]).map_err(|error| LabelError { at: error.at + colon + 3, ..error })?;
-        Ok(Self { text: text.into(), colon: u32::try_from(colon + 2).map_err(|_| LabelError::new(0, "a label is shorter than 4 GiB", None))? })
+        check_target(&rest[colon + 1..]).map_err(|error| LabelError {
+            at: error.at + colon + 3,
+            ..error
+        })?;
+        Ok(Self {
+            text: text.into(),
+            colon: u32::try_from(colon + 2).map_err(|_| LabelError::new(0, "a label is shorter than 4 GiB", None))?,
+        })
     }
 
     /// Makes a label of a package in label form (already escaped) and a target.
@@ -82,10 +100,18 @@ fn check_package(package: &str) -> Result<(), LabelError> {
     let mut at = 0;
     for segment in package.split('/') {
         if segment.is_empty() {
-            return Err(LabelError::new(at, "a package has an empty segment", Some("write //family/name:target with single slashes")));
+            return Err(LabelError::new(
+                at,
+                "a package has an empty segment",
+                Some("write //family/name:target with single slashes"),
+            ));
         }
         if matches!(segment, "." | ".." | "...") {
-            return Err(LabelError::new(at, format!("a package may not hold the segment '{segment}'"), Some("'...' belongs to patterns; paths never leave the workspace")));
+            return Err(LabelError::new(
+                at,
+                format!("a package may not hold the segment '{segment}'"),
+                Some("'...' belongs to patterns; paths never leave the workspace"),
+            ));
         }
         for (offset, c) in segment.char_indices() {
             let escaped = match c {
@@ -95,7 +121,11 @@ fn check_package(package: &str) -> Result<(), LabelError> {
                 _ => continue,
             };
             if escaped {
-                return Err(LabelError::new(at + offset, format!("a package may not hold {c:?}"), Some("write it as %2A, %3F, %3A or %25")));
+                return Err(LabelError::new(
+                    at + offset,
+                    format!("a package may not hold {c:?}"),
+                    Some("write it as %2A, %3F, %3A or %25"),
+                ));
             }
         }
         at += segment.len() + 1;
@@ -104,7 +134,8 @@ fn check_package(package: &str) -> Result<(), LabelError> {
 }
 
 fn is_escape(text: &str) -> bool {
-    text.get(..3).is_some_and(|code| ["%2A", "%3F", "%3A", "%25"].contains(&code) || is_control_escape(code))
+    text.get(..3)
+        .is_some_and(|code| ["%2A", "%3F", "%3A", "%25"].contains(&code) || is_control_escape(code))
 }
 
 fn is_control_escape(code: &str) -> bool {
@@ -113,10 +144,21 @@ fn is_control_escape(code: &str) -> bool {
 
 fn check_target(target: &str) -> Result<(), LabelError> {
     if target.is_empty() {
-        return Err(LabelError::new(0, "a target is empty", Some("write //package:target, such as //types/NodeStore:outline")));
+        return Err(LabelError::new(
+            0,
+            "a target is empty",
+            Some("write //package:target, such as //types/NodeStore:outline"),
+        ));
     }
-    match target.char_indices().find(|(_, c)| !(c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '-'))) {
-        Some((at, c)) => Err(LabelError::new(at, format!("a target may not hold {c:?}"), Some("targets are letters, digits, '_', '.' and '-'"))),
+    match target
+        .char_indices()
+        .find(|(_, c)| !(c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '-')))
+    {
+        Some((at, c)) => Err(LabelError::new(
+            at,
+            format!("a target may not hold {c:?}"),
+            Some("targets are letters, digits, '_', '.' and '-'"),
+        )),
         None => Ok(()),
     }
 }
@@ -143,7 +185,10 @@ pub fn unescape(name: &str) -> String {
     let mut rest = name;
     while let Some(at) = rest.find('%') {
         plain.push_str(&rest[..at]);
-        let code = rest.get(at + 1..at + 3).and_then(|hex| u8::from_str_radix(hex, 16).ok()).filter(u8::is_ascii);
+        let code = rest
+            .get(at + 1..at + 3)
+            .and_then(|hex| u8::from_str_radix(hex, 16).ok())
+            .filter(u8::is_ascii);
         if let Some(byte) = code {
             plain.push(byte as char);
             rest = &rest[at + 3..];
@@ -176,12 +221,25 @@ mod tests {
     #[test]
     fn parts() {
         let label = Label::parse("//types/MemoTree.Core.NodeStore#Get(string):outline").expect("well-formed");
-        assert_eq!((label.family(), label.package(), label.target()), ("types", "types/MemoTree.Core.NodeStore#Get(string)", "outline"));
+        assert_eq!(
+            (label.family(), label.package(), label.target()),
+            ("types", "types/MemoTree.Core.NodeStore#Get(string)", "outline")
+        );
     }
 
     #[test]
     fn refusals_name_the_place() {
-        for (text, at) in [("types:x", 0), ("//types", 7), ("//a//b:x", 4), ("//a/../b:x", 4), ("//a/b*:x", 5), ("//a:b c", 5), ("//a:", 4), ("//:x", 2), ("//a/...:x", 4)] {
+        for (text, at) in [
+            ("types:x", 0),
+            ("//types", 7),
+            ("//a//b:x", 4),
+            ("//a/../b:x", 4),
+            ("//a/b*:x", 5),
+            ("//a:b c", 5),
+            ("//a:", 4),
+            ("//:x", 2),
+            ("//a/...:x", 4),
+        ] {
             assert_eq!(Label::parse(text).map_err(|error| error.at), Err(at), "{text}");
         }
     }

@@ -29,7 +29,10 @@ impl<'a> Table<'a> {
         let (count, rest) = rest.split_first_chunk::<4>()?;
         let index_len = (u32::from_le_bytes(*count) as usize).checked_mul(8)?;
         let (index, heap) = rest.split_at_checked(index_len)?;
-        let table = Self { index: index.as_chunks().0, heap };
+        let table = Self {
+            index: index.as_chunks().0,
+            heap,
+        };
         let end = if table.is_empty() { 0 } else { table.ends(table.len() - 1).1 };
         (end == heap.len()).then_some(table)
     }
@@ -56,7 +59,11 @@ impl<'a> Table<'a> {
     pub fn row(&self, row: usize) -> (&'a str, &'a [u8]) {
         let start = if row == 0 { 0 } else { self.ends(row - 1).1 };
         let (key_end, value_end) = self.ends(row);
-        let key = self.heap.get(start..key_end).and_then(|key| std::str::from_utf8(key).ok()).unwrap_or_default();
+        let key = self
+            .heap
+            .get(start..key_end)
+            .and_then(|key| std::str::from_utf8(key).ok())
+            .unwrap_or_default();
         (key, self.heap.get(key_end..value_end).unwrap_or_default())
     }
 

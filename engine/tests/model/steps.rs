@@ -411,6 +411,7 @@ fn text(lines: &[usize]) -> String {
     lines.iter().map(|&line| format!("{}\n", LINES[line])).collect()
 }
 
+#[allow(clippy::disallowed_methods, reason = "a longer run is asked for by the environment")]
 fn cases() -> u32 {
     std::env::var("CORTEX_MODEL_CASES")
         .ok()

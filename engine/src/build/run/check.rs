@@ -54,8 +54,13 @@ impl Run<'_> {
                 continue;
             }
             self.graph.set_stale(reader, true);
-            let reason = Reason::InputMoved { label: self.graph.node(id).label.to_string() };
-            self.emit(&Event::Marked { label: &self.graph.node(reader).label, reason: &reason });
+            let reason = Reason::InputMoved {
+                label: self.graph.node(id).label.to_string(),
+            };
+            self.emit(&Event::Marked {
+                label: &self.graph.node(reader).label,
+                reason: &reason,
+            });
         }
     }
 }

@@ -18,9 +18,15 @@ use std::time::Duration;
 impl Run<'_> {
     /// Collecting → Settled (the key did not move, or its result is filed), Running, or Failed.
     pub(super) fn decide(&mut self, id: NodeId) -> Result<(), RunError> {
-        let Slot::Collecting { mut work, .. } = std::mem::replace(self.slot(id), Slot::Idle) else { return Ok(()) };
+        let Slot::Collecting { mut work, .. } = std::mem::replace(self.slot(id), Slot::Idle) else {
+            return Ok(());
+        };
         let edges = work.edges.clone().expect("invariant: collection follows expansion");
-        if edges.inputs.iter().any(|edge| matches!(edge.from, EdgeFrom::Node(node) if !self.has_ended(node))) {
+        if edges
+            .inputs
+            .iter()
+            .any(|edge| matches!(edge.from, EdgeFrom::Node(node) if !self.has_ended(node)))
+        {
             // An input's blob is being made again since it was collected.
             self.collect(id, work);
             return Ok(());
@@ -78,11 +84,18 @@ impl Run<'_> {
             && self.serves(work, &filed.output)?
         {
             self.tally.verified += 1;
-            self.emit(&Event::Verified { label: &self.graph.node(id).label });
+            self.emit(&Event::Verified {
+                label: &self.graph.node(id).label,
+            });
             self.settle(id, work, filed.output, How::Verified);
             return Ok(true);
         }
-        if let Some(SameKey::Made { output, took_us, diagnostics }) = self.same_key.get(&work.key) {
+        if let Some(SameKey::Made {
+            output,
+            took_us,
+            diagnostics,
+        }) = self.same_key.get(&work.key)
+        {
             let (output, took_us, diagnostics) = (*output, *took_us, diagnostics.clone());
             if self.serves(work, &output)? {
                 self.hit(id, work, output, took_us, &diagnostics);
@@ -105,7 +118,11 @@ impl Run<'_> {
         let label = self.graph.node(id).label.clone();
         self.tally.cached += 1;
         self.tally.saved_us += took_us;
-        self.emit(&Event::Hit { label: &label, output, saved: Duration::from_micros(took_us) });
+        self.emit(&Event::Hit {
+            label: &label,
+            output,
+            saved: Duration::from_micros(took_us),
+        });
         self.say(&label, diagnostics);
         self.settle(id, work, output, How::Cached);
     }
@@ -129,12 +146,24 @@ impl Run<'_> {
                         };
                         frame = Some((edge.spec, of));
                     }
-                    let item = frame.as_ref().and_then(|(_, frame)| frame.as_ref()?.item(&settled.label)).unwrap_or_default();
+                    let item = frame
+                        .as_ref()
+                        .and_then(|(_, frame)| frame.as_ref()?.item(&settled.label))
+                        .unwrap_or_default();
                     let digest = settled.digest;
-                    (item.into(), digest, if spec.digest_only { Load::Nothing } else { Load::Node(settled) })
+                    (
+                        item.into(),
+                        digest,
+                        if spec.digest_only { Load::Nothing } else { Load::Node(settled) },
+                    )
                 }
             };
-            inputs.push(JobInput { role: spec.role.clone(), item, digest, load });
+            inputs.push(JobInput {
+                role: spec.role.clone(),
+                item,
+                digest,
+                load,
+            });
         }
         inputs
     }
@@ -144,15 +173,27 @@ impl Run<'_> {
     }
 
     /// Hands the one description of a node's key to `write`: the hasher's way and the explainer's.
-    pub(super) fn described<T>(&self, id: NodeId, work: &Work, inputs: &[JobInput], write: impl FnOnce(&KeyDescription<'_>) -> T) -> Option<T> {
+    pub(super) fn described<T>(
+        &self,
+        id: NodeId,
+        work: &Work,
+        inputs: &[JobInput],
+        write: impl FnOnce(&KeyDescription<'_>) -> T,
+    ) -> Option<T> {
         let manifest = self.rules.manifest();
         let definition = &manifest.producers[self.rules.rule(work.rule).producer as usize];
         let producer = self.registry.get(&definition.uses)?;
         let sees = producer.sees(&definition.params);
         let label = self.graph.node(id).label.clone();
         let nothing = Vars::new();
-        let key_inputs: Vec<KeyInput<'_>> =
-            inputs.iter().map(|input| KeyInput { role: &input.role, item: &input.item, digest: input.digest }).collect();
+        let key_inputs: Vec<KeyInput<'_>> = inputs
+            .iter()
+            .map(|input| KeyInput {
+                role: &input.role,
+                item: &input.item,
+                digest: input.digest,
+            })
+            .collect();
         Some(write(&KeyDescription {
             producer: self.ids[self.rules.rule(work.rule).producer as usize].as_ref()?,
             params: &definition.params,
@@ -174,7 +215,9 @@ impl Run<'_> {
 
     /// Hands a node to its pool.
     fn dispatch(&mut self, id: NodeId) {
-        let Slot::Running { work } = std::mem::replace(self.slot(id), Slot::Idle) else { return };
+        let Slot::Running { work } = std::mem::replace(self.slot(id), Slot::Idle) else {
+            return;
+        };
         let inputs = self.inputs(&work);
         let uses = &self.rules.manifest().producers[self.rules.rule(work.rule).producer as usize].uses;
         let Some(producer) = self.registry.get(uses).cloned() else { return };
@@ -182,7 +225,15 @@ impl Run<'_> {
         let pool = producer.pool();
         // A previous output is a hint for producers that cost something; the others would only read it in vain.
         let previous = previous.filter(|_| pool == Pool::Slow);
-        let job = self.job(id, &work, Task::Produce { producer, inputs, previous });
+        let job = self.job(
+            id,
+            &work,
+            Task::Produce {
+                producer,
+                inputs,
+                previous,
+            },
+        );
         self.emit(&Event::Started { label: &job.label });
         match pool {
             Pool::Cpu => self.pools.cpu(job),
@@ -216,7 +267,15 @@ impl Run<'_> {
         }
         if before != Some(filed) {
             let label = self.graph.node(id).label.to_string();
-            self.history.push((label, HistoryRecord { version: 0, key: work.key, output, at: self.now }));
+            self.history.push((
+                label,
+                HistoryRecord {
+                    version: 0,
+                    key: work.key,
+                    output,
+                    at: self.now,
+                },
+            ));
         }
         *self.slot(id) = Slot::Settled { output, how };
         self.wake(id);

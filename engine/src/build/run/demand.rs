@@ -19,7 +19,12 @@ impl Run<'_> {
             return;
         }
         // Leaves, which are not planned, are looked at below: a set's paths are in no store.
-        if self.graph.is_planned(id) && self.graph.has_result(id) && !self.graph.is_stale(id) && !self.tainted.contains(id) && self.sets_are_quiet() {
+        if self.graph.is_planned(id)
+            && self.graph.has_result(id)
+            && !self.graph.is_stale(id)
+            && !self.tainted.contains(id)
+            && self.sets_are_quiet()
+        {
             *self.slot(id) = Slot::Stands;
             return self.wake(id);
         }
@@ -32,7 +37,10 @@ impl Run<'_> {
                 if self.tainted.contains(id) {
                     self.begin_check(id);
                 } else {
-                    *self.slot(id) = Slot::Settled { output: filed.output, how: How::Current };
+                    *self.slot(id) = Slot::Settled {
+                        output: filed.output,
+                        how: How::Current,
+                    };
                     self.wake(id);
                 }
             }
@@ -45,7 +53,12 @@ impl Run<'_> {
         if let Some(known) = self.sets[rule as usize] {
             return known;
         }
-        let label = self.rules.rule(rule).each.as_ref().and_then(|(_, set)| expand::set_node(set, &Vars::new()).ok()?);
+        let label = self
+            .rules
+            .rule(rule)
+            .each
+            .as_ref()
+            .and_then(|(_, set)| expand::set_node(set, &Vars::new()).ok()?);
         let node = label.map(|label| self.graph.intern(label.as_str()));
         self.sets[rule as usize] = Some(node);
         node
@@ -57,7 +70,9 @@ impl Run<'_> {
         if self.sets_are_quiet() {
             return true;
         }
-        let Some(rule) = self.rules.find(label).map(|found| found.rule) else { return false };
+        let Some(rule) = self.rules.find(label).map(|found| found.rule) else {
+            return false;
+        };
         self.set_of(rule).is_none_or(|set| self.is_quiet(set))
     }
 
@@ -92,13 +107,17 @@ impl Run<'_> {
     /// item of the same set.
     fn deciding(&mut self, work: &Work, inputs: &[Edge]) -> Box<[NodeId]> {
         let mut deciding = work.discovery.clone();
-        let own = work.member_of.map(|set| (set, work.vars.values().next().cloned().unwrap_or_default()));
+        let own = work
+            .member_of
+            .map(|set| (set, work.vars.values().next().cloned().unwrap_or_default()));
         for edge in inputs {
             let EdgeFrom::Node(input) = edge.from else { continue };
             let label = self.graph.node(input).label.clone();
             let Some(found) = self.rules.find(&label) else { continue };
             let Some(set) = self.set_of(found.rule) else { continue };
-            let same_item = own.as_ref().is_some_and(|(of, item)| *of == set && **item == *crate::values::label::unescape(found.value));
+            let same_item = own
+                .as_ref()
+                .is_some_and(|(of, item)| *of == set && **item == *crate::values::label::unescape(found.value));
             if !same_item && !deciding.contains(&set) {
                 deciding.push(set);
             }
@@ -117,7 +136,10 @@ impl Run<'_> {
         };
         match found {
             Some(output) => {
-                let filed = Filed { key: ActionKey(Digest([0; 32])), output };
+                let filed = Filed {
+                    key: ActionKey(Digest([0; 32])),
+                    output,
+                };
                 let before = self.graph.node(id).result;
                 if before != Some(filed) {
                     self.moved.set(id, true);
@@ -143,7 +165,12 @@ impl Run<'_> {
             return self.begin_leaf(id, label, &kind);
         }
         let Some(found) = self.rules.find(label) else {
-            self.fail(id, Diagnostic::error("E_NO_RULE", "no rule makes this label").label(label).hint("see `cortex query //...` for what there is"));
+            self.fail(
+                id,
+                Diagnostic::error("E_NO_RULE", "no rule makes this label")
+                    .label(label)
+                    .hint("see `cortex query //...` for what there is"),
+            );
             return;
         };
         let rule = self.rules.rule(found.rule);
@@ -167,7 +194,10 @@ impl Run<'_> {
             force,
         };
         let missing = self.await_all(id, work.discovery.iter().copied().chain(work.member_of));
-        *self.slot(id) = Slot::Discovering { work: Box::new(work), missing };
+        *self.slot(id) = Slot::Discovering {
+            work: Box::new(work),
+            missing,
+        };
         if missing == 0 {
             self.steps.push(Step::Plan(id));
         }
@@ -190,7 +220,9 @@ impl Run<'_> {
 
     /// Discovering → Expanding or Collecting.
     pub(super) fn plan(&mut self, id: NodeId) -> Result<(), RunError> {
-        let Slot::Discovering { mut work, .. } = std::mem::replace(self.slot(id), Slot::Idle) else { return Ok(()) };
+        let Slot::Discovering { mut work, .. } = std::mem::replace(self.slot(id), Slot::Idle) else {
+            return Ok(());
+        };
         let needed: Vec<NodeId> = work.discovery.iter().copied().chain(work.member_of).collect();
         let missing = self.await_all(id, needed.into_iter());
         if missing > 0 {
@@ -198,7 +230,12 @@ impl Run<'_> {
             *self.slot(id) = Slot::Discovering { work, missing };
             return Ok(());
         }
-        if let Some(&failed) = work.discovery.iter().chain(&work.member_of).find(|node| matches!(self.slots[node.index()], Slot::Failed)) {
+        if let Some(&failed) = work
+            .discovery
+            .iter()
+            .chain(&work.member_of)
+            .find(|node| matches!(self.slots[node.index()], Slot::Failed))
+        {
             self.skip(id, failed);
             return Ok(());
         }
@@ -225,14 +262,19 @@ impl Run<'_> {
                 return Ok(());
             }
             Err(diagnostic) => {
-                self.fail(id, diagnostic);
+                self.fail(id, *diagnostic);
                 return Ok(());
             }
         }
         let rule = self.rules.rule(work.rule);
         work.plan = self.plan_digest(work.rule, &work.discovery);
         // Other rules may have changed which sets the inputs depend on.
-        let known = self.graph.node(id).edges.as_ref().filter(|edges| edges.plan == work.plan && !self.redefined);
+        let known = self
+            .graph
+            .node(id)
+            .edges
+            .as_ref()
+            .filter(|edges| edges.plan == work.plan && !self.redefined);
         if let Some(edges) = known {
             work.edges = Some(edges.clone());
             self.collect(id, work);
@@ -263,7 +305,7 @@ impl Run<'_> {
     }
 
     /// Whether the node is in its rule's set. The set node is settled.
-    fn is_member(&mut self, work: &Work) -> Result<bool, Diagnostic> {
+    fn is_member(&mut self, work: &Work) -> Result<bool, Box<Diagnostic>> {
         let rule = self.rules.rule(work.rule);
         let Some((name, set)) = &rule.each else { return Ok(true) };
         let Some(value) = work.vars.get(name) else { return Ok(false) };
@@ -272,7 +314,10 @@ impl Run<'_> {
         };
         let label = self.graph.node(node).label.clone();
         let unreadable = || Diagnostic::error("E_SET", format!("the set {label} cannot be read"));
-        let items = self.read_set(node, set).map_err(|error| unreadable().found(error.to_string()))?.ok_or_else(unreadable)?;
+        let items = self
+            .read_set(node, set)
+            .map_err(|error| Box::new(unreadable().found(error.to_string())))?
+            .ok_or_else(|| Box::new(unreadable()))?;
         Ok(items.binary_search_by(|item| item.as_str().cmp(value)).is_ok())
     }
 
@@ -290,9 +335,17 @@ impl Run<'_> {
         };
         let Some(digest) = digest else { return Ok(None) };
         let label = self.graph.node(node).label.to_string();
-        let Some(blob) = self.leaves.set(&label).map_or_else(|| self.shared.blobs.get(&digest), |paths| Ok(Some(paths)))? else { return Ok(None) };
+        let Some(blob) = self
+            .leaves
+            .set(&label)
+            .map_or_else(|| self.shared.blobs.get(&digest), |paths| Ok(Some(paths)))?
+        else {
+            return Ok(None);
+        };
         let blobs = BTreeMap::from([(label, blob)]);
-        let Ok(items) = expand::items(set, &Vars::new(), &blobs) else { return Ok(None) };
+        let Ok(items) = expand::items(set, &Vars::new(), &blobs) else {
+            return Ok(None);
+        };
         let items = Arc::new(items);
         self.items.insert(known, items.clone());
         Ok(Some(items))
@@ -300,7 +353,9 @@ impl Run<'_> {
 
     /// Expanding → Collecting.
     pub(super) fn expanded(&mut self, id: NodeId, planned: Result<Vec<PlannedInput>, ExpandError>) {
-        let Slot::Expanding { mut work } = std::mem::replace(self.slot(id), Slot::Idle) else { return };
+        let Slot::Expanding { mut work } = std::mem::replace(self.slot(id), Slot::Idle) else {
+            return;
+        };
         let planned = match planned {
             Ok(planned) => planned,
             Err(error) => return self.fail_expansion(id, &error),
@@ -308,12 +363,22 @@ impl Run<'_> {
         let inputs: Box<[Edge]> = planned
             .into_iter()
             .map(|input| match input {
-                PlannedInput::Node { spec, label, .. } => Edge { spec, from: EdgeFrom::Node(self.graph.intern(label.as_str())) },
-                PlannedInput::Slice { spec, digest } => Edge { spec, from: EdgeFrom::Rows(digest) },
+                PlannedInput::Node { spec, label, .. } => Edge {
+                    spec,
+                    from: EdgeFrom::Node(self.graph.intern(label.as_str())),
+                },
+                PlannedInput::Slice { spec, digest } => Edge {
+                    spec,
+                    from: EdgeFrom::Rows(digest),
+                },
             })
             .collect();
         let discovery = self.deciding(&work, &inputs);
-        work.edges = Some(Arc::new(Edges { plan: work.plan, discovery, inputs }));
+        work.edges = Some(Arc::new(Edges {
+            plan: work.plan,
+            discovery,
+            inputs,
+        }));
         self.collect(id, work);
     }
 

@@ -27,7 +27,10 @@ impl Run<'_> {
     pub(super) fn skip(&mut self, id: NodeId, because: NodeId) {
         self.tally.skipped += 1;
         let (label, because) = (self.graph.node(id).label.clone(), self.graph.node(because).label.clone());
-        self.emit(&Event::Skipped { label: &label, because: &because });
+        self.emit(&Event::Skipped {
+            label: &label,
+            because: &because,
+        });
         self.graph.set_stale(id, true);
         *self.slot(id) = Slot::Failed;
         self.moved_on(id);
@@ -41,7 +44,10 @@ impl Run<'_> {
         } else {
             self.tally.may_run += 1;
         }
-        self.emit(&Event::WouldRun { label: &self.graph.node(id).label, certain });
+        self.emit(&Event::WouldRun {
+            label: &self.graph.node(id).label,
+            certain,
+        });
         *self.slot(id) = Slot::Unknown;
         self.moved_on(id);
         self.wake(id);
@@ -49,18 +55,28 @@ impl Run<'_> {
 
     pub(super) fn fail_expansion(&mut self, id: NodeId, error: &ExpandError) {
         let label = self.graph.node(id).label.clone();
-        self.fail(id, Diagnostic::error("E_INPUTS", error.to_string()).label(label).hint("the rule's `each`, `row` and `field` must fit what that node gives"));
+        self.fail(
+            id,
+            Diagnostic::error("E_INPUTS", error.to_string())
+                .label(label)
+                .hint("the rule's `each`, `row` and `field` must fit what that node gives"),
+        );
     }
 
     /// The answer for a label whose rule exists but whose value is not in the rule's set.
     pub(super) fn not_a_member(&self, id: NodeId) -> Diagnostic {
         let label = &self.graph.node(id).label;
-        Diagnostic::error("E_NO_TARGET", "there is no such target").label(label).hint("it may have been renamed or removed; `cortex query` lists what there is")
+        Diagnostic::error("E_NO_TARGET", "there is no such target")
+            .label(label)
+            .hint("it may have been renamed or removed; `cortex query` lists what there is")
     }
 
     /// Nothing runs and nothing is due, yet nodes wait: they wait for each other. Fails one of each such circle; whether there was one.
     pub(super) fn break_cycle(&mut self) -> bool {
-        let waiting: Vec<NodeId> = (0..self.slots.len() as u32).map(NodeId).filter(|id| !self.waits_for(*id).is_empty()).collect();
+        let waiting: Vec<NodeId> = (0..self.slots.len() as u32)
+            .map(NodeId)
+            .filter(|id| !self.waits_for(*id).is_empty())
+            .collect();
         if waiting.is_empty() {
             return false;
         }
@@ -71,7 +87,10 @@ impl Run<'_> {
             }
         }
         for cycle in cycles {
-            self.fail(cycle[0], circular(&cycle.iter().map(|id| &*self.graph.node(*id).label).collect::<Vec<_>>()));
+            self.fail(
+                cycle[0],
+                circular(&cycle.iter().map(|id| &*self.graph.node(*id).label).collect::<Vec<_>>()),
+            );
         }
         true
     }

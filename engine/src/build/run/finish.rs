@@ -30,7 +30,9 @@ impl Run<'_> {
 
     /// Running → Settled: files the result under its key.
     fn produced(&mut self, id: NodeId, output: Output, digest: Digest, took: Duration) -> Result<(), RunError> {
-        let Slot::Running { work } = std::mem::replace(self.slot(id), Slot::Idle) else { return Ok(()) };
+        let Slot::Running { work } = std::mem::replace(self.slot(id), Slot::Idle) else {
+            return Ok(());
+        };
         let label = self.graph.node(id).label.clone();
         let before = self.graph.node(id).result.map(|filed| filed.output);
         let rule = self.rules.rule(work.rule);
@@ -42,13 +44,21 @@ impl Run<'_> {
             self.shared.blobs.remember(digest, &blob);
         }
         self.tally.ran += 1;
-        self.emit(&Event::Ran { label: &label, output: digest, took, changed: before != Some(digest) });
+        self.emit(&Event::Ran {
+            label: &label,
+            output: digest,
+            took,
+            changed: before != Some(digest),
+        });
         self.say(&label, &output.diagnostics);
         let record = ActionRecord {
             output: digest,
             len: blob.len() as u64,
             label: label.to_string(),
-            producer: self.ids[rule.producer as usize].as_ref().map(ToString::to_string).unwrap_or_default(),
+            producer: self.ids[rule.producer as usize]
+                .as_ref()
+                .map(ToString::to_string)
+                .unwrap_or_default(),
             made_at: self.now,
             took_us: u64::try_from(took.as_micros()).unwrap_or(u64::MAX),
             inputs: self.provenance(&work),
@@ -64,10 +74,18 @@ impl Run<'_> {
                 self.hit(twin, &work, digest, record.took_us, &record.diagnostics);
             }
         }
-        let made = SameKey::Made { output: digest, took_us: record.took_us, diagnostics: record.diagnostics.clone() };
+        let made = SameKey::Made {
+            output: digest,
+            took_us: record.took_us,
+            diagnostics: record.diagnostics.clone(),
+        };
         self.same_key.insert(work.key, made);
         self.batch_bytes += blob.len();
-        self.batch.push(NewResult { key: work.key, record, blob: keep.then_some(blob) });
+        self.batch.push(NewResult {
+            key: work.key,
+            record,
+            blob: keep.then_some(blob),
+        });
         if self.batch.len() >= BATCH_RESULTS || self.batch_bytes >= BATCH_BYTES {
             let batch = std::mem::take(&mut self.batch);
             self.batch_bytes = 0;
@@ -87,7 +105,12 @@ impl Run<'_> {
 
     /// A blob was made again and came out different: whoever used the old one must be looked at in the next build.
     fn mark_readers(&mut self, id: NodeId) {
-        let readers: Vec<NodeId> = self.graph.iter().filter(|(_, node)| node.reads().any(|read| read == id)).map(|(reader, _)| reader).collect();
+        let readers: Vec<NodeId> = self
+            .graph
+            .iter()
+            .filter(|(_, node)| node.reads().any(|read| read == id))
+            .map(|(reader, _)| reader)
+            .collect();
         for reader in readers {
             self.graph.set_stale(reader, true);
         }
@@ -99,8 +122,17 @@ impl Run<'_> {
         let of = |edge: &crate::graph::Edge| {
             let role = rule.inputs[usize::from(edge.spec)].role.clone();
             match edge.from {
-                EdgeFrom::Node(node) => InputRecord { role, label: self.graph.node(node).label.clone(), digest: self.known_output(node)? }.into(),
-                EdgeFrom::Rows(digest) => Some(InputRecord { role, label: self.table_of(work, edge.spec), digest }),
+                EdgeFrom::Node(node) => InputRecord {
+                    role,
+                    label: self.graph.node(node).label.clone(),
+                    digest: self.known_output(node)?,
+                }
+                .into(),
+                EdgeFrom::Rows(digest) => Some(InputRecord {
+                    role,
+                    label: self.table_of(work, edge.spec),
+                    digest,
+                }),
             }
         };
         edges.inputs.iter().filter_map(of).collect()
@@ -114,7 +146,10 @@ impl Run<'_> {
     pub(super) fn table_of(&self, work: &Work, spec: u16) -> Arc<str> {
         use crate::manifest::model::InputFrom;
         match &self.rules.rule(work.rule).inputs[usize::from(spec)].from {
-            InputFrom::Slice { node, .. } => node.fill(|name| work.vars.get(name).map(|value| &**value)).unwrap_or_default().into(),
+            InputFrom::Slice { node, .. } => node
+                .fill(|name| work.vars.get(name).map(|value| &**value))
+                .unwrap_or_default()
+                .into(),
             _ => "".into(),
         }
     }
@@ -129,7 +164,10 @@ impl Run<'_> {
             match &failure {
                 Failure::Permanent(why) | Failure::Transient(why) => self.fail(node, (**why).clone()),
                 Failure::Cancelled if self.shared.cancel.is_cancelled() => *self.slot(node) = Slot::Failed,
-                Failure::Cancelled => self.fail(node, Diagnostic::error("E_PRODUCER", "the producer gave up although nobody told it to")),
+                Failure::Cancelled => self.fail(
+                    node,
+                    Diagnostic::error("E_PRODUCER", "the producer gave up although nobody told it to"),
+                ),
             }
         }
     }
@@ -147,7 +185,10 @@ impl Run<'_> {
             }
         }
         // The slot is set before the others begin: a leaf settles at once.
-        *self.slot(id) = Slot::Restoring { work, missing: nodes.len() };
+        *self.slot(id) = Slot::Restoring {
+            work,
+            missing: nodes.len(),
+        };
         for &node in nodes {
             self.waiters[node.index()].push(id);
         }
@@ -179,7 +220,9 @@ impl Run<'_> {
 
     /// Restoring → Discovering: everything is looked at again, since a blob made again may have come out different.
     fn restored(&mut self, id: NodeId) -> Option<Step> {
-        let Slot::Restoring { work, .. } = std::mem::replace(self.slot(id), Slot::Idle) else { return None };
+        let Slot::Restoring { work, .. } = std::mem::replace(self.slot(id), Slot::Idle) else {
+            return None;
+        };
         *self.slot(id) = Slot::Discovering { work, missing: 0 };
         self.again(id);
         None
@@ -213,7 +256,10 @@ fn countdown(missing: &mut usize, due: Step) -> Option<Step> {
 
 /// A diagnostic with its label, and with the file of `//files/PATH:…` where the producer left the file open.
 pub fn located(mut diagnostic: Diagnostic, label: &str) -> Diagnostic {
-    let path = label.strip_prefix("//files/").and_then(|rest| rest.rsplit_once(':')).map(|(path, _)| crate::values::label::unescape(path));
+    let path = label
+        .strip_prefix("//files/")
+        .and_then(|rest| rest.rsplit_once(':'))
+        .map(|(path, _)| crate::values::label::unescape(path));
     if let Some(path) = path {
         let place = diagnostic.place.get_or_insert_with(Place::default);
         if place.file.is_empty() {

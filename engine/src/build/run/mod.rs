@@ -14,8 +14,8 @@ mod leaves;
 pub(in crate::build) mod look;
 mod roots;
 
-pub use leaves::{Leaves, file_label, file_path};
 pub use finish::located;
+pub use leaves::{Leaves, file_label, file_path};
 pub use roots::Root;
 
 use super::jobs::{Job, Settled, Shared};
@@ -138,7 +138,11 @@ pub(super) enum SameKey {
     /// A producer is at it; these nodes wait for it too.
     Running(Vec<NodeId>),
     /// It is made.
-    Made { output: Digest, took_us: u64, diagnostics: Vec<Diagnostic> },
+    Made {
+        output: Digest,
+        took_us: u64,
+        diagnostics: Vec<Diagnostic>,
+    },
 }
 
 /// The loop and everything it owns.
@@ -371,7 +375,13 @@ impl<'a> Run<'a> {
         let Some(digest) = self.output(id) else { return Ok(None) };
         let label = self.graph.node(id).label.clone();
         if let Some(leaves::Leaf::File(path)) = leaves::leaf(&label) {
-            return Ok(self.shared.world.read(&path).ok().filter(|bytes| Digest::of(bytes) == digest).map(Into::into));
+            return Ok(self
+                .shared
+                .world
+                .read(&path)
+                .ok()
+                .filter(|bytes| Digest::of(bytes) == digest)
+                .map(Into::into));
         }
         if let Some(blob) = self.shared.blobs.get(&digest)? {
             return Ok(Some(blob));
@@ -399,7 +409,12 @@ impl<'a> Run<'a> {
                 Some(Slot::Stands) => (self.output(id), Some(How::Current)),
                 _ => (None, None),
             };
-            Root { id, label: self.graph.node(id).label.clone(), output, how }
+            Root {
+                id,
+                label: self.graph.node(id).label.clone(),
+                output,
+                how,
+            }
         };
         ids.iter().map(root).collect()
     }
@@ -424,7 +439,10 @@ impl<'a> Run<'a> {
 
     /// Whether a node has come to its end in this run.
     fn has_ended(&self, id: NodeId) -> bool {
-        matches!(self.slots.get(id.index()), Some(Slot::Settled { .. } | Slot::Stands | Slot::Failed | Slot::Unknown))
+        matches!(
+            self.slots.get(id.index()),
+            Some(Slot::Settled { .. } | Slot::Stands | Slot::Failed | Slot::Unknown)
+        )
     }
 
     fn is_unknown(&self, id: NodeId) -> bool {

@@ -52,7 +52,10 @@ impl Run<'_> {
             return Ok(None);
         }
         self.settle_all(&sets)?;
-        let same = known.sets.iter().all(|set| self.output(NodeId(set.node)).is_some_and(|output| set.output == output.0));
+        let same = known
+            .sets
+            .iter()
+            .all(|set| self.output(NodeId(set.node)).is_some_and(|output| set.output == output.0));
         let nodes: Vec<NodeId> = known.roots.iter().copied().map(NodeId).collect();
         if !same || !nodes.iter().all(|&id| self.graph.exists(id)) {
             return Ok(None);
@@ -63,7 +66,12 @@ impl Run<'_> {
 
     /// The sets that gave the roots.
     pub fn known_sets(&self) -> Vec<KnownSet> {
-        let known = |&id: &NodeId| Some(KnownSet { node: id.0, output: self.output(id)?.0.to_vec() });
+        let known = |&id: &NodeId| {
+            Some(KnownSet {
+                node: id.0,
+                output: self.output(id)?.0.to_vec(),
+            })
+        };
         self.root_sets.iter().filter_map(known).collect()
     }
 
@@ -96,8 +104,14 @@ impl Run<'_> {
     }
 
     fn taken_away(&self, id: NodeId, later: &[Pattern]) -> bool {
-        let Ok(label) = Label::parse(&self.graph.node(id).label) else { return false };
-        later.iter().rev().find(|pattern| pattern.matches(label.package(), label.target())).is_some_and(Pattern::is_negative)
+        let Ok(label) = Label::parse(&self.graph.node(id).label) else {
+            return false;
+        };
+        later
+            .iter()
+            .rev()
+            .find(|pattern| pattern.matches(label.package(), label.target()))
+            .is_some_and(Pattern::is_negative)
     }
 
     fn meaning(&mut self, pattern: &Pattern) -> Result<Meaning, RunError> {
@@ -149,14 +163,20 @@ impl Run<'_> {
                 family.is_none_or(|family| pattern.may_match_family(family)) && pattern.may_match_target(target_name(rule))
             }
         };
-        (0u32..).zip(&self.rules.manifest().rules).filter(|(_, rule)| may(rule)).map(|(number, _)| number).collect()
+        (0u32..)
+            .zip(&self.rules.manifest().rules)
+            .filter(|(_, rule)| may(rule))
+            .map(|(number, _)| number)
+            .collect()
     }
 
     /// The node that a package without wildcards means under a rule.
     fn named(&mut self, number: u32, package: &str, items: &[String], meaning: &mut Meaning) {
         let rule = self.rules.rule(number);
         let text = format!("//{package}:{}", target_name(rule));
-        let Some(value) = rule.target.capture(&text).map(unescape) else { return };
+        let Some(value) = rule.target.capture(&text).map(unescape) else {
+            return;
+        };
         let named = |item: &str| self.rules.label(number, item);
         match resolve(&value, items) {
             Resolution::One(item) => {
@@ -168,11 +188,17 @@ impl Run<'_> {
                 let labels: Vec<String> = items.iter().filter_map(|item| named(item)).map(|label| label.to_string()).collect();
                 let count = labels.len();
                 let error = Diagnostic::error("E_AMBIGUOUS", format!("'{value}' means {count} targets")).label(&text);
-                meaning.errors.push(error.hint("write enough of the name for one of them to be meant").candidates(labels));
+                meaning.errors.push(
+                    error
+                        .hint("write enough of the name for one of them to be meant")
+                        .candidates(labels),
+                );
             }
             Resolution::None => {
                 let near = nearest(&value, items.iter().map(String::as_str), SUGGESTIONS);
-                meaning.near.extend(near.iter().filter_map(|item| named(item)).map(|label| label.to_string()));
+                meaning
+                    .near
+                    .extend(near.iter().filter_map(|item| named(item)).map(|label| label.to_string()));
             }
         }
     }
@@ -181,7 +207,14 @@ impl Run<'_> {
         let text = pattern.to_string();
         if near.is_empty() {
             // A template is a label only if it has no variable: `{type}` means nothing on a command line.
-            let templates: Vec<String> = self.rules.manifest().rules.iter().map(|rule| rule_text(&rule.target)).filter(|text| !text.contains('{')).collect();
+            let templates: Vec<String> = self
+                .rules
+                .manifest()
+                .rules
+                .iter()
+                .map(|rule| rule_text(&rule.target))
+                .filter(|text| !text.contains('{'))
+                .collect();
             near = nearest(&text, templates.iter().map(String::as_str), SUGGESTIONS);
         }
         near.dedup();
@@ -190,13 +223,18 @@ impl Run<'_> {
             Some(first) => format!("did you mean {first}?"),
             None => "`cortex query //...` lists what there is".to_owned(),
         };
-        Diagnostic::error("E_NO_TARGET", format!("no target matches {text}")).label(&text).hint(hint).candidates(near)
+        Diagnostic::error("E_NO_TARGET", format!("no target matches {text}"))
+            .label(&text)
+            .hint(hint)
+            .candidates(near)
     }
 
     /// The sorted items of a rule's set, if this run has settled it.
     pub(in crate::build) fn known_items(&mut self, set: &SetSpec) -> Result<Option<Arc<Vec<String>>>, RunError> {
         let nothing = Default::default();
-        let Ok(node) = expand::set_node(set, &nothing) else { return Ok(None) };
+        let Ok(node) = expand::set_node(set, &nothing) else {
+            return Ok(None);
+        };
         let Some(label) = node else {
             return Ok(expand::items(set, &nothing, &BTreeMap::new()).ok().map(Arc::new));
         };
@@ -209,7 +247,9 @@ impl Run<'_> {
     /// The sorted items of a rule's set, building the set first; `None` when it has no output. A dry run falls back on the last known set.
     fn set_items(&mut self, set: &SetSpec) -> Result<Option<Arc<Vec<String>>>, RunError> {
         let nothing = Default::default();
-        let Ok(node) = expand::set_node(set, &nothing) else { return Ok(None) };
+        let Ok(node) = expand::set_node(set, &nothing) else {
+            return Ok(None);
+        };
         let Some(label) = node else {
             return Ok(expand::items(set, &nothing, &BTreeMap::new()).ok().map(Arc::new));
         };
@@ -229,7 +269,8 @@ fn unreadable(set: &SetSpec) -> Diagnostic {
         SetSpec::Glob(pattern) => format!("glob:{pattern}"),
         SetSpec::List(_) => "a list".to_owned(),
     };
-    Diagnostic::error("E_SET", format!("the set {text} has no output, so its targets are not known")).hint("see why it failed above, or build it by itself")
+    Diagnostic::error("E_SET", format!("the set {text} has no output, so its targets are not known"))
+        .hint("see why it failed above, or build it by itself")
 }
 
 fn rule_text(template: &crate::manifest::template::Template) -> String {

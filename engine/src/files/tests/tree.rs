@@ -259,7 +259,14 @@ fn things_that_are_no_files_are_named_and_skipped() {
     bench.write("two\nlines.cs", "x");
     bench.write("good.cs", "g");
     assert_eq!(bench.changes(), "+good.cs");
-    assert_eq!(bench.codes(), ["W_SOURCE_NAME bad\u{fffd}.cs", "W_SOURCE_SPECIAL fifo.cs", "W_SOURCE_NAME two\nlines.cs"]);
+    assert_eq!(
+        bench.codes(),
+        [
+            "W_SOURCE_NAME bad\u{fffd}.cs",
+            "W_SOURCE_SPECIAL fifo.cs",
+            "W_SOURCE_NAME two\nlines.cs"
+        ]
+    );
     assert_rest(&mut bench);
     fs::remove_file(bench.path("good.cs")).unwrap();
     fs::create_dir(bench.path("good.cs")).unwrap();
