@@ -166,3 +166,14 @@ fn a_suggestion_can_be_typed() {
         assert!(!ran.err.contains('{'), "{}", ran.err);
     }
 }
+
+#[test]
+fn jobs_are_a_number_that_a_machine_can_have() {
+    let bench = Bench::documents();
+    for wrong in ["0", "many", "513", "99999999", "99999999999999999999999"] {
+        let ran = bench.run(&["build", &format!("-j{wrong}"), "//..."]);
+        assert_eq!(ran.code, 2, "-j{wrong}: {}", ran.all());
+        assert!(ran.err.contains("--jobs"), "{}", ran.err);
+    }
+    assert_eq!(bench.run(&["build", "-j1", "--dry-run", "//..."]).code, 0);
+}

@@ -263,8 +263,8 @@ fn things_that_are_no_files_are_named_and_skipped() {
         bench.codes(),
         [
             "W_SOURCE_NAME bad\u{fffd}.cs",
-            "W_SOURCE_NAME two\nlines.cs",
-            "W_SOURCE_SPECIAL fifo.cs"
+            "W_SOURCE_SPECIAL fifo.cs",
+            "W_SOURCE_NAME two\nlines.cs"
         ]
     );
     assert_rest(&mut bench);
