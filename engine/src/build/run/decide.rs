@@ -244,7 +244,10 @@ impl Run<'_> {
 
     /// Hands slow jobs over once no step is due, when everyone who waits for them is known.
     pub(super) fn hand_over_slow(&mut self) {
-        for job in std::mem::take(&mut self.slow_ready) {
+        let mut ready = std::mem::take(&mut self.slow_ready);
+        // Who became ready in between may have been decided first; equals go in the order in which they were first asked for.
+        ready.sort_by_key(|job| job.id);
+        for job in ready {
             let id = job.id;
             let references = self.waiters[id.index()].len().max(self.links.reader_count(id));
             self.pools.slow(job, references as f64 / f64::from(1 + self.depths[id.index()]));
