@@ -337,7 +337,7 @@ static class Oracle
         if (t.IsSealed && t.TypeKind == TypeKind.Class && !t.IsStatic) mods.Add("sealed");
         if (t.IsStatic) mods.Add("static");
         if (t.IsFileLocal) mods.Add("file");
-        bool partial = t.DeclaringSyntaxReferences.Any(r => r.GetSyntax() is TypeDeclarationSyntax td && td.Modifiers.Any(SyntaxKind.PartialKeyword));
+        bool partial = t.DeclaringSyntaxReferences.Any(r => r.GetSyntax() is CompilationUnitSyntax || r.GetSyntax() is TypeDeclarationSyntax td && td.Modifiers.Any(SyntaxKind.PartialKeyword));
         if (partial) mods.Add("partial");
         if (facts) w.WriteLine(j.New().S("k", "type").S("p", p.Name).S("id", id).S("kind", Kind(t)).N("arity", t.Arity).S("acc", Acc(t.DeclaredAccessibility))
             .A("mods", mods.OrderBy(x => x, StringComparer.Ordinal)).A("bases", Facts.Bases(t)).A("marks", Facts.Marks(t))
@@ -390,7 +390,7 @@ static class Oracle
                 case IFieldSymbol x: if (t.TypeKind != TypeKind.Enum) Edge(edges, t, x.Type, cat); break;
             }
             AttrEdges(edges, t, m);
-            if (apiOnly && !api) continue;
+            if (apiOnly && !api || facts && m.Name.StartsWith('<')) continue;
             if (facts) w.WriteLine(j.New().S("k", "member").S("p", p.Name).S("type", id).S("id", Id(m)).S("kind", Facts.Kind(m)).S("key", Facts.Key(m))
                 .S("acc", acc).S("sig", Facts.Sig(m)).A("marks", Facts.Marks(m)).End());
             else w.WriteLine(j.New().S("k", "member").S("p", p.Name).S("type", id).S("id", Id(m)).S("kind", m.Kind.ToString().ToLowerInvariant() + (m is IMethodSymbol ms && ms.MethodKind != MethodKind.Ordinary ? ":" + ms.MethodKind.ToString().ToLowerInvariant() : ""))
@@ -601,6 +601,13 @@ static class Oracle
             return Unqualified(m.Name[..dot]) + "." + own;
         }
 
+        static readonly Dictionary<string, string> Keywords = new()
+        {
+            ["System.Boolean"] = "bool", ["System.Byte"] = "byte", ["System.SByte"] = "sbyte", ["System.Int16"] = "short", ["System.UInt16"] = "ushort", ["System.Int32"] = "int",
+            ["System.UInt32"] = "uint", ["System.Int64"] = "long", ["System.UInt64"] = "ulong", ["System.IntPtr"] = "nint", ["System.UIntPtr"] = "nuint", ["System.Char"] = "char",
+            ["System.Single"] = "float", ["System.Double"] = "double", ["System.Decimal"] = "decimal", ["System.String"] = "string", ["System.Object"] = "object",
+        };
+
         // For interfaces that are not known to the compilation: the name as it was written.
         static string Unqualified(string s)
         {
@@ -609,7 +616,7 @@ static class Oracle
             {
                 if (i < s.Length && (IsWord(s[i]) || s[i] is '.' or ':')) continue;
                 string word = s[start..i]; int dot = word.LastIndexOfAny(new[] { '.', ':' });
-                b.Append(dot < 0 ? word : word[(dot + 1)..]);
+                b.Append(dot < 0 ? word : Keywords.TryGetValue(word, out var k) ? k : word[(dot + 1)..]);
                 if (i < s.Length) b.Append(s[i]);
                 start = i + 1;
             }

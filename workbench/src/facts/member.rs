@@ -255,7 +255,7 @@ fn parameter(tokens: &[&str], aliases: &Aliases) -> String {
 }
 
 /// A parameter without what overloads do not differ by.
-fn bare(parameter: &str) -> &str {
+pub(super) fn bare(parameter: &str) -> &str {
     ["this ", "params "]
         .iter()
         .fold(parameter, |rest, word| rest.strip_prefix(word).unwrap_or(rest))

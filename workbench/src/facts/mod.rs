@@ -201,7 +201,8 @@ fn type_lines(of: &str, whole: &Complete, row: &TypeRow, aliases: &Aliases, out:
             "head": member::head(whole.kind, &whole.header, &whole.constraints, aliases)}),
     );
     let mut constructors = BTreeSet::new();
-    for placed in &whole.members {
+    // The method that top-level statements become has no name that code could use.
+    for placed in whole.members.iter().filter(|placed| !placed.member.name.starts_with('<')) {
         let found = canonical(&placed.member, &name, whole.kind, aliases);
         constructors.insert(found.key.clone());
         let kind = producers::csharp::ids::member_kind_word(placed.member.kind);
@@ -209,12 +210,13 @@ fn type_lines(of: &str, whole: &Complete, row: &TypeRow, aliases: &Aliases, out:
     }
     let has_primary = matches!(whole.kind, TypeKind::Class | TypeKind::Struct | TypeKind::Record | TypeKind::RecordStruct);
     if let Some(parameters) = member::primary(&whole.header, aliases).filter(|_| has_primary) {
-        let key = format!(".ctor({})", parameters.join(","));
+        let key = format!(".ctor({})", parameters.iter().map(|one| member::bare(one)).collect::<Vec<_>>().join(","));
+        let access = if modifiers.contains(&"abstract") { "protected" } else { "public" };
         if constructors.insert(key.clone()) {
             let found = Canonical {
-                text: format!("public {key}"),
-                access: "public".to_owned(),
-                id: format!("M:{name}.#ctor({})", parameters.join(",")),
+                text: format!("{access} .ctor({})", parameters.join(",")),
+                access: access.to_owned(),
+                id: format!("M:{name}.#{}", key.trim_start_matches('.')),
                 key,
             };
             member_line(of, &id, producers::csharp::ids::member_kind_word(MemberKind::Constructor), &found, &[], out);
