@@ -38,8 +38,12 @@ pub fn run(context: &Context) -> Outcome {
     }
     let outputs = report.roots.into_iter().zip(report.outputs);
     let outputs = outputs.filter_map(|(root, bytes)| Some((Label::parse(&root.label).ok()?, bytes?)));
-    let lines = workbench::facts::lines(outputs)
-        .map_err(|error| Failed::new(Code::TargetFailed, Diagnostic::error("E_FACTS", error.to_string()).hint("run `cortex build '//...'`")))?;
+    let lines = workbench::facts::lines(outputs).map_err(|error| {
+        Failed::new(
+            Code::TargetFailed,
+            Diagnostic::error("E_FACTS", error.to_string()).hint("run `cortex build '//...'`"),
+        )
+    })?;
     show::written(std::io::stdout().lock().write_all(lines.as_bytes()))?;
     Ok(code)
 }

@@ -42,7 +42,11 @@ pub(super) fn canonical(member: &Member, of: &str, owner: TypeKind, aliases: &Al
         MemberKind::Finalizer => "protected".to_owned(),
         _ => member_access(member, owner).words().to_owned(),
     };
-    let arity = if member.kind == MemberKind::Method { shape.generics.len() } else { 0 };
+    let arity = if member.kind == MemberKind::Method {
+        shape.generics.len()
+    } else {
+        0
+    };
     let mut key = name.clone();
     if arity > 0 {
         key.push_str(&format!("`{arity}"));
@@ -188,7 +192,11 @@ fn callable(kind: MemberKind, tokens: &[&str], aliases: &Aliases) -> Shape {
             shape.result = simple(tokens.get(at + 1 + checked..open).unwrap_or_default(), aliases);
         }
         (MemberKind::Operator, Some(at)) => {
-            let end = if at > 1 && tokens[at - 1] == "." { path_start(tokens, at - 1) } else { at };
+            let end = if at > 1 && tokens[at - 1] == "." {
+                path_start(tokens, at - 1)
+            } else {
+                at
+            };
             shape.result = simple(&tokens[..end], aliases);
         }
         (MemberKind::Method, _) => {
@@ -198,7 +206,11 @@ fn callable(kind: MemberKind, tokens: &[&str], aliases: &Aliases) -> Shape {
                 && let Some(angle) = mate_back(tokens, open - 1)
             {
                 let generics = split(&tokens[angle + 1..open - 1]);
-                shape.generics = generics.iter().filter_map(|one| one.last()).map(|one| plain(one).to_owned()).collect();
+                shape.generics = generics
+                    .iter()
+                    .filter_map(|one| one.last())
+                    .map(|one| plain(one).to_owned())
+                    .collect();
                 name = angle;
             }
             shape.result = simple(&tokens[..path_start(tokens, name)], aliases);
@@ -220,7 +232,8 @@ fn list(kind: MemberKind, tokens: &[&str], from: usize) -> Option<usize> {
                 at = mate(tokens, at)?;
             }
             "(" => {
-                let named = at > from && (is_name(tokens[at - 1]) && !matches!(tokens[at - 1], "ref" | "readonly") || tokens[at - 1] == ">");
+                let named =
+                    at > from && (is_name(tokens[at - 1]) && !matches!(tokens[at - 1], "ref" | "readonly") || tokens[at - 1] == ">");
                 if named || kind == MemberKind::Operator {
                     return Some(at);
                 }
@@ -273,7 +286,13 @@ pub(super) fn constraints(tokens: &[&str], aliases: &Aliases) -> Vec<String> {
             let list: Vec<String> = split(&tokens[start + 3..end])
                 .into_iter()
                 .filter(|one| *one != ["default"])
-                .map(|one| if one.first() == Some(&"allows") { spaced(one) } else { simple(one, aliases) })
+                .map(|one| {
+                    if one.first() == Some(&"allows") {
+                        spaced(one)
+                    } else {
+                        simple(one, aliases)
+                    }
+                })
                 .collect();
             (plain(tokens[start + 1]), list)
         })
@@ -314,14 +333,22 @@ fn identifier(kind: MemberKind, of: &str, key: &str) -> String {
     };
     let (name, rest) = key.split_at(key.find(['(', '`']).unwrap_or(key.len()));
     let name = name.replace("this[]", "Item").replace('.', "#");
-    let rest = rest.replace('`', "``").replace("()", "").replace('<', "{").replace("->", "~").replace('>', "}");
+    let rest = rest
+        .replace('`', "``")
+        .replace("()", "")
+        .replace('<', "{")
+        .replace("->", "~")
+        .replace('>', "}");
     format!("{letter}:{of}.{name}{rest}")
 }
 
 /// What a type's header says beyond its name: type parameters with their variance; of a delegate the whole call.
 pub(super) fn head(kind: TypeKind, header: &str, clauses: &[String], aliases: &Aliases) -> String {
     let tokens = words(header);
-    let mut constraints: Vec<String> = clauses.iter().flat_map(|clause| self::constraints(&words(clause), aliases)).collect();
+    let mut constraints: Vec<String> = clauses
+        .iter()
+        .flat_map(|clause| self::constraints(&words(clause), aliases))
+        .collect();
     constraints.sort();
     let mut out = String::new();
     if kind == TypeKind::Delegate {
@@ -330,7 +357,11 @@ pub(super) fn head(kind: TypeKind, header: &str, clauses: &[String], aliases: &A
             let shape = callable(MemberKind::Method, tokens, aliases);
             let close = mate(tokens, open).unwrap_or(open);
             let generics = generics(&tokens[..open]);
-            out = format!("{} {generics}({})", shape.result, parameters(&tokens[open + 1..close], aliases).join(","));
+            out = format!(
+                "{} {generics}({})",
+                shape.result,
+                parameters(&tokens[open + 1..close], aliases).join(",")
+            );
         }
     } else {
         let list = tokens.iter().position(|word| *word == "(").unwrap_or(tokens.len());
@@ -367,7 +398,12 @@ pub(super) fn attribute(written: &str) -> Option<String> {
     }
     let end = tokens.iter().position(|word| matches!(*word, "(" | "<")).unwrap_or(tokens.len());
     let name = simple_text(&tokens[..end].concat(), &Aliases::new());
-    Some(name.strip_suffix("Attribute").filter(|rest| !rest.is_empty()).unwrap_or(&name).to_owned())
+    Some(
+        name.strip_suffix("Attribute")
+            .filter(|rest| !rest.is_empty())
+            .unwrap_or(&name)
+            .to_owned(),
+    )
 }
 
 #[cfg(test)]
@@ -396,15 +432,70 @@ mod tests {
     fn members_in_comparable_form() {
         use MemberKind::*;
         for (kind, name, modifiers, signature, key, text) in [
-            (Method, "Get", &["public", "static"][..], "public static Task<(int, A.B)> Get<T, U>(this ref List<T> a, params U[] rest) where U : class, new()",
-                "Get`2(ref List<T>,U[])", "public static Task<(int,B)> Get<T,U>(this ref List<T>,params U[]) where U:class,new()"),
-            (Method, "IFoo<X.Y>.Bar", &[], "(int, int) IFoo<X.Y>.Bar<T>()", "IFoo<Y>.Bar`1()", "private (int,int) IFoo<Y>.Bar<T>()"),
-            (Operator, "op_LessThan", &["public", "static"], "public static bool operator <(A.B x, B y)", "op_LessThan(B,B)", "public static bool op_LessThan(B,B)"),
-            (Conversion, "op_Implicit", &["public", "static"], "public static implicit operator (int, int)(B x)", "op_Implicit(B)->(int,int)", "public static (int,int) op_Implicit(B)"),
-            (Indexer, "N.IList.this[]", &[], "object N.IList.this[int index] { readonly get; private set; }", "IList.this[](int)", "private object IList.this[](int) {get;private set}"),
-            (Field, "b", &["public", "readonly"], "public readonly System.Int32? b", "b", "public readonly int? b"),
-            (Event, "E", &["public"], "public event EventHandler<A> E", "E", "public EventHandler<A> E"),
-            (Constructor, ".cctor", &["static"], "static A()", ".cctor()", "private static .cctor()"),
+            (
+                Method,
+                "Get",
+                &["public", "static"][..],
+                "public static Task<(int, A.B)> Get<T, U>(this ref List<T> a, params U[] rest) where U : class, new()",
+                "Get`2(ref List<T>,U[])",
+                "public static Task<(int,B)> Get<T,U>(this ref List<T>,params U[]) where U:class,new()",
+            ),
+            (
+                Method,
+                "IFoo<X.Y>.Bar",
+                &[],
+                "(int, int) IFoo<X.Y>.Bar<T>()",
+                "IFoo<Y>.Bar`1()",
+                "private (int,int) IFoo<Y>.Bar<T>()",
+            ),
+            (
+                Operator,
+                "op_LessThan",
+                &["public", "static"],
+                "public static bool operator <(A.B x, B y)",
+                "op_LessThan(B,B)",
+                "public static bool op_LessThan(B,B)",
+            ),
+            (
+                Conversion,
+                "op_Implicit",
+                &["public", "static"],
+                "public static implicit operator (int, int)(B x)",
+                "op_Implicit(B)->(int,int)",
+                "public static (int,int) op_Implicit(B)",
+            ),
+            (
+                Indexer,
+                "N.IList.this[]",
+                &[],
+                "object N.IList.this[int index] { readonly get; private set; }",
+                "IList.this[](int)",
+                "private object IList.this[](int) {get;private set}",
+            ),
+            (
+                Field,
+                "b",
+                &["public", "readonly"],
+                "public readonly System.Int32? b",
+                "b",
+                "public readonly int? b",
+            ),
+            (
+                Event,
+                "E",
+                &["public"],
+                "public event EventHandler<A> E",
+                "E",
+                "public EventHandler<A> E",
+            ),
+            (
+                Constructor,
+                ".cctor",
+                &["static"],
+                "static A()",
+                ".cctor()",
+                "private static .cctor()",
+            ),
         ] {
             let found = canonical(&member(kind, name, modifiers, signature), "N.A", TypeKind::Class, &Aliases::new());
             assert_eq!((found.key.as_str(), found.text.as_str()), (key, text));
@@ -414,9 +505,20 @@ mod tests {
     #[test]
     fn heads_of_types() {
         let none = Aliases::new();
-        assert_eq!(head(TypeKind::Delegate, "delegate ref A.B Do<in T>(out int x)", &["where T : A.C".to_owned()], &none), "ref B <in T>(out int) where T:C");
+        assert_eq!(
+            head(
+                TypeKind::Delegate,
+                "delegate ref A.B Do<in T>(out int x)",
+                &["where T : A.C".to_owned()],
+                &none
+            ),
+            "ref B <in T>(out int) where T:C"
+        );
         assert_eq!(head(TypeKind::Record, "record R<T>(List<T> Items)", &[], &none), "<T>");
-        assert_eq!(primary("record R<T>(List<T> Items, in int b)", &none), Some(vec!["List<T>".to_owned(), "in int".to_owned()]));
+        assert_eq!(
+            primary("record R<T>(List<T> Items, in int b)", &none),
+            Some(vec!["List<T>".to_owned(), "in int".to_owned()])
+        );
         assert_eq!(attribute("A.FooAttribute<int>(1)"), Some("Foo".to_owned()));
         assert_eq!(attribute("return: A"), None);
     }

@@ -82,7 +82,6 @@ pub fn lines(outputs: impl IntoIterator<Item = (Label, Arc<[u8]>)>) -> Result<St
     }
     let mut lines: Vec<&str> = out.lines().collect();
     lines.sort_unstable();
-    lines.dedup();
     Ok(lines.into_iter().fold(String::with_capacity(out.len()), |mut all, line| {
         all.push_str(line);
         all.push('\n');
@@ -133,7 +132,11 @@ impl Outputs {
                 found.insert(alias.clone(), simple_text(target, &Aliases::new()));
             }
         }
-        let global = self.files.iter().filter(|(file, _)| owner(file, layout) == of).flat_map(|(_, names)| &names.global_usings);
+        let global = self
+            .files
+            .iter()
+            .filter(|(file, _)| owner(file, layout) == of)
+            .flat_map(|(_, names)| &names.global_usings);
         for using in global.chain(whole.parts.iter().flat_map(|part| &part.usings)) {
             if let Some(alias) = &using.alias {
                 found.insert(alias.clone(), simple_text(&using.target, &Aliases::new()));
@@ -156,7 +159,10 @@ fn owner<'l>(file: &str, layout: &'l Layout) -> &'l str {
 }
 
 fn project_path<'l>(row: &TypeRow, layout: &'l Layout) -> &'l str {
-    let of = row.project.as_ref().and_then(|id| layout.projects.iter().find(|project| project.id == *id));
+    let of = row
+        .project
+        .as_ref()
+        .and_then(|id| layout.projects.iter().find(|project| project.id == *id));
     of.map_or("", |project| project.path.as_str())
 }
 
@@ -183,7 +189,10 @@ fn projects(read: &Outputs, layout: &Layout, out: &mut String) {
         );
     }
     if let Some(loose) = files.remove("") {
-        push(out, &json!({"k": "project", "p": "", "assembly": "", "defines": [], "usings": [], "refs": [], "files": loose}));
+        push(
+            out,
+            &json!({"k": "project", "p": "", "assembly": "", "defines": [], "usings": [], "refs": [], "files": loose}),
+        );
     }
 }
 
@@ -192,8 +201,16 @@ fn type_lines(of: &str, whole: &Complete, row: &TypeRow, aliases: &Aliases, out:
     let id = format!("T:{name}");
     let file = whole.modifiers.iter().any(|word| word == "file");
     let known = ["abstract", "file", "partial", "readonly", "ref", "sealed", "static"];
-    let modifiers: Vec<&str> = known.into_iter().filter(|word| whole.modifiers.iter().any(|other| other == word)).collect();
-    let bases: BTreeSet<String> = whole.bases.iter().map(|base| simple_text(base, aliases)).filter(|base| !is_trivial(whole.kind, base)).collect();
+    let modifiers: Vec<&str> = known
+        .into_iter()
+        .filter(|word| whole.modifiers.iter().any(|other| other == word))
+        .collect();
+    let bases: BTreeSet<String> = whole
+        .bases
+        .iter()
+        .map(|base| simple_text(base, aliases))
+        .filter(|base| !is_trivial(whole.kind, base))
+        .collect();
     push(
         out,
         &json!({"k": "type", "p": of, "id": id, "kind": row.kind, "arity": row.arity, "acc": if file { "internal" } else { &row.accessibility },
@@ -208,9 +225,15 @@ fn type_lines(of: &str, whole: &Complete, row: &TypeRow, aliases: &Aliases, out:
         let kind = producers::csharp::ids::member_kind_word(placed.member.kind);
         member_line(of, &id, kind, &found, &marks(&placed.member.attributes), out);
     }
-    let has_primary = matches!(whole.kind, TypeKind::Class | TypeKind::Struct | TypeKind::Record | TypeKind::RecordStruct);
+    let has_primary = matches!(
+        whole.kind,
+        TypeKind::Class | TypeKind::Struct | TypeKind::Record | TypeKind::RecordStruct
+    );
     if let Some(parameters) = member::primary(&whole.header, aliases).filter(|_| has_primary) {
-        let key = format!(".ctor({})", parameters.iter().map(|one| member::bare(one)).collect::<Vec<_>>().join(","));
+        let key = format!(
+            ".ctor({})",
+            parameters.iter().map(|one| member::bare(one)).collect::<Vec<_>>().join(",")
+        );
         let access = if modifiers.contains(&"abstract") { "protected" } else { "public" };
         if constructors.insert(key.clone()) {
             let found = Canonical {
@@ -219,7 +242,14 @@ fn type_lines(of: &str, whole: &Complete, row: &TypeRow, aliases: &Aliases, out:
                 id: format!("M:{name}.#{}", key.trim_start_matches('.')),
                 key,
             };
-            member_line(of, &id, producers::csharp::ids::member_kind_word(MemberKind::Constructor), &found, &[], out);
+            member_line(
+                of,
+                &id,
+                producers::csharp::ids::member_kind_word(MemberKind::Constructor),
+                &found,
+                &[],
+                out,
+            );
         }
     }
 }
