@@ -286,7 +286,7 @@ static class Oracle
             var f = e.Key.Split('\t');
             if (facts)
             {
-                if (f[3] != "source") continue;
+                if (f[3] != "source" || f[1] == "T:") continue;      // types without a name belong to lambdas
                 string cat = f[2].StartsWith("sig:") || f[2] is "constraint" or "explicit" ? "sig" : f[2];
                 if (seen.Add(f[0] + "\t" + f[1] + "\t" + cat)) w.WriteLine(j.New().S("k", "edge").S("p", p.Name).S("from", f[0]).S("to", f[1]).S("cat", cat).End());
                 continue;
@@ -378,7 +378,8 @@ static class Oracle
                 case IMethodSymbol x:
                     Edge(edges, t, x.ReturnType, cat);
                     foreach (var q in x.Parameters) { Edge(edges, t, q.Type, cat); AttrEdges(edges, t, q); }
-                    foreach (var tp in x.TypeParameters) foreach (var c in tp.ConstraintTypes) Edge(edges, t, c, "constraint");
+                    if (!facts || !x.IsOverride && x.ExplicitInterfaceImplementations.Length == 0)      // inherited, not written
+                        foreach (var tp in x.TypeParameters) foreach (var c in tp.ConstraintTypes) Edge(edges, t, c, "constraint");
                     foreach (var e in x.ExplicitInterfaceImplementations) Edge(edges, t, e.ContainingType, "explicit");
                     break;
                 case IPropertySymbol x:

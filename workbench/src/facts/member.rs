@@ -118,8 +118,15 @@ fn after_modifiers(tokens: &[&str], modifiers: &[String]) -> usize {
         && let Some(close) = mate(tokens, open)
     {
         at = close + 1;
+        if tokens.get(at) == Some(&"where") {
+            let own = |word: &&str| modifiers.iter().any(|modifier| modifier == word);
+            at = tokens[at..].iter().position(own).map_or(at, |ahead| at + ahead);
+        }
     }
     while at < tokens.len() && tokens[at] != "ref" && modifiers.iter().any(|word| word == tokens[at]) {
+        at += 1;
+    }
+    if tokens.get(at) == Some(&"scoped") && tokens.get(at + 1) == Some(&"ref") {
         at += 1;
     }
     at
