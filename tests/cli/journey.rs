@@ -115,6 +115,15 @@ fn a_reader_that_goes_away_ends_it_quietly() {
 
 #[test]
 fn an_interrupted_build_goes_on_next_time() {
+    stopped_and_gone_on_with("-INT", 130);
+}
+
+#[test]
+fn a_terminated_build_goes_on_next_time() {
+    stopped_and_gone_on_with("-TERM", 143);
+}
+
+fn stopped_and_gone_on_with(signal: &str, code: i32) {
     let bench = Bench::documents();
     let manifest = std::fs::read_to_string(bench.root().join("cortex.toml")).expect("manifest");
     let wait = "while [ ! -e GO ]; do sleep 0.05; done; cat \"$0\"".replace("GO", bench.beside("go").to_str().expect("text"));
@@ -137,12 +146,12 @@ fn an_interrupted_build_goes_on_next_time() {
         assert!(std::io::BufRead::read_line(&mut said, &mut text).expect("text") > 0, "{text}");
     }
     let killed = std::process::Command::new("kill")
-        .args(["-INT", &child.id().to_string()])
+        .args([signal, &child.id().to_string()])
         .status()
         .expect("kill");
     assert!(killed.success());
     std::io::Read::read_to_string(&mut said, &mut text).expect("text");
-    assert_eq!(child.wait().expect("ends").code(), Some(130), "{text}");
+    assert_eq!(child.wait().expect("ends").code(), Some(code), "{text}");
     assert!(text.contains("interrupted"), "{text}");
     std::fs::write(bench.beside("go"), "").expect("file");
     let next = bench.run(&["build", "//docs/...", "//index:total", "--events", log.to_str().expect("text")]);
