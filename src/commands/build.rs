@@ -28,12 +28,13 @@ pub fn run(context: &Context, args: &BuildArgs) -> Outcome {
     let workspace = context.workspace("build")?;
     let mut look = workspace.engine.look(&workspace.digest, || workspace.manifest())?;
     let quick = !args.dry_run && !args.verbose && args.events.is_none() && !context.json();
-    if quick && let Some(targets) = workspace.engine.known(&mut look, &request.digest)? {
+    if quick && let Some(known) = workspace.engine.known(&mut look, &request.digest)? {
         context.say(&look.refresh.diagnostics);
-        eprintln!(
-            "{}",
-            summary::text(&Report::default(), targets, false, start.elapsed(), context.err)
-        );
+        let report = Report {
+            standing: known.warnings,
+            ..Report::default()
+        };
+        conclude(context, &report, known.targets, false, start);
         return Ok(Code::Ok);
     }
     let definition = workspace.definition()?;
@@ -55,9 +56,17 @@ pub fn run(context: &Context, args: &BuildArgs) -> Outcome {
     if context.json() {
         println!("{}", summary::json(&report, targets, start.elapsed()));
     } else if report.refused.is_empty() {
-        eprintln!("{}", summary::text(&report, targets, args.dry_run, start.elapsed(), context.err));
+        conclude(context, &report, targets, args.dry_run, start);
     }
     Ok(code(&report))
+}
+
+/// The last lines of a build for people.
+fn conclude(context: &Context, report: &Report, targets: u64, dry_run: bool, start: Instant) {
+    if let Some(line) = summary::standing(report, context.err) {
+        eprintln!("{line}");
+    }
+    eprintln!("{}", summary::text(report, targets, dry_run, start.elapsed(), context.err));
 }
 
 fn request(args: &BuildArgs) -> Result<Request, Failed> {
