@@ -20,19 +20,23 @@ pub(super) fn targets<'a>(report: &mut Report<'_>, rules: &'a [Draft]) -> Target
             duplicate(report, *span, &rules[earlier as usize], "another rule makes this target too");
         }
     }
+    let mut overlaps = HashSet::new();
     for (rule, (target, span)) in with_targets(rules).filter(|(rule, _)| !told.contains(rule)) {
         if let Some(label) = target.literal()
             && let Some(earlier) = targets.covering(label)
         {
             duplicate(report, *span, &rules[earlier as usize], "a rule over a set makes this target too");
         } else if let Some(other) = targets.overlapping(Form::of(target), rule) {
-            // Which of the two would make a label cannot be left to the order they are written in.
-            duplicate(
-                report,
-                *span,
-                &rules[other as usize],
-                "another rule may make some of these targets too",
-            );
+            // Which of the two would make a label cannot be left to the order in which they are written.
+            let (earlier, later) = (rule.min(other), rule.max(other));
+            if let Some((_, span)) = rules[later as usize].target.as_ref().filter(|_| overlaps.insert((earlier, later))) {
+                duplicate(
+                    report,
+                    *span,
+                    &rules[earlier as usize],
+                    "another rule may make some of these targets too",
+                );
+            }
         }
     }
     targets
