@@ -134,8 +134,17 @@ fn two_checkouts_of_different_age_make_the_same_bytes_and_keys() {
     }
 }
 
-/// Everything a build leaves behind, but for times: what each target came to, the blobs, the files, and the store in numbers.
-fn left_behind(checkout: &Checkout, jobs: &str) -> (BTreeMap<String, String>, BTreeMap<PathBuf, Vec<u8>>, [u64; 4]) {
+/// Everything a build leaves behind, but for times.
+struct LeftBehind {
+    /// What each target came to: label and digest.
+    outputs: BTreeMap<String, String>,
+    /// Blobs by digest and laid-out files by path.
+    bytes: BTreeMap<PathBuf, Vec<u8>>,
+    /// The store in numbers.
+    counts: [u64; 4],
+}
+
+fn left_behind(checkout: &Checkout, jobs: &str) -> LeftBehind {
     let report = checkout.json(&["build", "//...", jobs, "--output", "json"]);
     let roots = report["roots"].as_array().expect("targets").iter();
     let outputs: BTreeMap<String, String> = roots
@@ -154,11 +163,11 @@ fn left_behind(checkout: &Checkout, jobs: &str) -> (BTreeMap<String, String>, BT
     let usage = store.usage().expect("a store");
     assert!(blobs.len() > 100, "{} blobs of {} targets", blobs.len(), outputs.len());
     blobs.append(&mut laid_out);
-    (
+    LeftBehind {
         outputs,
-        blobs,
-        [usage.blobs, usage.blob_raw_bytes, usage.actions, usage.history_versions],
-    )
+        bytes: blobs,
+        counts: [usage.blobs, usage.blob_raw_bytes, usage.actions, usage.history_versions],
+    }
 }
 
 #[test]
@@ -167,14 +176,14 @@ fn one_worker_and_eight_leave_the_same_behind() {
     let one = Checkout::new(&folder.path().join("one"));
     let eight = Checkout::new(&folder.path().join("eight"));
     let (one, eight) = (left_behind(&one, "-j1"), left_behind(&eight, "-j8"));
-    assert_eq!(one.0, eight.0);
+    assert_eq!(one.outputs, eight.outputs);
     assert!(
-        one.1.keys().any(|name| name.to_string_lossy().ends_with(".semantic.md")),
+        one.bytes.keys().any(|name| name.to_string_lossy().ends_with(".semantic.md")),
         "no summary"
     );
-    assert_eq!(one.1.keys().collect::<Vec<_>>(), eight.1.keys().collect::<Vec<_>>());
-    for (name, bytes) in &one.1 {
-        assert!(eight.1[name] == *bytes, "{} differs", name.display());
+    assert_eq!(one.bytes.keys().collect::<Vec<_>>(), eight.bytes.keys().collect::<Vec<_>>());
+    for (name, bytes) in &one.bytes {
+        assert!(eight.bytes[name] == *bytes, "{} differs", name.display());
     }
-    assert_eq!(one.2, eight.2);
+    assert_eq!(one.counts, eight.counts);
 }
