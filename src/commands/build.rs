@@ -55,7 +55,9 @@ pub fn run(context: &Context, args: &BuildArgs) -> Outcome {
     if context.json() {
         println!("{}", summary::json(&report, targets, start.elapsed()));
     } else if report.refused.is_empty() {
-        eprintln!("{}", summary::text(&report, targets, args.dry_run, start.elapsed(), context.err));
+        let head = summary::text(&report, targets, args.dry_run, start.elapsed(), context.err);
+        let outlook = report.outlook.as_ref().map(|outlook| summary::outlook(outlook, context.err));
+        eprintln!("{head}{}", outlook.unwrap_or_default());
     }
     Ok(code(&report))
 }
@@ -129,6 +131,7 @@ fn say(context: &Context, report: &Report) {
     context.say(&report.diagnostics);
     context.say(&report.failures);
     context.say(&report.refused);
+    context.say(&report.unknown.iter().map(super::query::note).collect::<Vec<_>>());
 }
 
 fn build_with(context: &Context, session: &mut Session, request: &Request, verbose: bool, events: Option<&Path>) -> Result<Report, Failed> {

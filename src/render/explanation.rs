@@ -10,6 +10,9 @@ use unicode_width::UnicodeWidthStr;
 /// Inputs and moves listed; the true count is always said.
 const SHOWN: usize = 12;
 
+/// Gates listed: the last ones, which imply those before them.
+const GATES: usize = 3;
+
 /// The explanation for people.
 pub fn text(explanation: &Explanation, style: Style) -> String {
     let mut page = Page {
@@ -21,7 +24,8 @@ pub fn text(explanation: &Explanation, style: Style) -> String {
         Standing::Current if explanation.filed => style.green("current (a result made elsewhere or earlier is filed under its key)"),
         Standing::Current => style.green("current"),
         Standing::Stale => style.yellow("stale"),
-        Standing::Open => style.yellow("may be stale, depending on what has to be built first"),
+        Standing::Open if explanation.gates.is_empty() => style.yellow("may be stale, depending on what has to be built first"),
+        Standing::Open => style.yellow("may be stale, depending on what it reads"),
         Standing::None => style.yellow("never made here"),
     };
     page.text = format!("{} {standing}\n", style.bold(&printable(&explanation.label)));
@@ -57,6 +61,11 @@ impl Page {
         }
         if explanation.leaf {
             return;
+        }
+        let gates = &explanation.gates;
+        for (at, gate) in gates.iter().enumerate().skip(gates.len().saturating_sub(GATES)) {
+            let name = if at == gates.len().saturating_sub(GATES) { "only if" } else { "and" };
+            self.line(name, &super::summary::gate(gate, self.style));
         }
         if explanation.standing != Standing::None && explanation.record.is_none() {
             self.line("note", "the record of its last run is gone, so what it was made of is not known");
@@ -240,6 +249,7 @@ pub fn json(explanation: &Explanation) -> serde_json::Value {
         "inputs_known": explanation.inputs_known,
         "moved": explanation.moves,
         "chain": chain,
+        "only_if": explanation.gates,
         "versions": explanation.versions,
         "last_moved": explanation.last_moves,
         "producer_before": explanation.producer_before,

@@ -72,6 +72,16 @@ pub fn text(status: &Status, root: &Path, store: Option<&Path>, style: Style) ->
     if !status.targets.is_empty() {
         text.push_str(&table(status, style));
     }
+    if !status.outlook.will_run.is_empty() || status.outlook.may_run > 0 {
+        let outlook = super::summary::outlook(&status.outlook, style);
+        let numbers = format!(
+            "{} to run, {} more may run{}",
+            count(status.outlook.will_run.len() as u64),
+            count(status.outlook.may_run as u64),
+            outlook.replace('\n', "\n            ")
+        );
+        text.push_str(&format!("  {} {numbers}\n", style.dim("to build ")));
+    }
     let semantic = &status.semantic;
     if semantic.none + semantic.pending + semantic.cached + semantic.stale > 0 {
         let states = [
@@ -143,6 +153,7 @@ pub fn json(status: &Status, root: &Path, store: Option<&Path>) -> serde_json::V
         "redefined": status.redefined,
         "nodes": status.nodes,
         "targets": status.targets,
+        "outlook": status.outlook,
         "semantic": status.semantic,
         "diagnostics": status.diagnostics.iter().map(super::diagnostic::json).collect::<Vec<_>>(),
     })

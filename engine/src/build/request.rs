@@ -4,6 +4,7 @@ use super::blobs::Blobs;
 use super::engine::EngineError;
 use super::jobs::Shared;
 use super::layout::Laid;
+use super::outlook::{Outlook, Prospect, marked};
 use super::run::{Leftover, Options, Root, Run, Setup, Tally};
 use super::session::{Session, SessionLeaves};
 use super::state::{Known, STATE_KEY, decode, encode};
@@ -46,6 +47,8 @@ pub struct Report {
     pub failures: Vec<Diagnostic>,
     /// Patterns that mean nothing or too much; then nothing was built.
     pub refused: Vec<Diagnostic>,
+    /// For a dry run: sets that have to be built before the targets over them are known.
+    pub unknown: Vec<Diagnostic>,
     /// What producers and the look at the sources said.
     pub diagnostics: Vec<Diagnostic>,
     /// Files laid out anew.
@@ -54,6 +57,8 @@ pub struct Report {
     pub cancelled: bool,
     /// Whether the disk is full.
     pub no_space: bool,
+    /// For a dry run: what would run.
+    pub outlook: Option<Outlook>,
 }
 
 impl Session {
@@ -96,6 +101,7 @@ impl Session {
             observer,
             options: request.options.clone(),
         };
+        let marked = request.options.dry_run.then(|| marked(setup.graph));
         let mut run = Run::new(setup, self.engine.view, self.engine.world.now_secs());
         let mut report = Report {
             diagnostics: self.refresh.diagnostics.clone(),
@@ -112,6 +118,9 @@ impl Session {
             Some(ids) => (ids, Vec::new()),
             None => run.roots(&request.patterns)?,
         };
+        // A dry run answers as far as things are known; what a set that was never made will hold is not.
+        let (unknown, refused): (Vec<_>, Vec<_>) = refused.into_iter().partition(|why| request.options.dry_run && why.code == "E_SET");
+        report.unknown = unknown;
         report.refused = refused;
         report.targets = ids.len();
         let mut laid = Laid::default();
@@ -119,6 +128,17 @@ impl Session {
             run.settle_all(&ids)?;
             if request.outputs {
                 report.outputs = ids.iter().map(|&id| run.blob(id)).collect::<Result<_, _>>()?;
+            }
+            if let Some(marked) = marked {
+                let prospect = Prospect::of(&mut run, &marked)?;
+                let outlook = prospect.outlook(run.graph(), &*self.engine.store, self.engine.view)?;
+                let may_run = prospect.may_run(run.graph());
+                let told = [(&outlook.will_run, true), (&may_run, false)];
+                for (label, certain) in told.into_iter().flat_map(|(labels, certain)| labels.iter().map(move |label| (label, certain))) {
+                    observer.event(&Event::WouldRun { label, certain });
+                }
+                (run.tally.would_run, run.tally.may_run) = (outlook.will_run.len(), outlook.may_run);
+                report.outlook = Some(outlook);
             }
             if request.list {
                 report.roots = run.report(&ids);
