@@ -64,7 +64,11 @@ impl Page {
         }
         let gates = &explanation.gates;
         for (at, gate) in gates.iter().enumerate().skip(gates.len().saturating_sub(GATES)) {
-            let name = if at == gates.len().saturating_sub(GATES) { "only if" } else { "and" };
+            let name = if at == gates.len().saturating_sub(GATES) {
+                "only if"
+            } else {
+                "and"
+            };
             self.line(name, &super::summary::gate(gate, self.style));
         }
         if explanation.standing != Standing::None && explanation.record.is_none() {
@@ -215,6 +219,12 @@ fn settings(fields: &[KeyField]) -> Vec<(&'static str, String)> {
     settings
 }
 
+/// Where the present result comes from, if there is one: this node's last run, or one of another node, checkout or time that had the same key.
+fn result_from(explanation: &Explanation) -> Option<&'static str> {
+    let current = explanation.standing == Standing::Current && !explanation.leaf;
+    current.then_some(if explanation.filed { "same_key" } else { "last_run" })
+}
+
 /// The explanation as one JSON document.
 pub fn json(explanation: &Explanation) -> serde_json::Value {
     let made = explanation.record.as_ref().map(|record| {
@@ -240,7 +250,7 @@ pub fn json(explanation: &Explanation) -> serde_json::Value {
     serde_json::json!({
         "label": &*explanation.label,
         "state": if explanation.leaf { serde_json::json!("source") } else { serde_json::json!(explanation.standing) },
-        "filed": explanation.filed,
+        "result_from": result_from(explanation),
         "output": explanation.output,
         "key": explanation.key.map(|key| key.to_string()),
         "made": made,

@@ -28,7 +28,8 @@ pub fn text(report: &Report, targets: u64, dry_run: bool, took: Duration, style:
         parts.push("all up to date".to_owned());
     }
     let noun = if targets == 1 { "target" } else { "targets" };
-    let head = format!("{} {noun}:", count(targets));
+    let known = if report.unknown.is_empty() { "" } else { " known so far" };
+    let head = format!("{} {noun}{known}:", count(targets));
     let head = if tally.failed > 0 || report.cancelled {
         style.red(&head)
     } else {
@@ -63,7 +64,10 @@ pub fn outlook(outlook: &Outlook, style: Style) -> String {
         line(if at == 0 { "will run" } else { "" }, &style.cyan(&printable(label)));
     }
     if outlook.will_run.len() > SHOWN {
-        line("", &style.dim(&format!("… {} in all, -v names them", count(outlook.will_run.len() as u64))));
+        line(
+            "",
+            &style.dim(&format!("… {} in all, -v names them", count(outlook.will_run.len() as u64))),
+        );
     }
     if let Some(gate) = outlook.gates.last().filter(|_| outlook.gates.len() > 1) {
         let all = if gate.behind == outlook.may_run {
@@ -81,7 +85,7 @@ pub fn gate(gate: &Gate, style: Style) -> String {
     let first = style.cyan(&printable(gate.labels.first().map_or("", |label| label)));
     let (who, it) = match gate.labels.len() {
         0 | 1 => (first, "it"),
-        number => (format!("{first} or one of {} like it", count(number as u64 - 1)), "they"),
+        number => (format!("{first} or another of {}", count(number as u64)), "they"),
     };
     let before = match gate.remade {
         0 => String::new(),

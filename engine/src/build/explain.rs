@@ -284,7 +284,12 @@ impl Finder<'_, '_> {
             let moves = self.moves(id)?;
             // What moved for certain, else the shortest way to it.
             let far = |one: &&Move| match one.how {
-                Moved::Open { .. } => self.run.graph().find(&one.label).and_then(|id| self.prospect.distance(id)).map_or(u32::MAX, |far| far + 1),
+                Moved::Open { .. } => self
+                    .run
+                    .graph()
+                    .find(&one.label)
+                    .and_then(|id| self.prospect.distance(id))
+                    .map_or(u32::MAX, |far| far + 1),
                 _ => 0,
             };
             let moved = moves.iter().min_by_key(far).cloned();

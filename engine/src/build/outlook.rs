@@ -68,7 +68,12 @@ impl Prospect {
     /// When the store cannot be read.
     pub(super) fn of(run: &mut Run<'_>, marked: &FxHashSet<NodeId>) -> Result<Self, EngineError> {
         // What is only found below nodes whose inputs are undecided may turn out not to be asked for.
-        let certain: FxHashSet<NodeId> = run.unknowns().into_iter().filter(|(_, certain)| *certain).map(|(id, _)| id).collect();
+        let certain: FxHashSet<NodeId> = run
+            .unknowns()
+            .into_iter()
+            .filter(|(_, certain)| *certain)
+            .map(|(id, _)| id)
+            .collect();
         run.look_below()?;
         let unknowns = run.unknowns();
         let unknown: FxHashSet<NodeId> = unknowns.iter().map(|(id, _)| *id).collect();
@@ -107,7 +112,14 @@ impl Prospect {
         for (at, id) in (0..).zip(&nodes) {
             groups.entry((far[id], run.rule_of(*id))).or_default().push(at);
         }
-        let by_index = |id: &NodeId| readers.get(id).into_iter().flatten().filter_map(|reader| index.get(reader).copied()).collect();
+        let by_index = |id: &NodeId| {
+            readers
+                .get(id)
+                .into_iter()
+                .flatten()
+                .filter_map(|reader| index.get(reader).copied())
+                .collect()
+        };
         Ok(Self {
             far: nodes.iter().map(|id| far[id]).collect(),
             readers: nodes.iter().map(by_index).collect(),
@@ -126,7 +138,11 @@ impl Prospect {
     fn reached_without(&self, gate: &[u32]) -> Vec<bool> {
         let mut reached = vec![false; self.nodes.len()];
         let shut = |at: u32| gate.binary_search(&at).is_ok();
-        let mut todo: Vec<u32> = (0..).zip(&self.far).filter(|(at, far)| **far == 0 && !shut(*at)).map(|(at, _)| at).collect();
+        let mut todo: Vec<u32> = (0..)
+            .zip(&self.far)
+            .filter(|(at, far)| **far == 0 && !shut(*at))
+            .map(|(at, _)| at)
+            .collect();
         for &at in &todo {
             reached[at as usize] = true;
         }
@@ -176,7 +192,9 @@ impl Prospect {
             }
         }
         found.sort_by_key(|(behind, _)| std::cmp::Reverse(*behind));
-        let gates = found.into_iter().map(|(behind, nodes)| gate(&self.ids(nodes), behind, graph, store, view));
+        let gates = found
+            .into_iter()
+            .map(|(behind, nodes)| gate(&self.ids(nodes), behind, graph, store, view));
         let mut will_run: Vec<Arc<str>> = self.certain.iter().map(|&id| graph.node(id).label.clone()).collect();
         will_run.sort();
         Ok(Outlook {

@@ -134,7 +134,10 @@ impl Session {
                 let outlook = prospect.outlook(run.graph(), &*self.engine.store, self.engine.view)?;
                 let may_run = prospect.may_run(run.graph());
                 let told = [(&outlook.will_run, true), (&may_run, false)];
-                for (label, certain) in told.into_iter().flat_map(|(labels, certain)| labels.iter().map(move |label| (label, certain))) {
+                for (label, certain) in told
+                    .into_iter()
+                    .flat_map(|(labels, certain)| labels.iter().map(move |label| (label, certain)))
+                {
                     observer.event(&Event::WouldRun { label, certain });
                 }
                 (run.tally.would_run, run.tally.may_run) = (outlook.will_run.len(), outlook.may_run);
