@@ -11,6 +11,10 @@ use clap::Parser;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
+/// A cold build allocates tens of millions of small strings on several threads.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 fn main() -> ExitCode {
     exit::quiet_pipes();
     let arguments: Vec<OsString> = std::env::args_os().collect();
