@@ -139,8 +139,8 @@ pub struct OutlineArgs {
 
 /// Ask the graph. Runs nothing.
 ///
-/// EXPR is made of patterns (//types/...:semantic), deps(EXPR[, DEPTH]), rdeps(EXPR[, DEPTH]), somepath(FROM, TO), kind(PRODUCER, EXPR)
-/// with * for any run of characters, the operators + - ^ (union, except, intersect, from left to right) and parentheses. Source files are
+/// EXPR is made of patterns (//types/...:semantic), deps(EXPR[, DEPTH]), rdeps(EXPR[, DEPTH]), somepath(FROM, TO), kind(NAME, EXPR)
+/// by target name (outline) or implementation (csharp/outline) with * for any run of characters, the operators + - ^ (union, except, intersect, from left to right) and parentheses. Source files are
 /// meant by :bytes, source sets by :files. What has to be built before it is known is named on standard error.
 #[derive(Debug, Args)]
 pub struct QueryArgs {
@@ -263,18 +263,17 @@ pub fn wants_json(args: &[OsString]) -> bool {
             .any(|(flag, form)| flag == "--output" && form == "json")
 }
 
-/// A mistake in the flags in the form of all others: the first paragraph says what is wrong.
+/// A mistake in the flags in the form of all others: the first paragraph says what is wrong, a tip what was probably meant.
 pub fn mistake(error: &clap::Error) -> Diagnostic {
-    let text = error.render().to_string();
-    let first: Vec<&str> = text
-        .trim()
-        .lines()
-        .take_while(|line| !line.trim().is_empty())
-        .map(str::trim)
+    let text = error.render().to_string().replace('\0', "");
+    let paragraphs: Vec<String> = text
+        .split("\n\n")
+        .map(|paragraph| paragraph.split_whitespace().collect::<Vec<_>>().join(" "))
         .collect();
-    let words = first.join(" ");
-    Diagnostic::error("E_USAGE", words.strip_prefix("error: ").unwrap_or(&words))
-        .hint("`cortex help` lists the commands, `cortex help COMMAND` their flags")
+    let first = paragraphs.first().map_or("", String::as_str);
+    let tip = paragraphs.iter().find_map(|paragraph| paragraph.strip_prefix("tip: "));
+    let hint = tip.unwrap_or("`cortex help` lists the commands, `cortex help COMMAND` their flags");
+    Diagnostic::error("E_USAGE", first.strip_prefix("error: ").unwrap_or(first)).hint(hint)
 }
 
 fn unguarded(text: &str) -> Result<String, std::convert::Infallible> {

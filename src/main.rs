@@ -19,8 +19,13 @@ fn main() -> ExitCode {
         Err(error) => {
             // Help and version are answers, everything else is a mistake.
             let code = if error.use_stderr() { exit::Code::Usage } else { exit::Code::Ok };
+            // No command at all is answered with the help, as other programs do.
+            let bare = error.kind() == clap::error::ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand;
             if error.use_stderr() && cli::wants_json(&arguments) {
                 eprintln!("{}", render::diagnostic::json(&cli::mistake(&error)));
+            } else if error.use_stderr() && !bare {
+                let style = render::Style::stderr(cli::When::Auto);
+                eprintln!("{}", render::diagnostic::text(&cli::mistake(&error), style));
             } else {
                 let _ = error.print();
             }

@@ -66,7 +66,9 @@ fn conclude(context: &Context, report: &Report, targets: u64, dry_run: bool, sta
     if let Some(line) = summary::standing(report, context.err) {
         eprintln!("{line}");
     }
-    eprintln!("{}", summary::text(report, targets, dry_run, start.elapsed(), context.err));
+    let head = summary::text(report, targets, dry_run, start.elapsed(), context.err);
+    let outlook = report.outlook.as_ref().map(|outlook| summary::outlook(outlook, context.err));
+    eprintln!("{head}{}", outlook.unwrap_or_default());
 }
 
 fn request(args: &BuildArgs) -> Result<Request, Failed> {
@@ -138,6 +140,7 @@ fn say(context: &Context, report: &Report) {
     context.say(&report.diagnostics);
     context.say(&report.failures);
     context.say(&report.refused);
+    context.say(&report.unknown.iter().map(super::query::note).collect::<Vec<_>>());
 }
 
 fn build_with(context: &Context, session: &mut Session, request: &Request, verbose: bool, events: Option<&Path>) -> Result<Report, Failed> {

@@ -25,10 +25,17 @@ pub fn run(context: &Context, args: &InitArgs) -> Outcome {
         );
     } else {
         println!("wrote cortex.toml for '{}' ({})", found.name, found.basis);
-        println!(
-            "{} C# files; next: cortex build '//types/...:outline'",
-            crate::render::count(found.files as u64)
-        );
+        match found.files {
+            0 => println!(
+                "no C# files were found, so no targets exist yet; next: write rules of your own (the file ends with an example), or \
+                 add rulesets = [\"csharp\"] once there is C#"
+            ),
+            number => println!(
+                "{} C# {}; next: cortex build '//types/...:outline'",
+                crate::render::count(number as u64),
+                if number == 1 { "file" } else { "files" }
+            ),
+        }
     }
     Ok(Code::Ok)
 }

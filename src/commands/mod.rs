@@ -30,8 +30,8 @@ pub fn run(cli: Cli) -> ExitCode {
         Command::Status(_) => status::run(&context),
         Command::Gc(args) => gc::run(&context, args),
         Command::Rules(args) => rules::run(&context, args),
-        Command::Completions(args) => pages::completions(args),
-        Command::Man(args) => pages::man(args),
+        Command::Completions(args) => pages::completions(&context, args),
+        Command::Man(args) => pages::man(&context, args),
         Command::Dev(args) => dev::run(&context, &args.command),
     };
     match outcome {

@@ -2,22 +2,33 @@
 
 use super::show;
 use crate::cli::{Cli, CompletionsArgs, ManArgs};
-use crate::context::{Failed, Outcome};
+use crate::context::{Context, Failed, Outcome};
 use crate::exit::Code;
 use clap::CommandFactory;
 use engine::values::diagnostic::Diagnostic;
 use engine::values::suggest::nearest;
 use std::io::Write;
 
+/// Refuses what has no form as JSON.
+fn text_only(context: &Context, what: &str) -> Result<(), Failed> {
+    if !context.json() {
+        return Ok(());
+    }
+    let why = Diagnostic::error("E_NO_JSON", format!("{what} and have no JSON form"));
+    Err(Failed::new(Code::Usage, why.hint("leave out --output json")))
+}
+
 /// Prints completions.
-pub fn completions(args: &CompletionsArgs) -> Outcome {
+pub fn completions(context: &Context, args: &CompletionsArgs) -> Outcome {
+    text_only(context, "completions are a script for a shell")?;
     let mut text = Vec::new();
     clap_complete::generate(args.shell, &mut Cli::command(), "cortex", &mut text);
     show::written(std::io::stdout().lock().write_all(&text))
 }
 
 /// Prints a manual page.
-pub fn man(args: &ManArgs) -> Outcome {
+pub fn man(context: &Context, args: &ManArgs) -> Outcome {
+    text_only(context, "manual pages are roff")?;
     let mut command = Cli::command();
     command.build();
     if let Some(name) = &args.command {

@@ -36,8 +36,8 @@ pub fn run(context: &Context, args: &QueryArgs) -> Outcome {
     show::written(write!(std::io::stdout().lock(), "{}", graph::text(&answer, form)))
 }
 
-/// A set that is not known is no error of a query: the answer is what is known.
-fn note(unknown: &Diagnostic) -> Diagnostic {
+/// A set that is not known is no error of those who only look: the answer is what is known.
+pub fn note(unknown: &Diagnostic) -> Diagnostic {
     let hint = "`cortex build //...` makes it known; `cortex explain` says what it needs";
     Diagnostic {
         severity: Severity::Note,

@@ -16,6 +16,7 @@ pub fn run(context: &Context, args: &RulesArgs) -> Outcome {
         None | Some(RulesCommand::List) if context.json() => show::written(writeln!(out, "{}", serde_json::json!(NAMES))),
         None | Some(RulesCommand::List) => show::written(writeln!(out, "{}", NAMES.join("\n"))),
         Some(RulesCommand::Show { name }) => match text(name) {
+            Some(text) if context.json() => show::written(writeln!(out, "{}", serde_json::json!({"name": name, "text": text}))),
             Some(text) => show::written(write!(out, "{text}")),
             None => {
                 let near = nearest(name, NAMES.iter().copied(), 1);

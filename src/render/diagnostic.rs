@@ -6,8 +6,10 @@ use unicode_width::UnicodeWidthStr;
 
 /// Candidates shown; the true count is always said.
 const SHOWN: usize = 5;
-/// Characters of a found value that are shown.
-const FOUND: usize = 2_000;
+/// Characters shown of a line of a found value; JSON has all of it.
+const FOUND: usize = 120;
+/// Lines shown of a found value: what a program said may have several.
+const LINES: usize = 20;
 /// Characters of a line shown on either side of where its mistake begins.
 const AROUND: usize = 100;
 
@@ -33,12 +35,11 @@ pub fn text(diagnostic: &Diagnostic, style: Style) -> String {
         underline(&mut text, line, excerpt, style);
     }
     let mut fact = |name: &str, value: &str| {
-        let cut: String = value.chars().take(FOUND).collect();
-        let value = printable(&cut).replace('\n', "\n         ");
+        let value = value.replace('\n', "\n         ");
         text.push_str(&format!("\n  {} {value}", style.dim(&format!("{name}:"))));
     };
     if let Some(found) = &diagnostic.found {
-        fact("found", found);
+        fact("found", &shown(found));
     }
     if diagnostic.candidates.len() > 1 {
         let count = diagnostic.candidates.len();
@@ -49,13 +50,31 @@ pub fn text(diagnostic: &Diagnostic, style: Style) -> String {
         };
         fact(
             "could be",
-            &format!("{}{more}", diagnostic.candidates[..count.min(SHOWN)].join(", ")),
+            &printable(&format!("{}{more}", diagnostic.candidates[..count.min(SHOWN)].join(", "))),
         );
     }
     if let Some(hint) = &diagnostic.hint {
-        fact("help", hint);
+        fact("help", &printable(hint));
     }
     text
+}
+
+/// A found value, escaped and then cut: no escape is longer than what is left of its line.
+fn shown(value: &str) -> String {
+    let cut = |line: &str| {
+        // Escapes only lengthen: more of the value than this cannot be shown.
+        let head: String = line.chars().take(FOUND + 1).collect();
+        let line = printable(&head);
+        match line.char_indices().nth(FOUND) {
+            Some((end, _)) => format!("{}…", &line[..end]),
+            None => line,
+        }
+    };
+    let mut lines: Vec<String> = value.lines().take(LINES).map(cut).collect();
+    if value.lines().nth(LINES).is_some() {
+        lines.push("…".to_owned());
+    }
+    lines.join("\n")
 }
 
 fn underline(text: &mut String, line: u32, excerpt: &Excerpt, style: Style) {
@@ -137,5 +156,19 @@ fn word(severity: Severity) -> &'static str {
         Severity::Note => "note",
         Severity::Warning => "warning",
         Severity::Error => "error",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_found_value_is_cut_between_characters() {
+        assert_eq!(shown(&"ä".repeat(120)), "ä".repeat(120));
+        assert_eq!(shown(&"ä".repeat(121)), format!("{}…", "ä".repeat(120)));
+        let escaped = shown(&"\u{1b}".repeat(100_000));
+        assert!(escaped.chars().count() == 121 && escaped.starts_with("\\u{1b}"), "{escaped}");
+        assert_eq!(shown(&"said\n".repeat(50)).lines().count(), 21);
     }
 }

@@ -10,6 +10,9 @@ use unicode_width::UnicodeWidthStr;
 /// Inputs and moves listed; the true count is always said.
 const SHOWN: usize = 12;
 
+/// Gates listed: the last ones, which imply those before them.
+const GATES: usize = 3;
+
 /// The explanation for people.
 pub fn text(explanation: &Explanation, style: Style) -> String {
     let mut page = Page {
@@ -21,7 +24,8 @@ pub fn text(explanation: &Explanation, style: Style) -> String {
         Standing::Current if explanation.filed => style.green("current (a result made elsewhere or earlier is filed under its key)"),
         Standing::Current => style.green("current"),
         Standing::Stale => style.yellow("stale"),
-        Standing::Open => style.yellow("may be stale, depending on what has to be built first"),
+        Standing::Open if explanation.gates.is_empty() => style.yellow("may be stale, depending on what has to be built first"),
+        Standing::Open => style.yellow("may be stale, depending on what it reads"),
         Standing::None if explanation.failure.is_some() => style.yellow("not made here: the last try failed"),
         Standing::None => style.yellow("never made here"),
         Standing::Failed => style.red("failed, at its present inputs"),
@@ -67,6 +71,15 @@ impl Page {
         }
         if explanation.leaf {
             return;
+        }
+        let gates = &explanation.gates;
+        for (at, gate) in gates.iter().enumerate().skip(gates.len().saturating_sub(GATES)) {
+            let name = if at == gates.len().saturating_sub(GATES) {
+                "only if"
+            } else {
+                "and"
+            };
+            self.line(name, &super::summary::gate(gate, self.style));
         }
         if !matches!(explanation.standing, Standing::None | Standing::Failed) && explanation.record.is_none() {
             self.line("note", "the record of its last run is gone, so what it was made of is not known");
@@ -216,6 +229,12 @@ fn settings(fields: &[KeyField]) -> Vec<(&'static str, String)> {
     settings
 }
 
+/// Where the present result comes from, if there is one: this node's last run, or one of another node, checkout or time that had the same key.
+fn result_from(explanation: &Explanation) -> Option<&'static str> {
+    let current = explanation.standing == Standing::Current && !explanation.leaf;
+    current.then_some(if explanation.filed { "same_key" } else { "last_run" })
+}
+
 /// The explanation as one JSON document.
 pub fn json(explanation: &Explanation) -> serde_json::Value {
     let made = explanation.record.as_ref().map(|record| {
@@ -241,7 +260,7 @@ pub fn json(explanation: &Explanation) -> serde_json::Value {
     serde_json::json!({
         "label": &*explanation.label,
         "state": if explanation.leaf { serde_json::json!("source") } else { serde_json::json!(explanation.standing) },
-        "filed": explanation.filed,
+        "result_from": result_from(explanation),
         "output": explanation.output,
         "key": explanation.key.map(|key| key.to_string()),
         "made": made,
@@ -250,6 +269,7 @@ pub fn json(explanation: &Explanation) -> serde_json::Value {
         "inputs_known": explanation.inputs_known,
         "moved": explanation.moves,
         "chain": chain,
+        "only_if": explanation.gates,
         "versions": explanation.versions,
         "last_moved": explanation.last_moves,
         "producer_before": explanation.producer_before,

@@ -1,9 +1,11 @@
 //! Progress while a build runs: bars on a terminal, nothing when piped; with `--verbose` one line for every node.
 
 use super::{Style, count, duration, printable};
-use engine::values::event::{Event, Observer};
+use engine::values::event::{Event, Observer, Reason};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 /// Shows what happens on standard error.
@@ -14,6 +16,8 @@ pub struct Progress {
     ran: AtomicU64,
     cached: AtomicU64,
     failed: AtomicU64,
+    /// By label: the first input that was found to have moved.
+    moved: Mutex<HashMap<String, String>>,
 }
 
 impl Progress {
@@ -37,6 +41,7 @@ impl Progress {
             ran: AtomicU64::new(0),
             cached: AtomicU64::new(0),
             failed: AtomicU64::new(0),
+            moved: Mutex::default(),
         }
     }
 
@@ -47,6 +52,29 @@ impl Progress {
 
     fn line(&self, text: &str) {
         self.bar.suspend(|| eprintln!("{text}"));
+    }
+
+    /// What moved in the sources is told at once, what that leads to with the action it leads to.
+    fn marked(&self, label: &str, reason: &Reason) {
+        match reason {
+            Reason::InputMoved { label: input } => {
+                let mut moved = self.moved.lock().unwrap_or_else(PoisonError::into_inner);
+                moved.entry(label.to_owned()).or_insert_with(|| input.clone());
+            }
+            reason => self.line(
+                &self
+                    .style
+                    .dim(&format!("  stale   {} ({})", printable(label), printable(&reason.to_string()))),
+            ),
+        }
+    }
+
+    /// The input that made a node be looked at again; nothing when there was none, as on a first build.
+    fn why(&self, label: &str) -> String {
+        let moved = self.moved.lock().unwrap_or_else(PoisonError::into_inner);
+        moved
+            .get(label)
+            .map_or_else(String::new, |input| format!("; {} moved", printable(input)))
     }
 
     fn count(&self, which: &AtomicU64) {
@@ -73,20 +101,18 @@ impl Progress {
                     count(*changed as u64)
                 )));
             }
-            Event::Marked { label, reason } => {
-                self.line(&style.dim(&format!("  stale   {} ({})", printable(label), printable(&reason.to_string()))))
-            }
+            Event::Marked { label, reason } => self.marked(label, reason),
             Event::Ran { label, took, changed, .. } => {
                 let cutoff = if *changed { "" } else { ", same output" };
                 let took = duration(u64::try_from(took.as_micros()).unwrap_or(u64::MAX));
-                self.line(&format!(
-                    "  {} {} {}",
-                    style.green("ran    "),
-                    printable(label),
-                    style.dim(&format!("({took}{cutoff})"))
-                ));
+                let why = style.dim(&format!("({took}{cutoff}{})", self.why(label)));
+                self.line(&format!("  {} {} {why}", style.green("ran    "), printable(label)));
             }
-            Event::Hit { label, .. } => self.line(&format!("  {} {}", style.cyan("cached "), printable(label))),
+            Event::Hit { label, saved, .. } => {
+                let took = duration(u64::try_from(saved.as_micros()).unwrap_or(u64::MAX));
+                let why = style.dim(&format!("({took} saved{})", self.why(label)));
+                self.line(&format!("  {} {} {why}", style.cyan("cached "), printable(label)));
+            }
             Event::Verified { label } => self.line(&style.dim(&format!("  same    {}", printable(label)))),
             Event::Failed { label, .. } => self.line(&format!("  {} {}", style.red("failed "), printable(label))),
             Event::Skipped { label, because } => self.line(&format!(
@@ -96,7 +122,7 @@ impl Progress {
                 printable(because)
             )),
             Event::WouldRun { label, certain } => {
-                let word = if *certain { "would run" } else { "may run  " };
+                let word = if *certain { "will run" } else { "may run " };
                 self.line(&format!("  {} {}", style.yellow(word), printable(label)));
             }
             Event::Exported { path } => self.line(&style.dim(&format!("  wrote   .cortex/out/{}", printable(path)))),

@@ -72,6 +72,16 @@ pub fn text(status: &Status, root: &Path, store: Option<&Path>, style: Style) ->
     if !status.targets.is_empty() {
         text.push_str(&table(status, style));
     }
+    if !status.outlook.will_run.is_empty() || status.outlook.may_run > 0 {
+        let outlook = super::summary::outlook(&status.outlook, style);
+        let numbers = format!(
+            "{} to run, {} more may run{}",
+            count(status.outlook.will_run.len() as u64),
+            count(status.outlook.may_run as u64),
+            outlook.replace('\n', "\n            ")
+        );
+        text.push_str(&format!("  {} {numbers}\n", style.dim("to build ")));
+    }
     let semantic = &status.semantic;
     if semantic.none + semantic.pending + semantic.cached + semantic.stale > 0 {
         let states = [
@@ -156,6 +166,7 @@ pub fn json(status: &Status, root: &Path, store: Option<&Path>) -> serde_json::V
         "redefined": status.redefined,
         "nodes": status.nodes,
         "targets": status.targets,
+        "outlook": status.outlook,
         "semantic": status.semantic,
         "failures": status.failures.iter().map(super::diagnostic::json).collect::<Vec<_>>(),
         "diagnostics": status.diagnostics.iter().map(super::diagnostic::json).collect::<Vec<_>>(),
@@ -165,14 +176,22 @@ pub fn json(status: &Status, root: &Path, store: Option<&Path>) -> serde_json::V
 /// What `gc --dry-run` found, for people.
 pub fn sweep(sweep: &Sweep) -> String {
     let (usage, garbage) = (&sweep.usage, &sweep.unreached);
+    let things = |blobs: u64, actions: u64| {
+        let plural = |number: u64, what: &str| format!("{} {what}{}", count(number), if number == 1 { "" } else { "s" });
+        format!("{} and {}", plural(blobs, "output"), plural(actions, "result"))
+    };
+    let holds = format!(
+        "The store holds {} in {}.\n",
+        things(usage.blobs, usage.actions),
+        size(usage.file_bytes)
+    );
+    if garbage.blobs == 0 && garbage.actions == 0 {
+        return format!("{holds}This checkout and its History need all of them: nothing would be removed.\n");
+    }
     format!(
-        "the store holds {} outputs and {} results in {}\nthis checkout does not reach {} outputs and {} results, {}\n\
-         results of other checkouts that share the store are among them; nothing was removed\n",
-        count(usage.blobs),
-        count(usage.actions),
-        size(usage.file_bytes),
-        count(garbage.blobs),
-        count(garbage.actions),
+        "{holds}A collection would remove {}, {} as stored: nothing in this checkout or its History needs them.\n\
+         Other checkouts that share the store are not asked and may need some of them. Nothing was removed.\n",
+        things(garbage.blobs, garbage.actions),
         size(garbage.bytes)
     )
 }
@@ -183,6 +202,6 @@ pub fn sweep_json(sweep: &Sweep) -> serde_json::Value {
         "blobs": sweep.usage.blobs,
         "actions": sweep.usage.actions,
         "file_bytes": sweep.usage.file_bytes,
-        "unreached": {"blobs": sweep.unreached.blobs, "actions": sweep.unreached.actions, "bytes": sweep.unreached.bytes},
+        "would_remove": {"blobs": sweep.unreached.blobs, "actions": sweep.unreached.actions, "bytes": sweep.unreached.bytes},
     })
 }

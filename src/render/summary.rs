@@ -1,6 +1,7 @@
 //! The last line of a build, and its JSON form.
 
-use super::{Style, count, diagnostic, duration};
+use super::{Style, count, diagnostic, duration, printable};
+use engine::build::outlook::{Gate, Outlook};
 use engine::build::request::Report;
 use std::time::Duration;
 
@@ -14,8 +15,8 @@ pub fn text(report: &Report, targets: u64, dry_run: bool, took: Duration, style:
         }
     };
     if dry_run {
-        part(tally.would_run, "would run");
-        part(tally.may_run, "may run");
+        part(tally.would_run, "will run");
+        part(tally.may_run, if tally.would_run > 0 { "more may run" } else { "may run" });
     } else {
         part(tally.ran, "ran");
     }
@@ -28,7 +29,8 @@ pub fn text(report: &Report, targets: u64, dry_run: bool, took: Duration, style:
         parts.push("all up to date".to_owned());
     }
     let noun = if targets == 1 { "target" } else { "targets" };
-    let head = format!("{} {noun}:", count(targets));
+    let known = if report.unknown.is_empty() { "" } else { " known so far" };
+    let head = format!("{} {noun}{known}:", count(targets));
     let head = if !report.failures.is_empty() || report.cancelled {
         style.red(&head)
     } else {
@@ -63,6 +65,48 @@ pub fn standing(report: &Report, style: Style) -> Option<String> {
     Some(format!("{}; `cortex status` lists {them}", style.yellow(&text)))
 }
 
+/// Labels listed; the true count is always said.
+const SHOWN: usize = 5;
+
+/// What a dry run found, a line each: what runs for certain, and what most of the rest waits for.
+pub fn outlook(outlook: &Outlook, style: Style) -> String {
+    let mut text = String::new();
+    let mut line = |name: &str, value: &str| text.push_str(&format!("\n  {} {value}", style.dim(&format!("{name:<8}"))));
+    for (at, label) in outlook.will_run.iter().take(SHOWN).enumerate() {
+        line(if at == 0 { "will run" } else { "" }, &style.cyan(&printable(label)));
+    }
+    if outlook.will_run.len() > SHOWN {
+        line(
+            "",
+            &style.dim(&format!("… {} in all, -v names them", count(outlook.will_run.len() as u64))),
+        );
+    }
+    if let Some(gate) = outlook.gates.last().filter(|_| outlook.gates.len() > 1) {
+        let all = if gate.behind == outlook.may_run {
+            "all others".to_owned()
+        } else {
+            format!("{} of the others", count(gate.behind as u64))
+        };
+        line("may run", &format!("{all} only if {}", self::gate(gate, style)));
+    }
+    text
+}
+
+/// `//files/A.cs:names gives something else (it gave the same 3 of 4 times)`.
+pub fn gate(gate: &Gate, style: Style) -> String {
+    let first = style.cyan(&printable(gate.labels.first().map_or("", |label| label)));
+    let (who, it) = match gate.labels.len() {
+        0 | 1 => (first, "it"),
+        number => (format!("{first} or another of {}", count(number as u64)), "they"),
+    };
+    let before = match gate.remade {
+        0 => String::new(),
+        1 if gate.same == 1 => style.dim(&format!(" ({it} gave the same when last made again)")),
+        remade => style.dim(&format!(" ({it} gave the same {} of {remade} times)", gate.same)),
+    };
+    format!("{who} gives something else{before}")
+}
+
 /// The report as one JSON document.
 pub fn json(report: &Report, targets: u64, took: Duration) -> serde_json::Value {
     let roots: Vec<serde_json::Value> = report
@@ -85,5 +129,7 @@ pub fn json(report: &Report, targets: u64, took: Duration) -> serde_json::Value 
         "failures": list(&report.failures),
         "refused": list(&report.refused),
         "diagnostics": list(&report.diagnostics),
+        "unknown": list(&report.unknown),
+        "outlook": report.outlook,
     })
 }

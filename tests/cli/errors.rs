@@ -177,3 +177,35 @@ fn jobs_are_a_number_that_a_machine_can_have() {
     }
     assert_eq!(bench.run(&["build", "-j1", "--dry-run", "//..."]).code, 0);
 }
+
+#[test]
+fn mistakes_in_the_flags_have_the_form_of_all_others() {
+    let bench = Bench::documents();
+    insta::assert_snapshot!(bench.run(&["biuld"]).all(), @"
+    exit 2
+    error[E_USAGE]: unrecognized subcommand 'biuld'
+      help: a similar subcommand exists: 'build'
+    ");
+    insta::assert_snapshot!(bench.run(&["build"]).all(), @"
+    exit 2
+    error[E_USAGE]: the following required arguments were not provided: <PATTERN>...
+      help: `cortex help` lists the commands, `cortex help COMMAND` their flags
+    ");
+    insta::assert_snapshot!(bench.run(&["build", "//...", "--jobs", "0"]).all(), @"
+    exit 2
+    error[E_USAGE]: invalid value '0' for '--jobs <N>': 0 is not in 1..=512
+      help: `cortex help` lists the commands, `cortex help COMMAND` their flags
+    ");
+}
+
+#[test]
+fn init_without_csharp_says_so() {
+    let bench = Bench::empty();
+    insta::assert_snapshot!(bench.run(&["init"]).all(), @r#"
+    exit 0
+    wrote cortex.toml for 'ws' (named after the folder: no solution or project here)
+    no C# files were found, so no targets exist yet; next: write rules of your own (the file ends with an example), or add rulesets = ["csharp"] once there is C#
+    "#);
+    let manifest = std::fs::read_to_string(bench.root().join("cortex.toml")).expect("manifest");
+    assert!(!manifest.contains("sources.csharp"), "{manifest}");
+}

@@ -19,8 +19,7 @@ fn build_again_edit_and_build() {
     exit 0
     2 source files, 2 hashed, 1 changed
       stale   //files/docs/a.md:bytes (docs/a.md changed (DIGEST → DIGEST))
-      stale   //docs/docs/a.md:words (its input //files/docs/a.md:bytes may have moved)
-      ran     //docs/docs/a.md:words (TIME, same output)
+      ran     //docs/docs/a.md:words (TIME, same output; //files/docs/a.md:bytes moved)
     3 targets: 1 ran (TIME)
     ");
     assert_eq!(
@@ -50,7 +49,9 @@ fn dry_runs_run_nothing() {
     let bench = Bench::documents();
     insta::assert_snapshot!(bench.run(&["build", "--dry-run", "//docs/...", "//index:total"]).all(), @"
     exit 0
-    3 targets: 2 would run, 1 may run (TIME)
+    3 targets: 2 will run, 1 more may run (TIME)
+      will run //docs/docs/a.md:words
+               //docs/docs/b.md:words
     ");
     assert!(!bench.root().join(".cortex/out").exists());
 }

@@ -86,16 +86,23 @@ fn basis(root: &Path) -> (String, Option<String>) {
             );
         }
     }
-    ("no solution here, all C# files below".to_owned(), None)
+    ("named after the folder: no solution or project here".to_owned(), None)
+}
+
+/// The C# files that the ruleset sees.
+pub(crate) fn csharp_sources() -> SetDef {
+    SetDef {
+        name: "csharp".to_owned(),
+        include: vec!["**/*.cs".to_owned()],
+        exclude: ["**/bin/**", "**/obj/**", "**/*.g.cs", "**/*.Designer.cs", "**/*.generated.cs"]
+            .map(str::to_owned)
+            .to_vec(),
+        gitignore: true,
+    }
 }
 
 fn count(root: &Path) -> usize {
-    let set = SetDef {
-        name: "csharp".to_owned(),
-        include: vec!["**/*.cs".to_owned()],
-        exclude: vec!["**/bin/**".to_owned(), "**/obj/**".to_owned()],
-        gitignore: true,
-    };
+    let set = csharp_sources();
     let mut sources = Disk::new(root.to_path_buf()).sources(Vec::new());
     sources.refresh(&[set]).map_or(0, |_| sources.set(0).len())
 }
@@ -105,7 +112,14 @@ fn text(name: &str, csharp: bool) -> String {
     let rulesets = if csharp {
         "rulesets = [\"csharp\"]                 # `cortex rules show csharp` prints it"
     } else {
-        "rulesets = []"
+        "rulesets = []                         # no C# was found here; with some: rulesets = [\"csharp\"]"
+    };
+    let generated = if csharp {
+        "# Generated code is left out by the ruleset; leave out more like this (given keys replace the ruleset's):\n\
+         # [sources.csharp]\n\
+         # exclude = [\"**/bin/**\", \"**/obj/**\", \"**/*.g.cs\", \"third_party/**\"]\n\n"
+    } else {
+        ""
     };
     format!(
         r#"# A cortex workspace. cortex.toml.example in the cortex repository documents every key.
@@ -113,11 +127,7 @@ fn text(name: &str, csharp: bool) -> String {
 name = {name}
 {rulesets}
 
-# Generated code is left out by the ruleset; leave out more like this (given keys replace the ruleset's):
-# [sources.csharp]
-# exclude = ["**/bin/**", "**/obj/**", "**/*.g.cs", "third_party/**"]
-
-# Your own targets:
+{generated}# Your own targets:
 # [producer.wordcount]
 # uses = "command"
 # argv = ["wc", "-w", "{{in.text}}"]

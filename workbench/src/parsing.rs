@@ -1,7 +1,8 @@
 //! What the bare grammar costs on the C# files of a folder: the measure that the producers' own cost is compared with.
 
+use crate::init::csharp_sources;
 use engine::files::disk::Disk;
-use engine::seams::world::{SetDef, World, WorldError};
+use engine::seams::world::{World, WorldError};
 use producers::csharp::parse::parse_only;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -27,20 +28,12 @@ pub struct Parsed {
 /// # Errors
 /// When the folder cannot be looked at.
 pub fn measure(folder: &Path, jobs: usize) -> Result<Parsed, WorldError> {
-    let set = SetDef {
-        name: "csharp".to_owned(),
-        include: vec!["**/*.cs".to_owned()],
-        exclude: ["**/bin/**", "**/obj/**", "**/*.g.cs", "**/*.Designer.cs", "**/*.generated.cs"]
-            .map(str::to_owned)
-            .to_vec(),
-        gitignore: true,
-    };
     let root = folder
         .canonicalize()
         .map_err(|error| WorldError::Root { reason: error.to_string() })?;
     let world = Disk::new(root);
     let mut sources = world.sources(Vec::new());
-    sources.refresh(&[set])?;
+    sources.refresh(&[csharp_sources()])?;
     let paths = sources.set(0);
     let (next, files) = (AtomicUsize::new(0), AtomicUsize::new(0));
     let (bytes, nodes) = (AtomicU64::new(0), AtomicU64::new(0));

@@ -1,6 +1,7 @@
 //! Status: how a workspace stands, in numbers. Nothing is run and nothing written.
 
 use crate::workspace::{WorkbenchError, Workspace};
+use engine::build::outlook::Outlook;
 use engine::build::query::Standing;
 use engine::build::session::Session;
 use engine::graph::NodeId;
@@ -56,6 +57,8 @@ pub struct Status {
     pub nodes: usize,
     /// Nodes by target name.
     pub targets: BTreeMap<String, Counts>,
+    /// What building all of them would run.
+    pub outlook: Outlook,
     /// Summaries.
     pub semantic: Semantic,
     /// What producers said of what is current, and what the look at the sources said.
@@ -80,7 +83,7 @@ pub fn status(workspace: &Workspace, session: &mut Session) -> Result<Status, Wo
         }
     }
     let ids: Vec<NodeId> = made.iter().map(|(id, _)| *id).collect();
-    let standings = session.standings(&ids)?;
+    let (standings, outlook) = session.standings(&ids)?;
     let mut status = Status {
         name: session.rules.manifest().name.clone(),
         files: session.sources.files().len(),
@@ -89,6 +92,7 @@ pub fn status(workspace: &Workspace, session: &mut Session) -> Result<Status, Wo
         nodes: session.graph.len(),
         diagnostics: session.refresh.diagnostics.clone(),
         usage: workspace.disk.as_ref().map(|disk| disk.usage()).transpose()?,
+        outlook,
         ..Status::default()
     };
     let (mut types, mut summarised) = (BTreeSet::new(), 0);

@@ -1,7 +1,8 @@
 //! Explanations: is a node current, which input moved, and who moved that, down to a file. Runs no producer and writes nothing.
 
 use super::engine::EngineError;
-use super::query::{Certain, Reach, Standing, failure_now};
+use super::outlook::{Gate, Prospect, gate, marked};
+use super::query::{Reach, Standing, failure_now, standing};
 use super::remarks::Remark;
 use super::run::look::{InputNow, Known};
 use super::run::{How, Run};
@@ -108,6 +109,9 @@ pub struct Explanation {
     pub moves: Vec<Move>,
     /// The way from the node to what started it, for stale nodes.
     pub chain: Vec<Step>,
+    /// Nodes of which one of each entry must come to another output before this one runs, when that is not certain. The first are
+    /// nearest to what moved.
+    pub gates: Vec<Gate>,
     /// Versions in History.
     pub versions: usize,
     /// Why it last ran: what had moved between the version before and the present one.
@@ -141,15 +145,25 @@ impl Session {
         let store = self.engine.store.clone();
         let remarks = self.remarks()?;
         let history = store.history(self.engine.view, &self.graph.node(id).label)?;
-        let mut explanation = self.dry(|run, certain| {
+        let view = self.engine.view;
+        let mut explanation = self.dry(|run| {
+            run.settle_all(&[id])?;
+            let prospect = Prospect::of(run, &before.marked)?;
+            let mut gates = Vec::new();
+            for nodes in prospect.gates_before(id) {
+                gates.push(gate(&nodes, 0, run.graph(), &*store, view)?);
+            }
             let mut finder = Finder {
                 run,
-                certain,
+                prospect: &prospect,
                 store: &*store,
                 before: &before,
                 remarks: &remarks,
             };
-            finder.explanation(id)
+            Ok(Explanation {
+                gates,
+                ..finder.explanation(id)?
+            })
         })?;
         explanation.versions = history.chunk_by(|one, next| one.key == next.key).count();
         // The same key may come twice in a row, when a graph had to be planned anew.
@@ -170,6 +184,8 @@ struct Before {
     reasons: FxHashMap<NodeId, Reason>,
     /// What each node's last output was filed under.
     keys: FxHashMap<NodeId, ActionKey>,
+    /// What was marked, readers not counted.
+    marked: FxHashSet<NodeId>,
     redefined: bool,
 }
 
@@ -179,6 +195,7 @@ impl Before {
         Self {
             reasons: origins.map(|marked| (marked.node, session.reason(&marked))).collect(),
             keys: session.graph.iter().filter_map(|(id, node)| Some((id, node.result?.key))).collect(),
+            marked: marked(&session.graph),
             redefined: session.is_redefined(),
         }
     }
@@ -186,7 +203,7 @@ impl Before {
 
 struct Finder<'a, 'r> {
     run: &'a mut Run<'r>,
-    certain: &'a Certain,
+    prospect: &'a Prospect,
     store: &'a dyn Store,
     before: &'a Before,
     remarks: &'a BTreeMap<String, Remark>,
@@ -220,7 +237,7 @@ impl Finder<'_, '_> {
                 })
                 .collect();
         }
-        let mut standing = self.certain.standing(self.run, id, made.is_some());
+        let mut standing = standing(self.run, id, made.is_some());
         let mut failure = failure_now(self.run, id, standing, self.remarks)?;
         if failure.is_some() {
             standing = Standing::Failed;
@@ -253,6 +270,7 @@ impl Finder<'_, '_> {
             inputs,
             moves,
             chain,
+            gates: Vec::new(),
         })
     }
 
@@ -276,11 +294,17 @@ impl Finder<'_, '_> {
         while let Some(id) = at.take().filter(|id| seen.insert(*id)) {
             let label = self.run.graph().node(id).label.clone();
             let moves = self.moves(id)?;
-            let moved = moves
-                .iter()
-                .find(|one| !matches!(one.how, Moved::Open { .. }))
-                .or_else(|| moves.first())
-                .cloned();
+            // What moved for certain, else the shortest way to it.
+            let far = |one: &&Move| match one.how {
+                Moved::Open { .. } => self
+                    .run
+                    .graph()
+                    .find(&one.label)
+                    .and_then(|id| self.prospect.distance(id))
+                    .map_or(u32::MAX, |far| far + 1),
+                _ => 0,
+            };
+            let moved = moves.iter().min_by_key(far).cloned();
             if let Some(moved) = moved {
                 at = self.run.graph().find(&moved.label);
                 chain.push(Step {

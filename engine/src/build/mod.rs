@@ -8,6 +8,7 @@ pub mod engine;
 pub mod explain;
 mod jobs;
 pub mod layout;
+pub mod outlook;
 mod pools;
 mod prune;
 pub mod query;

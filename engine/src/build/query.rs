@@ -6,6 +6,7 @@
 use super::blobs::Blobs;
 use super::engine::EngineError;
 use super::jobs::Shared;
+use super::outlook::{Outlook, Prospect, marked};
 use super::remarks::Remark;
 use super::run::look::Known;
 use super::run::{How, Options, Run, Setup, UNSET};
@@ -13,11 +14,11 @@ use super::session::{Session, SessionLeaves};
 use crate::graph::NodeId;
 use crate::seams::producer::Cancel;
 use crate::values::diagnostic::Diagnostic;
-use crate::values::event::{Event, Observer};
+use crate::values::event::Silent;
 use crate::values::label::Label;
 use crate::values::pattern::{Pattern, PatternSet};
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 /// How far a survey looks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -61,8 +62,7 @@ pub enum Standing {
 
 impl Session {
     /// Runs `look` over a dry run of this session. The graph in memory may learn nodes and edges; nothing is written.
-    pub(super) fn dry<T>(&mut self, look: impl FnOnce(&mut Run<'_>, &Certain) -> Result<T, EngineError>) -> Result<T, EngineError> {
-        let certain = Certain::default();
+    pub(super) fn dry<T>(&mut self, look: impl FnOnce(&mut Run<'_>) -> Result<T, EngineError>) -> Result<T, EngineError> {
         let shared = Arc::new(Shared {
             blobs: Blobs::new(self.engine.store.clone()),
             world: self.engine.world.clone(),
@@ -79,7 +79,7 @@ impl Session {
             leaves: &leaves,
             store: self.engine.store.clone(),
             shared,
-            observer: &certain,
+            observer: &Silent,
             options: Options {
                 jobs: 1,
                 keep_going: true,
@@ -87,7 +87,7 @@ impl Session {
             },
         };
         let mut run = Run::new(setup, self.engine.view, 0);
-        let found = look(&mut run, &certain);
+        let found = look(&mut run);
         run.end()?;
         found
     }
@@ -98,7 +98,7 @@ impl Session {
     /// When the store cannot be read.
     pub fn survey(&mut self, patterns: &[Pattern], reach: Reach) -> Result<Survey, EngineError> {
         let leaves: Vec<Vec<String>> = patterns.iter().map(|pattern| self.leaves(pattern)).collect();
-        self.dry(|run, _| {
+        self.dry(|run| {
             let mut survey = Survey::default();
             for (pattern, leaves) in patterns.iter().zip(leaves) {
                 let (mut nodes, errors) = run.roots(&PatternSet::from(pattern.clone()))?;
@@ -126,24 +126,23 @@ impl Session {
         })
     }
 
-    /// How nodes stand, by a dry run over all of them.
+    /// How nodes stand, by a dry run over all of them, and what building them would run.
     ///
     /// # Errors
     /// When the store cannot be read.
-    pub fn standings(&mut self, nodes: &[NodeId]) -> Result<Vec<Standing>, EngineError> {
+    pub fn standings(&mut self, nodes: &[NodeId]) -> Result<(Vec<Standing>, Outlook), EngineError> {
         let made: Vec<bool> = nodes.iter().map(|&id| self.graph.node(id).result.is_some()).collect();
         let remarks = self.remarks()?;
-        self.dry(|run, certain| {
+        let (marked, store, view) = (marked(&self.graph), self.engine.store.clone(), self.engine.view);
+        self.dry(|run| {
             run.settle_all(nodes)?;
-            let standing = |(&id, made)| {
-                let standing = certain.standing(run, id, made);
-                Ok(if failure_now(run, id, standing, &remarks)?.is_some() {
-                    Standing::Failed
-                } else {
-                    standing
-                })
-            };
-            nodes.iter().zip(made).map(standing).collect()
+            let mut standings = Vec::with_capacity(nodes.len());
+            for (&id, made) in nodes.iter().zip(made) {
+                let standing = standing(run, id, made);
+                let failed = failure_now(run, id, standing, &remarks)?.is_some();
+                standings.push(if failed { Standing::Failed } else { standing });
+            }
+            Ok((standings, Prospect::of(run, &marked)?.outlook(run.graph(), &*store, view)?))
         })
     }
 
@@ -182,36 +181,13 @@ pub(super) fn failure_now(
     Ok((key.is_some() && key == failed.key).then(|| failed.why.clone()))
 }
 
-/// Remembers which nodes a dry run is sure about.
-#[derive(Default)]
-pub(super) struct Certain(Mutex<BTreeSet<String>>);
-
-impl Certain {
-    /// How a node stands once the dry run has looked at it. `made` tells whether it had an output before.
-    pub(super) fn standing(&self, run: &Run<'_>, id: NodeId, made: bool) -> Standing {
-        match run.how(id) {
-            Some(How::Current | How::Verified | How::Cached | How::Ran) => Standing::Current,
-            None if !made => Standing::None,
-            None if self
-                .0
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .contains(&*run.graph().node(id).label) =>
-            {
-                Standing::Stale
-            }
-            None => Standing::Open,
-        }
-    }
-}
-
-impl Observer for Certain {
-    fn event(&self, event: &Event<'_>) {
-        let label = match event {
-            Event::WouldRun { label, certain: true } | Event::Failed { label, .. } => *label,
-            _ => return,
-        };
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(label.to_owned());
+/// How a node stands once a dry run has looked at it. `made` tells whether it had an output before.
+pub(super) fn standing(run: &Run<'_>, id: NodeId, made: bool) -> Standing {
+    match run.how(id) {
+        Some(How::Current | How::Verified | How::Cached | How::Ran) => Standing::Current,
+        None if !made => Standing::None,
+        None if run.is_certain(id) => Standing::Stale,
+        None => Standing::Open,
     }
 }
 

@@ -4,6 +4,7 @@ use super::blobs::Blobs;
 use super::engine::EngineError;
 use super::jobs::Shared;
 use super::layout::Laid;
+use super::outlook::{Outlook, Prospect, marked};
 use super::run::{Leftover, Options, Root, Run, Setup, Tally, UNSET};
 use super::session::{Session, SessionLeaves};
 use super::state::{Known, STATE_KEY, decode, encode};
@@ -46,6 +47,8 @@ pub struct Report {
     pub failures: Vec<Diagnostic>,
     /// Patterns that mean nothing or too much; then nothing was built.
     pub refused: Vec<Diagnostic>,
+    /// For a dry run: sets that have to be built before the targets over them are known.
+    pub unknown: Vec<Diagnostic>,
     /// What producers and the look at the sources said.
     pub diagnostics: Vec<Diagnostic>,
     /// Files laid out anew.
@@ -58,6 +61,8 @@ pub struct Report {
     pub cancelled: bool,
     /// Whether the disk is full.
     pub no_space: bool,
+    /// For a dry run: what would run.
+    pub outlook: Option<Outlook>,
 }
 
 impl Session {
@@ -97,6 +102,7 @@ impl Session {
             observer,
             options: request.options.clone(),
         };
+        let marked = request.options.dry_run.then(|| marked(setup.graph));
         let mut run = Run::new(setup, self.engine.view, self.engine.world.now_secs());
         let mut report = Report {
             diagnostics: self.refresh.diagnostics.clone(),
@@ -113,8 +119,15 @@ impl Session {
             Some(ids) => (ids, Vec::new()),
             None => run.roots(&request.patterns)?,
         };
-        // That a set failed is no fault of the pattern, and no reason to leave what does not depend on it.
-        let (unset, refused): (Vec<_>, Vec<_>) = refused.into_iter().partition(|why| why.code == UNSET && !request.options.dry_run);
+        // That a set failed is no fault of the pattern, and no reason to leave what does not depend on it. A dry run answers as far as
+        // things are known; what a set that was never made will hold is not.
+        let (unset, refused): (Vec<_>, Vec<_>) = refused.into_iter().partition(|why| why.code == UNSET);
+        let (unknown, unset) = if request.options.dry_run {
+            (unset, Vec::new())
+        } else {
+            (Vec::new(), unset)
+        };
+        report.unknown = unknown;
         report.refused = refused;
         report.targets = ids.len();
         let mut laid = Laid::default();
@@ -122,6 +135,20 @@ impl Session {
             run.settle_all(&ids)?;
             if request.outputs {
                 report.outputs = ids.iter().map(|&id| run.blob(id)).collect::<Result<_, _>>()?;
+            }
+            if let Some(marked) = marked {
+                let prospect = Prospect::of(&mut run, &marked)?;
+                let outlook = prospect.outlook(run.graph(), &*self.engine.store, self.engine.view)?;
+                let may_run = prospect.may_run(run.graph());
+                let told = [(&outlook.will_run, true), (&may_run, false)];
+                for (label, certain) in told
+                    .into_iter()
+                    .flat_map(|(labels, certain)| labels.iter().map(move |label| (label, certain)))
+                {
+                    observer.event(&Event::WouldRun { label, certain });
+                }
+                (run.tally.would_run, run.tally.may_run) = (outlook.will_run.len(), outlook.may_run);
+                report.outlook = Some(outlook);
             }
             if request.list {
                 report.roots = run.report(&ids);

@@ -117,7 +117,7 @@ impl Evaluator<'_> {
             Expr::Deps(inner, depth) => walk(self.set(inner), *depth, |id| self.links.reads(id).collect()),
             Expr::Rdeps(inner, depth) => walk(self.set(inner), *depth, |id| self.links.readers(id).collect()),
             Expr::SomePath(from, to) => self.path(from, to).into_iter().collect(),
-            Expr::Kind(producer, inner) => self.set(inner).into_iter().filter(|&id| glob(producer, &self.kind(id))).collect(),
+            Expr::Kind(wanted, inner) => self.set(inner).into_iter().filter(|&id| self.is_kind(id, wanted)).collect(),
         }
     }
 
@@ -147,6 +147,12 @@ impl Evaluator<'_> {
             }
         }
         Vec::new()
+    }
+
+    /// Whether the producer's implementation or the target's own name fits.
+    fn is_kind(&self, id: NodeId, wanted: &str) -> bool {
+        let label = &*self.session.graph.node(id).label;
+        glob(wanted, &self.kind(id)) || label.rsplit_once(':').is_some_and(|(_, target)| glob(wanted, target))
     }
 
     fn kind(&self, id: NodeId) -> String {

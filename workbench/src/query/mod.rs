@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! expr   = term { ("+" | "union" | "-" | "except" | "^" | "intersect") term }      from left to right, all equally strong
-//! term   = pattern | "(" expr ")" | deps(expr[, depth]) | rdeps(expr[, depth]) | somepath(expr, expr) | kind(producer, expr)
+//! term   = pattern | "(" expr ")" | deps(expr[, depth]) | rdeps(expr[, depth]) | somepath(expr, expr) | kind(name, expr)
 //! ```
 //! A pattern ends at white space, at a comma, at a closing parenthesis that it did not open, or before an operator that a `//` follows. Quotes
 //! hold what has any of these inside. Patterns without a target, or with `*` as target, mean what rules make; source files and sets are
@@ -41,7 +41,8 @@ pub enum Expr {
     Rdeps(Box<Expr>, Option<u32>),
     /// A shortest way from one of the first to one of the second.
     SomePath(Box<Expr>, Box<Expr>),
-    /// Those made by a producer that the text names, `*` for any run of characters; `source` names files and sets.
+    /// Those whose target name (`outline`) or producer's implementation (`csharp/outline`) the text names, `*` for any run of characters; the
+    /// implementation of files and sets is called `source`.
     Kind(String, Box<Expr>),
 }
 

@@ -44,12 +44,14 @@ impl Run<'_> {
                         self.skip(id, node);
                         return Ok(());
                     }
-                    Slot::Unknown => unknown = true,
+                    Slot::Unknown { .. } => unknown = true,
                     _ => {}
                 }
             }
         }
         if unknown {
+            // What a dry run says of the way to this node follows the edges of now.
+            self.graph.rewire(id, (*edges).clone());
             self.unknown(id, false);
             return Ok(());
         }
@@ -61,7 +63,9 @@ impl Run<'_> {
             return Ok(());
         }
         if self.options.dry_run {
-            self.unknown(id, true);
+            // Of several nodes with one key the first runs and the others take what it makes.
+            let first = self.same_key.insert(key, SameKey::Running(Vec::new())).is_none();
+            self.unknown(id, first);
             return Ok(());
         }
         if let Some(SameKey::Running(others)) = self.same_key.get_mut(&key) {

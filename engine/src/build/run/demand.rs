@@ -209,7 +209,7 @@ impl Run<'_> {
         let mut missing = 0;
         for node in needed.rev() {
             match self.slot(node) {
-                Slot::Settled { .. } | Slot::Stands | Slot::Failed | Slot::Unknown => continue,
+                Slot::Settled { .. } | Slot::Stands | Slot::Failed | Slot::Unknown { .. } => continue,
                 Slot::Idle => self.steps.push(Step::Demand(node)),
                 _ => {}
             }
@@ -353,7 +353,7 @@ impl Run<'_> {
         let digest = match self.slot(node) {
             Slot::Settled { output, .. } => Some(*output),
             Slot::Stands => self.output(node),
-            Slot::Unknown => self.graph.node(node).result.map(|filed| filed.output),
+            Slot::Unknown { .. } => self.graph.node(node).result.map(|filed| filed.output),
             _ => None,
         };
         let Some(digest) = digest else { return Ok(None) };

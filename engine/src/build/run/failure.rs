@@ -47,16 +47,7 @@ impl Run<'_> {
 
     /// Dry run: the producer would run (or, not certain, may run).
     pub(super) fn unknown(&mut self, id: NodeId, certain: bool) {
-        if certain {
-            self.tally.would_run += 1;
-        } else {
-            self.tally.may_run += 1;
-        }
-        self.emit(&Event::WouldRun {
-            label: &self.graph.node(id).label,
-            certain,
-        });
-        *self.slot(id) = Slot::Unknown;
+        *self.slot(id) = Slot::Unknown { certain };
         self.moved_on(id);
         self.wake(id);
     }

@@ -203,6 +203,46 @@ impl Run<'_> {
         }
     }
 
+    /// The nodes that a dry run could not settle, and whether each of them would run for certain.
+    pub(in crate::build) fn unknowns(&self) -> Vec<(NodeId, bool)> {
+        let unknown = |(at, slot): (u32, &Slot)| match slot {
+            Slot::Unknown { certain } => Some((NodeId(at), *certain)),
+            _ => None,
+        };
+        (0..).zip(&self.slots).filter_map(unknown).collect()
+    }
+
+    /// Whether a node would run whatever its inputs come to, or cannot be made.
+    pub(in crate::build) fn is_certain(&self, id: NodeId) -> bool {
+        matches!(self.slots.get(id.index()), Some(Slot::Unknown { certain: true } | Slot::Failed))
+    }
+
+    /// Looks at what unknown nodes read and no one has asked for yet, because what decides their inputs is unknown, until nothing is left.
+    ///
+    /// # Errors
+    /// When the store breaks.
+    pub(in crate::build) fn look_below(&mut self) -> Result<(), RunError> {
+        loop {
+            let unknown = self.unknowns();
+            let reads = unknown.iter().flat_map(|(id, _)| self.graph.node(*id).reads());
+            let mut unseen: Vec<NodeId> = reads.filter(|&read| !self.has_ended(read)).collect();
+            unseen.sort_unstable();
+            unseen.dedup();
+            if unseen.is_empty() {
+                return Ok(());
+            }
+            self.settle_all(&unseen)?;
+            if unseen.iter().all(|&id| !self.has_ended(id)) {
+                return Ok(());
+            }
+        }
+    }
+
+    /// The number of the rule that makes a node; `None` for leaves.
+    pub(in crate::build) fn rule_of(&self, id: NodeId) -> Option<u32> {
+        Some(self.rules.find(&self.graph.node(id).label)?.rule)
+    }
+
     /// The node of that label in the graph in memory.
     pub(in crate::build) fn intern(&mut self, label: &str) -> NodeId {
         self.graph.intern(label)

@@ -93,8 +93,8 @@ pub(super) enum Slot {
     Settled { output: Digest, how: How },
     /// It has none.
     Failed,
-    /// Dry run: its output is not known.
-    Unknown,
+    /// Dry run: its output is not known. `certain` when its producer would run whatever its inputs come to: all of them are known.
+    Unknown { certain: bool },
 }
 
 /// How a node came to its output in this run.
@@ -450,12 +450,12 @@ impl<'a> Run<'a> {
     fn has_ended(&self, id: NodeId) -> bool {
         matches!(
             self.slots.get(id.index()),
-            Some(Slot::Settled { .. } | Slot::Stands | Slot::Failed | Slot::Unknown)
+            Some(Slot::Settled { .. } | Slot::Stands | Slot::Failed | Slot::Unknown { .. })
         )
     }
 
     fn is_unknown(&self, id: NodeId) -> bool {
-        matches!(self.slots.get(id.index()), Some(Slot::Unknown))
+        matches!(self.slots.get(id.index()), Some(Slot::Unknown { .. }))
     }
 
     /// A settled node as jobs see it.
