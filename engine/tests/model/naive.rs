@@ -22,6 +22,7 @@ pub struct Made {
 }
 
 /// Why a set or a list of inputs cannot be read.
+#[derive(Debug)]
 enum Unread {
     /// A node that decides it has no output.
     Missing,
@@ -260,11 +261,8 @@ impl<'a> Naive<'a> {
         let mut roots: Vec<String> = Vec::new();
         let mut refused = false;
         for (at, pattern) in patterns.patterns().iter().enumerate().filter(|(_, pattern)| !pattern.is_negative()) {
-            let Some(meaning) = self.meaning(pattern) else {
-                refused = true;
-                continue;
-            };
-            refused |= meaning.is_empty();
+            let (meaning, unset) = self.meaning(pattern);
+            refused |= meaning.is_empty() && !unset;
             let later = &patterns.patterns()[at + 1..];
             let taken = |text: &String| {
                 let label = Label::parse(text).expect("a label");
@@ -281,8 +279,9 @@ impl<'a> Naive<'a> {
         (!refused).then_some(roots)
     }
 
-    fn meaning(&mut self, pattern: &Pattern) -> Option<Vec<String>> {
-        let mut labels = Vec::new();
+    /// The targets that a pattern means as far as they are known, and whether the set of a rule that may make more has no output.
+    fn meaning(&mut self, pattern: &Pattern) -> (Vec<String>, bool) {
+        let (mut labels, mut unset) = (Vec::new(), false);
         let matches = |label: &str| Label::parse(label).is_ok_and(|label| pattern.matches(label.package(), label.target()));
         for rule in &self.manifest.rules {
             let Some((name, set)) = &rule.each else {
@@ -290,8 +289,9 @@ impl<'a> Naive<'a> {
                 continue;
             };
             let wildcard = Vars::from([(name.to_string(), "\u{1}".to_owned())]);
-            let shape = fill(&rule.target, &wildcard, None).ok()?;
-            let (family, target) = (shape[2..].split('/').next()?, shape.rsplit(':').next()?);
+            let shape = fill(&rule.target, &wildcard, None).expect("one variable");
+            let family = shape[2..].split('/').next().expect("a package");
+            let target = shape.rsplit(':').next().expect("a target");
             let meant = match pattern.literal() {
                 Some(label) => rule.target.capture(label.as_str()).is_some(),
                 None => pattern.may_match_family(family) && pattern.may_match_target(target),
@@ -299,16 +299,16 @@ impl<'a> Naive<'a> {
             if !meant {
                 continue;
             }
-            if let Some(label) = set_label(set, &Vars::new()).ok()? {
-                self.eval(&label)?;
-            }
-            let items = self.items(set, &Vars::new()).ok()?;
+            let Ok(items) = self.items(set, &Vars::new()) else {
+                unset = true;
+                continue;
+            };
             let made = items
                 .iter()
                 .filter_map(|item| fill(&rule.target, &Vars::from([(name.to_string(), item.clone())]), None).ok());
             labels.extend(made.filter(|label| matches(label)));
         }
-        Some(labels)
+        (labels, unset)
     }
 
     /// Where a label is laid out, if its rule says so and the path can be told.
