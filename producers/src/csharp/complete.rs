@@ -60,6 +60,12 @@ pub struct Complete {
     /// Members of all parts, in the order of parts.
     #[n(14)]
     pub members: Vec<PlacedMember>,
+    /// The `#if` condition that all its parts stand under, `""` when there is none.
+    #[n(15)]
+    pub condition: String,
+    /// The header with the attributes of parameters and type parameters; empty when there are none.
+    #[n(16)]
+    pub attributed: String,
 }
 
 /// What surrounds one part and decides what its names mean.
@@ -110,7 +116,7 @@ pub struct CompleteType;
 
 impl Producer for CompleteType {
     fn id(&self) -> ProducerId {
-        ProducerId::new("csharp/complete", 1)
+        ProducerId::new("csharp/complete", 2)
     }
 
     fn sees(&self, _: &engine::seams::producer::Params) -> engine::seams::producer::Sees {
@@ -241,6 +247,11 @@ fn merge(symbol: &str, found: Vec<(&str, Chosen)>) -> Option<Complete> {
     let encloser = whole.parts.iter().find_map(|part| part.enclosing.last()).map(|outer| outer.kind);
     type_access(&whole.modifiers, encloser).words().clone_into(&mut whole.access);
     whole.members = join_partial_members(whole.members);
+    for placed in &mut whole.members {
+        if placed.member.condition == whole.condition {
+            placed.member.condition.clear();
+        }
+    }
     Some(whole)
 }
 
@@ -261,6 +272,8 @@ fn first(symbol: &str, decl: &TypeDecl) -> Complete {
         doc: String::new(),
         parts: Vec::new(),
         members: Vec::new(),
+        condition: decl.condition.clone(),
+        attributed: String::new(),
     }
 }
 
@@ -270,6 +283,10 @@ impl Complete {
         let header = after_modifiers(&decl.signature, &decl.modifiers);
         if (header.len(), std::cmp::Reverse(header)) > (self.header.len(), std::cmp::Reverse(&self.header)) {
             self.header = header.to_owned();
+            after_modifiers(&decl.attributed, &decl.modifiers).clone_into(&mut self.attributed);
+        }
+        if self.condition != decl.condition {
+            self.condition.clear();
         }
         self.modifiers.extend(decl.modifiers);
         self.attributes.extend(decl.attributes);
@@ -287,15 +304,34 @@ impl Complete {
             enclosing: enclosing.to_vec(),
             names: decl.names,
         });
+        // A member that stands under no condition of its own stands under that of its part.
+        let of_part = decl.condition;
         self.members.extend(decl.members.into_iter().map(|member| PlacedMember {
             part,
-            member: Member { lines: (0, 0), ..member },
+            member: Member {
+                lines: (0, 0),
+                condition: if member.condition.is_empty() {
+                    of_part.clone()
+                } else {
+                    member.condition
+                },
+                ..member
+            },
         }));
     }
 
     /// The signature for readers: accessibility and API modifiers in fixed order, then the header.
     pub fn signature(&self) -> String {
         signature(&self.header, &[], &self.api_modifiers())
+    }
+
+    /// The signature with the attributes of parameters and type parameters in their places; empty when there are none.
+    pub fn attributed(&self) -> String {
+        if self.attributed.is_empty() {
+            String::new()
+        } else {
+            signature(&self.attributed, &[], &self.api_modifiers())
+        }
     }
 
     /// API modifiers with the accessibility in effect first.
@@ -340,6 +376,7 @@ fn join(one: &mut Member, other: Member) {
     } else {
         // The part without a body defines the parameter names that callers see.
         one.signature = other.signature;
+        one.attributed = other.attributed;
         if !other.body.is_empty() {
             one.body = format!("{} {}", one.body, other.body);
         }
@@ -350,6 +387,9 @@ fn join(one: &mut Member, other: Member) {
     one.attributes.extend(other.attributes);
     one.attributes.sort();
     one.names.extend(other.names);
+    if one.condition != other.condition {
+        one.condition.clear();
+    }
     append(&mut one.doc, &other.doc);
 }
 

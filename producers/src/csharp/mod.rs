@@ -2,8 +2,10 @@
 
 pub mod canonical;
 pub mod complete;
+pub mod conditions;
 pub mod conflicts;
 pub mod deps;
+pub mod doc_bases;
 #[cfg(test)]
 pub(crate) mod fixture;
 pub mod graph;
@@ -32,6 +34,7 @@ pub mod xmldoc;
 
 /// Adds the C# producers.
 pub fn register(registry: &mut engine::seams::producer::Registry) {
+    registry.add(conditions::Conditions);
     syntax::register(registry);
     names::register(registry);
     project::register(registry);
@@ -44,6 +47,7 @@ pub fn register(registry: &mut engine::seams::producer::Registry) {
     registry.add(mentions::MentionsOf);
     registry.add(deps::Deps);
     registry.add(graph::Graph);
+    registry.add(doc_bases::DocBases);
     registry.add(outline_info::OutlineInfo);
     registry.add(outline::Outline);
     registry.add(index_json::IndexJson);

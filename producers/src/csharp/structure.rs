@@ -1,7 +1,7 @@
 //! `csharp/structure`: the canonical text of a type's accessible API; its digest is structureHash (seed 000 §3.3).
 //!
 //! JSON lines: first the header, then one line per accessible member in the seed's order (fields, properties, events, methods; by
-//! signature inside a kind). No documentation, no default value, no body, no file, no line number reaches it, nor whether the type is
+//! signature inside a kind). A declaration under `#if` carries its condition, as it would an attribute. No documentation, no default value, no body, no file, no line number reaches it, nor whether the type is
 //! written in one part or several, nor the order of members, modifiers or attributes.
 
 use super::complete::{self, Complete};
@@ -31,6 +31,12 @@ pub struct Header {
     pub bases: Vec<String>,
     /// `where` clauses, sorted.
     pub constraints: Vec<String>,
+    /// The `#if` condition under which it is compiled, left out when always.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub condition: String,
+    /// The declaration with the attributes of parameters and type parameters; left out when there are none.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub attributed: String,
 }
 
 /// A further line: one accessible member.
@@ -54,6 +60,12 @@ pub struct ApiMember {
     pub attributes: Vec<String>,
     /// The declaration in one line.
     pub signature: String,
+    /// The `#if` condition under which it is compiled, left out when there is none but that of its type.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub condition: String,
+    /// The declaration with the attributes of parameters, type parameters and accessors; left out when there are none.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub attributed: String,
 }
 
 /// A structure as read back.
@@ -71,7 +83,7 @@ pub struct Structure;
 
 impl Producer for Structure {
     fn id(&self) -> ProducerId {
-        ProducerId::new("csharp/structure", 1)
+        ProducerId::new("csharp/structure", 2)
     }
 
     fn check(&self, params: &Params) -> Result<(), Vec<ParamError>> {
@@ -142,6 +154,8 @@ fn write(whole: &Complete, include_internal: bool) -> Vec<u8> {
         signature: whole.signature(),
         bases: canonical_bases(whole),
         constraints: whole.constraints.clone(),
+        condition: whole.condition.clone(),
+        attributed: whole.attributed(),
     };
     let mut lines = json(&header);
     for (_, member) in members {
@@ -187,6 +201,12 @@ fn api_member(member: &Member, owner: TypeKind, id: String) -> ApiMember {
         parameters: member.parameters.clone(),
         attributes: member.attributes.clone(),
         signature: signature(&member.signature, &member.modifiers, &modifiers),
+        condition: member.condition.clone(),
+        attributed: if member.attributed.is_empty() {
+            String::new()
+        } else {
+            signature(&member.attributed, &member.modifiers, &modifiers)
+        },
         modifiers,
     }
 }

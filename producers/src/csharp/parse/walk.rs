@@ -9,6 +9,7 @@ use super::mentions::{Mentions, without_last};
 use super::tokens::Tokens;
 use super::types;
 use crate::csharp::model::{Member, MemberKind, NamePlace, Syntax, Tier, TypeDecl, TypeKind, Using};
+use crate::csharp::preprocess::Active;
 use std::ops::Range;
 use tree_sitter::Tree;
 
@@ -28,10 +29,27 @@ pub(crate) struct Reading<'t, 'a> {
     pub(crate) tokens: &'a Tokens<'t>,
     /// In the order of the text, not nested.
     pub(crate) extensions: &'a [Extension],
-    /// Whether bodies are blank in the tree, so that their names must come from tokens.
-    pub(crate) skeleton: bool,
+    /// Which text was compiled under which condition.
+    pub(crate) active: &'a Active<'t>,
+    /// Bytes of bodies that are blank in the tree, in order: their names must come from tokens.
+    pub(crate) blanked: Vec<Range<usize>>,
     /// Whether the tree is free of errors; debris of a broken declaration looks like top-level statements.
     pub(crate) sound: bool,
+}
+
+impl Reading<'_, '_> {
+    /// Whether a part of these bytes is blank in the tree.
+    fn is_blanked(&self, bytes: &Range<usize>) -> bool {
+        let next = self.blanked.partition_point(|blank| blank.end <= bytes.start);
+        self.blanked.get(next).is_some_and(|blank| blank.start < bytes.end)
+    }
+
+    /// The section that a declaration stands in, whole.
+    fn section(&self, range: &Range<usize>) -> Option<usize> {
+        let first = self.tokens.all.get(range.start)?.start as usize;
+        let last = self.tokens.all.get(range.end.checked_sub(1)?)?.start as usize;
+        self.active.common(first, last)
+    }
 }
 
 #[derive(Clone, Copy)]
@@ -62,6 +80,8 @@ struct OpenType {
     owners: Vec<Owner>,
     /// Members that positional parameters declare; a written member of the same name replaces one.
     positional: usize,
+    /// The `#if` section it stands in.
+    section: Option<usize>,
 }
 
 struct Walk<'t, 'a> {
@@ -297,12 +317,15 @@ impl<'t, 'a> Walk<'t, 'a> {
             decl.members.push(member);
             owners.push(Owner { own, shared: None });
         }
+        let section = self.reading.section(&range);
+        decl.condition = self.reading.active.condition_of(section);
         self.types.push(OpenType {
             decl,
             around: self.state.inside,
             own,
             owners,
             positional,
+            section,
         });
         let index = self.types.len() - 1;
         self.change(|state| {
@@ -339,14 +362,20 @@ impl<'t, 'a> Walk<'t, 'a> {
         if let Some(extension) = extension {
             self.mentions[shared].add_tokens(tokens, extension.kind.clone(), NamePlace::Signature);
         }
-        if self.reading.skeleton {
+        if self.reading.is_blanked(&node.byte_range()) {
             let start = tokens
                 .find(range.clone(), |at| matches!(tokens.text(at), "{" | "=>" | "="))
                 .unwrap_or(range.end);
             self.mentions[shared].add_tokens(tokens, start..range.end, NamePlace::Body);
         }
         let declarator = matches!(form, Form::Field | Form::EventField).then_some(self.types[inside].owners.len());
-        for member in made {
+        let section = self
+            .reading
+            .section(&range)
+            .filter(|section| self.types[inside].section != Some(*section));
+        let condition = self.reading.active.condition_of(section);
+        for mut member in made {
+            member.condition.clone_from(&condition);
             let owner = if declarator.is_some() {
                 Owner {
                     own: self.mentions_of_new(),
@@ -483,6 +512,7 @@ impl<'t, 'a> Walk<'t, 'a> {
                 own,
                 owners,
                 positional,
+                section: _,
             } = open;
             let mut scope: Vec<String> = around.map(|around| scopes[around].clone()).unwrap_or_default();
             scope.extend(decl.type_parameters.iter().cloned());
@@ -517,10 +547,11 @@ impl<'t, 'a> Walk<'t, 'a> {
     /// The class that top-level statements imply, with its one method.
     fn program_type(&self, bytes: Range<usize>, owner: usize) -> TypeDecl {
         let tokens = self.reading.tokens;
+        let is_blanked = self.reading.is_blanked(&bytes);
         let range = tokens.range(bytes);
         let lines = tokens.lines(&range);
         let mut mentions = Mentions::default();
-        if self.reading.skeleton {
+        if is_blanked {
             mentions.add_tokens(tokens, range.clone(), NamePlace::Body);
         }
         let main = Member {
@@ -537,6 +568,8 @@ impl<'t, 'a> Walk<'t, 'a> {
             names: self.mentions[owner].finish(Some(&mentions), &[]),
             type_parameters: Vec::new(),
             has_value: false,
+            condition: String::new(),
+            attributed: String::new(),
         };
         TypeDecl {
             namespace: String::new(),
@@ -554,6 +587,8 @@ impl<'t, 'a> Walk<'t, 'a> {
             lines,
             names: Vec::new(),
             members: vec![main],
+            condition: String::new(),
+            attributed: String::new(),
         }
     }
 }
