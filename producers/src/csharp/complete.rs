@@ -66,6 +66,29 @@ pub struct Complete {
     /// The header with the attributes of parameters and type parameters; empty when there are none.
     #[n(16)]
     pub attributed: String,
+    /// Types declared directly inside it, by name.
+    #[n(17)]
+    pub nested: Vec<Nested>,
+}
+
+/// The head of a type inside another, its parts merged.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Encode, Decode)]
+pub struct Nested {
+    /// Simple name with its arity mark.
+    #[n(0)]
+    pub name: String,
+    /// Kind.
+    #[n(1)]
+    pub kind: TypeKind,
+    /// Accessibility in effect.
+    #[n(2)]
+    pub access: String,
+    /// Union of the modifiers of its parts, sorted.
+    #[n(3)]
+    pub modifiers: Vec<String>,
+    /// Header without leading modifiers, from the part that says most.
+    #[n(4)]
+    pub header: String,
 }
 
 /// What surrounds one part and decides what its names mean.
@@ -162,6 +185,7 @@ struct Chosen {
     usings: Vec<Using>,
     decls: Vec<TypeDecl>,
     enclosing: Vec<Enclosing>,
+    nested: Vec<Nested>,
 }
 
 /// Decodes the declarations of `symbol` and the heads of the types around it; skips everything else. It relies on the array form
@@ -200,6 +224,24 @@ fn choose(bytes: &[u8], symbol: &str) -> Result<Chosen, Error> {
                 decoder.set_position(start);
                 decoder.skip()?;
             }
+            Relation::Inside => {
+                let name = path.rsplit('+').next().unwrap_or(path).to_owned();
+                decoder.skip()?;
+                let kind = decoder.decode()?;
+                decoder.skip()?;
+                let modifiers: Vec<String> = decoder.decode()?;
+                decoder.skip()?;
+                let header = after_modifiers(decoder.str()?, &modifiers).to_owned();
+                chosen.nested.push(Nested {
+                    name,
+                    kind,
+                    access: String::new(),
+                    modifiers,
+                    header,
+                });
+                decoder.set_position(start);
+                decoder.skip()?;
+            }
             Relation::Other => {
                 decoder.set_position(start);
                 decoder.skip()?;
@@ -213,6 +255,8 @@ fn choose(bytes: &[u8], symbol: &str) -> Result<Chosen, Error> {
 enum Relation {
     Itself,
     Around,
+    /// Directly inside it.
+    Inside,
     Other,
 }
 
@@ -222,16 +266,22 @@ fn relation(namespace: &str, path: &str, symbol: &str) -> Relation {
     } else {
         symbol.strip_prefix(namespace).and_then(|rest| rest.strip_prefix('.'))
     };
-    match rest.and_then(|rest| rest.strip_prefix(path)) {
+    let Some(rest) = rest else { return Relation::Other };
+    match rest.strip_prefix(path) {
         Some("") => Relation::Itself,
         Some(rest) if rest.starts_with('+') => Relation::Around,
-        _ => Relation::Other,
+        _ => match path.strip_prefix(rest).and_then(|inner| inner.strip_prefix('+')) {
+            Some(inner) if !inner.contains('+') => Relation::Inside,
+            _ => Relation::Other,
+        },
     }
 }
 
 fn merge(symbol: &str, found: Vec<(&str, Chosen)>) -> Option<Complete> {
     let mut whole: Option<Complete> = None;
+    let mut nested: Vec<Nested> = Vec::new();
     for (file, chosen) in found {
+        nested.extend(chosen.nested);
         for decl in chosen.decls {
             let whole = whole.get_or_insert_with(|| first(symbol, &decl));
             whole.add(file, decl, &chosen.usings, &chosen.enclosing);
@@ -246,6 +296,7 @@ fn merge(symbol: &str, found: Vec<(&str, Chosen)>) -> Option<Complete> {
     whole.bodies.sort();
     let encloser = whole.parts.iter().find_map(|part| part.enclosing.last()).map(|outer| outer.kind);
     type_access(&whole.modifiers, encloser).words().clone_into(&mut whole.access);
+    whole.nested = join_nested(nested, whole.kind);
     whole.members = join_partial_members(whole.members);
     for placed in &mut whole.members {
         if placed.member.condition == whole.condition {
@@ -253,6 +304,31 @@ fn merge(symbol: &str, found: Vec<(&str, Chosen)>) -> Option<Complete> {
         }
     }
     Some(whole)
+}
+
+/// Merges the parts of nested types.
+fn join_nested(mut parts: Vec<Nested>, encloser: TypeKind) -> Vec<Nested> {
+    parts.sort();
+    let mut joined: Vec<Nested> = Vec::with_capacity(parts.len());
+    for part in parts {
+        match joined.last_mut().filter(|last| last.name == part.name) {
+            Some(last) => {
+                last.modifiers.extend(part.modifiers);
+                if (part.header.len(), std::cmp::Reverse(&part.header)) > (last.header.len(), std::cmp::Reverse(&last.header)) {
+                    last.header = part.header;
+                }
+            }
+            None => joined.push(part),
+        }
+    }
+    for nested in &mut joined {
+        nested.modifiers.sort();
+        nested.modifiers.dedup();
+        type_access(&nested.modifiers, Some(encloser))
+            .words()
+            .clone_into(&mut nested.access);
+    }
+    joined
 }
 
 fn first(symbol: &str, decl: &TypeDecl) -> Complete {
@@ -274,6 +350,7 @@ fn first(symbol: &str, decl: &TypeDecl) -> Complete {
         members: Vec::new(),
         condition: decl.condition.clone(),
         attributed: String::new(),
+        nested: Vec::new(),
     }
 }
 

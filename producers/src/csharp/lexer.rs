@@ -182,7 +182,7 @@ fn without_closers(bytes: &[u8], start: usize, end: usize) -> usize {
         return end;
     }
     let mut cut = line;
-    while cut > start + opening && matches!(bytes[cut - 1], b')' | b']' | b'}' | b';' | b' ' | b'\t') {
+    while cut > start + opening && matches!(bytes[cut - 1], b')' | b']' | b'{' | b'}' | b';' | b' ' | b'\t') {
         cut -= 1;
     }
     cut

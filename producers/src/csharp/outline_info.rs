@@ -64,7 +64,7 @@ pub struct Info {
 /// A member for readers.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct InfoMember {
-    /// Member identifier; left out for members outside the accessible API.
+    /// Member identifier; left out for nested types and for members outside the accessible API.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub id: String,
     /// `internal` or `private` for members outside the accessible API.
@@ -148,7 +148,11 @@ fn info(key: String, row: TypeRow, structure: TypeStructure, docs: &Docs, deps: 
     let members = structure.members.into_iter().map(|member| {
         let (summary, doc) = member_doc(docs, &member.key, &member.name, bases);
         InfoMember {
-            id: format!("{}_{}", row.id, member.id),
+            id: if member.id.is_empty() {
+                String::new()
+            } else {
+                format!("{}_{}", row.id, member.id)
+            },
             hidden: String::new(),
             key: member.key,
             kind: member.kind,

@@ -15,6 +15,9 @@ const CONDITION_DEPTH: u32 = 64;
 /// Longest text of a mark; what is longer ends in an ellipsis. Keeps deeply nested `#if`s linear.
 const LONGEST_MARK: usize = 200;
 
+/// Most conditions that are looked at to decide one section.
+const MOST_CONDITIONS: usize = 32;
+
 /// One `#if` that is open.
 struct Branch {
     /// Where its `#if` stands.
@@ -40,6 +43,8 @@ struct Section<'t> {
     around: Option<usize>,
     /// The branch before it, which was not taken.
     before: Option<usize>,
+    /// Whether it is compiled.
+    active: bool,
 }
 
 /// What is wrong with the directives of a text.
@@ -68,6 +73,45 @@ impl<'t> Active<'t> {
     pub(crate) fn section(&self, byte: usize) -> Option<usize> {
         let next = self.changes.partition_point(|(from, _)| *from <= byte);
         next.checked_sub(1).and_then(|at| self.changes[at].1)
+    }
+
+    /// The sections that are not compiled, in order.
+    pub(crate) fn unused_sections(&self) -> impl Iterator<Item = usize> {
+        let unused = self.sections.iter().enumerate().filter(|(_, section)| !section.active);
+        unused.map(|(at, _)| at)
+    }
+
+    /// The conditions that a section rests upon: its own and those around it must hold, those of branches before them must not. Of a
+    /// section in very many others only the inner ones.
+    fn conditions(&self, section: usize) -> Vec<(&'t str, bool)> {
+        let mut found = Vec::new();
+        let mut section = Some(section);
+        while let Some(at) = section.filter(|_| found.len() < MOST_CONDITIONS) {
+            found.extend(self.sections[at].condition.map(|condition| (condition, true)));
+            let mut before = self.sections[at].before;
+            while let Some(other) = before.filter(|_| found.len() < MOST_CONDITIONS) {
+                found.extend(self.sections[other].condition.map(|condition| (condition, false)));
+                before = self.sections[other].before;
+            }
+            section = self.sections[at].around;
+        }
+        found
+    }
+
+    /// The symbols that decide whether a section is compiled.
+    pub(crate) fn symbols(&self, section: usize) -> BTreeSet<&'t str> {
+        self.conditions(section)
+            .into_iter()
+            .flat_map(|(condition, _)| words(condition))
+            .collect()
+    }
+
+    /// Whether a section would be compiled under these symbols.
+    pub(crate) fn holds(&self, section: usize, symbols: &BTreeSet<String>) -> bool {
+        let defined: BTreeSet<&str> = symbols.iter().map(String::as_str).collect();
+        self.conditions(section)
+            .into_iter()
+            .all(|(condition, holds)| evaluate(condition, &defined).is_some_and(|value| value == holds))
     }
 
     /// The innermost section around both bytes.
@@ -157,14 +201,17 @@ pub fn mentioned(source: &str) -> BTreeSet<&str> {
             continue;
         };
         if let ("if" | "elif", condition) = directive(rest) {
-            symbols.extend(
-                condition
-                    .split(|c: char| !(c.is_alphanumeric() || c == '_'))
-                    .filter(|word| !matches!(*word, "" | "true" | "false")),
-            );
+            symbols.extend(words(condition));
         }
     }
     symbols
+}
+
+/// The symbols of a condition.
+fn words(condition: &str) -> impl Iterator<Item = &str> {
+    condition
+        .split(|c: char| !(c.is_alphanumeric() || c == '_'))
+        .filter(|word| !matches!(*word, "" | "true" | "false"))
 }
 
 /// The text with directives and inactive code blanked.
@@ -285,7 +332,12 @@ impl<'t: 'd, 'd> Run<'t, 'd> {
 
     /// Opens a section of the innermost `#if`; `before` is the branch in front of it.
     fn open(&mut self, byte: usize, condition: Option<&'t str>, around: Option<usize>, before: Option<usize>) -> usize {
-        self.sections.push(Section { condition, around, before });
+        self.sections.push(Section {
+            condition,
+            around,
+            before,
+            active: false,
+        });
         let section = self.sections.len() - 1;
         self.changes.push((byte, Some(section)));
         section
@@ -306,6 +358,7 @@ impl<'t: 'd, 'd> Run<'t, 'd> {
                 let condition = outer && self.holds(byte, rest);
                 let around = self.branches.last().map(|branch| branch.section);
                 let section = self.open(byte, Some(rest), around, None);
+                self.sections[section].active = condition;
                 self.branches.push(Branch {
                     start: byte,
                     outer,
@@ -355,6 +408,7 @@ impl<'t: 'd, 'd> Run<'t, 'd> {
         let active = outer && !taken && condition.is_none_or(|condition| self.holds(byte, condition));
         let around = self.sections[section].around;
         let section = self.open(byte, condition, around, Some(section));
+        self.sections[section].active = active;
         if let Some(branch) = self.branches.last_mut() {
             branch.active = active;
             branch.taken |= active || word == "else";

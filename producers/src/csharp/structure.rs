@@ -1,10 +1,11 @@
 //! `csharp/structure`: the canonical text of a type's accessible API; its digest is structureHash (seed 000 §3.3).
 //!
-//! JSON lines: first the header, then one line per accessible member in the seed's order (fields, properties, events, methods; by
-//! signature inside a kind). A declaration under `#if` carries its condition, as it would an attribute. No documentation, no default value, no body, no file, no line number reaches it, nor whether the type is
-//! written in one part or several, nor the order of members, modifiers or attributes.
+//! JSON lines: first the header, then one line per accessible member in the seed's order (nested types, fields, properties, events,
+//! methods; by signature inside a kind). A declaration under `#if` carries its condition, as it would an attribute; of a nested type its
+//! head counts, not what is in it. No documentation, no default value, no body, no file, no line number reaches it, nor whether the type
+//! is written in one part or several, nor the order of members, modifiers or attributes.
 
-use super::complete::{self, Complete};
+use super::complete::{self, Complete, Nested};
 use super::hashes::{Access, api_modifiers, member_access, signature};
 use super::ids::{MEMBER_FORM, kind_rank, kind_word, member_hash, member_key, member_kind_word};
 use super::model::{Member, TypeKind};
@@ -48,7 +49,7 @@ pub struct ApiMember {
     pub name: String,
     /// Key inside the type, as labels write it behind `#`.
     pub key: String,
-    /// Its part of the member identifier.
+    /// Its part of the member identifier; empty for nested types, which have one of their own.
     pub id: String,
     /// Number of own type parameters.
     pub arity: u32,
@@ -158,7 +159,12 @@ fn write(whole: &Complete, include_internal: bool) -> Vec<u8> {
         attributed: whole.attributed(),
     };
     let mut lines = json(&header);
-    for (_, member) in members {
+    let nested = whole
+        .nested
+        .iter()
+        .filter(|nested| Access::parse(&nested.access).is_api(include_internal))
+        .map(|nested| (0, api_nested(nested)));
+    for (_, member) in nested.chain(members) {
         lines.push(b'\n');
         lines.extend(json(&member));
     }
@@ -179,6 +185,24 @@ fn canonical_bases(whole: &Complete) -> Vec<String> {
     };
     bases.sort_by(|a, b| (!class(a), a).cmp(&(!class(b), b)));
     bases
+}
+
+/// A nested type as a member of the type around it: its head, not what is in it.
+fn api_nested(nested: &Nested) -> ApiMember {
+    let modifiers = api_modifiers(nested.access.split(' ').chain(nested.modifiers.iter().map(String::as_str)));
+    ApiMember {
+        kind: kind_word(nested.kind).to_owned(),
+        name: nested.name.split('`').next().unwrap_or(&nested.name).to_owned(),
+        key: format!("+{}", nested.name),
+        id: String::new(),
+        arity: nested.name.split_once('`').and_then(|(_, arity)| arity.parse().ok()).unwrap_or(0),
+        parameters: Vec::new(),
+        attributes: Vec::new(),
+        signature: signature(&nested.header, &[], &modifiers),
+        condition: String::new(),
+        attributed: String::new(),
+        modifiers,
+    }
 }
 
 fn api_member(member: &Member, owner: TypeKind, id: String) -> ApiMember {

@@ -206,6 +206,9 @@ impl Way<'_, '_> {
             errors = tree.as_ref().map(error_ranges).unwrap_or_default();
         }
         let error = errors.first().map(|range: &Range<usize>| range.start);
+        if broken {
+            tame::broken_literals(self.tokens, &mut self.edits);
+        }
         let skeleton = tame::skeleton(self.tokens, self.extensions);
         let balanced = skeleton.missing == 0 && skeleton.stray.is_none() && !broken;
         let chosen = tame::around(&skeleton.edits, &errors);

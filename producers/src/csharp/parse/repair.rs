@@ -21,6 +21,14 @@ pub(crate) fn repairs(tokens: &Tokens<'_>, edits: &mut Vec<Edit>) {
                     with: "asynk",
                 });
             }
+            // As identifiers: a pattern goes on behind its combinator.
+            "and" | "or" | "not" if matches!(tokens.text(at + 1), "=" | "." | ")" | "," | ";" | "]" | "==" | "!=") => {
+                let bytes = tokens.bytes(&(at..at + 1));
+                edits.push(Edit {
+                    bytes: bytes.end - 1..bytes.end,
+                    with: "_",
+                });
+            }
             "required" if tokens.is(at + 1, ".") => edits.push(Edit {
                 bytes: tokens.bytes(&(at..at + 1)),
                 with: "require_",

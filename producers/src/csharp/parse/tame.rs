@@ -170,6 +170,15 @@ fn run(tokens: &Tokens<'_>, open: usize, range: Range<usize>, edits: &mut Vec<Ed
     }
 }
 
+/// Literals that nothing closes become `0`, so that they end for the grammar where they end for us.
+pub(crate) fn broken_literals(tokens: &Tokens<'_>, edits: &mut Vec<Edit>) {
+    let broken = (0..tokens.all.len()).filter(|at| is_broken(tokens, *at));
+    edits.extend(broken.map(|at| Edit {
+        bytes: tokens.bytes(&(at..at + 1)),
+        with: "0",
+    }));
+}
+
 /// A file without its bodies.
 pub(crate) struct Skeleton {
     /// The edits that leave only declarations, in order: bodies, initialisers and values become blanks or `0`, unmatched `}` go away.

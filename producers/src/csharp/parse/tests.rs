@@ -320,6 +320,24 @@ fn brackets_that_do_not_match_are_never_whole() {
 }
 
 #[test]
+fn repaired_code_keeps_its_names() {
+    for (body, expected) in [
+        ("p->X = *(int*)&z; F(*(B*)&v);", "B!i"),
+        ("V and = F(or); G(and, not);", "V!i"),
+        ("a?.b.c = new C(); a?[0] += 1;", "C!i"),
+        ("U.Add<T>(ref a, 1) = new D(); F() ??= 2; G(x) >>= 3;", "D!i"),
+        ("var s = $\"{{{new E()}}}\"; var t = $@\"a \"\"{new F<int>()}\"\"\";", "E!i F`1!i"),
+        ("if (a is [1, .. var rest] or [.., G]) { }", "G?i"),
+        ("D d = (ref x, out y) => new H();", "D!i H!i"),
+    ] {
+        let (syntax, diagnostics) = read(&format!("class A {{ void M() {{ {body} }} }}"), &BTreeSet::new(), "f.cs");
+        assert_eq!((syntax.tier, diagnostics.len()), (Tier::Repaired, 0), "{body}");
+        let found = names(&syntax.types[0].members[0].names);
+        assert!(expected.split(' ').all(|name| found.split(' ').any(|found| found == name)), "{body}: {found}");
+    }
+}
+
+#[test]
 fn directives_without_partner_are_told() {
     for (text, expected) in [
         ("class A {\n#if X\nint a;\n}", "CS-PREPROCESSOR:2 this '#if' has no '#endif'"),
