@@ -27,7 +27,7 @@ const LEAST: usize = 120;
 pub fn identity(key: &str, id: &str, structure: &[u8], implementation: &[u8]) -> Identity {
     let digest = |text: &[u8]| {
         let text = nameless(&String::from_utf8_lossy(text), symbol_of(key));
-        (text.len() >= LEAST).then(|| Digest::of(text.as_bytes()).to_string())
+        (text.len() >= LEAST && text.lines().count() > 1).then(|| Digest::of(text.as_bytes()).to_string())
     };
     Identity {
         id: id.to_owned(),

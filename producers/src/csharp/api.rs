@@ -111,11 +111,7 @@ fn write_type(text: &mut String, info: &Info, docs: bool) {
     }
     let mut told: BTreeSet<(&str, &str)> = BTreeSet::new();
     // Nested types stand on lines of their own.
-    for member in info
-        .members
-        .iter()
-        .filter(|member| member.hidden.is_empty() && !member.key.starts_with('+'))
-    {
+    for member in info.members.iter().filter(|member| !member.hidden && !member.key.starts_with('+')) {
         let doc = match sentence(&member.summary, docs) {
             doc if doc.is_empty() || told.insert((&member.name, &member.summary)) => doc,
             _ => " — ″".to_owned(),

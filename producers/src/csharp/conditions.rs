@@ -24,7 +24,7 @@ impl Producer for Conditions {
     }
 
     fn produce(&self, inputs: &Inputs<'_>) -> Result<Output, Failure> {
-        let text = String::from_utf8_lossy(&inputs.one("text")?.bytes);
+        let (text, _) = crate::text::decode(&inputs.one("bytes")?.bytes, "");
         let mentioned = mentioned(&text);
         if mentioned.is_empty() {
             return Ok(Output::default());
@@ -103,7 +103,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     fn of(text: &str, params: &str, defines: Option<Vec<u8>>) -> String {
-        let mut roles = vec![("text", vec![blob("", text)])];
+        let mut roles = vec![("bytes", vec![blob("", text)])];
         roles.extend(defines.map(|bytes| ("defines", vec![blob("", bytes)])));
         String::from_utf8(run(&Conditions, "", params, roles).expect("symbols").bytes).expect("text")
     }

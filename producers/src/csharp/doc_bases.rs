@@ -3,12 +3,15 @@
 //! One key of `//index:types` a line. Types that only stand in the arguments of a base are none of them, so that in code that compiles
 //! this relation has no cycles. It does not know members: who reads the documentation finds the member that is meant.
 
-use super::structure::{self, check_flags};
+use super::complete;
+use super::structure::check_flags;
 use super::types::symbol_of;
-use super::xmldoc;
 use engine::seams::producer::{Failure, Inputs, Output, ParamError, Params, Producer, ProducerId};
 use serde_json::Value;
 use std::collections::BTreeSet;
+
+/// What the documentation of a type says that inherits some.
+const MARK: &[u8] = b"<inheritdoc";
 
 /// The producer `csharp/doc-bases`.
 #[derive(Debug)]
@@ -24,17 +27,19 @@ impl Producer for DocBases {
     }
 
     fn produce(&self, inputs: &Inputs<'_>) -> Result<Output, Failure> {
-        let docs = xmldoc::read(inputs.one("xmldoc")?)?;
-        let inherits = std::iter::once(&docs.own)
-            .chain(docs.members.values())
-            .any(|xml| xml.contains("<inheritdoc"));
-        if !inherits {
+        let complete = inputs.one("complete")?;
+        // Most types inherit none: the blob is not even decoded.
+        if !complete.bytes.windows(MARK.len()).any(|window| window == MARK) {
             return Ok(Output::default());
         }
-        let structure = structure::read(inputs.one("structure")?)?;
+        let whole = complete::read(complete)?;
+        let mut docs = std::iter::once(&whole.doc).chain(whole.members.iter().map(|placed| &placed.member.doc));
+        if !docs.any(|xml| xml.as_bytes().windows(MARK.len()).any(|window| window == MARK)) {
+            return Ok(Output::default());
+        }
         let deps: Value = serde_json::from_slice(&inputs.one("deps")?.bytes)
             .map_err(|error| Failure::permanent(format!("dependencies cannot be read: {error}")))?;
-        let written: BTreeSet<String> = structure.header.bases.iter().map(|base| simple(base)).collect();
+        let written: BTreeSet<String> = whole.bases.iter().map(|base| simple(base)).collect();
         let own = deps["type"].as_str().unwrap_or_default();
         let mut lines = String::new();
         for (key, places) in deps["evidence"].as_object().into_iter().flatten() {
@@ -77,7 +82,7 @@ fn simple(written: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::fixture::{blob, run};
+    use super::super::fixture::{World, blob, decl, file, run};
     use super::*;
 
     #[test]
@@ -94,18 +99,17 @@ mod tests {
 
     #[test]
     fn arguments_of_bases_are_no_bases() {
-        let structure = r#"{"symbol":"N.A","kind":"class","modifiers":[],"attributes":[],"type_parameters":[],"signature":"class A","bases":["Base<B>","I"],"constraints":[]}"#;
         let deps =
             r#"{"type":"N.A","evidence":{"N.A":["base"],"N.B":["base"],"N.Base`1":["base"],"N.I@P":["base","body"],"N.X":["signature"]}}"#;
         let of = |docs: &str| {
-            let roles = vec![
-                ("xmldoc", vec![blob("", docs)]),
-                ("structure", vec![blob("", structure)]),
-                ("deps", vec![blob("", deps)]),
-            ];
+            let mut a = decl("N", "A");
+            a.bases = vec!["Base<B>".into(), "I".into()];
+            a.doc = docs.into();
+            let complete = World::new(&[("a.cs", file(vec![a]))], &[]).output("complete", "N.A").bytes;
+            let roles = vec![("complete", vec![blob("", complete)]), ("deps", vec![blob("", deps)])];
             String::from_utf8(run(&DocBases, "N.A", "{}", roles).expect("bases").bytes).expect("text")
         };
-        assert_eq!(of(r#"{"members":{"Go()":"<inheritdoc/>"},"type":""}"#), "N.Base`1\nN.I@P\n");
-        assert_eq!(of(r#"{"members":{"Go()":"<summary/>"},"type":""}"#), "");
+        assert_eq!(of("<inheritdoc/>"), "N.Base`1\nN.I@P\n");
+        assert_eq!(of("<summary/>"), "");
     }
 }

@@ -4,6 +4,7 @@ pub mod aliases;
 pub mod api;
 pub mod canonical;
 pub mod complete;
+mod condition;
 pub mod conditions;
 pub mod conflicts;
 pub mod deps;

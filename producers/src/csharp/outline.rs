@@ -2,12 +2,14 @@
 //!
 //! Compact form: the first API line is the type's own declaration with bases and constraints; attributes stand in front of their
 //! declaration, and before them the `#if` condition it is compiled under; a member's first sentence of documentation follows behind an
-//! em dash (left out with the parameter `docs = false`); lists that are empty say `none`. Members outside the accessible API, where they
-//! are asked for, begin with `~` (internal) or `-` (private) instead of `+`.
+//! em dash (left out with the parameter `docs = false`); lists that are empty say `none`. Private members, where they are
+//! asked for, begin with `-` instead of `+`.
 
 use super::ids::short_hash;
-use super::outline_info::{self, Info};
-use super::structure::{check_flags, flag};
+use super::implementation;
+use super::outline_info::{Facts, Info};
+use super::structure::{self, check_flags, flag};
+use super::xmldoc;
 use engine::seams::producer::{Failure, Inputs, Output, ParamError, Params, Producer, ProducerId};
 use engine::values::digest::Digest;
 use std::fmt::Write;
@@ -22,19 +24,16 @@ impl Producer for Outline {
     }
 
     fn check(&self, params: &Params) -> Result<(), Vec<ParamError>> {
-        check_flags(params, &["docs"])
+        check_flags(params, &["docs", "include_internal", "include_private"])
     }
 
     fn produce(&self, inputs: &Inputs<'_>) -> Result<Output, Failure> {
-        let info = outline_info::read(inputs.one("info")?)?;
-        let digest = |role: &str| Ok::<_, Failure>(inputs.one(role)?.digest);
-        Ok(Output::new(markdown(
-            &info,
-            &digest("structure")?,
-            &digest("impl")?,
-            &digest("xmldoc")?,
-            flag(inputs.params, "docs", true),
-        )))
+        let facts = Facts::read(inputs)?;
+        let structure = Digest::of(&structure::write(&facts.structure));
+        let implementation = Digest::of(&implementation::write(&facts.whole));
+        let xmldoc = Digest::of(&xmldoc::write(&facts.docs));
+        let docs = flag(inputs.params, "docs", true);
+        Ok(Output::new(markdown(&facts.info()?, &structure, &implementation, &xmldoc, docs)))
     }
 }
 
@@ -66,11 +65,7 @@ pub fn markdown(info: &Info, structure: &Digest, implementation: &Digest, xmldoc
         } else {
             format!("  — {}", member.summary)
         };
-        let mark = match member.hidden.as_str() {
-            "" => '+',
-            "internal" => '~',
-            _ => '-',
-        };
+        let mark = if member.hidden { '-' } else { '+' };
         let condition = condition(&member.condition);
         line(format_args!(
             "  {mark} {condition}{}{}{doc}",

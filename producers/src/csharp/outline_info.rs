@@ -1,11 +1,14 @@
 //! `csharp/outline-info`: what a reader is told about a type, as JSON.
 //!
-//! It holds no hash of a body and no line number, so that body edits and shifted lines stop before it. Documentation that a type
-//! inherits is taken from what its bases tell their readers. With the parameters `internal` and `private` members outside the accessible
-//! API follow behind it; only then does it look at the implementation. The form is published as `producers/schemas/outline-info.json`.
+//! It holds no hash of a body and no line number, so that body edits and shifted lines end at it. It is drawn from the whole type at
+//! once: nodes of its own for API and documentation would be decoded and filed for nothing here. Documentation that a type inherits is
+//! taken from what its bases tell their readers. With the parameters `include_internal` and `include_private` other members follow. The
+//! form is published as `producers/schemas/outline-info.json`.
 
+use super::complete::{self, Complete};
 use super::deps::{self, Dependencies};
-use super::implementation::{self, ImplMember};
+use super::hashes::{api_modifiers, member_access, signature};
+use super::ids::{member_key, member_kind_word};
 use super::mentions::Place;
 use super::render::doc::{self, Reading};
 use super::structure::{self, Header, TypeStructure, check_flags, flag};
@@ -67,9 +70,9 @@ pub struct InfoMember {
     /// Member identifier; left out for nested types and for members outside the accessible API.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub id: String,
-    /// `internal` or `private` for members outside the accessible API.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub hidden: String,
+    /// Whether it is outside the API that is shown; left out when it is not.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub hidden: bool,
     /// Key inside the type, as labels write it behind `#`.
     pub key: String,
     /// Kind in words.
@@ -102,24 +105,57 @@ impl Producer for OutlineInfo {
     }
 
     fn check(&self, params: &Params) -> Result<(), Vec<ParamError>> {
-        check_flags(params, &["internal", "private"])
+        check_flags(params, &["include_internal", "include_private"])
     }
 
     fn produce(&self, inputs: &Inputs<'_>) -> Result<Output, Failure> {
-        let (key, row) = type_row(inputs)?;
-        let structure = structure::read(inputs.one("structure")?)?;
-        let docs = xmldoc::read(inputs.one("xmldoc")?)?;
-        let deps = deps::read(inputs.one("deps")?)?;
-        let bases: Vec<Info> = inputs.all("inherited").iter().map(read).collect::<Result<_, _>>()?;
-        let mut info = info(key, row, structure, &docs, &deps, &bases);
-        let (internal, private) = (flag(inputs.params, "internal", false), flag(inputs.params, "private", false));
-        if let Some(implementation) = inputs.maybe("internal").or(inputs.maybe("private")) {
-            let (_, members) = implementation::read(implementation)?;
-            info.members.extend(hidden(members, &docs, &bases, internal, private));
-        }
-        let mut bytes = serde_json::to_vec_pretty(&info).expect("invariant: our values have text keys");
+        let read = Facts::read(inputs)?;
+        let mut bytes = serde_json::to_vec_pretty(&read.info()?).expect("invariant: our values have text keys");
         bytes.push(b'\n');
         Ok(Output::new(bytes))
+    }
+}
+
+/// What outlines are drawn from.
+pub struct Facts<'i> {
+    inputs: &'i Inputs<'i>,
+    /// The whole type.
+    pub whole: Complete,
+    /// Its API; with the producer's param `include_internal` also what only its own assembly sees.
+    pub structure: TypeStructure,
+    /// Its documentation.
+    pub docs: Docs,
+}
+
+impl<'i> Facts<'i> {
+    /// Reads the inputs `complete`, `deps` and `type`.
+    ///
+    /// # Errors
+    /// When a blob is not of our making.
+    pub fn read(inputs: &'i Inputs<'i>) -> Result<Self, Failure> {
+        let whole = complete::read(inputs.one("complete")?)?;
+        Ok(Self {
+            structure: structure::structure(&whole, flag(inputs.params, "include_internal", false)),
+            docs: xmldoc::docs(&whole),
+            whole,
+            inputs,
+        })
+    }
+
+    /// What a reader is told.
+    ///
+    /// # Errors
+    /// When a blob is not of our making.
+    pub fn info(self) -> Result<Info, Failure> {
+        let (key, row) = type_row(self.inputs)?;
+        let deps = deps::read(self.inputs.one("deps")?)?;
+        let bases: Vec<Info> = self.inputs.all("inherited").iter().map(read).collect::<Result<_, _>>()?;
+        let mut info = info(key, row, self.structure, &self.docs, &deps, &bases);
+        if flag(self.inputs.params, "include_private", false) {
+            let internal = flag(self.inputs.params, "include_internal", false);
+            info.members.extend(hidden(&self.whole, internal, &self.docs, &bases));
+        }
+        Ok(info)
     }
 }
 
@@ -153,7 +189,7 @@ fn info(key: String, row: TypeRow, structure: TypeStructure, docs: &Docs, deps: 
             } else {
                 format!("{}_{}", row.id, member.id)
             },
-            hidden: String::new(),
+            hidden: false,
             key: member.key,
             kind: member.kind,
             name: member.name,
@@ -198,29 +234,36 @@ fn shown(attributed: String, signature: String) -> String {
     if attributed.is_empty() { signature } else { attributed }
 }
 
-/// Members outside the accessible API, in the order of the implementation.
-fn hidden(members: Vec<ImplMember>, docs: &Docs, bases: &[Info], internal: bool, private: bool) -> Vec<InfoMember> {
-    let hidden = members.into_iter().filter(|member| !member.accessible).filter_map(|member| {
-        let word = member.signature.split(' ').find(|word| matches!(*word, "internal" | "private"));
-        let is_internal = word == Some("internal");
-        if !(if is_internal { internal } else { private }) {
-            return None;
-        }
-        let (summary, doc) = member_doc(docs, &member.key, &member.name, bases);
-        Some(InfoMember {
+/// Members outside the API that is shown, in written order.
+fn hidden(whole: &Complete, internal: bool, docs: &Docs, bases: &[Info]) -> Vec<InfoMember> {
+    let hidden = whole
+        .members
+        .iter()
+        .filter(|placed| !member_access(&placed.member, whole.kind).is_api(internal));
+    let of_member = hidden.map(|placed| {
+        let member = &placed.member;
+        let key = member_key(member);
+        let (summary, doc) = member_doc(docs, &key, &member.name, bases);
+        let words = api_modifiers(member.modifiers.iter().map(String::as_str));
+        let written = if member.attributed.is_empty() {
+            &member.signature
+        } else {
+            &member.attributed
+        };
+        InfoMember {
             id: String::new(),
-            hidden: if is_internal { "internal" } else { "private" }.to_owned(),
-            key: member.key,
-            kind: member.kind,
-            name: member.name,
-            signature: member.signature,
-            condition: String::new(),
-            attributes: member.attributes,
+            hidden: true,
+            key,
+            kind: member_kind_word(member.kind).to_owned(),
+            name: member.name.clone(),
+            signature: signature(written, &member.modifiers, &words),
+            condition: member.condition.clone(),
+            attributes: member.attributes.clone(),
             summary,
             doc,
-        })
+        }
     });
-    hidden.collect()
+    of_member.collect()
 }
 
 /// First sentence and, where it says more, full text of a member's documentation, its own or that which it inherits.

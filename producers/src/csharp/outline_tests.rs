@@ -63,21 +63,15 @@ fn world() -> World {
 /// The facts of a type, with what it inherits and under parameters.
 fn info(world: &World, key: &str, params: &str) -> Input {
     let one = |name: &str| vec![blob("", world.output(name, key).bytes)];
-    let roles = vec![("xmldoc", one("xmldoc")), ("structure", one("structure")), ("deps", one("deps"))];
-    let bases = run(&super::doc_bases::DocBases, key, "{}", roles.clone()).expect("bases").bytes;
+    let mut all = vec![("complete", one("complete")), ("deps", one("deps"))];
+    let bases = run(&super::doc_bases::DocBases, key, "{}", all.clone()).expect("bases").bytes;
     let bases = String::from_utf8(bases).expect("text");
     let inherited = bases
         .lines()
         .map(|base| blob(base, world.output("outline-info", base).bytes))
         .collect();
-    let mut all = roles;
     all.push(("inherited", inherited));
     all.push(("type", vec![World::slice(&world.types, &[key.to_owned()])]));
-    for word in ["internal", "private"] {
-        if params.contains(word) {
-            all.push((word, one("impl")));
-        }
-    }
     blob("", run(&super::outline_info::OutlineInfo, key, params, all).expect("facts").bytes)
 }
 
@@ -141,25 +135,25 @@ fn every_kind_of_member() {
 #[test]
 fn members_outside_the_api_on_request() {
     let world = world();
-    let shown = |params: &str| -> Vec<String> {
-        let text = outline(&world, "N.All`1", params);
-        text.lines()
-            .filter(|line| line.starts_with("  ~") || line.starts_with("  -"))
-            .map(str::to_owned)
+    let shown = |params: &str| -> BTreeSet<String> {
+        outline(&world, "N.All`1", params)
+            .lines()
+            .map(|line| line.trim().to_owned())
             .collect()
     };
-    assert_eq!(shown("{}"), [""; 0]);
-    assert_eq!(shown(r#"{"internal":true}"#), ["  ~ internal string? Inside { get; set; }"]);
-    let all = shown(r#"{"internal":true,"private":true}"#);
-    for line in [
-        "  - private int _own",
-        "  - void IAll.Run()",
-        "  - event Action IAll.Done",
-        "  - ~All()",
-        "  ~ internal string? Inside { get; set; }",
-    ] {
-        assert!(all.iter().any(|shown| shown == line), "{line}: {all:#?}");
-    }
+    let more = |params: &str| -> Vec<String> { shown(params).difference(&shown("{}")).cloned().collect() };
+    assert_eq!(more(r#"{"include_internal":true}"#), ["+ internal string? Inside { get; set; }"]);
+    assert_eq!(
+        more(r#"{"include_internal":true,"include_private":true}"#),
+        [
+            "+ internal string? Inside { get; set; }",
+            "- event Action IAll.Done",
+            "- private int _own",
+            "- static All()",
+            "- void IAll.Run()",
+            "- ~All()"
+        ]
+    );
 }
 
 #[test]
@@ -223,7 +217,7 @@ fn outline_facts_keep_to_the_published_schema() {
     let schema: Value = serde_json::from_str(include_str!("../../schemas/outline-info.json")).expect("JSON");
     let world = world();
     for key in world.keys() {
-        for params in ["{}", r#"{"internal":true,"private":true}"#] {
+        for params in ["{}", r#"{"include_internal":true,"include_private":true}"#] {
             let value: Value = serde_json::from_slice(&info(&world, &key, params).bytes).expect("JSON");
             let errors = violations(&schema, &value, &key);
             assert!(errors.is_empty(), "{errors:#?}");
@@ -253,6 +247,7 @@ fn violations(schema: &Value, value: &Value, at: &str) -> Vec<String> {
                     Some("array") => value.is_array(),
                     Some("object") => value.is_object(),
                     Some("integer") => value.is_u64(),
+                    Some("boolean") => value.is_boolean(),
                     other => panic!("type {other:?}"),
                 };
                 if !fits {

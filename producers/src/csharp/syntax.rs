@@ -3,10 +3,9 @@
 //! Symbols for `#if` come from the input `defines`, usually `//files/P:conditions`, which holds only those that matter to the file, and
 //! from the parameter of that name.
 
-use super::model::{Syntax, Tier};
+use super::model::Syntax;
 use super::{conditions, parse};
 use engine::seams::producer::{Failure, Inputs, Output, ParamError, Params, Producer, ProducerId, Registry};
-use engine::values::diagnostic::Diagnostic;
 
 /// Raised whenever the same text may give another [`Syntax`]: rules of reading, canonical text, grammar.
 pub const VERSION: u32 = 2;
@@ -46,13 +45,9 @@ impl Producer for SyntaxProducer {
         for input in inputs.all("defines") {
             defines.extend(conditions::read(&input.bytes));
         }
-        let (syntax, diagnostics) = match std::str::from_utf8(&inputs.one("text")?.bytes) {
-            Ok(text) => parse::read(text, &defines, file),
-            Err(_) => {
-                let diagnostic = Diagnostic::warning("CS-FILE-BINARY", "the text is not UTF-8; nothing was read from it").at(file, 0, 0);
-                (parse::nothing(Tier::Nothing), vec![diagnostic])
-            }
-        };
+        let (text, unread) = crate::text::decode(&inputs.one("bytes")?.bytes, file);
+        let (syntax, mut diagnostics) = parse::read(&text, &defines, file);
+        diagnostics.splice(0..0, unread);
         Ok(Output {
             bytes: encode(&syntax),
             diagnostics,

@@ -61,7 +61,7 @@ impl Producer for Variants {
         for input in inputs.all("defines") {
             defines.extend(conditions::read(&input.bytes));
         }
-        let text = String::from_utf8_lossy(&inputs.one("text")?.bytes);
+        let (text, _) = crate::text::decode(&inputs.one("bytes")?.bytes, "");
         let (variants, complete) = variants(&text, &defines);
         let mut output = Output::new(json(&variants));
         if !complete {

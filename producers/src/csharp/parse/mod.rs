@@ -9,6 +9,7 @@ pub(crate) mod grammar;
 mod header;
 mod members;
 mod mentions;
+mod reading;
 mod repair;
 mod tame;
 #[cfg(test)]
@@ -22,12 +23,12 @@ use super::preprocess::Active;
 use super::{lexer, preprocess};
 use engine::values::diagnostic::Diagnostic;
 pub use grammar::parse_only;
+use reading::{Extension, Reading};
 use std::collections::BTreeSet;
 use std::ops::Range;
 use tame::Edit;
 use tokens::Tokens;
 use tree_sitter::Tree;
-use walk::{Extension, Reading};
 
 /// Largest text that is parsed; tree-sitter needs about 40 bytes of memory for each byte.
 pub const LARGEST: usize = 16 << 20;

@@ -5,8 +5,8 @@
 
 use super::header::type_parameters;
 use super::members::Receiver;
+use super::reading::Extension;
 use super::tokens::Tokens;
-use super::walk::Extension;
 use crate::csharp::lexer::Kind;
 use std::borrow::Cow;
 use std::ops::Range;

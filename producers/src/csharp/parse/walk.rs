@@ -4,53 +4,13 @@
 
 use super::grammar::{Grammar, Node};
 use super::header::plain;
-use super::members::{self, Form, Receiver};
+use super::members::{self, Form};
 use super::mentions::{Mentions, without_last};
-use super::tokens::Tokens;
+use super::reading::{Extension, Reading};
 use super::types;
 use crate::csharp::model::{Member, MemberKind, NamePlace, Syntax, Tier, TypeDecl, TypeKind, Using};
-use crate::csharp::preprocess::Active;
 use std::ops::Range;
 use tree_sitter::Tree;
-
-/// A C# 14 extension block whose header and braces were blanked for the parse.
-pub(crate) struct Extension {
-    /// Its tokens, header and braces included.
-    pub(crate) range: Range<usize>,
-    /// Its `{`.
-    pub(crate) open: usize,
-    /// The tokens of its receiver's type.
-    pub(crate) kind: Range<usize>,
-    pub(crate) receiver: Receiver,
-}
-
-/// What the tree was made of.
-pub(crate) struct Reading<'t, 'a> {
-    pub(crate) tokens: &'a Tokens<'t>,
-    /// In the order of the text, not nested.
-    pub(crate) extensions: &'a [Extension],
-    /// Which text was compiled under which condition.
-    pub(crate) active: &'a Active<'t>,
-    /// Bytes of bodies that are blank in the tree, in order: their names must come from tokens.
-    pub(crate) blanked: Vec<Range<usize>>,
-    /// Whether the tree is free of errors; debris of a broken declaration looks like top-level statements.
-    pub(crate) sound: bool,
-}
-
-impl Reading<'_, '_> {
-    /// Whether a part of these bytes is blank in the tree.
-    fn is_blanked(&self, bytes: &Range<usize>) -> bool {
-        let next = self.blanked.partition_point(|blank| blank.end <= bytes.start);
-        self.blanked.get(next).is_some_and(|blank| blank.start < bytes.end)
-    }
-
-    /// The section that a declaration stands in, whole.
-    fn section(&self, range: &Range<usize>) -> Option<usize> {
-        let first = self.tokens.all.get(range.start)?.start as usize;
-        let last = self.tokens.all.get(range.end.checked_sub(1)?)?.start as usize;
-        self.active.common(first, last)
-    }
-}
 
 #[derive(Clone, Copy)]
 struct State {
@@ -295,7 +255,9 @@ impl<'t, 'a> Walk<'t, 'a> {
         let body = node
             .child_by_field_id(self.grammar.body)
             .map(|body| tokens.at_byte(body.start_byte()));
-        let header = types::read(tokens, kind, &range, tokens.at_byte(name.start_byte()), body);
+        let Some(header) = types::read(tokens, kind, &range, tokens.at_byte(name.start_byte()), body) else {
+            return false;
+        };
         let mut decl = header.decl;
         let arity = decl.type_parameters.len();
         let own_path = if arity == 0 {
@@ -352,7 +314,8 @@ impl<'t, 'a> Walk<'t, 'a> {
         }
         let name = node
             .child_by_field_id(self.grammar.name)
-            .map(|name| tokens.at_byte(name.start_byte()));
+            .map(|name| tokens.at_byte(name.start_byte()))
+            .filter(|name| range.contains(name));
         let extension = self.extension_of(range.start);
         let made = members::read(tokens, form, &range, name, extension.map(|extension| &extension.receiver));
         if made.is_empty() {
