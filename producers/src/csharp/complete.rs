@@ -60,6 +60,35 @@ pub struct Complete {
     /// Members of all parts, in the order of parts.
     #[n(14)]
     pub members: Vec<PlacedMember>,
+    /// The `#if` condition that all its parts stand under, `""` when there is none.
+    #[n(15)]
+    pub condition: String,
+    /// The header with the attributes of parameters and type parameters; empty when there are none.
+    #[n(16)]
+    pub attributed: String,
+    /// Types declared directly inside it, by name.
+    #[n(17)]
+    pub nested: Vec<Nested>,
+}
+
+/// The head of a type inside another, its parts merged.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Encode, Decode)]
+pub struct Nested {
+    /// Simple name with its arity mark.
+    #[n(0)]
+    pub name: String,
+    /// Kind.
+    #[n(1)]
+    pub kind: TypeKind,
+    /// Accessibility in effect.
+    #[n(2)]
+    pub access: String,
+    /// Union of the modifiers of its parts, sorted.
+    #[n(3)]
+    pub modifiers: Vec<String>,
+    /// Header without leading modifiers, from the part that says most.
+    #[n(4)]
+    pub header: String,
 }
 
 /// What surrounds one part and decides what its names mean.
@@ -110,7 +139,7 @@ pub struct CompleteType;
 
 impl Producer for CompleteType {
     fn id(&self) -> ProducerId {
-        ProducerId::new("csharp/complete", 1)
+        ProducerId::new("csharp/complete", 2)
     }
 
     fn sees(&self, _: &engine::seams::producer::Params) -> engine::seams::producer::Sees {
@@ -156,6 +185,7 @@ struct Chosen {
     usings: Vec<Using>,
     decls: Vec<TypeDecl>,
     enclosing: Vec<Enclosing>,
+    nested: Vec<Nested>,
 }
 
 /// Decodes the declarations of `symbol` and the heads of the types around it; skips everything else. It relies on the array form
@@ -194,6 +224,24 @@ fn choose(bytes: &[u8], symbol: &str) -> Result<Chosen, Error> {
                 decoder.set_position(start);
                 decoder.skip()?;
             }
+            Relation::Inside => {
+                let name = path.rsplit('+').next().unwrap_or(path).to_owned();
+                decoder.skip()?;
+                let kind = decoder.decode()?;
+                decoder.skip()?;
+                let modifiers: Vec<String> = decoder.decode()?;
+                decoder.skip()?;
+                let header = after_modifiers(decoder.str()?, &modifiers).to_owned();
+                chosen.nested.push(Nested {
+                    name,
+                    kind,
+                    access: String::new(),
+                    modifiers,
+                    header,
+                });
+                decoder.set_position(start);
+                decoder.skip()?;
+            }
             Relation::Other => {
                 decoder.set_position(start);
                 decoder.skip()?;
@@ -207,6 +255,8 @@ fn choose(bytes: &[u8], symbol: &str) -> Result<Chosen, Error> {
 enum Relation {
     Itself,
     Around,
+    /// Directly inside it.
+    Inside,
     Other,
 }
 
@@ -216,16 +266,22 @@ fn relation(namespace: &str, path: &str, symbol: &str) -> Relation {
     } else {
         symbol.strip_prefix(namespace).and_then(|rest| rest.strip_prefix('.'))
     };
-    match rest.and_then(|rest| rest.strip_prefix(path)) {
+    let Some(rest) = rest else { return Relation::Other };
+    match rest.strip_prefix(path) {
         Some("") => Relation::Itself,
         Some(rest) if rest.starts_with('+') => Relation::Around,
-        _ => Relation::Other,
+        _ => match path.strip_prefix(rest).and_then(|inner| inner.strip_prefix('+')) {
+            Some(inner) if !inner.contains('+') => Relation::Inside,
+            _ => Relation::Other,
+        },
     }
 }
 
 fn merge(symbol: &str, found: Vec<(&str, Chosen)>) -> Option<Complete> {
     let mut whole: Option<Complete> = None;
+    let mut nested: Vec<Nested> = Vec::new();
     for (file, chosen) in found {
+        nested.extend(chosen.nested);
         for decl in chosen.decls {
             let whole = whole.get_or_insert_with(|| first(symbol, &decl));
             whole.add(file, decl, &chosen.usings, &chosen.enclosing);
@@ -240,8 +296,39 @@ fn merge(symbol: &str, found: Vec<(&str, Chosen)>) -> Option<Complete> {
     whole.bodies.sort();
     let encloser = whole.parts.iter().find_map(|part| part.enclosing.last()).map(|outer| outer.kind);
     type_access(&whole.modifiers, encloser).words().clone_into(&mut whole.access);
+    whole.nested = join_nested(nested, whole.kind);
     whole.members = join_partial_members(whole.members);
+    for placed in &mut whole.members {
+        if placed.member.condition == whole.condition {
+            placed.member.condition.clear();
+        }
+    }
     Some(whole)
+}
+
+/// Merges the parts of nested types.
+fn join_nested(mut parts: Vec<Nested>, encloser: TypeKind) -> Vec<Nested> {
+    parts.sort();
+    let mut joined: Vec<Nested> = Vec::with_capacity(parts.len());
+    for part in parts {
+        match joined.last_mut().filter(|last| last.name == part.name) {
+            Some(last) => {
+                last.modifiers.extend(part.modifiers);
+                if (part.header.len(), std::cmp::Reverse(&part.header)) > (last.header.len(), std::cmp::Reverse(&last.header)) {
+                    last.header = part.header;
+                }
+            }
+            None => joined.push(part),
+        }
+    }
+    for nested in &mut joined {
+        nested.modifiers.sort();
+        nested.modifiers.dedup();
+        type_access(&nested.modifiers, Some(encloser))
+            .words()
+            .clone_into(&mut nested.access);
+    }
+    joined
 }
 
 fn first(symbol: &str, decl: &TypeDecl) -> Complete {
@@ -261,6 +348,9 @@ fn first(symbol: &str, decl: &TypeDecl) -> Complete {
         doc: String::new(),
         parts: Vec::new(),
         members: Vec::new(),
+        condition: decl.condition.clone(),
+        attributed: String::new(),
+        nested: Vec::new(),
     }
 }
 
@@ -270,6 +360,10 @@ impl Complete {
         let header = after_modifiers(&decl.signature, &decl.modifiers);
         if (header.len(), std::cmp::Reverse(header)) > (self.header.len(), std::cmp::Reverse(&self.header)) {
             self.header = header.to_owned();
+            after_modifiers(&decl.attributed, &decl.modifiers).clone_into(&mut self.attributed);
+        }
+        if self.condition != decl.condition {
+            self.condition.clear();
         }
         self.modifiers.extend(decl.modifiers);
         self.attributes.extend(decl.attributes);
@@ -287,15 +381,34 @@ impl Complete {
             enclosing: enclosing.to_vec(),
             names: decl.names,
         });
+        // A member that stands under no condition of its own stands under that of its part.
+        let of_part = decl.condition;
         self.members.extend(decl.members.into_iter().map(|member| PlacedMember {
             part,
-            member: Member { lines: (0, 0), ..member },
+            member: Member {
+                lines: (0, 0),
+                condition: if member.condition.is_empty() {
+                    of_part.clone()
+                } else {
+                    member.condition
+                },
+                ..member
+            },
         }));
     }
 
     /// The signature for readers: accessibility and API modifiers in fixed order, then the header.
     pub fn signature(&self) -> String {
         signature(&self.header, &[], &self.api_modifiers())
+    }
+
+    /// The signature with the attributes of parameters and type parameters in their places; empty when there are none.
+    pub fn attributed(&self) -> String {
+        if self.attributed.is_empty() {
+            String::new()
+        } else {
+            signature(&self.attributed, &[], &self.api_modifiers())
+        }
     }
 
     /// API modifiers with the accessibility in effect first.
@@ -340,6 +453,7 @@ fn join(one: &mut Member, other: Member) {
     } else {
         // The part without a body defines the parameter names that callers see.
         one.signature = other.signature;
+        one.attributed = other.attributed;
         if !other.body.is_empty() {
             one.body = format!("{} {}", one.body, other.body);
         }
@@ -350,6 +464,9 @@ fn join(one: &mut Member, other: Member) {
     one.attributes.extend(other.attributes);
     one.attributes.sort();
     one.names.extend(other.names);
+    if one.condition != other.condition {
+        one.condition.clear();
+    }
     append(&mut one.doc, &other.doc);
 }
 

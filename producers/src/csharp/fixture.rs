@@ -26,6 +26,8 @@ pub(crate) fn decl(namespace: &str, path: &str) -> TypeDecl {
         lines: (1, 9),
         names: vec![],
         members: vec![],
+        condition: String::new(),
+        attributed: String::new(),
     }
 }
 
@@ -49,6 +51,8 @@ pub(crate) fn member(kind: MemberKind, name: &str, signature: &str, body: &str) 
         names: vec![],
         type_parameters: vec![],
         has_value: false,
+        condition: String::new(),
+        attributed: String::new(),
     }
 }
 

@@ -57,7 +57,7 @@ pub struct Implementation;
 
 impl Producer for Implementation {
     fn id(&self) -> ProducerId {
-        ProducerId::new("csharp/impl", 1)
+        ProducerId::new("csharp/impl", 2)
     }
 
     fn check(&self, params: &Params) -> Result<(), Vec<ParamError>> {
@@ -121,10 +121,10 @@ fn impl_member(member: &Member, owner: TypeKind, follows: Option<(String, usize)
         key: member_key(member),
         accessible,
         modifiers: impl_modifiers(member.modifiers.iter().map(String::as_str)),
-        signature: if accessible {
-            String::new()
-        } else {
-            signature(&member.signature, &member.modifiers, &words)
+        signature: match (accessible, member.attributed.is_empty()) {
+            (true, _) => String::new(),
+            (false, true) => signature(&member.signature, &member.modifiers, &words),
+            (false, false) => signature(&member.attributed, &member.modifiers, &words),
         },
         attributes: if accessible { Vec::new() } else { member.attributes.clone() },
         body: member.body.clone(),

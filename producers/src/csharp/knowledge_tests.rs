@@ -389,14 +389,14 @@ fn golden_outputs_belong_to_versions() {
     csharp/index-json@1 0c6a9a70dbdf
     csharp/types@1 ed524f5833c4
     csharp/symbols@1 31a6d808117c
-    csharp/complete@1 681b46be06fe
-    csharp/structure@1 bbb34213f114
-    csharp/impl@1 49b2d0831310
-    csharp/xmldoc@1 680de06bc1f7
+    csharp/complete@2 48f5e0989d7c
+    csharp/structure@2 bbb34213f114
+    csharp/impl@2 49b2d0831310
+    csharp/xmldoc@2 680de06bc1f7
     csharp/mentions@1 4c52f1eef2cc
     csharp/deps@1 8e4b31712939
-    csharp/outline-info@1 eefa424cb835
-    csharp/outline@1 43d9f50f9da8
+    csharp/outline-info@2 eefa424cb835
+    csharp/outline@2 43d9f50f9da8
     semantic@1 37fa68445632
     semantic/role@1 989b18270614
     "#);

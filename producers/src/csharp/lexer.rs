@@ -48,7 +48,12 @@ pub struct Lexed {
     pub tokens: Vec<Token>,
     /// Byte ranges of `///` and `/** */` comments in order.
     pub docs: Vec<(u32, u32)>,
+    /// Where a `/*` begins that nothing ends.
+    pub open_comment: Option<u32>,
 }
+
+/// Most bytes behind broken literals that are read once more, where the text is not longer itself: keeps many of them linear.
+const MOST_READ_AGAIN: usize = 1 << 16;
 
 /// All tokens of a text. Texts above 4 GiB are not read (producers cap far below).
 pub fn lex(source: &str) -> Lexed {
@@ -56,7 +61,9 @@ pub fn lex(source: &str) -> Lexed {
     let mut lexed = Lexed {
         tokens: Vec::with_capacity(bytes.len() / 5),
         docs: Vec::new(),
+        open_comment: None,
     };
+    let mut read_again = 0;
     let mut at = 0;
     while at < bytes.len() {
         let start = at;
@@ -67,6 +74,9 @@ pub fn lex(source: &str) -> Lexed {
             }
             b'/' if matches!(bytes.get(at + 1), Some(b'/' | b'*')) => {
                 at = comment_end(bytes, at);
+                if bytes[start + 1] == b'*' && (at < start + 4 || !bytes[start..at].ends_with(b"*/")) {
+                    lexed.open_comment = Some(start as u32);
+                }
                 if is_doc(&bytes[start..at]) {
                     lexed.docs.push((start as u32, at as u32));
                 }
@@ -75,6 +85,13 @@ pub fn lex(source: &str) -> Lexed {
             _ => {
                 let (kind, end) = token_at(source, at);
                 at = end;
+                if kind == Some(Kind::Unterminated) {
+                    let cut = without_closers(bytes, start, end);
+                    read_again += end - cut;
+                    if read_again <= MOST_READ_AGAIN.max(bytes.len()) {
+                        at = cut;
+                    }
+                }
                 match kind {
                     Some(kind) => kind,
                     None => continue,
@@ -149,6 +166,26 @@ fn token_at(source: &str, at: usize) -> (Option<Kind>, usize) {
         }
     };
     (Some(kind), end)
+}
+
+/// Where a literal is cut that nothing closes: at the end of its first line, before the brackets and semicolons there, which most likely
+/// stood behind the missing quote. A raw literal of several lines goes on to the end of the text.
+fn without_closers(bytes: &[u8], start: usize, end: usize) -> usize {
+    let opening = bytes[start..end]
+        .iter()
+        .take_while(|byte| matches!(byte, b'$' | b'@' | b'"' | b'\''))
+        .count()
+        .max(1);
+    let raw = bytes[start..end].iter().take(opening).filter(|byte| **byte == b'"').count() >= 3;
+    let line = line_end(bytes, start).min(end);
+    if line == bytes.len() || raw && line < end {
+        return end;
+    }
+    let mut cut = line;
+    while cut > start + opening && matches!(bytes[cut - 1], b')' | b']' | b'{' | b'}' | b';' | b' ' | b'\t') {
+        cut -= 1;
+    }
+    cut
 }
 
 fn starts_word(source: &str, at: usize) -> bool {

@@ -1,9 +1,16 @@
 //! C# knowledge: from source text to declarations, hashes, dependencies and outlines.
 
+pub mod aliases;
+pub mod api;
 pub mod canonical;
 pub mod complete;
+mod condition;
+pub mod conditions;
 pub mod conflicts;
 pub mod deps;
+pub mod doc_bases;
+#[cfg(test)]
+mod edit_tests;
 #[cfg(test)]
 pub(crate) mod fixture;
 pub mod graph;
@@ -15,11 +22,14 @@ pub mod index_json;
 mod knowledge_tests;
 pub mod layout;
 pub mod lexer;
+pub mod members;
 pub mod mentions;
 pub mod model;
 pub mod names;
 pub mod outline;
 pub mod outline_info;
+#[cfg(test)]
+mod outline_tests;
 pub mod parse;
 pub mod preprocess;
 pub mod project;
@@ -28,10 +38,13 @@ pub mod structure;
 pub mod symbols;
 pub mod syntax;
 pub mod types;
+pub mod variants;
 pub mod xmldoc;
 
 /// Adds the C# producers.
 pub fn register(registry: &mut engine::seams::producer::Registry) {
+    registry.add(conditions::Conditions);
+    registry.add(variants::Variants);
     syntax::register(registry);
     names::register(registry);
     project::register(registry);
@@ -44,8 +57,11 @@ pub fn register(registry: &mut engine::seams::producer::Registry) {
     registry.add(mentions::MentionsOf);
     registry.add(deps::Deps);
     registry.add(graph::Graph);
+    registry.add(members::Members);
+    registry.add(doc_bases::DocBases);
     registry.add(outline_info::OutlineInfo);
     registry.add(outline::Outline);
+    registry.add(api::Api);
     registry.add(index_json::IndexJson);
     registry.add(conflicts::Conflicts);
 }

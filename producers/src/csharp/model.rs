@@ -145,7 +145,7 @@ pub struct Member {
     /// Modifiers as written, sorted.
     #[n(4)]
     pub modifiers: Vec<String>,
-    /// Each attribute's canonical text, sorted.
+    /// Each attribute's canonical text, sorted; without those of parameters and accessors.
     #[n(5)]
     pub attributes: Vec<String>,
     /// The declaration for readers and for structureHash: modifiers in written order, type, name, type parameters, parameters with names but without
@@ -170,6 +170,12 @@ pub struct Member {
     /// Whether an enum member has a written value (without one its ordinal is part of its meaning).
     #[n(12)]
     pub has_value: bool,
+    /// The `#if` condition under which it is compiled, `""` when there is none but that of its type.
+    #[n(13)]
+    pub condition: String,
+    /// The signature with the attributes of parameters, type parameters and accessors in their places; empty when there are none.
+    #[n(14)]
+    pub attributed: String,
 }
 
 /// One declaration of a type (one part of a partial one).
@@ -221,6 +227,12 @@ pub struct TypeDecl {
     /// Members in written order; nested types are declarations of their own.
     #[n(14)]
     pub members: Vec<Member>,
+    /// The `#if` condition under which it is compiled, `""` when always.
+    #[n(15)]
+    pub condition: String,
+    /// The signature with the attributes of parameters and type parameters in their places; empty when there are none.
+    #[n(16)]
+    pub attributed: String,
 }
 
 impl TypeDecl {
@@ -241,6 +253,12 @@ pub enum Tier {
     /// The parse had no error.
     #[n(0)]
     Whole,
+    /// Valid code that the grammar lacks was put differently; then the parse had no error.
+    #[n(3)]
+    Repaired,
+    /// Bodies with code that could not be parsed were left out of the parse; all declarations were read, names in those bodies are guessed.
+    #[n(4)]
+    Skeleton,
     /// Some text could not be parsed; what stands outside the errors was taken.
     #[n(1)]
     Partial,

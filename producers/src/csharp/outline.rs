@@ -1,12 +1,14 @@
 //! `csharp/outline`: a type's outline as Markdown, in the seed's format (000 §3.4).
 //!
 //! Compact form: the first API line is the type's own declaration with bases and constraints; attributes stand in front of their
-//! declaration; a member's first sentence of documentation follows behind an em dash; lists that are empty say `none`.
+//! declaration, and before them the `#if` condition it is compiled under; a member's first sentence of documentation follows behind an
+//! em dash (left out with the parameter `docs = false`); lists that are empty say `none`. Private members, where they are
+//! asked for, begin with `-` instead of `+`.
 
 use super::ids::short_hash;
 use super::implementation;
 use super::outline_info::{Facts, Info};
-use super::structure::{self, check_flags};
+use super::structure::{self, check_flags, flag};
 use super::xmldoc;
 use engine::seams::producer::{Failure, Inputs, Output, ParamError, Params, Producer, ProducerId};
 use engine::values::digest::Digest;
@@ -18,24 +20,25 @@ pub struct Outline;
 
 impl Producer for Outline {
     fn id(&self) -> ProducerId {
-        ProducerId::new("csharp/outline", 1)
+        ProducerId::new("csharp/outline", 2)
     }
 
     fn check(&self, params: &Params) -> Result<(), Vec<ParamError>> {
-        check_flags(params, &["include_internal"])
+        check_flags(params, &["docs", "include_internal", "include_private"])
     }
 
     fn produce(&self, inputs: &Inputs<'_>) -> Result<Output, Failure> {
         let facts = Facts::read(inputs)?;
         let structure = Digest::of(&structure::write(&facts.structure));
         let implementation = Digest::of(&implementation::write(&facts.whole));
-        let docs = Digest::of(&xmldoc::write(&facts.docs));
-        Ok(Output::new(markdown(&facts.info()?, &structure, &implementation, &docs)))
+        let xmldoc = Digest::of(&xmldoc::write(&facts.docs));
+        let docs = flag(inputs.params, "docs", true);
+        Ok(Output::new(markdown(&facts.info()?, &structure, &implementation, &xmldoc, docs)))
     }
 }
 
-/// The outline of a type with its three hashes.
-pub fn markdown(info: &Info, structure: &Digest, implementation: &Digest, xmldoc: &Digest) -> String {
+/// The outline of a type with its three hashes, with or without the first sentences of its documentation.
+pub fn markdown(info: &Info, structure: &Digest, implementation: &Digest, xmldoc: &Digest, docs: bool) -> String {
     let mut text = String::new();
     let mut line = |line: std::fmt::Arguments<'_>| {
         text.write_fmt(line).expect("invariant: writing to memory cannot fail");
@@ -51,16 +54,24 @@ pub fn markdown(info: &Info, structure: &Digest, implementation: &Digest, xmldoc
         short_hash(implementation)
     ));
     line(format_args!("XmlDocHash: {}", short_hash(xmldoc)));
-    line(format_args!("XMLDOC: {}", or_none(&info.summary)));
+    if docs {
+        line(format_args!("XMLDOC: {}", or_none(&info.summary)));
+    }
     line(format_args!("\nPublic API:"));
     line(format_args!("  + {}", declaration(info)));
     for member in &info.members {
-        let doc = if member.summary.is_empty() {
+        let doc = if member.summary.is_empty() || !docs {
             String::new()
         } else {
             format!("  — {}", member.summary)
         };
-        line(format_args!("  + {}{}{doc}", attributes(&member.attributes), member.signature));
+        let mark = if member.hidden { '-' } else { '+' };
+        let condition = condition(&member.condition);
+        line(format_args!(
+            "  {mark} {condition}{}{}{doc}",
+            attributes(&member.attributes),
+            member.signature
+        ));
     }
     line(format_args!("\nImplements: {}", or_none(&info.implements.join(", "))));
     let more = match info.depends_on_count.saturating_sub(info.depends_on.len()) {
@@ -76,7 +87,8 @@ fn or_none(text: &str) -> &str {
 }
 
 fn declaration(info: &Info) -> String {
-    let mut text = attributes(&info.attributes);
+    let mut text = condition(&info.condition);
+    text.push_str(&attributes(&info.attributes));
     text.push_str(&info.signature);
     if !info.bases.is_empty() {
         text.push_str(" : ");
@@ -87,6 +99,14 @@ fn declaration(info: &Info) -> String {
         text.push_str(constraint);
     }
     text
+}
+
+fn condition(condition: &str) -> String {
+    if condition.is_empty() {
+        String::new()
+    } else {
+        format!("#if {condition}: ")
+    }
 }
 
 fn attributes(attributes: &[String]) -> String {

@@ -2,35 +2,229 @@
 //!
 //! Byte offsets, lines and columns stay true: every blanked byte becomes one space, line ends stay. A directive is `#` first on its
 //! line and not inside a comment or string of active code; inactive lines are not lexed at all. A `#!` line at the very top and
-//! `#:` lines go the same way. Unbalanced `#if`s are taken as they come: what is open at the end of the text is closed there.
+//! `#:` lines go the same way. Unbalanced `#if`s are taken as they come: what is open at the end of the text is closed there, and a
+//! fault says so.
 
+use super::condition::{evaluate, words};
 use super::lexer::{comment_end, line_end, literal_end};
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 
-/// Deepest nesting of `!` and parentheses in a condition; deeper conditions are false.
-const CONDITION_DEPTH: u32 = 64;
+/// Longest text of a mark; what is longer ends in an ellipsis. Keeps deeply nested `#if`s linear.
+const LONGEST_MARK: usize = 200;
+
+/// Most conditions that are looked at to decide one section.
+const MOST_CONDITIONS: usize = 32;
 
 /// One `#if` that is open.
 struct Branch {
+    /// Where its `#if` stands.
+    start: usize,
     /// Whether the code around it is active.
     outer: bool,
     /// Whether a branch of it was taken already.
     taken: bool,
     /// Whether the present branch is active.
     active: bool,
+    /// Whether `#else` was seen.
+    closed: bool,
+    /// Its present section.
+    section: usize,
+}
+
+/// One branch of an `#if`: from its directive to the next one of the same level.
+#[derive(Clone, Debug)]
+struct Section<'t> {
+    /// The condition as written, `None` for `#else`.
+    condition: Option<&'t str>,
+    /// The section around it.
+    around: Option<usize>,
+    /// The branch before it, which was not taken.
+    before: Option<usize>,
+    /// Whether it is compiled.
+    active: bool,
+}
+
+/// What is wrong with the directives of a text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Fault {
+    /// Where the directive stands.
+    pub byte: usize,
+    /// One sentence.
+    pub message: &'static str,
+}
+
+/// A text as the compiler sees it under some symbols.
+#[derive(Clone, Debug)]
+pub struct Active<'t> {
+    /// The text with directives and inactive code blanked.
+    pub text: Cow<'t, str>,
+    /// What is wrong with its directives, in order.
+    pub faults: Vec<Fault>,
+    sections: Vec<Section<'t>>,
+    /// From which byte on which section holds.
+    changes: Vec<(usize, Option<usize>)>,
+}
+
+impl<'t> Active<'t> {
+    /// The innermost section around a byte.
+    pub(crate) fn section(&self, byte: usize) -> Option<usize> {
+        let next = self.changes.partition_point(|(from, _)| *from <= byte);
+        next.checked_sub(1).and_then(|at| self.changes[at].1)
+    }
+
+    /// The sections that are not compiled, in order.
+    pub(crate) fn unused_sections(&self) -> impl Iterator<Item = usize> {
+        let unused = self.sections.iter().enumerate().filter(|(_, section)| !section.active);
+        unused.map(|(at, _)| at)
+    }
+
+    /// The conditions that a section rests upon: its own and those around it must hold, those of branches before them must not. Of a
+    /// section in very many others only the inner ones.
+    fn conditions(&self, section: usize) -> Vec<(&'t str, bool)> {
+        let mut found = Vec::new();
+        let mut section = Some(section);
+        while let Some(at) = section.filter(|_| found.len() < MOST_CONDITIONS) {
+            found.extend(self.sections[at].condition.map(|condition| (condition, true)));
+            let mut before = self.sections[at].before;
+            while let Some(other) = before.filter(|_| found.len() < MOST_CONDITIONS) {
+                found.extend(self.sections[other].condition.map(|condition| (condition, false)));
+                before = self.sections[other].before;
+            }
+            section = self.sections[at].around;
+        }
+        found
+    }
+
+    /// The symbols that decide whether a section is compiled.
+    pub(crate) fn symbols(&self, section: usize) -> BTreeSet<&'t str> {
+        self.conditions(section)
+            .into_iter()
+            .flat_map(|(condition, _)| words(condition))
+            .collect()
+    }
+
+    /// Whether a section would be compiled under these symbols.
+    pub(crate) fn holds(&self, section: usize, symbols: &BTreeSet<String>) -> bool {
+        let defined: BTreeSet<&str> = symbols.iter().map(String::as_str).collect();
+        self.conditions(section)
+            .into_iter()
+            .all(|(condition, holds)| evaluate(condition, &defined).is_some_and(|value| value == holds))
+    }
+
+    /// The innermost section around both bytes.
+    pub(crate) fn common(&self, first: usize, last: usize) -> Option<usize> {
+        if self.sections.is_empty() {
+            return None;
+        }
+        let (mut first, mut last) = (self.section(first), self.section(last));
+        // A section's number is greater than that of the one around it.
+        while first != last {
+            let deeper = if first > last { &mut first } else { &mut last };
+            *deeper = deeper.and_then(|section| self.sections[section].around);
+        }
+        first
+    }
+
+    /// The condition under which code at a byte is compiled, `""` when always.
+    pub fn condition(&self, byte: usize) -> String {
+        self.condition_of(self.section(byte))
+    }
+
+    /// The condition of a section: conditions of nested `#if`s joined by `&&`, those of branches that came before negated.
+    pub(crate) fn condition_of(&self, section: Option<usize>) -> String {
+        let mut parts: Vec<String> = Vec::new();
+        let mut length = 0;
+        let mut section = section;
+        while let Some(at) = section {
+            let mut own = Vec::new();
+            own.extend(self.sections[at].condition.map(|written| (written, true)));
+            let mut before = self.sections[at].before;
+            while let Some(other) = before.filter(|_| length < LONGEST_MARK) {
+                if let Some(written) = self.sections[other].condition {
+                    own.push((written, false));
+                    length += written.len();
+                }
+                before = self.sections[other].before;
+            }
+            for (written, holds) in own {
+                length += written.len();
+                parts.push(operand(written, holds));
+            }
+            section = self.sections[at].around.filter(|_| length < LONGEST_MARK);
+        }
+        parts.reverse();
+        let mut seen = BTreeSet::new();
+        parts.retain(|part| seen.insert(part.clone()));
+        let mut mark = match parts.as_slice() {
+            [only] => only
+                .strip_prefix('(')
+                .and_then(|inner| inner.strip_suffix(')'))
+                .filter(|inner| !inner.contains(['(', ')']))
+                .unwrap_or(only)
+                .to_owned(),
+            _ => parts.join(" && "),
+        };
+        if mark.len() > LONGEST_MARK {
+            let end = (0..=LONGEST_MARK).rev().find(|end| mark.is_char_boundary(*end)).unwrap_or(0);
+            mark.truncate(end);
+            mark.push('…');
+        }
+        mark
+    }
+}
+
+/// A condition as an operand of `&&`, negated unless it `holds`.
+fn operand(written: &str, holds: bool) -> String {
+    let text = super::hashes::one_line(written);
+    let simple = |text: &str| text.chars().all(|c| c.is_alphanumeric() || c == '_');
+    match (holds, text.strip_prefix('!').filter(|rest| simple(rest))) {
+        (true, Some(_)) => text,
+        (false, Some(rest)) => rest.to_owned(),
+        (true, None) if simple(&text) => text,
+        (false, None) if simple(&text) => format!("!{text}"),
+        (true, None) => format!("({text})"),
+        (false, None) => format!("!({text})"),
+    }
+}
+
+/// The symbols that the conditions of a text name, more rather than fewer: directives in strings and comments count too.
+pub fn mentioned(source: &str) -> BTreeSet<&str> {
+    let mut symbols = BTreeSet::new();
+    if !source.contains('#') {
+        return symbols;
+    }
+    for line in source.split(['\n', '\r']) {
+        let Some(rest) = line.trim_start_matches([' ', '\t']).strip_prefix('#') else {
+            continue;
+        };
+        if let ("if" | "elif", condition) = directive(rest) {
+            symbols.extend(words(condition));
+        }
+    }
+    symbols
 }
 
 /// The text with directives and inactive code blanked.
 pub fn blank<'t>(source: &'t str, defines: &BTreeSet<String>) -> Cow<'t, str> {
+    active(source, defines).text
+}
+
+/// The text as it is compiled under these symbols.
+pub fn active<'t>(source: &'t str, defines: &BTreeSet<String>) -> Active<'t> {
     let bytes = source.as_bytes();
+    let mut run = Run {
+        faults: Vec::new(),
+        sections: Vec::new(),
+        changes: Vec::new(),
+        branches: Vec::new(),
+        active: true,
+        defined: defines.iter().map(String::as_str).collect(),
+    };
     if !bytes.contains(&b'#') {
-        return Cow::Borrowed(source);
+        return run.finish(Cow::Borrowed(source));
     }
-    let mut defined: BTreeSet<&str> = defines.iter().map(String::as_str).collect();
     let mut blanks: Vec<(usize, usize)> = Vec::new();
-    let mut branches: Vec<Branch> = Vec::new();
-    let mut active = true;
     let mut line_start = true;
     let mut at = 0;
     while at < bytes.len() {
@@ -43,11 +237,11 @@ pub fn blank<'t>(source: &'t str, defines: &BTreeSet<String>) -> Cow<'t, str> {
             b'#' if line_start => {
                 let end = line_end(bytes, at);
                 let (word, rest) = directive(&source[at + 1..end]);
-                step(word, rest, &mut branches, &mut active, &mut defined);
+                run.step(word, rest, at);
                 blanks.push((at, end));
                 at = end;
             }
-            _ if !active => {
+            _ if !run.active => {
                 let end = line_end(bytes, at);
                 blanks.push((at, end));
                 at = end;
@@ -66,7 +260,13 @@ pub fn blank<'t>(source: &'t str, defines: &BTreeSet<String>) -> Cow<'t, str> {
             }
         }
     }
-    Cow::Owned(blanked(source, &blanks))
+    let open = run.branches.iter().map(|branch| Fault {
+        byte: branch.start,
+        message: "this '#if' has no '#endif'",
+    });
+    run.faults.extend(open);
+    run.faults.sort_by_key(|fault| fault.byte);
+    run.finish(Cow::Owned(blanked(source, &blanks)))
 }
 
 /// The text with those byte ranges blanked, line ends kept. Ranges begin and end at characters and are ordered.
@@ -97,136 +297,114 @@ fn directive(line: &str) -> (&str, &str) {
     (&line[..end], rest.find("//").map_or(rest, |comment| &rest[..comment]))
 }
 
-fn step<'t>(word: &str, rest: &'t str, branches: &mut Vec<Branch>, active: &mut bool, defined: &mut BTreeSet<&'t str>) {
-    match word {
-        "if" => {
-            let condition = *active && evaluate(rest, defined);
-            branches.push(Branch {
-                outer: *active,
-                taken: condition,
-                active: condition,
-            });
-        }
-        "elif" => {
-            if let Some(branch) = branches.last_mut() {
-                branch.active = branch.outer && !branch.taken && evaluate(rest, defined);
-                branch.taken |= branch.active;
-            }
-        }
-        "else" => {
-            if let Some(branch) = branches.last_mut() {
-                branch.active = branch.outer && !branch.taken;
-                branch.taken = true;
-            }
-        }
-        "endif" => {
-            if let Some(branch) = branches.pop() {
-                *active = branch.outer;
-                return;
-            }
-        }
-        "define" if *active => {
-            defined.insert(rest.trim());
-        }
-        "undef" if *active => {
-            defined.remove(rest.trim());
-        }
-        _ => {}
-    }
-    if let Some(branch) = branches.last() {
-        *active = branch.active;
-    }
+/// The directives read so far.
+struct Run<'t, 'd> {
+    faults: Vec<Fault>,
+    sections: Vec<Section<'t>>,
+    changes: Vec<(usize, Option<usize>)>,
+    branches: Vec<Branch>,
+    active: bool,
+    defined: BTreeSet<&'d str>,
 }
 
-/// Value of a condition; what is not a condition is false, as after a compiler error.
-fn evaluate(text: &str, defined: &BTreeSet<&str>) -> bool {
-    let mut condition = Condition {
-        text,
-        at: 0,
-        defined,
-        sound: true,
-    };
-    let value = condition.or(0);
-    condition.blanks();
-    value && condition.sound && condition.at == text.len()
-}
-
-struct Condition<'t, 'd> {
-    text: &'t str,
-    at: usize,
-    defined: &'d BTreeSet<&'t str>,
-    sound: bool,
-}
-
-impl Condition<'_, '_> {
-    fn blanks(&mut self) {
-        let rest = &self.text[self.at..];
-        self.at += rest.len() - rest.trim_start().len();
-    }
-
-    fn accept(&mut self, operator: &str) -> bool {
-        self.blanks();
-        let found = self.text[self.at..].starts_with(operator);
-        if found {
-            self.at += operator.len();
+impl<'t: 'd, 'd> Run<'t, 'd> {
+    fn finish(self, text: Cow<'t, str>) -> Active<'t> {
+        Active {
+            text,
+            faults: self.faults,
+            sections: self.sections,
+            changes: self.changes,
         }
-        found
     }
 
-    fn or(&mut self, depth: u32) -> bool {
-        let mut value = self.and(depth);
-        while self.accept("||") {
-            value |= self.and(depth);
+    fn fault(&mut self, byte: usize, message: &'static str) {
+        self.faults.push(Fault { byte, message });
+    }
+
+    /// Opens a section of the innermost `#if`; `before` is the branch in front of it.
+    fn open(&mut self, byte: usize, condition: Option<&'t str>, around: Option<usize>, before: Option<usize>) -> usize {
+        self.sections.push(Section {
+            condition,
+            around,
+            before,
+            active: false,
+        });
+        let section = self.sections.len() - 1;
+        self.changes.push((byte, Some(section)));
+        section
+    }
+
+    /// Value of a condition; one that cannot be read is false, as after a compiler error.
+    fn holds(&mut self, byte: usize, condition: &str) -> bool {
+        evaluate(condition, &self.defined).unwrap_or_else(|| {
+            self.fault(byte, "the condition of this directive cannot be read and was taken for false");
+            false
+        })
+    }
+
+    fn step(&mut self, word: &str, rest: &'t str, byte: usize) {
+        match word {
+            "if" => {
+                let outer = self.active;
+                let condition = outer && self.holds(byte, rest);
+                let around = self.branches.last().map(|branch| branch.section);
+                let section = self.open(byte, Some(rest), around, None);
+                self.sections[section].active = condition;
+                self.branches.push(Branch {
+                    start: byte,
+                    outer,
+                    taken: condition,
+                    active: condition,
+                    closed: false,
+                    section,
+                });
+            }
+            "elif" | "else" => self.other(word, rest, byte),
+            "endif" => match self.branches.pop() {
+                Some(branch) => {
+                    self.changes.push((byte, self.sections[branch.section].around));
+                    self.active = branch.outer;
+                    return;
+                }
+                None => self.fault(byte, "this '#endif' has no '#if'"),
+            },
+            "define" if self.active => {
+                self.defined.insert(rest.trim());
+            }
+            "undef" if self.active => {
+                self.defined.remove(rest.trim());
+            }
+            _ => {}
         }
-        value
-    }
-
-    fn and(&mut self, depth: u32) -> bool {
-        let mut value = self.equality(depth);
-        while self.accept("&&") {
-            value &= self.equality(depth);
+        if let Some(branch) = self.branches.last() {
+            self.active = branch.active;
         }
-        value
     }
 
-    fn equality(&mut self, depth: u32) -> bool {
-        let mut value = self.unary(depth);
-        loop {
-            if self.accept("==") {
-                value = value == self.unary(depth);
-            } else if self.accept("!=") {
-                value = value != self.unary(depth);
+    /// `#elif` and `#else`.
+    fn other(&mut self, word: &str, rest: &'t str, byte: usize) {
+        let Some(branch) = self.branches.last() else {
+            let message = if word == "else" {
+                "this '#else' has no '#if'"
             } else {
-                return value;
-            }
+                "this '#elif' has no '#if'"
+            };
+            return self.fault(byte, message);
+        };
+        let (outer, taken, closed, section) = (branch.outer, branch.taken, branch.closed, branch.section);
+        if closed {
+            self.fault(byte, "this branch stands behind an '#else'");
         }
-    }
-
-    fn unary(&mut self, depth: u32) -> bool {
-        if depth > CONDITION_DEPTH {
-            self.sound = false;
-            return false;
-        }
-        if self.accept("!") {
-            return !self.unary(depth + 1);
-        }
-        if self.accept("(") {
-            let value = self.or(depth + 1);
-            self.sound &= self.accept(")");
-            return value;
-        }
-        self.blanks();
-        let rest = &self.text[self.at..];
-        let end = rest.find(|c: char| !(c.is_alphanumeric() || c == '_')).unwrap_or(rest.len());
-        self.at += end;
-        match &rest[..end] {
-            "" => {
-                self.sound = false;
-                false
-            }
-            "true" => true,
-            "false" => false,
-            symbol => self.defined.contains(symbol),
+        let condition = (word == "elif").then_some(rest);
+        let active = outer && !taken && condition.is_none_or(|condition| self.holds(byte, condition));
+        let around = self.sections[section].around;
+        let section = self.open(byte, condition, around, Some(section));
+        self.sections[section].active = active;
+        if let Some(branch) = self.branches.last_mut() {
+            branch.active = active;
+            branch.taken |= active || word == "else";
+            branch.closed |= word == "else";
+            branch.section = section;
         }
     }
 }
@@ -239,7 +417,7 @@ mod tests {
         symbols.iter().map(|symbol| (*symbol).to_owned()).collect()
     }
 
-    fn active(source: &str, symbols: &[&str]) -> String {
+    fn compiled(source: &str, symbols: &[&str]) -> String {
         let blanked = blank(source, &defined(symbols));
         assert_eq!(blanked.len(), source.len(), "offsets stay");
         blanked.split_whitespace().collect::<Vec<_>>().join(" ")
@@ -263,7 +441,7 @@ mod tests {
             ("Framework == 'net8.0'", false),
         ] {
             assert_eq!(
-                active(&format!("#if {condition}\nyes\n#endif"), &["A"]) == "yes",
+                compiled(&format!("#if {condition}\nyes\n#endif"), &["A"]) == "yes",
                 expected,
                 "{condition}"
             );
@@ -272,27 +450,78 @@ mod tests {
 
     #[test]
     fn branches() {
-        assert_eq!(active("#if A\na\n#elif B\nb\n#else\nc\n#endif\nd", &["B"]), "b d");
-        assert_eq!(active("#if A\na\n#elif B\nb\n#else\nc\n#endif\nd", &[]), "c d");
-        assert_eq!(active("#if A\n#if B\nb\n#else\nnb\n#endif\n#else\nc\n#endif", &["B"]), "c");
-        assert_eq!(active("#define X\n#if X\nx\n#undef X\n#endif\n#if X\ny\n#endif", &[]), "x");
-        assert_eq!(active("# if A\na\n# endif\n#region r\nb\n#endregion\n#endif\n#else\nc", &[]), "b c");
+        assert_eq!(compiled("#if A\na\n#elif B\nb\n#else\nc\n#endif\nd", &["B"]), "b d");
+        assert_eq!(compiled("#if A\na\n#elif B\nb\n#else\nc\n#endif\nd", &[]), "c d");
+        assert_eq!(compiled("#if A\n#if B\nb\n#else\nnb\n#endif\n#else\nc\n#endif", &["B"]), "c");
+        assert_eq!(compiled("#define X\n#if X\nx\n#undef X\n#endif\n#if X\ny\n#endif", &[]), "x");
+        assert_eq!(
+            compiled("# if A\na\n# endif\n#region r\nb\n#endregion\n#endif\n#else\nc", &[]),
+            "b c"
+        );
     }
 
     #[test]
     fn strings_and_comments_hide_directives_in_active_code_only() {
-        assert_eq!(active("a = @\"\n#if X\n\"; b", &[]), "a = @\" #if X \"; b");
-        assert_eq!(active("a = $\"\"\"\n#if X\n{1}\n\"\"\"; b", &[]), "a = $\"\"\" #if X {1} \"\"\"; b");
-        assert_eq!(active("/*\n#if X\n*/ b", &[]), "/* #if X */ b");
-        assert_eq!(active("#if X\n/* \" @\"\n#endif\nb", &[]), "b");
-        assert_eq!(active("x = '\"';\n#if X\na\n#endif", &[]), "x = '\"';");
-        assert_eq!(active("#!/usr/bin/env dotnet\n#:package A@1\nc", &[]), "c");
+        assert_eq!(compiled("a = @\"\n#if X\n\"; b", &[]), "a = @\" #if X \"; b");
+        assert_eq!(
+            compiled("a = $\"\"\"\n#if X\n{1}\n\"\"\"; b", &[]),
+            "a = $\"\"\" #if X {1} \"\"\"; b"
+        );
+        assert_eq!(compiled("/*\n#if X\n*/ b", &[]), "/* #if X */ b");
+        assert_eq!(compiled("#if X\n/* \" @\"\n#endif\nb", &[]), "b");
+        assert_eq!(compiled("x = '\"';\n#if X\na\n#endif", &[]), "x = '\"';");
+        assert_eq!(compiled("#!/usr/bin/env dotnet\n#:package A@1\nc", &[]), "c");
     }
 
     #[test]
     fn deep_conditions_are_false_and_end() {
         let deep = format!("#if {}A{}\nyes\n#endif", "(".repeat(100_000), ")".repeat(100_000));
-        assert_eq!(active(&deep, &["A"]), "");
-        assert_eq!(active(&format!("#if {}A\nyes\n#endif", "!".repeat(100_000)), &["A"]), "");
+        assert_eq!(compiled(&deep, &["A"]), "");
+        assert_eq!(compiled(&format!("#if {}A\nyes\n#endif", "!".repeat(100_000)), &["A"]), "");
+    }
+
+    fn faults(source: &str) -> Vec<(usize, &'static str)> {
+        let found = active(source, &defined(&["A"])).faults;
+        found.iter().map(|fault| (fault.byte, fault.message)).collect()
+    }
+
+    #[test]
+    fn unbalanced_directives_are_told() {
+        assert_eq!(faults("#if A\n#if B\n#endif\n"), [(0, "this '#if' has no '#endif'")]);
+        assert_eq!(
+            faults("x\n#endif\n#else\n"),
+            [(2, "this '#endif' has no '#if'"), (9, "this '#else' has no '#if'")]
+        );
+        assert_eq!(
+            faults("#if A\n#else\n#elif B\n#endif"),
+            [(12, "this branch stands behind an '#else'")]
+        );
+        assert_eq!(faults("#if A &&\n#endif").len(), 1);
+        assert_eq!(faults("#if A\na = \"\"\"\n#endif\n\"\"\";\n/*\n#endif\n*/\n#endif"), []);
+    }
+
+    #[test]
+    fn marks() {
+        let source = "a\n#if A\nb\n#if !B || C\nc\n#endif\n#elif D\nd\n#else\ne\n#endif\nf";
+        let run = active(source, &defined(&["A"]));
+        for (letter, expected) in [
+            ("\nb", "A"),
+            ("\nc", "A && (!B || C)"),
+            ("\nd", "!A && D"),
+            ("\ne", "!A && !D"),
+            ("\nf", ""),
+        ] {
+            assert_eq!(run.condition(source.find(letter).expect("there") + 1), expected, "{letter}");
+        }
+        assert_eq!(run.condition(0), "");
+        let deep = "#if ABCDEFGH\n".repeat(20_000);
+        assert!(active(&deep, &defined(&[])).condition(deep.len()).len() < 300);
+    }
+
+    #[test]
+    fn symbols_mentioned() {
+        assert!(mentioned("class A { }").is_empty());
+        let found = mentioned("#define Z\n # if (A && !B) || true // C\n#elif D\n#endif\n#region E");
+        assert_eq!(found.into_iter().collect::<Vec<_>>(), ["A", "B", "D"]);
     }
 }

@@ -1,10 +1,11 @@
 //! `csharp/structure`: the canonical text of a type's accessible API; its digest is structureHash (seed 000 §3.3).
 //!
-//! JSON lines: first the header, then one line per accessible member in the seed's order (fields, properties, events, methods; by
-//! signature inside a kind). No documentation, no default value, no body, no file, no line number reaches it, nor whether the type is
-//! written in one part or several, nor the order of members, modifiers or attributes.
+//! JSON lines: first the header, then one line per accessible member in the seed's order (nested types, fields, properties, events,
+//! methods; by signature inside a kind). A declaration under `#if` carries its condition, as it would an attribute; of a nested type its
+//! head counts, not what is in it. No documentation, no default value, no body, no file, no line number reaches it, nor whether the type
+//! is written in one part or several, nor the order of members, modifiers or attributes.
 
-use super::complete::{self, Complete};
+use super::complete::{self, Complete, Nested};
 use super::hashes::{Access, api_modifiers, member_access, signature};
 use super::ids::{MEMBER_FORM, kind_rank, kind_word, member_hash, member_key, member_kind_word};
 use super::model::{Member, TypeKind};
@@ -31,6 +32,12 @@ pub struct Header {
     pub bases: Vec<String>,
     /// `where` clauses, sorted.
     pub constraints: Vec<String>,
+    /// The `#if` condition under which it is compiled, left out when always.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub condition: String,
+    /// The declaration with the attributes of parameters and type parameters; left out when there are none.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub attributed: String,
 }
 
 /// A further line: one accessible member.
@@ -42,7 +49,7 @@ pub struct ApiMember {
     pub name: String,
     /// Key inside the type, as labels write it behind `#`.
     pub key: String,
-    /// Its part of the member identifier.
+    /// Its part of the member identifier; empty for nested types, which have one of their own.
     pub id: String,
     /// Number of own type parameters.
     pub arity: u32,
@@ -54,6 +61,12 @@ pub struct ApiMember {
     pub attributes: Vec<String>,
     /// The declaration in one line.
     pub signature: String,
+    /// The `#if` condition under which it is compiled, left out when there is none but that of its type.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub condition: String,
+    /// The declaration with the attributes of parameters, type parameters and accessors; left out when there are none.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub attributed: String,
 }
 
 /// A structure as read back.
@@ -71,7 +84,7 @@ pub struct Structure;
 
 impl Producer for Structure {
     fn id(&self) -> ProducerId {
-        ProducerId::new("csharp/structure", 1)
+        ProducerId::new("csharp/structure", 2)
     }
 
     fn check(&self, params: &Params) -> Result<(), Vec<ParamError>> {
@@ -146,10 +159,17 @@ pub fn structure(whole: &Complete, include_internal: bool) -> TypeStructure {
         signature: whole.signature(),
         bases: canonical_bases(whole),
         constraints: whole.constraints.clone(),
+        condition: whole.condition.clone(),
+        attributed: whole.attributed(),
     };
+    let nested = whole
+        .nested
+        .iter()
+        .filter(|nested| Access::parse(&nested.access).is_api(include_internal))
+        .map(api_nested);
     TypeStructure {
         header,
-        members: members.into_iter().map(|(_, member)| member).collect(),
+        members: nested.chain(members.into_iter().map(|(_, member)| member)).collect(),
     }
 }
 
@@ -179,6 +199,24 @@ fn canonical_bases(whole: &Complete) -> Vec<String> {
     bases
 }
 
+/// A nested type as a member of the type around it: its head, not what is in it.
+fn api_nested(nested: &Nested) -> ApiMember {
+    let modifiers = api_modifiers(nested.access.split(' ').chain(nested.modifiers.iter().map(String::as_str)));
+    ApiMember {
+        kind: kind_word(nested.kind).to_owned(),
+        name: nested.name.split('`').next().unwrap_or(&nested.name).to_owned(),
+        key: format!("+{}", nested.name),
+        id: String::new(),
+        arity: nested.name.split_once('`').and_then(|(_, arity)| arity.parse().ok()).unwrap_or(0),
+        parameters: Vec::new(),
+        attributes: Vec::new(),
+        signature: signature(&nested.header, &[], &modifiers),
+        condition: String::new(),
+        attributed: String::new(),
+        modifiers,
+    }
+}
+
 fn api_member(member: &Member, owner: TypeKind, id: String) -> ApiMember {
     let access = member_access(member, owner);
     // Members of interfaces and enums are public without saying so, whether written or not.
@@ -199,6 +237,12 @@ fn api_member(member: &Member, owner: TypeKind, id: String) -> ApiMember {
         parameters: member.parameters.clone(),
         attributes: member.attributes.clone(),
         signature: signature(&member.signature, &member.modifiers, &modifiers),
+        condition: member.condition.clone(),
+        attributed: if member.attributed.is_empty() {
+            String::new()
+        } else {
+            signature(&member.attributed, &member.modifiers, &modifiers)
+        },
         modifiers,
     }
 }

@@ -1,6 +1,6 @@
 //! `csharp/xmldoc`: the documentation of a type and its members as raw XML; its digest is xmlDocHash (seed 000 §3.3).
 //!
-//! White space is normalised: runs become one space, except inside `<code>`, whose lines are kept without trailing space and common
+//! White space is normalised: runs become one space, none stands beside the tags of sections, paragraphs and lists, except inside `<code>`, whose lines are kept without trailing space and common
 //! indentation, because they are shown as they stand. Nothing here understands XML beyond that; broken XML passes through.
 
 use super::complete::{self, Complete};
@@ -28,7 +28,7 @@ pub struct XmlDoc;
 
 impl Producer for XmlDoc {
     fn id(&self) -> ProducerId {
-        ProducerId::new("csharp/xmldoc", 1)
+        ProducerId::new("csharp/xmldoc", 2)
     }
 
     fn check(&self, params: &Params) -> Result<(), Vec<ParamError>> {
@@ -69,19 +69,66 @@ pub fn read(input: &Input) -> Result<Docs, Failure> {
 }
 
 /// White space normalised, `<code>` blocks kept.
-fn normal(xml: &str) -> String {
+pub fn normal(xml: &str) -> String {
     let mut text = String::with_capacity(xml.len());
     let mut rest = xml;
     while let Some(start) = rest.find("<code") {
         let Some(open_len) = rest[start..].find('>') else { break };
         let inner = start + open_len + 1;
         let Some(len) = rest[inner..].find("</code>") else { break };
-        join(&mut text, &one_line(&rest[..inner]));
+        join(&mut text, &without_margins(&one_line(&rest[..inner])));
         text.push_str(&code_lines(&rest[inner..inner + len]));
         text.push_str("</code>");
         rest = &rest[inner + len + "</code>".len()..];
     }
-    join(&mut text, &one_line(rest));
+    join(&mut text, &without_margins(&one_line(rest)));
+    text
+}
+
+/// Tags beside which white space is layout.
+const BLOCKS: [&str; 14] = [
+    "description",
+    "example",
+    "exception",
+    "inheritdoc",
+    "item",
+    "list",
+    "listheader",
+    "para",
+    "param",
+    "remarks",
+    "returns",
+    "summary",
+    "typeparam",
+    "value",
+];
+
+/// One line without the spaces beside block tags.
+fn without_margins(line: &str) -> String {
+    let mut text = String::with_capacity(line.len());
+    let mut rest = line;
+    while let Some(at) = rest.find('<') {
+        text.push_str(&rest[..at]);
+        rest = &rest[at..];
+        let inner = rest[1..].strip_prefix('/').unwrap_or(&rest[1..]);
+        let name = &inner[..inner.find(|c: char| !c.is_ascii_alphabetic()).unwrap_or(inner.len())];
+        let end = rest[1..]
+            .find(['<', '>'])
+            .map(|at| at + 1)
+            .filter(|at| rest[*at..].starts_with('>'));
+        match end {
+            Some(end) if BLOCKS.contains(&name) => {
+                text.truncate(text.trim_end().len());
+                text.push_str(&rest[..=end]);
+                rest = rest[end + 1..].trim_start();
+            }
+            _ => {
+                text.push('<');
+                rest = &rest[1..];
+            }
+        }
+    }
+    text.push_str(rest);
     text
 }
 
@@ -112,7 +159,11 @@ mod tests {
     fn white_space_is_normalised_outside_code() {
         assert_eq!(
             normal("<summary>\n  a\t b\n</summary>\n<code>\n    if (x)\n        y();  \n</code>  c"),
-            "<summary> a b </summary> <code>if (x)\n    y();</code> c"
+            "<summary>a b</summary><code>if (x)\n    y();</code> c"
+        );
+        assert_eq!(
+            normal("<summary>\n one\n <see cref=\"X\"/> two </summary>\n <param name=\"a\"> b < c </param>"),
+            "<summary>one <see cref=\"X\"/> two</summary><param name=\"a\">b < c</param>"
         );
         assert_eq!(normal("a <code"), "a <code");
         assert_eq!(normal("<code> never   closed"), "<code> never closed");

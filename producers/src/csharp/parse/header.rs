@@ -22,7 +22,7 @@ pub(crate) struct Opening {
 /// Attributes and modifiers at the head of a declaration.
 pub(crate) fn opening(tokens: &Tokens<'_>, range: &Range<usize>) -> Opening {
     let mut attributes = Vec::new();
-    let start = self::attributes(tokens, range.clone(), "", &mut attributes);
+    let start = self::attributes(tokens, range.clone(), &mut attributes);
     let mut after = start;
     let mut modifiers = Vec::new();
     while after < range.end && is_modifier(tokens, after) {
@@ -48,16 +48,16 @@ fn is_modifier(tokens: &Tokens<'_>, at: usize) -> bool {
     }
 }
 
-/// Collects the attribute lists at the start of `range`; returns the first token after them. `target` names what they belong to
-/// when it is not the declaration itself (`return`, an accessor, a parameter's name).
-pub(crate) fn attributes(tokens: &Tokens<'_>, range: Range<usize>, target: &str, into: &mut Vec<String>) -> usize {
+/// Collects the attribute lists at the start of `range`; returns the first token after them. What does not belong to the declaration
+/// itself begins with its target (`return: NotNull`).
+pub(crate) fn attributes(tokens: &Tokens<'_>, range: Range<usize>, into: &mut Vec<String>) -> usize {
     let mut at = range.start;
     while at < range.end && tokens.is(at, "[") {
         let Some(close) = tokens.mate(at).filter(|close| *close < range.end) else {
             return at;
         };
         let mut inner = at + 1;
-        let mut prefix = target;
+        let mut prefix = "";
         if tokens.is_word(inner) && tokens.is(inner + 1, ":") {
             prefix = tokens.text(inner);
             inner += 2;
@@ -78,8 +78,8 @@ pub(crate) struct Parameters {
     pub(crate) types: Vec<String>,
     /// One entry a parameter.
     pub(crate) each: Vec<Parameter>,
-    /// Attributes of parameters, `name: Attribute`.
-    pub(crate) attributes: Vec<String>,
+    /// The list with the attributes of its parameters; empty when no parameter has one.
+    pub(crate) attributed: Vec<Token>,
     /// `name = value` of every default.
     pub(crate) defaults: Vec<String>,
     /// The list for the signature, brackets included.
@@ -94,28 +94,39 @@ pub(crate) struct Parameter {
     pub(crate) kind: Range<usize>,
     /// All its tokens.
     pub(crate) range: Range<usize>,
+    /// Its attributes, `target: Attribute`.
+    pub(crate) attributes: Vec<String>,
 }
 
 /// Takes the list apart that opens at `open` and closes at `close`.
 pub(crate) fn parameters(tokens: &Tokens<'_>, open: usize, close: usize) -> Parameters {
     let mut list = Parameters::default();
+    let mut has_attributes = false;
     list.signature.push(tokens.all[open]);
+    list.attributed.push(tokens.all[open]);
     for part in tokens.split(open + 1..close) {
         if list.signature.len() > 1 {
             // The comma before this part; its place does not matter, only its text does.
             list.signature.push(tokens.all[part.start - 1]);
+            list.attributed.push(tokens.all[part.start - 1]);
         }
-        parameter(tokens, part, &mut list);
+        has_attributes |= parameter(tokens, part, &mut list);
     }
     list.signature.push(tokens.all[close]);
+    list.attributed.push(tokens.all[close]);
+    if !has_attributes {
+        list.attributed.clear();
+    }
     list
 }
 
-fn parameter(tokens: &Tokens<'_>, part: Range<usize>, list: &mut Parameters) {
+/// Adds a parameter; whether it has attributes.
+fn parameter(tokens: &Tokens<'_>, part: Range<usize>, list: &mut Parameters) -> bool {
     let mut attributes = Vec::new();
-    let start = self::attributes(tokens, part.clone(), "", &mut attributes);
+    let start = self::attributes(tokens, part.clone(), &mut attributes);
     let end = tokens.find(start..part.end, |at| tokens.is(at, "=")).unwrap_or(part.end);
     list.signature.extend_from_slice(&tokens.all[start..end]);
+    list.attributed.extend_from_slice(&tokens.all[part.start..end]);
     let named = end > start + 1 && tokens.is_word(end - 1);
     let name = if named { plain(tokens.text(end - 1)) } else { "" };
     let mut first = start;
@@ -124,16 +135,17 @@ fn parameter(tokens: &Tokens<'_>, part: Range<usize>, list: &mut Parameters) {
     }
     let kind = first..if named { end - 1 } else { end };
     list.types.push(tokens.canonical(kind.clone()));
-    list.attributes
-        .extend(attributes.into_iter().map(|attribute| format!("{name}: {attribute}")));
     if end < part.end {
         list.defaults.push(format!("{name} = {}", tokens.canonical(end + 1..part.end)));
     }
+    let has_attributes = start > part.start;
     list.each.push(Parameter {
         name: name.to_owned(),
         kind,
         range: part,
+        attributes,
     });
+    has_attributes
 }
 
 /// A name without its `@`.
@@ -146,10 +158,10 @@ pub(crate) fn plain(word: &str) -> &str {
 pub(crate) struct TypeParameters {
     /// Names without variance.
     pub(crate) names: Vec<String>,
-    /// Attributes, `T: Attribute`.
-    pub(crate) attributes: Vec<String>,
     /// The list for the signature, brackets included.
     pub(crate) signature: Vec<Token>,
+    /// The list with attributes; empty when no type parameter has one.
+    pub(crate) attributed: Vec<Token>,
 }
 
 /// Takes the type parameter list apart that opens at `at`, if one does; returns it and the first token after it.
@@ -161,21 +173,31 @@ pub(crate) fn type_parameters(tokens: &Tokens<'_>, at: usize, limit: usize) -> (
     let Some(close) = tokens.angle_end(at, limit) else {
         return (list, at);
     };
+    let mut has_attributes = false;
     list.signature.push(tokens.all[at]);
+    list.attributed.push(tokens.all[at]);
     for part in tokens.split(at + 1..close) {
         if list.signature.len() > 1 {
             list.signature.push(tokens.all[part.start - 1]);
+            list.attributed.push(tokens.all[part.start - 1]);
         }
-        let mut attributes = Vec::new();
-        let start = self::attributes(tokens, part.clone(), "", &mut attributes);
+        let start = self::attributes(tokens, part.clone(), &mut Vec::new());
+        has_attributes |= start > part.start;
         list.signature.extend_from_slice(&tokens.all[start..part.end]);
-        let name = plain(tokens.text(part.end - 1));
-        list.attributes
-            .extend(attributes.into_iter().map(|attribute| format!("{name}: {attribute}")));
-        list.names.push(name.to_owned());
+        list.attributed.extend_from_slice(&tokens.all[part.clone()]);
+        list.names.push(plain(tokens.text(part.end - 1)).to_owned());
     }
     list.signature.push(tokens.all[close]);
+    list.attributed.push(tokens.all[close]);
+    if !has_attributes {
+        list.attributed.clear();
+    }
     (list, close + 1)
+}
+
+/// The list with attributes if there are any, else the plain one.
+pub(crate) fn shown<'a>(attributed: &'a [Token], plain: &'a [Token]) -> &'a [Token] {
+    if attributed.is_empty() { plain } else { attributed }
 }
 
 /// Where the part of a declaration ends that readers see: at `{`, `=>` or `;` outside brackets.

@@ -2,7 +2,7 @@
 //!
 //! The grammar tells only that a member of this form stands here and which token is its name; texts come from tokens.
 
-use super::header::{Opening, body, body_text, header_end, opening, parameters, plain, signature, type_parameters};
+use super::header::{Opening, body, body_text, header_end, opening, parameters, plain, shown, signature, type_parameters};
 use super::tokens::Tokens;
 use crate::csharp::lexer::Token;
 use crate::csharp::model::{Member, MemberKind};
@@ -29,15 +29,36 @@ pub(crate) enum Form {
 pub(crate) struct Receiver {
     /// `extension<T>(List<T> source)`.
     pub(crate) header: String,
+    /// `where` clauses, canonical; empty if there are none.
+    pub(crate) constraints: String,
     /// Its type as written.
     pub(crate) kind: String,
     /// Type parameters of the block.
     pub(crate) type_parameters: Vec<String>,
 }
 
+impl Receiver {
+    /// A signature with the receiver in front of the member's name: `public bool extension(string s).IsBlank { get; }`.
+    fn before(&self, signature: &str, before_name: &str) -> String {
+        if signature.is_empty() {
+            return String::new();
+        }
+        let name = signature.strip_prefix(before_name).unwrap_or(signature).trim_start();
+        let mut text = String::new();
+        for part in [before_name, &format!("{}.{name}", self.header), &self.constraints] {
+            if !text.is_empty() && !part.is_empty() {
+                text.push(' ');
+            }
+            text.push_str(part);
+        }
+        text
+    }
+}
+
 /// The members that a declaration makes: one, or one per declarator.
 pub(crate) fn read(tokens: &Tokens<'_>, form: Form, range: &Range<usize>, name: Option<usize>, receiver: Option<&Receiver>) -> Vec<Member> {
     let opening = opening(tokens, range);
+    let start = opening.start;
     let mut members = match form {
         Form::Field | Form::EventField => declarators(tokens, form, range, opening),
         Form::EnumMember => name.map(|name| enum_member(tokens, range, name, opening)).into_iter().collect(),
@@ -46,10 +67,16 @@ pub(crate) fn read(tokens: &Tokens<'_>, form: Form, range: &Range<usize>, name: 
             callable(tokens, form, range, name, opening).into_iter().collect::<Vec<_>>()
         }
     };
+    let before_name = name
+        .or_else(|| tokens.find(start..range.end, |at| matches!(tokens.text(at), "operator" | "this")))
+        .filter(|name| *name > start)
+        .map(|name| tokens.canonical(start..name));
     for member in &mut members {
         if let Some(receiver) = receiver {
             member.parameters.insert(0, receiver.kind.clone());
-            member.signature = format!("{} {}", receiver.header, member.signature);
+            for text in [&mut member.signature, &mut member.attributed] {
+                *text = receiver.before(text, before_name.as_deref().unwrap_or_default());
+            }
             member.type_parameters.extend(receiver.type_parameters.iter().cloned());
         }
         member.doc = tokens.doc(range.start);
@@ -80,6 +107,8 @@ fn blank(tokens: &Tokens<'_>, kind: MemberKind, range: &Range<usize>, opening: O
         names: Vec::new(),
         type_parameters: Vec::new(),
         has_value: false,
+        condition: String::new(),
+        attributed: String::new(),
     }
 }
 
@@ -205,13 +234,12 @@ fn callable(tokens: &Tokens<'_>, form: Form, range: &Range<usize>, name: Option<
     } else {
         &tokens.all[start..after_name]
     };
-    member.signature = signature(
-        tokens,
-        &[head, &generics.signature, &list.signature, &tokens.all[close + 1..readable]],
-    );
-    member.attributes.extend(generics.attributes);
-    member.attributes.extend(list.attributes);
-    member.attributes.sort();
+    let tail = &tokens.all[close + 1..readable];
+    member.signature = signature(tokens, &[head, &generics.signature, &list.signature, tail]);
+    if !(generics.attributed.is_empty() && list.attributed.is_empty()) {
+        let generics = shown(&generics.attributed, &generics.signature);
+        member.attributed = signature(tokens, &[head, generics, shown(&list.attributed, &list.signature), tail]);
+    }
     member.type_parameters = generics.names;
     member.parameters = list.types;
     let mut parts = list.defaults;
@@ -345,21 +373,29 @@ fn property(tokens: &Tokens<'_>, form: Form, range: &Range<usize>, name: Option<
             .filter(|close| *close < range.end)?;
         let list = parameters(tokens, open, close);
         member.parameters = list.types;
-        member.attributes.extend(list.attributes);
         defaults = list.defaults;
         at = close;
-        signature(tokens, &[&tokens.all[start..open], &list.signature])
+        let head = &tokens.all[start..open];
+        if !list.attributed.is_empty() {
+            member.attributed = signature(tokens, &[head, &list.attributed]);
+        }
+        signature(tokens, &[head, &list.signature])
     } else {
         tokens.canonical(start..at + 1)
     };
-    let accessors = accessors(tokens, at + 1..range.end, &mut member.attributes);
-    member.attributes.sort();
+    let accessors = accessors(tokens, at + 1..range.end);
     member.has_value = accessors.has_value;
-    member.signature = if form == Form::Event {
-        header
+    if form == Form::Event {
+        member.signature = header;
     } else {
-        format!("{header} {}", accessors.summary)
-    };
+        if accessors.attributed != accessors.summary && member.attributed.is_empty() {
+            member.attributed.clone_from(&header);
+        }
+        if !member.attributed.is_empty() {
+            member.attributed = format!("{} {}", member.attributed, accessors.attributed);
+        }
+        member.signature = format!("{header} {}", accessors.summary);
+    }
     defaults.extend(accessors.bodies);
     member.body = body(&defaults);
     Some(member)
@@ -368,14 +404,17 @@ fn property(tokens: &Tokens<'_>, form: Form, range: &Range<usize>, name: Option<
 struct Accessors {
     /// `{ get; private set; }`.
     summary: String,
+    /// The same with attributes.
+    attributed: String,
     /// Bodies and the initialiser.
     bodies: Vec<String>,
     has_value: bool,
 }
 
-fn accessors(tokens: &Tokens<'_>, range: Range<usize>, attributes: &mut Vec<String>) -> Accessors {
+fn accessors(tokens: &Tokens<'_>, range: Range<usize>) -> Accessors {
     let mut found = Accessors {
         summary: "{ get; }".to_owned(),
+        attributed: "{ get; }".to_owned(),
         bodies: Vec::new(),
         has_value: false,
     };
@@ -392,15 +431,15 @@ fn accessors(tokens: &Tokens<'_>, range: Range<usize>, attributes: &mut Vec<Stri
         return found;
     };
     let mut words: Vec<String> = Vec::new();
+    let mut attributed: Vec<String> = Vec::new();
     let mut at = range.start + 1;
     while at < close {
         let end = header_end(tokens, at..close);
-        let mut own = Vec::new();
-        let first = super::header::attributes(tokens, at..end, "", &mut own);
+        let first = super::header::attributes(tokens, at..end, &mut Vec::new());
         let name = if end > first { tokens.text(end - 1) } else { "" };
-        attributes.extend(own.into_iter().map(|attribute| format!("{name}: {attribute}")));
         if end > first {
             words.push(format!("{};", tokens.canonical(first..end)));
+            attributed.push(format!("{};", tokens.canonical(at..end)));
         }
         let after = match tokens.text(end) {
             "{" => tokens.step(end),
@@ -415,6 +454,7 @@ fn accessors(tokens: &Tokens<'_>, range: Range<usize>, attributes: &mut Vec<Stri
         at = after;
     }
     found.summary = format!("{{ {} }}", words.join(" "));
+    found.attributed = format!("{{ {} }}", attributed.join(" "));
     if tokens.is(close + 1, "=") && close + 1 < range.end {
         found.has_value = true;
         found.bodies.push(format!("= {}", body_text(tokens, close + 2..range.end)));

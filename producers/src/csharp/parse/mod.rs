@@ -1,13 +1,16 @@
 //! From C# text to its declarations: [`read`] is the whole way, with the guards that keep any text within stated time and memory.
 //!
 //! Order: inactive code is blanked, tokens are cut, text the grammar cannot take is hidden, the grammar parses, a cursor walks. When the
-//! tree has errors the declarations come from a *skeleton* (bodies blanked) and the names in bodies from tokens. Every step keeps
+//! tree has errors, valid code that the grammar lacks is *repaired*; then the bodies with errors are blanked, then all of them (a
+//! *skeleton*), and the names in blanked bodies come from tokens; at last what stands outside the errors is taken. Every step keeps
 //! offsets, and every text is cut from the tokens, so the same code has the same texts on each way.
 
 pub(crate) mod grammar;
 mod header;
 mod members;
 mod mentions;
+mod reading;
+mod repair;
 mod tame;
 #[cfg(test)]
 mod tests;
@@ -16,13 +19,16 @@ mod types;
 mod walk;
 
 use super::model::{Syntax, Tier};
+use super::preprocess::Active;
 use super::{lexer, preprocess};
 use engine::values::diagnostic::Diagnostic;
 pub use grammar::parse_only;
+use reading::{Extension, Reading};
 use std::collections::BTreeSet;
+use std::ops::Range;
+use tame::Edit;
 use tokens::Tokens;
 use tree_sitter::Tree;
-use walk::Reading;
 
 /// Largest text that is parsed; tree-sitter needs about 40 bytes of memory for each byte.
 pub const LARGEST: usize = 16 << 20;
@@ -39,72 +45,222 @@ pub fn read(text: &str, defines: &BTreeSet<String>, file: &str) -> (Syntax, Vec<
             vec![diagnostic.hint("leave the file out of the source set, or split it")],
         );
     }
-    let active = preprocess::blank(text, defines);
-    let tokens = Tokens::new(&active, lexer::lex(&active));
-    let mut edits = Vec::new();
+    let active = preprocess::active(text, defines);
+    let lexed = lexer::lex(&active.text);
+    let broken = broken(&lexed);
+    let open_comment = lexed.open_comment;
+    let tokens = Tokens::new(&active.text, lexed);
+    let mut diagnostics: Vec<Diagnostic> = active
+        .faults
+        .iter()
+        .take(MOST_FAULTS)
+        .map(|fault| {
+            let (line, column) = tokens.place(fault.byte);
+            Diagnostic::warning("CS-PREPROCESSOR", fault.message).at(file, line, column)
+        })
+        .collect();
+    let mut edits: Vec<Edit> = open_comment
+        .map(|start| Edit {
+            bytes: start as usize..active.text.len(),
+            with: "",
+        })
+        .into_iter()
+        .collect();
     let extensions = tame::extensions(&tokens, &mut edits);
     let hidden = edits.len();
     tame::angle_runs(&tokens, &mut edits);
     let tamed = edits.len() > hidden;
-    let too_deep = tokens.depth > tame::DEEPEST;
-
-    let mut error = None;
-    if !too_deep {
-        let mut tree = grammar::parse(&tame::edited(&active, &edits));
-        error = tree.as_ref().and_then(first_error).map(|byte| tokens.place(byte));
-        if error.is_some() {
-            let known = edits.len();
-            tame::repairs(&tokens, &mut edits);
-            if edits.len() > known {
-                tree = grammar::parse(&tame::edited(&active, &edits));
-            }
+    let way = Way {
+        active: &active,
+        tokens: &tokens,
+        extensions: &extensions,
+        edits,
+    };
+    let Parsed {
+        tree,
+        mut tier,
+        blanked,
+        bodies,
+        error,
+    } = way.parse(broken.is_some());
+    let mut message = match (tier, &tree) {
+        (Tier::Whole | Tier::Repaired, _) => String::new(),
+        (Tier::Skeleton, _) if tokens.depth > tame::DEEPEST => {
+            "brackets are nested too deeply for the grammar; all declarations were read, names in bodies are guessed".to_owned()
         }
-        if let Some(tree) = tree.filter(|tree| !tree.root_node().has_error()) {
+        (Tier::Skeleton, _) => {
+            format!(
+                "some code could not be parsed; all declarations were read, names in {} are guessed",
+                counted(bodies)
+            )
+        }
+        (_, None) => "the file could not be parsed; nothing was read from it".to_owned(),
+        (_, Some(_)) => "some code could not be parsed; declarations may be missing".to_owned(),
+    };
+    if tamed && matches!(tier, Tier::Whole | Tier::Repaired) {
+        tier = Tier::Partial;
+        message = "code with too many open '<' was left out".to_owned();
+    }
+    let mut place = error.map(|byte| tokens.place(byte));
+    if let Some((byte, what)) = broken {
+        tier = Tier::Partial;
+        message = what.to_owned();
+        place = Some(tokens.place(byte));
+    }
+    if !message.is_empty() {
+        let mut diagnostic = partial(file, place, &message);
+        if tier == Tier::Skeleton {
+            diagnostic.severity = engine::values::diagnostic::Severity::Note;
+        }
+        diagnostics.push(diagnostic);
+    }
+    let syntax = tree.map_or_else(
+        || nothing(tier),
+        |tree| {
             let reading = Reading {
                 tokens: &tokens,
                 extensions: &extensions,
-                skeleton: false,
-                sound: true,
+                active: &active,
+                blanked,
+                sound: !tree.root_node().has_error(),
             };
-            let tier = if tamed { Tier::Partial } else { Tier::Whole };
-            let diagnostics = tamed
-                .then(|| partial(file, None, "code with too many open '<' was left out"))
-                .into_iter()
-                .collect();
-            return (walk::walk(&tree, &reading, tier), diagnostics);
+            walk::walk(&tree, &reading, tier)
+        },
+    );
+    (syntax, diagnostics)
+}
+
+/// Most faults of directives that are told of one file.
+const MOST_FAULTS: usize = 10;
+
+/// Most errors of a tree that are looked at one by one.
+const MOST_ERRORS: usize = 1000;
+
+fn counted(bodies: usize) -> String {
+    match bodies {
+        1 => "one body".to_owned(),
+        0 => "bodies".to_owned(),
+        more => format!("{more} bodies"),
+    }
+}
+
+/// The first literal or comment that nothing closes: what stands behind it may have been swallowed.
+fn broken(lexed: &lexer::Lexed) -> Option<(usize, &'static str)> {
+    let literal = lexed
+        .tokens
+        .iter()
+        .find(|token| token.kind == lexer::Kind::Unterminated)
+        .map(|token| {
+            (
+                token.start as usize,
+                "a string or character literal is not closed; declarations behind it may be missing",
+            )
+        });
+    let comment = lexed
+        .open_comment
+        .map(|start| (start as usize, "a comment is not closed; what stands behind it was not read"));
+    literal.into_iter().chain(comment).min()
+}
+
+/// The way from tokens to a tree.
+struct Way<'t, 'a> {
+    active: &'a Active<'t>,
+    tokens: &'a Tokens<'a>,
+    extensions: &'a [Extension],
+    /// What is hidden from every parse.
+    edits: Vec<Edit>,
+}
+
+/// A tree and how it was had.
+struct Parsed {
+    tree: Option<Tree>,
+    tier: Tier,
+    /// Bytes of bodies that the grammar did not see.
+    blanked: Vec<Range<usize>>,
+    /// How many of them there are; 0 for all.
+    bodies: usize,
+    /// The first error.
+    error: Option<usize>,
+}
+
+impl Way<'_, '_> {
+    /// As it is, repaired, without the bodies that have errors, without any body: the first of these that parses. When brackets or
+    /// literals are broken nothing proves that a body ends where it seems to, so the result is no more than partial.
+    fn parse(mut self, broken: bool) -> Parsed {
+        let too_deep = self.tokens.depth > tame::DEEPEST;
+        let mut errors = Vec::new();
+        if too_deep {
+            repair::repairs(self.tokens, &mut self.edits);
+        } else {
+            let mut tree = grammar::parse(&tame::edited(&self.active.text, &self.edits));
+            if let Some(tree) = tree.take_if(|tree| !tree.root_node().has_error()) {
+                return Parsed::whole(tree, Tier::Whole);
+            }
+            let known = self.edits.len();
+            repair::repairs(self.tokens, &mut self.edits);
+            if self.edits.len() > known {
+                tree = grammar::parse(&tame::edited(&self.active.text, &self.edits));
+                if let Some(tree) = tree.take_if(|tree| !tree.root_node().has_error()) {
+                    return Parsed::whole(tree, Tier::Repaired);
+                }
+            }
+            errors = tree.as_ref().map(error_ranges).unwrap_or_default();
         }
-    } else {
-        tame::repairs(&tokens, &mut edits);
+        let error = errors.first().map(|range: &Range<usize>| range.start);
+        if broken {
+            tame::broken_literals(self.tokens, &mut self.edits);
+        }
+        let skeleton = tame::skeleton(self.tokens, self.extensions);
+        let balanced = skeleton.missing == 0 && skeleton.stray.is_none() && !broken;
+        let chosen = tame::around(&skeleton.edits, &errors);
+        if balanced && !chosen.is_empty() && chosen.len() < skeleton.edits.len() {
+            let all: Vec<Edit> = chosen.iter().copied().chain(&self.edits).map(Edit::copy).collect();
+            let tree = grammar::parse(&tame::edited(&self.active.text, &all));
+            if let Some(tree) = tree.filter(|tree| !tree.root_node().has_error()) {
+                let mut blanked: Vec<Range<usize>> = chosen.iter().map(|edit| edit.bytes.clone()).collect();
+                blanked.dedup_by(|next, last| {
+                    next.start == last.end && {
+                        last.end = next.end;
+                        true
+                    }
+                });
+                return Parsed {
+                    tree: Some(tree),
+                    tier: Tier::Skeleton,
+                    bodies: blanked.len(),
+                    blanked,
+                    error,
+                };
+            }
+        }
+        let blanked = skeleton.edits.iter().map(|edit| edit.bytes.clone()).collect();
+        self.edits.splice(0..0, skeleton.edits);
+        let mut text = tame::edited(&self.active.text, &self.edits).into_owned();
+        text.extend(std::iter::repeat_n('}', skeleton.missing));
+        let tree = grammar::parse(&text);
+        let clean = tree.as_ref().is_some_and(|tree| !tree.root_node().has_error());
+        let error = error.or_else(|| tree.as_ref().and_then(|tree| error_ranges(tree).first().map(|range| range.start)));
+        let stray = skeleton.stray.map(|at| self.tokens.all[at].start as usize);
+        Parsed {
+            tier: if clean && balanced { Tier::Skeleton } else { Tier::Partial },
+            tree,
+            blanked,
+            bodies: 0,
+            error: error.or(stray).map(|byte| byte.min(self.active.text.len())),
+        }
     }
-    let missing = tame::skeleton(&tokens, &extensions, &mut edits);
-    let mut skeleton = tame::edited(&active, &edits).into_owned();
-    skeleton.extend(std::iter::repeat_n('}', missing));
-    let tree = grammar::parse(&skeleton);
-    let whole = tree.as_ref().is_some_and(|tree| !tree.root_node().has_error()) && missing == 0;
-    let message = match (&tree, whole, too_deep) {
-        (None, ..) => "the file could not be parsed; nothing was read from it",
-        (_, true, true) => "brackets are nested too deeply for the grammar; all declarations were read, names in bodies are guessed",
-        (_, true, false) => "some code could not be parsed; all declarations were read, names in bodies are guessed",
-        (_, false, _) => "some code could not be parsed; declarations may be missing",
-    };
-    let mut diagnostic = partial(file, error, message);
-    if whole {
-        diagnostic.severity = engine::values::diagnostic::Severity::Note;
+}
+
+impl Parsed {
+    fn whole(tree: Tree, tier: Tier) -> Self {
+        Self {
+            tree: Some(tree),
+            tier,
+            blanked: Vec::new(),
+            bodies: 0,
+            error: None,
+        }
     }
-    let syntax = match tree {
-        Some(tree) => walk::walk(
-            &tree,
-            &Reading {
-                tokens: &tokens,
-                extensions: &extensions,
-                skeleton: true,
-                sound: whole,
-            },
-            Tier::Partial,
-        ),
-        None => nothing(Tier::Partial),
-    };
-    (syntax, vec![diagnostic])
 }
 
 /// No declarations.
@@ -122,23 +278,27 @@ fn partial(file: &str, place: Option<(u32, u32)>, message: &str) -> Diagnostic {
     Diagnostic::warning("CS-PARSE-PARTIAL", message).at(file, line, column)
 }
 
-/// First byte of the first ERROR or MISSING node in the order of the text.
-fn first_error(tree: &Tree) -> Option<usize> {
-    if !tree.root_node().has_error() {
-        return None;
+/// The ERROR and MISSING nodes of a tree in the order of the text; one for all when there are too many.
+fn error_ranges(tree: &Tree) -> Vec<Range<usize>> {
+    let mut found = Vec::new();
+    let root = tree.root_node();
+    if !root.has_error() {
+        return found;
     }
     let mut cursor = tree.walk();
     loop {
         let node = cursor.node();
         if node.is_error() || node.is_missing() {
-            return Some(node.start_byte());
-        }
-        if node.has_error() && cursor.goto_first_child() {
+            found.push(node.byte_range());
+            if found.len() > MOST_ERRORS {
+                return std::iter::once(found[0].start..root.end_byte()).collect();
+            }
+        } else if node.has_error() && cursor.goto_first_child() {
             continue;
         }
         while !cursor.goto_next_sibling() {
             if !cursor.goto_parent() {
-                return None;
+                return found;
             }
         }
     }

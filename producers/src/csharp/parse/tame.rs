@@ -5,8 +5,8 @@
 
 use super::header::type_parameters;
 use super::members::Receiver;
+use super::reading::Extension;
 use super::tokens::Tokens;
-use super::walk::Extension;
 use crate::csharp::lexer::Kind;
 use std::borrow::Cow;
 use std::ops::Range;
@@ -24,6 +24,16 @@ const MOST_ANGLES: usize = 24;
 pub(crate) struct Edit {
     pub(crate) bytes: Range<usize>,
     pub(crate) with: &'static str,
+}
+
+impl Edit {
+    /// The same edit once more.
+    pub(crate) fn copy(&self) -> Self {
+        Self {
+            bytes: self.bytes.clone(),
+            with: self.with,
+        }
+    }
 }
 
 /// The text after the edits; of edits that overlap the first wins.
@@ -54,7 +64,7 @@ pub(crate) fn edited<'t>(source: &'t str, edits: &[Edit]) -> Cow<'t, str> {
 
 impl Tokens<'_> {
     /// Bytes of a token range.
-    fn bytes(&self, range: &Range<usize>) -> Range<usize> {
+    pub(crate) fn bytes(&self, range: &Range<usize>) -> Range<usize> {
         match (
             self.all.get(range.start),
             range.end.checked_sub(1).and_then(|last| self.all.get(last)),
@@ -112,7 +122,8 @@ fn extension(tokens: &Tokens<'_>, at: usize) -> Option<Extension> {
     let types = receiver.kind.clone();
     let kind = list.types.first()?.clone();
     let receiver = Receiver {
-        header: tokens.canonical(at..body),
+        header: tokens.canonical(at..close + 1),
+        constraints: tokens.canonical(close + 1..body),
         kind,
         type_parameters: generics.names,
     };
@@ -122,79 +133,6 @@ fn extension(tokens: &Tokens<'_>, at: usize) -> Option<Extension> {
         kind: types,
         receiver,
     })
-}
-
-/// Same-length substitutions for valid C# that the grammar has no rule for. Names are cut from the original text, so a renamed
-/// identifier keeps its name.
-pub(crate) fn repairs(tokens: &Tokens<'_>, edits: &mut Vec<Edit>) {
-    for at in 0..tokens.all.len() {
-        match tokens.text(at) {
-            text if tokens.all[at].kind == Kind::Text => {
-                let prefix = text.len() - text.trim_start_matches(['$', '@']).len();
-                let raw = !text[..prefix].contains('@') && text[prefix..].starts_with("\"\"\"");
-                let interpolated = text[..prefix].contains('$') && !raw;
-                if interpolated && ["{{", "}}", "\"\"", "\\\""].iter().any(|escape| text.contains(escape)) {
-                    edits.push(Edit {
-                        bytes: tokens.bytes(&(at..at + 1)),
-                        with: "\"\"",
-                    });
-                }
-            }
-            // As an identifier: nothing that a modifier stands before follows.
-            "async" if !tokens.is_word(at + 1) && !matches!(tokens.text(at + 1), "(" | "[" | "<") => {
-                edits.push(Edit {
-                    bytes: tokens.bytes(&(at..at + 1)),
-                    with: "asynk",
-                });
-            }
-            "required" if tokens.is(at + 1, ".") => edits.push(Edit {
-                bytes: tokens.bytes(&(at..at + 1)),
-                with: "require_",
-            }),
-            "allows" if tokens.is(at + 1, "ref") && tokens.is(at + 2, "struct") => {
-                edits.push(Edit {
-                    bytes: tokens.bytes(&(at..at + 3)),
-                    with: "notnull",
-                });
-            }
-            "ref" if tokens.is(at + 1, "partial") && tokens.is(at + 2, "struct") => {
-                edits.push(Edit {
-                    bytes: tokens.bytes(&(at..at + 2)),
-                    with: "partial ref",
-                });
-            }
-            "operator" => {
-                // `operator +=`: the grammar knows the operator without `=`. `>` `>` `=` are tokens of their own.
-                let mut last = at + 1;
-                while tokens.is(last, ">") {
-                    last += 1;
-                }
-                let symbol = tokens.text(last);
-                if tokens.is(last + 1, "(")
-                    && (symbol == "=" || symbol.len() > 1 && symbol.ends_with('=') && !matches!(symbol, "==" | "!=" | "<="))
-                    && !(symbol == "=" && last == at + 2)
-                {
-                    let bytes = tokens.bytes(&(last..last + 1));
-                    edits.push(Edit {
-                        bytes: bytes.end - 1..bytes.end,
-                        with: "",
-                    });
-                }
-            }
-            "type" | "method" | "field" | "event" | "property" | "param" | "module" | "assembly"
-                if at > 1
-                    && tokens.is(at - 1, "[")
-                    && matches!(tokens.text(at + 1), "]" | ",")
-                    && matches!(tokens.text(at - 2), "=" | "(" | "," | "=>" | "return" | "?" | ":") =>
-            {
-                edits.push(Edit {
-                    bytes: tokens.bytes(&(at..at + 1)),
-                    with: "_",
-                });
-            }
-            _ => {}
-        }
-    }
 }
 
 /// Blanks code with so many open `<` that the grammar would follow exponentially many readings.
@@ -232,12 +170,52 @@ fn run(tokens: &Tokens<'_>, open: usize, range: Range<usize>, edits: &mut Vec<Ed
     }
 }
 
-/// The edits that leave only declarations: bodies, initialisers and values become blanks or `0`; unmatched `}` go away. Returns how
-/// many `}` are missing at the end.
-pub(crate) fn skeleton(tokens: &Tokens<'_>, extensions: &[Extension], edits: &mut Vec<Edit>) -> usize {
+/// Literals that nothing closes become `0`, so that they end for the grammar where they end for us.
+pub(crate) fn broken_literals(tokens: &Tokens<'_>, edits: &mut Vec<Edit>) {
+    let broken = (0..tokens.all.len()).filter(|at| is_broken(tokens, *at));
+    edits.extend(broken.map(|at| Edit {
+        bytes: tokens.bytes(&(at..at + 1)),
+        with: "0",
+    }));
+}
+
+/// A file without its bodies.
+pub(crate) struct Skeleton {
+    /// The edits that leave only declarations, in order: bodies, initialisers and values become blanks or `0`, unmatched `}` go away.
+    pub(crate) edits: Vec<Edit>,
+    /// How many `}` are missing at the end.
+    pub(crate) missing: usize,
+    /// The first `}` too many.
+    pub(crate) stray: Option<usize>,
+}
+
+/// Edits of a skeleton that overlap one of the `errors` (ordered, apart), and those that touch such an edit and belong to it.
+pub(crate) fn around<'a>(skeleton: &'a [Edit], errors: &[Range<usize>]) -> Vec<&'a Edit> {
+    let mut chosen: Vec<&Edit> = Vec::new();
+    let mut first = 0;
+    while first < skeleton.len() {
+        let mut last = first;
+        while last + 1 < skeleton.len() && skeleton[last + 1].bytes.start == skeleton[last].bytes.end {
+            last += 1;
+        }
+        let bytes = skeleton[first].bytes.start..skeleton[last].bytes.end;
+        let at = errors.partition_point(|error| error.end < bytes.start);
+        if errors.get(at).is_some_and(|error| error.start <= bytes.end) {
+            chosen.extend(&skeleton[first..=last]);
+        }
+        first = last + 1;
+    }
+    chosen
+}
+
+/// The skeleton of a file.
+pub(crate) fn skeleton(tokens: &Tokens<'_>, extensions: &[Extension]) -> Skeleton {
     let end = tokens.all.len();
     let mut containers: Vec<bool> = Vec::new();
     let mut missing = 0;
+    let mut stray = None;
+    let mut all = Vec::new();
+    let edits = &mut all;
     let mut header = 0;
     let mut at = 0;
     while at < end {
@@ -250,6 +228,7 @@ pub(crate) fn skeleton(tokens: &Tokens<'_>, extensions: &[Extension], edits: &mu
             "(" | "[" => at = tokens.step(at),
             "}" => {
                 if containers.pop().is_none() {
+                    stray = stray.or(Some(at));
                     edits.push(Edit {
                         bytes: tokens.bytes(&(at..at + 1)),
                         with: "",
@@ -303,7 +282,11 @@ pub(crate) fn skeleton(tokens: &Tokens<'_>, extensions: &[Extension], edits: &mu
             _ => at += 1,
         }
     }
-    missing
+    Skeleton {
+        edits: all,
+        missing,
+        stray,
+    }
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -359,13 +342,24 @@ fn block(tokens: &Tokens<'_>, header: Range<usize>) -> Block {
     }
 }
 
+/// Whether a literal stands here that its line ends.
+fn is_broken(tokens: &Tokens<'_>, at: usize) -> bool {
+    tokens.all.get(at).is_some_and(|token| token.kind == Kind::Unterminated)
+}
+
 fn is_using(tokens: &Tokens<'_>, header: usize) -> bool {
     tokens.is(header, "using") || tokens.is(header, "global") && tokens.is(header + 1, "using")
 }
 
 /// Makes `0` of the value between `=` or `=>` at `at` and `stop`. The `0` stands where the last token stood, so that the node ends there.
 fn value(tokens: &Tokens<'_>, at: usize, stop: usize, edits: &mut Vec<Edit>) {
-    if stop > at + 1 {
+    if is_broken(tokens, stop.wrapping_sub(1)) && !matches!(tokens.text(stop), ";" | "," | "}" | ")" | "]") {
+        // The line end closes the literal; nothing closes the declaration.
+        edits.push(Edit {
+            bytes: tokens.bytes(&(at..stop)),
+            with: ";",
+        });
+    } else if stop > at + 1 {
         edits.push(Edit {
             bytes: tokens.between(at, stop - 1),
             with: "",
@@ -386,6 +380,7 @@ fn value_end(tokens: &Tokens<'_>, start: usize, list: bool) -> usize {
         match tokens.text(at) {
             ";" | "}" | ")" | "]" => return at,
             "," if list && angles <= 0 => return at,
+            _ if is_broken(tokens, at) => return at + 1,
             _ if tokens.is_angle(at) => angles += if tokens.is(at, "<") { 1 } else { -1 },
             _ => {}
         }

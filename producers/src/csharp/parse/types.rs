@@ -1,6 +1,6 @@
 //! One type declaration's header, read from its tokens: type parameters, primary constructor, bases, constraints.
 
-use super::header::{Opening, body, constraints, is_where, opening, parameters, plain, signature, type_parameters};
+use super::header::{Opening, body, constraints, is_where, opening, parameters, plain, shown, signature, type_parameters};
 use super::tokens::Tokens;
 use crate::csharp::model::{Member, MemberKind, TypeDecl, TypeKind};
 use std::ops::Range;
@@ -25,13 +25,13 @@ pub(crate) fn read(tokens: &Tokens<'_>, kind: TypeKind, range: &Range<usize>, na
     if !(after..range.end).contains(&name) || !tokens.is_word(name) {
         return None;
     }
+    attributes.sort();
     let kind = record_kind(tokens, kind, start, name);
     let mut end = members.unwrap_or(range.end).min(range.end);
     if members.is_none() && end > name && tokens.is(end - 1, ";") {
         end -= 1;
     }
     let (generics, mut at) = type_parameters(tokens, name + 1, end);
-    let mut text = vec![&tokens.all[start..name + 1], &generics.signature];
     let mut list = Default::default();
     if tokens.is(at, "(")
         && let Some(close) = tokens.mate(at).filter(|close| *close < end)
@@ -41,16 +41,19 @@ pub(crate) fn read(tokens: &Tokens<'_>, kind: TypeKind, range: &Range<usize>, na
     }
     let super::header::Parameters {
         each,
-        attributes: parameter_attributes,
+        attributed,
         defaults,
         signature: parameter_text,
         ..
     } = list;
-    text.push(&parameter_text);
-    let signature = signature(tokens, &text);
-    attributes.extend(generics.attributes);
-    attributes.extend(parameter_attributes);
-    attributes.sort();
+    let head = &tokens.all[start..name + 1];
+    let attributed = if attributed.is_empty() && generics.attributed.is_empty() {
+        String::new()
+    } else {
+        let generics = shown(&generics.attributed, &generics.signature);
+        self::signature(tokens, &[head, generics, shown(&attributed, &parameter_text)])
+    };
+    let signature = signature(tokens, &[head, &generics.signature, &parameter_text]);
     let is_readonly = modifiers.iter().any(|modifier| modifier == "readonly");
     modifiers.sort();
     let clauses = tokens.find(at..end, |at| is_where(tokens, at)).unwrap_or(end);
@@ -84,6 +87,8 @@ pub(crate) fn read(tokens: &Tokens<'_>, kind: TypeKind, range: &Range<usize>, na
         lines: tokens.lines(range),
         names: Vec::new(),
         members: Vec::new(),
+        condition: String::new(),
+        attributed,
     };
     Some(Header { decl, positional })
 }
@@ -119,13 +124,19 @@ fn bases(tokens: &Tokens<'_>, range: Range<usize>) -> (Vec<String>, Vec<String>)
 /// The property that a record's positional parameter declares.
 fn positional(tokens: &Tokens<'_>, parameter: &super::header::Parameter, accessors: &str) -> (Member, Range<usize>) {
     let kind = tokens.canonical(parameter.kind.clone());
+    let mut attributes: Vec<String> = parameter
+        .attributes
+        .iter()
+        .filter_map(|attribute| attribute.strip_prefix("property: ").map(str::to_owned))
+        .collect();
+    attributes.sort();
     let member = Member {
         kind: MemberKind::Property,
         name: parameter.name.clone(),
         arity: 0,
         parameters: Vec::new(),
         modifiers: vec!["public".to_owned()],
-        attributes: Vec::new(),
+        attributes,
         signature: format!("public {kind} {} {accessors}", parameter.name),
         body: String::new(),
         doc: String::new(),
@@ -133,6 +144,8 @@ fn positional(tokens: &Tokens<'_>, parameter: &super::header::Parameter, accesso
         names: Vec::new(),
         type_parameters: Vec::new(),
         has_value: false,
+        condition: String::new(),
+        attributed: String::new(),
     };
     (member, parameter.kind.clone())
 }

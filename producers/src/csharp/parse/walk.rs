@@ -4,35 +4,13 @@
 
 use super::grammar::{Grammar, Node};
 use super::header::plain;
-use super::members::{self, Form, Receiver};
+use super::members::{self, Form};
 use super::mentions::{Mentions, without_last};
-use super::tokens::Tokens;
+use super::reading::{Extension, Reading};
 use super::types;
 use crate::csharp::model::{Member, MemberKind, NamePlace, Syntax, Tier, TypeDecl, TypeKind, Using};
 use std::ops::Range;
 use tree_sitter::Tree;
-
-/// A C# 14 extension block whose header and braces were blanked for the parse.
-pub(crate) struct Extension {
-    /// Its tokens, header and braces included.
-    pub(crate) range: Range<usize>,
-    /// Its `{`.
-    pub(crate) open: usize,
-    /// The tokens of its receiver's type.
-    pub(crate) kind: Range<usize>,
-    pub(crate) receiver: Receiver,
-}
-
-/// What the tree was made of.
-pub(crate) struct Reading<'t, 'a> {
-    pub(crate) tokens: &'a Tokens<'t>,
-    /// In the order of the text, not nested.
-    pub(crate) extensions: &'a [Extension],
-    /// Whether bodies are blank in the tree, so that their names must come from tokens.
-    pub(crate) skeleton: bool,
-    /// Whether the tree is free of errors; debris of a broken declaration looks like top-level statements.
-    pub(crate) sound: bool,
-}
 
 #[derive(Clone, Copy)]
 struct State {
@@ -62,6 +40,8 @@ struct OpenType {
     owners: Vec<Owner>,
     /// Members that positional parameters declare; a written member of the same name replaces one.
     positional: usize,
+    /// The `#if` section it stands in.
+    section: Option<usize>,
 }
 
 struct Walk<'t, 'a> {
@@ -299,12 +279,15 @@ impl<'t, 'a> Walk<'t, 'a> {
             decl.members.push(member);
             owners.push(Owner { own, shared: None });
         }
+        let section = self.reading.section(&range);
+        decl.condition = self.reading.active.condition_of(section);
         self.types.push(OpenType {
             decl,
             around: self.state.inside,
             own,
             owners,
             positional,
+            section,
         });
         let index = self.types.len() - 1;
         self.change(|state| {
@@ -342,14 +325,20 @@ impl<'t, 'a> Walk<'t, 'a> {
         if let Some(extension) = extension {
             self.mentions[shared].add_tokens(tokens, extension.kind.clone(), NamePlace::Signature);
         }
-        if self.reading.skeleton {
+        if self.reading.is_blanked(&node.byte_range()) {
             let start = tokens
                 .find(range.clone(), |at| matches!(tokens.text(at), "{" | "=>" | "="))
                 .unwrap_or(range.end);
             self.mentions[shared].add_tokens(tokens, start..range.end, NamePlace::Body);
         }
         let declarator = matches!(form, Form::Field | Form::EventField).then_some(self.types[inside].owners.len());
-        for member in made {
+        let section = self
+            .reading
+            .section(&range)
+            .filter(|section| self.types[inside].section != Some(*section));
+        let condition = self.reading.active.condition_of(section);
+        for mut member in made {
+            member.condition.clone_from(&condition);
             let owner = if declarator.is_some() {
                 Owner {
                     own: self.mentions_of_new(),
@@ -486,6 +475,7 @@ impl<'t, 'a> Walk<'t, 'a> {
                 own,
                 owners,
                 positional,
+                section: _,
             } = open;
             let mut scope: Vec<String> = around.map(|around| scopes[around].clone()).unwrap_or_default();
             scope.extend(decl.type_parameters.iter().cloned());
@@ -520,10 +510,11 @@ impl<'t, 'a> Walk<'t, 'a> {
     /// The class that top-level statements imply, with its one method.
     fn program_type(&self, bytes: Range<usize>, owner: usize) -> TypeDecl {
         let tokens = self.reading.tokens;
+        let is_blanked = self.reading.is_blanked(&bytes);
         let range = tokens.range(bytes);
         let lines = tokens.lines(&range);
         let mut mentions = Mentions::default();
-        if self.reading.skeleton {
+        if is_blanked {
             mentions.add_tokens(tokens, range.clone(), NamePlace::Body);
         }
         let main = Member {
@@ -540,6 +531,8 @@ impl<'t, 'a> Walk<'t, 'a> {
             names: self.mentions[owner].finish(Some(&mentions), &[]),
             type_parameters: Vec::new(),
             has_value: false,
+            condition: String::new(),
+            attributed: String::new(),
         };
         TypeDecl {
             namespace: String::new(),
@@ -557,6 +550,8 @@ impl<'t, 'a> Walk<'t, 'a> {
             lines,
             names: Vec::new(),
             members: vec![main],
+            condition: String::new(),
+            attributed: String::new(),
         }
     }
 }

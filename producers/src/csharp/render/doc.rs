@@ -9,6 +9,9 @@ use super::super::hashes::one_line;
 /// Deepest nesting that is told apart; what lies deeper is plain text of the level above.
 const DEEPEST: usize = 64;
 
+/// Most levels by which a list inside a list is indented.
+const DEEPEST_INDENT: usize = 4;
+
 /// The parts of a documentation comment.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Reading {
@@ -16,9 +19,13 @@ pub struct Reading {
     pub summary: String,
     /// More about it.
     pub remarks: String,
-    /// `<returns>` and `<value>`.
+    /// `<returns>`.
     pub returns: String,
-    /// `<param>` and `<typeparam>`: name and text.
+    /// `<value>`.
+    pub value: String,
+    /// `<typeparam>`: name and text.
+    pub type_parameters: Vec<(String, String)>,
+    /// `<param>`: name and text.
     pub parameters: Vec<(String, String)>,
     /// `<exception>`: type and text.
     pub exceptions: Vec<(String, String)>,
@@ -28,6 +35,8 @@ pub struct Reading {
     pub see_also: Vec<String>,
     /// Whether it says `<inheritdoc/>`.
     pub inherited: bool,
+    /// Whose documentation `<inheritdoc cref="…"/>` names, as a person reads it; empty without one.
+    pub inherited_from: String,
 }
 
 /// Where text goes.
@@ -36,6 +45,8 @@ enum Section {
     Summary,
     Remarks,
     Returns,
+    Value,
+    TypeParameter(String),
     Parameter(String),
     Exception(String),
     Example,
@@ -56,7 +67,7 @@ impl Reading {
         let mut paragraphs: Vec<String> = Vec::new();
         paragraphs.extend([&self.summary, &self.remarks].into_iter().filter(|text| !text.is_empty()).cloned());
         if self.inherited && self.summary.is_empty() {
-            paragraphs.push("(documentation inherited)".to_owned());
+            paragraphs.push(self.inherits());
         }
         let named = |title: &str, rows: &[(String, String)]| {
             let rows: Vec<String> = rows
@@ -71,8 +82,10 @@ impl Reading {
                 .collect();
             (!rows.is_empty()).then(|| format!("{title}\n{}", rows.join("\n")))
         };
+        paragraphs.extend(named("Type parameters:", &self.type_parameters));
         paragraphs.extend(named("Parameters:", &self.parameters));
         paragraphs.extend((!self.returns.is_empty()).then(|| format!("Returns: {}", self.returns)));
+        paragraphs.extend((!self.value.is_empty()).then(|| format!("Value: {}", self.value)));
         paragraphs.extend(named("Exceptions:", &self.exceptions));
         paragraphs.extend((!self.example.is_empty()).then(|| format!("Example: {}", self.example)));
         paragraphs.extend((!self.see_also.is_empty()).then(|| format!("See also: {}", self.see_also.join(", "))));
@@ -82,9 +95,18 @@ impl Reading {
     /// The summary's first sentence, on one line.
     pub fn first_sentence(&self) -> String {
         if self.summary.is_empty() && self.inherited {
-            return "(documentation inherited)".to_owned();
+            return self.inherits();
         }
         first_sentence(&self.summary)
+    }
+
+    /// What stands for a summary that is somebody else's.
+    fn inherits(&self) -> String {
+        if self.inherited_from.is_empty() {
+            "(documentation inherited)".to_owned()
+        } else {
+            format!("(documentation inherited from {})", self.inherited_from)
+        }
     }
 }
 
@@ -232,7 +254,12 @@ struct Reader {
     /// Text of the open section (or of none).
     buffer: String,
     code: bool,
-    list_numbers: Option<u32>,
+    /// Open lists, outermost first: the number of the last item where items are numbered.
+    lists: Vec<Option<u32>>,
+    /// Lists that were opened beyond those told apart.
+    deeper_lists: usize,
+    /// Where a reference with text of its own leads, until the text ends.
+    link: String,
 }
 
 impl Reader {
@@ -269,7 +296,16 @@ impl Reader {
         let name = tag.name.to_ascii_lowercase();
         let named = |key: &str| attribute(tag.attributes, key).unwrap_or_default();
         match name.as_str() {
-            "inheritdoc" => self.reading.inherited = true,
+            "inheritdoc" if !tag.closing => {
+                self.reading.inherited = true;
+                if self.reading.inherited_from.is_empty() {
+                    self.reading.inherited_from = reference(&named("cref"));
+                }
+            }
+            "include" if !tag.closing => {
+                let file = named("file");
+                self.raw(&format!("(documentation kept in {file})"));
+            }
             "see" | "paramref" | "typeparamref" | "a" if !tag.closing => {
                 let target = ["cref", "name", "langword", "href"]
                     .iter()
@@ -278,6 +314,14 @@ impl Reader {
                 if tag.empty {
                     let target = reference(&target);
                     self.buffer.push_str(&target);
+                } else {
+                    self.link = named("href");
+                }
+            }
+            "see" | "a" if !self.link.is_empty() => {
+                let link = std::mem::take(&mut self.link);
+                if !self.buffer.ends_with(&link) {
+                    self.buffer.push_str(&format!(" ({link})"));
                 }
             }
             "c" | "tt" => self.buffer.push('`'),
@@ -289,17 +333,27 @@ impl Reader {
             }
             "para" | "p" => self.line(2),
             "br" => self.line(1),
-            "list" => {
+            "list" | "ul" | "ol" if !tag.empty => {
                 self.line(1);
-                self.list_numbers = (!tag.closing && attribute(tag.attributes, "type").as_deref() == Some("number")).then_some(0);
+                let numbered = name == "ol" || attribute(tag.attributes, "type").as_deref() == Some("number");
+                match (tag.closing, self.lists.len() < DEEPEST) {
+                    (false, true) => self.lists.push(numbered.then_some(0)),
+                    (false, false) => self.deeper_lists += 1,
+                    (true, _) if self.deeper_lists > 0 => self.deeper_lists -= 1,
+                    (true, _) => {
+                        self.lists.pop();
+                    }
+                }
             }
             "item" | "listheader" if !tag.closing => self.item(),
             "li" if !tag.closing => self.item(),
             "term" if tag.closing => self.buffer.push_str(": "),
             "summary" => self.section(tag, Section::Summary),
             "remarks" => self.section(tag, Section::Remarks),
-            "returns" | "value" => self.section(tag, Section::Returns),
-            "param" | "typeparam" => self.section(tag, Section::Parameter(named("name"))),
+            "returns" => self.section(tag, Section::Returns),
+            "value" => self.section(tag, Section::Value),
+            "param" => self.section(tag, Section::Parameter(named("name"))),
+            "typeparam" => self.section(tag, Section::TypeParameter(named("name"))),
             "exception" => self.section(tag, Section::Exception(reference(&named("cref")))),
             "example" => self.section(tag, Section::Example),
             "seealso" => self.section(
@@ -317,13 +371,15 @@ impl Reader {
 
     fn item(&mut self) {
         self.line(1);
-        if let Some(number) = &mut self.list_numbers {
-            *number += 1;
-            let number = *number;
-            self.buffer.push_str(&format!("{number}. "));
-        } else {
-            self.buffer.push_str("- ");
-        }
+        let indent = 2 * self.lists.len().saturating_sub(1).min(DEEPEST_INDENT);
+        let mark = match self.lists.last_mut() {
+            Some(Some(number)) => {
+                *number += 1;
+                format!("{number}. ")
+            }
+            _ => "- ".to_owned(),
+        };
+        self.buffer.push_str(&format!("{:indent$}{mark}", ""));
     }
 
     fn section(&mut self, tag: &Tag<'_>, section: Section) {
@@ -347,10 +403,13 @@ impl Reader {
     /// Files the buffer under the innermost open section.
     fn flush(&mut self) {
         self.code = false;
+        self.lists.clear();
+        self.deeper_lists = 0;
         let text = std::mem::take(&mut self.buffer).trim().to_owned();
         let section = self.open.last().map_or(Section::Summary, |(_, section)| section.clone());
         let reading = &mut self.reading;
         let target = match section {
+            Section::TypeParameter(name) => return file_row(&mut reading.type_parameters, name, &text),
             Section::Parameter(name) => return file_row(&mut reading.parameters, name, &text),
             Section::Exception(name) => return file_row(&mut reading.exceptions, name, &text),
             Section::SeeAlso(target) => {
@@ -363,6 +422,7 @@ impl Reader {
             Section::Summary => &mut reading.summary,
             Section::Remarks => &mut reading.remarks,
             Section::Returns => &mut reading.returns,
+            Section::Value => &mut reading.value,
             Section::Example => &mut reading.example,
         };
         if !text.is_empty() {
@@ -414,6 +474,24 @@ mod tests {
     }
 
     #[test]
+    fn lists_in_lists_and_every_section() {
+        let reading = read(
+            "<summary>Has:<list type=\"number\"><item>one<list><item>a</item><item><term>b</term><description>B</description></item></list></item>\
+             <item>two</item></list></summary><typeparam name=\"T\">Kind.</typeparam><value>The count.</value><exception cref=\"T:System.X\"/>",
+        );
+        assert_eq!(
+            reading.full_text(),
+            "Has:\n1. one\n  - a\n  - b: B\n2. two\n\nType parameters:\n  T: Kind.\n\nValue: The count.\n\nExceptions:\n  System.X"
+        );
+        let inherited = read("<inheritdoc cref=\"M:A.B.Get(System.Int32)\"/><param name=\"x\">Own.</param>");
+        assert_eq!(inherited.inherited_from, "A.B.Get(System.Int32)");
+        assert_eq!(
+            inherited.full_text(),
+            "(documentation inherited from A.B.Get(System.Int32))\n\nParameters:\n  x: Own."
+        );
+    }
+
+    #[test]
     fn code_keeps_its_lines() {
         assert_eq!(
             read("<example>So: <code>if (x)\n    y();</code></example>").example,
@@ -430,6 +508,8 @@ mod tests {
             ("<summary attr=\"x>y", "<summary attr=\"x>y"),
             ("<see cref=\"A\"/>", "A"),
             ("<see cref=\"A\">text</see>", "text"),
+            ("<see href=\"https://x.y\">text</see> z", "text (https://x.y) z"),
+            ("<include file='d.xml' path='x'/>", "(documentation kept in d.xml)"),
             ("&#65;&#x42;&bogus;&", "AB&bogus;&"),
             ("<![CDATA[<raw>]]> <!-- no --> x", "<raw> x"),
             ("<", "<"),

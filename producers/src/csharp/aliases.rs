@@ -1,0 +1,176 @@
+//! Which types were renamed or moved between two states of a workspace: the knowledge behind the seed's `aliases.json` (000 §3).
+//!
+//! A type that went away and one that came are the same type if they say the same, their names left aside: structure and implementation
+//! both, else the implementation alone (a new base, a new attribute), else the structure alone (a new body). Each is used only where it
+//! names one old and one new type; what could be two is no alias. Pure: where the two states come from is for the caller to know.
+
+use super::types::symbol_of;
+use engine::values::digest::Digest;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// What a type says without its names.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Identity {
+    /// Type identifier.
+    pub id: String,
+    /// Digest of the implementation, names left aside; `None` when there is too little of it to recognise a type by.
+    pub implementation: Option<String>,
+    /// Digest of the structure, names left aside; `None` when there is too little of it.
+    pub structure: Option<String>,
+}
+
+/// Fewest bytes of a text behind which a type is recognised.
+const LEAST: usize = 120;
+
+/// The identity of the type `key` from the outputs of `csharp/structure` and `csharp/impl`.
+pub fn identity(key: &str, id: &str, structure: &[u8], implementation: &[u8]) -> Identity {
+    let digest = |text: &[u8]| {
+        let text = nameless(&String::from_utf8_lossy(text), symbol_of(key));
+        (text.len() >= LEAST && text.lines().count() > 1).then(|| Digest::of(text.as_bytes()).to_string())
+    };
+    Identity {
+        id: id.to_owned(),
+        implementation: digest(implementation),
+        structure: digest(structure),
+    }
+}
+
+/// The text without identifiers of members (they hold the type's name) and with `_` for the type's own name.
+fn nameless(text: &str, symbol: &str) -> String {
+    let simple = symbol.rsplit(['.', '+']).next().unwrap_or(symbol);
+    let simple = simple.split('`').next().unwrap_or(simple);
+    let mut out = String::with_capacity(text.len());
+    for line in text.lines() {
+        let line = match (line.find("\"id\":\""), line.starts_with("{\"symbol\":\"")) {
+            (_, true) => line.split_once("\",").map_or("", |(_, rest)| rest).to_owned(),
+            (Some(at), _) => {
+                let value = at + "\"id\":\"".len();
+                let end = line[value..].find('"').map_or(line.len(), |end| value + end);
+                format!("{}{}", &line[..value], &line[end..])
+            }
+            _ => line.to_owned(),
+        };
+        let mut word = String::new();
+        for c in line.chars().chain(['\n']) {
+            if c.is_alphanumeric() || c == '_' {
+                word.push(c);
+                continue;
+            }
+            out.push_str(if word == simple { "_" } else { &word });
+            word.clear();
+            out.push(c);
+        }
+    }
+    out
+}
+
+/// Old identifiers of types that went away, and the identifiers of those they became. States are by key of `//index:types`.
+pub fn aliases(before: &BTreeMap<String, Identity>, after: &BTreeMap<String, Identity>) -> BTreeMap<String, String> {
+    let mut gone: Vec<&Identity> = before
+        .iter()
+        .filter(|(key, _)| !after.contains_key(*key))
+        .map(|(_, identity)| identity)
+        .collect();
+    let mut come: Vec<&Identity> = after
+        .iter()
+        .filter(|(key, _)| !before.contains_key(*key))
+        .map(|(_, identity)| identity)
+        .collect();
+    let mut found = BTreeMap::new();
+    type Print = fn(&Identity) -> Option<(Option<String>, Option<String>)>;
+    let prints: [Print; 3] = [
+        |identity| {
+            let known = identity.structure.is_some() || identity.implementation.is_some();
+            known.then(|| (identity.structure.clone(), identity.implementation.clone()))
+        },
+        |identity| identity.implementation.clone().map(|digest| (None, Some(digest))),
+        |identity| identity.structure.clone().map(|digest| (Some(digest), None)),
+    ];
+    for print in prints {
+        let mut by_print: BTreeMap<_, (Vec<&Identity>, Vec<&Identity>)> = BTreeMap::new();
+        for identity in &gone {
+            if let Some(print) = print(identity) {
+                by_print.entry(print).or_default().0.push(identity);
+            }
+        }
+        for identity in &come {
+            if let Some(print) = print(identity) {
+                by_print.entry(print).or_default().1.push(identity);
+            }
+        }
+        for (old, new) in by_print.into_values() {
+            if let ([old], [new]) = (old.as_slice(), new.as_slice())
+                && old.id != new.id
+            {
+                found.insert(old.id.clone(), new.id.clone());
+            }
+        }
+        gone.retain(|identity| !found.contains_key(&identity.id));
+        come.retain(|identity| !found.values().any(|id| *id == identity.id));
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::fixture::World;
+    use super::*;
+    use std::collections::BTreeSet;
+
+    fn state(text: &str) -> BTreeMap<String, Identity> {
+        let (syntax, _) = super::super::parse::read(text, &BTreeSet::new(), "a.cs");
+        let world = World::new(&[("a.cs", syntax)], &[]);
+        let one = |key: String| {
+            let [structure, implementation] = ["structure", "impl"].map(|name| world.output(name, &key).bytes);
+            let identity = identity(&key, &world.row(&key).id, &structure, &implementation);
+            (key, identity)
+        };
+        world.keys().into_iter().map(one).collect()
+    }
+
+    const BEFORE: &str = "namespace N; public class Store : IStore { readonly Dictionary<string, Node> nodes = new(); public Store(int size) { Size = size; } public int Size { get; } public Store Copy(Store other) { return new Store(other.Size + Size); } } public class Other { public void Run(string text) { Console.WriteLine(text + text); Console.WriteLine(text.Length); } }";
+
+    fn renamed(after: &str) -> Vec<(String, String)> {
+        let (before, after) = (state(BEFORE), state(after));
+        let name = |state: &BTreeMap<String, Identity>, id: &str| {
+            let found = state.iter().find(|(_, identity)| identity.id == id);
+            found.map_or_else(String::new, |(key, _)| key.clone())
+        };
+        let pairs = aliases(&before, &after);
+        pairs.iter().map(|(old, new)| (name(&before, old), name(&after, new))).collect()
+    }
+
+    fn pair(old: &str, new: &str) -> Vec<(String, String)> {
+        vec![(old.to_owned(), new.to_owned())]
+    }
+
+    #[test]
+    fn renamed_and_moved_types_are_recognised() {
+        assert_eq!(renamed(BEFORE), []);
+        assert_eq!(
+            renamed(&BEFORE.replace("Store", "Shelf").replace("IShelf", "IStore")),
+            pair("N.Store", "N.Shelf")
+        );
+        let moved: BTreeSet<(String, String)> = renamed(&BEFORE.replace("namespace N;", "namespace M.O;")).into_iter().collect();
+        let expected = [pair("N.Other", "M.O.Other"), pair("N.Store", "M.O.Store")].concat();
+        assert_eq!(moved, expected.into_iter().collect());
+        let shelf = BEFORE.replace("Store", "Shelf").replace("IShelf", "IStore");
+        assert_eq!(renamed(&shelf.replace(": IStore", ": IStore, IMore")), pair("N.Store", "N.Shelf"));
+        assert_eq!(renamed(&shelf.replace("+ Size", "- Size")), pair("N.Store", "N.Shelf"));
+        assert_eq!(renamed(&shelf.replace("+ Size", "- Size").replace(": IStore", "")), []);
+    }
+
+    #[test]
+    fn what_could_be_two_is_none() {
+        assert_eq!(renamed(&BEFORE.replace("Other", "One")), pair("N.Other", "N.One"));
+        let other = &BEFORE[BEFORE.find("public class Other").expect("there")..];
+        let two = format!(
+            "{}{}",
+            BEFORE.replace("class Other", "class One"),
+            other.replace("class Other", "class Two")
+        );
+        assert_eq!(renamed(&two), []);
+        assert_eq!(aliases(&state("class A { }"), &state("class B { }")), BTreeMap::new());
+    }
+}

@@ -1,0 +1,246 @@
+//! `csharp/members`: the members of one type as a table, key → JSON object: identifier, signature, documentation, code, and digests of
+//! what others see of it, of its implementation and of its documentation, so that a change can name its members.
+//!
+//! One node a type, made only when asked for: nothing else reads it. Members outside the accessible API are in it too. Line numbers are
+//! not: an edit elsewhere in the file ends before it.
+
+use super::complete::{self, Complete};
+use super::hashes::{member_access, signature};
+use super::ids::{MEMBER_FORM, member_hash, member_key, member_kind_word, short_hash};
+use super::model::{Member, MemberKind};
+use super::render::doc;
+use super::structure::check_flags;
+use super::types::json;
+use super::xmldoc::normal;
+use engine::seams::producer::{Failure, Inputs, Output, ParamError, Params, Producer, ProducerId};
+use engine::values::digest::Digest;
+use engine::values::table::write_table;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// A row: one member. Fields stand in the order of their names.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct MemberRow {
+    /// Accessibility in effect.
+    pub accessibility: String,
+    /// Attributes.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub attributes: Vec<String>,
+    /// The declaration and its body, initialiser and default values, canonical text.
+    pub code: String,
+    /// The `#if` condition under which it is compiled, left out when there is none but that of its type.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub condition: String,
+    /// Its documentation as readable text.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub doc: String,
+    /// The file it stands in.
+    pub file: String,
+    /// Member part of its identifier.
+    pub id: String,
+    /// Digest of body, initialiser and default values.
+    pub impl_hash: String,
+    /// Its kind in words.
+    pub kind: String,
+    /// Simple name.
+    pub name: String,
+    /// The declaration in one line with the attributes of parameters.
+    pub signature: String,
+    /// Digest of declaration, attributes and accessibility.
+    pub structure_hash: String,
+    /// First sentence of its documentation.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub summary: String,
+    /// Digest of its documentation.
+    pub xml_doc_hash: String,
+}
+
+impl MemberRow {
+    /// The outline of the member, as its type's outline shows it, and all of its documentation.
+    pub fn outline(&self, type_key: &str, key: &str) -> String {
+        let attributes: String = self.attributes.iter().map(|attribute| format!("[{attribute}] ")).collect();
+        let condition = if self.condition.is_empty() {
+            String::new()
+        } else {
+            format!("#if {}: ", self.condition)
+        };
+        let mut text = format!(
+            "# {type_key}#{key} {}\nKind: {} | File: {} | StructureHash: {} | ImplHash: {}\nXmlDocHash: {}\n\n  + {condition}{attributes}{}\n",
+            self.id, self.kind, self.file, self.structure_hash, self.impl_hash, self.xml_doc_hash, self.signature
+        );
+        if !self.doc.is_empty() {
+            text.push('\n');
+            text.push_str(&self.doc);
+            text.push('\n');
+        }
+        text
+    }
+}
+
+/// The producer `csharp/members`.
+#[derive(Debug)]
+pub struct Members;
+
+impl Producer for Members {
+    fn id(&self) -> ProducerId {
+        ProducerId::new("csharp/members", 1)
+    }
+
+    fn check(&self, params: &Params) -> Result<(), Vec<ParamError>> {
+        check_flags(params, &[])
+    }
+
+    fn produce(&self, inputs: &Inputs<'_>) -> Result<Output, Failure> {
+        let whole = complete::read(inputs.one("complete")?)?;
+        let rows: BTreeMap<String, Vec<u8>> = rows(&whole).iter().map(|(key, row)| (key.clone(), json(row))).collect();
+        Ok(Output::new(write_table(&rows)))
+    }
+}
+
+/// The members of a type by key. Where broken code declares one twice, the later ones have a number behind their key.
+pub fn rows(whole: &Complete) -> BTreeMap<String, MemberRow> {
+    let hashes: Vec<[u8; 32]> = whole
+        .members
+        .iter()
+        .map(|placed| member_hash(&whole.symbol, &placed.member))
+        .collect();
+    let ids = MEMBER_FORM.assign(&hashes);
+    let mut rows = BTreeMap::new();
+    let mut times: BTreeMap<String, usize> = BTreeMap::new();
+    for (placed, id) in whole.members.iter().zip(ids) {
+        let file = whole.parts.get(placed.part as usize).map_or("", |part| &part.file);
+        let key = member_key(&placed.member);
+        let count = times.entry(key.clone()).or_default();
+        *count += 1;
+        let key = if *count > 1 { format!("{key}~{count}") } else { key };
+        rows.insert(key, row(whole, &placed.member, file, id.text));
+    }
+    rows
+}
+
+fn row(whole: &Complete, member: &Member, file: &str, id: String) -> MemberRow {
+    let access = member_access(member, whole.kind);
+    let modifiers: Vec<String> = member.modifiers.iter().filter(|word| *word != "partial").cloned().collect();
+    let shown = if member.attributed.is_empty() {
+        &member.signature
+    } else {
+        &member.attributed
+    };
+    let signature = signature(
+        shown,
+        &member.modifiers,
+        &super::hashes::api_modifiers(modifiers.iter().map(String::as_str)),
+    );
+    let xml = normal(&member.doc);
+    let reading = doc::read(&xml);
+    let is_value = matches!(member.kind, MemberKind::Field | MemberKind::Constant | MemberKind::EnumMember)
+        || member.kind == MemberKind::Event && member.has_value;
+    let code = match (member.body.is_empty(), member.body.starts_with(['{', '=', ':'])) {
+        (true, _) => signature.clone(),
+        _ if is_value => format!("{signature} = {}", member.body),
+        (false, true) => format!("{signature} {}", member.body),
+        (false, false) => format!("{signature}\n{}", member.body),
+    };
+    let structure = json(&(access.words(), &signature, &member.attributes, &member.condition));
+    let implementation = json(&(&member.body, super::hashes::impl_modifiers(modifiers.iter().map(String::as_str))));
+    MemberRow {
+        accessibility: access.words().to_owned(),
+        attributes: member.attributes.clone(),
+        code,
+        condition: member.condition.clone(),
+        doc: reading.full_text(),
+        file: file.to_owned(),
+        id,
+        impl_hash: short_hash(&Digest::of(&implementation)),
+        kind: member_kind_word(member.kind).to_owned(),
+        name: member.name.clone(),
+        structure_hash: short_hash(&Digest::of(&structure)),
+        signature,
+        summary: reading.first_sentence(),
+        xml_doc_hash: short_hash(&Digest::of(xml.as_bytes())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::fixture::{World, blob, run};
+    use super::*;
+    use engine::values::table::Table;
+
+    fn of(text: &str) -> BTreeMap<String, MemberRow> {
+        let (syntax, _) = super::super::parse::read(text, &std::collections::BTreeSet::new(), "a.cs");
+        let complete = World::new(&[("a.cs", syntax)], &[]).output("complete", "A").bytes;
+        let bytes = run(&Members, "A", "{}", vec![("complete", vec![blob("", complete)])])
+            .expect("members")
+            .bytes;
+        let table = Table::open(&bytes).expect("a table");
+        table
+            .rows()
+            .map(|(key, value)| (key.to_owned(), serde_json::from_slice(value).expect("a row")))
+            .collect()
+    }
+
+    const TEXT: &str = "public class A {\n/// <summary>Gets. It does.</summary>\n/// <param name=\"x\">Which.</param>\n[Old] public int Get(int x = 1) { return x; }\nint Get(string x) => 2; int count = 3; public int Size { get; set; } }";
+
+    #[test]
+    fn a_member_has_outline_and_code() {
+        let rows = of(TEXT);
+        assert_eq!(
+            rows.keys().map(String::as_str).collect::<Vec<_>>(),
+            ["Get(int)", "Get(string)", "Size", "count"]
+        );
+        let get = &rows["Get(int)"];
+        assert_eq!(get.code, "public int Get(int x)\nx = 1\n{ return x; }");
+        assert_eq!(rows["Get(string)"].code, "int Get(string x) => 2");
+        assert_eq!(
+            (rows["count"].code.as_str(), rows["count"].accessibility.as_str()),
+            ("int count = 3", "private")
+        );
+        let outline = get.outline("A", "Get(int)");
+        assert!(
+            outline.starts_with(&format!("# A#Get(int) {}\nKind: method | File: a.cs | StructureHash: ", get.id)),
+            "{outline}"
+        );
+        assert!(
+            outline.ends_with("\n\n  + [Old] public int Get(int x)\n\nGets. It does.\n\nParameters:\n  x: Which.\n"),
+            "{outline}"
+        );
+    }
+
+    #[test]
+    fn a_change_names_its_members() {
+        let before = of(TEXT);
+        for (from, to, expected) in [
+            ("return x;", "return -x;", "Get(int) impl"),
+            ("x = 1", "x = 5", "Get(int) impl"),
+            ("[Old] ", "", "Get(int) structure"),
+            ("Gets.", "Fetches.", "Get(int) doc"),
+            ("get; set;", "get; init;", "Size structure"),
+            ("=> 2", "=> 3", "Get(string) impl"),
+            ("int count = 3;", "\n\n// moved\nint count = 3;", ""),
+        ] {
+            let after = of(&TEXT.replace(from, to));
+            let changes: Vec<String> = before
+                .iter()
+                .flat_map(|(key, old)| {
+                    let new = &after[key];
+                    [
+                        (old.structure_hash != new.structure_hash, "structure"),
+                        (old.impl_hash != new.impl_hash, "impl"),
+                        (old.xml_doc_hash != new.xml_doc_hash, "doc"),
+                    ]
+                    .into_iter()
+                    .filter(|(differs, _)| *differs)
+                    .map(move |(_, what)| format!("{key} {what}"))
+                })
+                .collect();
+            assert_eq!(changes.join(", "), expected, "{from} → {to}");
+        }
+    }
+
+    #[test]
+    fn one_declared_twice_hides_none() {
+        assert_eq!(of("class A { void M() { } void M() { } }").len(), 2);
+    }
+}

@@ -1,0 +1,45 @@
+//! What a tree is read against: the tokens it was made of, what was hidden from the grammar, and which `#if` holds where.
+
+use super::members::Receiver;
+use super::tokens::Tokens;
+use crate::csharp::preprocess::Active;
+use std::ops::Range;
+
+/// A C# 14 extension block whose header and braces were blanked for the parse.
+pub(crate) struct Extension {
+    /// Its tokens, header and braces included.
+    pub(crate) range: Range<usize>,
+    /// Its `{`.
+    pub(crate) open: usize,
+    /// The tokens of its receiver's type.
+    pub(crate) kind: Range<usize>,
+    pub(crate) receiver: Receiver,
+}
+
+/// What the tree was made of.
+pub(crate) struct Reading<'t, 'a> {
+    pub(crate) tokens: &'a Tokens<'t>,
+    /// In the order of the text, not nested.
+    pub(crate) extensions: &'a [Extension],
+    /// Which text was compiled under which condition.
+    pub(crate) active: &'a Active<'t>,
+    /// Bytes of bodies that are blank in the tree, in order: their names must come from tokens.
+    pub(crate) blanked: Vec<Range<usize>>,
+    /// Whether the tree is free of errors; debris of a broken declaration looks like top-level statements.
+    pub(crate) sound: bool,
+}
+
+impl Reading<'_, '_> {
+    /// Whether a part of these bytes is blank in the tree.
+    pub(crate) fn is_blanked(&self, bytes: &Range<usize>) -> bool {
+        let next = self.blanked.partition_point(|blank| blank.end <= bytes.start);
+        self.blanked.get(next).is_some_and(|blank| blank.start < bytes.end)
+    }
+
+    /// The section that a declaration stands in, whole.
+    pub(crate) fn section(&self, range: &Range<usize>) -> Option<usize> {
+        let first = self.tokens.all.get(range.start)?.start as usize;
+        let last = self.tokens.all.get(range.end.checked_sub(1)?)?.start as usize;
+        self.active.common(first, last)
+    }
+}

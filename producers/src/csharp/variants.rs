@@ -1,0 +1,222 @@
+//! `csharp/variants`: what a file declares only under other symbols than those in effect, each with its condition, as JSON.
+//!
+//! For every branch that is not compiled the smallest change of symbols is sought that would compile it, and the file is read once for
+//! each such set. Files without such branches cost nothing but the look. It knows one file; that a symbol can be set at all is not known.
+
+use super::ids::{kind_word, member_key, member_kind_word};
+use super::model::{Syntax, TypeDecl};
+use super::preprocess::{self, Active};
+use super::render::doc;
+use super::types::json;
+use super::{conditions, parse};
+use engine::seams::producer::{Failure, Inputs, Output, ParamError, Params, Producer, ProducerId};
+use engine::values::diagnostic::{Diagnostic, Severity};
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Most sets of symbols that a file is read under.
+const MOST_SETS: usize = 16;
+
+/// Most branches that are looked at.
+const MOST_BRANCHES: usize = 256;
+
+/// Most symbols of one branch's conditions that are tried.
+const MOST_SYMBOLS: usize = 8;
+
+/// A type or member that is not compiled under the symbols in effect. Fields stand in the order of their names.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Variant {
+    /// Namespace and path of the type it is or belongs to.
+    #[serde(rename = "type")]
+    pub symbol: String,
+    /// Key of the member; empty for the type itself.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub key: String,
+    /// Kind in words.
+    pub kind: String,
+    /// The declaration in one line.
+    pub signature: String,
+    /// Under which condition it is compiled.
+    pub condition: String,
+    /// First sentence of its documentation.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub summary: String,
+}
+
+/// The producer `csharp/variants`.
+#[derive(Debug)]
+pub struct Variants;
+
+impl Producer for Variants {
+    fn id(&self) -> ProducerId {
+        ProducerId::new("csharp/variants", 1)
+    }
+
+    fn check(&self, params: &Params) -> Result<(), Vec<ParamError>> {
+        conditions::check_defines("csharp/variants", params)
+    }
+
+    fn produce(&self, inputs: &Inputs<'_>) -> Result<Output, Failure> {
+        let mut defines = conditions::defines(inputs.params);
+        for input in inputs.all("defines") {
+            defines.extend(conditions::read(&input.bytes));
+        }
+        let (text, _) = crate::text::decode(&inputs.one("bytes")?.bytes, "");
+        let (variants, complete) = variants(&text, &defines);
+        let mut output = Output::new(json(&variants));
+        if !complete {
+            let message = format!("the file was read under {MOST_SETS} sets of symbols only; it has more");
+            output.diagnostics.push(Diagnostic::new(Severity::Note, "CS-VARIANTS", message));
+        }
+        Ok(output)
+    }
+}
+
+/// What a text declares under other symbols, sorted, and whether all its branches were looked at.
+pub fn variants(text: &str, defines: &BTreeSet<String>) -> (Vec<Variant>, bool) {
+    let active = preprocess::active(text, defines);
+    let (sets, complete) = sets(&active, defines);
+    let mut found = BTreeSet::new();
+    if !sets.is_empty() {
+        let known = declared(&parse::read(text, defines, "").0, "");
+        for (flipped, symbols) in &sets {
+            let (syntax, _) = parse::read(text, symbols, "");
+            let described: Vec<String> = flipped
+                .iter()
+                .map(|symbol| {
+                    if defines.contains(symbol) {
+                        format!("!{symbol}")
+                    } else {
+                        symbol.clone()
+                    }
+                })
+                .collect();
+            for (place, variant) in declared(&syntax, &described.join(" && ")) {
+                if !known.contains_key(&place) {
+                    found.insert(variant);
+                }
+            }
+        }
+    }
+    // The same declaration may show under several sets, with its own condition or as part of a whole branch.
+    let mut variants: Vec<Variant> = found.into_iter().collect();
+    variants.dedup_by(|next, last| (&next.symbol, &next.key, &next.signature) == (&last.symbol, &last.key, &last.signature));
+    (variants, complete)
+}
+
+type Sets = BTreeMap<BTreeSet<String>, BTreeSet<String>>;
+
+/// Sets of symbols under which some branch is compiled that is not now, by the symbols that differ.
+fn sets(active: &Active<'_>, defines: &BTreeSet<String>) -> (Sets, bool) {
+    let mut sets = Sets::new();
+    let mut complete = true;
+    for section in active.unused() {
+        if sets.values().any(|symbols| active.holds(section, symbols)) {
+            continue;
+        }
+        let mentioned: Vec<&str> = active.symbols(section).into_iter().take(MOST_SYMBOLS).collect();
+        let mut masks: Vec<u32> = (1..1_u32 << mentioned.len()).collect();
+        masks.sort_by_key(|mask| mask.count_ones());
+        let set = masks.into_iter().find_map(|mask| {
+            let flipped = mentioned.iter().enumerate().filter(|(at, _)| mask & 1 << at != 0);
+            let flipped: BTreeSet<String> = flipped.map(|(_, symbol)| (*symbol).to_owned()).collect();
+            let symbols: BTreeSet<String> = defines.symmetric_difference(&flipped).cloned().collect();
+            active.holds(section, &symbols).then_some((flipped, symbols))
+        });
+        if let Some((flipped, symbols)) = set {
+            if sets.len() == MOST_SETS {
+                complete = false;
+                break;
+            }
+            sets.insert(flipped, symbols);
+        }
+    }
+    (sets, complete)
+}
+
+/// All declarations of a file; `otherwise` is the condition of those that name none.
+fn declared(syntax: &Syntax, otherwise: &str) -> BTreeMap<(String, String, String), Variant> {
+    let mut all = BTreeMap::new();
+    let mut add = |variant: Variant| {
+        all.insert((variant.symbol.clone(), variant.key.clone(), variant.signature.clone()), variant);
+    };
+    let or = |conditions: [&String; 2]| {
+        let written = conditions.into_iter().find(|condition| !condition.is_empty());
+        written.map_or_else(|| otherwise.to_owned(), Clone::clone)
+    };
+    for decl in &syntax.types {
+        add(Variant {
+            symbol: decl.symbol(),
+            key: String::new(),
+            kind: kind_word(decl.kind).to_owned(),
+            signature: header(decl),
+            condition: or([&decl.condition, &decl.condition]),
+            summary: doc::read(&decl.doc).first_sentence(),
+        });
+        for member in &decl.members {
+            add(Variant {
+                symbol: decl.symbol(),
+                key: member_key(member),
+                kind: member_kind_word(member.kind).to_owned(),
+                signature: member.signature.clone(),
+                condition: or([&member.condition, &decl.condition]),
+                summary: doc::read(&member.doc).first_sentence(),
+            });
+        }
+    }
+    all
+}
+
+fn header(decl: &TypeDecl) -> String {
+    if decl.bases.is_empty() {
+        decl.signature.clone()
+    } else {
+        format!("{} : {}", decl.signature, decl.bases.join(", "))
+    }
+}
+
+impl Active<'_> {
+    /// Branches that are not compiled, in order.
+    fn unused(&self) -> impl Iterator<Item = usize> {
+        self.unused_sections().take(MOST_BRANCHES)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shown(text: &str, defines: &[&str]) -> Vec<String> {
+        let defines = defines.iter().map(|symbol| (*symbol).to_owned()).collect();
+        let (variants, complete) = variants(text, &defines);
+        assert!(complete);
+        let line = |variant: &Variant| format!("{} {} {} [{}]", variant.symbol, variant.key, variant.signature, variant.condition);
+        variants.iter().map(line).collect()
+    }
+
+    #[test]
+    fn types_and_members_of_other_symbols() {
+        let text = "#if NET\nclass A {\n#if DEBUG\nint a;\n#else\nint b;\n#endif\n}\n#elif OLD && !NEW\nclass B { void M() { } }\n#endif\nclass C\n#if OLD\n: D\n#endif\n{ }";
+        assert_eq!(
+            shown(text, &["NET"]),
+            [
+                "A a int a [NET && DEBUG]",
+                "B  class B [!NET && (OLD && !NEW)]",
+                "B M() void M() [!NET && (OLD && !NEW)]",
+                "C  class C : D [!NET && OLD]"
+            ]
+        );
+        assert_eq!(shown("class A { }\n#if true\n#else\nclass B { }\n#endif", &[]), [""; 0]);
+        assert_eq!(shown("class A { }", &[]), [""; 0]);
+    }
+
+    #[test]
+    fn many_branches_end() {
+        let mut text = String::new();
+        for number in 0..2_000 {
+            text.push_str(&format!("#if S{number}\nclass C{number} {{ }}\n#endif\n"));
+        }
+        let (found, complete) = variants(&text, &BTreeSet::new());
+        assert_eq!((found.len(), complete), (MOST_SETS, false));
+    }
+}
