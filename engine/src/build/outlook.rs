@@ -3,7 +3,8 @@
 //! A dry run knows which producers certainly run: all their inputs are known and no result is filed. What reads these may run, and so on
 //! upward. But a node runs only if one of its inputs moves, so where all ways up from the certain ones lead through one node, nothing
 //! behind it runs unless that node comes to another output: it is a *gate*. Nodes of one rule that are equally far from what is certain
-//! are tried together, so that edits of several files have gates too.
+//! are tried together, so that edits of several files have gates too. Not told: targets that come to exist with a set, and nodes whose output
+//! is not kept and is made again only because a reader needs its bytes.
 
 use super::engine::EngineError;
 use super::run::Run;
