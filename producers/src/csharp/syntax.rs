@@ -61,7 +61,7 @@ impl Producer for SyntaxProducer {
 
     fn produce(&self, inputs: &Inputs<'_>) -> Result<Output, Failure> {
         let file = inputs.var("file").unwrap_or_default();
-        let defines: BTreeSet<String> = inputs
+        let mut defines: BTreeSet<String> = inputs
             .params
             .get("defines")
             .and_then(|value| value.as_array())
@@ -70,6 +70,12 @@ impl Producer for SyntaxProducer {
             .filter_map(|symbol| symbol.as_str())
             .map(str::to_owned)
             .collect();
+        // Those of the project that the file mentions; the parameter's come on top.
+        if let Some(of_project) = inputs.maybe("defines") {
+            let list: Vec<String> = serde_json::from_slice(&of_project.bytes)
+                .map_err(|error| Failure::permanent(format!("the symbols of {file} cannot be read: {error}")))?;
+            defines.extend(list);
+        }
         let (syntax, diagnostics) = match std::str::from_utf8(&inputs.one("text")?.bytes) {
             Ok(text) => parse::read(text, &defines, file),
             Err(_) => {
