@@ -74,6 +74,8 @@ pub fn evaluate<'a>(project: &'a str, files: &'a Files<'a>, tree: &Tree<'_>, set
         open: Vec::new(),
         sdks: Vec::new(),
         made: 0,
+        began: false,
+        ended: false,
         found: Evaluation {
             compiles: true,
             ..Evaluation::default()
@@ -97,6 +99,10 @@ struct Pass<'a, 'x> {
     sdks: Vec<String>,
     /// Bytes of values made so far.
     made: usize,
+    /// Whether what an SDK puts before the project's text has been read.
+    began: bool,
+    /// Whether what it puts behind has.
+    ended: bool,
     found: Evaluation<'a>,
 }
 
@@ -151,6 +157,7 @@ impl<'a> Pass<'a, '_> {
             self.sdks.push("Microsoft.NET.Sdk".to_owned());
             self.before();
             self.after();
+            self.found.sdk = self.sdks.join(";");
             return;
         };
         self.imported.insert(path);
@@ -167,7 +174,8 @@ impl<'a> Pass<'a, '_> {
             .chain(named)
             .map(|sdk| sdk.trim().to_owned())
             .collect();
-        let implied = sdks.iter().any(|sdk| sdk::kind(sdk) != Kind::Addition);
+        // An addition alone in the attribute brings the SDK that it adds to.
+        let implied = root.attribute("Sdk").is_some() || sdks.iter().any(|sdk| sdk::kind(sdk) != Kind::Addition);
         for sdk in sdks {
             self.adopt(
                 &sdk,
@@ -178,6 +186,7 @@ impl<'a> Pass<'a, '_> {
             );
         }
         if implied {
+            (self.began, self.ended) = (true, true);
             self.before();
         }
         self.open.push(path);
@@ -199,6 +208,10 @@ impl<'a> Pass<'a, '_> {
         }
         match sdk::kind(&name) {
             Kind::Nothing => self.found.compiles = false,
+            Kind::Unknown if spot.file != self.project || self.sdks.iter().any(|known| sdk::kind(known) == Kind::Compiles) => {
+                let message = "the SDK is not known here; what it sets is not seen";
+                self.report.note("CS-PROJECT-SDK", spot, message, &name);
+            }
             Kind::Unknown => {
                 let message = "the SDK is not known here; it is taken for Microsoft.NET.Sdk, and what else it sets is not seen";
                 self.report.warn("CS-PROJECT-SDK", spot, message, &name);
@@ -407,16 +420,16 @@ impl<'a> Pass<'a, '_> {
         }
     }
 
-    /// `<Import Project="Sdk.props" Sdk="…"/>`.
+    /// `<Import Project="Sdk.props" Sdk="…"/>`. What `Directory.Build.props` and the like import adds to the project's own SDK.
     fn sdk_import(&mut self, sdk: &str, written: &str, spot: Spot<'_>) {
         let sdk = self.scope(spot).expand(sdk);
         self.adopt(&sdk, spot);
-        if sdk::kind(&sdk) == Kind::Addition {
+        if spot.file != self.project || sdk::kind(&sdk) == Kind::Addition {
             return;
         }
-        if written.eq_ignore_ascii_case("Sdk.props") {
+        if written.eq_ignore_ascii_case("Sdk.props") && !std::mem::replace(&mut self.began, true) {
             self.before();
-        } else if written.eq_ignore_ascii_case("Sdk.targets") {
+        } else if written.eq_ignore_ascii_case("Sdk.targets") && !std::mem::replace(&mut self.ended, true) {
             self.after();
         }
     }

@@ -164,6 +164,10 @@ impl Scope<'_> {
         if self.tree.file(&absolute).is_some() || self.tree.is_folder(&absolute) {
             return true;
         }
+        // The build tools are taken to be there: old projects ask for the file before they import it.
+        if super::path::file_name(&absolute).eq_ignore_ascii_case("Microsoft.Common.props") {
+            return true;
+        }
         match super::path::in_workspace(&absolute) {
             Some(inside) if !decidable(inside) => {
                 let message = "whether a file exists that is in no source set of projects is not known; it counts as missing";

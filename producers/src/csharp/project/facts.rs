@@ -101,7 +101,9 @@ pub fn evaluated(
     report: &Report,
 ) -> Evaluated {
     let own = params.project(project);
-    let (outer, tfms) = frameworks(project, files, tree, settings, params, own, report);
+    // What the first pass has to say, `//index:projects` says for all projects together.
+    let quiet = Report::default();
+    let (outer, tfms) = frameworks(project, files, tree, settings, params, own, &quiet);
     let mut found = Evaluated::default();
     for (at, tfm) in tfms.iter().enumerate() {
         let inner;
@@ -110,7 +112,7 @@ pub fn evaluated(
             Some(tfm) if outer.properties.get("TargetFramework").trim() != tfm => {
                 let mut settings = settings.clone();
                 settings.globals.insert("TargetFramework".to_owned(), tfm.clone());
-                inner = evaluate(project, files, tree, &settings, report);
+                inner = evaluate(project, files, tree, &settings, &quiet);
                 &inner
             }
             _ => &outer,
@@ -141,15 +143,21 @@ pub fn evaluated(
     found
 }
 
-/// The files that evaluation reads, whatever the framework.
-pub fn reads(project: &str, files: &Files<'_>, tree: &Tree<'_>, settings: &Settings, params: &ProjectParams) -> Vec<String> {
-    let report = Report::default();
-    let (outer, tfms) = frameworks(project, files, tree, settings, params, params.project(project), &report);
+/// The files that evaluation reads, whatever the framework, and what the first pass has to say.
+pub fn reads(
+    project: &str,
+    files: &Files<'_>,
+    tree: &Tree<'_>,
+    settings: &Settings,
+    params: &ProjectParams,
+    report: &Report,
+) -> Vec<String> {
+    let (outer, tfms) = frameworks(project, files, tree, settings, params, params.project(project), report);
     let mut read: BTreeSet<String> = outer.read.into_iter().collect();
     for tfm in tfms.into_iter().flatten() {
         let mut settings = settings.clone();
         settings.globals.insert("TargetFramework".to_owned(), tfm);
-        read.extend(evaluate(project, files, tree, &settings, &report).read);
+        read.extend(evaluate(project, files, tree, &settings, report).read);
     }
     read.into_iter().collect()
 }
@@ -188,7 +196,10 @@ fn frameworks<'a>(
         let spot = Spot { file: project, line: 0 };
         let found = tfms.first().cloned().unwrap_or_default();
         let message = format!("the target framework is not known here; {NEWEST} is assumed (say which: params.tfm of producer.project)");
-        report.warn("CS-PROJECT-TFM", spot, message, &found);
+        // What is no XML has been said already.
+        if files.contains_key(project) {
+            report.warn("CS-PROJECT-TFM", spot, message, &found);
+        }
         tfms.insert(0, NEWEST.to_owned());
         tfms.truncate(1);
     }

@@ -44,7 +44,7 @@ pub fn rows(files: &Files<'_>, paths: &[&str], params: &ProjectParams, report: &
         .filter(|path| is_project(path))
         .filter(|path| only.is_none_or(|only| listed.get(path).is_some_and(|solutions| solutions.contains(only))))
         .collect();
-    chosen
+    let evaluated: Vec<(&str, ProjectRow, Report)> = chosen
         .par_iter()
         .map(|path| {
             // Trees keep what they have worked out, so each thread of work has its own.
@@ -56,10 +56,17 @@ pub fn rows(files: &Files<'_>, paths: &[&str], params: &ProjectParams, report: &
                     .min_by_key(|solution| (solution.len(), *solution))
             });
             let solution = solution.map(str::to_owned);
-            let files = reads(path, files, &tree, &params.settings(solution.clone()), params);
-            ((*path).to_owned(), ProjectRow { files, solution })
+            let report = Report::default();
+            let files = reads(path, files, &tree, &params.settings(solution.clone()), params, &report);
+            (*path, ProjectRow { files, solution }, report)
         })
-        .collect()
+        .collect();
+    let mut rows = BTreeMap::new();
+    for (path, row, found) in evaluated {
+        rows.insert(path.to_owned(), row);
+        report.merge(found);
+    }
+    rows
 }
 
 /// The solutions that list each project. A project that a solution names and nobody has is said.

@@ -206,7 +206,7 @@ impl Producer for References {
 }
 
 /// Everything that a project sees: its own references, and of theirs those that are passed on.
-fn closure(project: &str, direct: &BTreeMap<&str, Evaluated>) -> Vec<String> {
+pub(super) fn closure(project: &str, direct: &BTreeMap<&str, Evaluated>) -> Vec<String> {
     let mut seen: BTreeSet<&str> = BTreeSet::new();
     let references = |of: &str| direct.get(of).map_or(&[][..], |found| &found.references);
     let mut open: Vec<&str> = references(project).iter().map(|reference| reference.path.as_str()).collect();

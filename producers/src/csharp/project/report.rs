@@ -7,6 +7,9 @@ use std::collections::BTreeSet;
 /// Most diagnostics of one project; one more says that there are others.
 const MOST: usize = 100;
 
+/// Most diagnostics of all projects together.
+const MOST_MERGED: usize = 2000;
+
 /// Longest construct that is quoted, in characters.
 const QUOTED: usize = 160;
 
@@ -52,6 +55,24 @@ impl Report {
             diagnostic = diagnostic.found(construct.trim().chars().take(QUOTED).collect::<String>());
         }
         found.insert(diagnostic);
+    }
+
+    /// Takes over the findings of another, those about shared files once, whatever they quote.
+    pub fn merge(&self, other: Self) {
+        let mut found = self.found.borrow_mut();
+        for diagnostic in other.found.into_inner() {
+            let same = |known: &Diagnostic| {
+                known.code == diagnostic.code && known.place == diagnostic.place && known.message == diagnostic.message
+            };
+            let first = Diagnostic {
+                place: diagnostic.place.clone(),
+                ..Diagnostic::new(diagnostic.severity, diagnostic.code.as_str(), diagnostic.message.as_str())
+            };
+            // Severity, code, message and place come first in the order, so that the like stand together.
+            if found.len() < MOST_MERGED && !found.range(first..).next().is_some_and(same) {
+                found.insert(diagnostic);
+            }
+        }
     }
 
     /// All of them, sorted.
