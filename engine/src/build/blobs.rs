@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard};
 
 /// Bytes of blobs held in memory beyond what must be.
-pub const BUDGET: usize = 160 << 20;
+pub const BUDGET: usize = 96 << 20;
 
 /// Finds blobs by digest. Shared by all workers.
 pub struct Blobs {

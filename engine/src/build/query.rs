@@ -66,10 +66,7 @@ impl Session {
             manifest: self.rules.manifest().clone(),
             cancel: Cancel::default(),
         });
-        let leaves = SessionLeaves {
-            sources: &*self.sources,
-            state: &self.state,
-        };
+        let leaves = SessionLeaves::new(&*self.sources, &self.state);
         let setup = Setup {
             rules: &self.rules,
             registry: &self.engine.registry,

@@ -80,10 +80,7 @@ impl Session {
             manifest: self.rules.manifest().clone(),
             cancel: cancel.clone(),
         });
-        let leaves = SessionLeaves {
-            sources: &*self.sources,
-            state: &self.state,
-        };
+        let leaves = SessionLeaves::new(&*self.sources, &self.state);
         let setup = Setup {
             rules: &self.rules,
             registry: &self.engine.registry,
@@ -171,7 +168,7 @@ impl Session {
     }
 
     fn tell(&self, observer: &dyn Observer) {
-        let files = self.sources.files().len();
+        let files = self.sources.count();
         observer.event(&Event::Scanned {
             files,
             hashed: self.refresh.hashed,

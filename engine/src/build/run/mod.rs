@@ -177,6 +177,8 @@ pub struct Run<'a> {
     waiters: Vec<Vec<NodeId>>,
     same_key: FxHashMap<ActionKey, SameKey>,
     items: FxHashMap<(NodeId, SetSpec), Arc<Vec<String>>>,
+    /// Tables that membership was looked up in.
+    tables: FxHashMap<Digest, Arc<[u8]>>,
     steps: Vec<Step>,
     pools: Pools,
     done: Receiver<Finished>,
@@ -276,6 +278,7 @@ impl<'a> Run<'a> {
             waiters: Vec::new(),
             same_key: FxHashMap::default(),
             items: FxHashMap::default(),
+            tables: FxHashMap::default(),
             steps: Vec::new(),
             pools,
             done,

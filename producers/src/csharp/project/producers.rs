@@ -245,7 +245,7 @@ impl Producer for FactsOf {
     }
 }
 
-/// `csharp/defines`: without `text` the symbols of a project by framework (the main one under `""`); with it those of them that the
+/// `csharp/defines`: without `bytes` the symbols of a project by framework (the main one under `""`); with it those of them that the
 /// file mentions in a condition, so that a symbol that a file does not ask for cannot touch it.
 struct Defines;
 
@@ -259,7 +259,7 @@ impl Producer for Defines {
     }
 
     fn produce(&self, inputs: &Inputs<'_>) -> Result<Output, Failure> {
-        let Some(source) = inputs.maybe("text") else {
+        let Some(source) = inputs.maybe("bytes") else {
             let evaluated: Evaluated = from_json(&inputs.one("evaluation")?.bytes, "the evaluation")?;
             let main = evaluated.frameworks.first().map(|main| ("", &main.defines));
             let named = evaluated
@@ -283,8 +283,9 @@ impl Producer for Defines {
             }
             _ => ["DEBUG", "TRACE"].map(str::to_owned).into(),
         };
-        let mentioned = std::str::from_utf8(&source.bytes).map(mentioned).unwrap_or_default();
-        let both: Vec<&str> = mentioned.into_iter().filter(|symbol| defined.contains(*symbol)).collect();
+        // What cannot be decoded, the parse says.
+        let (text, _) = crate::text::decode(&source.bytes, file);
+        let both: Vec<&str> = mentioned(&text).into_iter().filter(|symbol| defined.contains(*symbol)).collect();
         Ok(Output::new(json(&both)))
     }
 }
