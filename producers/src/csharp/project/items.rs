@@ -14,7 +14,10 @@ use std::collections::{BTreeMap, BTreeSet};
 const MOST_LOOKS: usize = 20_000_000;
 
 /// Most items of one type.
-const MOST_ITEMS: usize = 500_000;
+const MOST_ITEMS: usize = 200_000;
+
+/// What the copy of an item costs, in comparisons.
+const COPY: usize = 50;
 
 /// An item.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -172,7 +175,7 @@ fn seen_through(item: &Item, transform: Option<&str>) -> String {
 
 fn include(run: &mut Run, operation: &Operation, tree: &Tree<'_>, files: bool) {
     let exclude = Set::of(&operation.exclude, run);
-    run.looks += exclude.texts.len();
+    run.looks += COPY * exclude.texts.len();
     let metadata: BTreeMap<String, String> = operation.metadata.iter().cloned().collect();
     let mut added: Vec<Item> = Vec::new();
     for spec in &operation.specs {
@@ -216,7 +219,7 @@ fn include(run: &mut Run, operation: &Operation, tree: &Tree<'_>, files: bool) {
                     ..item.clone()
                 });
                 added.extend(items);
-                run.looks += added.len() - before;
+                run.looks += COPY * (added.len() - before);
             }
         }
     }
@@ -236,7 +239,7 @@ fn change(run: &mut Run, operation: &Operation, tree: &Tree<'_>, change: impl Fn
         return;
     }
     let set = Set::of(&operation.specs, run);
-    run.looks += set.texts.len();
+    run.looks += COPY * set.texts.len();
     let Some(list) = run.lists.get_mut(&operation.items) else { return };
     for text in &set.texts {
         for &at in list.by_text.get(text).map_or(&[][..], Vec::as_slice) {
