@@ -295,6 +295,7 @@ impl<'a> Pass<'a, '_> {
             spot,
             report: self.report,
             os: &self.settings.os,
+            home: folder(self.project),
         }
     }
 
@@ -305,13 +306,25 @@ impl<'a> Pass<'a, '_> {
             .is_none_or(|condition| condition::holds(&self.scope(spot), condition))
     }
 
+    /// The condition of an import looks from the folder of its file.
+    fn imports(&self, element: &Element, file: &str) -> bool {
+        let spot = Spot { file, line: element.line };
+        let scope = Scope {
+            home: folder(file),
+            ..self.scope(spot)
+        };
+        element
+            .attribute("Condition")
+            .is_none_or(|condition| condition::holds(&scope, condition))
+    }
+
     fn elements(&mut self, parent: &'a Element, file: &'a str) {
         for child in &parent.children {
             let spot = Spot { file, line: child.line };
             match child.name.to_ascii_lowercase().as_str() {
                 "propertygroup" if self.holds(child, file) => self.property_group(child, file),
-                "importgroup" if self.holds(child, file) => self.elements(child, file),
-                "import" if self.holds(child, file) => self.written_import(child, spot),
+                "importgroup" if self.imports(child, file) => self.elements(child, file),
+                "import" if self.imports(child, file) => self.written_import(child, spot),
                 "itemgroup" => self.found.groups.push(Group::Written(child, file)),
                 "choose" => {
                     let branches = child.children.iter().filter(|branch| branch.is("When"));

@@ -60,6 +60,8 @@ pub struct Scope<'s> {
     pub report: &'s Report,
     /// The system that conditions see: `linux`, `windows`, `osx`.
     pub os: &'s str,
+    /// Folder from the workspace that `Exists` looks from: the project's, for imports that of the file they stand in.
+    pub home: &'s str,
 }
 
 impl Scope<'_> {
@@ -154,12 +156,7 @@ impl Scope<'_> {
         if path.is_empty() {
             return false;
         }
-        let home = rooted(folder(
-            self.properties
-                .get("MSBuildProjectFullPath")
-                .strip_prefix("/_/")
-                .unwrap_or_default(),
-        ));
+        let home = rooted(self.home);
         let absolute = super::path::absolute(&home, &path);
         if self.tree.file(&absolute).is_some() || self.tree.is_folder(&absolute) {
             return true;

@@ -152,6 +152,7 @@ impl Reader<'_> {
             spot,
             report: self.report,
             os: &self.settings.os,
+            home: folder(self.project),
         }
     }
 
