@@ -30,6 +30,8 @@ pub struct Project {
     pub usings: Vec<WrittenUsing>,
     /// Paths of all projects it references, transitively.
     pub references: Vec<String>,
+    /// Symbols that are defined, those of the framework among them.
+    pub defines: Vec<String>,
     /// Assemblies that see its internal types.
     pub internals_visible_to: Vec<String>,
 }
@@ -68,7 +70,6 @@ impl Layout {
             owners: None,
         };
         layout.owners = files.map(|files| layout.read_owners(&files.bytes)).transpose()?;
-        layout.close_references();
         Ok(layout)
     }
 
@@ -113,34 +114,6 @@ impl Layout {
             .filter(|(file, owner)| self.nearest(file) != **owner)
             .map(|(file, owner)| (file.as_str(), *owner))
     }
-
-    /// Makes references transitive.
-    fn close_references(&mut self) {
-        let at_path: BTreeMap<String, usize> = self
-            .projects
-            .iter()
-            .enumerate()
-            .map(|(at, project)| (project.path.clone(), at))
-            .collect();
-        let direct: Vec<Vec<usize>> = self
-            .projects
-            .iter()
-            .map(|project| project.references.iter().filter_map(|path| at_path.get(path).copied()).collect())
-            .collect();
-        for at in 0..self.projects.len() {
-            let mut seen = vec![false; direct.len()];
-            let mut open = direct[at].clone();
-            while let Some(next) = open.pop() {
-                if !std::mem::replace(&mut seen[next], true) {
-                    open.extend(&direct[next]);
-                }
-            }
-            self.projects[at].references = (0..direct.len())
-                .filter(|&other| seen[other])
-                .map(|other| self.projects[other].path.clone())
-                .collect();
-        }
-    }
 }
 
 /// The directories above a path, nearest first, `""` for the root last.
@@ -158,6 +131,11 @@ fn project(path: &str, facts: Facts) -> Project {
     let name = file.rsplit_once('.').map_or(file, |(stem, _)| stem).to_owned();
     let mut references = facts.references;
     references.extend(facts.transitive);
+    references.sort();
+    references.dedup();
+    let mut defines = facts.defines;
+    defines.extend(facts.implicit_symbols);
+    defines.sort();
     Project {
         id: String::new(),
         path: path.to_owned(),
@@ -170,6 +148,7 @@ fn project(path: &str, facts: Facts) -> Project {
         },
         usings: facts.usings.iter().map(|using| written(using)).collect(),
         references,
+        defines,
         internals_visible_to: facts.internals_visible_to,
     }
 }
@@ -202,7 +181,10 @@ mod tests {
     fn nearest_ancestor_owns_a_file() {
         let layout = Layout::read(
             &[
-                input("src/B/b.csproj", r#"{"references":["src/A/a.csproj"]}"#),
+                input(
+                    "src/B/b.csproj",
+                    r#"{"references":["src/A/a.csproj"],"transitive":["src/A/Sub/z.csproj","src/A/a.csproj"]}"#,
+                ),
                 input("src/A/a.csproj", r#"{"assembly":"Acme.A","references":["src/A/Sub/z.csproj"]}"#),
                 input("src/A/Sub/z.csproj", r#"{"usings":["System.Linq","static System.Math","X = A.B"]}"#),
                 input("src/A/Sub/y.csproj", "{}"),

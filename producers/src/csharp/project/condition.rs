@@ -205,8 +205,8 @@ fn quoted_end(text: &str) -> Option<usize> {
         if rest.starts_with('\'') {
             return Some(at);
         }
-        if rest.starts_with("$(") {
-            at += 2 + closing(&rest[2..])? + 1;
+        if let Some(inner) = rest.strip_prefix("$(") {
+            at += 2 + closing(inner)? + 1;
         } else {
             at += rest.chars().next().map_or(1, char::len_utf8);
         }

@@ -30,13 +30,11 @@ pub fn is_project(path: &str) -> bool {
 pub fn rows(files: &Files<'_>, paths: &[&str], params: &ProjectParams, report: &Report) -> BTreeMap<String, ProjectRow> {
     let tree = Tree::new(paths.iter().copied());
     let listed = listed(files, &tree, report);
-    let only = params.solution.as_deref().map(|solution| {
-        if !paths.contains(&solution) {
-            let message = "there is no such solution in the workspace (params.solution of producer.project); all projects count";
-            report.warn("CS-SOLUTION", Spot { file: solution, line: 0 }, message, solution);
-        }
-        solution
-    });
+    let only = params.solution.as_deref();
+    if let Some(solution) = only.filter(|solution| !paths.contains(solution)) {
+        let message = "there is no such solution in the workspace (params.solution of producer.project); all projects count";
+        report.warn("CS-SOLUTION", Spot { file: solution, line: 0 }, message, solution);
+    }
     let only = only.filter(|solution| paths.contains(solution));
     let chosen: Vec<&str> = paths
         .iter()
