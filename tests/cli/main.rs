@@ -6,4 +6,5 @@ mod bench;
 mod errors;
 mod journey;
 mod looking;
+mod projects;
 mod store;

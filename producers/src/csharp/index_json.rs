@@ -132,7 +132,7 @@ fn digests(inputs: &[Input]) -> FxHashMap<&str, &Input> {
 
 fn project_entries(inputs: &[Input]) -> Result<Vec<ProjectEntry>, Failure> {
     let by_path: FxHashMap<&str, &Input> = digests(inputs);
-    let projects = Layout::read(inputs)?.projects.into_iter();
+    let projects = Layout::read(inputs, None)?.projects.into_iter();
     Ok(projects
         .map(|project| ProjectEntry {
             hash: by_path

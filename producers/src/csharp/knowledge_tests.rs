@@ -387,14 +387,14 @@ fn golden_outputs_belong_to_versions() {
     csharp/graph@1 abf4a7cebc0d
     csharp/conflicts@1 af1349b9f5f9
     csharp/index-json@1 0c6a9a70dbdf
-    csharp/types@1 ed524f5833c4
-    csharp/symbols@1 31a6d808117c
+    csharp/types@2 ed524f5833c4
+    csharp/symbols@2 31a6d808117c
     csharp/complete@2 48f5e0989d7c
     csharp/structure@2 bbb34213f114
     csharp/impl@2 49b2d0831310
     csharp/xmldoc@2 680de06bc1f7
-    csharp/mentions@1 4c52f1eef2cc
-    csharp/deps@1 8e4b31712939
+    csharp/mentions@2 df4fa245ccd9
+    csharp/deps@2 8e4b31712939
     csharp/outline-info@2 eefa424cb835
     csharp/outline@2 43d9f50f9da8
     semantic@1 37fa68445632

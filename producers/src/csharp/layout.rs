@@ -1,22 +1,14 @@
-//! Which project a file belongs to, from the facts that `csharp/project` gives.
+//! Which project a file belongs to, from the facts that `csharp/project-facts` gives and the table `//index:files`.
 //!
-//! A file belongs to the project whose directory is its nearest ancestor with a project file (of several in one directory the
-//! first by name). It does not know Compile items: linked and removed files are not seen yet.
+//! Without that table a file belongs to the project whose directory is its nearest ancestor with a project file (of several in one
+//! directory the first by name).
 
+use super::project::facts::Facts;
+use super::project::files::FileRow;
 use engine::seams::producer::{Failure, Input};
-use serde_json::Value;
+use engine::values::table::Table;
+use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
-
-/// What `ImplicitUsings` opens in Microsoft.NET.Sdk.
-const IMPLICIT: [&str; 7] = [
-    "System",
-    "System.Collections.Generic",
-    "System.IO",
-    "System.Linq",
-    "System.Net.Http",
-    "System.Threading",
-    "System.Threading.Tasks",
-];
 
 /// A global using as written: alias, target, whether it is static.
 pub type WrittenUsing = (Option<String>, String, bool);
@@ -38,27 +30,33 @@ pub struct Project {
     pub usings: Vec<WrittenUsing>,
     /// Paths of all projects it references, transitively.
     pub references: Vec<String>,
+    /// Symbols that are defined, those of the framework among them.
+    pub defines: Vec<String>,
+    /// Assemblies that see its internal types.
+    pub internals_visible_to: Vec<String>,
 }
 
-/// All projects and the directories they own.
+/// All projects and the files they own.
 #[derive(Debug, Default)]
 pub struct Layout {
     /// Sorted by path.
     pub projects: Vec<Project>,
     by_directory: BTreeMap<String, usize>,
+    /// Owners by file, where the table of files is known.
+    owners: Option<FxHashMap<String, Option<usize>>>,
 }
 
 impl Layout {
-    /// Reads the facts of all projects; the item of each input is the path of its project file.
+    /// Reads the facts of all projects (the item of each input is the path of its project file) and the table of files, if there is one.
     ///
     /// # Errors
-    /// When a blob is not a JSON object.
-    pub fn read(inputs: &[Input]) -> Result<Self, Failure> {
+    /// When a blob is not of our making.
+    pub fn read(inputs: &[Input], files: Option<&Input>) -> Result<Self, Failure> {
         let mut projects = Vec::with_capacity(inputs.len());
         for input in inputs {
-            let facts: Value = serde_json::from_slice(&input.bytes)
-                .map_err(|error| Failure::permanent(format!("the facts of project {} are not JSON: {error}", input.item)))?;
-            projects.push(project(&input.item, &facts));
+            let facts: Facts = serde_json::from_slice(&input.bytes)
+                .map_err(|error| Failure::permanent(format!("the facts of project {} cannot be read: {error}", input.item)))?;
+            projects.push(project(&input.item, facts));
         }
         projects.sort_by(|a, b| a.path.cmp(&b.path));
         let mut by_directory = BTreeMap::new();
@@ -66,42 +64,55 @@ impl Layout {
             project.id = format!("P{}", at + 1);
             by_directory.entry(directory(&project.path).to_owned()).or_insert(at);
         }
-        let mut layout = Self { projects, by_directory };
-        layout.close_references();
+        let mut layout = Self {
+            projects,
+            by_directory,
+            owners: None,
+        };
+        layout.owners = files.map(|files| layout.read_owners(&files.bytes)).transpose()?;
         Ok(layout)
+    }
+
+    fn read_owners(&self, table: &[u8]) -> Result<FxHashMap<String, Option<usize>>, Failure> {
+        let table = Table::open(table).ok_or_else(|| Failure::permanent("input 'files' is not a table"))?;
+        let at_path: FxHashMap<&str, usize> = self
+            .projects
+            .iter()
+            .enumerate()
+            .map(|(at, project)| (project.path.as_str(), at))
+            .collect();
+        let mut owners = FxHashMap::default();
+        for (file, row) in table.rows() {
+            let row: FileRow =
+                serde_json::from_slice(row).map_err(|error| Failure::permanent(format!("the row of {file} cannot be read: {error}")))?;
+            owners.insert(
+                file.to_owned(),
+                row.project.first().and_then(|path| at_path.get(path.as_str()).copied()),
+            );
+        }
+        Ok(owners)
     }
 
     /// The project a file belongs to.
     pub fn owner(&self, file: &str) -> Option<usize> {
+        match &self.owners {
+            Some(owners) => owners.get(file).copied().flatten(),
+            None => self.nearest(file),
+        }
+    }
+
+    /// The project in the nearest directory above a file, whether or not it compiles the file.
+    pub fn nearest(&self, file: &str) -> Option<usize> {
         ancestors(file).find_map(|directory| self.by_directory.get(directory).copied())
     }
 
-    /// Makes references transitive.
-    fn close_references(&mut self) {
-        let at_path: BTreeMap<String, usize> = self
-            .projects
+    /// Files whose owner is not the project nearest to them, with their owners.
+    pub fn strays(&self) -> impl Iterator<Item = (&str, Option<usize>)> {
+        self.owners
             .iter()
-            .enumerate()
-            .map(|(at, project)| (project.path.clone(), at))
-            .collect();
-        let direct: Vec<Vec<usize>> = self
-            .projects
-            .iter()
-            .map(|project| project.references.iter().filter_map(|path| at_path.get(path).copied()).collect())
-            .collect();
-        for at in 0..self.projects.len() {
-            let mut seen = vec![false; direct.len()];
-            let mut open = direct[at].clone();
-            while let Some(next) = open.pop() {
-                if !std::mem::replace(&mut seen[next], true) {
-                    open.extend(&direct[next]);
-                }
-            }
-            self.projects[at].references = (0..direct.len())
-                .filter(|&other| seen[other])
-                .map(|other| self.projects[other].path.clone())
-                .collect();
-        }
+            .flatten()
+            .filter(|(file, owner)| self.nearest(file) != **owner)
+            .map(|(file, owner)| (file.as_str(), *owner))
     }
 }
 
@@ -115,68 +126,42 @@ pub fn directory(path: &str) -> &str {
     path.rfind('/').map_or("", |slash| &path[..slash])
 }
 
-fn project(path: &str, facts: &Value) -> Project {
-    let text = |names: &[&str]| {
-        names
-            .iter()
-            .find_map(|name| facts.get(name)?.as_str())
-            .filter(|text| !text.is_empty())
-            .map(str::to_owned)
-    };
-    let list = |names: &[&str]| -> Vec<Value> {
-        names
-            .iter()
-            .find_map(|name| facts.get(name)?.as_array())
-            .cloned()
-            .unwrap_or_default()
-    };
-    let strings = |values: Vec<Value>| -> Vec<String> { values.iter().filter_map(|value| value.as_str().map(str::to_owned)).collect() };
+fn project(path: &str, facts: Facts) -> Project {
     let file = path.rsplit('/').next().unwrap_or(path);
     let name = file.rsplit_once('.').map_or(file, |(stem, _)| stem).to_owned();
-    let frameworks = strings(list(&["tfms", "frameworks", "target_frameworks", "targetFrameworks"])).join(";");
-    let implicit = facts.get("implicit_usings").and_then(Value::as_bool) == Some(true);
-    let implicit = IMPLICIT
-        .iter()
-        .filter(|_| implicit)
-        .map(|namespace| (None::<String>, (*namespace).to_owned(), false));
+    let mut references = facts.references;
+    references.extend(facts.transitive);
+    references.sort();
+    references.dedup();
+    let mut defines = facts.defines;
+    defines.extend(facts.implicit_symbols);
+    defines.sort();
     Project {
         id: String::new(),
         path: path.to_owned(),
-        assembly: text(&["assembly", "assembly_name", "assemblyName"]).unwrap_or_else(|| name.clone()),
+        assembly: if facts.assembly.is_empty() { name.clone() } else { facts.assembly },
         name,
-        frameworks: if frameworks.is_empty() {
-            text(&["tfm", "framework"]).unwrap_or_default()
+        frameworks: if facts.tfms.is_empty() {
+            facts.tfm.unwrap_or_default()
         } else {
-            frameworks
+            facts.tfms.join(";")
         },
-        usings: list(&["usings", "global_usings", "globalUsings"])
-            .iter()
-            .filter_map(using)
-            .chain(implicit)
-            .collect(),
-        references: strings(list(&["references", "project_references", "projectReferences"])),
+        usings: facts.usings.iter().map(|using| written(using)).collect(),
+        references,
+        defines,
+        internals_visible_to: facts.internals_visible_to,
     }
 }
 
-/// A using as text (`System.Linq`, `static X`, `A = B.C`) or as an object.
-fn using(value: &Value) -> Option<(Option<String>, String, bool)> {
-    if let Some(text) = value.as_str() {
-        if let Some(target) = text.strip_prefix("static ") {
-            return Some((None, target.trim().to_owned(), true));
-        }
-        return Some(match text.split_once('=') {
-            Some((alias, target)) => (Some(alias.trim().to_owned()), target.trim().to_owned(), false),
-            None => (None, text.trim().to_owned(), false),
-        });
+/// A using as C# writes it: `System.Linq`, `static X`, `A = B.C`.
+fn written(text: &str) -> WrittenUsing {
+    if let Some(target) = text.strip_prefix("static ") {
+        return (None, target.trim().to_owned(), true);
     }
-    let target = ["target", "include", "namespace"]
-        .iter()
-        .find_map(|name| value.get(name)?.as_str())?;
-    let alias = value.get("alias").and_then(Value::as_str).map(str::to_owned);
-    let is_static = ["static", "is_static"]
-        .iter()
-        .any(|name| value.get(name).and_then(Value::as_bool) == Some(true));
-    Some((alias, target.to_owned(), is_static))
+    match text.split_once('=') {
+        Some((alias, target)) => (Some(alias.trim().to_owned()), target.trim().to_owned(), false),
+        None => (None, text.trim().to_owned(), false),
+    }
 }
 
 #[cfg(test)]
@@ -194,12 +179,18 @@ mod tests {
 
     #[test]
     fn nearest_ancestor_owns_a_file() {
-        let layout = Layout::read(&[
-            input("src/B/b.csproj", r#"{"references":["src/A/a.csproj"]}"#),
-            input("src/A/a.csproj", r#"{"assembly":"Acme.A","references":["src/A/Sub/z.csproj"]}"#),
-            input("src/A/Sub/z.csproj", r#"{"usings":["System.Linq","static System.Math","X = A.B"]}"#),
-            input("src/A/Sub/y.csproj", "{}"),
-        ])
+        let layout = Layout::read(
+            &[
+                input(
+                    "src/B/b.csproj",
+                    r#"{"references":["src/A/a.csproj"],"transitive":["src/A/Sub/z.csproj","src/A/a.csproj"]}"#,
+                ),
+                input("src/A/a.csproj", r#"{"assembly":"Acme.A","references":["src/A/Sub/z.csproj"]}"#),
+                input("src/A/Sub/z.csproj", r#"{"usings":["System.Linq","static System.Math","X = A.B"]}"#),
+                input("src/A/Sub/y.csproj", "{}"),
+            ],
+            None,
+        )
         .expect("objects");
         let owner = |file: &str| layout.owner(file).map(|at| layout.projects[at].path.as_str());
         assert_eq!(owner("src/A/x.cs"), Some("src/A/a.csproj"));

@@ -105,7 +105,7 @@ pub struct MentionsOf;
 
 impl Producer for MentionsOf {
     fn id(&self) -> ProducerId {
-        ProducerId::new("csharp/mentions", 1)
+        ProducerId::new("csharp/mentions", 2)
     }
 
     fn check(&self, params: &Params) -> Result<(), Vec<ParamError>> {
@@ -221,6 +221,8 @@ fn part_keys(part: &MentionPart, namespace: &str, keys: &mut BTreeSet<String>) {
     for around in &part.enclosing {
         path_keys(around.strip_prefix(namespace).unwrap_or(around), keys);
     }
+    // A file that another project owns than the nearest has a row of its own.
+    keys.insert(format!("using:{}", part.file));
     for above in ancestors(&part.file) {
         keys.insert(format!("using:{above}"));
     }

@@ -5,8 +5,8 @@ pub mod api;
 pub mod canonical;
 pub mod complete;
 mod condition;
-pub mod conditions;
 pub mod conflicts;
+pub mod defines;
 pub mod deps;
 pub mod doc_bases;
 #[cfg(test)]
@@ -43,7 +43,6 @@ pub mod xmldoc;
 
 /// Adds the C# producers.
 pub fn register(registry: &mut engine::seams::producer::Registry) {
-    registry.add(conditions::Conditions);
     registry.add(variants::Variants);
     syntax::register(registry);
     names::register(registry);

@@ -1,7 +1,8 @@
 //! `csharp/symbols`: the table that names are bound with; each reader depends on the rows it asks for.
 //!
 //! Rows: a simple name → array of the types declared under it; `ns:A.B` → `{}` for every namespace and those around it; `using:DIR` →
-//! the project whose file lies in `DIR`, what it references and its global usings; `using:?` → global usings of loose files.
+//! the project whose file lies in `DIR`, what it references and its global usings; `using:FILE` → the same for a file that another
+//! project owns than the nearest (linked and left out files); `using:?` → global usings of loose files.
 //! Entries carry the bases that have nested types (`ancestors`), because nested types are inherited and a reader cannot ask for rows
 //! of bases that it does not write down.
 
@@ -26,7 +27,7 @@ pub struct Symbols;
 
 impl Producer for Symbols {
     fn id(&self) -> ProducerId {
-        ProducerId::new("csharp/symbols", 1)
+        ProducerId::new("csharp/symbols", 2)
     }
 
     fn check(&self, params: &Params) -> Result<(), Vec<ParamError>> {
@@ -35,7 +36,7 @@ impl Producer for Symbols {
 
     fn produce(&self, inputs: &Inputs<'_>) -> Result<Output, Failure> {
         let files = decode_all(inputs.all("names"))?;
-        let layout = Layout::read(inputs.all("projects"))?;
+        let layout = Layout::read(inputs.all("projects"), inputs.maybe("files"))?;
         let types = inputs.one("types")?;
         let table = Table::open(&types.bytes).ok_or_else(|| Failure::permanent("input 'types' is not a table"))?;
         let mut index = declare(&files, &layout, table)?;
@@ -125,13 +126,13 @@ fn global_usings(index: &mut NameIndex, files: &[(&str, Names)], layout: &Layout
             .or_default()
             .extend(globals.map(|using| (using.alias.clone(), using.target.clone(), using.is_static)));
     }
+    let mut strays: BTreeMap<Option<usize>, Vec<&str>> = BTreeMap::new();
+    for (file, owner) in layout.strays() {
+        strays.entry(owner).or_default().push(file);
+    }
     for (owner, usings) in of_owner {
         let project = owner.map(|at| &layout.projects[at]);
         let place = project.map_or("?", |project| directory(&project.path));
-        // Of several projects in one directory the first owns its files; the others have no row.
-        if project.is_some_and(|project| layout.owner(&project.path) != owner) {
-            continue;
-        }
         let usings = usings.into_iter().map(|(alias, target, is_static)| {
             let types = if alias.is_some() || is_static {
                 index.exact(&target)
@@ -150,7 +151,13 @@ fn global_usings(index: &mut NameIndex, files: &[(&str, Names)], layout: &Layout
             references: project.map(|project| project.references.clone()).unwrap_or_default(),
             usings: usings.collect(),
         };
-        index.globals.insert(place.to_owned(), row);
+        for file in strays.get(&owner).into_iter().flatten() {
+            index.globals.insert((*file).to_owned(), row.clone());
+        }
+        // Of several projects in one directory the first has its row; files of the others have rows of their own.
+        if project.is_none_or(|project| layout.nearest(&project.path) == owner) {
+            index.globals.insert(place.to_owned(), row);
+        }
     }
 }
 
@@ -182,7 +189,7 @@ fn inherit(index: &mut NameIndex, files: &[(&str, Names)], layout: &Layout) {
                 enclosing: &enclosing,
                 project,
                 file,
-                globals: index.globals.get(globals),
+                globals: index.globals.get(*file).or_else(|| index.globals.get(globals)),
             };
             let bound = decl.bases.iter().filter_map(|base| {
                 let (path, arity) = written_name(base);

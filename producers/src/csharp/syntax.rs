@@ -1,10 +1,10 @@
 //! Producer `csharp/syntax`: what one file declares and mentions ([`Syntax`], encoded with minicbor), one parse a file.
 //!
-//! Symbols for `#if` come from the input `defines`, usually `//files/P:conditions`, which holds only those that matter to the file, and
+//! Symbols for `#if` come from the input `defines`, usually `//files/P:defines`, which holds only those that matter to the file, and
 //! from the parameter of that name.
 
 use super::model::Syntax;
-use super::{conditions, parse};
+use super::{defines, parse};
 use engine::seams::producer::{Failure, Inputs, Output, ParamError, Params, Producer, ProducerId, Registry};
 
 /// Raised whenever the same text may give another [`Syntax`]: rules of reading, canonical text, grammar.
@@ -36,15 +36,12 @@ impl Producer for SyntaxProducer {
     }
 
     fn check(&self, params: &Params) -> Result<(), Vec<ParamError>> {
-        conditions::check_defines("csharp/syntax", params)
+        defines::check("csharp/syntax", params)
     }
 
     fn produce(&self, inputs: &Inputs<'_>) -> Result<Output, Failure> {
         let file = inputs.var("file").unwrap_or_default();
-        let mut defines = conditions::defines(inputs.params);
-        for input in inputs.all("defines") {
-            defines.extend(conditions::read(&input.bytes));
-        }
+        let defines = defines::given(inputs)?;
         let (text, unread) = crate::text::decode(&inputs.one("bytes")?.bytes, file);
         let (syntax, mut diagnostics) = parse::read(&text, &defines, file);
         diagnostics.splice(0..0, unread);

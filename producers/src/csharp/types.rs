@@ -65,12 +65,12 @@ struct Found {
 
 impl Producer for Types {
     fn id(&self) -> ProducerId {
-        ProducerId::new("csharp/types", 1)
+        ProducerId::new("csharp/types", 2)
     }
 
     fn produce(&self, inputs: &Inputs<'_>) -> Result<Output, Failure> {
         let files = decode_all(inputs.all("names"))?;
-        let layout = Layout::read(inputs.all("projects"))?;
+        let layout = Layout::read(inputs.all("projects"), inputs.maybe("files"))?;
         let found = gather(&files, &layout);
         let mut diagnostics = Vec::new();
         let rows = rows(&found, &layout, &mut diagnostics);

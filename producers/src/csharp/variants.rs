@@ -8,7 +8,7 @@ use super::model::{Syntax, TypeDecl};
 use super::preprocess::{self, Active};
 use super::render::doc;
 use super::types::json;
-use super::{conditions, parse};
+use super::{defines, parse};
 use engine::seams::producer::{Failure, Inputs, Output, ParamError, Params, Producer, ProducerId};
 use engine::values::diagnostic::{Diagnostic, Severity};
 use serde::{Deserialize, Serialize};
@@ -53,14 +53,11 @@ impl Producer for Variants {
     }
 
     fn check(&self, params: &Params) -> Result<(), Vec<ParamError>> {
-        conditions::check_defines("csharp/variants", params)
+        defines::check("csharp/variants", params)
     }
 
     fn produce(&self, inputs: &Inputs<'_>) -> Result<Output, Failure> {
-        let mut defines = conditions::defines(inputs.params);
-        for input in inputs.all("defines") {
-            defines.extend(conditions::read(&input.bytes));
-        }
+        let defines = defines::given(inputs)?;
         let (text, _) = crate::text::decode(&inputs.one("bytes")?.bytes, "");
         let (variants, complete) = variants(&text, &defines);
         let mut output = Output::new(json(&variants));

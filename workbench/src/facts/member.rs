@@ -432,6 +432,8 @@ mod tests {
             names: Vec::new(),
             type_parameters: Vec::new(),
             has_value: false,
+            condition: String::new(),
+            attributed: String::new(),
         }
     }
 

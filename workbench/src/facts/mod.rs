@@ -24,8 +24,9 @@ use std::sync::Arc;
 use written::{Aliases, simple_text};
 
 /// Targets whose outputs [`lines`] reads.
-pub const TARGETS: [&str; 5] = [
+pub const TARGETS: [&str; 6] = [
     "//index:types",
+    "//index:files",
     "//projects/...:project",
     "//files/...:names",
     "//types/...:complete",
@@ -47,6 +48,7 @@ pub struct FactsError {
 struct Outputs {
     rows: BTreeMap<String, TypeRow>,
     projects: Vec<Input>,
+    owners: Option<Input>,
     files: Vec<(String, Names)>,
     complete: BTreeMap<String, Complete>,
     deps: BTreeMap<String, Dependencies>,
@@ -65,7 +67,7 @@ pub fn lines(outputs: impl IntoIterator<Item = (Label, Arc<[u8]>)>) -> Result<St
         };
         read.take(&label, bytes).map_err(failed)?;
     }
-    let layout = Layout::read(&read.projects).map_err(|failure| FactsError {
+    let layout = Layout::read(&read.projects, read.owners.as_ref()).map_err(|failure| FactsError {
         label: "//projects/...:project".to_owned(),
         reason: told(failure),
     })?;
@@ -105,6 +107,7 @@ impl Outputs {
                     self.rows.insert(key.to_owned(), row);
                 }
             }
+            "files" => self.owners = Some(input),
             "project" => self.projects.push(input),
             "names" => {
                 let names = names::decode(&input.bytes).map_err(told)?;
@@ -185,13 +188,13 @@ fn projects(read: &Outputs, layout: &Layout, out: &mut String) {
         let own = files.remove(project.path.as_str()).unwrap_or_default();
         push(
             out,
-            &json!({"k": "project", "p": project.path, "assembly": project.assembly, "defines": [], "usings": usings, "refs": project.references, "files": own}),
+            &json!({"k": "project", "p": project.path, "assembly": project.assembly, "defines": project.defines, "friends": project.internals_visible_to, "usings": usings, "refs": project.references, "files": own}),
         );
     }
     if let Some(loose) = files.remove("") {
         push(
             out,
-            &json!({"k": "project", "p": "", "assembly": "", "defines": [], "usings": [], "refs": [], "files": loose}),
+            &json!({"k": "project", "p": "", "assembly": "", "defines": ["DEBUG", "TRACE"], "friends": [], "usings": [], "refs": [], "files": loose}),
         );
     }
 }

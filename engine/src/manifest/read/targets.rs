@@ -40,10 +40,11 @@ impl<'a> Form<'a> {
         end.rsplit_once(':').map(|(_, target)| target)
     }
 
-    /// Whether it names the bytes of files, which no rule makes.
-    fn is_file(self) -> bool {
+    /// Whether it names the bytes of files or the paths of a source set, which no rule makes.
+    fn is_leaf(self) -> bool {
         let (Self::Literal(start) | Self::Between(start, _) | Self::Loose(start, _)) = self;
         start.starts_with("//files/") && self.target() == Some("bytes")
+            || matches!(self, Self::Literal(label) if label.starts_with("//sources/")) && self.target() == Some("files")
     }
 }
 
@@ -160,7 +161,7 @@ impl<'a> Targets<'a> {
 
     /// Whether some rule or file may give what the form names.
     pub(super) fn may_exist(&self, form: Form<'_>) -> bool {
-        if form.is_file() || self.maker(form).is_some() {
+        if form.is_leaf() || self.maker(form).is_some() {
             return true;
         }
         let (Form::Between(head, _) | Form::Loose(head, _)) = form else {
@@ -223,6 +224,8 @@ mod tests {
             ("//groups/{x}:outline", false),
             ("//files/{x}:bytes", true),
             ("//files/a/b.cs:bytes", true),
+            ("//sources/csharp:files", true),
+            ("//sources/csharp:bytes", false),
             ("//types/{x}/{y}:outline", true),
             ("//index:{x}", true),
         ] {

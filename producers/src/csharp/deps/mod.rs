@@ -53,7 +53,7 @@ pub struct Deps;
 
 impl Producer for Deps {
     fn id(&self) -> ProducerId {
-        ProducerId::new("csharp/deps", 1)
+        ProducerId::new("csharp/deps", 2)
     }
 
     fn sees(&self, _: &engine::seams::producer::Params) -> engine::seams::producer::Sees {
@@ -117,8 +117,9 @@ fn bind_part(
     found: &mut Dependencies,
     ambiguous: &mut BTreeMap<String, BTreeSet<String>>,
 ) {
-    let globals: Option<&Globals> = ancestors(&part.file)
-        .find_map(|above| index.globals.get(above))
+    let globals: Option<&Globals> = std::iter::once(part.file.as_str())
+        .chain(ancestors(&part.file))
+        .find_map(|place| index.globals.get(place))
         .or_else(|| index.globals.get("?"));
     let around = Surroundings {
         namespace: &mentions.namespace,

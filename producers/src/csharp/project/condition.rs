@@ -1,0 +1,240 @@
+//! Conditions: `'$(A)' == 'b' and Exists('c')`, as MSBuild reads them.
+//!
+//! Comparison is of numbers if both sides are numbers, else of texts, letters of either case alike. What is no condition is false,
+//! with a diagnostic.
+
+use super::expression::{Scope, closing, unescape};
+use super::string::version;
+use std::cmp::Ordering;
+
+/// Deepest nesting of parentheses and `!`.
+const DEEPEST: u32 = 64;
+
+/// Whether a condition holds; one that is empty does.
+pub fn holds(scope: &Scope<'_>, condition: &str) -> bool {
+    if condition.trim().is_empty() {
+        return true;
+    }
+    let mut reader = Reader {
+        scope,
+        rest: condition,
+        depth: 0,
+        skip: false,
+    };
+    let answer = reader.either().and_then(|truth| match reader.rest.trim_start() {
+        "" => Ok(truth),
+        rest => Err(format!("'{}' is left over", rest.chars().take(20).collect::<String>())),
+    });
+    answer.unwrap_or_else(|why| {
+        scope.report.warn(
+            "CS-PROJECT-CONDITION",
+            scope.spot,
+            format!("the condition cannot be evaluated ({why}) and counts as false"),
+            condition,
+        );
+        false
+    })
+}
+
+/// A number as conditions write them: decimal or `0x…`.
+pub fn number(text: &str) -> Option<f64> {
+    let text = text.trim();
+    if let Some(digits) = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")) {
+        return u32::from_str_radix(digits, 16).ok().map(f64::from);
+    }
+    let plain = text.bytes().all(|byte| byte.is_ascii_digit() || matches!(byte, b'.' | b'-' | b'+'));
+    (plain && !text.is_empty()).then(|| text.parse().ok()).flatten()
+}
+
+fn truth(text: &str) -> Option<bool> {
+    let is = |words: [&str; 6]| words.iter().any(|word| text.trim().eq_ignore_ascii_case(word));
+    if is(["true", "on", "yes", "!false", "!off", "!no"]) {
+        Some(true)
+    } else if is(["false", "off", "no", "!true", "!on", "!yes"]) {
+        Some(false)
+    } else {
+        None
+    }
+}
+
+struct Reader<'s, 't> {
+    scope: &'s Scope<'s>,
+    rest: &'t str,
+    depth: u32,
+    /// Whether the answer is settled, so that this part is only read.
+    skip: bool,
+}
+
+impl<'t> Reader<'_, 't> {
+    /// Operands of `or`; what stands behind a true one is read but not evaluated.
+    fn either(&mut self) -> Result<bool, String> {
+        let outer = self.skip;
+        let mut all = self.both()?;
+        while self.word("or") {
+            self.skip = outer || all;
+            let right = self.both()?;
+            self.skip = outer;
+            all = all || right;
+        }
+        Ok(all)
+    }
+
+    fn both(&mut self) -> Result<bool, String> {
+        let outer = self.skip;
+        let mut all = self.one()?;
+        while self.word("and") {
+            self.skip = outer || !all;
+            let right = self.one()?;
+            self.skip = outer;
+            all = all && right;
+        }
+        Ok(all)
+    }
+
+    fn one(&mut self) -> Result<bool, String> {
+        if self.depth > DEEPEST {
+            return Err("it is nested too deeply".to_owned());
+        }
+        self.depth += 1;
+        let answer = self.one_inside();
+        self.depth -= 1;
+        answer
+    }
+
+    fn one_inside(&mut self) -> Result<bool, String> {
+        self.rest = self.rest.trim_start();
+        if let Some(rest) = self.rest.strip_prefix('!').filter(|rest| !rest.starts_with('=')) {
+            self.rest = rest;
+            return self.one().map(|truth| !truth);
+        }
+        if let Some(rest) = self.rest.strip_prefix('(') {
+            self.rest = rest;
+            let inner = self.either()?;
+            self.rest = self.rest.trim_start();
+            self.rest = self.rest.strip_prefix(')').ok_or("a parenthesis is not closed")?;
+            return Ok(inner);
+        }
+        if let Some((name, arguments)) = self.call()? {
+            if self.skip {
+                return Ok(false);
+            }
+            let argument = unescape(&self.scope.expand(arguments.trim().trim_matches('\'')));
+            return match name.to_ascii_lowercase().as_str() {
+                "exists" => Ok(argument.split(';').any(|path| self.scope.exists(path))),
+                "hastrailingslash" => Ok(argument.trim().ends_with(['/', '\\'])),
+                _ => Err(format!("there is no function {name}")),
+            };
+        }
+        let left = self.operand()?;
+        self.rest = self.rest.trim_start();
+        let operator = ["==", "!=", "<=", ">=", "<", ">"]
+            .into_iter()
+            .find(|operator| self.rest.starts_with(operator));
+        let Some(operator) = operator else {
+            if self.skip {
+                return Ok(false);
+            }
+            return truth(&left).ok_or_else(|| format!("'{}' is neither true nor false", left.chars().take(40).collect::<String>()));
+        };
+        self.rest = &self.rest[operator.len()..];
+        let right = self.operand()?;
+        if self.skip { Ok(false) } else { compare(&left, operator, &right) }
+    }
+
+    /// A word between operands.
+    fn word(&mut self, word: &str) -> bool {
+        let rest = self.rest.trim_start();
+        let found = rest
+            .get(..word.len())
+            .is_some_and(|head| head.eq_ignore_ascii_case(word) && !rest[word.len()..].starts_with(|c: char| c.is_ascii_alphanumeric()));
+        if found {
+            self.rest = &rest[word.len()..];
+        }
+        found
+    }
+
+    /// `Name(…)`.
+    fn call(&mut self) -> Result<Option<(&'t str, &'t str)>, String> {
+        let end = self.rest.find(|c: char| !c.is_ascii_alphanumeric()).unwrap_or(self.rest.len());
+        let (name, rest) = self.rest.split_at(end);
+        let Some(inner) = rest.trim_start().strip_prefix('(').filter(|_| !name.is_empty()) else {
+            return Ok(None);
+        };
+        let close = closing(inner).ok_or("a parenthesis is not closed")?;
+        self.rest = &inner[close + 1..];
+        Ok(Some((name, &inner[..close])))
+    }
+
+    /// A quoted text, a property or a bare word, expanded.
+    fn operand(&mut self) -> Result<String, String> {
+        self.rest = self.rest.trim_start();
+        let text = self.rest;
+        let written = if let Some(inner) = text.strip_prefix('\'') {
+            let end = quoted_end(inner).ok_or("a quote is not closed")?;
+            self.rest = &inner[end + 1..];
+            &inner[..end]
+        } else if text.starts_with("$(") || text.starts_with("@(") || text.starts_with("%(") {
+            let end = closing(&text[2..]).ok_or("a parenthesis is not closed")? + 3;
+            self.rest = &text[end..];
+            &text[..end]
+        } else {
+            let end = text
+                .find(|c: char| !(c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-' | '+')))
+                .unwrap_or(text.len());
+            if end == 0 {
+                return Err("an operand is missing".to_owned());
+            }
+            self.rest = &text[end..];
+            &text[..end]
+        };
+        if self.skip {
+            return Ok(String::new());
+        }
+        if written.contains("@(") || written.contains("%(") {
+            return Err(format!("'{}' stands for items", written.chars().take(40).collect::<String>()));
+        }
+        Ok(unescape(&self.scope.expand(written)))
+    }
+}
+
+/// Where a quoted text ends: at the next quote that is not inside `$(…)`.
+fn quoted_end(text: &str) -> Option<usize> {
+    let mut at = 0;
+    while at < text.len() {
+        let rest = &text[at..];
+        if rest.starts_with('\'') {
+            return Some(at);
+        }
+        if let Some(inner) = rest.strip_prefix("$(") {
+            at += 2 + closing(inner)? + 1;
+        } else {
+            at += rest.chars().next().map_or(1, char::len_utf8);
+        }
+    }
+    None
+}
+
+fn compare(left: &str, operator: &str, right: &str) -> Result<bool, String> {
+    let equal = || match (number(left), number(right)) {
+        (Some(a), Some(b)) => a.total_cmp(&b) == Ordering::Equal,
+        _ => match (truth(left), truth(right)) {
+            (Some(a), Some(b)) => a == b,
+            _ => left.to_lowercase() == right.to_lowercase(),
+        },
+    };
+    let order = || match (number(left), number(right)) {
+        (Some(a), Some(b)) => Ok(a.total_cmp(&b)),
+        _ => match (version(left), version(right)) {
+            (Some(a), Some(b)) => Ok(a.cmp(&b)),
+            _ => Err(format!("'{operator}' needs numbers")),
+        },
+    };
+    Ok(match operator {
+        "==" => equal(),
+        "!=" => !equal(),
+        "<" => order()?.is_lt(),
+        ">" => order()?.is_gt(),
+        "<=" => order()?.is_le(),
+        _ => order()?.is_ge(),
+    })
+}

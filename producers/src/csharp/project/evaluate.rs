@@ -1,0 +1,477 @@
+//! The first pass over a project: properties in document order, imports inline, the groups of items noted for the second pass.
+//!
+//! The order is MSBuild's: `Directory.Build.props`, the SDK's defaults, `Directory.Packages.props`, the project with its imports, what
+//! the SDK infers, `Directory.Build.targets`. An SDK-less project imports these itself, under the names it always had.
+
+use super::condition;
+use super::expression::{Properties, Scope, unescape};
+use super::glob::{Glob, is_glob};
+use super::path::{ROOT, absolute, file_name, folder, in_workspace, rooted, stem_and_extension};
+use super::report::{Report, Spot};
+use super::sdk::{self, Kind};
+use super::tree::Tree;
+use super::xml::Element;
+use rustc_hash::FxHashSet;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Deepest chain of imports.
+const DEEPEST: usize = 64;
+
+/// Most imports of one project.
+const MOST_IMPORTS: usize = 2000;
+
+/// Most bytes of property values that one project makes.
+const MOST_BYTES: usize = 32 << 20;
+
+/// What the outside decides: parameters of the producer and the solution.
+#[derive(Clone, Debug, Default)]
+pub struct Settings {
+    /// Global properties; nothing in a project overrides them.
+    pub globals: BTreeMap<String, String>,
+    /// `linux`, `windows` or `osx`.
+    pub os: String,
+    /// Path of the solution that lists the project.
+    pub solution: Option<String>,
+}
+
+/// A group of items, in the order in which they are evaluated.
+#[derive(Clone, Copy, Debug)]
+pub enum Group<'a> {
+    /// The items that the SDK brings.
+    Sdk,
+    /// An `ItemGroup` and the file it stands in.
+    Written(&'a Element, &'a str),
+}
+
+/// What the first pass found.
+#[derive(Debug, Default)]
+pub struct Evaluation<'a> {
+    /// Final properties.
+    pub properties: Properties,
+    /// Groups of items.
+    pub groups: Vec<Group<'a>>,
+    /// Files that were read, the project first.
+    pub read: Vec<String>,
+    /// The SDKs as written, joined by `;`; empty for none.
+    pub sdk: String,
+    /// Whether it compiles C# at all.
+    pub compiles: bool,
+}
+
+/// The files that an evaluation may read.
+pub type Files<'a> = BTreeMap<&'a str, &'a Element>;
+
+/// Evaluates the properties of a project for given global properties.
+pub fn evaluate<'a>(project: &'a str, files: &'a Files<'a>, tree: &Tree<'_>, settings: &Settings, report: &Report) -> Evaluation<'a> {
+    let mut pass = Pass {
+        project,
+        files,
+        tree,
+        settings,
+        report,
+        globals: settings.globals.keys().map(|name| name.to_ascii_lowercase()).collect(),
+        imported: BTreeSet::new(),
+        open: Vec::new(),
+        sdks: Vec::new(),
+        made: 0,
+        began: false,
+        ended: false,
+        found: Evaluation {
+            compiles: true,
+            ..Evaluation::default()
+        },
+    };
+    pass.reserved();
+    pass.run();
+    pass.found
+}
+
+struct Pass<'a, 'x> {
+    project: &'a str,
+    files: &'a Files<'a>,
+    tree: &'x Tree<'x>,
+    settings: &'x Settings,
+    report: &'x Report,
+    globals: FxHashSet<String>,
+    imported: BTreeSet<&'a str>,
+    /// Files whose import is not finished.
+    open: Vec<&'a str>,
+    sdks: Vec<String>,
+    /// Bytes of values made so far.
+    made: usize,
+    /// Whether what an SDK puts before the project's text has been read.
+    began: bool,
+    /// Whether what it puts behind has.
+    ended: bool,
+    found: Evaluation<'a>,
+}
+
+impl<'a> Pass<'a, '_> {
+    /// Properties that MSBuild itself sets.
+    fn reserved(&mut self) {
+        let path = rooted(self.project);
+        let home = folder(&path).to_owned();
+        let (name, extension) = stem_and_extension(&path);
+        let (name, extension) = (name.to_owned(), extension.to_owned());
+        let solution = self.settings.solution.as_deref().map(rooted);
+        let windows = self.settings.os == "windows";
+        let properties = &mut self.found.properties;
+        for (property, value) in [
+            ("MSBuildProjectDirectory", home.as_str()),
+            ("MSBuildStartupDirectory", ROOT),
+            ("MSBuildProjectDirectoryNoRoot", home.trim_start_matches('/')),
+            ("MSBuildProjectFile", file_name(&path)),
+            ("MSBuildProjectFullPath", path.as_str()),
+            ("MSBuildProjectName", name.as_str()),
+            ("MSBuildProjectExtension", extension.as_str()),
+            ("MSBuildToolsVersion", "Current"),
+            ("MSBuildRuntimeType", "Core"),
+            ("MSBuildVersion", "17.14.0"),
+            ("MSBuildAssemblyVersion", "15.1"),
+            ("VisualStudioVersion", "17.0"),
+            ("BundledNETCoreAppTargetFrameworkVersion", "10.0"),
+            ("NETCoreAppMaximumVersion", "10.0"),
+            ("OS", if windows { "Windows_NT" } else { "Unix" }),
+        ] {
+            properties.set(property, value);
+        }
+        match solution {
+            Some(solution) => {
+                properties.set("SolutionPath", solution.as_str());
+                properties.set("SolutionDir", format!("{}/", folder(&solution)));
+                properties.set("SolutionName", stem_and_extension(&solution).0);
+                properties.set("SolutionFileName", file_name(&solution));
+                properties.set("SolutionExt", stem_and_extension(&solution).1);
+            }
+            None => properties.set("SolutionDir", "*Undefined*"),
+        }
+        for (name, value) in &self.settings.globals {
+            properties.set(name, value.as_str());
+        }
+    }
+
+    fn run(&mut self) {
+        let Some((&path, &root)) = self.files.get_key_value(self.project) else {
+            // The project is no XML: the SDK's defaults are what is left.
+            self.found.read.push(self.project.to_owned());
+            self.sdks.push("Microsoft.NET.Sdk".to_owned());
+            self.before();
+            self.after();
+            self.found.sdk = self.sdks.join(";");
+            return;
+        };
+        self.imported.insert(path);
+        self.found.read.push(path.to_owned());
+        let named = root
+            .children
+            .iter()
+            .filter(|child| child.is("Sdk"))
+            .filter_map(|child| child.attribute("Name"));
+        let sdks: Vec<String> = root
+            .attribute("Sdk")
+            .into_iter()
+            .flat_map(|list| list.split(';'))
+            .chain(named)
+            .map(|sdk| sdk.trim().to_owned())
+            .collect();
+        // An addition alone in the attribute brings the SDK that it adds to.
+        let implied = root.attribute("Sdk").is_some() || sdks.iter().any(|sdk| sdk::kind(sdk) != Kind::Addition);
+        for sdk in sdks {
+            self.adopt(
+                &sdk,
+                Spot {
+                    file: path,
+                    line: root.line,
+                },
+            );
+        }
+        if implied {
+            (self.began, self.ended) = (true, true);
+            self.before();
+        }
+        self.open.push(path);
+        self.elements(root, path);
+        self.open.pop();
+        if implied {
+            self.after();
+        } else if self.sdks.is_empty() {
+            self.old_style();
+        }
+        self.found.sdk = self.sdks.join(";");
+    }
+
+    /// Takes note of an SDK.
+    fn adopt(&mut self, name: &str, spot: Spot<'_>) {
+        let name = name.split('/').next().unwrap_or(name).to_owned();
+        if name.is_empty() || self.sdks.contains(&name) {
+            return;
+        }
+        match sdk::kind(&name) {
+            Kind::Nothing => self.found.compiles = false,
+            Kind::Unknown if spot.file != self.project || self.sdks.iter().any(|known| sdk::kind(known) == Kind::Compiles) => {
+                let message = "the SDK is not known here; what it sets is not seen";
+                self.report.note("CS-PROJECT-SDK", spot, message, &name);
+            }
+            Kind::Unknown => {
+                let message = "the SDK is not known here; it is taken for Microsoft.NET.Sdk, and what else it sets is not seen";
+                self.report.warn("CS-PROJECT-SDK", spot, message, &name);
+            }
+            Kind::Compiles | Kind::Addition => {}
+        }
+        self.sdks.push(name);
+    }
+
+    /// What stands before the project's own text.
+    fn before(&mut self) {
+        self.nearest("Directory.Build.props", "ImportDirectoryBuildProps", "DirectoryBuildPropsPath");
+        sdk::properties_before(&mut self.found.properties);
+        self.again_global();
+        self.found.groups.push(Group::Sdk);
+        self.nearest(
+            "Directory.Packages.props",
+            "ImportDirectoryPackagesProps",
+            "DirectoryPackagesPropsPath",
+        );
+    }
+
+    /// What stands behind it.
+    fn after(&mut self) {
+        let web = self.sdks.iter().any(|sdk| sdk.eq_ignore_ascii_case("Microsoft.NET.Sdk.Web"));
+        sdk::properties_after(&mut self.found.properties, web);
+        self.nearest(
+            "Directory.Build.targets",
+            "ImportDirectoryBuildTargets",
+            "DirectoryBuildTargetsPath",
+        );
+    }
+
+    /// Defaults of a project without SDK.
+    fn old_style(&mut self) {
+        let properties = &mut self.found.properties;
+        let name = properties.get("MSBuildProjectName").to_owned();
+        properties.default_to("AssemblyName", &name);
+        properties.default_to("RootNamespace", &name);
+        let version = properties.get("TargetFrameworkVersion").trim_start_matches('v').replace('.', "");
+        if !version.is_empty() && properties.get("TargetFrameworkIdentifier").is_empty() {
+            properties.default_to("TargetFramework", &format!("net{version}"));
+        }
+    }
+
+    /// Global properties win over what an SDK sets.
+    fn again_global(&mut self) {
+        for (name, value) in &self.settings.globals {
+            self.found.properties.set(name, value.as_str());
+        }
+    }
+
+    /// Imports the nearest file of that name at or above the project, unless a property switches it off or names another.
+    fn nearest(&mut self, name: &str, switch: &str, other: &str) {
+        if self.found.properties.get(switch).trim().eq_ignore_ascii_case("false") {
+            return;
+        }
+        let home = rooted(folder(self.project));
+        let named = self.found.properties.get(other);
+        let path = if named.is_empty() {
+            self.tree.folder_of_file_above(&home, name).map(|folder| format!("{folder}/{name}"))
+        } else {
+            Some(absolute(&home, named))
+        };
+        if let Some(found) = path.and_then(|path| self.tree.file(&path)) {
+            self.found.properties.set(other, rooted(found));
+            self.import(
+                found,
+                Spot {
+                    file: self.project,
+                    line: 1,
+                },
+            );
+        }
+    }
+
+    fn scope<'s>(&'s self, spot: Spot<'s>) -> Scope<'s> {
+        Scope {
+            properties: &self.found.properties,
+            tree: self.tree,
+            spot,
+            report: self.report,
+            os: &self.settings.os,
+            home: folder(self.project),
+        }
+    }
+
+    fn holds(&self, element: &Element, file: &str) -> bool {
+        let spot = Spot { file, line: element.line };
+        element
+            .attribute("Condition")
+            .is_none_or(|condition| condition::holds(&self.scope(spot), condition))
+    }
+
+    /// The condition of an import looks from the folder of its file.
+    fn imports(&self, element: &Element, file: &str) -> bool {
+        let spot = Spot { file, line: element.line };
+        let scope = Scope {
+            home: folder(file),
+            ..self.scope(spot)
+        };
+        element
+            .attribute("Condition")
+            .is_none_or(|condition| condition::holds(&scope, condition))
+    }
+
+    fn elements(&mut self, parent: &'a Element, file: &'a str) {
+        for child in &parent.children {
+            let spot = Spot { file, line: child.line };
+            match child.name.to_ascii_lowercase().as_str() {
+                "propertygroup" if self.holds(child, file) => self.property_group(child, file),
+                "importgroup" if self.imports(child, file) => self.elements(child, file),
+                "import" if self.imports(child, file) => self.written_import(child, spot),
+                "itemgroup" => self.found.groups.push(Group::Written(child, file)),
+                "choose" => {
+                    let branches = child.children.iter().filter(|branch| branch.is("When"));
+                    let taken = branches.into_iter().find(|branch| self.holds(branch, file));
+                    if let Some(branch) = taken.or_else(|| child.children.iter().find(|branch| branch.is("Otherwise"))) {
+                        self.elements(branch, file);
+                    }
+                }
+                "propertygroup"
+                | "importgroup"
+                | "import"
+                | "target"
+                | "usingtask"
+                | "itemdefinitiongroup"
+                | "projectextensions"
+                | "sdk" => {}
+                _ => self
+                    .report
+                    .warn("CS-PROJECT-ELEMENT", spot, "the element is not known and was left out", &child.name),
+            }
+        }
+    }
+
+    fn property_group(&mut self, group: &Element, file: &str) {
+        for property in &group.children {
+            if self.globals.contains(&property.name.to_ascii_lowercase()) || !self.holds(property, file) {
+                continue;
+            }
+            if self.made > MOST_BYTES {
+                let message = format!(
+                    "the project's values are longer than {} MiB together; the rest was left out",
+                    MOST_BYTES >> 20
+                );
+                self.report
+                    .warn("CS-PROJECT-LIMIT", Spot { file, line: property.line }, message, "");
+                return;
+            }
+            let value = self.scope(Spot { file, line: property.line }).expand(property.text.trim());
+            self.made += value.len();
+            self.found.properties.set(&property.name, value);
+        }
+    }
+
+    fn written_import(&mut self, import: &'a Element, spot: Spot<'a>) {
+        let written = import.attribute("Project").unwrap_or_default();
+        if let Some(sdk) = import.attribute("Sdk") {
+            self.sdk_import(sdk, written, spot);
+            return;
+        }
+        let path = unescape(&self.scope(spot).expand(written));
+        for path in path.split(';').map(str::trim).filter(|path| !path.is_empty()) {
+            self.import_path(path, written, import, spot);
+        }
+    }
+
+    fn import_path(&mut self, path: &str, written: &str, import: &Element, spot: Spot<'a>) {
+        let home = rooted(folder(spot.file));
+        let target = absolute(&home, path);
+        if is_glob(path) {
+            let found = Glob::new(&home, path).map(|glob| self.tree.matching(&glob).0).unwrap_or_default();
+            for at in found {
+                let file = self.tree.paths()[at];
+                self.import(file, spot);
+            }
+            return;
+        }
+        if let Some(file) = self.tree.file(&target) {
+            self.import(file, spot);
+            return;
+        }
+        match file_name(&target).to_ascii_lowercase().as_str() {
+            "microsoft.common.props" => {
+                return self.nearest("Directory.Build.props", "ImportDirectoryBuildProps", "DirectoryBuildPropsPath");
+            }
+            "microsoft.csharp.targets" | "microsoft.common.targets" => {
+                self.old_style();
+                return self.nearest(
+                    "Directory.Build.targets",
+                    "ImportDirectoryBuildTargets",
+                    "DirectoryBuildTargetsPath",
+                );
+            }
+            _ => {}
+        }
+        // A condition that held although the file is not there was about something else; the import is skipped as MSBuild's
+        // own properties (`$(MSBuildExtensionsPath)`) are empty here.
+        let outside = in_workspace(&target).is_none();
+        let of_tools = ["$(MSBuild", "$(VSToolsPath", "$(NuGet", "$(DevEnvDir", "$(FSharp"]
+            .iter()
+            .any(|name| written.contains(name))
+            && !written.contains("$(MSBuildThisFile")
+            && !written.contains("$(MSBuildProject")
+            && outside;
+        if of_tools {
+            let message = "the import comes with the build tools, which are not part of the workspace; what it sets is not seen";
+            self.report.note("CS-PROJECT-IMPORT", spot, message, written);
+        } else if outside {
+            let message = "the import leaves the workspace and was not read";
+            self.report.warn("CS-PROJECT-IMPORT", spot, message, written);
+        } else if import.attribute("Condition").is_none() || !written.contains("$(") {
+            let message = "there is no project file of the workspace at this path; the import was left out";
+            self.report.warn("CS-PROJECT-IMPORT", spot, message, written);
+        } else {
+            self.report
+                .note("CS-PROJECT-IMPORT", spot, "the imported file is not there", written);
+        }
+    }
+
+    /// `<Import Project="Sdk.props" Sdk="…"/>`. What `Directory.Build.props` and the like import adds to the project's own SDK.
+    fn sdk_import(&mut self, sdk: &str, written: &str, spot: Spot<'_>) {
+        let sdk = self.scope(spot).expand(sdk);
+        self.adopt(&sdk, spot);
+        if spot.file != self.project || sdk::kind(&sdk) == Kind::Addition {
+            return;
+        }
+        if written.eq_ignore_ascii_case("Sdk.props") && !std::mem::replace(&mut self.began, true) {
+            self.before();
+        } else if written.eq_ignore_ascii_case("Sdk.targets") && !std::mem::replace(&mut self.ended, true) {
+            self.after();
+        }
+    }
+
+    fn import(&mut self, path: &str, spot: Spot<'_>) {
+        let Some((&path, &root)) = self.files.get_key_value(path) else {
+            // No XML, which its own node says, or not an input: it still counts as read, so that it becomes one.
+            if !self.found.read.iter().any(|known| known == path) {
+                self.found.read.push(path.to_owned());
+            }
+            return;
+        };
+        if self.open.contains(&path) {
+            self.report
+                .warn("CS-PROJECT-IMPORT", spot, "the import is part of a loop and was left out", path);
+            return;
+        }
+        if self.open.len() >= DEEPEST || self.imported.len() >= MOST_IMPORTS {
+            self.report
+                .warn("CS-PROJECT-LIMIT", spot, "there are too many imports; this one was left out", path);
+            return;
+        }
+        // MSBuild ignores a second import of the same file, too.
+        if !self.imported.insert(path) {
+            return;
+        }
+        self.found.read.push(path.to_owned());
+        self.open.push(path);
+        self.elements(root, path);
+        self.open.pop();
+    }
+}

@@ -1,0 +1,255 @@
+//! Expansion of `$(…)`: properties, and the property functions that projects use.
+//!
+//! A name that is not set is empty, as it is for MSBuild. A function that is not known gives nothing and a diagnostic. Values are
+//! bounded in length and nesting, so that no file can make them explode.
+
+use super::function;
+use super::path::{file_name, folder, rooted, stem_and_extension};
+use super::report::{Report, Spot};
+use super::tree::Tree;
+use rustc_hash::FxHashMap;
+
+/// Longest value of a property.
+const LONGEST: usize = 256 << 10;
+
+/// Deepest nesting of `$(…)`.
+const DEEPEST: u32 = 24;
+
+/// Properties by lower-cased name.
+#[derive(Clone, Debug, Default)]
+pub struct Properties {
+    values: FxHashMap<String, String>,
+}
+
+impl Properties {
+    /// The value of a property, `""` when it is not set.
+    pub fn get(&self, name: &str) -> &str {
+        self.values.get(&name.to_ascii_lowercase()).map_or("", String::as_str)
+    }
+
+    /// Sets a property.
+    pub fn set(&mut self, name: &str, value: impl Into<String>) {
+        self.values.insert(name.to_ascii_lowercase(), value.into());
+    }
+
+    /// Sets a property that is empty.
+    pub fn default_to(&mut self, name: &str, value: &str) {
+        if self.get(name).is_empty() {
+            self.set(name, value);
+        }
+    }
+
+    /// Whether a property says `true`.
+    pub fn is_true(&self, name: &str) -> bool {
+        ["true", "on", "yes", "enable"]
+            .iter()
+            .any(|word| self.get(name).trim().eq_ignore_ascii_case(word))
+    }
+}
+
+/// Everything that expansion may look at.
+#[derive(Clone, Copy, Debug)]
+pub struct Scope<'s> {
+    /// Properties so far.
+    pub properties: &'s Properties,
+    /// Project files of the workspace.
+    pub tree: &'s Tree<'s>,
+    /// Where the text stands; its file is `MSBuildThisFile`.
+    pub spot: Spot<'s>,
+    /// For what cannot be evaluated.
+    pub report: &'s Report,
+    /// The system that conditions see: `linux`, `windows`, `osx`.
+    pub os: &'s str,
+    /// Folder from the workspace that `Exists` looks from: the project's, for imports that of the file they stand in.
+    pub home: &'s str,
+}
+
+impl Scope<'_> {
+    /// The text with all `$(…)` replaced.
+    pub fn expand(&self, text: &str) -> String {
+        self.expand_at(text, 0)
+    }
+
+    /// Expansion inside expansion.
+    pub(super) fn expand_at(&self, text: &str, depth: u32) -> String {
+        if !text.contains("$(") {
+            return text.to_owned();
+        }
+        if depth > DEEPEST {
+            self.report.warn(
+                "CS-PROJECT-LIMIT",
+                self.spot,
+                format!("expressions are nested more than {DEEPEST} deep"),
+                text,
+            );
+            return String::new();
+        }
+        let mut expanded = String::with_capacity(text.len());
+        let mut rest = text;
+        while let Some(start) = rest.find("$(") {
+            expanded.push_str(&rest[..start]);
+            let inner = &rest[start + 2..];
+            let Some(end) = closing(inner) else {
+                expanded.push_str(&rest[start..]);
+                rest = "";
+                break;
+            };
+            expanded.push_str(&self.value(&inner[..end], depth));
+            rest = &inner[end + 1..];
+            if expanded.len() > LONGEST {
+                self.report.warn(
+                    "CS-PROJECT-LIMIT",
+                    self.spot,
+                    format!("a value is longer than {} KiB and counts as empty", LONGEST >> 10),
+                    text,
+                );
+                return String::new();
+            }
+        }
+        expanded.push_str(rest);
+        expanded
+    }
+
+    fn value(&self, body: &str, depth: u32) -> String {
+        let body = body.trim();
+        if is_name(body) {
+            return self.property(body);
+        }
+        // No machine's registry is a fact of the workspace.
+        if body.starts_with("Registry:") {
+            return String::new();
+        }
+        match function::evaluate(self, body, depth + 1) {
+            Ok(value) => value.into_text(),
+            Err(what) => {
+                self.report.warn(
+                    "CS-PROJECT-FUNCTION",
+                    self.spot,
+                    format!("{what} cannot be evaluated here and counts as empty"),
+                    &format!("$({body})"),
+                );
+                String::new()
+            }
+        }
+    }
+
+    /// A property, those of the present file among them.
+    pub(super) fn property(&self, name: &str) -> String {
+        let Some(rest) = strip_prefix_ignoring_case(name, "MSBuildThisFile") else {
+            return self.properties.get(name).to_owned();
+        };
+        let path = rooted(self.spot.file);
+        match rest.to_ascii_lowercase().as_str() {
+            "" => file_name(&path).to_owned(),
+            "directory" => format!("{}/", folder(&path)),
+            "directorynoroot" => format!("{}/", folder(&path).trim_start_matches('/')),
+            "name" => stem_and_extension(&path).0.to_owned(),
+            "extension" => stem_and_extension(&path).1.to_owned(),
+            "fullpath" => path,
+            _ => self.properties.get(name).to_owned(),
+        }
+    }
+
+    /// Whether a file or folder of the workspace is there. What the set of project files cannot answer is said.
+    pub(super) fn exists(&self, path: &str) -> bool {
+        let path = unescape(path.trim());
+        if path.is_empty() {
+            return false;
+        }
+        let home = rooted(self.home);
+        let absolute = super::path::absolute(&home, &path);
+        if self.tree.file(&absolute).is_some() || self.tree.is_folder(&absolute) {
+            return true;
+        }
+        // The build tools are taken to be there: old projects ask for the file before they import it.
+        if super::path::file_name(&absolute).eq_ignore_ascii_case("Microsoft.Common.props") {
+            return true;
+        }
+        match super::path::in_workspace(&absolute) {
+            Some(inside) if !decidable(inside) => {
+                let message = "whether a file exists that is in no source set of projects is not known; it counts as missing";
+                self.report.note("CS-PROJECT-EXISTS", self.spot, message, inside);
+            }
+            _ => {}
+        }
+        false
+    }
+}
+
+/// Whether the absence of a path from the set of project files says that it is absent: kinds that the set holds, and products of builds.
+fn decidable(path: &str) -> bool {
+    let lower = path.to_ascii_lowercase();
+    let kinds = [
+        ".csproj",
+        ".props",
+        ".targets",
+        ".projitems",
+        ".sln",
+        ".slnx",
+        ".slnf",
+        ".proj",
+        ".shproj",
+        ".user",
+    ];
+    kinds.iter().any(|kind| lower.ends_with(kind))
+        || lower
+            .split('/')
+            .any(|segment| matches!(segment, "bin" | "obj" | "artifacts" | "packages"))
+}
+
+/// Whether a text is the name of a property.
+pub fn is_name(text: &str) -> bool {
+    !text.is_empty()
+        && text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
+        && text.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-'))
+}
+
+/// `text` without a prefix, letters of either case alike.
+pub fn strip_prefix_ignoring_case<'t>(text: &'t str, prefix: &str) -> Option<&'t str> {
+    let head = text.get(..prefix.len())?;
+    head.eq_ignore_ascii_case(prefix).then(|| &text[prefix.len()..])
+}
+
+/// Where the parenthesis closes that was opened just before the text; quotes hide parentheses.
+pub fn closing(text: &str) -> Option<usize> {
+    let (mut depth, mut quote) = (0_u32, None);
+    for (at, byte) in text.bytes().enumerate() {
+        match (quote, byte) {
+            (Some(open), _) if open == byte => quote = None,
+            (Some(_), _) => {}
+            (None, b'\'' | b'"' | b'`') => quote = Some(byte),
+            (None, b'(') => depth += 1,
+            (None, b')') if depth == 0 => return Some(at),
+            (None, b')') => depth -= 1,
+            _ => {}
+        }
+    }
+    None
+}
+
+/// `%3B` → `;`.
+pub fn unescape(text: &str) -> String {
+    if !text.contains('%') {
+        return text.to_owned();
+    }
+    let mut plain = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find('%') {
+        plain.push_str(&rest[..at]);
+        let code = rest
+            .get(at + 1..at + 3)
+            .filter(|code| code.bytes().all(|byte| byte.is_ascii_hexdigit()));
+        match code.and_then(|code| u8::from_str_radix(code, 16).ok()) {
+            Some(byte) if byte.is_ascii() => {
+                plain.push(char::from(byte));
+                rest = &rest[at + 3..];
+            }
+            _ => {
+                plain.push('%');
+                rest = &rest[at + 1..];
+            }
+        }
+    }
+    plain.push_str(rest);
+    plain
+}

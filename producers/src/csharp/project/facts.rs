@@ -1,0 +1,392 @@
+//! What is known of a project once it has been evaluated: for each target framework, and for the one that the workspace looks at.
+
+use super::evaluate::{Evaluation, Files, Settings, evaluate};
+use super::framework::{Framework, newest_first};
+use super::items::{Item, Run, run};
+use super::operation::{Action, Operation, Spec, operations};
+use super::params::{Override, ProjectParams};
+use super::path::{folder, stem_and_extension};
+use super::report::{Report, Spot};
+use super::tree::Tree;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
+
+/// What a project whose framework is not known is taken for.
+const NEWEST: &str = "net10.0";
+
+/// Most target frameworks of one project.
+const MOST_FRAMEWORKS: usize = 24;
+
+/// A reference to another project.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Reference {
+    /// Path of the project.
+    pub path: String,
+    /// Whether those who reference this project do not get it too (`PrivateAssets`).
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub private: bool,
+}
+
+/// The facts of one project, without its files. Every list is sorted.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Facts {
+    /// Assembly name.
+    pub assembly: String,
+    /// Whether it compiles C# at all (`Microsoft.Build.Traversal` does not).
+    pub compiles: bool,
+    /// Symbols that the project defines, the framework's own left out.
+    pub defines: Vec<String>,
+    /// Symbols that the target framework brings.
+    pub implicit_symbols: Vec<String>,
+    /// Assemblies that see internal types, with `, PublicKey=…` cut.
+    pub internals_visible_to: Vec<String>,
+    /// `LangVersion`.
+    pub lang_version: Option<String>,
+    /// File name without extension.
+    pub name: String,
+    /// `Nullable`.
+    pub nullable: Option<String>,
+    /// Names of packages.
+    pub packages: Vec<String>,
+    /// Path of the project file.
+    pub path: String,
+    /// Projects it references itself.
+    pub references: Vec<String>,
+    /// `RootNamespace`.
+    pub root_namespace: String,
+    /// The SDKs as written, empty for old-style projects.
+    pub sdk: String,
+    /// The target framework that the other facts are for.
+    pub tfm: Option<String>,
+    /// All target frameworks, the newest first.
+    pub tfms: Vec<String>,
+    /// All projects that it sees, its references' references among them.
+    pub transitive: Vec<String>,
+    /// Global usings as C# writes them, implicit ones and `<Using>` items: `System`, `static System.Math`, `A = B.C`.
+    pub usings: Vec<String>,
+}
+
+/// One target framework of a project.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PerFramework {
+    /// Its moniker, if it has one.
+    pub tfm: Option<String>,
+    /// All symbols in effect, sorted.
+    pub defines: Vec<String>,
+    /// Which of [`Evaluated::compile`] says what it compiles.
+    pub compile: usize,
+}
+
+/// The output of evaluation.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Evaluated {
+    /// Facts for the main framework; `transitive` is still empty.
+    pub facts: Facts,
+    /// Direct references with what they pass on.
+    pub references: Vec<Reference>,
+    /// Frameworks, the main one first.
+    pub frameworks: Vec<PerFramework>,
+    /// Different lists of operations on `Compile` items and what they refer to.
+    pub compile: Vec<Vec<Operation>>,
+}
+
+/// Evaluates a project for all its target frameworks.
+pub fn evaluated(
+    project: &str,
+    files: &Files<'_>,
+    tree: &Tree<'_>,
+    settings: &Settings,
+    params: &ProjectParams,
+    report: &Report,
+) -> Evaluated {
+    let own = params.project(project);
+    // What the first pass has to say, `//index:projects` says for all projects together.
+    let quiet = Report::default();
+    let (outer, tfms) = frameworks(project, files, tree, settings, params, own, &quiet);
+    let mut found = Evaluated::default();
+    for (at, tfm) in tfms.iter().enumerate() {
+        let inner;
+        let evaluation = match tfm {
+            // A single framework that the project itself writes needs no second look.
+            Some(tfm) if outer.properties.get("TargetFramework").trim() != tfm => {
+                let mut settings = settings.clone();
+                settings.globals.insert("TargetFramework".to_owned(), tfm.clone());
+                inner = evaluate(project, files, tree, &settings, &quiet);
+                &inner
+            }
+            _ => &outer,
+        };
+        let operations = operations(evaluation, project, tree, settings, report);
+        let items = run(&operations, tree, &["projectreference"]);
+        let mut symbols = symbols(evaluation);
+        symbols.extend(params.defines.iter().chain(own.map_or(&[][..], |own| &own.defines)).cloned());
+        if at == 0 {
+            found.references = references(project, &items, report);
+            found.facts = facts(project, evaluation, &items, &symbols, tfm.as_deref());
+        }
+        let compile = compile_operations(operations, own);
+        let number = found.compile.iter().position(|known| *known == compile).unwrap_or_else(|| {
+            found.compile.push(compile);
+            found.compile.len() - 1
+        });
+        found.frameworks.push(PerFramework {
+            tfm: tfm.clone(),
+            defines: symbols.into_iter().collect(),
+            compile: number,
+        });
+    }
+    let facts = &mut found.facts;
+    facts.tfms = tfms.into_iter().flatten().collect();
+    facts.tfms.sort_by(|a, b| newest_first(a, b).then_with(|| a.cmp(b)));
+    facts.references = found.references.iter().map(|reference| reference.path.clone()).collect();
+    found
+}
+
+/// The files that evaluation reads, whatever the framework, and what the first pass has to say.
+pub fn reads(
+    project: &str,
+    files: &Files<'_>,
+    tree: &Tree<'_>,
+    settings: &Settings,
+    params: &ProjectParams,
+    report: &Report,
+) -> Vec<String> {
+    let (outer, tfms) = frameworks(project, files, tree, settings, params, params.project(project), report);
+    let mut read: BTreeSet<String> = outer.read.into_iter().collect();
+    for tfm in tfms.into_iter().flatten() {
+        let mut settings = settings.clone();
+        settings.globals.insert("TargetFramework".to_owned(), tfm);
+        read.extend(evaluate(project, files, tree, &settings, report).read);
+    }
+    read.into_iter().collect()
+}
+
+/// The evaluation without a framework from outside, and the frameworks, the main one first; a single `None` for projects without one.
+fn frameworks<'a>(
+    project: &'a str,
+    files: &'a Files<'a>,
+    tree: &Tree<'_>,
+    settings: &Settings,
+    params: &ProjectParams,
+    own: Option<&Override>,
+    report: &Report,
+) -> (Evaluation<'a>, Vec<Option<String>>) {
+    let outer = evaluate(project, files, tree, settings, report);
+    let single = outer.properties.get("TargetFramework").trim();
+    let list = if single.is_empty() {
+        outer.properties.get("TargetFrameworks")
+    } else {
+        single
+    };
+    let mut tfms: Vec<String> = Vec::new();
+    for tfm in list.split(';').map(str::trim).filter(|tfm| !tfm.is_empty()) {
+        if !tfms.iter().any(|known| known == tfm) && tfms.len() < MOST_FRAMEWORKS {
+            tfms.push(tfm.to_owned());
+        }
+    }
+    tfms.sort_by(|a, b| newest_first(a, b));
+    let forced = own.and_then(|own| own.tfm.as_deref());
+    if let Some(forced) = forced.or(params.tfm.as_deref().filter(|tfm| tfms.iter().any(|known| known == tfm))) {
+        tfms.retain(|tfm| tfm != forced);
+        tfms.insert(0, forced.to_owned());
+    }
+    let unknown = tfms.first().is_none_or(|tfm| Framework::parse(tfm).is_none());
+    if unknown && !outer.sdk.is_empty() && outer.compiles {
+        let spot = Spot { file: project, line: 0 };
+        let found = tfms.first().cloned().unwrap_or_default();
+        let message = format!("the target framework is not known here; {NEWEST} is assumed (say which: params.tfm of producer.project)");
+        // What is no XML has been said already.
+        if files.contains_key(project) {
+            report.warn("CS-PROJECT-TFM", spot, message, &found);
+        }
+        tfms.insert(0, NEWEST.to_owned());
+        tfms.truncate(1);
+    }
+    let tfms = if tfms.is_empty() {
+        vec![None]
+    } else {
+        tfms.into_iter().map(Some).collect()
+    };
+    (outer, tfms)
+}
+
+/// `DefineConstants`, taken apart.
+fn symbols(evaluation: &Evaluation<'_>) -> BTreeSet<String> {
+    let symbol =
+        |text: &&str| text.starts_with(|c: char| c.is_alphabetic() || c == '_') && text.chars().all(|c| c.is_alphanumeric() || c == '_');
+    let list = evaluation.properties.get("DefineConstants");
+    list.split([';', ',', ' '])
+        .map(str::trim)
+        .filter(symbol)
+        .map(str::to_owned)
+        .collect()
+}
+
+fn facts(project: &str, evaluation: &Evaluation<'_>, items: &Run, symbols: &BTreeSet<String>, tfm: Option<&str>) -> Facts {
+    let properties = &evaluation.properties;
+    let set = |name: &str| Some(properties.get(name).trim().to_owned()).filter(|value| !value.is_empty());
+    let name = stem_and_extension(project).0.to_owned();
+    let implicit: BTreeSet<String> = tfm
+        .filter(|_| !evaluation.sdk.is_empty())
+        .and_then(Framework::parse)
+        .map(|tfm| tfm.symbols())
+        .into_iter()
+        .flatten()
+        .collect();
+    let (implicit_symbols, defines) = symbols.iter().cloned().partition(|symbol| implicit.contains(symbol));
+    let mut packages: Vec<String> = items.items("packagereference").map(|item| item.text.clone()).collect();
+    packages.sort();
+    packages.dedup();
+    Facts {
+        assembly: set("AssemblyName").unwrap_or_else(|| name.clone()),
+        compiles: evaluation.compiles,
+        defines,
+        implicit_symbols,
+        internals_visible_to: friends(items),
+        lang_version: set("LangVersion"),
+        nullable: set("Nullable"),
+        packages,
+        path: project.to_owned(),
+        references: Vec::new(),
+        root_namespace: set("RootNamespace").unwrap_or_else(|| name.replace(' ', "_")),
+        sdk: evaluation.sdk.clone(),
+        tfm: tfm.map(str::to_owned),
+        tfms: Vec::new(),
+        transitive: Vec::new(),
+        usings: usings(items),
+        name,
+    }
+}
+
+/// `InternalsVisibleTo` items and the older `AssemblyAttribute` items of the same meaning.
+fn friends(items: &Run) -> Vec<String> {
+    let attribute = items
+        .items("assemblyattribute")
+        .filter(|item| item.text.trim_end_matches("Attribute").ends_with("InternalsVisibleTo"))
+        .map(|item| item.get("_parameter1"));
+    let named = items.items("internalsvisibleto").map(|item| item.text.as_str());
+    let names: BTreeSet<String> = named
+        .chain(attribute)
+        .map(|text| text.split(',').next().unwrap_or(text).trim().to_owned())
+        .filter(|text| !text.is_empty())
+        .collect();
+    names.into_iter().collect()
+}
+
+fn usings(items: &Run) -> Vec<String> {
+    let read = |item: &Item| match (item.get("alias"), item.get("static").eq_ignore_ascii_case("true")) {
+        ("", false) => item.text.clone(),
+        ("", true) => format!("static {}", item.text),
+        (alias, _) => format!("{alias} = {}", item.text),
+    };
+    let usings: BTreeSet<String> = items.items("using").map(read).collect();
+    usings.into_iter().collect()
+}
+
+fn references(project: &str, items: &Run, report: &Report) -> Vec<Reference> {
+    for missing in &items.missing {
+        let message = "the project references a file that is not in the workspace; the reference was left out";
+        report.warn("CS-PROJECT-REFERENCE", Spot { file: project, line: 0 }, message, missing);
+    }
+    if items.cut {
+        let message = "the patterns of the project's items take too much work; some items are missing";
+        report.warn("CS-PROJECT-LIMIT", Spot { file: project, line: 0 }, message, "");
+    }
+    let all = |text: &str| {
+        text.split(';')
+            .any(|asset| ["all", "compile"].iter().any(|name| asset.trim().eq_ignore_ascii_case(name)))
+    };
+    let found: BTreeSet<Reference> = items
+        .items("projectreference")
+        // What gives no assembly to the compiler gives it no types.
+        .filter(|item| !item.get("referenceoutputassembly").eq_ignore_ascii_case("false") && item.text != project)
+        .filter(|item| item.text.to_ascii_lowercase().ends_with(".csproj"))
+        .map(|item| Reference {
+            path: item.text.clone(),
+            private: all(item.get("privateassets")),
+        })
+        .collect();
+    found.into_iter().collect()
+}
+
+/// The operations that decide what is compiled, those of the override last.
+fn compile_operations(operations: Vec<Operation>, own: Option<&Override>) -> Vec<Operation> {
+    let mut used: BTreeSet<String> = BTreeSet::from(["compile".to_owned()]);
+    // Operations mention only what stands before them, so one pass backwards finds all.
+    let mut kept: Vec<Operation> = Vec::new();
+    for operation in operations.into_iter().rev() {
+        if !used.contains(&operation.items) {
+            continue;
+        }
+        for spec in operation.specs.iter().chain(&operation.exclude) {
+            if let Spec::Items(name, _) = spec {
+                used.insert(name.clone());
+            }
+        }
+        kept.push(operation);
+    }
+    kept.reverse();
+    let globs = |list: &[String]| list.iter().map(|glob| Spec::Glob(glob.clone())).collect::<Vec<_>>();
+    for (action, list) in own
+        .iter()
+        .flat_map(|own| [(Action::Include, &own.include), (Action::Remove, &own.exclude)])
+    {
+        if !list.is_empty() {
+            kept.push(Operation {
+                items: "compile".to_owned(),
+                action,
+                specs: globs(list),
+                exclude: Vec::new(),
+                metadata: Vec::new(),
+            });
+        }
+    }
+    kept
+}
+
+/// A file that a project compiles.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CompiledFile {
+    /// Where it appears in the project, for files from outside its folder.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub link: Option<String>,
+    /// Path.
+    pub path: String,
+    /// The newest framework that compiles it, when the main one does not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tfm: Option<String>,
+}
+
+/// The files that a project compiles, sorted by path, and whether some are missing because of the limits.
+pub fn compiled(evaluated: &Evaluated, sources: &Tree<'_>) -> (Vec<CompiledFile>, bool) {
+    let home = folder(&evaluated.facts.path);
+    let mut files: std::collections::BTreeMap<String, CompiledFile> = std::collections::BTreeMap::new();
+    let mut cut = false;
+    let mut done: BTreeSet<usize> = BTreeSet::new();
+    for (at, framework) in evaluated.frameworks.iter().enumerate() {
+        let Some(operations) = evaluated
+            .compile
+            .get(framework.compile)
+            .filter(|_| evaluated.facts.compiles && done.insert(framework.compile))
+        else {
+            continue;
+        };
+        let run = run(operations, sources, &["compile"]);
+        cut |= run.cut;
+        for item in run.items("compile") {
+            files.entry(item.text.clone()).or_insert_with(|| CompiledFile {
+                link: item.link(home),
+                path: item.text.clone(),
+                tfm: framework.tfm.clone().filter(|_| at > 0),
+            });
+        }
+    }
+    (
+        files
+            .into_values()
+            .filter(|file| file.path.to_ascii_lowercase().ends_with(".cs"))
+            .collect(),
+        cut,
+    )
+}

@@ -1,0 +1,140 @@
+//! `//index:files`: which project owns each source file, which others compile it, and which files no project compiles.
+//!
+//! The owner of a file that several projects compile is the project in whose folder it lies (the deepest such folder), before those
+//! that link it; of several the one that compiles it for its main framework, then the first by path. So the owner of a file does not
+//! move when another project begins to link it.
+
+use super::facts::CompiledFile;
+use super::path::folder;
+use super::report::{Report, Spot};
+use serde::{Deserialize, Serialize};
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+/// One row, by path of the file.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct FileRow {
+    /// Other projects that compile it, sorted.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub also: Vec<String>,
+    /// Why no project has it: `removed` (the project around it leaves it out) or `outside` (there is no project around it).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub left_out: Option<String>,
+    /// Where it appears in the owner, for files from outside its folder.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub link: Option<String>,
+    /// Path of the owner; a list of one, or of none, so that rules can take it as a set.
+    pub project: Vec<String>,
+    /// The framework of the owner that compiles it, when it is not the main one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tfm: Option<String>,
+}
+
+/// The rows for all sources, given what each project compiles.
+pub fn rows<'a>(sources: impl Iterator<Item = &'a str>, compiled: &[(&'a str, Vec<CompiledFile>)]) -> BTreeMap<&'a str, FileRow> {
+    let mut by_file: BTreeMap<&str, Vec<(&str, &CompiledFile)>> = sources.map(|path| (path, Vec::new())).collect();
+    for (project, files) in compiled {
+        for file in files {
+            if let Some(users) = by_file.get_mut(file.path.as_str()) {
+                users.push((project, file));
+            }
+        }
+    }
+    let homes: BTreeMap<&str, &str> = compiled.iter().map(|(project, _)| (folder(project), *project)).collect();
+    let mut known: BTreeMap<&str, FileRow> = BTreeMap::new();
+    for (path, mut users) in by_file {
+        users.sort_by_key(|(project, file)| {
+            let home = folder(project);
+            let around = home.is_empty() || path.get(..home.len()) == Some(home) && path[home.len()..].starts_with('/');
+            (Reverse(around.then_some(home.len())), file.tfm.is_some(), *project)
+        });
+        let row = match users.split_first() {
+            Some(((project, file), others)) => {
+                let mut also: Vec<String> = others.iter().map(|(other, _)| (*other).to_owned()).collect();
+                also.sort();
+                FileRow {
+                    also,
+                    left_out: None,
+                    link: file.link.clone(),
+                    project: vec![(*project).to_owned()],
+                    tfm: file.tfm.clone(),
+                }
+            }
+            None => {
+                let around = std::iter::successors(Some(folder(path)), |above| (!above.is_empty()).then(|| folder(above)));
+                let inside = around.into_iter().any(|above| homes.contains_key(above));
+                FileRow {
+                    left_out: Some(if inside { "removed" } else { "outside" }.to_owned()),
+                    ..FileRow::default()
+                }
+            }
+        };
+        known.insert(path, row);
+    }
+    known
+}
+
+/// Says how many files no project compiles, with some of them; silent where there are no projects at all.
+pub fn summary(rows: &BTreeMap<&str, FileRow>, report: &Report) {
+    let left_out: Vec<&str> = rows
+        .iter()
+        .filter(|(_, row)| row.left_out.is_some())
+        .map(|(path, _)| *path)
+        .collect();
+    let Some(first) = left_out.first() else { return };
+    if rows.len() == left_out.len() {
+        return;
+    }
+    let message = format!(
+        "{} of {} source files are compiled by no project; they count as loose files (//index:files lists them)",
+        left_out.len(),
+        rows.len()
+    );
+    report.note("CS-LEFT-OUT", Spot { file: first, line: 0 }, message, "");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn compiled(files: &[(&str, Option<&str>)]) -> Vec<CompiledFile> {
+        files
+            .iter()
+            .map(|(path, tfm)| CompiledFile {
+                link: None,
+                path: (*path).to_owned(),
+                tfm: tfm.map(str::to_owned),
+            })
+            .collect()
+    }
+
+    #[test]
+    fn owners() {
+        let projects = [
+            (
+                "a/A.csproj",
+                compiled(&[("a/x.cs", None), ("a/b/y.cs", None), ("s/z.cs", Some("net472"))]),
+            ),
+            (
+                "a/b/B.csproj",
+                compiled(&[("a/b/y.cs", Some("net472")), ("a/x.cs", None), ("s/z.cs", None)]),
+            ),
+        ];
+        let rows = rows(["a/x.cs", "a/b/y.cs", "s/z.cs", "a/gone.cs", "loose.cs"].into_iter(), &projects);
+        let owner = |path: &str| {
+            (
+                rows[path].project.join(" "),
+                rows[path].also.join(" "),
+                rows[path].left_out.clone().unwrap_or_default(),
+            )
+        };
+        let expect = |a: &str, b: &str, c: &str| (a.to_owned(), b.to_owned(), c.to_owned());
+        assert_eq!(owner("a/x.cs"), expect("a/A.csproj", "a/b/B.csproj", ""));
+        assert_eq!(owner("a/b/y.cs"), expect("a/b/B.csproj", "a/A.csproj", ""));
+        assert_eq!(owner("s/z.cs"), expect("a/b/B.csproj", "a/A.csproj", ""));
+        assert_eq!(owner("a/gone.cs"), expect("", "", "removed"));
+        assert_eq!(owner("loose.cs"), expect("", "", "outside"));
+        assert_eq!(rows["a/b/y.cs"].tfm.as_deref(), Some("net472"));
+    }
+}

@@ -1,0 +1,93 @@
+//! `//index:projects`: which projects there are, and which project files each of them reads.
+
+use super::evaluate::Files;
+use super::facts::reads;
+use super::params::ProjectParams;
+use super::report::{Report, Spot};
+use super::solution::is_solution;
+use super::tree::Tree;
+use super::xml::Element;
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// One row, by path of the project.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ProjectRow {
+    /// Project files that its evaluation reads, its own first in meaning, sorted.
+    pub files: Vec<String>,
+    /// The solution that lists it: the one with the shortest path of those around it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub solution: Option<String>,
+}
+
+/// Whether a path is a project that compiles C#.
+pub fn is_project(path: &str) -> bool {
+    path.to_ascii_lowercase().ends_with(".csproj")
+}
+
+/// The rows for all projects of the tree, or for those of one solution.
+pub fn rows(files: &Files<'_>, paths: &[&str], params: &ProjectParams, report: &Report) -> BTreeMap<String, ProjectRow> {
+    let tree = Tree::new(paths.iter().copied());
+    let listed = listed(files, &tree, report);
+    let only = params.solution.as_deref();
+    if let Some(solution) = only.filter(|solution| !paths.contains(solution)) {
+        let message = "there is no such solution in the workspace (params.solution of producer.project); all projects count";
+        report.warn("CS-SOLUTION", Spot { file: solution, line: 0 }, message, solution);
+    }
+    let only = only.filter(|solution| paths.contains(solution));
+    let chosen: Vec<&str> = paths
+        .iter()
+        .copied()
+        .filter(|path| is_project(path))
+        .filter(|path| only.is_none_or(|only| listed.get(path).is_some_and(|solutions| solutions.contains(only))))
+        .collect();
+    let evaluated: Vec<(&str, ProjectRow, Report)> = chosen
+        .par_iter()
+        .map(|path| {
+            // Trees keep what they have worked out, so each thread of work has its own.
+            let tree = Tree::new(paths.iter().copied());
+            let solution = only.or_else(|| {
+                let around = listed.get(path).into_iter().flatten().copied();
+                around
+                    .filter(|solution| !solution.ends_with(".slnf"))
+                    .min_by_key(|solution| (solution.len(), *solution))
+            });
+            let solution = solution.map(str::to_owned);
+            let report = Report::default();
+            let files = reads(path, files, &tree, &params.settings(solution.clone()), params, &report);
+            (*path, ProjectRow { files, solution }, report)
+        })
+        .collect();
+    let mut rows = BTreeMap::new();
+    for (path, row, found) in evaluated {
+        rows.insert(path.to_owned(), row);
+        report.merge(found);
+    }
+    rows
+}
+
+/// The solutions that list each project. A project that a solution names and nobody has is said.
+fn listed<'a>(files: &Files<'a>, tree: &Tree<'a>, report: &Report) -> BTreeMap<&'a str, BTreeSet<&'a str>> {
+    let mut listed: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+    for (&solution, &element) in files.iter().filter(|(path, _)| is_solution(path)) {
+        for (path, line) in projects(element) {
+            match tree.find(path) {
+                Some(at) => drop(listed.entry(tree.paths()[at]).or_default().insert(solution)),
+                None if is_project(path) => {
+                    let message = "the solution names a project that is not in the workspace";
+                    report.note("CS-SOLUTION", Spot { file: solution, line }, message, path);
+                }
+                None => {}
+            }
+        }
+    }
+    listed
+}
+
+fn projects(element: &Element) -> impl Iterator<Item = (&str, u32)> {
+    element
+        .children
+        .iter()
+        .filter_map(|child| Some((child.attribute("Path")?, child.line)))
+}

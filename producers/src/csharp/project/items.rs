@@ -1,0 +1,261 @@
+//! The second pass, second half: operations run over the files that there are.
+//!
+//! Patterns are compiled once per operation and looked up below their base folder only; items by their text are found by hash. The
+//! work of patterns is bounded per project, so that no project file can make it grow without limit.
+
+use super::glob::Glob;
+use super::operation::{Action, Operation, Spec};
+use super::path::{ROOT, file_name, folder, rooted, stem_and_extension};
+use super::tree::Tree;
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Most comparisons of a path with a pattern.
+const MOST_LOOKS: usize = 20_000_000;
+
+/// Most items of one type.
+const MOST_ITEMS: usize = 200_000;
+
+/// What the copy of an item costs, in comparisons.
+const COPY: usize = 50;
+
+/// An item.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Item {
+    /// Path relative to the workspace, or text.
+    pub text: String,
+    /// Metadata by lower-cased name.
+    pub metadata: BTreeMap<String, String>,
+    /// What `**` stood for.
+    recursive: String,
+}
+
+impl Item {
+    /// A metadata value, `""` when there is none.
+    pub fn get(&self, name: &str) -> &str {
+        self.metadata.get(name).map_or("", String::as_str)
+    }
+
+    /// `%(…)` replaced; of the well-known ones those that paths decide.
+    pub fn through(&self, text: &str) -> String {
+        let mut seen = String::with_capacity(text.len());
+        let mut rest = text;
+        while let Some(start) = rest.find("%(") {
+            seen.push_str(&rest[..start]);
+            let Some(end) = rest[start..].find(')') else { break };
+            let name = rest[start + 2..start + end].trim().to_ascii_lowercase();
+            let name = name.rsplit('.').next().unwrap_or(&name);
+            let (stem, extension) = stem_and_extension(&self.text);
+            match name {
+                "identity" => seen.push_str(&self.text),
+                "fullpath" => seen.push_str(&rooted(&self.text)),
+                "filename" => seen.push_str(stem),
+                "extension" => seen.push_str(extension),
+                "recursivedir" => seen.push_str(&self.recursive),
+                "relativedir" | "directory" if folder(&self.text).is_empty() => {}
+                "relativedir" | "directory" => {
+                    seen.push_str(folder(&self.text));
+                    seen.push('/');
+                }
+                other => seen.push_str(self.get(other)),
+            }
+            rest = &rest[start + end + 1..];
+        }
+        seen.push_str(rest);
+        seen
+    }
+
+    /// Where the item appears in a project in `home` that is not around it; `None` for a file below the project.
+    pub fn link(&self, home: &str) -> Option<String> {
+        let inside =
+            home.is_empty() || self.text.get(..home.len()).is_some_and(|head| head == home) && self.text[home.len()..].starts_with('/');
+        let written = self.through(self.get("link")).replace('\\', "/");
+        if inside && written.is_empty() {
+            return None;
+        }
+        if !written.is_empty() {
+            return Some(written);
+        }
+        let base = self.through(self.get("linkbase")).replace('\\', "/");
+        let base = base.trim_matches('/');
+        let base = if base.is_empty() { String::new() } else { format!("{base}/") };
+        Some(format!("{base}{}{}", self.recursive, file_name(&self.text)))
+    }
+}
+
+/// Items of one type in order.
+#[derive(Debug, Default)]
+struct List {
+    items: Vec<Option<Item>>,
+    by_text: FxHashMap<String, Vec<usize>>,
+}
+
+impl List {
+    fn add(&mut self, item: Item) {
+        if self.items.len() < MOST_ITEMS {
+            self.by_text.entry(item.text.to_lowercase()).or_default().push(self.items.len());
+            self.items.push(Some(item));
+        }
+    }
+
+    fn live(&self) -> impl Iterator<Item = &Item> {
+        self.items.iter().flatten()
+    }
+}
+
+/// What running gave.
+#[derive(Debug, Default)]
+pub struct Run {
+    lists: FxHashMap<String, List>,
+    looks: usize,
+    /// Texts of `Include` that are no file of the tree.
+    pub missing: BTreeSet<String>,
+    /// Whether the limit of pattern work was reached, so that items are missing.
+    pub cut: bool,
+}
+
+impl Run {
+    /// The items of a type that are left, in order.
+    pub fn items(&self, name: &str) -> impl Iterator<Item = &Item> {
+        self.lists.get(name).into_iter().flat_map(List::live)
+    }
+}
+
+/// Runs operations over the files of a tree. Items of `files` types that are included by text are looked up in the tree.
+pub fn run(operations: &[Operation], tree: &Tree<'_>, files: &[&str]) -> Run {
+    let mut run = Run::default();
+    for operation in operations {
+        match operation.action {
+            Action::Include => include(&mut run, operation, tree, files.contains(&operation.items.as_str())),
+            Action::Remove => change(&mut run, operation, tree, |slot, _| *slot = None),
+            Action::Update => change(&mut run, operation, tree, |slot, metadata| {
+                if let Some(item) = slot {
+                    item.metadata.extend(metadata.iter().cloned());
+                }
+            }),
+        }
+    }
+    run
+}
+
+/// A set of items to compare with.
+#[derive(Default)]
+struct Set {
+    texts: FxHashSet<String>,
+    globs: Vec<Glob>,
+}
+
+impl Set {
+    fn of(specs: &[Spec], run: &Run) -> Self {
+        let mut set = Self::default();
+        for spec in specs {
+            match spec {
+                Spec::Text(text) => drop(set.texts.insert(text.to_lowercase())),
+                Spec::Glob(pattern) => set.globs.extend(Glob::new(ROOT, pattern)),
+                Spec::Items(name, transform) => {
+                    let seen = run.items(name).map(|item| seen_through(item, transform.as_deref()).to_lowercase());
+                    set.texts.extend(seen);
+                }
+            }
+        }
+        set
+    }
+
+    fn has(&self, text: &str) -> bool {
+        self.texts.contains(&text.to_lowercase()) || self.globs.iter().any(|glob| glob.matches(text))
+    }
+}
+
+fn seen_through(item: &Item, transform: Option<&str>) -> String {
+    let Some(transform) = transform else { return item.text.clone() };
+    let seen = item.through(transform);
+    let seen = super::path::absolute(ROOT, &seen);
+    super::path::in_workspace(&seen).map(str::to_owned).unwrap_or_default()
+}
+
+fn include(run: &mut Run, operation: &Operation, tree: &Tree<'_>, files: bool) {
+    let exclude = Set::of(&operation.exclude, run);
+    run.looks += COPY * exclude.texts.len();
+    let metadata: BTreeMap<String, String> = operation.metadata.iter().cloned().collect();
+    let mut added: Vec<Item> = Vec::new();
+    for spec in &operation.specs {
+        match spec {
+            Spec::Text(text) => {
+                let text = match tree.find(text) {
+                    Some(at) => tree.paths()[at],
+                    None if files => {
+                        run.missing.insert(text.clone());
+                        continue;
+                    }
+                    None => text,
+                };
+                added.push(Item {
+                    text: text.to_owned(),
+                    ..Item::default()
+                });
+            }
+            Spec::Glob(pattern) => {
+                let Some(glob) = Glob::new(ROOT, pattern) else { continue };
+                if run.looks > MOST_LOOKS {
+                    run.cut = true;
+                    continue;
+                }
+                let (found, looked) = tree.matching(&glob);
+                run.looks += looked + found.len() * exclude.globs.len();
+                added.extend(found.into_iter().map(|at| Item {
+                    text: tree.paths()[at].to_owned(),
+                    recursive: glob.recursive(tree.paths()[at]).to_owned(),
+                    ..Item::default()
+                }));
+            }
+            Spec::Items(name, transform) => {
+                if run.looks > MOST_LOOKS {
+                    run.cut = true;
+                    continue;
+                }
+                let before = added.len();
+                let items = run.items(name).map(|item| Item {
+                    text: seen_through(item, transform.as_deref()),
+                    ..item.clone()
+                });
+                added.extend(items);
+                run.looks += COPY * (added.len() - before);
+            }
+        }
+    }
+    added.retain(|item| !exclude.has(&item.text));
+    let list = run.lists.entry(operation.items.clone()).or_default();
+    for mut item in added {
+        item.metadata
+            .extend(metadata.iter().map(|(name, value)| (name.clone(), value.clone())));
+        list.add(item);
+    }
+}
+
+/// Changes the items that the specs name.
+fn change(run: &mut Run, operation: &Operation, tree: &Tree<'_>, change: impl Fn(&mut Option<Item>, &[(String, String)])) {
+    if run.looks > MOST_LOOKS {
+        run.cut = true;
+        return;
+    }
+    let set = Set::of(&operation.specs, run);
+    run.looks += COPY * set.texts.len();
+    let Some(list) = run.lists.get_mut(&operation.items) else { return };
+    for text in &set.texts {
+        for &at in list.by_text.get(text).map_or(&[][..], Vec::as_slice) {
+            change(&mut list.items[at], &operation.metadata);
+        }
+    }
+    for glob in &set.globs {
+        if run.looks > MOST_LOOKS {
+            run.cut = true;
+            return;
+        }
+        run.looks += list.items.len().min(tree.below(&glob.base).len() + 1);
+        for text in tree.matching(glob).0.into_iter().map(|at| tree.paths()[at].to_lowercase()) {
+            for &at in list.by_text.get(&text).map_or(&[][..], Vec::as_slice) {
+                change(&mut list.items[at], &operation.metadata);
+            }
+        }
+    }
+}

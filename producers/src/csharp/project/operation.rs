@@ -1,0 +1,356 @@
+//! The second pass, first half: item groups become a list of operations on items, with all properties filled in.
+//!
+//! Operations are what a project says, independent of which files there are: adding a source file changes no operation.
+
+use super::condition;
+use super::evaluate::{Evaluation, Group, Settings};
+use super::expression::{Scope, unescape};
+use super::glob::{Glob, is_glob};
+use super::path::{absolute, folder, in_workspace, rooted};
+use super::report::{Report, Spot};
+use super::sdk;
+use super::tree::Tree;
+use super::xml::Element;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
+
+/// What is done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Action {
+    /// Items are added.
+    Include,
+    /// Items are taken away.
+    Remove,
+    /// Metadata of items is changed.
+    Update,
+}
+
+/// Which items.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Spec {
+    /// One item by its text: a path relative to the workspace for items that are files.
+    Text(String),
+    /// Files by a pattern relative to the workspace.
+    Glob(String),
+    /// The items of another type, each seen through a text with `%(metadata)`, if one is given.
+    Items(String, Option<String>),
+}
+
+/// One operation on the items of one type.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Operation {
+    /// Type of the items, in lower case.
+    pub items: String,
+    /// What is done.
+    pub action: Action,
+    /// To which.
+    pub specs: Vec<Spec>,
+    /// Items of an `Include` to leave out.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub exclude: Vec<Spec>,
+    /// Metadata, names in lower case.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub metadata: Vec<(String, String)>,
+}
+
+/// Types whose items are files of the workspace.
+const FILES: [&str; 2] = ["compile", "projectreference"];
+
+/// Types whose items are plain texts.
+const TEXTS: [&str; 4] = ["using", "internalsvisibleto", "assemblyattribute", "packagereference"];
+
+/// Metadata that facts are made of.
+const METADATA: [&str; 13] = [
+    "link",
+    "linkbase",
+    "alias",
+    "static",
+    "referenceoutputassembly",
+    "outputitemtype",
+    "privateassets",
+    "_parameter1",
+    "_parameter1_isliteral",
+    "key",
+    "version",
+    "excludeassets",
+    "includeassets",
+];
+
+/// The operations on items that facts are made of, and on items that those refer to.
+pub fn operations(evaluation: &Evaluation<'_>, project: &str, tree: &Tree<'_>, settings: &Settings, report: &Report) -> Vec<Operation> {
+    let wanted = wanted_types(evaluation);
+    let mut reader = Reader {
+        evaluation,
+        home: rooted(folder(project)),
+        tree,
+        settings,
+        report,
+        project,
+        wanted,
+        found: Vec::new(),
+    };
+    for group in &evaluation.groups {
+        match group {
+            Group::Sdk => reader.of_sdk(),
+            Group::Written(element, file) => reader.group(element, file),
+        }
+    }
+    reader.found
+}
+
+/// The types of items that matter: those of the facts, and those that their operations mention.
+fn wanted_types(evaluation: &Evaluation<'_>) -> BTreeSet<String> {
+    let mut mentions: Vec<(String, String)> = Vec::new();
+    for group in &evaluation.groups {
+        let Group::Written(element, _) = group else { continue };
+        for item in &element.children {
+            let texts = ["Include", "Exclude", "Remove", "Update"]
+                .iter()
+                .filter_map(|name| item.attribute(name));
+            for text in texts {
+                for part in text.split("@(").skip(1) {
+                    let end = part
+                        .find(|c: char| !(c.is_ascii_alphanumeric() || c == '_' || c == '-'))
+                        .unwrap_or(part.len());
+                    mentions.push((item.name.to_ascii_lowercase(), part[..end].to_ascii_lowercase()));
+                }
+            }
+        }
+    }
+    let mut wanted: BTreeSet<String> = FILES.iter().chain(&TEXTS).map(|name| (*name).to_owned()).collect();
+    loop {
+        let more: Vec<String> = mentions
+            .iter()
+            .filter(|(user, used)| wanted.contains(user) && !wanted.contains(used))
+            .map(|(_, used)| used.clone())
+            .collect();
+        if more.is_empty() {
+            return wanted;
+        }
+        wanted.extend(more);
+    }
+}
+
+struct Reader<'r> {
+    evaluation: &'r Evaluation<'r>,
+    home: String,
+    tree: &'r Tree<'r>,
+    settings: &'r Settings,
+    report: &'r Report,
+    project: &'r str,
+    wanted: BTreeSet<String>,
+    found: Vec<Operation>,
+}
+
+impl Reader<'_> {
+    fn scope<'s>(&'s self, spot: Spot<'s>) -> Scope<'s> {
+        Scope {
+            properties: &self.evaluation.properties,
+            tree: self.tree,
+            spot,
+            report: self.report,
+            os: &self.settings.os,
+            home: folder(self.project),
+        }
+    }
+
+    /// The items that the SDK brings.
+    fn of_sdk(&mut self) {
+        let properties = &self.evaluation.properties;
+        let spot = Spot {
+            file: self.project,
+            line: 1,
+        };
+        let on = |name: &str| properties.get(name).trim().eq_ignore_ascii_case("true");
+        if self.evaluation.compiles && on("EnableDefaultItems") && on("EnableDefaultCompileItems") {
+            let excludes = format!(
+                "{};{}",
+                properties.get("DefaultItemExcludes"),
+                properties.get("DefaultExcludesInProjectFolder")
+            );
+            let extension = properties.get("DefaultLanguageSourceExtension");
+            self.found.push(Operation {
+                items: "compile".to_owned(),
+                action: Action::Include,
+                specs: self.specs("compile", &format!("**/*{extension}"), spot),
+                exclude: self.specs("compile", &excludes, spot),
+                metadata: Vec::new(),
+            });
+        }
+        let usings = sdk::implicit_usings(&self.evaluation.sdk, properties);
+        if !usings.is_empty() {
+            self.found.push(Operation {
+                items: "using".to_owned(),
+                action: Action::Include,
+                specs: usings.iter().map(|using| Spec::Text((*using).to_owned())).collect(),
+                exclude: Vec::new(),
+                metadata: Vec::new(),
+            });
+        }
+    }
+
+    fn holds(&self, element: &Element, file: &str) -> bool {
+        let spot = Spot { file, line: element.line };
+        element
+            .attribute("Condition")
+            .is_none_or(|condition| condition::holds(&self.scope(spot), condition))
+    }
+
+    fn group(&mut self, group: &Element, file: &str) {
+        if !group
+            .children
+            .iter()
+            .any(|item| self.wanted.contains(&item.name.to_ascii_lowercase()))
+            || !self.holds(group, file)
+        {
+            return;
+        }
+        for item in &group.children {
+            let items = item.name.to_ascii_lowercase();
+            if !self.wanted.contains(&items) || !self.holds(item, file) {
+                continue;
+            }
+            let spot = Spot { file, line: item.line };
+            let written = [("Include", Action::Include), ("Remove", Action::Remove), ("Update", Action::Update)];
+            let Some((text, action)) = written.into_iter().find_map(|(name, action)| Some((item.attribute(name)?, action))) else {
+                continue;
+            };
+            if let Some(other) = item.attribute("MatchOnMetadata") {
+                self.report.warn(
+                    "CS-PROJECT-ITEM",
+                    spot,
+                    "MatchOnMetadata cannot be evaluated here; the item was left out",
+                    other,
+                );
+                continue;
+            }
+            let operation = Operation {
+                action,
+                specs: self.specs(&items, text, spot),
+                exclude: item
+                    .attribute("Exclude")
+                    .map(|text| self.specs(&items, text, spot))
+                    .unwrap_or_default(),
+                metadata: self.metadata(item, file),
+                items,
+            };
+            self.found.push(operation);
+        }
+    }
+
+    fn metadata(&self, item: &Element, file: &str) -> Vec<(String, String)> {
+        let attributes = item
+            .attributes
+            .iter()
+            .map(|(name, value)| (name.to_ascii_lowercase(), value.as_str(), item.line));
+        let children = item.children.iter().filter(|child| self.holds(child, file));
+        let children = children.map(|child| (child.name.to_ascii_lowercase(), child.text.trim(), child.line));
+        attributes
+            .chain(children)
+            .filter(|(name, ..)| METADATA.contains(&name.as_str()))
+            .map(|(name, value, line)| (name, unescape(&self.scope(Spot { file, line }).expand(value))))
+            .collect()
+    }
+
+    /// The specs in a list with `;`.
+    fn specs(&self, items: &str, text: &str, spot: Spot<'_>) -> Vec<Spec> {
+        let expanded = self.scope(spot).expand(text);
+        let mut specs = Vec::new();
+        for part in split(&expanded) {
+            if let Some(inner) = part.strip_prefix("@(").and_then(|inner| inner.strip_suffix(')')) {
+                specs.extend(self.reference(inner, spot));
+            } else if part.contains("@(") || part.contains("%(") {
+                self.report
+                    .warn("CS-PROJECT-ITEM", spot, "the item cannot be evaluated here and was left out", part);
+            } else if TEXTS.contains(&items) {
+                specs.push(Spec::Text(unescape(part)));
+            } else {
+                specs.extend(self.path(items, part, spot));
+            }
+        }
+        specs
+    }
+
+    /// What stands in `@(…)`.
+    fn reference(&self, inner: &str, spot: Spot<'_>) -> Option<Spec> {
+        let (name, transform) = inner
+            .split_once("->")
+            .map_or((inner, None), |(name, transform)| (name, Some(transform.trim())));
+        let transform = match transform {
+            None => None,
+            Some("Distinct()") => None,
+            Some(quoted)
+                if quoted.len() >= 2
+                    && quoted.starts_with('\'')
+                    && quoted.ends_with('\'')
+                    && !quoted[1..quoted.len() - 1].contains('\'') =>
+            {
+                Some(quoted[1..quoted.len() - 1].to_owned())
+            }
+            Some(other) => {
+                let message = "the item function cannot be evaluated here; its items were left out";
+                self.report.warn("CS-PROJECT-ITEM", spot, message, other);
+                return None;
+            }
+        };
+        Some(Spec::Items(name.trim().to_ascii_lowercase(), transform))
+    }
+
+    /// A path or pattern, relative to the workspace.
+    fn path(&self, items: &str, part: &str, spot: Spot<'_>) -> Option<Spec> {
+        let outside = || {
+            if FILES.contains(&items) {
+                self.report.note(
+                    "CS-PROJECT-OUTSIDE",
+                    spot,
+                    "the path leads out of the workspace and was left out",
+                    part,
+                );
+            }
+        };
+        if !is_glob(part) {
+            let path = absolute(&self.home, &unescape(part));
+            let inside = in_workspace(&path);
+            if inside.is_none() {
+                outside();
+            }
+            return inside.map(|inside| Spec::Text(inside.to_owned()));
+        }
+        let part = part.replace('\\', "/");
+        let first = part.find(['*', '?']).unwrap_or(part.len());
+        let cut = part[..first].rfind('/').map_or(0, |slash| slash + 1);
+        let base = absolute(&self.home, if cut == 1 { "/" } else { &part[..cut] });
+        let Some(base) = in_workspace(&base) else {
+            outside();
+            return None;
+        };
+        let pattern = if base.is_empty() {
+            part[cut..].to_owned()
+        } else {
+            format!("{base}/{}", &part[cut..])
+        };
+        // A pattern that cannot match anything, such as `a**`, is nothing.
+        Glob::new(super::path::ROOT, &pattern).map(|_| Spec::Glob(pattern))
+    }
+}
+
+/// The parts of a list: at `;` outside `@(…)`, trimmed, empty ones left out.
+fn split(text: &str) -> Vec<&str> {
+    let (mut parts, mut start, mut depth) = (Vec::new(), 0, 0_u32);
+    for (at, byte) in text.bytes().enumerate() {
+        match byte {
+            b'(' => depth += 1,
+            b')' => depth = depth.saturating_sub(1),
+            b';' if depth == 0 || !text[start..at].contains("@(") => {
+                parts.push(&text[start..at]);
+                start = at + 1;
+                depth = 0;
+            }
+            _ => {}
+        }
+    }
+    parts.push(&text[start..]);
+    parts.into_iter().map(str::trim).filter(|part| !part.is_empty()).collect()
+}

@@ -1,0 +1,340 @@
+//! The producers of projects: each takes blobs, asks the modules beside it, and gives a blob.
+
+use super::evaluate::Files;
+use super::facts::{CompiledFile, Evaluated, Facts, compiled, evaluated};
+use super::files::{FileRow, rows as file_rows, summary};
+use super::index::{ProjectRow, rows as project_rows};
+use super::params::ProjectParams;
+use super::report::{Report, Spot};
+use super::solution;
+use super::tree::Tree;
+use super::xml::{self, Element};
+use engine::seams::producer::{Failure, Input, Inputs, Output, ParamError, Params, Producer, ProducerId, Registry, Sees};
+use engine::values::table::{Table, write_table};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Raised whenever the same project files may give other facts.
+pub const VERSION: u32 = 2;
+
+/// Adds the producers.
+pub fn register(registry: &mut Registry) {
+    registry.add(Xml);
+    registry.add(Skeleton);
+    registry.add(Project);
+    registry.add(Sources);
+    registry.add(References);
+    registry.add(FactsOf);
+    registry.add(Defines);
+    registry.add(FileIndex);
+}
+
+const VARS: Sees = Sees { vars: true, label: false };
+
+fn json(value: &impl Serialize) -> Vec<u8> {
+    serde_json::to_vec(value).expect("invariant: our values have text keys")
+}
+
+fn from_json<T: DeserializeOwned>(bytes: &[u8], what: &str) -> Result<T, Failure> {
+    serde_json::from_slice(bytes).map_err(|error| Failure::permanent(format!("{what} cannot be read: {error}")))
+}
+
+fn project_of<'i>(inputs: &'i Inputs<'_>) -> Result<&'i str, Failure> {
+    inputs
+        .var("project")
+        .ok_or_else(|| Failure::permanent("the rule binds no variable 'project'"))
+}
+
+/// The row of the only key of a slice.
+fn row<T: DeserializeOwned + Default>(input: &Input, key: &str) -> Result<T, Failure> {
+    let table = Table::open(&input.bytes).ok_or_else(|| Failure::permanent("the input is no table"))?;
+    table.get(key).map_or_else(|| Ok(T::default()), |bytes| from_json(bytes, "the row"))
+}
+
+fn text(input: &Input) -> Result<&str, Failure> {
+    std::str::from_utf8(&input.bytes).map_err(|_| Failure::permanent("the list of paths is not UTF-8"))
+}
+
+fn decode(inputs: &[Input]) -> Result<Vec<(&str, Element)>, Failure> {
+    let mut files = Vec::with_capacity(inputs.len());
+    for input in inputs {
+        let element: Option<Element> = minicbor::decode(&input.bytes)
+            .map_err(|error| Failure::permanent(format!("the elements of {} cannot be read: {error}", input.item)))?;
+        if let Some(element) = element {
+            files.push((&*input.item, element));
+        }
+    }
+    Ok(files)
+}
+
+/// `csharp/project-xml`: the elements of one project file or solution; nothing, with a diagnostic, when it cannot be read.
+struct Xml;
+
+impl Producer for Xml {
+    fn id(&self) -> ProducerId {
+        ProducerId::new("csharp/project-xml", 1)
+    }
+
+    fn sees(&self, _: &Params) -> Sees {
+        VARS
+    }
+
+    fn produce(&self, inputs: &Inputs<'_>) -> Result<Output, Failure> {
+        let path = inputs.var("file").unwrap_or_default();
+        let bytes = &inputs.one("bytes")?.bytes;
+        let read = if solution::is_solution(path) { solution::read } else { xml::read };
+        let (element, diagnostics) = match read(bytes, path) {
+            Ok(element) => (Some(element), Vec::new()),
+            Err(diagnostic) => (None, vec![*diagnostic]),
+        };
+        Ok(Output {
+            bytes: minicbor::to_vec(element).expect("invariant: writing to memory cannot fail"),
+            diagnostics,
+        })
+    }
+}
+
+/// `csharp/project-skeleton`: the elements without items.
+struct Skeleton;
+
+impl Producer for Skeleton {
+    fn id(&self) -> ProducerId {
+        ProducerId::new("csharp/project-skeleton", 1)
+    }
+
+    fn produce(&self, inputs: &Inputs<'_>) -> Result<Output, Failure> {
+        let element: Option<Element> = minicbor::decode(&inputs.one("xml")?.bytes)
+            .map_err(|error| Failure::permanent(format!("the elements cannot be read: {error}")))?;
+        let skeleton = element.map(|element| element.skeleton());
+        Ok(Output::new(
+            minicbor::to_vec(skeleton).expect("invariant: writing to memory cannot fail"),
+        ))
+    }
+}
+
+/// `csharp/project`: with `skeletons` the index of projects, with `xml` the evaluation of one. One producer, so that both see the same
+/// parameters.
+struct Project;
+
+impl Producer for Project {
+    fn id(&self) -> ProducerId {
+        ProducerId::new("csharp/project", VERSION)
+    }
+
+    fn sees(&self, _: &Params) -> Sees {
+        VARS
+    }
+
+    fn check(&self, params: &Params) -> Result<(), Vec<ParamError>> {
+        ProjectParams::read(params).map(drop)
+    }
+
+    fn produce(&self, inputs: &Inputs<'_>) -> Result<Output, Failure> {
+        let params = ProjectParams::read(inputs.params).unwrap_or_default();
+        let report = Report::default();
+        let bytes = if inputs.roles.contains_key("index") {
+            evaluation(inputs, &params, &report)?
+        } else {
+            let decoded = decode(inputs.all("skeletons"))?;
+            let files: Files<'_> = decoded.iter().map(|(path, element)| (*path, element)).collect();
+            let paths: Vec<&str> = inputs.all("skeletons").iter().map(|input| &*input.item).collect();
+            let rows = project_rows(&files, &paths, &params, &report);
+            write_table(&rows.iter().map(|(path, row)| (path, json(row))).collect())
+        };
+        Ok(Output {
+            bytes,
+            diagnostics: report.into_diagnostics(),
+        })
+    }
+}
+
+fn evaluation(inputs: &Inputs<'_>, params: &ProjectParams, report: &Report) -> Result<Vec<u8>, Failure> {
+    let project = project_of(inputs)?;
+    let row: ProjectRow = row(inputs.one("index")?, project)?;
+    let decoded = decode(inputs.all("xml"))?;
+    let files: Files<'_> = decoded.iter().map(|(path, element)| (*path, element)).collect();
+    let tree = Tree::new(text(inputs.one("tree")?)?.lines());
+    let settings = params.settings(row.solution);
+    Ok(json(&evaluated(project, &files, &tree, &settings, params, report)))
+}
+
+/// `csharp/project-files`: the files that a project compiles.
+struct Sources;
+
+impl Producer for Sources {
+    fn id(&self) -> ProducerId {
+        ProducerId::new("csharp/project-files", 1)
+    }
+
+    fn produce(&self, inputs: &Inputs<'_>) -> Result<Output, Failure> {
+        let evaluated: Evaluated = from_json(&inputs.one("evaluation")?.bytes, "the evaluation")?;
+        let sources = Tree::new(text(inputs.one("sources")?)?.lines());
+        let (files, cut) = compiled(&evaluated, &sources);
+        let report = Report::default();
+        if cut {
+            let spot = Spot {
+                file: &evaluated.facts.path,
+                line: 0,
+            };
+            let message = "the patterns of the project's Compile items take too much work; some files are missing";
+            report.warn("CS-PROJECT-LIMIT", spot, message, "");
+        }
+        Ok(Output {
+            bytes: json(&files),
+            diagnostics: report.into_diagnostics(),
+        })
+    }
+}
+
+/// `csharp/project-references`: table of all projects → what each sees, transitively.
+struct References;
+
+impl Producer for References {
+    fn id(&self) -> ProducerId {
+        ProducerId::new("csharp/project-references", 1)
+    }
+
+    fn produce(&self, inputs: &Inputs<'_>) -> Result<Output, Failure> {
+        let mut direct: BTreeMap<&str, Evaluated> = BTreeMap::new();
+        for input in inputs.all("evaluations") {
+            direct.insert(&input.item, from_json(&input.bytes, "the evaluation")?);
+        }
+        let closures = direct.keys().map(|&project| (project, json(&closure(project, &direct))));
+        Ok(Output::new(write_table(&closures.collect::<BTreeMap<_, _>>())))
+    }
+}
+
+/// Everything that a project sees: its own references, and of theirs those that are passed on.
+pub(super) fn closure(project: &str, direct: &BTreeMap<&str, Evaluated>) -> Vec<String> {
+    let mut seen: BTreeSet<&str> = BTreeSet::new();
+    let references = |of: &str| direct.get(of).map_or(&[][..], |found| &found.references);
+    let mut open: Vec<&str> = references(project).iter().map(|reference| reference.path.as_str()).collect();
+    while let Some(next) = open.pop() {
+        if next != project && seen.insert(next) {
+            open.extend(
+                references(next)
+                    .iter()
+                    .filter(|reference| !reference.private)
+                    .map(|reference| reference.path.as_str()),
+            );
+        }
+    }
+    seen.into_iter().map(str::to_owned).collect()
+}
+
+/// `csharp/project-facts`: what readers want to know of a project.
+struct FactsOf;
+
+impl Producer for FactsOf {
+    fn id(&self) -> ProducerId {
+        ProducerId::new("csharp/project-facts", 1)
+    }
+
+    fn sees(&self, _: &Params) -> Sees {
+        VARS
+    }
+
+    fn produce(&self, inputs: &Inputs<'_>) -> Result<Output, Failure> {
+        let evaluated: Evaluated = from_json(&inputs.one("evaluation")?.bytes, "the evaluation")?;
+        let facts = Facts {
+            transitive: row(inputs.one("references")?, project_of(inputs)?)?,
+            ..evaluated.facts
+        };
+        Ok(Output::new(json(&facts)))
+    }
+}
+
+/// `csharp/defines`: without `bytes` the symbols of a project by framework (the main one under `""`); with it those of them that the
+/// file mentions in a condition, so that a symbol that a file does not ask for cannot touch it.
+struct Defines;
+
+impl Producer for Defines {
+    fn id(&self) -> ProducerId {
+        ProducerId::new("csharp/defines", 1)
+    }
+
+    fn sees(&self, _: &Params) -> Sees {
+        VARS
+    }
+
+    fn produce(&self, inputs: &Inputs<'_>) -> Result<Output, Failure> {
+        let Some(source) = inputs.maybe("bytes") else {
+            let evaluated: Evaluated = from_json(&inputs.one("evaluation")?.bytes, "the evaluation")?;
+            let main = evaluated.frameworks.first().map(|main| ("", &main.defines));
+            let named = evaluated
+                .frameworks
+                .iter()
+                .filter_map(|one| Some((one.tfm.as_deref()?, &one.defines)));
+            let by_framework: BTreeMap<&str, &Vec<String>> = main.into_iter().chain(named).collect();
+            return Ok(Output::new(json(&by_framework)));
+        };
+        let file = inputs.var("file").unwrap_or_default();
+        let row: FileRow = row(inputs.one("row")?, file)?;
+        let defined: BTreeSet<String> = match inputs.all("project") {
+            [project] => {
+                let by_framework: BTreeMap<String, BTreeSet<String>> = from_json(&project.bytes, "the symbols")?;
+                let framework = row.tfm.unwrap_or_default();
+                by_framework
+                    .get(&framework)
+                    .or_else(|| by_framework.get(""))
+                    .cloned()
+                    .unwrap_or_default()
+            }
+            _ => ["DEBUG", "TRACE"].map(str::to_owned).into(),
+        };
+        // What cannot be decoded, the parse says.
+        let (text, _) = crate::text::decode(&source.bytes, file);
+        let both: Vec<&str> = mentioned(&text).into_iter().filter(|symbol| defined.contains(*symbol)).collect();
+        Ok(Output::new(json(&both)))
+    }
+}
+
+/// Every word in a line that may be a condition. Lines inside strings and comments count too: more than needed does no harm.
+fn mentioned(text: &str) -> BTreeSet<&str> {
+    let conditions = text.lines().filter_map(|line| {
+        let rest = line.trim_start().strip_prefix('#')?.trim_start();
+        rest.strip_prefix("if").or_else(|| rest.strip_prefix("elif"))
+    });
+    conditions
+        .flat_map(|condition| condition.split(|c: char| !c.is_alphanumeric() && c != '_'))
+        .filter(|word| !word.is_empty())
+        .collect()
+}
+
+/// `csharp/files`: table of all source files → the project that owns each.
+struct FileIndex;
+
+impl Producer for FileIndex {
+    fn id(&self) -> ProducerId {
+        ProducerId::new("csharp/files", 1)
+    }
+
+    fn produce(&self, inputs: &Inputs<'_>) -> Result<Output, Failure> {
+        let mut compiled: Vec<(&str, Vec<CompiledFile>)> = Vec::new();
+        for input in inputs.all("compiled") {
+            compiled.push((&input.item, from_json(&input.bytes, "the files of a project")?));
+        }
+        let rows = file_rows(text(inputs.one("sources")?)?.lines(), &compiled);
+        let report = Report::default();
+        summary(&rows, &report);
+        Ok(Output {
+            bytes: write_table(&rows.iter().map(|(path, row)| (*path, json(row))).collect()),
+            diagnostics: report.into_diagnostics(),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn symbols_in_conditions() {
+        let text = "#if NET8_0 && !(A||B)\n  # elif true // C\nstring s = \"#if D\"; #if E\n#ifx\n#define F\n";
+        assert_eq!(
+            mentioned(text).into_iter().collect::<Vec<_>>(),
+            ["A", "B", "C", "NET8_0", "true", "x"]
+        );
+    }
+}

@@ -1,0 +1,82 @@
+//! What evaluation could not do: one diagnostic per construct and place, and a limit to how many are kept.
+
+use engine::values::diagnostic::{Diagnostic, Severity};
+use std::cell::RefCell;
+use std::collections::BTreeSet;
+
+/// Most diagnostics of one project; one more says that there are others.
+const MOST: usize = 100;
+
+/// Most diagnostics of all projects together.
+const MOST_MERGED: usize = 2000;
+
+/// Longest construct that is quoted, in characters.
+const QUOTED: usize = 160;
+
+/// Diagnostics of one evaluation. Interior mutability, because expansion is a read of everything else.
+#[derive(Debug, Default)]
+pub struct Report {
+    found: RefCell<BTreeSet<Diagnostic>>,
+}
+
+/// A line of a file, for messages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Spot<'a> {
+    /// Path relative to the workspace.
+    pub file: &'a str,
+    /// Line from 1.
+    pub line: u32,
+}
+
+impl Report {
+    /// A construct that counts for less than it may say.
+    pub fn warn(&self, code: &str, spot: Spot<'_>, message: impl Into<String>, construct: &str) {
+        self.add(Severity::Warning, code, spot, message.into(), construct);
+    }
+
+    /// Worth knowing, nothing is wrong.
+    pub fn note(&self, code: &str, spot: Spot<'_>, message: impl Into<String>, construct: &str) {
+        self.add(Severity::Note, code, spot, message.into(), construct);
+    }
+
+    fn add(&self, severity: Severity, code: &str, spot: Spot<'_>, message: String, construct: &str) {
+        let mut found = self.found.borrow_mut();
+        if found.len() > MOST {
+            return;
+        }
+        if found.len() == MOST {
+            let more =
+                Diagnostic::new(severity, "CS-PROJECT-MORE", "there are more constructs that cannot be evaluated").at(spot.file, 0, 0);
+            found.insert(more);
+            return;
+        }
+        let mut diagnostic = Diagnostic::new(severity, code, message).at(spot.file, spot.line, 0);
+        if !construct.is_empty() {
+            diagnostic = diagnostic.found(construct.trim().chars().take(QUOTED).collect::<String>());
+        }
+        found.insert(diagnostic);
+    }
+
+    /// Takes over the findings of another, those about shared files once, whatever they quote.
+    pub fn merge(&self, other: Self) {
+        let mut found = self.found.borrow_mut();
+        for diagnostic in other.found.into_inner() {
+            let same = |known: &Diagnostic| {
+                known.code == diagnostic.code && known.place == diagnostic.place && known.message == diagnostic.message
+            };
+            let first = Diagnostic {
+                place: diagnostic.place.clone(),
+                ..Diagnostic::new(diagnostic.severity, diagnostic.code.as_str(), diagnostic.message.as_str())
+            };
+            // Severity, code, message and place come first in the order, so that the like stand together.
+            if found.len() < MOST_MERGED && !found.range(first..).next().is_some_and(same) {
+                found.insert(diagnostic);
+            }
+        }
+    }
+
+    /// All of them, sorted.
+    pub fn into_diagnostics(self) -> Vec<Diagnostic> {
+        self.found.into_inner().into_iter().collect()
+    }
+}

@@ -1,0 +1,153 @@
+//! Members of texts in property functions: those of `System.String` that projects use, and those of `System.Version`.
+
+use super::function::Value;
+use std::cmp::Ordering;
+
+/// Longest text that padding makes.
+const WIDEST: usize = 1000;
+
+/// `value.member` or `value.member(arguments)`.
+///
+/// # Errors
+/// A member that is not known, by name.
+pub fn member(value: Value, member: &str, arguments: Option<&[String]>) -> Result<Value, String> {
+    let unknown = || Err(format!("the function {member}"));
+    let lower = member.to_ascii_lowercase();
+    let text = match value {
+        Value::Text(text) => text,
+        Value::List(list) => {
+            return match (lower.as_str(), arguments) {
+                ("length" | "count", None) => Ok(list.len().to_string().into()),
+                ("getvalue", Some([index])) => {
+                    let found = index.parse().ok().and_then(|index: usize| list.get(index));
+                    Ok(found.cloned().unwrap_or_default().into())
+                }
+                _ => unknown(),
+            };
+        }
+    };
+    let Some(arguments) = arguments else {
+        return Ok(match lower.as_str() {
+            "length" => text.chars().count().to_string().into(),
+            // What `[System.IO.Directory]::GetParent` gives is a path here.
+            "fullname" | "value" => text.into(),
+            "major" | "minor" | "build" | "revision" => {
+                let at = ["major", "minor", "build", "revision"]
+                    .iter()
+                    .position(|part| *part == lower)
+                    .unwrap_or_default();
+                text.split('.').nth(at).unwrap_or("-1").to_owned().into()
+            }
+            _ => return unknown(),
+        });
+    };
+    let first = arguments.first().map_or("", String::as_str);
+    let second = arguments.get(1).map_or("", String::as_str);
+    let ignores_case = arguments.last().is_some_and(|last| last.contains("IgnoreCase"));
+    let (folded, sought) = if ignores_case {
+        (text.to_lowercase(), first.to_lowercase())
+    } else {
+        (text.clone(), first.to_owned())
+    };
+    let cut = |from: usize, len: usize| -> String { text.chars().skip(from).take(len).collect() };
+    let size = |text: &str| {
+        text.trim()
+            .parse::<usize>()
+            .map_err(|_| format!("{member} of '{}'", text.chars().take(40).collect::<String>()))
+    };
+    let position = |at: Option<usize>| Value::Text(at.map_or(-1, |at| folded[..at].chars().count() as i64).to_string());
+    let set: Vec<char> = first.chars().collect();
+    let trimmed = |c: char| if set.is_empty() { c.is_whitespace() } else { set.contains(&c) };
+    Ok(match lower.as_str() {
+        "tolower" | "tolowerinvariant" => text.to_lowercase().into(),
+        "toupper" | "toupperinvariant" => text.to_uppercase().into(),
+        "trim" => text.trim_matches(trimmed).into(),
+        "trimstart" => text.trim_start_matches(trimmed).into(),
+        "trimend" => text.trim_end_matches(trimmed).into(),
+        "startswith" => folded.starts_with(&sought).into(),
+        "endswith" => folded.ends_with(&sought).into(),
+        "contains" => folded.contains(&sought).into(),
+        "equals" => (folded == sought).into(),
+        "compareto" => order(text.as_str().cmp(first)),
+        "replace" if first.is_empty() => return Err("Replace of nothing".to_owned()),
+        "replace" => text.replace(first, second).into(),
+        "indexof" => position(folded.find(&sought)),
+        "lastindexof" => position(folded.rfind(&sought)),
+        "indexofany" => position(folded.find(|c| set.contains(&c))),
+        "substring" => {
+            let (from, whole) = (size(first)?, text.chars().count());
+            let len = if arguments.len() > 1 {
+                size(second)?
+            } else {
+                whole.saturating_sub(from)
+            };
+            if from.saturating_add(len) > whole {
+                return Err("Substring beyond the end".to_owned());
+            }
+            cut(from, len).into()
+        }
+        "remove" => {
+            let from = size(first)?;
+            let len = if arguments.len() > 1 { size(second)? } else { usize::MAX };
+            format!("{}{}", cut(0, from), cut(from.saturating_add(len), usize::MAX)).into()
+        }
+        "insert" => {
+            let from = size(first)?;
+            format!("{}{second}{}", cut(0, from), cut(from, usize::MAX)).into()
+        }
+        "padleft" | "padright" => {
+            let missing = size(first)?.min(WIDEST).saturating_sub(text.chars().count());
+            let padding: String = std::iter::repeat_n(second.chars().next().unwrap_or(' '), missing).collect();
+            if lower == "padleft" {
+                format!("{padding}{text}").into()
+            } else {
+                format!("{text}{padding}").into()
+            }
+        }
+        "split" => {
+            let set: Vec<char> = if arguments.is_empty() {
+                vec![' ']
+            } else {
+                arguments
+                    .iter()
+                    .filter_map(|argument| argument.chars().next().filter(|_| argument.chars().count() == 1))
+                    .collect()
+            };
+            Value::List(text.split(|c| set.contains(&c)).map(str::to_owned).collect())
+        }
+        "tochararray" => Value::List(text.chars().map(String::from).collect()),
+        "tostring" => match first.parse::<usize>() {
+            // `Version.ToString(2)`.
+            Ok(parts) => text.split('.').take(parts).collect::<Vec<_>>().join(".").into(),
+            Err(_) => text.into(),
+        },
+        "get_length" => text.chars().count().to_string().into(),
+        "get_chars" => cut(size(first)?, 1).into(),
+        _ => return unknown(),
+    })
+}
+
+/// -1, 0 or 1.
+pub fn order(order: Ordering) -> Value {
+    Value::Text((order as i8).to_string())
+}
+
+/// `{0}` and `{1}` replaced.
+pub fn format(pattern: &str, arguments: &[String]) -> String {
+    let mut text = pattern.to_owned();
+    for (at, argument) in arguments.iter().enumerate().take(10) {
+        text = text.replace(&format!("{{{at}}}"), argument);
+    }
+    text
+}
+
+/// A version as `[MSBuild]::Version…` reads it: a leading `v` and what follows `-` or `+` cut, missing parts 0.
+pub fn version(text: &str) -> Option<[u32; 4]> {
+    let text = text.trim().trim_start_matches(['v', 'V']);
+    let text = text.split(['-', '+']).next().unwrap_or(text);
+    let mut version = [0; 4];
+    for (at, part) in text.split('.').enumerate() {
+        *version.get_mut(at)? = part.parse().ok()?;
+    }
+    Some(version)
+}

@@ -1,0 +1,136 @@
+//! The files that projects can see: a sorted list of paths, asked for files, folders and what lies below a folder.
+
+use super::glob::Glob;
+use super::path::{folder, in_workspace};
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::cell::OnceCell;
+
+/// A set of paths relative to the workspace. What ignores the case of letters is made when it is first asked for.
+#[derive(Debug, Default)]
+pub struct Tree<'p> {
+    paths: Vec<&'p str>,
+    by_lower: OnceCell<FxHashMap<String, usize>>,
+    folders: OnceCell<FxHashSet<String>>,
+}
+
+impl<'p> Tree<'p> {
+    /// A tree of these paths.
+    pub fn new(paths: impl IntoIterator<Item = &'p str>) -> Self {
+        let mut paths: Vec<&str> = paths.into_iter().collect();
+        paths.sort_unstable();
+        paths.dedup();
+        Self { paths, ..Self::default() }
+    }
+
+    fn by_lower(&self) -> &FxHashMap<String, usize> {
+        self.by_lower
+            .get_or_init(|| self.paths.iter().enumerate().map(|(at, path)| (path.to_lowercase(), at)).collect())
+    }
+
+    /// All folders with a file below them, lower-cased.
+    fn folders(&self) -> &FxHashSet<String> {
+        self.folders.get_or_init(|| {
+            let mut folders = FxHashSet::default();
+            for path in &self.paths {
+                let mut above = folder(path);
+                while !above.is_empty() && folders.insert(above.to_lowercase()) {
+                    above = folder(above);
+                }
+            }
+            folders
+        })
+    }
+
+    /// All paths, sorted.
+    pub fn paths(&self) -> &[&'p str] {
+        &self.paths
+    }
+
+    /// The place of a path in [`Tree::paths`]: as written, else whatever differs in the case of letters only.
+    pub fn find(&self, path: &str) -> Option<usize> {
+        self.paths
+            .binary_search(&path)
+            .ok()
+            .or_else(|| self.by_lower().get(&path.to_lowercase()).copied())
+    }
+
+    /// The path that an absolute path means, if it is a file here.
+    pub fn file(&self, absolute: &str) -> Option<&'p str> {
+        self.find(in_workspace(absolute)?).map(|at| self.paths[at])
+    }
+
+    /// Whether an absolute path is a folder with a file of this set below it.
+    pub fn is_folder(&self, absolute: &str) -> bool {
+        in_workspace(absolute).is_some_and(|path| path.is_empty() || self.folders().contains(&path.to_lowercase()))
+    }
+
+    /// The nearest folder at or above an absolute one that holds a file of that name; absolute.
+    pub fn folder_of_file_above(&self, absolute: &str, name: &str) -> Option<String> {
+        let mut at = in_workspace(absolute)?;
+        loop {
+            let candidate = if at.is_empty() { name.to_owned() } else { format!("{at}/{name}") };
+            if self.find(&candidate).is_some() {
+                return Some(super::path::rooted(at));
+            }
+            if at.is_empty() {
+                return None;
+            }
+            at = folder(at);
+        }
+    }
+
+    /// Places of all paths below a folder (relative, as written).
+    pub fn below(&self, base: &str) -> std::ops::Range<usize> {
+        if base.is_empty() {
+            return 0..self.paths.len();
+        }
+        let inside = format!("{base}/");
+        let after = format!("{base}0");
+        // '0' is the character behind '/'.
+        let start = self.paths.partition_point(|path| *path < inside.as_str());
+        let end = self.paths.partition_point(|path| *path < after.as_str());
+        start..end
+    }
+
+    /// Places of the paths that a pattern matches, and how many were looked at.
+    pub fn matching(&self, glob: &Glob) -> (Vec<usize>, usize) {
+        let mut range = self.below(&glob.base);
+        if range.is_empty() && !glob.base.is_empty() {
+            range = match self.as_spelled(&glob.base) {
+                Some(base) => self.below(&base),
+                None => 0..0,
+            };
+        }
+        let looked = range.len();
+        (range.filter(|&at| glob.matches(self.paths[at])).collect(), looked)
+    }
+
+    /// The folder as the tree spells it, when only the case of letters differs.
+    fn as_spelled(&self, base: &str) -> Option<String> {
+        let lower = base.to_lowercase();
+        self.folders().contains(&lower).then_some(())?;
+        let inside = format!("{lower}/");
+        let path = self.paths.iter().find(|path| path.to_lowercase().starts_with(&inside))?;
+        path.get(..base.len()).map(str::to_owned)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn questions() {
+        let tree = Tree::new(["a/b/x.cs", "a/b.cs", "a/b0.cs", "a/b/c/y.cs", "Top.props"]);
+        assert_eq!(tree.file("/_/A/B/X.cs"), Some("a/b/x.cs"));
+        assert_eq!(tree.file("/_/a/b"), None);
+        assert!(tree.is_folder("/_/a/B") && tree.is_folder("/_") && !tree.is_folder("/_/b"));
+        assert_eq!(tree.folder_of_file_above("/_/a/b/c", "top.props").as_deref(), Some("/_"));
+        assert_eq!(tree.folder_of_file_above("/x", "Top.props"), None);
+        let below: Vec<&str> = tree.below("a/b").map(|at| tree.paths()[at]).collect();
+        assert_eq!(below, ["a/b/c/y.cs", "a/b/x.cs"]);
+        let glob = Glob::new("/_/A", "B/*.cs").expect("inside");
+        let (found, looked) = tree.matching(&glob);
+        assert_eq!((found.len(), looked), (1, 2));
+    }
+}
