@@ -1,6 +1,7 @@
 //! C# knowledge: from source text to declarations, hashes, dependencies and outlines.
 
 pub mod canonical;
+pub mod code;
 pub mod complete;
 pub mod conflicts;
 pub mod deps;
