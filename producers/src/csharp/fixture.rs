@@ -166,6 +166,11 @@ impl World {
         serde_json::from_slice(table.get(key).unwrap_or_else(|| panic!("no row {key}"))).expect("a row")
     }
 
+    fn member_index(&self) -> Vec<u8> {
+        let roles = vec![("members", self.each("members"))];
+        run(&super::deps::member_index::MemberIndex, "", "{}", roles).expect("members").bytes
+    }
+
     pub(crate) fn slice(table: &[u8], keys: &[String]) -> Input {
         let table = engine::values::table::Table::open(table).expect("a table");
         let rows: BTreeMap<&str, &[u8]> = keys.iter().filter_map(|key| Some((key.as_str(), table.get(key)?))).collect();
@@ -200,6 +205,20 @@ impl World {
                 let keys: super::mentions::Mentions = serde_json::from_slice(&mentions[0].bytes).expect("mentions");
                 (
                     &super::deps::Deps,
+                    vec![
+                        ("symbols", vec![Self::slice(&self.symbols, &keys.keys)]),
+                        ("members", vec![Self::slice(&self.member_index(), &keys.keys)]),
+                        ("facts", one("facts")),
+                        ("mentions", mentions),
+                    ],
+                )
+            }
+            "facts" => (&super::code::facts::FactsOf, vec![("complete", one("complete"))]),
+            "members" => {
+                let mentions = one("mentions");
+                let keys: super::mentions::Mentions = serde_json::from_slice(&mentions[0].bytes).expect("mentions");
+                (
+                    &super::deps::members::Members,
                     vec![("symbols", vec![Self::slice(&self.symbols, &keys.keys)]), ("mentions", mentions)],
                 )
             }

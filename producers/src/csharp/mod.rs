@@ -43,6 +43,9 @@ pub fn register(registry: &mut engine::seams::producer::Registry) {
     registry.add(implementation::Implementation);
     registry.add(xmldoc::XmlDoc);
     registry.add(mentions::MentionsOf);
+    registry.add(code::facts::FactsOf);
+    registry.add(deps::members::Members);
+    registry.add(deps::member_index::MemberIndex);
     registry.add(deps::Deps);
     registry.add(graph::Graph);
     registry.add(outline_info::OutlineInfo);

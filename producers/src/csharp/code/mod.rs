@@ -6,6 +6,7 @@
 pub mod ast;
 mod cursor;
 mod expression;
+pub mod facts;
 mod pattern;
 mod primary;
 mod signature;

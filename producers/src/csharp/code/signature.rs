@@ -3,7 +3,7 @@
 use super::ast::{Argument, Expression, Parameter, Statement, TypeRef};
 use super::cursor::Cursor;
 use super::types::Around;
-use crate::csharp::model::{Member, MemberKind};
+use crate::csharp::model::MemberKind;
 
 /// The types in a member's header.
 #[derive(Clone, Debug, Default, PartialEq, Eq, minicbor::Encode, minicbor::Decode)]
@@ -19,14 +19,14 @@ pub struct Signature {
     pub constraints: Vec<(String, TypeRef)>,
 }
 
-/// Reads a member's header.
-pub fn signature(member: &Member) -> Signature {
-    let mut cursor = Cursor::new(&member.signature, None, 0);
+/// Reads the header of a member of that kind.
+pub fn signature(kind: MemberKind, text: &str) -> Signature {
+    let mut cursor = Cursor::new(text, None, 0);
     let mut found = Signature::default();
-    if member.kind == MemberKind::EnumMember {
+    if kind == MemberKind::EnumMember {
         return found;
     }
-    if cursor.is("extension") && !member.parameters.is_empty() {
+    if cursor.is("extension") && matches!(cursor.ahead(1), "(" | "<") {
         cursor.at += 1;
         if cursor.is("<") {
             cursor.type_arguments();
@@ -40,7 +40,7 @@ pub fn signature(member: &Member) -> Signature {
     while is_modifier(cursor.peek()) && (cursor.is_word_at(cursor.at + 1) || cursor.ahead(1) == "(") && cursor.ahead(1) != "." {
         cursor.at += 1;
     }
-    match member.kind {
+    match kind {
         MemberKind::Constructor | MemberKind::Finalizer => {}
         MemberKind::Conversion => {
             while !cursor.done() && !cursor.take("operator") {
@@ -51,9 +51,9 @@ pub fn signature(member: &Member) -> Signature {
         }
         _ => found.result = cursor.type_ref(Around::Type),
     }
-    let opener = if member.kind == MemberKind::Indexer { "[" } else { "(" };
+    let opener = if kind == MemberKind::Indexer { "[" } else { "(" };
     let takes = matches!(
-        member.kind,
+        kind,
         MemberKind::Method | MemberKind::Constructor | MemberKind::Operator | MemberKind::Conversion | MemberKind::Indexer
     );
     if takes {

@@ -1,10 +1,18 @@
 //! `csharp/deps`: which types of the workspace a type depends on, and by what evidence.
 //!
 //! `structure` holds what the accessible and private signatures, bases, constraints and attributes name; `body` what only bodies,
-//! initialisers and default values name. It sees written names only: types that appear by inference are not in it.
+//! initialisers and default values name. Code counts as far as the types of its values are
+//! known: [`flow`] carries declared types through it.
 
 pub mod binder;
+pub mod dotnet;
+pub mod flow;
 pub mod index;
+pub mod member_index;
+pub mod members;
+pub mod resolve;
+pub mod shape;
+pub mod world;
 #[cfg(test)]
 mod tests;
 
@@ -13,6 +21,10 @@ use super::mentions::{MentionPart, Mentions, Place};
 use super::structure::check_flags;
 use super::types::json;
 use binder::{Binder, Bound, Surroundings};
+use super::code::facts::{self, Facts};
+use flow::{Flow, Found};
+use resolve::Resolver;
+use world::World;
 use engine::seams::producer::{Failure, Input, Inputs, Output, ParamError, Params, Producer, ProducerId};
 use index::{Globals, NameIndex};
 use serde::{Deserialize, Serialize};
@@ -53,7 +65,7 @@ pub struct Deps;
 
 impl Producer for Deps {
     fn id(&self) -> ProducerId {
-        ProducerId::new("csharp/deps", 1)
+        ProducerId::new("csharp/deps", 2)
     }
 
     fn sees(&self, _: &engine::seams::producer::Params) -> engine::seams::producer::Sees {
@@ -71,7 +83,10 @@ impl Producer for Deps {
         let mentions: Mentions = serde_json::from_slice(&inputs.one("mentions")?.bytes)
             .map_err(|error| Failure::permanent(format!("the mentions of {own} cannot be read: {error}")))?;
         let index = NameIndex::read(&inputs.one("symbols")?.bytes)?;
-        Ok(Output::new(json(&dependencies(own, &mentions, &index))))
+        let facts = facts::read(inputs.one("facts")?)?;
+        let world = World::read(&inputs.one("members")?.bytes)?;
+        let used = used(own, &mentions, &facts, &index, &world);
+        Ok(Output::new(json(&dependencies(own, &mentions, &index, &used, &world))))
     }
 }
 
@@ -83,7 +98,21 @@ pub fn read(input: &Input) -> Result<Dependencies, Failure> {
     serde_json::from_slice(&input.bytes).map_err(|error| Failure::permanent(format!("dependencies cannot be read: {error}")))
 }
 
-fn dependencies(own: &str, mentions: &Mentions, index: &NameIndex) -> Dependencies {
+/// What the code of a type uses.
+pub(crate) fn used(own: &str, mentions: &Mentions, facts: &Facts, index: &NameIndex, world: &World<'_>) -> Found {
+    let mut found = Found::default();
+    for (at, part) in mentions.parts.iter().enumerate() {
+        let resolver = Resolver::new(surroundings(part, mentions, index), index, &part.type_parameters, false);
+        let mut flow = Flow::new(world, &resolver, own, facts, &mut found);
+        flow.header(facts);
+        for member in facts.members.iter().filter(|member| member.part as usize == at) {
+            flow.member(member);
+        }
+    }
+    found
+}
+
+fn dependencies(own: &str, mentions: &Mentions, index: &NameIndex, used: &Found, world: &World<'_>) -> Dependencies {
     let mut found = Dependencies {
         own: own.to_owned(),
         ..Dependencies::default()
@@ -92,8 +121,16 @@ fn dependencies(own: &str, mentions: &Mentions, index: &NameIndex) -> Dependenci
     for part in &mentions.parts {
         bind_part(part, mentions, index, &mut found, &mut ambiguous);
     }
+    for (keys, place) in [(&used.named, Place::Body), (&used.inferred, Place::Inferred)] {
+        for key in keys.iter().filter(|key| &***key != own) {
+            if let Some(line) = world.type_line(key) {
+                found.ids.insert(key.to_string(), line.id.to_string());
+            }
+            found.evidence.entry(key.to_string()).or_default().insert(place);
+        }
+    }
     for (key, places) in &found.evidence {
-        let list = if places.iter().any(|place| *place != Place::Body) {
+        let list = if places.iter().any(|place| *place < Place::Body) {
             &mut found.structure
         } else {
             &mut found.body
@@ -110,6 +147,21 @@ fn dependencies(own: &str, mentions: &Mentions, index: &NameIndex) -> Dependenci
     found
 }
 
+/// What surrounds the names of a part.
+pub(crate) fn surroundings<'a>(part: &'a MentionPart, mentions: &'a Mentions, index: &'a NameIndex) -> Surroundings<'a> {
+    let globals: Option<&Globals> = ancestors(&part.file)
+        .find_map(|above| index.globals.get(above))
+        .or_else(|| index.globals.get("?"));
+    Surroundings {
+        namespace: &mentions.namespace,
+        usings: &part.usings,
+        enclosing: &part.enclosing,
+        project: globals.and_then(|globals| globals.project.as_deref()),
+        file: &part.file,
+        globals,
+    }
+}
+
 fn bind_part(
     part: &MentionPart,
     mentions: &Mentions,
@@ -117,19 +169,10 @@ fn bind_part(
     found: &mut Dependencies,
     ambiguous: &mut BTreeMap<String, BTreeSet<String>>,
 ) {
-    let globals: Option<&Globals> = ancestors(&part.file)
-        .find_map(|above| index.globals.get(above))
-        .or_else(|| index.globals.get("?"));
-    let around = Surroundings {
-        namespace: &mentions.namespace,
-        usings: &part.usings,
-        enclosing: &part.enclosing,
-        project: globals.and_then(|globals| globals.project.as_deref()),
-        file: &part.file,
-        globals,
-    };
+    let around = surroundings(part, mentions, index);
     let binder = Binder { index };
-    for name in &part.names {
+    // Names in expressions are for the flow to tell from locals and members.
+    for name in part.names.iter().filter(|name| name.certain || name.place != Place::Body) {
         match binder.bind(&around, &name.path, name.arity, name.place, name.certain) {
             Bound::Type(entry) if entry.key == found.own => {}
             Bound::Type(entry) => {
