@@ -29,6 +29,7 @@ pub mod structure;
 pub mod symbols;
 pub mod syntax;
 pub mod types;
+pub mod usages;
 pub mod xmldoc;
 
 /// Adds the C# producers.
@@ -47,6 +48,7 @@ pub fn register(registry: &mut engine::seams::producer::Registry) {
     registry.add(deps::members::Members);
     registry.add(deps::member_index::MemberIndex);
     registry.add(deps::Deps);
+    registry.add(usages::Usages);
     registry.add(graph::Graph);
     registry.add(outline_info::OutlineInfo);
     registry.add(outline::Outline);

@@ -21,7 +21,9 @@ use super::mentions::{MentionPart, Mentions, Place};
 use super::structure::check_flags;
 use super::types::json;
 use binder::{Binder, Bound, Surroundings};
+use super::code::ast::{Name, TypeRef, Word};
 use super::code::facts::{self, Facts};
+use super::code;
 use flow::{Flow, Found};
 use resolve::Resolver;
 use world::World;
@@ -39,7 +41,7 @@ pub struct Dependencies {
     pub body: Vec<String>,
     /// Where each type is named.
     pub evidence: BTreeMap<String, BTreeSet<Place>>,
-    /// Names of types that the workspace does not declare.
+    /// Names of types that the workspace does not declare: in full where .NET declares them, else as written.
     pub external: BTreeSet<String>,
     /// Type identifiers.
     pub ids: BTreeMap<String, String>,
@@ -171,6 +173,7 @@ fn bind_part(
 ) {
     let around = surroundings(part, mentions, index);
     let binder = Binder { index };
+    let resolver = Resolver::new(around, index, &part.type_parameters, false);
     // Names in expressions are for the flow to tell from locals and members.
     for name in part.names.iter().filter(|name| name.certain || name.place != Place::Body) {
         match binder.bind(&around, &name.path, name.arity, name.place, name.certain) {
@@ -180,12 +183,7 @@ fn bind_part(
                 found.ids.insert(entry.key.clone(), entry.id.clone());
             }
             Bound::External if name.certain => {
-                let arity = if name.arity > 0 {
-                    format!("`{}", name.arity)
-                } else {
-                    String::new()
-                };
-                found.external.insert(format!("{}{arity}", name.path));
+                found.external.insert(external(&name.path, name.arity, &resolver));
             }
             Bound::Ambiguous(types) if name.certain => {
                 ambiguous
@@ -195,5 +193,45 @@ fn bind_part(
             }
             Bound::External | Bound::Ambiguous(_) => {}
         }
+        // An alias names the type arguments of its target too.
+        if let Some(target) = part.usings.iter().find(|using| using.alias.as_deref() == Some(&name.path)).map(|using| &using.target)
+            && target.contains(['<', '(', '['])
+            && let Some(written) = code::type_ref(target)
+        {
+            resolver.shape(&written, &[], &mut |shape, _| {
+                shape.keys(&mut |key| {
+                    if let Some(entry) = index.by_key(key).filter(|entry| entry.key != found.own) {
+                        found.evidence.entry(entry.key.clone()).or_default().insert(name.place);
+                        found.ids.insert(entry.key.clone(), entry.id.clone());
+                    }
+                });
+            });
+        }
     }
+}
+
+/// The full name of a type of .NET, or what is written.
+fn external(path: &str, arity: u32, resolver: &Resolver<'_>) -> String {
+    let mut segments: Vec<Name> = path
+        .split(['.', ':'])
+        .filter(|segment| !segment.is_empty())
+        .map(|segment| Name {
+            word: Word {
+                text: segment.to_owned(),
+                place: 0,
+            },
+            args: Vec::new(),
+        })
+        .collect();
+    if let Some(last) = segments.last_mut() {
+        last.args = vec![TypeRef::Predefined(String::new()); arity as usize];
+    }
+    let suffixed = |suffix: &str| -> Option<String> {
+        let mut segments = segments.clone();
+        segments.last_mut()?.word.text.push_str(suffix);
+        resolver.outside(&segments).map(|key| key[1..].to_owned())
+    };
+    suffixed("")
+        .or_else(|| suffixed("Attribute"))
+        .unwrap_or_else(|| if arity > 0 { format!("{path}`{arity}") } else { path.to_owned() })
 }

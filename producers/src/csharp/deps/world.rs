@@ -116,6 +116,13 @@ impl<'a> World<'a> {
         row
     }
 
+    /// Keys of the types that declare a member of that name, sorted.
+    pub fn declaring(&self, name: &str) -> Vec<&'a str> {
+        let mut keys: Vec<&str> = self.row(name).members.keys().copied().collect();
+        keys.sort_unstable();
+        keys
+    }
+
     /// What is known of a type of the workspace.
     pub fn type_line(&self, key: &str) -> Option<Rc<TypeLine>> {
         if let Some(line) = self.lines.borrow().get(key) {

@@ -81,6 +81,9 @@ impl<'f, 'a> Flow<'f, 'a> {
         if !found.is_empty() {
             return self.called(found, None, name, args, target);
         }
+        if !on.is_known() {
+            self.guessed(text, name.word.place);
+        }
         for arg in &name.args {
             self.written(arg);
         }

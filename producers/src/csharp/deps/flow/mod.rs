@@ -6,6 +6,8 @@
 mod call;
 mod pattern;
 mod statement;
+#[cfg(test)]
+mod tests;
 mod value;
 
 use super::resolve::Resolver;
@@ -208,6 +210,18 @@ impl<'f, 'a> Flow<'f, 'a> {
     /// Notes the types that a value's type is made of.
     fn touch(&mut self, shape: &Shape) {
         note(&mut self.found.inferred, shape);
+    }
+
+    /// Notes the use of a member of something unknown.
+    fn guessed(&mut self, member: &str, place: u32) {
+        if let Some(uses) = &mut self.found.uses {
+            uses.push(Use {
+                place,
+                owner: "?".into(),
+                member: Some(member.to_owned()),
+                certain: false,
+            });
+        }
     }
 
     /// Notes the use of a member.

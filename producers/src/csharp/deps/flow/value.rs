@@ -291,7 +291,12 @@ impl<'f, 'a> Flow<'f, 'a> {
                 self.used(&first.owner.clone(), name, place, true);
                 if first.is_method() { Shape::Unknown } else { first.result() }
             }
-            None => Shape::Unknown,
+            None => {
+                if !shape.is_known() {
+                    self.guessed(name, place);
+                }
+                Shape::Unknown
+            }
         }
     }
 
