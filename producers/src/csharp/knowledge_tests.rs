@@ -374,6 +374,8 @@ fn golden_outputs_belong_to_versions() {
         ("xmldoc", "csharp/xmldoc"),
         ("mentions", "csharp/mentions"),
         ("deps", "csharp/deps"),
+        ("facts", "csharp/facts"),
+        ("members", "csharp/members"),
         ("outline-info", "csharp/outline-info"),
         ("outline", "csharp/outline"),
         ("semantic", "semantic"),
@@ -491,6 +493,6 @@ internal class FileSource : INodeSource { public FileSource(string path) { } }
     - Instead of `Get` follow its own advice: "Use Find instead".
     - Check arguments for null before calling: null is refused (see EDGE_CASES).
 
-    {"ambiguous":[],"body":["Memo.Core.FileSource"],"evidence":{"Memo.Core.FileSource":["body"],"Memo.Core.INodeSource":["signature"],"Memo.Core.INodeStore":["base"],"Memo.Core.Node":["signature"],"Memo.Core.NodeId":["signature"]},"external":["ArgumentNullException","ArgumentOutOfRangeException","Dictionary`2","EventHandler`1","IDisposable","NotSupportedException","Obsolete"],"ids":{"Memo.Core.FileSource":"T_bpif35e7","Memo.Core.INodeSource":"T_zmikzza9","Memo.Core.INodeStore":"T_8jh38u89","Memo.Core.Node":"T_9t5vzmbc","Memo.Core.NodeId":"T_3sr7zfjk"},"structure":["Memo.Core.INodeSource","Memo.Core.INodeStore","Memo.Core.Node","Memo.Core.NodeId"],"type":"Memo.Core.NodeStore"}
+    {"ambiguous":[],"body":["Memo.Core.FileSource"],"evidence":{"Memo.Core.FileSource":["body"],"Memo.Core.INodeSource":["signature"],"Memo.Core.INodeStore":["base"],"Memo.Core.Node":["signature","inferred"],"Memo.Core.NodeId":["signature","inferred"]},"external":["System.ArgumentNullException","System.ArgumentOutOfRangeException","System.Collections.Generic.Dictionary`2","System.EventHandler`1","System.IDisposable","System.NotSupportedException","System.ObsoleteAttribute"],"ids":{"Memo.Core.FileSource":"T_bpif35e7","Memo.Core.INodeSource":"T_zmikzza9","Memo.Core.INodeStore":"T_8jh38u89","Memo.Core.Node":"T_9t5vzmbc","Memo.Core.NodeId":"T_3sr7zfjk"},"structure":["Memo.Core.INodeSource","Memo.Core.INodeStore","Memo.Core.Node","Memo.Core.NodeId"],"type":"Memo.Core.NodeStore"}
     "#);
 }

@@ -50,6 +50,14 @@ pub struct Declared {
     pub type_parameters: Vec<String>,
     /// Its header.
     pub signature: String,
+    /// How many of its parameters have a default value, which the header leaves out.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub optional: u32,
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref)]
+fn is_zero(count: &u32) -> bool {
+    *count == 0
 }
 
 /// One part and its names.
@@ -222,7 +230,17 @@ fn declared(placed: &PlacedMember) -> Option<Declared> {
         flags: format!("{letter}{}", if is_static || letter == "e" { "s" } else { "" }),
         type_parameters: member.type_parameters.clone(),
         signature: member.signature.clone(),
+        optional: defaults(&member.body),
     })
+}
+
+/// Number of default values at the head of a body: lines of the form `name = value`.
+fn defaults(body: &str) -> u32 {
+    let is_default = |line: &&str| {
+        line.split_once(" = ")
+            .is_some_and(|(name, _)| !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || c == '_'))
+    };
+    body.lines().take_while(is_default).count() as u32
 }
 
 fn is_extension(signature: &str) -> bool {
@@ -238,6 +256,7 @@ fn header_constructor(whole: &Complete) -> Option<Declared> {
         flags: if delegate { "d" } else { "h" }.to_owned(),
         type_parameters: Vec::new(),
         signature: whole.header.clone(),
+        optional: whole.bodies.iter().map(|body| defaults(body)).max().unwrap_or(0),
     })
 }
 

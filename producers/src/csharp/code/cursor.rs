@@ -5,7 +5,7 @@ use crate::csharp::canonical;
 use crate::csharp::lexer::{self, Kind, Token};
 
 /// How deep values and statements may nest; what lies deeper is passed over.
-pub(super) const DEEPEST: u32 = 96;
+pub(super) const DEEPEST: u32 = 64;
 
 const NO_MATE: u32 = u32::MAX;
 

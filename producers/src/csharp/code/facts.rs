@@ -1,7 +1,7 @@
 //! `csharp/facts`: the code of one type as syntax that types follow from. Edits that change literals, comments or layout stop here.
 
 use super::ast::{Argument, Parameter, Statement, TypeRef};
-use super::{Signature, attribute_arguments, body, header_parameters, signature};
+use super::{Signature, attribute, body, header_parameters, signature};
 use crate::csharp::complete::{self, Complete};
 use crate::csharp::model::{MemberKind, TypeKind};
 use engine::seams::producer::{Failure, Input, Inputs, Output, Producer, ProducerId};
@@ -20,9 +20,9 @@ pub struct Facts {
     /// names it uses, as far as that is known.
     #[n(2)]
     pub around: Vec<Statement>,
-    /// Arguments of attributes.
+    /// Attributes with arguments.
     #[n(3)]
-    pub attributes: Vec<Argument>,
+    pub attributes: Vec<(TypeRef, Vec<Argument>)>,
     /// Members with code or parameters.
     #[n(4)]
     pub members: Vec<MemberCode>,
@@ -43,9 +43,9 @@ pub struct MemberCode {
     /// Own type parameters.
     #[n(3)]
     pub type_parameters: Vec<String>,
-    /// Arguments of its attributes.
+    /// Its attributes with arguments.
     #[n(4)]
-    pub attributes: Vec<Argument>,
+    pub attributes: Vec<(TypeRef, Vec<Argument>)>,
     /// Its code.
     #[n(5)]
     pub body: Vec<Statement>,
@@ -103,6 +103,6 @@ pub fn facts(whole: &Complete, places: bool) -> Facts {
     }
 }
 
-fn arguments(attributes: &[String]) -> Vec<Argument> {
-    attributes.iter().filter(|text| text.contains('(')).flat_map(|text| attribute_arguments(text)).collect()
+fn arguments(attributes: &[String]) -> Vec<(TypeRef, Vec<Argument>)> {
+    attributes.iter().filter(|text| text.contains('(')).filter_map(|text| attribute(text)).collect()
 }

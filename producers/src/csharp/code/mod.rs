@@ -26,13 +26,15 @@ pub fn body(text: &str, places: bool) -> Vec<Statement> {
     cursor.member_body()
 }
 
-/// An attribute (`Name(args)`, with or without `target:`): its arguments.
-pub fn attribute_arguments(text: &str) -> Vec<Argument> {
+/// An attribute (`Name(args)`, with or without `target:`): its type and its arguments.
+pub fn attribute(text: &str) -> Option<(TypeRef, Vec<Argument>)> {
     let mut cursor = Cursor::new(text, None, 0);
-    while !cursor.done() && !cursor.is("(") {
-        cursor.at += 1;
+    if cursor.ahead(1) == ":" {
+        cursor.at += 2;
     }
-    if cursor.is("(") { cursor.attribute_list() } else { Vec::new() }
+    let kind = cursor.type_ref(types::Around::Type)?;
+    let arguments = if cursor.is("(") { cursor.attribute_list() } else { Vec::new() };
+    Some((kind, arguments))
 }
 
 /// A type as written; `None` when the text is no type.

@@ -89,8 +89,14 @@ impl Cursor<'_> {
             "goto" | "break" | "continue" => self.end_of_statement(),
             _ if self.is_identifier() && self.ahead(1) == ":" && self.ahead(2) != ":" => self.at += 2,
             _ => {
+                let before = list.len();
                 self.simple(list);
-                self.end_of_statement();
+                if matches!(list[before..].last(), Some(Statement::Function(_))) {
+                    // A block ends it; a value has its semicolon.
+                    self.take(";");
+                } else {
+                    self.end_of_statement();
+                }
             }
         }
     }

@@ -21,6 +21,7 @@ fn statements_and_locals() {
     has("{ await x; }", "Await(Name(");
     has("{ foreach (var (a, b) in c) { d(); } }", "Foreach(Var(0), Tuple([Name(\"a\"), Name(\"b\")])");
     has("{ int F(int x) => x; }", "Function(LocalFunction { name: \"F\"");
+    has("{ void F() { a(); } return new(b ? c : d); }", "Return(New(None");
     has("{ a = b; }", "Assign(Name(");
     has("{ if (x is Foo { Bar: 1 } f && f.G) return; }", "Recursive(Some(Named");
     has("{ (var a, B b) = c; }", "Declaration(Var(0), Name(\"a\"))");

@@ -114,7 +114,9 @@ fn line(own: &str, declared: &Declared, resolver: &Resolver<'_>) -> String {
         if at > 0 {
             text.push(';');
         }
-        for (word, set) in [("out ", parameter.out), ("params ", parameter.many), ("opt ", parameter.optional)] {
+        let many = parameters.last().is_some_and(|last| last.many);
+        let optional = at + usize::from(many) + declared.optional as usize >= parameters.len();
+        for (word, set) in [("out ", parameter.out), ("params ", parameter.many), ("opt ", optional && declared.optional > 0)] {
             if set {
                 text.push_str(word);
                 break;

@@ -10,6 +10,17 @@ use rustc_hash::FxHashMap;
 use std::cell::RefCell;
 use std::rc::Rc;
 
+/// Namespaces that an SDK opens unless it is told not to. What nothing else declares is looked for there even when no project says so:
+/// the code compiles somewhere.
+pub const IMPLICIT: [&str; 6] = [
+    "System",
+    "System.Collections.Generic",
+    "System.Linq",
+    "System.IO",
+    "System.Threading.Tasks",
+    "System.Threading",
+];
+
 /// A remembered meaning: name, arity, whether in a base list.
 type Asked = (Box<str>, u32, bool);
 
@@ -178,6 +189,8 @@ impl<'a> Resolver<'a> {
         }
         let binder = Binder { index: self.index };
         let meaning = match binder.bind(&self.around, &path, arity, place, true) {
+            // The binder leaves what follows a type to members; here the whole path has to be a type.
+            Bound::Type(entry) if segments.len() > 1 && !ends_with(entry.symbol(), segments) => Meaning::Nothing,
             Bound::Type(entry) => Meaning::Type(entry.key.as_str().into(), all_parameters(entry.symbol())),
             Bound::Ambiguous(_) => Meaning::Ambiguous,
             Bound::External => self.outside(segments).map_or(Meaning::Nothing, Meaning::Outside),
@@ -223,8 +236,15 @@ impl<'a> Resolver<'a> {
         let globals = self.around.globals.into_iter().flat_map(|globals| &globals.usings);
         globals
             .filter(|using| using.alias.is_none())
-            .find_map(|using| outside_key(&join_path(&using.target, &path)))
+            .map(|using| using.target.as_str())
+            .chain(IMPLICIT)
+            .find_map(|namespace| outside_key(&join_path(namespace, &path)))
     }
+}
+
+fn ends_with(symbol: &str, segments: &[Name]) -> bool {
+    let last = symbol.rsplit(['.', '+']).next().unwrap_or(symbol);
+    segments.last().is_some_and(|segment| last.split('`').next() == Some(&segment.word.text))
 }
 
 /// Marked key of a dotted path, nested types tried with `+`.

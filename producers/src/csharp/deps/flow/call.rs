@@ -72,7 +72,8 @@ impl<'f, 'a> Flow<'f, 'a> {
         if found.iter().any(fits) {
             return self.called(found, None, name, args, target);
         }
-        if !is_type {
+        // On a value of unknown type a name alone decides nothing.
+        if !is_type && on.is_known() {
             let extensions = self.extensions(on, text);
             if !extensions.is_empty() {
                 return self.called(extensions, Some(on), name, args, target);
@@ -80,6 +81,11 @@ impl<'f, 'a> Flow<'f, 'a> {
         }
         if !found.is_empty() {
             return self.called(found, None, name, args, target);
+        }
+        if text == "GetValueOrDefault" && self.is_value_type(on) {
+            self.touch(on);
+            self.arguments(args, &[]);
+            return on.clone();
         }
         if !on.is_known() {
             self.guessed(text, name.word.place);
@@ -110,7 +116,7 @@ impl<'f, 'a> Flow<'f, 'a> {
         }
         for (owner, line) in dotnet::extensions(name) {
             let namespace = owner.rsplit_once('.').map_or("", |(namespace, _)| namespace);
-            if !self.opened.contains(namespace) {
+            if !self.opened.contains(namespace) && !crate::csharp::deps::resolve::IMPLICIT.contains(&namespace) {
                 continue;
             }
             let Some(line) = dotnet::MemberLine::read(line) else { continue };
@@ -121,13 +127,6 @@ impl<'f, 'a> Flow<'f, 'a> {
             };
             if let Some(score) = allowed(&candidate) {
                 found.push((score, candidate));
-            }
-        }
-        if !on.is_known() {
-            // Nobody knows the receiver: only a name that one class alone gives is telling.
-            let owners: std::collections::BTreeSet<&str> = found.iter().filter_map(|(_, candidate)| candidate.owner.key()).collect();
-            if owners.len() != 1 {
-                return Vec::new();
             }
         }
         let best = found.iter().map(|(score, _)| *score).max().unwrap_or(0);

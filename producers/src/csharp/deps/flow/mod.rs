@@ -82,18 +82,17 @@ impl<'f, 'a> Flow<'f, 'a> {
         }
         let mut opened: BTreeSet<String> = levels(surroundings.namespace).map(str::to_owned).collect();
         let mut statics = Vec::new();
-        let globals = surroundings.globals.into_iter().flat_map(|globals| &globals.usings);
-        let usings = surroundings
+        let globals = || surroundings.globals.into_iter().flat_map(|globals| &globals.usings);
+        // The names in a global using are not among those that the type mentions: the index has bound them.
+        for entry in globals().filter(|using| using.is_static).flat_map(|using| &using.types) {
+            statics.push(Shape::plain(&entry.key));
+        }
+        let written = surroundings
             .usings
             .iter()
-            .filter(|using| using.alias.is_none())
-            .map(|using| (&using.target, using.is_static, using.level.as_str()))
-            .chain(
-                globals
-                    .filter(|using| using.alias.is_none())
-                    .map(|using| (&using.target, using.is_static, "")),
-            );
-        for (target, is_static, level) in usings {
+            .map(|using| (&using.alias, &using.target, using.is_static, using.level.as_str()));
+        let all = written.chain(globals().map(|using| (&using.alias, &using.target, using.is_static && using.types.is_empty(), "")));
+        for (_, target, is_static, level) in all.filter(|(alias, ..)| alias.is_none()) {
             let target = target.strip_prefix("global::").unwrap_or(target);
             if is_static {
                 if let Some(written) = crate::csharp::code::type_ref(target) {
@@ -130,7 +129,7 @@ impl<'f, 'a> Flow<'f, 'a> {
 
     /// Code in the header of the type.
     pub fn header(&mut self, facts: &'f Facts) {
-        self.arguments_of_attribute(&facts.attributes);
+        self.attributes(&facts.attributes);
         let base = self.around.first().and_then(|own| self.world.levels(own).get(1).cloned()).unwrap_or_default();
         for statement in &facts.around {
             if let crate::csharp::code::ast::Statement::Return(Expression::Tuple(args)) = statement {
@@ -144,7 +143,7 @@ impl<'f, 'a> Flow<'f, 'a> {
     /// One member.
     pub fn member(&mut self, member: &'f MemberCode) {
         let (locals, methods) = (self.locals.len(), self.methods.len());
-        self.arguments_of_attribute(&member.attributes);
+        self.attributes(&member.attributes);
         for name in &member.type_parameters {
             let name: Rc<str> = name.as_str().into();
             self.methods.push((name.clone(), Shape::Variable(name)));
@@ -175,12 +174,36 @@ impl<'f, 'a> Flow<'f, 'a> {
         self.locals.push((&parameter.name, Local::Value(shape)));
     }
 
-    fn arguments_of_attribute(&mut self, arguments: &'f [Argument]) {
-        for argument in arguments {
-            match &argument.value {
-                Expression::Assign(_, value) => self.value(value, None),
-                value => self.value(value, None),
-            };
+    fn attributes(&mut self, attributes: &'f [(TypeRef, Vec<Argument>)]) {
+        for (kind, arguments) in attributes {
+            let shape = self.attribute(kind);
+            for argument in arguments {
+                match &argument.value {
+                    Expression::Assign(left, value) => {
+                        let target = match &**left {
+                            Expression::Name(name) => self.value_member(&shape, &name.word.text, name.word.place),
+                            _ => Shape::Unknown,
+                        };
+                        self.value(value, Some(&target));
+                    }
+                    value => {
+                        self.value(value, None);
+                    }
+                }
+            }
+        }
+    }
+
+    /// The class of an attribute, whose name may leave out its last word.
+    fn attribute(&self, written: &TypeRef) -> Shape {
+        let TypeRef::Named(segments) = written else { return Shape::Unknown };
+        let mut full = segments.clone();
+        if let Some(last) = full.last_mut() {
+            last.word.text.push_str("Attribute");
+        }
+        match self.quiet(Some(&TypeRef::Named(full))) {
+            Shape::Named(key, _) if key.starts_with('^') => self.quiet(Some(written)),
+            shape => shape,
         }
     }
 

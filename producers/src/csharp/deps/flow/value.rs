@@ -292,12 +292,21 @@ impl<'f, 'a> Flow<'f, 'a> {
                 if first.is_method() { Shape::Unknown } else { first.result() }
             }
             None => {
+                if matches!(name, "Value" | "HasValue") && self.is_value_type(shape) {
+                    // Written `T?`: the shape does not keep it for types of the workspace.
+                    self.touch(shape);
+                    return if name == "Value" { shape.clone() } else { predefined("bool") };
+                }
                 if !shape.is_known() {
                     self.guessed(name, place);
                 }
                 Shape::Unknown
             }
         }
+    }
+
+    pub(super) fn is_value_type(&self, shape: &Shape) -> bool {
+        shape.key().is_some_and(|key| !key.starts_with(['~', '^']) && matches!(self.world.kind(key), 's' | 'e'))
     }
 
     /// Members of a value's type; of a type parameter those of its constraints.
