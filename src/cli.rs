@@ -245,6 +245,8 @@ pub struct DevArgs {
 /// What to measure.
 #[derive(Debug, Subcommand)]
 pub enum DevCommand {
+    /// Print what is known of the C# code as JSON lines, in the form of the compiler's facts (scripts/oracle).
+    Facts,
     /// Parse the C# files of a folder with the bare grammar and print what that costs, as JSON.
     ParseOnly {
         /// The folder.

@@ -1,6 +1,9 @@
-//! Exit codes, the same for every command.
+//! Exit codes, the same for every command, and the signals that have one.
 
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::iterator::Signals;
 use std::process::ExitCode;
+use std::sync::atomic::{AtomicI32, Ordering};
 
 /// How a command ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -20,8 +23,44 @@ pub enum Code {
     Io = 5,
     /// A bug of cortex.
     Internal = 10,
-    /// Interrupted (SIGINT).
+    /// Stopped because the terminal went away (SIGHUP).
+    HungUp = 129,
+    /// Interrupted (SIGINT, Ctrl-C).
     Interrupted = 130,
+    /// Told to end (SIGTERM).
+    Terminated = 143,
+}
+
+/// The signal that told this process to stop; 0 before there is one.
+static STOPPED_BY: AtomicI32 = AtomicI32::new(0);
+
+impl Code {
+    /// The code of a command that stopped because it was told to: 128 and the number of the signal, as shells say it.
+    pub fn stopped() -> Self {
+        match STOPPED_BY.load(Ordering::Relaxed) {
+            SIGHUP => Self::HungUp,
+            SIGTERM => Self::Terminated,
+            _ => Self::Interrupted,
+        }
+    }
+}
+
+/// Calls `stop` at the first signal that asks for the end. A second one ends the process at once, after `restore`.
+pub fn on_signal(stop: impl Fn() + Send + 'static, restore: impl Fn() + Send + 'static) {
+    // A system that lets no handler be set ends the process itself: nothing acknowledged is lost either way.
+    let Ok(mut signals) = Signals::new([SIGHUP, SIGINT, SIGTERM]) else {
+        return;
+    };
+    std::thread::spawn(move || {
+        for signal in signals.forever() {
+            let first = STOPPED_BY.compare_exchange(0, signal, Ordering::Relaxed, Ordering::Relaxed);
+            if first.is_err() {
+                restore();
+                std::process::exit(128 + signal);
+            }
+            stop();
+        }
+    });
 }
 
 impl From<Code> for ExitCode {

@@ -1,5 +1,8 @@
 //! The C# fixture against what the C# compiler says of it, and against itself built somewhere else at another time.
 
+use engine::store::disk::{DiskOptions, DiskStore};
+use engine::store::{Inventory, Store};
+use engine::values::digest::Digest;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -129,4 +132,58 @@ fn two_checkouts_of_different_age_make_the_same_bytes_and_keys() {
     for (name, bytes) in &left {
         assert!(right[name] == *bytes, "{} differs", name.display());
     }
+}
+
+/// Everything a build leaves behind, but for times.
+struct LeftBehind {
+    /// What each target came to: label and digest.
+    outputs: BTreeMap<String, String>,
+    /// Blobs by digest and laid-out files by path.
+    bytes: BTreeMap<PathBuf, Vec<u8>>,
+    /// The store in numbers.
+    counts: [u64; 4],
+}
+
+fn left_behind(checkout: &Checkout, jobs: &str) -> LeftBehind {
+    let report = checkout.json(&["build", "//...", jobs, "--output", "json"]);
+    let roots = report["roots"].as_array().expect("targets").iter();
+    let outputs: BTreeMap<String, String> = roots
+        .map(|root| (root["label"].to_string(), root["output"].as_str().expect("an output").to_owned()))
+        .collect();
+    let mut laid_out = BTreeMap::new();
+    files(&checkout.root.join(".cortex/out"), &checkout.root, &mut laid_out);
+    let (store, _) = DiskStore::open(&checkout.store, DiskOptions::default()).expect("a store");
+    let mut blobs = BTreeMap::new();
+    for digest in outputs.values() {
+        let digest: Digest = Digest::parse(digest).expect("a digest");
+        if let Some(blob) = store.blob(&digest).expect("a store") {
+            blobs.insert(PathBuf::from(digest.to_string()), blob.to_vec());
+        }
+    }
+    let usage = store.usage().expect("a store");
+    assert!(blobs.len() > 100, "{} blobs of {} targets", blobs.len(), outputs.len());
+    blobs.append(&mut laid_out);
+    LeftBehind {
+        outputs,
+        bytes: blobs,
+        counts: [usage.blobs, usage.blob_raw_bytes, usage.actions, usage.history_versions],
+    }
+}
+
+#[test]
+fn one_worker_and_eight_leave_the_same_behind() {
+    let folder = tempfile::tempdir().expect("folder");
+    let one = Checkout::new(&folder.path().join("one"));
+    let eight = Checkout::new(&folder.path().join("eight"));
+    let (one, eight) = (left_behind(&one, "-j1"), left_behind(&eight, "-j8"));
+    assert_eq!(one.outputs, eight.outputs);
+    assert!(
+        one.bytes.keys().any(|name| name.to_string_lossy().ends_with(".semantic.md")),
+        "no summary"
+    );
+    assert_eq!(one.bytes.keys().collect::<Vec<_>>(), eight.bytes.keys().collect::<Vec<_>>());
+    for (name, bytes) in &one.bytes {
+        assert!(eight.bytes[name] == *bytes, "{} differs", name.display());
+    }
+    assert_eq!(one.counts, eight.counts);
 }

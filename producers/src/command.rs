@@ -9,12 +9,14 @@ use crate::scratch::Scratch;
 use engine::seams::producer::{Failure, Inputs, Output, ParamError, Params, Pool, Producer, ProducerId, Registry, Sees};
 use engine::values::diagnostic::Diagnostic;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
 use std::collections::BTreeMap;
 use std::io::Read;
 use std::os::fd::AsFd;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 /// Runs programs.
@@ -107,12 +109,14 @@ impl Producer for CommandProducer {
             .process_group(0)
             .spawn()
             .map_err(|error| not_started(program, &error))?;
-        let heard = listen(&mut child, inputs, Instant::now() + Duration::from_secs(seconds));
+        // A wait that no clock can express is a wait without end.
+        let deadline = Instant::now().checked_add(Duration::from_secs(seconds));
+        let heard =
+            listen(&mut child, inputs, deadline).and_then(|heard| ended(&mut child, inputs, deadline).map(|status| (heard, status)));
         if heard.is_err() {
             end(&mut child);
         }
-        let (stdout, stderr) = heard.map_err(|stop| stop.failure(program, seconds))?;
-        let status = ended(&mut child).map_err(|error| io("its end cannot be awaited", &error))?;
+        let ((stdout, stderr), status) = heard.map_err(|stop| stop.failure(program, seconds))?;
         scratch.give_back();
         let said = String::from_utf8_lossy(&stderr).into_owned();
         if !status.success() {
@@ -230,17 +234,12 @@ impl Stop {
 }
 
 /// Reads both streams to their ends, looking up now and then to see whether to stop.
-fn listen(child: &mut Child, inputs: &Inputs<'_>, deadline: Instant) -> Result<(Vec<u8>, Vec<u8>), Stop> {
+fn listen(child: &mut Child, inputs: &Inputs<'_>, deadline: Option<Instant>) -> Result<(Vec<u8>, Vec<u8>), Stop> {
     let mut streams = [child.stdout.take().map(Stream::Out), child.stderr.take().map(Stream::Err)];
     let mut texts = [Vec::new(), Vec::new()];
     let mut buffer = [0; 64 << 10];
     while streams.iter().any(Option::is_some) {
-        if inputs.cancel.is_cancelled() {
-            return Err(Stop::Cancelled);
-        }
-        if Instant::now() >= deadline {
-            return Err(Stop::TimedOut);
-        }
+        told_to_stop(inputs, deadline)?;
         let open: Vec<usize> = (0..2).filter(|&at| streams[at].is_some()).collect();
         let ready: Vec<usize> = {
             let mut fds: Vec<PollFd<'_>> = open
@@ -251,12 +250,8 @@ fn listen(child: &mut Child, inputs: &Inputs<'_>, deadline: Instant) -> Result<(
                     Stream::Err(err) => PollFd::from_borrowed_fd(err.as_fd(), PollFlags::IN),
                 })
                 .collect();
-            let wait = Timespec {
-                tv_sec: 0,
-                tv_nsec: 50_000_000,
-            };
-            match poll(&mut fds, Some(&wait)) {
-                Ok(_) | Err(rustix::io::Errno::INTR) => {}
+            match poll(&mut fds, Some(&LOOK_UP)) {
+                Ok(_) | Err(Errno::INTR) => {}
                 Err(error) => return Err(Stop::Broken(error.into())),
             }
             open.iter()
@@ -292,20 +287,55 @@ enum Stream {
     Err(std::process::ChildStderr),
 }
 
-/// Waits for the program's end, and ends what it leaves running: that would go on in the folder of the next.
-fn ended(child: &mut Child) -> std::io::Result<std::process::ExitStatus> {
-    if let Some(id) = i32::try_from(child.id()).ok().and_then(rustix::process::Pid::from_raw) {
+/// How long a wait lasts before it is seen whether to stop.
+const LOOK_UP: Timespec = Timespec {
+    tv_sec: 0,
+    tv_nsec: 50_000_000,
+};
+
+fn told_to_stop(inputs: &Inputs<'_>, deadline: Option<Instant>) -> Result<(), Stop> {
+    if inputs.cancel.is_cancelled() {
+        return Err(Stop::Cancelled);
+    }
+    if deadline.is_some_and(|deadline| Instant::now() >= deadline) {
+        return Err(Stop::TimedOut);
+    }
+    Ok(())
+}
+
+/// Waits for the program's end, and ends what it leaves running: that would go on in the folder of the next. A program may close its
+/// streams long before it ends.
+fn ended(child: &mut Child, inputs: &Inputs<'_>, deadline: Option<Instant>) -> Result<ExitStatus, Stop> {
+    if let Some(id) = i32::try_from(child.id()).ok().and_then(Pid::from_raw) {
         // Not yet reaped, so that its number still means its own process group.
-        let ended = rustix::process::WaitIdOptions::EXITED | rustix::process::WaitIdOptions::NOWAIT;
-        while rustix::process::waitid(rustix::process::WaitId::Pid(id), ended).is_err_and(|error| error == rustix::io::Errno::INTR) {}
+        let look = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT | WaitIdOptions::NOHANG;
+        while let Ok(None) | Err(Errno::INTR) = waitid(WaitId::Pid(id), look) {
+            told_to_stop(inputs, deadline)?;
+            await_end(id);
+        }
         let _ = rustix::process::kill_process_group(id, rustix::process::Signal::KILL);
     }
-    child.wait()
+    child.wait().map_err(Stop::Broken)
+}
+
+/// Returns when the program has ended, or after a while.
+#[cfg(target_os = "linux")]
+fn await_end(id: Pid) {
+    match rustix::process::pidfd_open(id, rustix::process::PidfdFlags::empty()) {
+        // Either outcome is looked into by the caller.
+        Ok(program) => drop(poll(&mut [PollFd::new(&program, PollFlags::IN)], Some(&LOOK_UP))),
+        Err(_) => std::thread::sleep(Duration::from_millis(1)),
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn await_end(_: Pid) {
+    std::thread::sleep(Duration::from_millis(1));
 }
 
 /// Ends the program and everything it started in its process group.
 fn end(child: &mut Child) {
-    if let Some(group) = i32::try_from(child.id()).ok().and_then(rustix::process::Pid::from_raw) {
+    if let Some(group) = i32::try_from(child.id()).ok().and_then(Pid::from_raw) {
         // It may have ended by itself in the meantime.
         let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
     }
@@ -390,6 +420,17 @@ mod tests {
         assert!(message(run(&["/no/such/program"], 10, &[], &Cancel::default())).contains("cannot be started"));
         assert!(message(run(&["cat", "{in.b}"], 10, &[], &Cancel::default())).contains("{in.b}"));
         assert!(message(run(&["sh", "-c", "sleep 100 & sleep 100"], 1, &[], &Cancel::default())).contains("within 1 s"));
+    }
+
+    #[test]
+    fn a_program_that_closes_its_streams_and_runs_on_is_ended_in_time() {
+        let closes = ["sh", "-c", "exec >&- 2>&-; sleep 100"];
+        let Err(Failure::Permanent(why)) = run(&closes, 1, &[], &Cancel::default()) else {
+            panic!("it did not fail");
+        };
+        assert!(why.message.contains("within 1 s"), "{why:?}");
+        let ends = ["sh", "-c", "echo early; exec >&- 2>&-; sleep 0.2; exit 0"];
+        assert_eq!(run(&ends, u64::MAX, &[], &Cancel::default()).expect("it ends").bytes, b"early\n");
     }
 
     #[test]

@@ -21,14 +21,14 @@ pub fn register(registry: &mut Registry) {
 }
 
 /// The text of a file, and what its reader should know. `file` is only for the place in diagnostics.
-pub fn decode(bytes: &[u8], file: &str) -> (String, Option<Diagnostic>) {
+pub fn decode<'b>(bytes: &'b [u8], file: &str) -> (Cow<'b, str>, Option<Diagnostic>) {
     if bytes.len() > LARGEST {
         let message = format!("the file is larger than {} MiB and was not read", LARGEST >> 20);
         let diagnostic = Diagnostic::warning("CS-FILE-LARGE", message)
             .at(file, 0, 0)
             .found(format!("{} bytes", bytes.len()));
         return (
-            String::new(),
+            Cow::Borrowed(""),
             Some(diagnostic.hint("leave the file out of the source set, or split it")),
         );
     }
@@ -40,25 +40,28 @@ pub fn decode(bytes: &[u8], file: &str) -> (String, Option<Diagnostic>) {
     }
 }
 
-fn plain(bytes: &[u8], file: &str) -> (String, Option<Diagnostic>) {
+fn plain<'b>(bytes: &'b [u8], file: &str) -> (Cow<'b, str>, Option<Diagnostic>) {
     if bytes[..bytes.len().min(SNIFFED)].contains(&0) {
         let diagnostic = Diagnostic::warning("CS-FILE-BINARY", "the file is binary and was not read").at(file, 0, 0);
-        return (String::new(), Some(diagnostic.hint("leave the file out of the source set")));
+        return (Cow::Borrowed(""), Some(diagnostic.hint("leave the file out of the source set")));
     }
     match std::str::from_utf8(bytes) {
-        Ok(text) => (line_ends(text).into_owned(), None),
+        Ok(text) => (line_ends(text), None),
         Err(error) => {
             let valid = std::str::from_utf8(&bytes[..error.valid_up_to()]).unwrap_or_default();
             let line = 1 + valid.matches('\n').count() as u32;
             let diagnostic =
                 Diagnostic::warning("CS-FILE-ENCODING", "the file is not valid UTF-8 and was read as Windows-1252").at(file, line, 0);
             let text: String = bytes.iter().map(|byte| windows_1252(*byte)).collect();
-            (line_ends(&text).into_owned(), Some(diagnostic.hint("save the file as UTF-8")))
+            (
+                Cow::Owned(line_ends(&text).into_owned()),
+                Some(diagnostic.hint("save the file as UTF-8")),
+            )
         }
     }
 }
 
-fn utf16(bytes: &[u8], unit: fn([u8; 2]) -> u16, file: &str) -> (String, Option<Diagnostic>) {
+fn utf16(bytes: &[u8], unit: fn([u8; 2]) -> u16, file: &str) -> (Cow<'static, str>, Option<Diagnostic>) {
     let (pairs, rest) = bytes.as_chunks::<2>();
     let mut broken = !rest.is_empty();
     let text: String = char::decode_utf16(pairs.iter().map(|pair| unit(*pair)))
@@ -72,7 +75,7 @@ fn utf16(bytes: &[u8], unit: fn([u8; 2]) -> u16, file: &str) -> (String, Option<
     let diagnostic =
         broken.then(|| Diagnostic::warning("CS-FILE-ENCODING", "the file is not valid UTF-16; what is wrong was replaced").at(file, 0, 0));
     (
-        line_ends(&text).into_owned(),
+        Cow::Owned(line_ends(&text).into_owned()),
         diagnostic.map(|diagnostic| diagnostic.hint("save the file as UTF-8")),
     )
 }
@@ -108,7 +111,7 @@ impl Producer for TextProducer {
     fn produce(&self, inputs: &Inputs<'_>) -> Result<Output, Failure> {
         let (text, diagnostic) = decode(&inputs.one("bytes")?.bytes, inputs.var("file").unwrap_or_default());
         Ok(Output {
-            bytes: text.into_bytes(),
+            bytes: text.into_owned().into_bytes(),
             diagnostics: diagnostic.into_iter().collect(),
         })
     }
@@ -152,7 +155,7 @@ mod tests {
             let crlf = text.replace('\n', "\r\n");
             let cr = text.replace('\n', "\r");
             for bytes in [text.clone().into_bytes(), crlf.clone().into_bytes(), cr.into_bytes(), format!("\u{feff}{crlf}").into_bytes(), utf16_bytes(&crlf, false), utf16_bytes(&text, true)] {
-                prop_assert_eq!(decode(&bytes, "f"), (text.clone(), None));
+                prop_assert_eq!(decode(&bytes, "f"), (Cow::Borrowed(text.as_str()), None));
             }
         }
 

@@ -2,7 +2,7 @@
 
 use crate::cli::BuildArgs;
 use crate::context::{Context, Failed, Outcome};
-use crate::exit::Code;
+use crate::exit::{self, Code};
 use crate::render::events::{Both, EventLog};
 use crate::render::progress::Progress;
 use crate::render::summary;
@@ -28,12 +28,13 @@ pub fn run(context: &Context, args: &BuildArgs) -> Outcome {
     let workspace = context.workspace("build")?;
     let mut look = workspace.engine.look(&workspace.digest, || workspace.manifest())?;
     let quick = !args.dry_run && !args.verbose && args.events.is_none() && !context.json();
-    if quick && let Some(targets) = workspace.engine.known(&mut look, &request.digest)? {
+    if quick && let Some(known) = workspace.engine.known(&mut look, &request.digest)? {
         context.say(&look.refresh.diagnostics);
-        eprintln!(
-            "{}",
-            summary::text(&Report::default(), targets, false, start.elapsed(), context.err)
-        );
+        let report = Report {
+            standing: known.warnings,
+            ..Report::default()
+        };
+        conclude(context, &report, known.targets, false, start);
         return Ok(Code::Ok);
     }
     let definition = workspace.definition()?;
@@ -55,9 +56,17 @@ pub fn run(context: &Context, args: &BuildArgs) -> Outcome {
     if context.json() {
         println!("{}", summary::json(&report, targets, start.elapsed()));
     } else if report.refused.is_empty() {
-        eprintln!("{}", summary::text(&report, targets, args.dry_run, start.elapsed(), context.err));
+        conclude(context, &report, targets, args.dry_run, start);
     }
     Ok(code(&report))
+}
+
+/// The last lines of a build for people.
+fn conclude(context: &Context, report: &Report, targets: u64, dry_run: bool, start: Instant) {
+    if let Some(line) = summary::standing(report, context.err) {
+        eprintln!("{line}");
+    }
+    eprintln!("{}", summary::text(report, targets, dry_run, start.elapsed(), context.err));
 }
 
 fn request(args: &BuildArgs) -> Result<Request, Failed> {
@@ -115,7 +124,7 @@ fn digest(patterns: &[String]) -> Digest {
     Digest::of(patterns.join("\0").as_bytes())
 }
 
-/// Builds with progress on a terminal; Ctrl-C stops it cleanly. Prints failures and what producers said, for machines on standard
+/// Builds with progress on a terminal; Ctrl-C and SIGTERM stop it cleanly. Prints failures and what producers said, for machines on standard
 /// error too: the commands that end here print an output, which has no room for them.
 pub fn build(context: &Context, session: &mut Session, request: &Request) -> Result<Report, Failed> {
     let report = build_with(context, session, request, false, None)?;
@@ -137,14 +146,7 @@ fn build_with(context: &Context, session: &mut Session, request: &Request, verbo
     let bar = std::io::stderr().is_terminal() && !context.json();
     let quiet = QuietControl::begin(bar);
     let (stop, restore) = (cancel.clone(), quiet.clone());
-    // A second handler cannot be set; one build a process sets one.
-    let _ = ctrlc::set_handler(move || {
-        if stop.is_cancelled() {
-            restore.end();
-            std::process::exit(130);
-        }
-        stop.cancel();
-    });
+    exit::on_signal(move || stop.cancel(), move || restore.end());
     let progress = Progress::new(context.err, verbose && !context.json(), bar);
     let report = match &events {
         Some(log) => session.build(request, &Both(log, &progress), &cancel),
@@ -163,7 +165,7 @@ fn build_with(context: &Context, session: &mut Session, request: &Request, verbo
 /// The exit code of a report.
 pub fn code(report: &Report) -> Code {
     if report.cancelled {
-        Code::Interrupted
+        Code::stopped()
     } else if !report.refused.is_empty() {
         Code::Usage
     } else if report.no_space {

@@ -3,6 +3,7 @@
 mod build;
 mod dev;
 mod explain;
+mod facts;
 mod gc;
 mod init;
 mod outline;
@@ -33,7 +34,7 @@ pub fn run(cli: Cli) -> ExitCode {
         Command::Rules(args) => rules::run(&context, args),
         Command::Completions(args) => pages::completions(args),
         Command::Man(args) => pages::man(args),
-        Command::Dev(args) => dev::run(&args.command),
+        Command::Dev(args) => dev::run(&context, &args.command),
     };
     match outcome {
         Ok(code) => code.into(),

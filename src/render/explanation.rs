@@ -22,7 +22,9 @@ pub fn text(explanation: &Explanation, style: Style) -> String {
         Standing::Current => style.green("current"),
         Standing::Stale => style.yellow("stale"),
         Standing::Open => style.yellow("may be stale, depending on what has to be built first"),
+        Standing::None if explanation.failure.is_some() => style.yellow("not made here: the last try failed"),
         Standing::None => style.yellow("never made here"),
+        Standing::Failed => style.red("failed, at its present inputs"),
     };
     page.text = format!("{} {standing}\n", style.bold(&printable(&explanation.label)));
     page.why_stale(explanation);
@@ -44,7 +46,15 @@ impl Page {
 
     fn why_stale(&mut self, explanation: &Explanation) {
         if let Some(failure) = &explanation.failure {
-            self.line("fails", &printable(&failure.message));
+            let past = if explanation.standing == Standing::Failed {
+                ""
+            } else {
+                ", at other inputs than now"
+            };
+            self.line("failed", &printable(&format!("{}: {}{past}", failure.code, failure.message)));
+            if let Some(found) = &failure.found {
+                self.line("", &printable(found));
+            }
         }
         if explanation.standing == Standing::Current && !explanation.leaf {
             return;
@@ -58,7 +68,7 @@ impl Page {
         if explanation.leaf {
             return;
         }
-        if explanation.standing != Standing::None && explanation.record.is_none() {
+        if !matches!(explanation.standing, Standing::None | Standing::Failed) && explanation.record.is_none() {
             self.line("note", "the record of its last run is gone, so what it was made of is not known");
         }
         self.line("next", &format!("cortex build '{}'", printable(&explanation.label)));

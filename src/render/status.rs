@@ -88,32 +88,45 @@ pub fn text(status: &Status, root: &Path, store: Option<&Path>, style: Style) ->
             .collect();
         text.push_str(&format!("  {} {}\n", style.dim("summaries"), states.join(", ")));
     }
-    for diagnostic in status.diagnostics.iter().take(SHOWN) {
-        text.push_str(&super::diagnostic::text(diagnostic, style));
-        text.push('\n');
-    }
-    if status.diagnostics.len() > SHOWN {
-        text.push_str(&style.dim(&format!("… {} in all, --output json lists them\n", status.diagnostics.len())));
+    for list in [&status.failures, &status.diagnostics] {
+        for diagnostic in list.iter().take(SHOWN) {
+            text.push_str(&super::diagnostic::text(diagnostic, style));
+            text.push('\n');
+        }
+        if list.len() > SHOWN {
+            text.push_str(&style.dim(&format!("… {} in all, --output json lists them\n", list.len())));
+        }
     }
     text
 }
 
 fn table(status: &Status, style: Style) -> String {
     let width = status.targets.keys().map(String::len).max().unwrap_or(0).max(6);
+    let failed = status.targets.values().any(|counts| counts.failed > 0);
     let mut table = style.dim(&format!(
-        "    {:<width$} {:>9} {:>9} {:>9} {:>9}",
-        "", "current", "stale", "open", "not made"
+        "    {:<width$} {:>9} {:>9} {:>9} {:>9}{}",
+        "",
+        "current",
+        "stale",
+        "open",
+        "not made",
+        if failed { format!(" {:>9}", "failed") } else { String::new() }
     ));
     table.push('\n');
     for (name, counts) in &status.targets {
         let stale = format!("{:>9}", count(counts.stale as u64));
         let stale = if counts.stale > 0 { style.yellow(&stale) } else { stale };
         table.push_str(&format!(
-            "    {name:<width$} {:>9} {stale} {:>9} {:>9}\n",
+            "    {name:<width$} {:>9} {stale} {:>9} {:>9}",
             count(counts.current as u64),
             count(counts.open as u64),
             count(counts.none as u64)
         ));
+        if failed {
+            let number = format!(" {:>9}", count(counts.failed as u64));
+            table.push_str(&if counts.failed > 0 { style.red(&number) } else { number });
+        }
+        table.push('\n');
     }
     if status.targets.values().any(|counts| counts.open > 0) {
         table.push_str(&style.dim("    open: to be looked at again once what they read has been made\n"));
@@ -144,6 +157,7 @@ pub fn json(status: &Status, root: &Path, store: Option<&Path>) -> serde_json::V
         "nodes": status.nodes,
         "targets": status.targets,
         "semantic": status.semantic,
+        "failures": status.failures.iter().map(super::diagnostic::json).collect::<Vec<_>>(),
         "diagnostics": status.diagnostics.iter().map(super::diagnostic::json).collect::<Vec<_>>(),
     })
 }

@@ -22,13 +22,14 @@ pub fn text(report: &Report, targets: u64, dry_run: bool, took: Duration, style:
     part(tally.cached, "cached");
     part(tally.failed, "failed");
     part(tally.skipped, "skipped");
+    part(report.not_laid_out, "not laid out");
     part(report.written, if report.written == 1 { "file written" } else { "files written" });
     if parts.is_empty() {
         parts.push("all up to date".to_owned());
     }
     let noun = if targets == 1 { "target" } else { "targets" };
     let head = format!("{} {noun}:", count(targets));
-    let head = if tally.failed > 0 || report.cancelled {
+    let head = if !report.failures.is_empty() || report.cancelled {
         style.red(&head)
     } else {
         style.green(&head)
@@ -51,6 +52,17 @@ pub fn text(report: &Report, targets: u64, dry_run: bool, took: Duration, style:
     )
 }
 
+/// The line that says how many warnings stand that this build did not tell; `None` when there is none.
+pub fn standing(report: &Report, style: Style) -> Option<String> {
+    let number = report.standing;
+    let (text, them) = match number {
+        0 => return None,
+        1 => ("1 warning stands from earlier builds".to_owned(), "it"),
+        _ => (format!("{} warnings stand from earlier builds", count(number)), "them"),
+    };
+    Some(format!("{}; `cortex status` lists {them}", style.yellow(&text)))
+}
+
 /// The report as one JSON document.
 pub fn json(report: &Report, targets: u64, took: Duration) -> serde_json::Value {
     let roots: Vec<serde_json::Value> = report
@@ -65,6 +77,8 @@ pub fn json(report: &Report, targets: u64, took: Duration) -> serde_json::Value 
         "targets": targets,
         "tally": report.tally,
         "written": report.written,
+        "not_laid_out": report.not_laid_out,
+        "standing_warnings": report.standing,
         "cancelled": report.cancelled,
         "took_us": u64::try_from(took.as_micros()).unwrap_or(u64::MAX),
         "roots": roots,

@@ -115,6 +115,15 @@ fn a_reader_that_goes_away_ends_it_quietly() {
 
 #[test]
 fn an_interrupted_build_goes_on_next_time() {
+    stopped_and_gone_on_with("-INT", 130);
+}
+
+#[test]
+fn a_terminated_build_goes_on_next_time() {
+    stopped_and_gone_on_with("-TERM", 143);
+}
+
+fn stopped_and_gone_on_with(signal: &str, code: i32) {
     let bench = Bench::documents();
     let manifest = std::fs::read_to_string(bench.root().join("cortex.toml")).expect("manifest");
     let wait = "while [ ! -e GO ]; do sleep 0.05; done; cat \"$0\"".replace("GO", bench.beside("go").to_str().expect("text"));
@@ -137,12 +146,12 @@ fn an_interrupted_build_goes_on_next_time() {
         assert!(std::io::BufRead::read_line(&mut said, &mut text).expect("text") > 0, "{text}");
     }
     let killed = std::process::Command::new("kill")
-        .args(["-INT", &child.id().to_string()])
+        .args([signal, &child.id().to_string()])
         .status()
         .expect("kill");
     assert!(killed.success());
     std::io::Read::read_to_string(&mut said, &mut text).expect("text");
-    assert_eq!(child.wait().expect("ends").code(), Some(130), "{text}");
+    assert_eq!(child.wait().expect("ends").code(), Some(code), "{text}");
     assert!(text.contains("interrupted"), "{text}");
     std::fs::write(bench.beside("go"), "").expect("file");
     let next = bench.run(&["build", "//docs/...", "//index:total", "--events", log.to_str().expect("text")]);
@@ -152,4 +161,73 @@ fn an_interrupted_build_goes_on_next_time() {
         (0, 1),
         "{next:?} {events}"
     );
+}
+
+#[test]
+fn failures_are_told_by_status_and_explain_until_they_are_mended() {
+    let bench = Bench::documents();
+    assert_eq!(bench.run(&["build", "//..."]).code, 1);
+    let told = bench.run(&["explain", "//index:broken"]);
+    assert!(told.out.contains("failed, at its present inputs"), "{}", told.out);
+    assert!(told.out.contains("E_COMMAND: 'sh' failed: exit status: 3"), "{}", told.out);
+    let status = bench.run(&["status", "--output", "json"]).json();
+    assert_eq!(status["targets"]["broken"]["failed"], 1, "{status}");
+    assert_eq!(status["failures"][0]["code"], "E_COMMAND", "{status}");
+    assert!(bench.run(&["status"]).out.contains("error[E_COMMAND] //index:broken"));
+    let manifest = std::fs::read_to_string(bench.root().join("cortex.toml")).expect("manifest");
+    bench.write("cortex.toml", &manifest.replace("exit 3", "exit 0"));
+    assert_eq!(bench.run(&["build", "//..."]).code, 0);
+    let status = bench.run(&["status", "--output", "json"]).json();
+    assert_eq!(
+        (&status["failures"], &status["targets"]["broken"]["current"]),
+        (&serde_json::json!([]), &1.into())
+    );
+}
+
+#[test]
+fn a_build_in_which_nothing_runs_says_how_many_warnings_stand() {
+    let bench = Bench::documents();
+    let manifest = std::fs::read_to_string(bench.root().join("cortex.toml")).expect("manifest");
+    bench.write(
+        "cortex.toml",
+        &manifest.replace(r#"["wc", "-w", "{in.text}"]"#, r#"["sh", "-c", "echo careful >&2"]"#),
+    );
+    let first = bench.run(&["build", "//docs/..."]);
+    assert_eq!(
+        (first.code, first.err.matches("warning[W_STDERR]").count()),
+        (0, 2),
+        "{}",
+        first.err
+    );
+    insta::assert_snapshot!(bench.run(&["build", "//docs/..."]).all(), @"
+    exit 0
+    2 warnings stand from earlier builds; `cortex status` lists them
+    2 targets: all up to date (TIME)
+    ");
+    assert_eq!(
+        bench.run(&["build", "//docs/...", "--output", "json"]).json()["standing_warnings"],
+        2
+    );
+    assert_eq!(
+        bench.run(&["status", "--output", "json"]).json()["diagnostics"]
+            .as_array()
+            .map(Vec::len),
+        Some(2)
+    );
+}
+
+#[test]
+fn a_file_that_cannot_be_laid_out_is_not_up_to_date() {
+    let bench = Bench::documents();
+    bench.write(".cortex/out/total.txt/in/the/way", "");
+    let said = bench.run(&["build", "//index:total"]);
+    assert_eq!(said.code, 1, "{}", said.all());
+    insta::assert_snapshot!(bench.run(&["build", "//index:total"]).all(), @"
+    exit 1
+    error[E_LAYOUT] //index:total: '.cortex/out/total.txt' cannot be written: Is a directory
+      help: remove what stands there or mend its permissions, then run the same command again; the output itself is in the store
+    1 target: 1 not laid out (TIME)
+    ");
+    std::fs::remove_dir_all(bench.root().join(".cortex/out/total.txt")).expect("removed");
+    assert_eq!(bench.run(&["build", "//index:total"]).code, 0);
 }

@@ -21,6 +21,8 @@ pub struct Counts {
     pub open: usize,
     /// Known by name, never made.
     pub none: usize,
+    /// Without output at their present inputs, because the last try failed.
+    pub failed: usize,
 }
 
 /// Types by the state of their summary (seed 000 §3.2), derived from the engine's states. No build runs while this is asked, so nothing is
@@ -56,8 +58,10 @@ pub struct Status {
     pub targets: BTreeMap<String, Counts>,
     /// Summaries.
     pub semantic: Semantic,
-    /// What producers said of files, and what the look at the sources said.
+    /// What producers said of what is current, and what the look at the sources said.
     pub diagnostics: Vec<Diagnostic>,
+    /// Why targets failed at their present inputs.
+    pub failures: Vec<Diagnostic>,
     /// The store in numbers, when there is one on disk.
     pub usage: Option<Usage>,
 }
@@ -95,6 +99,7 @@ pub fn status(workspace: &Workspace, session: &mut Session) -> Result<Status, Wo
             Standing::Stale => &mut counts.stale,
             Standing::Open => &mut counts.open,
             Standing::None => &mut counts.none,
+            Standing::Failed => &mut counts.failed,
         };
         *slot += 1;
         if label.family() == "types" {
@@ -104,7 +109,7 @@ pub fn status(workspace: &Workspace, session: &mut Session) -> Result<Status, Wo
                 let slot = match standing {
                     Standing::Current => &mut status.semantic.cached,
                     Standing::Stale | Standing::Open => &mut status.semantic.stale,
-                    Standing::None => &mut status.semantic.pending,
+                    Standing::None | Standing::Failed => &mut status.semantic.pending,
                 };
                 *slot += 1;
             }
@@ -115,25 +120,19 @@ pub fn status(workspace: &Workspace, session: &mut Session) -> Result<Status, Wo
     Ok(status)
 }
 
-/// What producers said of the files as they are.
+/// What producers said of what is current, and why what failed did.
 fn said(session: &Session, made: &[(NodeId, Label)], standings: &[Standing], status: &mut Status) -> Result<(), WorkbenchError> {
-    for ((id, label), _) in made
-        .iter()
-        .zip(standings)
-        .filter(|((_, label), standing)| label.family() == "files" && **standing == Standing::Current)
-    {
-        let Some(filed) = session.graph.node(*id).result else { continue };
-        let Some(record) = session.engine.store.action(&filed.key)? else {
-            continue;
-        };
-        status.diagnostics.extend(
-            record
-                .diagnostics
-                .into_iter()
-                .map(|said| engine::build::located(said, label.as_str())),
-        );
+    let mut remarks = session.remarks()?;
+    for ((_, label), standing) in made.iter().zip(standings) {
+        let Some(remark) = remarks.remove(label.as_str()) else { continue };
+        match standing {
+            Standing::Current => status.diagnostics.extend(remark.said),
+            Standing::Failed => status.failures.extend(remark.failure.map(|failed| failed.why)),
+            _ => {}
+        }
     }
     status.diagnostics.sort();
     status.diagnostics.dedup();
+    status.failures.sort();
     Ok(())
 }

@@ -9,7 +9,10 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard};
 
 /// Bytes of blobs held in memory beyond what must be.
-pub const BUDGET: usize = 160 << 20;
+pub const BUDGET: usize = 96 << 20;
+
+/// No larger blob is held beyond what must be: it would drive out all others.
+pub const LARGEST: usize = BUDGET / 4;
 
 /// Finds blobs by digest. Shared by all workers.
 pub struct Blobs {
@@ -89,7 +92,7 @@ impl Held {
     }
 
     fn remember(&mut self, digest: Digest, blob: &Arc<[u8]>) {
-        if self.recent.contains_key(&digest) || blob.len() > BUDGET / 4 {
+        if self.recent.contains_key(&digest) || blob.len() > LARGEST {
             return;
         }
         self.bytes += blob.len();

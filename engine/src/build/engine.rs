@@ -98,11 +98,11 @@ impl Engine {
         })
     }
 
-    /// The number of targets of a request if it is known to be current and its files are in place.
+    /// A request as it was remembered, if it is known to be current and its files are in place.
     ///
     /// # Errors
     /// When the store cannot be read or written.
-    pub fn known(&self, look: &mut Look, request: &Digest) -> Result<Option<u64>, EngineError> {
+    pub fn known(&self, look: &mut Look, request: &Digest) -> Result<Option<Known>, EngineError> {
         if !look.unchanged {
             return Ok(None);
         }
@@ -121,7 +121,7 @@ impl Engine {
             self.remember(Part::Exports, exports.take_dirty_rows())?;
         }
         self.remember(Part::Directories, look.sources.take_dirty_rows())?;
-        Ok(Some(known.targets))
+        Ok(Some(known))
     }
 
     /// Writes stamps that were refreshed although no content moved.

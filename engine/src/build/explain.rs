@@ -1,7 +1,8 @@
 //! Explanations: is a node current, which input moved, and who moved that, down to a file. Runs no producer and writes nothing.
 
 use super::engine::EngineError;
-use super::query::{Certain, Reach, Standing};
+use super::query::{Certain, Reach, Standing, failure_now};
+use super::remarks::Remark;
 use super::run::look::{InputNow, Known};
 use super::run::{How, Run};
 use super::session::Session;
@@ -113,7 +114,7 @@ pub struct Explanation {
     pub last_moves: Vec<Move>,
     /// Producer of the version before, when it is not that of the present one.
     pub producer_before: Option<String>,
-    /// Why it cannot be made, when the dry run found that out.
+    /// Why it has no output at its present inputs, or why the last try at others failed.
     pub failure: Option<Diagnostic>,
 }
 
@@ -138,6 +139,7 @@ impl Session {
             return Ok(Err(vec![why.hint("name one label, with its ':target'")]));
         };
         let store = self.engine.store.clone();
+        let remarks = self.remarks()?;
         let history = store.history(self.engine.view, &self.graph.node(id).label)?;
         let mut explanation = self.dry(|run, certain| {
             let mut finder = Finder {
@@ -145,6 +147,7 @@ impl Session {
                 certain,
                 store: &*store,
                 before: &before,
+                remarks: &remarks,
             };
             finder.explanation(id)
         })?;
@@ -186,6 +189,7 @@ struct Finder<'a, 'r> {
     certain: &'a Certain,
     store: &'a dyn Store,
     before: &'a Before,
+    remarks: &'a BTreeMap<String, Remark>,
 }
 
 impl Finder<'_, '_> {
@@ -216,16 +220,24 @@ impl Finder<'_, '_> {
                 })
                 .collect();
         }
-        let standing = self.certain.standing(self.run, id, made.is_some());
+        let mut standing = self.certain.standing(self.run, id, made.is_some());
+        let mut failure = failure_now(self.run, id, standing, self.remarks)?;
+        if failure.is_some() {
+            standing = Standing::Failed;
+        } else if standing != Standing::Current {
+            let failed = self.remarks.get(&*label).and_then(|remark| remark.failure.as_ref());
+            failure = failed.map(|failed| failed.why.clone());
+        }
         let mut moves = self.moves(id)?;
         // A result that is filed under the present key was found there: what moved is said against the key of before.
         if how != Some(How::Cached) && standing == Standing::Current {
             moves.clear();
         }
-        let moved = matches!(standing, Standing::Stale | Standing::Open) || (leaf && self.before.reasons.contains_key(&id));
+        let moved =
+            matches!(standing, Standing::Stale | Standing::Open | Standing::Failed) || (leaf && self.before.reasons.contains_key(&id));
         let chain = if moved { self.chain(id)? } else { Vec::new() };
         Ok(Explanation {
-            failure: self.run.failures.iter().find(|why| why.label.as_deref() == Some(&*label)).cloned(),
+            failure,
             filed: how == Some(How::Cached),
             output: filed.map(|filed| filed.output),
             inputs_known: known,

@@ -22,6 +22,8 @@ pub enum Fetch {
     Made,
     /// A source file: its path.
     File(Arc<str>),
+    /// A source set or glob: its paths, which no store has.
+    Paths(Arc<[u8]>),
 }
 
 /// A settled node that a job reads.
@@ -256,6 +258,7 @@ fn panicked(producer: &dyn Producer, panic: &(dyn std::any::Any + Send)) -> Diag
 fn load(shared: &Shared, node: &Settled) -> Result<Option<Arc<[u8]>>, Done> {
     match &node.fetch {
         Fetch::Made => shared.blobs.get(&node.digest).map_err(Done::Broken),
+        Fetch::Paths(paths) => Ok(Some(paths.clone())),
         Fetch::File(path) => match shared.world.read(path) {
             Ok(bytes) if Digest::of(&bytes) == node.digest => Ok(Some(bytes.into())),
             Ok(_) => Err(Done::Failed(Failure::Transient(Box::new(

@@ -270,13 +270,13 @@ impl Run<'_> {
         let value = rules.find(label).map_or("", |found| found.value);
         let mut vars = rules.vars(rule, value);
         let Some(out) = &rules.rule(rule).out else {
-            return Ok(Err(Diagnostic::error("E_LAYOUT", "the rule lays nothing out")));
+            return Ok(Err(no_path("the rule lays nothing out")));
         };
         if let Err(why) = self.out_vars(out, &mut vars, lookups)? {
             return Ok(Err(why.label(label)));
         }
         let path = out.path.fill(|name| vars.get(name).map(|value| &**value));
-        Ok(path.map_err(|name| Diagnostic::error("E_LAYOUT", format!("the path's variable '{name}' has no value")).label(label)))
+        Ok(path.map_err(|name| no_path(format!("the path's variable '{name}' has no value")).label(label)))
     }
 
     fn out_vars(
@@ -297,12 +297,12 @@ impl Run<'_> {
                     vars.insert(name.clone(), one.as_str().into());
                 }
                 Ok(items) => {
-                    return Ok(Err(Diagnostic::error(
-                        "E_LAYOUT",
-                        format!("the path's variable '{name}' has {} values, not one", items.len()),
-                    )));
+                    return Ok(Err(no_path(format!(
+                        "the path's variable '{name}' has {} values, not one",
+                        items.len()
+                    ))));
                 }
-                Err(error) => return Ok(Err(Diagnostic::error("E_LAYOUT", error.to_string()))),
+                Err(error) => return Ok(Err(no_path(error.to_string()))),
             }
         }
         Ok(Ok(()))
@@ -315,12 +315,20 @@ impl Run<'_> {
     }
 }
 
+/// Every reason why a file is not there says what to do about it: the next build tries again.
 fn refused(error: &WorldError) -> Diagnostic {
-    let no_space = matches!(error, WorldError::Io { no_space: true, .. });
-    let hint = if no_space {
-        "make room on the disk and run the same command again"
-    } else {
-        "the output is in the store; only its readable file is missing"
+    let (code, hint) = match error {
+        WorldError::Io { no_space: true, .. } => ("E_NO_SPACE", "make room on the disk and run the same command again"),
+        WorldError::Claimed { .. } => ("E_LAYOUT", "give one of the two rules another `out`"),
+        WorldError::Leaves { .. } => ("E_LAYOUT", "change the rule's `out`: paths stay below .cortex/out/"),
+        _ => (
+            "E_LAYOUT",
+            "remove what stands there or mend its permissions, then run the same command again; the output itself is in the store",
+        ),
     };
-    Diagnostic::error(if no_space { "E_NO_SPACE" } else { "E_LAYOUT" }, error.to_string()).hint(hint)
+    Diagnostic::error(code, error.to_string()).hint(hint)
+}
+
+fn no_path(message: impl Into<String>) -> Diagnostic {
+    Diagnostic::error("E_LAYOUT", message).hint("mend the rule's `out` in cortex.toml: each variable of its path must have one value")
 }

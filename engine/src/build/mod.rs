@@ -11,6 +11,7 @@ pub mod layout;
 mod pools;
 mod prune;
 pub mod query;
+pub mod remarks;
 pub mod request;
 mod run;
 pub mod session;

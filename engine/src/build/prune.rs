@@ -48,7 +48,7 @@ pub struct Vanished {
 
 /// Finds what is no more.
 pub fn vanished(graph: &Graph, rules: &RuleIndex, sources: &dyn Sources, state: &State, blobs: &Blobs) -> Vanished {
-    let leaves = SessionLeaves { sources, state };
+    let leaves = SessionLeaves::new(sources, state);
     let mut members: FxHashMap<SetSpec, Option<FxHashSet<String>>> = FxHashMap::default();
     let mut gone: FxHashSet<NodeId> = FxHashSet::default();
     for (id, node) in graph.iter() {

@@ -6,8 +6,9 @@
 use super::blobs::Blobs;
 use super::engine::EngineError;
 use super::jobs::Shared;
+use super::remarks::Remark;
 use super::run::look::Known;
-use super::run::{How, Options, Run, Setup};
+use super::run::{How, Options, Run, Setup, UNSET};
 use super::session::{Session, SessionLeaves};
 use crate::graph::NodeId;
 use crate::seams::producer::Cancel;
@@ -15,7 +16,7 @@ use crate::values::diagnostic::Diagnostic;
 use crate::values::event::{Event, Observer};
 use crate::values::label::Label;
 use crate::values::pattern::{Pattern, PatternSet};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// How far a survey looks.
@@ -54,6 +55,8 @@ pub enum Standing {
     Open,
     /// It was never made here.
     None,
+    /// It has no output at its present inputs: the last try failed, or it is plain that one would. The next build tries again.
+    Failed,
 }
 
 impl Session {
@@ -66,10 +69,7 @@ impl Session {
             manifest: self.rules.manifest().clone(),
             cancel: Cancel::default(),
         });
-        let leaves = SessionLeaves {
-            sources: &*self.sources,
-            state: &self.state,
-        };
+        let leaves = SessionLeaves::new(&*self.sources, &self.state);
         let setup = Setup {
             rules: &self.rules,
             registry: &self.engine.registry,
@@ -132,9 +132,18 @@ impl Session {
     /// When the store cannot be read.
     pub fn standings(&mut self, nodes: &[NodeId]) -> Result<Vec<Standing>, EngineError> {
         let made: Vec<bool> = nodes.iter().map(|&id| self.graph.node(id).result.is_some()).collect();
+        let remarks = self.remarks()?;
         self.dry(|run, certain| {
             run.settle_all(nodes)?;
-            Ok(nodes.iter().zip(made).map(|(&id, made)| certain.standing(run, id, made)).collect())
+            let standing = |(&id, made)| {
+                let standing = certain.standing(run, id, made);
+                Ok(if failure_now(run, id, standing, &remarks)?.is_some() {
+                    Standing::Failed
+                } else {
+                    standing
+                })
+            };
+            nodes.iter().zip(made).map(standing).collect()
         })
     }
 
@@ -148,6 +157,29 @@ impl Session {
         let matches = |label: &String| Label::parse(label).is_ok_and(|label| pattern.matches(label.package(), label.target()));
         files.chain(sets).filter(matches).collect()
     }
+}
+
+/// Why a node that a dry run has looked at has no output at its present inputs, if that is known.
+pub(super) fn failure_now(
+    run: &mut Run<'_>,
+    id: NodeId,
+    standing: Standing,
+    remarks: &BTreeMap<String, Remark>,
+) -> Result<Option<Diagnostic>, EngineError> {
+    if standing == Standing::Current {
+        return Ok(None);
+    }
+    let label = run.graph().node(id).label.clone();
+    if let Some(why) = run.failures.iter().find(|why| why.label.as_deref() == Some(&*label)) {
+        return Ok(Some(why.clone()));
+    }
+    let Some(failed) = remarks.get(&*label).and_then(|remark| remark.failure.as_ref()) else {
+        return Ok(None);
+    };
+    let Some(planned) = run.planned(id)? else { return Ok(None) };
+    run.inputs_now(&planned)?;
+    let key = run.key_now(id, &planned).map(|(key, _)| key);
+    Ok((key.is_some() && key == failed.key).then(|| failed.why.clone()))
 }
 
 /// Remembers which nodes a dry run is sure about.
@@ -187,7 +219,7 @@ impl Survey {
     fn sort(&mut self, errors: Vec<Diagnostic>, found: bool) {
         for error in errors {
             match error.code.as_str() {
-                "E_SET" => self.unknown.push(error),
+                UNSET => self.unknown.push(error),
                 "E_NO_TARGET" if found => {}
                 _ => self.refused.push(error),
             }

@@ -4,12 +4,12 @@ use super::blobs::Blobs;
 use super::engine::EngineError;
 use super::jobs::Shared;
 use super::layout::Laid;
-use super::run::{Leftover, Options, Root, Run, Setup, Tally};
+use super::run::{Leftover, Options, Root, Run, Setup, Tally, UNSET};
 use super::session::{Session, SessionLeaves};
 use super::state::{Known, STATE_KEY, decode, encode};
 use crate::graph::NodeId;
 use crate::seams::producer::Cancel;
-use crate::store::{Commit, Part};
+use crate::store::{Commit, Part, RowChange};
 use crate::values::diagnostic::Diagnostic;
 use crate::values::digest::Digest;
 use crate::values::event::{Event, Observer};
@@ -50,6 +50,10 @@ pub struct Report {
     pub diagnostics: Vec<Diagnostic>,
     /// Files laid out anew.
     pub written: usize,
+    /// Files that could not be laid out; why is among the failures.
+    pub not_laid_out: usize,
+    /// Warnings of outputs that this build did not make: told by the builds that did.
+    pub standing: u64,
     /// Whether it was told to stop.
     pub cancelled: bool,
     /// Whether the disk is full.
@@ -80,10 +84,7 @@ impl Session {
             manifest: self.rules.manifest().clone(),
             cancel: cancel.clone(),
         });
-        let leaves = SessionLeaves {
-            sources: &*self.sources,
-            state: &self.state,
-        };
+        let leaves = SessionLeaves::new(&*self.sources, &self.state);
         let setup = Setup {
             rules: &self.rules,
             registry: &self.engine.registry,
@@ -112,6 +113,8 @@ impl Session {
             Some(ids) => (ids, Vec::new()),
             None => run.roots(&request.patterns)?,
         };
+        // That a set failed is no fault of the pattern, and no reason to leave what does not depend on it.
+        let (unset, refused): (Vec<_>, Vec<_>) = refused.into_iter().partition(|why| why.code == UNSET && !request.options.dry_run);
         report.refused = refused;
         report.targets = ids.len();
         let mut laid = Laid::default();
@@ -138,15 +141,19 @@ impl Session {
             )?;
         }
         let sets = known.map_or_else(|| run.known_sets(), |known| known.sets);
-        let leftover = run.end()?;
+        let mut leftover = run.end()?;
         if self.graph.is_damaged() {
             return Ok(None);
         }
         report.tally = leftover.tally.clone();
         report.failures.extend(leftover.failures.iter().cloned());
+        if !cancel.is_cancelled() {
+            report.failures.extend(unset);
+        }
         report.failures.extend(laid.failures.iter().cloned());
         report.diagnostics.extend(leftover.diagnostics.iter().cloned());
         report.written = laid.written;
+        report.not_laid_out = laid.failures.len();
         report.no_space = laid.no_space;
         report.cancelled = cancel.is_cancelled();
         if request.options.dry_run {
@@ -160,18 +167,21 @@ impl Session {
             roots: ids.iter().map(|id| id.0).collect(),
             sets,
             finished: laid.finished.clone(),
+            warnings: 0,
         });
-        let committed = self.commit(
-            leftover,
-            &shared.blobs,
-            exports.as_deref(),
-            known.map(|known| (request.digest, known)),
-        )?;
+        let pruned = self.prune(exports.as_deref(), &shared.blobs, &leftover.history);
+        if self.graph.is_damaged() {
+            return Ok(None);
+        }
+        let (remarks, warnings, standing) = self.hear(std::mem::take(&mut leftover.heard), &report.diagnostics)?;
+        report.standing = standing;
+        let known = known.map(|known| (request.digest, Known { warnings, ..known }));
+        let committed = self.commit(leftover, remarks, pruned, exports.as_deref(), known)?;
         Ok(committed.then_some(report))
     }
 
     fn tell(&self, observer: &dyn Observer) {
-        let files = self.sources.files().len();
+        let files = self.sources.count();
         observer.event(&Event::Scanned {
             files,
             hashed: self.refresh.hashed,
@@ -194,11 +204,11 @@ impl Session {
     fn commit(
         &mut self,
         leftover: Leftover,
-        blobs: &Blobs,
+        remarks: Vec<RowChange>,
+        pruned: bool,
         exports: Option<&dyn crate::seams::world::Exports>,
         known: Option<(Digest, Known)>,
     ) -> Result<bool, EngineError> {
-        let pruned = self.prune(exports, blobs, &leftover.history);
         let (nodes, links) = (self.graph.take_dirty_pages(), self.graph.take_dirty_links());
         if self.graph.is_damaged() {
             return Ok(false);
@@ -233,6 +243,7 @@ impl Session {
             commit.rows.extend(outdated.into_iter().map(|(key, _)| (Part::Requests, key, None)));
         }
         commit.rows.append(&mut self.compiled);
+        commit.rows.extend(remarks);
         if let Some((digest, mut known)) = known {
             known.generation = self.state.generation;
             commit.rows.push((Part::Requests, digest.0.to_vec(), Some(encode(&known))));

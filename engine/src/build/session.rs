@@ -11,6 +11,8 @@ use crate::seams::world::{Refresh, Sources};
 use crate::store::{Part, RowChange};
 use crate::values::digest::Digest;
 use crate::values::event::Reason;
+use rustc_hash::FxHashMap;
+use std::cell::RefCell;
 use std::sync::Arc;
 
 /// A view, loaded and marked.
@@ -160,6 +162,23 @@ pub struct SessionLeaves<'a> {
     pub sources: &'a dyn Sources,
     /// The sets.
     pub state: &'a State,
+    /// Paths of the sets asked for so far, by index.
+    pub paths: RefCell<FxHashMap<usize, Arc<[u8]>>>,
+}
+
+impl<'a> SessionLeaves<'a> {
+    /// The leaves of a session.
+    pub fn new(sources: &'a dyn Sources, state: &'a State) -> Self {
+        Self {
+            sources,
+            state,
+            paths: RefCell::default(),
+        }
+    }
+
+    fn index(&self, label: &str) -> Option<usize> {
+        self.state.sets.iter().position(|set| set.label == label)
+    }
 }
 
 impl Leaves for SessionLeaves<'_> {
@@ -168,9 +187,17 @@ impl Leaves for SessionLeaves<'_> {
     }
 
     fn set(&self, label: &str) -> Option<Arc<[u8]>> {
-        let index = self.state.sets.iter().position(|set| set.label == label)?;
-        let mut text = self.sources.set(index).join("\n");
-        text.push('\n');
-        Some(text.into_bytes().into())
+        let index = self.index(label)?;
+        let mut paths = self.paths.borrow_mut();
+        let made = paths.entry(index).or_insert_with(|| {
+            let mut text = self.sources.set(index).join("\n");
+            text.push('\n');
+            text.into_bytes().into()
+        });
+        Some(made.clone())
+    }
+
+    fn holds(&self, label: &str, path: &str) -> Option<bool> {
+        self.index(label).map(|index| self.sources.holds(index, path))
     }
 }

@@ -70,6 +70,9 @@ pub struct Known {
     /// Those of `exported` whose file shows more than their blob.
     #[n(5)]
     pub finished: Vec<u32>,
+    /// Warnings that stood in the view.
+    #[n(6)]
+    pub warnings: u64,
 }
 
 /// A set as it was when a request was found to be current.

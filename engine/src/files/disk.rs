@@ -73,6 +73,14 @@ impl world::Sources for DiskSources {
         self.tree.set(index)
     }
 
+    fn holds(&self, index: usize, path: &str) -> bool {
+        self.tree.holds(index, path)
+    }
+
+    fn count(&self) -> usize {
+        self.tree.count()
+    }
+
     fn digest(&self, path: &str) -> Option<Digest> {
         self.tree.digest(path)
     }

@@ -182,6 +182,11 @@ struct MemorySources {
     dirty: bool,
 }
 
+/// The bit of a set in the words of files.
+fn bit(index: usize) -> u64 {
+    u32::try_from(index).ok().and_then(|index| 1u64.checked_shl(index)).unwrap_or(0)
+}
+
 impl Sources for MemorySources {
     fn refresh(&mut self, sets: &[SetDef]) -> Result<Refresh, WorldError> {
         let globs = Globs::new(sets)?;
@@ -222,12 +227,19 @@ impl Sources for MemorySources {
     }
 
     fn set(&self, index: usize) -> Vec<String> {
-        let bit = u32::try_from(index).ok().and_then(|index| 1u64.checked_shl(index)).unwrap_or(0);
         self.known
             .iter()
-            .filter(|(_, (word, _))| word & bit != 0)
+            .filter(|(_, (word, _))| word & bit(index) != 0)
             .map(|(path, _)| path.clone())
             .collect()
+    }
+
+    fn holds(&self, index: usize, path: &str) -> bool {
+        self.known.get(path).is_some_and(|(word, _)| word & bit(index) != 0)
+    }
+
+    fn count(&self) -> usize {
+        self.known.len()
     }
 
     fn digest(&self, path: &str) -> Option<Digest> {

@@ -371,12 +371,24 @@ impl SourceTree {
 
     /// The paths of a set of the last refresh, sorted; unreadable files included.
     pub fn set(&self, index: usize) -> Vec<String> {
-        let mut paths = self.collect(
-            |word| word & 1u64.checked_shl(u32::try_from(index).unwrap_or(64)).unwrap_or(0) != 0,
-            |path, _| path,
-        );
+        let mut paths = self.collect(|word| is_in(word, index), |path, _| path);
         paths.sort_unstable();
         paths
+    }
+
+    /// Whether a path is in a set of the last refresh.
+    pub fn holds(&self, index: usize, path: &str) -> bool {
+        self.find(path, |row, at| is_in(row.files.word(at), index)).unwrap_or(false)
+    }
+
+    /// How many sources there are.
+    pub fn count(&self) -> usize {
+        let sources = |row: Row<'_>| {
+            (0..row.files.len())
+                .filter(|at| is_source(row.files.flags(*at), row.files.word(*at)))
+                .count()
+        };
+        self.directories.values().filter_map(|bytes| Row::parse(bytes)).map(sources).sum()
     }
 
     /// All sources, sorted by path.
@@ -401,12 +413,15 @@ impl SourceTree {
 
     /// The digest of a source; `None` when it is not one or not readable.
     pub fn digest(&self, path: &str) -> Option<Digest> {
+        self.find(path, digest_in).flatten()
+    }
+
+    /// Looks at the source at a path, if there is one.
+    fn find<T>(&self, path: &str, look: impl FnOnce(&Row<'_>, usize) -> T) -> Option<T> {
         let (directory, name) = path.rsplit_once('/').unwrap_or(("", path));
         let row = Row::parse(self.directories.get(directory)?)?;
-        let index = row.files.find(name)?;
-        is_source(row.files.flags(index), row.files.word(index))
-            .then(|| digest_in(&row, index))
-            .flatten()
+        let at = row.files.find(name)?;
+        is_source(row.files.flags(at), row.files.word(at)).then(|| look(&row, at))
     }
 
     /// The rows that are not what was loaded or last taken; none after a refresh that found nothing.
@@ -470,6 +485,11 @@ fn compare(directory: &str, old: Option<&Row<'_>>, new: &[Entry], sets: &mut u64
             });
         }
     }
+}
+
+/// Whether a file's word names a set.
+fn is_in(word: u64, set: usize) -> bool {
+    word & u32::try_from(set).ok().and_then(|set| 1u64.checked_shl(set)).unwrap_or(0) != 0
 }
 
 fn is_source(flags: u32, sets: u64) -> bool {

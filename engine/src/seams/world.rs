@@ -159,6 +159,12 @@ pub trait Sources: Send + Sync {
     /// The paths of a set of the last refresh, sorted; unreadable files included.
     fn set(&self, index: usize) -> Vec<String>;
 
+    /// Whether a path is in a set of the last refresh.
+    fn holds(&self, index: usize, path: &str) -> bool;
+
+    /// How many sources there are.
+    fn count(&self) -> usize;
+
     /// The digest of a source; `None` when it is not one or not readable.
     fn digest(&self, path: &str) -> Option<Digest>;
 

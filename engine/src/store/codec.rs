@@ -72,6 +72,19 @@ pub(super) fn encode_action(record: &ActionRecord) -> Vec<u8> {
     })
 }
 
+/// The bytes of a list of diagnostics.
+pub(super) fn encode_diagnostics(list: &[&Diagnostic]) -> Vec<u8> {
+    encoded(|out| {
+        out.array(list.len() as u64)?;
+        list.iter().try_for_each(|diagnostic| encode_diagnostic(out, diagnostic))
+    })
+}
+
+/// The diagnostics in these bytes; `None` when they are malformed.
+pub(super) fn decode_diagnostics(bytes: &[u8]) -> Option<Vec<Diagnostic>> {
+    list(&mut Decoder::new(bytes), decode_diagnostic).ok()
+}
+
 fn encode_diagnostic(out: &mut Out<'_>, diagnostic: &Diagnostic) -> Done {
     let some = [
         diagnostic.label.is_some(),

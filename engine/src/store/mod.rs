@@ -3,6 +3,7 @@
 //! The store may vanish at any time; it costs time, never truth. Every blob is hashed again on every read.
 
 mod codec;
+pub mod diagnostics;
 pub mod disk;
 pub mod memory;
 pub mod records;
@@ -36,11 +37,13 @@ pub enum Part {
     Requests,
     /// The compiled manifest, by digest of its texts (`manifest`).
     Manifests,
+    /// Warnings that stand and why the last try failed, by label (`build`).
+    Remarks,
 }
 
 impl Part {
     /// Every part, in the order of their declaration.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::Nodes,
         Self::Links,
         Self::State,
@@ -48,6 +51,7 @@ impl Part {
         Self::Exports,
         Self::Requests,
         Self::Manifests,
+        Self::Remarks,
     ];
 }
 

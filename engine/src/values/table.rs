@@ -57,14 +57,15 @@ impl<'a> Table<'a> {
     /// # Panics
     /// If `row` is not below [`Table::len`].
     pub fn row(&self, row: usize) -> (&'a str, &'a [u8]) {
+        let (key, value) = self.raw_row(row);
+        (std::str::from_utf8(key).unwrap_or_default(), value)
+    }
+
+    fn raw_row(&self, row: usize) -> (&'a [u8], &'a [u8]) {
         let start = if row == 0 { 0 } else { self.ends(row - 1).1 };
         let (key_end, value_end) = self.ends(row);
-        let key = self
-            .heap
-            .get(start..key_end)
-            .and_then(|key| std::str::from_utf8(key).ok())
-            .unwrap_or_default();
-        (key, self.heap.get(key_end..value_end).unwrap_or_default())
+        let of = |start, end| self.heap.get(start..end).unwrap_or_default();
+        (of(start, key_end), of(key_end, value_end))
     }
 
     /// The value under `key`.
@@ -72,8 +73,8 @@ impl<'a> Table<'a> {
         let (mut low, mut high) = (0, self.len());
         while low < high {
             let middle = usize::midpoint(low, high);
-            let (found, value) = self.row(middle);
-            match found.cmp(key) {
+            let (found, value) = self.raw_row(middle);
+            match found.cmp(key.as_bytes()) {
                 std::cmp::Ordering::Equal => return Some(value),
                 std::cmp::Ordering::Less => low = middle + 1,
                 std::cmp::Ordering::Greater => high = middle,

@@ -7,6 +7,7 @@ use engine::build::engine::{Definition, Engine, EngineError};
 use engine::build::layout::Plain;
 use engine::build::request::{Report, Request};
 use engine::build::session::Session;
+use engine::build::state::Known;
 use engine::files::memory::MemoryWorld;
 use engine::manifest::model::Manifest;
 use engine::manifest::read::{ManifestSource, load};
@@ -268,6 +269,11 @@ impl Bench {
 
     /// The number of targets if the request is known to be current, as a second command would find out.
     pub fn known(&self, patterns: &[&str]) -> Option<u64> {
+        self.known_request(patterns).map(|known| known.targets)
+    }
+
+    /// The request as it is remembered, if it is known to be current.
+    pub fn known_request(&self, patterns: &[&str]) -> Option<Known> {
         let engine = self.engine();
         let manifest = self.manifest.clone();
         let mut look = engine.look::<EngineError>(&self.digest, || Ok(manifest)).expect("a look");

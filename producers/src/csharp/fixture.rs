@@ -224,21 +224,11 @@ impl World {
             }
             "outline-info" => (
                 &super::outline_info::OutlineInfo,
-                vec![
-                    ("structure", one("structure")),
-                    ("xmldoc", one("xmldoc")),
-                    ("deps", one("deps")),
-                    ("type", row()),
-                ],
+                vec![("complete", one("complete")), ("deps", one("deps")), ("type", row())],
             ),
             "outline" => (
                 &super::outline::Outline,
-                vec![
-                    ("info", one("outline-info")),
-                    ("structure", one("structure")),
-                    ("impl", one("impl")),
-                    ("xmldoc", one("xmldoc")),
-                ],
+                vec![("complete", one("complete")), ("deps", one("deps")), ("type", row())],
             ),
             "semantic" => (
                 &crate::semantic::Semantic,

@@ -69,7 +69,8 @@ impl Producer for Implementation {
     }
 }
 
-fn write(whole: &Complete) -> Vec<u8> {
+/// The blob of [`Implementation`]; its digest is implHash (seed 000 §3.3).
+pub fn write(whole: &Complete) -> Vec<u8> {
     let mut written = Vec::new();
     let mut sorted = Vec::new();
     let mut last_value: (String, usize) = (String::new(), 0);

@@ -4,8 +4,10 @@
 //! declaration; a member's first sentence of documentation follows behind an em dash; lists that are empty say `none`.
 
 use super::ids::short_hash;
-use super::outline_info::{self, Info};
-use super::structure::check_flags;
+use super::implementation;
+use super::outline_info::{Facts, Info};
+use super::structure::{self, check_flags};
+use super::xmldoc;
 use engine::seams::producer::{Failure, Inputs, Output, ParamError, Params, Producer, ProducerId};
 use engine::values::digest::Digest;
 use std::fmt::Write;
@@ -20,18 +22,15 @@ impl Producer for Outline {
     }
 
     fn check(&self, params: &Params) -> Result<(), Vec<ParamError>> {
-        check_flags(params, &[])
+        check_flags(params, &["include_internal"])
     }
 
     fn produce(&self, inputs: &Inputs<'_>) -> Result<Output, Failure> {
-        let info = outline_info::read(inputs.one("info")?)?;
-        let digest = |role: &str| Ok::<_, Failure>(inputs.one(role)?.digest);
-        Ok(Output::new(markdown(
-            &info,
-            &digest("structure")?,
-            &digest("impl")?,
-            &digest("xmldoc")?,
-        )))
+        let facts = Facts::read(inputs)?;
+        let structure = Digest::of(&structure::write(&facts.structure));
+        let implementation = Digest::of(&implementation::write(&facts.whole));
+        let docs = Digest::of(&xmldoc::write(&facts.docs));
+        Ok(Output::new(markdown(&facts.info()?, &structure, &implementation, &docs)))
     }
 }
 

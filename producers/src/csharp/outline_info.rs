@@ -1,11 +1,13 @@
 //! `csharp/outline-info`: what a reader is told about a type, as JSON.
 //!
-//! It holds no hash of a body and no line number, so that body edits and shifted lines stop before it.
+//! It holds no hash of a body and no line number, so that body edits and shifted lines end at it. It is drawn from the whole type at
+//! once: nodes of its own for API and documentation would be decoded and filed for nothing here.
 
+use super::complete::{self, Complete};
 use super::deps::{self, Dependencies};
 use super::mentions::Place;
 use super::render::doc;
-use super::structure::{self, Header, TypeStructure, check_flags};
+use super::structure::{self, Header, TypeStructure, check_flags, flag};
 use super::types::TypeRow;
 use super::xmldoc::{self, Docs};
 use engine::seams::producer::{Failure, Input, Inputs, Output, ParamError, Params, Producer, ProducerId};
@@ -89,17 +91,51 @@ impl Producer for OutlineInfo {
     }
 
     fn check(&self, params: &Params) -> Result<(), Vec<ParamError>> {
-        check_flags(params, &[])
+        check_flags(params, &["include_internal"])
     }
 
     fn produce(&self, inputs: &Inputs<'_>) -> Result<Output, Failure> {
-        let (key, row) = type_row(inputs)?;
-        let structure = structure::read(inputs.one("structure")?)?;
-        let docs = xmldoc::read(inputs.one("xmldoc")?)?;
-        let deps = deps::read(inputs.one("deps")?)?;
-        let mut bytes = serde_json::to_vec_pretty(&info(key, row, structure, &docs, &deps)).expect("invariant: our values have text keys");
+        let read = Facts::read(inputs)?;
+        let mut bytes = serde_json::to_vec_pretty(&read.info()?).expect("invariant: our values have text keys");
         bytes.push(b'\n');
         Ok(Output::new(bytes))
+    }
+}
+
+/// What outlines are drawn from.
+pub struct Facts<'i> {
+    inputs: &'i Inputs<'i>,
+    /// The whole type.
+    pub whole: Complete,
+    /// Its API; with the producer's param `include_internal` also what only its own assembly sees.
+    pub structure: TypeStructure,
+    /// Its documentation.
+    pub docs: Docs,
+}
+
+impl<'i> Facts<'i> {
+    /// Reads the inputs `complete`, `deps` and `type`.
+    ///
+    /// # Errors
+    /// When a blob is not of our making.
+    pub fn read(inputs: &'i Inputs<'i>) -> Result<Self, Failure> {
+        let whole = complete::read(inputs.one("complete")?)?;
+        Ok(Self {
+            structure: structure::structure(&whole, flag(inputs.params, "include_internal", false)),
+            docs: xmldoc::docs(&whole),
+            whole,
+            inputs,
+        })
+    }
+
+    /// What a reader is told.
+    ///
+    /// # Errors
+    /// When a blob is not of our making.
+    pub fn info(self) -> Result<Info, Failure> {
+        let (key, row) = type_row(self.inputs)?;
+        let deps = deps::read(self.inputs.one("deps")?)?;
+        Ok(info(key, row, self.structure, &self.docs, &deps))
     }
 }
 

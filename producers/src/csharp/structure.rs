@@ -80,7 +80,10 @@ impl Producer for Structure {
 
     fn produce(&self, inputs: &Inputs<'_>) -> Result<Output, Failure> {
         let whole = complete::read(inputs.one("complete")?)?;
-        Ok(Output::new(write(&whole, flag(inputs.params, "include_internal", false))))
+        Ok(Output::new(write(&structure(
+            &whole,
+            flag(inputs.params, "include_internal", false),
+        ))))
     }
 }
 
@@ -118,7 +121,8 @@ pub fn check_flags(params: &Params, known: &[&str]) -> Result<(), Vec<ParamError
     if errors.is_empty() { Ok(()) } else { Err(errors) }
 }
 
-fn write(whole: &Complete, include_internal: bool) -> Vec<u8> {
+/// The accessible API of a type; with `include_internal` also what only its own assembly sees.
+pub fn structure(whole: &Complete, include_internal: bool) -> TypeStructure {
     let hashes: Vec<[u8; 32]> = whole
         .members
         .iter()
@@ -143,10 +147,18 @@ fn write(whole: &Complete, include_internal: bool) -> Vec<u8> {
         bases: canonical_bases(whole),
         constraints: whole.constraints.clone(),
     };
-    let mut lines = json(&header);
-    for (_, member) in members {
+    TypeStructure {
+        header,
+        members: members.into_iter().map(|(_, member)| member).collect(),
+    }
+}
+
+/// The blob of [`Structure`]; its digest is structureHash (seed 000 §3.3).
+pub fn write(structure: &TypeStructure) -> Vec<u8> {
+    let mut lines = json(&structure.header);
+    for member in &structure.members {
         lines.push(b'\n');
-        lines.extend(json(&member));
+        lines.extend(json(member));
     }
     lines.push(b'\n');
     lines

@@ -1,9 +1,8 @@
 //! Producer `csharp/syntax`: what one file declares and mentions ([`Syntax`], encoded with minicbor), one parse a file.
 
-use super::model::{Syntax, Tier};
+use super::model::Syntax;
 use super::parse;
 use engine::seams::producer::{Failure, Inputs, Output, ParamError, Params, Producer, ProducerId, Registry};
-use engine::values::diagnostic::Diagnostic;
 use std::collections::BTreeSet;
 
 /// Raised whenever the same text may give another [`Syntax`]: rules of reading, canonical text, grammar.
@@ -70,13 +69,9 @@ impl Producer for SyntaxProducer {
             .filter_map(|symbol| symbol.as_str())
             .map(str::to_owned)
             .collect();
-        let (syntax, diagnostics) = match std::str::from_utf8(&inputs.one("text")?.bytes) {
-            Ok(text) => parse::read(text, &defines, file),
-            Err(_) => {
-                let diagnostic = Diagnostic::warning("CS-FILE-BINARY", "the text is not UTF-8; nothing was read from it").at(file, 0, 0);
-                (parse::nothing(Tier::Nothing), vec![diagnostic])
-            }
-        };
+        let (text, unread) = crate::text::decode(&inputs.one("bytes")?.bytes, file);
+        let (syntax, mut diagnostics) = parse::read(&text, &defines, file);
+        diagnostics.splice(0..0, unread);
         Ok(Output {
             bytes: encode(&syntax),
             diagnostics,

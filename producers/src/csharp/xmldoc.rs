@@ -3,7 +3,7 @@
 //! White space is normalised: runs become one space, except inside `<code>`, whose lines are kept without trailing space and common
 //! indentation, because they are shown as they stand. Nothing here understands XML beyond that; broken XML passes through.
 
-use super::complete;
+use super::complete::{self, Complete};
 use super::hashes::one_line;
 use super::ids::member_key;
 use super::structure::check_flags;
@@ -36,19 +36,28 @@ impl Producer for XmlDoc {
     }
 
     fn produce(&self, inputs: &Inputs<'_>) -> Result<Output, Failure> {
-        let whole = complete::read(inputs.one("complete")?)?;
-        let mut docs = Docs {
-            members: BTreeMap::new(),
-            own: normal(&whole.doc),
-        };
-        for placed in &whole.members {
-            let text = normal(&placed.member.doc);
-            if !text.is_empty() {
-                docs.members.insert(member_key(&placed.member), text);
-            }
-        }
-        Ok(Output::new(json(&docs)))
+        Ok(Output::new(write(&docs(&complete::read(inputs.one("complete")?)?))))
     }
+}
+
+/// The documentation of a type.
+pub fn docs(whole: &Complete) -> Docs {
+    let mut docs = Docs {
+        members: BTreeMap::new(),
+        own: normal(&whole.doc),
+    };
+    for placed in &whole.members {
+        let text = normal(&placed.member.doc);
+        if !text.is_empty() {
+            docs.members.insert(member_key(&placed.member), text);
+        }
+    }
+    docs
+}
+
+/// The blob of [`XmlDoc`]; its digest is xmlDocHash (seed 000 §3.3).
+pub fn write(docs: &Docs) -> Vec<u8> {
+    json(docs)
 }
 
 /// Reads the blob of [`XmlDoc`].

@@ -123,7 +123,7 @@ impl Run<'_> {
             output,
             saved: Duration::from_micros(took_us),
         });
-        self.say(&label, diagnostics);
+        self.say(id, diagnostics);
         self.settle(id, work, output, How::Cached);
     }
 

@@ -9,6 +9,7 @@ use crate::manifest::template::Vars;
 use crate::planning::expand::{self, ExpandError, PlannedInput};
 use crate::values::diagnostic::Diagnostic;
 use crate::values::digest::{ActionKey, Digest};
+use crate::values::table::Table;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -128,11 +129,11 @@ impl Run<'_> {
     fn begin_leaf(&mut self, id: NodeId, label: &str, kind: &Leaf) {
         let found = match kind {
             Leaf::File(path) => self.leaves.file(path),
-            Leaf::Set => self.leaves.set(label).map(|paths| {
-                let digest = Digest::of(&paths);
-                self.shared.blobs.pin(digest, paths);
-                digest
-            }),
+            Leaf::Set => match self.graph.node(id).result {
+                // A set that gained or lost files is marked; which paths it has is worked out when someone reads them.
+                Some(filed) if !self.redefined && !self.graph.is_stale(id) => Some(filed.output),
+                _ => self.leaves.set(label).map(|paths| Digest::of(&paths)),
+            },
         };
         match found {
             Some(output) => {
@@ -245,6 +246,7 @@ impl Run<'_> {
         }
         if let Some(node) = work.member_of
             && let Some(digest) = self.output(node)
+            && leaf(&self.graph.node(node).label) != Some(Leaf::Set)
             && self.shared.blobs.get(&digest)?.is_none()
         {
             *self.slot(id) = Slot::Expanding { work };
@@ -313,12 +315,33 @@ impl Run<'_> {
             return Ok(expand::items(set, &work.vars, &BTreeMap::new()).is_ok_and(|items| items.iter().any(|item| **item == **value)));
         };
         let label = self.graph.node(node).label.clone();
+        if let Some(holds) = self.leaves.holds(&label, value) {
+            return Ok(holds);
+        }
         let unreadable = || Diagnostic::error("E_SET", format!("the set {label} cannot be read"));
-        let items = self
-            .read_set(node, set)
-            .map_err(|error| Box::new(unreadable().found(error.to_string())))?
-            .ok_or_else(|| Box::new(unreadable()))?;
+        let broken = |error: RunError| Box::new(unreadable().found(error.to_string()));
+        if let SetSpec::Node {
+            row: None, field: None, ..
+        } = set
+            && let Some(holds) = self.has_row(node, value).map_err(broken)?
+        {
+            return Ok(holds);
+        }
+        let items = self.read_set(node, set).map_err(broken)?.ok_or_else(|| Box::new(unreadable()))?;
         Ok(items.binary_search_by(|item| item.as_str().cmp(value)).is_ok())
+    }
+
+    /// Whether the table that a settled node gives has a row of that key; `None` when it gives no table.
+    fn has_row(&mut self, node: NodeId, key: &str) -> Result<Option<bool>, RunError> {
+        let Some(digest) = self.output(node) else { return Ok(None) };
+        let blob = match self.tables.get(&digest) {
+            Some(blob) => blob,
+            None => match self.shared.blobs.get(&digest)? {
+                Some(blob) => self.tables.entry(digest).or_insert(blob),
+                None => return Ok(None),
+            },
+        };
+        Ok(Table::open(blob).map(|table| table.get(key).is_some()))
     }
 
     /// The sorted items of a set whose node is settled (in a dry run: as last known); `None` when they cannot be read.

@@ -1,18 +1,26 @@
 //! Failures: nodes without output, nodes not tried, cycles, and the unknowns of a dry run.
 
 use super::{Run, Slot};
+use crate::build::remarks::FailedTry;
 use crate::graph::{NodeId, walk};
 use crate::planning::expand::ExpandError;
 use crate::values::diagnostic::Diagnostic;
+use crate::values::digest::ActionKey;
 use crate::values::event::Event;
 
 impl Run<'_> {
-    /// The node has no output. What it had before stays in the graph, marked stale.
+    /// The node has no output, for a reason that shows before there is a key. What it had before stays in the graph, marked stale.
     pub(super) fn fail(&mut self, id: NodeId, why: Diagnostic) {
+        self.fail_under(id, None, why);
+    }
+
+    /// The node has no output: the try to make it under `key` failed.
+    pub(super) fn fail_under(&mut self, id: NodeId, key: Option<ActionKey>, why: Diagnostic) {
         let label = self.graph.node(id).label.clone();
         let why = super::finish::located(why, &label);
         self.tally.failed += 1;
         self.emit(&Event::Failed { label: &label, why: &why });
+        self.heard.failed.push((id, FailedTry { key, why: why.clone() }));
         self.failures.push(why);
         self.graph.set_stale(id, true);
         *self.slot(id) = Slot::Failed;

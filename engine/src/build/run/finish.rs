@@ -1,6 +1,7 @@
 //! Finishing: what jobs came to, blobs to be made again, and readers waiting.
 
 use super::{BATCH_BYTES, BATCH_RESULTS, How, Run, RunError, SameKey, Slot, Step, Work};
+use crate::build::blobs::LARGEST;
 use crate::build::jobs::Done;
 use crate::build::pools::Finished;
 use crate::graph::{EdgeFrom, NodeId};
@@ -36,8 +37,9 @@ impl Run<'_> {
         let label = self.graph.node(id).label.clone();
         let before = self.graph.node(id).result.map(|filed| filed.output);
         let rule = self.rules.rule(work.rule);
-        let keep = self.rules.manifest().producers[rule.producer as usize].keep;
         let blob: Arc<[u8]> = output.bytes.into();
+        // What is too large to be held in memory would be made anew for every reader.
+        let keep = self.rules.manifest().producers[rule.producer as usize].keep || blob.len() > LARGEST;
         if keep || work.force {
             self.shared.blobs.pin(digest, blob.clone());
         } else {
@@ -50,7 +52,7 @@ impl Run<'_> {
             took,
             changed: before != Some(digest),
         });
-        self.say(&label, &output.diagnostics);
+        self.say(id, &output.diagnostics);
         let record = ActionRecord {
             output: digest,
             len: blob.len() as u64,
@@ -155,14 +157,15 @@ impl Run<'_> {
     }
 
     fn produce_failed(&mut self, id: NodeId, failure: Failure) {
-        let work = match std::mem::replace(self.slot(id), Slot::Idle) {
-            Slot::Running { work } | Slot::Expanding { work } => work,
+        let (work, ran) = match std::mem::replace(self.slot(id), Slot::Idle) {
+            Slot::Running { work } => (work, true),
+            Slot::Expanding { work } => (work, false),
             _ => return,
         };
         let twins = self.twins(&work.key);
         for node in std::iter::once(id).chain(twins) {
             match &failure {
-                Failure::Permanent(why) | Failure::Transient(why) => self.fail(node, (**why).clone()),
+                Failure::Permanent(why) | Failure::Transient(why) => self.fail_under(node, Some(work.key).filter(|_| ran), (**why).clone()),
                 Failure::Cancelled if self.stopping || self.shared.cancel.is_cancelled() => *self.slot(node) = Slot::Failed,
                 Failure::Cancelled => self.fail(
                     node,
@@ -242,10 +245,15 @@ impl Run<'_> {
     }
 
     /// Keeps what a producer said, with the file that the node is about where the producer could not know it.
-    pub(super) fn say(&mut self, label: &str, diagnostics: &[Diagnostic]) {
-        for diagnostic in diagnostics {
-            self.diagnostics.push(located(diagnostic.clone(), label));
+    pub(super) fn say(&mut self, id: NodeId, diagnostics: &[Diagnostic]) {
+        self.heard.nodes.set(id, true);
+        if diagnostics.is_empty() {
+            return;
         }
+        let label = self.graph.node(id).label.clone();
+        let said: Vec<Diagnostic> = diagnostics.iter().map(|said| located(said.clone(), &label)).collect();
+        self.diagnostics.extend_from_slice(&said);
+        self.heard.said.push((id, said));
     }
 }
 

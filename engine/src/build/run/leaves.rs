@@ -12,11 +12,15 @@ pub trait Leaves {
     /// The sorted paths of a source set or glob by its label, one a line; `None` when the manifest has no such set.
     fn set(&self, label: &str) -> Option<Arc<[u8]>>;
 
+    /// Whether a source set or glob, by its label, holds a path; `None` when the manifest has no such set.
+    fn holds(&self, label: &str, path: &str) -> Option<bool>;
+
     /// Where the blob of a node of that label is to be had.
     fn fetch(&self, label: &str) -> Fetch {
         match leaf(label) {
             Some(Leaf::File(path)) => Fetch::File(path.into()),
-            _ => Fetch::Made,
+            Some(Leaf::Set) => self.set(label).map_or(Fetch::Made, Fetch::Paths),
+            None => Fetch::Made,
         }
     }
 }

@@ -16,10 +16,11 @@ mod roots;
 
 pub use finish::located;
 pub use leaves::{Leaves, file_label, file_path};
-pub use roots::Root;
+pub use roots::{Root, UNSET};
 
 use super::jobs::{Job, Settled, Shared};
 use super::pools::{Finished, Pools};
+use super::remarks::Heard;
 use super::writer::Writer;
 use crate::graph::stale::{self, StaleSet};
 use crate::graph::walk::Links;
@@ -159,6 +160,7 @@ pub struct Run<'a> {
     pub(super) tally: Tally,
     pub(super) failures: Vec<Diagnostic>,
     pub(super) diagnostics: Vec<Diagnostic>,
+    pub(super) heard: Heard,
     pub(super) history: Vec<(String, HistoryRecord)>,
     pub(super) ids: Vec<Option<ProducerId>>,
     tainted: StaleSet,
@@ -177,6 +179,8 @@ pub struct Run<'a> {
     waiters: Vec<Vec<NodeId>>,
     same_key: FxHashMap<ActionKey, SameKey>,
     items: FxHashMap<(NodeId, SetSpec), Arc<Vec<String>>>,
+    /// Tables that membership was looked up in.
+    tables: FxHashMap<Digest, Arc<[u8]>>,
     steps: Vec<Step>,
     pools: Pools,
     done: Receiver<Finished>,
@@ -231,6 +235,8 @@ pub struct Leftover {
     pub failures: Vec<Diagnostic>,
     /// What producers said.
     pub diagnostics: Vec<Diagnostic>,
+    /// The same and the failures, by node.
+    pub heard: Heard,
 }
 
 const BATCH_RESULTS: usize = 1_000;
@@ -263,6 +269,7 @@ impl<'a> Run<'a> {
             tally: Tally::default(),
             failures: Vec::new(),
             diagnostics: Vec::new(),
+            heard: Heard::default(),
             history: Vec::new(),
             ids,
             redefined: setup.redefined,
@@ -276,6 +283,7 @@ impl<'a> Run<'a> {
             waiters: Vec::new(),
             same_key: FxHashMap::default(),
             items: FxHashMap::default(),
+            tables: FxHashMap::default(),
             steps: Vec::new(),
             pools,
             done,
@@ -349,6 +357,7 @@ impl<'a> Run<'a> {
             tally: self.tally,
             failures: self.failures,
             diagnostics: self.diagnostics,
+            heard: self.heard,
         })
     }
 

@@ -38,6 +38,9 @@ struct Meaning {
     near: Vec<String>,
 }
 
+/// The code of the error that the targets over a set are not known because the set has no output.
+pub const UNSET: &str = "E_SET";
+
 /// Names offered when a label means nothing.
 const SUGGESTIONS: usize = 5;
 
@@ -269,7 +272,7 @@ fn unreadable(set: &SetSpec) -> Diagnostic {
         SetSpec::Glob(pattern) => format!("glob:{pattern}"),
         SetSpec::List(_) => "a list".to_owned(),
     };
-    Diagnostic::error("E_SET", format!("the set {text} has no output, so its targets are not known"))
+    Diagnostic::error(UNSET, format!("the set {text} has no output, so its targets are not known"))
         .hint("see why it failed above, or build it by itself")
 }
 

@@ -13,16 +13,30 @@ use std::sync::Arc;
 /// Indexes all targets; those that are there twice are reported.
 pub(super) fn targets<'a>(report: &mut Report<'_>, rules: &'a [Draft]) -> Targets<'a> {
     let mut targets = Targets::default();
+    let mut told = HashSet::new();
     for (rule, (target, span)) in with_targets(rules) {
         if let Err(earlier) = targets.add(Form::of(target), rule) {
+            told.insert(rule);
             duplicate(report, *span, &rules[earlier as usize], "another rule makes this target too");
         }
     }
-    for (_, (target, span)) in with_targets(rules) {
+    let mut overlaps = HashSet::new();
+    for (rule, (target, span)) in with_targets(rules).filter(|(rule, _)| !told.contains(rule)) {
         if let Some(label) = target.literal()
             && let Some(earlier) = targets.covering(label)
         {
             duplicate(report, *span, &rules[earlier as usize], "a rule over a set makes this target too");
+        } else if let Some(other) = targets.overlapping(Form::of(target), rule) {
+            // Which of the two would make a label cannot be left to the order in which they are written.
+            let (earlier, later) = (rule.min(other), rule.max(other));
+            if let Some((_, span)) = rules[later as usize].target.as_ref().filter(|_| overlaps.insert((earlier, later))) {
+                duplicate(
+                    report,
+                    *span,
+                    &rules[earlier as usize],
+                    "another rule may make some of these targets too",
+                );
+            }
         }
     }
     targets

@@ -65,6 +65,27 @@ struct Bucket<'a> {
 struct Tails<'a> {
     rules: HashMap<&'a str, u32>,
     lens: BTreeSet<usize>,
+    /// The tails read backwards: those that end alike lie side by side.
+    backwards: BTreeMap<Vec<u8>, u32>,
+}
+
+impl Tails<'_> {
+    /// The first rule, but for `itself`, of which one tail may be the end of the other.
+    fn meeting(&self, tail: &str, itself: u32) -> Option<u32> {
+        let backwards = reversed(tail);
+        let longer = self
+            .backwards
+            .range(backwards.clone()..)
+            .take_while(|(other, _)| other.starts_with(&backwards));
+        let shorter = self.lens.iter().filter_map(|len| self.backwards.get(backwards.get(..*len)?));
+        // Of one head and tail there is one rule: at most the first of each is `itself`.
+        let others = longer.map(|(_, rule)| rule).take(2).chain(shorter.take(2));
+        others.copied().filter(|rule| *rule != itself).min()
+    }
+}
+
+fn reversed(tail: &str) -> Vec<u8> {
+    tail.bytes().rev().collect()
 }
 
 impl<'a> Targets<'a> {
@@ -83,6 +104,7 @@ impl<'a> Targets<'a> {
                 bucket.head_lens.insert(head.len());
                 let tails = bucket.heads.entry(head).or_default();
                 tails.lens.insert(tail.len());
+                tails.backwards.entry(reversed(tail)).or_insert(rule);
                 match tails.rules.entry(tail) {
                     std::collections::hash_map::Entry::Occupied(earlier) => return Err(*earlier.get()),
                     std::collections::hash_map::Entry::Vacant(free) => drop(free.insert(rule)),
@@ -116,6 +138,15 @@ impl<'a> Targets<'a> {
                         .find_map(|tail| tails.rules.get(tail).copied())
                 })
             })
+    }
+
+    /// A rule over a set that can make a label which the template of `rule`, added as `form`, can make too. Of two such rules the one with
+    /// the longer beginning finds the other.
+    pub(super) fn overlapping(&self, form: Form<'_>, rule: u32) -> Option<u32> {
+        let Form::Between(head, tail) = form else { return None };
+        let bucket = self.by_name.get(&form.target())?;
+        let shorter = bucket.head_lens.iter().filter_map(|len| bucket.heads.get(head.get(..*len)?));
+        shorter.filter_map(|tails| tails.meeting(tail, rule)).min()
     }
 
     /// The rule that surely makes what the form names: the label itself, or a template of the same form.
@@ -200,6 +231,29 @@ mod tests {
     }
 
     proptest! {
+        /// Two templates meet exactly if a label long enough for both has both their beginnings and ends.
+        #[test]
+        fn overlaps_are_found(rules in prop::collection::btree_set("//[ab]{0,3}\\{v\\}[ab]{0,2}:t", 2..5)) {
+            let templates: Vec<Template> = rules.iter().map(|text| template(text)).collect();
+            let mut targets = Targets::default();
+            for (rule, template) in (0..).zip(&templates) {
+                prop_assert_eq!(targets.add(Form::of(template), rule), Ok(()));
+            }
+            let ends = |template: &Template| match Form::of(template) {
+                Form::Between(head, tail) => (head.to_owned(), tail.to_owned()),
+                _ => unreachable!("one variable"),
+            };
+            let longest = |a: String, b: String| if a.len() > b.len() { a } else { b };
+            let meet = |a: &Template, b: &Template| {
+                let ((head, tail), (other_head, other_tail)) = (ends(a), ends(b));
+                let label = format!("{}b{}", longest(head, other_head), longest(tail, other_tail));
+                a.capture(&label).is_some() && b.capture(&label).is_some()
+            };
+            let expected = templates.iter().enumerate().any(|(at, one)| templates[at + 1..].iter().any(|other| meet(one, other)));
+            let found = (0..).zip(&templates).any(|(rule, template)| targets.overlapping(Form::of(template), rule).is_some());
+            prop_assert_eq!(found, expected);
+        }
+
         #[test]
         fn covering_agrees_with_capture(rules in prop::collection::vec("//[ab]{0,3}\\{v\\}[ab]{0,3}:t", 1..6), label in "//[ab]{1,8}:t") {
             let templates: Vec<Template> = rules.iter().map(|text| template(text)).collect();

@@ -96,9 +96,14 @@ const MANIFESTS: Table = Table {
     key: "view u64, row key",
     value: "packed row",
 };
+const REMARKS: Table = Table {
+    name: "remarks.1",
+    key: "view u64, row key",
+    value: "packed row",
+};
 
 /// Every table of the format.
-pub(super) const SCHEMA: [Table; 12] = [
+pub(super) const SCHEMA: [Table; 13] = [
     META,
     BLOBS,
     BLOB_DATA,
@@ -111,6 +116,7 @@ pub(super) const SCHEMA: [Table; 12] = [
     EXPORTS,
     REQUESTS,
     MANIFESTS,
+    REMARKS,
 ];
 
 /// The table of a part.
@@ -123,6 +129,7 @@ pub(super) const fn table_of(part: Part) -> Table {
         Part::Exports => EXPORTS,
         Part::Requests => REQUESTS,
         Part::Manifests => MANIFESTS,
+        Part::Remarks => REMARKS,
     }
 }
 

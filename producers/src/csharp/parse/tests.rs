@@ -356,6 +356,11 @@ proptest! {
 }
 
 #[test]
+fn a_declaration_inside_what_the_lexer_takes_for_a_string_is_none() {
+    assert!(parsed("$\"{class]classclass;").types.is_empty());
+}
+
+#[test]
 fn hostile_input_ends() {
     let many = 100_000;
     let cases = [

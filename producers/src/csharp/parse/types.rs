@@ -13,14 +13,18 @@ pub(crate) struct Header {
     pub(crate) positional: Vec<(Member, Range<usize>)>,
 }
 
-/// Reads the declaration in `range` whose simple name stands at `name`. `body` is the first token of the member list, if any.
-pub(crate) fn read(tokens: &Tokens<'_>, kind: TypeKind, range: &Range<usize>, name: usize, members: Option<usize>) -> Header {
+/// Reads the declaration in `range` whose simple name stands at `name`. `members` is the first token of the member list, if any.
+/// Nothing where the grammar and the lexer disagree so far that the name does not follow the modifiers.
+pub(crate) fn read(tokens: &Tokens<'_>, kind: TypeKind, range: &Range<usize>, name: usize, members: Option<usize>) -> Option<Header> {
     let Opening {
         mut attributes,
         mut modifiers,
         start,
-        ..
+        after,
     } = opening(tokens, range);
+    if !(after..range.end).contains(&name) || !tokens.is_word(name) {
+        return None;
+    }
     let kind = record_kind(tokens, kind, start, name);
     let mut end = members.unwrap_or(range.end).min(range.end);
     if members.is_none() && end > name && tokens.is(end - 1, ";") {
@@ -81,7 +85,7 @@ pub(crate) fn read(tokens: &Tokens<'_>, kind: TypeKind, range: &Range<usize>, na
         names: Vec::new(),
         members: Vec::new(),
     };
-    Header { decl, positional }
+    Some(Header { decl, positional })
 }
 
 fn record_kind(tokens: &Tokens<'_>, kind: TypeKind, start: usize, name: usize) -> TypeKind {

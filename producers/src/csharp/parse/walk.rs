@@ -275,7 +275,9 @@ impl<'t, 'a> Walk<'t, 'a> {
         let body = node
             .child_by_field_id(self.grammar.body)
             .map(|body| tokens.at_byte(body.start_byte()));
-        let header = types::read(tokens, kind, &range, tokens.at_byte(name.start_byte()), body);
+        let Some(header) = types::read(tokens, kind, &range, tokens.at_byte(name.start_byte()), body) else {
+            return false;
+        };
         let mut decl = header.decl;
         let arity = decl.type_parameters.len();
         let own_path = if arity == 0 {
@@ -329,7 +331,8 @@ impl<'t, 'a> Walk<'t, 'a> {
         }
         let name = node
             .child_by_field_id(self.grammar.name)
-            .map(|name| tokens.at_byte(name.start_byte()));
+            .map(|name| tokens.at_byte(name.start_byte()))
+            .filter(|name| range.contains(name));
         let extension = self.extension_of(range.start);
         let made = members::read(tokens, form, &range, name, extension.map(|extension| &extension.receiver));
         if made.is_empty() {

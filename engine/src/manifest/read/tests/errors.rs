@@ -346,6 +346,13 @@ fn things_made_twice() {
         "cortex.toml:5:10",
     );
     check(&format!("{TWO}target = ‹\"//t/b:o\"›\n"), "E_DUPLICATE", "cortex.toml:5:10");
+    for overlapping in ["//{y}:o", "//t/b/{y}:o", "//t/{y}c:o"] {
+        check(
+            &format!("{TWO}target = ‹\"{overlapping}\"›\neach = {{ y = [\"b\"] }}\n"),
+            "E_DUPLICATE",
+            "cortex.toml:5:10",
+        );
+    }
     check(
         &format!("{TWO}target = \"//u/{{x}}:o\"\neach = {{ x = [\"b\"] }}\nout = ‹\"a/{{x}}\"›\n"),
         "E_DUPLICATE",

@@ -1,0 +1,256 @@
+//! Remarks: what producers said of a view's nodes that a later build does not hear again: warnings that stand with an output, and why the
+//! last try failed. They are told by `status` and `explain` and counted by builds; no result depends on them, and a failure is tried again
+//! by every build.
+//!
+//! Encoded with minicbor in `Part::Remarks`. Row key: the node's label.
+
+use super::session::Session;
+use super::state::{decode, encode};
+use crate::graph::stale::{StaleSet, taint};
+use crate::graph::{Graph, NodeId};
+use crate::store::diagnostics::{read_diagnostics, write_diagnostics};
+use crate::store::{Part, Row, RowChange, StoreError};
+use crate::values::diagnostic::{Diagnostic, Severity};
+use crate::values::digest::{ActionKey, Digest};
+use minicbor::{Decode, Encode};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What was said of a node.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Remark {
+    /// Why the last try failed; `None` when it did not.
+    pub failure: Option<FailedTry>,
+    /// What the producer of its last output said.
+    pub said: Vec<Diagnostic>,
+}
+
+/// A try that failed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FailedTry {
+    /// The key that its output would have been filed under; `None` when it failed before there was one.
+    pub key: Option<ActionKey>,
+    /// Why.
+    pub why: Diagnostic,
+}
+
+#[derive(Default, Encode, Decode)]
+struct Body {
+    #[cbor(n(0), with = "minicbor::bytes")]
+    key: Vec<u8>,
+    #[cbor(n(1), with = "minicbor::bytes")]
+    failure: Vec<u8>,
+    #[cbor(n(2), with = "minicbor::bytes")]
+    said: Vec<u8>,
+}
+
+impl Remark {
+    fn is_empty(&self) -> bool {
+        self.failure.is_none() && self.said.is_empty()
+    }
+
+    fn to_row(&self) -> Vec<u8> {
+        let failure = self.failure.iter();
+        encode(&Body {
+            key: failure.clone().filter_map(|failed| failed.key).flat_map(|key| key.0.0).collect(),
+            failure: write_diagnostics(failure.map(|failed| &failed.why)),
+            said: write_diagnostics(self.said.iter()),
+        })
+    }
+
+    fn from_row(row: &[u8]) -> Option<Self> {
+        let body: Body = decode(row)?;
+        let key = match body.key.as_slice() {
+            [] => None,
+            key => Some(ActionKey(Digest(key.try_into().ok()?))),
+        };
+        Some(Self {
+            failure: read_diagnostics(&body.failure)?.pop().map(|why| FailedTry { key, why }),
+            said: read_diagnostics(&body.said)?,
+        })
+    }
+}
+
+/// What one run adds to the remarks.
+#[derive(Debug, Default)]
+pub struct Heard {
+    /// Nodes whose producer ran or whose record was read: what they said before no longer counts.
+    pub nodes: StaleSet,
+    /// What those said that said something.
+    pub said: Vec<(NodeId, Vec<Diagnostic>)>,
+    /// Tries that failed.
+    pub failed: Vec<(NodeId, FailedTry)>,
+}
+
+/// All remarks of a view after a run.
+pub struct Remarks {
+    by_label: BTreeMap<String, Remark>,
+    before: BTreeMap<String, Vec<u8>>,
+}
+
+impl Remarks {
+    /// Those that were stored. Rows that cannot be decoded read as absent.
+    pub fn load(rows: Vec<Row>) -> Self {
+        let text = |(key, body): Row| Some((String::from_utf8(key).ok()?, body));
+        let before: BTreeMap<String, Vec<u8>> = rows.into_iter().filter_map(text).collect();
+        let remark = |(label, body): (&String, &Vec<u8>)| Some((label.clone(), Remark::from_row(body)?));
+        Self {
+            by_label: before.iter().filter_map(remark).collect(),
+            before,
+        }
+    }
+
+    /// By label.
+    pub fn by_label(self) -> BTreeMap<String, Remark> {
+        self.by_label
+    }
+
+    /// Takes over what a run heard; `graph` is that of after the run.
+    pub fn hear(&mut self, heard: Heard, graph: &Graph) {
+        self.by_label.retain(|label, remark| {
+            let Some(id) = graph.find(label) else { return false };
+            if graph.has_result(id) && !graph.is_stale(id) {
+                remark.failure = None;
+            }
+            if heard.nodes.contains(id) {
+                remark.said.clear();
+            }
+            true
+        });
+        let label = |id: NodeId| graph.get(id).map(|node| node.label.to_string());
+        for (id, said) in heard.said {
+            if let Some(label) = label(id) {
+                self.by_label.entry(label).or_default().said = said;
+            }
+        }
+        for (id, failed) in heard.failed {
+            if let Some(label) = label(id) {
+                self.by_label.entry(label).or_default().failure = Some(failed);
+            }
+        }
+        self.by_label.retain(|_, remark| !remark.is_empty());
+    }
+
+    /// The warnings of outputs that nothing is known to have moved under.
+    pub fn standing(&self, graph: &Graph, tainted: &StaleSet) -> BTreeSet<&Diagnostic> {
+        let stands = |label: &str| graph.find(label).is_some_and(|id| graph.has_result(id) && !tainted.contains(id));
+        self.by_label
+            .iter()
+            .filter(|(label, remark)| !remark.said.is_empty() && stands(label))
+            .flat_map(|(_, remark)| &remark.said)
+            .filter(|said| said.severity == Severity::Warning)
+            .collect()
+    }
+
+    /// The rows that changed since loading.
+    pub fn dirty_rows(&self) -> Vec<RowChange> {
+        let gone = self.before.keys().filter(|label| !self.by_label.contains_key(*label));
+        let gone = gone.map(|label| (Part::Remarks, label.clone().into_bytes(), None));
+        let rows = self.by_label.iter().map(|(label, remark)| (label, remark.to_row()));
+        let moved = rows.filter(|(label, row)| self.before.get(*label) != Some(row));
+        gone.chain(moved.map(|(label, row)| (Part::Remarks, label.clone().into_bytes(), Some(row))))
+            .collect()
+    }
+}
+
+impl Session {
+    /// What was said of nodes, by label.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn remarks(&self) -> Result<BTreeMap<String, Remark>, StoreError> {
+        let rows = self.engine.store.rows(self.engine.view, Part::Remarks)?;
+        Ok(Remarks::load(rows).by_label())
+    }
+
+    /// Brings the stored remarks up to date with a run: the rows to write, the number of warnings that stand, and how many of them are not
+    /// among `told`.
+    pub(super) fn hear(&self, heard: Heard, told: &[Diagnostic]) -> Result<(Vec<RowChange>, u64, u64), StoreError> {
+        let mut remarks = Remarks::load(self.engine.store.rows(self.engine.view, Part::Remarks)?);
+        remarks.hear(heard, &self.graph);
+        if remarks.by_label.is_empty() {
+            return Ok((remarks.dirty_rows(), 0, 0));
+        }
+        let standing = remarks.standing(&self.graph, &taint(&self.graph, &self.links));
+        let told: BTreeSet<&Diagnostic> = told.iter().collect();
+        let untold = standing.difference(&told).count() as u64;
+        Ok((remarks.dirty_rows(), standing.len() as u64, untold))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::graph::Filed;
+
+    fn warning(text: &str) -> Diagnostic {
+        Diagnostic::warning("W_TEST", text).at("a.cs", 3, 1).hint("mend it")
+    }
+
+    #[test]
+    fn a_remark_survives_its_row() {
+        let failure = |key| FailedTry {
+            key,
+            why: Diagnostic::error("E_TEST", "no").found("x"),
+        };
+        for remark in [
+            Remark::default(),
+            Remark {
+                failure: Some(failure(Some(ActionKey(Digest::of(b"key"))))),
+                said: vec![warning("one"), warning("two")],
+            },
+            Remark {
+                failure: Some(failure(None)),
+                said: Vec::new(),
+            },
+        ] {
+            let row = remark.to_row();
+            assert_eq!(Remark::from_row(&row), Some(remark));
+            for cut in 0..row.len() {
+                assert_eq!(Remark::from_row(&row[..cut]), None);
+            }
+        }
+    }
+
+    #[test]
+    fn what_was_said_goes_with_its_node_and_with_the_next_thing_it_says() {
+        let mut graph = Graph::default();
+        let ids: Vec<NodeId> = ["//a:x", "//b:x", "//c:x"].iter().map(|label| graph.intern(label)).collect();
+        for &id in &ids {
+            graph.settle(
+                id,
+                Filed {
+                    key: ActionKey(Digest::of(b"key")),
+                    output: Digest::of(b"output"),
+                },
+            );
+        }
+        let mut remarks = Remarks::load(Vec::new());
+        let said = ids.iter().map(|&id| (id, vec![warning(&id.0.to_string())])).collect();
+        let failed = FailedTry {
+            key: None,
+            why: warning("no"),
+        };
+        remarks.hear(
+            Heard {
+                said,
+                failed: vec![(ids[1], failed)],
+                ..Heard::default()
+            },
+            &graph,
+        );
+        let rows = remarks.dirty_rows().into_iter().filter_map(|(_, key, body)| Some((key, body?)));
+        let mut remarks = Remarks::load(rows.collect());
+        assert_eq!(remarks.standing(&graph, &StaleSet::default()).len(), 3);
+        // The first goes, the second is heard again and says nothing, the third is stale.
+        graph.remove(ids[0]);
+        let mut nodes = StaleSet::default();
+        nodes.set(ids[1], true);
+        remarks.hear(Heard { nodes, ..Heard::default() }, &graph);
+        assert_eq!(remarks.by_label.keys().collect::<Vec<_>>(), ["//c:x"]);
+        let mut stale = StaleSet::default();
+        stale.set(ids[2], true);
+        assert_eq!(remarks.standing(&graph, &stale).len(), 0);
+        let gone: Vec<Vec<u8>> = remarks.dirty_rows().into_iter().map(|(_, key, _)| key).collect();
+        assert_eq!(gone, [b"//a:x".to_vec(), b"//b:x".to_vec()]);
+    }
+}

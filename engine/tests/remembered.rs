@@ -1,0 +1,181 @@
+//! What is kept of a build besides its results: failures, warnings that stand, and outputs that only later steps of it need.
+
+#[allow(dead_code, reason = "each test target uses its own part of the bench")]
+mod toys;
+
+use engine::build::explain::Explanation;
+use engine::build::query::Standing;
+use engine::seams::producer::{Failure, Inputs, Output, Producer, ProducerId};
+use engine::values::diagnostic::Diagnostic;
+use engine::values::digest::Digest;
+use engine::values::pattern::{Pattern, PatternSet};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use toys::bench::{Bench, read_manifest};
+use toys::producers::registry;
+
+const ALL: &[&str] = &["//..."];
+
+/// Gives its input back, with a warning for each line that says so.
+struct Warns;
+
+impl Producer for Warns {
+    fn id(&self) -> ProducerId {
+        ProducerId::new("warns", 1)
+    }
+
+    fn produce(&self, inputs: &Inputs<'_>) -> Result<Output, Failure> {
+        let bytes = inputs.roles["own"][0].bytes.to_vec();
+        let text = String::from_utf8_lossy(&bytes).into_owned();
+        let mut output = Output::new(bytes);
+        let warnings = text.lines().filter(|line| line.starts_with("WARN"));
+        output.diagnostics = warnings.map(|line| Diagnostic::warning("W_TOY", line)).collect();
+        Ok(output)
+    }
+}
+
+fn bench(manifest: &str) -> Bench {
+    let mut registry = registry(&BTreeMap::new());
+    registry.add(Warns);
+    Bench::with(
+        Arc::new(read_manifest(manifest, &registry)),
+        Digest::of(manifest.as_bytes()),
+        registry,
+    )
+}
+
+fn explained(bench: &Bench, label: &str) -> Explanation {
+    let patterns = PatternSet::from(Pattern::parse(label).expect("a label"));
+    bench.session().explain(&patterns).expect("a store").expect("one target")
+}
+
+const SETS: &str = r#"
+[producer.names]
+uses = "fragile"
+[producer.text]
+uses = "concat"
+
+[[rule]]
+target = "//index:names"
+producer = "names"
+inputs = { all = { each = "glob:docs/*", target = "//files/{item}:bytes" } }
+[[rule]]
+target = "//name/{n}:row"
+each = { n = "//index:names" }
+producer = "text"
+[[rule]]
+target = "//doc/{d}:text"
+each = { d = "glob:docs/*" }
+producer = "text"
+inputs = { own = "//files/{d}:bytes" }
+"#;
+
+#[test]
+fn a_set_that_fails_leaves_what_does_not_depend_on_it() {
+    let bench = bench(SETS);
+    bench.put("docs/a", "FAIL");
+    bench.put("docs/b", "b");
+    let built = bench.build(ALL);
+    assert_eq!(built.ran(), ["//doc/docs/a:text", "//doc/docs/b:text"]);
+    assert_eq!(built.report.refused, []);
+    let codes: Vec<&str> = built.report.failures.iter().map(|why| why.code.as_str()).collect();
+    assert_eq!(codes, ["E_PRODUCER", "E_SET"]);
+    assert_eq!(bench.known(ALL), None);
+    // The targets over the set come with it.
+    bench.put("docs/a", "a");
+    let built = bench.build(ALL);
+    assert_eq!((built.failures(), built.report.targets), (Vec::new(), 6), "{:?}", built.log);
+}
+
+#[test]
+fn a_failure_is_told_until_it_is_mended_and_tried_by_every_build() {
+    let bench = bench(SETS);
+    bench.put("docs/a", "a");
+    bench.build(&["//index:names"]);
+    bench.put("docs/a", "FAIL");
+    bench.build(&["//index:names"]);
+    let told = explained(&bench, "//index:names");
+    assert_eq!(
+        (told.standing, told.failure.map(|why| why.message)),
+        (Standing::Failed, Some("an input says FAIL".into()))
+    );
+    assert!(told.output.is_some(), "the last good output is still there");
+    // Tried again, although nothing moved.
+    assert_eq!(bench.build(&["//index:names"]).report.failures.len(), 1);
+    // Other inputs: the failure is of the past, and nobody knows of these.
+    bench.put("docs/a", "FAIL again");
+    let told = explained(&bench, "//index:names");
+    assert_eq!((told.standing, told.failure.is_some()), (Standing::Stale, true));
+    // Back to inputs that were made: current, whatever happened in between.
+    bench.put("docs/a", "a");
+    let told = explained(&bench, "//index:names");
+    assert_eq!((told.standing, told.failure), (Standing::Current, None));
+    bench.build(&["//index:names"]);
+    assert_eq!(bench.session().remarks().expect("a store"), BTreeMap::new());
+}
+
+const WARNING: &str = r#"
+[producer.warns]
+uses = "warns"
+
+[[rule]]
+target = "//doc/{d}:text"
+each = { d = "glob:docs/*" }
+producer = "warns"
+inputs = { own = "//files/{d}:bytes" }
+"#;
+
+#[test]
+fn warnings_stand_until_what_they_are_about_moves() {
+    let bench = bench(WARNING);
+    bench.put("docs/a", "WARN one\nWARN two");
+    bench.put("docs/b", "b");
+    let built = bench.build(ALL);
+    assert_eq!((built.report.diagnostics.len(), built.report.standing), (2, 0));
+    assert_eq!(bench.known_request(ALL).map(|known| known.warnings), Some(2));
+    // Another file moves: those of the first are counted, its own are told.
+    bench.put("docs/b", "WARN three");
+    let built = bench.build(ALL);
+    assert_eq!((built.report.diagnostics.len(), built.report.standing), (1, 2));
+    assert_eq!(bench.known_request(ALL).map(|known| known.warnings), Some(3));
+    assert_eq!(bench.build(ALL).report.standing, 3);
+    // A warning that is mended, and one whose file goes.
+    bench.put("docs/a", "WARN one");
+    assert_eq!(bench.build(ALL).report.standing, 1);
+    bench.world.delete("docs/b");
+    assert_eq!(bench.build(ALL).report.standing, 1);
+    bench.put("docs/a", "fine");
+    bench.build(ALL);
+    assert_eq!(bench.known_request(ALL).map(|known| known.warnings), Some(0));
+    // Found under its key, it is told as if it had been made now.
+    bench.put("docs/a", "WARN one");
+    let built = bench.build(ALL);
+    assert_eq!(
+        (built.ran().len(), built.report.diagnostics.len(), built.report.standing),
+        (0, 1, 0)
+    );
+}
+
+const LARGE: &str = r#"
+[producer.large]
+uses = "concat"
+keep = false
+[producer.links]
+uses = "links"
+
+[[rule]]
+target = "//large:text"
+producer = "large"
+inputs = { own = "//files/large.txt:bytes" }
+[[rule]]
+target = "//large:links"
+producer = "links"
+inputs = { own = "//large:text" }
+"#;
+
+#[test]
+fn a_large_output_that_is_not_to_be_kept_is_made_once() {
+    let bench = bench(LARGE);
+    bench.put("large.txt", &format!("@link\n{}", "x".repeat(41 << 20)));
+    assert_eq!(bench.build(&["//large:links"]).ran(), ["//large:links", "//large:text"]);
+}

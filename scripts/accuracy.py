@@ -1,0 +1,302 @@
+#!/usr/bin/env python3
+"""How far cortex's facts about real repositories agree with the C# compiler's.
+
+  scripts/accuracy.sh REPO…             REPO is a folder with a git repository or a URL, @COMMIT behind it chooses a commit
+    --cortex PROGRAM                    default: target/release/cortex
+    --work DIR                          where checkouts and facts go (default: scripts/.work/accuracy)
+    --list CLASS [--limit N]            print the differences of one class as well; `--list help` names the classes
+    --kept                              compare the facts that an earlier run left in the work folder
+
+All differences go to NAME.differences.txt in the work folder, a class and a place a line.
+
+Each repository is cloned, described by the built-in ruleset unless it has a cortex.toml, and built by `cortex dev facts`. The compiler
+then reads the same files under the defines, usings and references that cortex found, with the references of .NET itself and no packages.
+Files that the compiler (C# 12) finds syntax errors in are left out, with every type that has a part in one, and counted.
+
+Columns: types found of the compiler's (+ extra ones); members found, with the same kind and signature; references to types of the
+workspace in signatures, bases, constraints and attributes, as (type, target, place), with wrong ones; occurrences of written type names
+in bodies whose target is known for the type they stand in; pairs of types that bodies make, inferred ones included, with wrong ones."""
+
+import argparse
+import collections
+import hashlib
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import oracle
+
+CLASSES = {
+    "types-missing": "types that only the compiler has",
+    "types-extra": "types that only cortex has",
+    "headers": "types whose kind, accessibility, modifiers, bases, attributes, parts, type parameters or constraints differ",
+    "members-missing": "members that only the compiler has",
+    "members-extra": "members that only cortex has",
+    "signatures": "members whose kind, accessibility or signature differ",
+    "marks": "members whose attributes differ",
+    "refs-missing": "references outside bodies that cortex lacks",
+    "refs-unwritten": "references outside bodies that the compiler infers and nobody wrote (not counted)",
+    "refs-wrong": "references outside bodies that are not there",
+    "names-missing": "written names in bodies that cortex lacks",
+    "pairs-missing": "pairs of types in bodies that cortex lacks",
+    "pairs-wrong": "pairs of types in bodies that are not there",
+    "syntax": "files that the compiler finds syntax errors in",
+}
+
+
+READ = ["*.cs", "*.csproj", "*.sln", "*.slnx", "*.slnf", "*.props", "*.targets", "*.projitems", "*.shproj", ".gitignore", "cortex.toml"]
+
+
+def git(*args, cwd=None):
+    return subprocess.run(["git", *args], cwd=cwd, check=True, capture_output=True, text=True).stdout.strip()
+
+
+def checkout(spec, work):
+    """The name, folder and commit of a repository, cloned into the work folder."""
+    place, _, commit = spec.partition("@") if not spec.startswith("git@") else (spec, "", "")
+    parts = [part for part in place.removesuffix(".git").rstrip("/").split("/") if part]
+    name = parts[-2].split("+")[-1] if parts[-1] == "repo" and len(parts) > 1 else parts[-1]
+    target = work / name
+    if not target.exists():
+        git("clone", "-q", "--no-checkout", place, str(target))
+        # Only what the C# graph reads is laid out.
+        git("sparse-checkout", "set", "--no-cone", *READ, cwd=target)
+        git("checkout", "-q", "-f", commit or "HEAD", cwd=target)
+    elif commit:
+        git("checkout", "-q", "-f", commit, cwd=target)
+    if not (target / "cortex.toml").exists():
+        (target / "cortex.toml").write_text(f'[workspace]\nname = "{name}"\nrulesets = ["csharp"]\n')
+    return name, target, git("rev-parse", "--short=8", "HEAD", cwd=target)
+
+
+def facts_of_cortex(program, target, work, name, kept):
+    out = work / f"{name}.cortex.jsonl"
+    if kept and out.exists():
+        return oracle.read(out)
+    with open(out, "wb") as file:
+        command = [program, "-C", str(target), "--store", str(work / f"{name}.store"), "dev", "facts"]
+        told = subprocess.run(command, stdout=file, stderr=subprocess.PIPE)
+    if told.returncode not in (0, 1):
+        sys.exit(f"{name}: {told.stderr.decode()}")
+    if told.returncode:
+        print(f"{name}: some targets failed: {told.stderr.decode()[-400:]}", file=sys.stderr)
+    return oracle.read(out)
+
+
+LOOSE = "(loose files)"
+
+
+def facts_of_compiler(ours, target, work, name):
+    projects = [record for record in ours if record["k"] == "project"]
+    named = [record["p"] for record in projects if record["p"]]
+    asked = []
+    for record in projects:
+        asked.append({
+            "name": record["p"] or LOOSE,
+            "assembly": record["assembly"],
+            "defines": record["defines"],
+            "usings": record["usings"],
+            "refs": record["refs"] if record["p"] else named,
+            "friends": record.get("friends", []),
+            "files": [str(target / file) for file in record["files"]],
+        })
+    text = oracle.manifest(asked)
+    program = (oracle.folder() / "roslyn" / "oracle.dll").read_bytes()
+    key = hashlib.sha256(text.encode() + program + git("rev-parse", "HEAD", cwd=target).encode()).hexdigest()[:12]
+    out = work / f"{name}.{key}.jsonl"
+    if not out.exists():
+        part = out.with_suffix(".part")
+        oracle.run(text, target, part)
+        part.rename(out)
+    return oracle.read(out)
+
+
+class Side:
+    """One side's facts, by what they are about."""
+
+    def __init__(self, records, bad_files):
+        self.types, self.members = {}, collections.defaultdict(list)
+        self.edges, self.pairs = collections.defaultdict(set), set()
+        left_out = set()
+        for record in records:
+            if record["k"] == "type":
+                key = (place(record), record["id"])
+                if any((place(record), part) in bad_files for part in record["parts"]):
+                    left_out.add(key)
+                elif key in self.types:
+                    self.types[key] = dict(record, parts=sorted(set(self.types[key]["parts"]) | set(record["parts"])))
+                else:
+                    self.types[key] = record
+        self.left_out = left_out
+        self.records = records
+
+    def gather(self, left_out):
+        for key in left_out:
+            self.types.pop(key, None)
+        for record in self.records:
+            if record["k"] == "member" and (place(record), record["type"]) not in left_out:
+                self.members[(place(record), record["type"], record["key"])].append(record)
+            elif record["k"] == "edge" and (place(record), record["from"]) not in left_out:
+                self.edges[record["cat"]].add((place(record), record["from"], record["to"]))
+        for cat, edges in self.edges.items():
+            self.pairs |= edges
+
+
+def mark(record):
+    """Attributes without their suffix: `[XmlAttribute]` may be written for XmlAttributeAttribute."""
+    return [name.replace("Attribute", "") for name in record["marks"]]
+
+
+def place(record):
+    return "" if record["p"] == LOOSE else record["p"]
+
+
+def line_of(target, file, offset, texts):
+    if file not in texts:
+        texts[file] = (target / file).read_bytes()
+    return texts[file].count(b"\n", 0, offset) + 1
+
+
+def share(found, all_):
+    return f"{found:,} of {all_:,} ({100 * found / all_ if all_ else 100:.2f} %)"
+
+
+def compare(name, target, ours, theirs, listed, report):
+    bad = {(place(record), record["path"]) for record in theirs if record["k"] == "file" and record["syntaxErrors"]}
+    we, they = Side(ours, bad), Side(theirs, bad)
+    left_out = we.left_out | they.left_out
+    we.gather(left_out)
+    they.gather(left_out)
+    differences, texts, row = collections.defaultdict(list), {}, {}
+
+    def where(key):
+        record = they.types.get(key) or we.types.get(key)
+        return record["parts"][0] if record else "?"
+
+    row["files"] = sum(len(record["files"]) for record in ours if record["k"] == "project")
+    row["syntax"] = len(bad)
+    differences["syntax"] = [f"{p}: {path}" for p, path in sorted(bad)]
+
+    missing, extra = they.types.keys() - we.types.keys(), we.types.keys() - they.types.keys()
+    differences["types-missing"] = [f"{where(key)}: {key[1]} ({they.types[key]['kind']})" for key in sorted(missing)]
+    differences["types-extra"] = [f"{where(key)}: {key[1]} ({we.types[key]['kind']})" for key in sorted(extra)]
+    row["types"] = (len(they.types) - len(missing), len(they.types), len(extra))
+    same = 0
+    for key in sorted(they.types.keys() & we.types.keys()):
+        fields = ("kind", "arity", "acc", "mods", "bases", "marks", "parts", "head")
+        one, other = dict(they.types[key], marks=mark(they.types[key])), dict(we.types[key], marks=mark(we.types[key]))
+        unequal = [field for field in fields if one[field] != other[field]]
+        same += not unequal
+        for field in unequal:
+            differences["headers"].append(f"{where(key)}: {key[1]} {field}: compiler {they.types[key][field]!r}, cortex {we.types[key][field]!r}")
+    row["headers"] = (same, len(they.types))
+
+    total = equal = extras = 0
+    for key in sorted(they.members.keys() | we.members.keys()):
+        expected, got = they.members.get(key, []), we.members.get(key, [])
+        total += len(expected)
+        for record in expected[len(got):]:
+            differences["members-missing"].append(f"{where(key[:2])}: {key[1]} {record['sig']} ({record['kind']})")
+        for record in got[len(expected):]:
+            extras += 1
+            differences["members-extra"].append(f"{where(key[:2])}: {key[1]} {record['sig']} ({record['kind']})")
+        for one, other in zip(sorted(expected, key=lambda r: r["sig"]), sorted(got, key=lambda r: r["sig"])):
+            if (one["kind"], one["acc"], one["sig"]) == (other["kind"], other["acc"], other["sig"]):
+                equal += 1
+            else:
+                differences["signatures"].append(f"{where(key[:2])}: {key[1]} compiler {one['kind']} {one['sig']!r}, cortex {other['kind']} {other['sig']!r}")
+            if mark(one) != mark(other):
+                differences["marks"].append(f"{where(key[:2])}: {key[1]} {key[2]} compiler {one['marks']}, cortex {other['marks']}")
+    row["members"] = (equal, total, extras)
+
+    written, occurrences = set(), [0, 0]
+    own_bodies = we.edges["body"]
+    places = {}
+    for record in theirs:
+        if record["k"] != "occ" or record["w"] != "source":
+            continue
+        pair = (place(record), record["in"] or "T:Program", record["to"])
+        if pair[:2] in left_out or pair[1] == pair[2]:
+            continue
+        written.add(pair)
+        places.setdefault(pair + (record["c"] == "body",), record)
+        if record["c"] == "body" and record["in"]:
+            occurrences[1] += 1
+            if pair in own_bodies:
+                occurrences[0] += 1
+            else:
+                line = line_of(target, record["f"], record["o"], texts)
+                differences["names-missing"].append(f"{record['f']}:{line}: {record['t']} → {record['to']} in {record['in']}")
+    row["names"] = tuple(occurrences)
+
+    def spot(pair, body):
+        record = places.get(pair + (body,)) or places.get(pair + (not body,))
+        return f"{record['f']}:{line_of(target, record['f'], record['o'], texts)}" if record else where(pair[:2])
+
+    found = total = wrong = 0
+    for cat in ("base", "sig", "attr"):
+        # Constraints of overridden methods and type arguments of inherited nested types are in the compiler's answer, but nowhere written.
+        expected, got = {pair for pair in they.edges[cat] if pair in written or pair in we.edges[cat]}, we.edges[cat]
+        differences["refs-unwritten"] += [f"{where(pair[:2])}: {pair[1]} → {pair[2]} ({cat})" for pair in sorted(they.edges[cat] - expected)]
+        total += len(expected)
+        found += len(expected & got)
+        differences["refs-missing"] += [f"{spot(pair, False)}: {pair[1]} → {pair[2]} ({cat})" for pair in sorted(expected - got)]
+        invented = sorted(pair for pair in got - expected if pair not in they.pairs and pair not in written)
+        wrong += len(invented)
+        differences["refs-wrong"] += [f"{where(pair[:2])}: {pair[1]} → {pair[2]} ({cat})" for pair in invented]
+    row["refs"] = (found, total, wrong)
+
+    bodies = collections.defaultdict(set)
+    for cat, edges in they.edges.items():
+        if cat.startswith("body:"):
+            for pair in edges:
+                bodies[pair].add(cat.removeprefix("body:"))
+    found = len(bodies.keys() & own_bodies)
+    invented = sorted(pair for pair in own_bodies if pair not in they.pairs and pair not in written)
+    row["pairs"] = (found, len(bodies), len(invented), len(own_bodies))
+    differences["pairs-missing"] = [f"{spot(pair, True)}: {pair[1]} → {pair[2]} ({', '.join(sorted(bodies[pair]))})" for pair in sorted(bodies.keys() - own_bodies)]
+    differences["pairs-wrong"] = [f"{where(pair[:2])}: {pair[1]} → {pair[2]}" for pair in invented]
+    with open(report, "w", encoding="utf-8") as file:
+        file.writelines(f"{kind} {line}\n" for kind in CLASSES for line in differences[kind])
+    if listed:
+        for line in differences[listed[0]][: listed[1]]:
+            print(f"{name} {listed[0]} {line}")
+    row["differences"] = {kind: len(found) for kind, found in differences.items()}
+    return row
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("repositories", nargs="*")
+    parser.add_argument("--cortex", default=str(oracle.ROOT / "target" / "release" / "cortex"))
+    parser.add_argument("--work", type=Path, default=oracle.SCRIPTS / ".work" / "accuracy")
+    parser.add_argument("--list", choices=["help", *CLASSES])
+    parser.add_argument("--kept", action="store_true")
+    parser.add_argument("--limit", type=int, default=100)
+    args = parser.parse_args()
+    if args.list == "help":
+        print("\n".join(f"{kind:16} {words}" for kind, words in CLASSES.items()))
+        return
+    work = args.work.resolve()
+    work.mkdir(parents=True, exist_ok=True)
+    oracle.setup()
+    rows = []
+    for spec in args.repositories:
+        name, target, commit = checkout(spec, work)
+        ours = facts_of_cortex(args.cortex, target, work, name, args.kept)
+        theirs = facts_of_compiler(ours, target, work, name)
+        row = compare(name, target, ours, theirs, (args.list, args.limit) if args.list else None, work / f"{name}.differences.txt")
+        rows.append((name, commit, row))
+        print(f"{name}: {json.dumps(row['differences'])}", file=sys.stderr)
+    print("| repository | commit | files | left out | types | headers | members | references | names in bodies | pairs in bodies |")
+    print("|---|---|--:|--:|--:|--:|--:|--:|--:|--:|")
+    for name, commit, row in rows:
+        types, members, refs, pairs = row["types"], row["members"], row["refs"], row["pairs"]
+        wrong = f"{pairs[2]:,} wrong ({100 * pairs[2] / pairs[3] if pairs[3] else 0:.2f} %)"
+        print(f"| {name} | {commit} | {row['files']:,} | {row['syntax']} | {share(*types[:2])}, +{types[2]} | {share(*row['headers'])} | {share(*members[:2])}, +{members[2]}"
+              f" | {share(*refs[:2])}, {refs[2]} wrong | {share(*row['names'])} | {share(*pairs[:2])}, {wrong} |")
+
+
+if __name__ == "__main__":
+    main()

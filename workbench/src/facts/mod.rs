@@ -1,0 +1,294 @@
+//! What cortex knows of a C# workspace in the record shape of the compiler's facts, as JSON lines: projects, types, members, edges.
+//!
+//! It reads outputs of nodes and adds nothing: the same nodes give the same lines in any folder. Signatures are in the comparable form
+//! of [`written`] because a reader without references cannot know the full names of external types.
+
+mod member;
+mod written;
+
+use engine::seams::producer::{Failure, Input};
+use engine::values::digest::Digest;
+use engine::values::label::{Label, unescape};
+use engine::values::table::Table;
+use member::{Canonical, canonical};
+use producers::csharp::complete::{self, Complete};
+use producers::csharp::deps::{self, Dependencies};
+use producers::csharp::layout::Layout;
+use producers::csharp::mentions::Place;
+use producers::csharp::model::{MemberKind, TypeKind};
+use producers::csharp::names::{self, Names};
+use producers::csharp::types::{TypeRow, symbol_of};
+use serde_json::json;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use written::{Aliases, simple_text};
+
+/// Targets whose outputs [`lines`] reads.
+pub const TARGETS: [&str; 5] = [
+    "//index:types",
+    "//projects/...:project",
+    "//files/...:names",
+    "//types/...:complete",
+    "//types/...:deps",
+];
+
+/// Why there are no facts.
+#[derive(Debug, thiserror::Error)]
+#[error("the output of {label} cannot be read: {reason}")]
+pub struct FactsError {
+    /// Whose output.
+    pub label: String,
+    /// What is wrong with it.
+    pub reason: String,
+}
+
+/// The outputs by target and the rest of the label.
+#[derive(Default)]
+struct Outputs {
+    rows: BTreeMap<String, TypeRow>,
+    projects: Vec<Input>,
+    files: Vec<(String, Names)>,
+    complete: BTreeMap<String, Complete>,
+    deps: BTreeMap<String, Dependencies>,
+}
+
+/// The facts as JSON lines, sorted by kind of record and then by what they are about.
+///
+/// # Errors
+/// When an output is not what its target makes.
+pub fn lines(outputs: impl IntoIterator<Item = (Label, Arc<[u8]>)>) -> Result<String, FactsError> {
+    let mut read = Outputs::default();
+    for (label, bytes) in outputs {
+        let failed = |reason: String| FactsError {
+            label: label.to_string(),
+            reason,
+        };
+        read.take(&label, bytes).map_err(failed)?;
+    }
+    let layout = Layout::read(&read.projects).map_err(|failure| FactsError {
+        label: "//projects/...:project".to_owned(),
+        reason: told(failure),
+    })?;
+    let mut out = String::new();
+    projects(&read, &layout, &mut out);
+    for (key, row) in &read.rows {
+        let of = project_path(row, &layout);
+        if let Some(whole) = read.complete.get(key) {
+            type_lines(of, whole, row, &read.aliases(of, &layout, whole), &mut out);
+        }
+        if let Some(dependencies) = read.deps.get(key) {
+            edges(of, key, dependencies, &mut out);
+        }
+    }
+    let mut lines: Vec<&str> = out.lines().collect();
+    lines.sort_unstable();
+    Ok(lines.into_iter().fold(String::with_capacity(out.len()), |mut all, line| {
+        all.push_str(line);
+        all.push('\n');
+        all
+    }))
+}
+
+impl Outputs {
+    fn take(&mut self, label: &Label, bytes: Arc<[u8]>) -> Result<(), String> {
+        let name = label.package().split_once('/').map_or_else(String::new, |(_, rest)| unescape(rest));
+        let input = Input {
+            item: name.as_str().into(),
+            digest: Digest::of(&bytes),
+            bytes,
+        };
+        match label.target() {
+            "types" => {
+                let table = Table::open(&input.bytes).ok_or("it is not a table")?;
+                for (key, value) in table.rows() {
+                    let row = serde_json::from_slice(value).map_err(|error| error.to_string())?;
+                    self.rows.insert(key.to_owned(), row);
+                }
+            }
+            "project" => self.projects.push(input),
+            "names" => {
+                let names = names::decode(&input.bytes).map_err(told)?;
+                self.files.push((name, names));
+            }
+            "complete" => {
+                let whole = complete::read(&input).map_err(told)?;
+                self.complete.insert(name, whole);
+            }
+            "deps" => {
+                let dependencies = deps::read(&input).map_err(told)?;
+                self.deps.insert(name, dependencies);
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// Aliases in effect: of the project, of its files' global usings, of the type's own files.
+    fn aliases(&self, of: &str, layout: &Layout, whole: &Complete) -> Aliases {
+        let mut found = Aliases::new();
+        let project = layout.projects.iter().find(|project| project.path == of);
+        for (alias, target, _) in project.iter().flat_map(|project| &project.usings) {
+            if let Some(alias) = alias {
+                found.insert(alias.clone(), simple_text(target, &Aliases::new()));
+            }
+        }
+        let global = self
+            .files
+            .iter()
+            .filter(|(file, _)| owner(file, layout) == of)
+            .flat_map(|(_, names)| &names.global_usings);
+        for using in global.chain(whole.parts.iter().flat_map(|part| &part.usings)) {
+            if let Some(alias) = &using.alias {
+                found.insert(alias.clone(), simple_text(&using.target, &Aliases::new()));
+            }
+        }
+        found
+    }
+}
+
+/// What a failure says.
+fn told(failure: Failure) -> String {
+    match failure {
+        Failure::Permanent(diagnostic) | Failure::Transient(diagnostic) => diagnostic.message,
+        Failure::Cancelled => "it was cancelled".to_owned(),
+    }
+}
+
+fn owner<'l>(file: &str, layout: &'l Layout) -> &'l str {
+    layout.owner(file).map_or("", |at| layout.projects[at].path.as_str())
+}
+
+fn project_path<'l>(row: &TypeRow, layout: &'l Layout) -> &'l str {
+    let of = row
+        .project
+        .as_ref()
+        .and_then(|id| layout.projects.iter().find(|project| project.id == *id));
+    of.map_or("", |project| project.path.as_str())
+}
+
+/// One record for each project and, under the name `""`, one for loose files.
+fn projects(read: &Outputs, layout: &Layout, out: &mut String) {
+    let mut files: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for (file, _) in &read.files {
+        files.entry(owner(file, layout)).or_default().push(file);
+    }
+    for project in &layout.projects {
+        let usings: BTreeSet<String> = project
+            .usings
+            .iter()
+            .map(|(alias, target, is_static)| match alias {
+                Some(alias) => format!("{alias} = {target}"),
+                None if *is_static => format!("static {target}"),
+                None => target.clone(),
+            })
+            .collect();
+        let own = files.remove(project.path.as_str()).unwrap_or_default();
+        push(
+            out,
+            &json!({"k": "project", "p": project.path, "assembly": project.assembly, "defines": [], "usings": usings, "refs": project.references, "files": own}),
+        );
+    }
+    if let Some(loose) = files.remove("") {
+        push(
+            out,
+            &json!({"k": "project", "p": "", "assembly": "", "defines": [], "usings": [], "refs": [], "files": loose}),
+        );
+    }
+}
+
+fn type_lines(of: &str, whole: &Complete, row: &TypeRow, aliases: &Aliases, out: &mut String) {
+    let name = whole.symbol.replace('+', ".");
+    let id = format!("T:{name}");
+    let file = whole.modifiers.iter().any(|word| word == "file");
+    let known = ["abstract", "file", "partial", "readonly", "ref", "sealed", "static"];
+    let modifiers: Vec<&str> = known
+        .into_iter()
+        .filter(|word| whole.modifiers.iter().any(|other| other == word))
+        .collect();
+    let bases: BTreeSet<String> = whole
+        .bases
+        .iter()
+        .map(|base| simple_text(base, aliases))
+        .filter(|base| !is_trivial(whole.kind, base))
+        .collect();
+    push(
+        out,
+        &json!({"k": "type", "p": of, "id": id, "kind": row.kind, "arity": row.arity, "acc": if file { "internal" } else { &row.accessibility },
+            "mods": modifiers, "bases": bases, "marks": marks(&whole.attributes), "parts": row.files,
+            "head": member::head(whole.kind, &whole.header, &whole.constraints, aliases)}),
+    );
+    let mut constructors = BTreeSet::new();
+    // The method that top-level statements become has no name that code could use.
+    for placed in whole.members.iter().filter(|placed| !placed.member.name.starts_with('<')) {
+        let found = canonical(&placed.member, &name, whole.kind, aliases);
+        constructors.insert(found.key.clone());
+        let kind = producers::csharp::ids::member_kind_word(placed.member.kind);
+        member_line(of, &id, kind, &found, &marks(&placed.member.attributes), out);
+    }
+    let has_primary = matches!(
+        whole.kind,
+        TypeKind::Class | TypeKind::Struct | TypeKind::Record | TypeKind::RecordStruct
+    );
+    if let Some(parameters) = member::primary(&whole.header, aliases).filter(|_| has_primary) {
+        let key = format!(
+            ".ctor({})",
+            parameters.iter().map(|one| member::bare(one)).collect::<Vec<_>>().join(",")
+        );
+        let access = if modifiers.contains(&"abstract") { "protected" } else { "public" };
+        if constructors.insert(key.clone()) {
+            let found = Canonical {
+                text: format!("{access} .ctor({})", parameters.join(",")),
+                access: access.to_owned(),
+                id: format!("M:{name}.#{}", key.trim_start_matches('.')),
+                key,
+            };
+            member_line(
+                of,
+                &id,
+                producers::csharp::ids::member_kind_word(MemberKind::Constructor),
+                &found,
+                &[],
+                out,
+            );
+        }
+    }
+}
+
+fn member_line(of: &str, id: &str, kind: &str, found: &Canonical, marks: &[String], out: &mut String) {
+    push(
+        out,
+        &json!({"k": "member", "p": of, "type": id, "id": found.id, "kind": kind, "key": found.key, "acc": found.access, "sig": found.text, "marks": marks}),
+    );
+}
+
+/// Bases that everything of the kind has.
+fn is_trivial(kind: TypeKind, base: &str) -> bool {
+    base == "object" || kind == TypeKind::Enum && base == "int"
+}
+
+fn marks(attributes: &[String]) -> Vec<String> {
+    let mut found: Vec<String> = attributes.iter().filter_map(|attribute| member::attribute(attribute)).collect();
+    found.sort();
+    found
+}
+
+fn edges(of: &str, key: &str, dependencies: &Dependencies, out: &mut String) {
+    let id = |key: &str| format!("T:{}", symbol_of(key).replace('+', "."));
+    let from = id(key);
+    for (target, places) in &dependencies.evidence {
+        for place in places {
+            let category = match place {
+                Place::Base => "base",
+                Place::Signature => "sig",
+                Place::Attribute => "attr",
+                Place::Body => "body",
+            };
+            push(out, &json!({"k": "edge", "p": of, "from": from, "to": id(target), "cat": category}));
+        }
+    }
+}
+
+fn push(out: &mut String, record: &serde_json::Value) {
+    out.push_str(&record.to_string());
+    out.push('\n');
+}
