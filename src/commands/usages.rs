@@ -36,9 +36,7 @@ pub fn run(context: &Context, args: &UsagesArgs) -> Outcome {
         Some(member) => member.as_str(),
         None => simple_name(&wanted.key),
     };
-    let labels: Vec<String> = keys(&types)
-        .map(|key| format!("//types/{key}:mentions"))
-        .collect();
+    let labels: Vec<String> = keys(&types).map(|key| format!("//types/{key}:mentions")).collect();
     let mentioning: Vec<String> = outputs(context, &mut session, &labels)?
         .into_iter()
         .filter(|(_, bytes)| mentions(bytes, word))
@@ -81,7 +79,10 @@ impl Failed {
 }
 
 fn damaged() -> Failed {
-    Failed::new(Code::StoreDamaged, Diagnostic::error("E_OUTPUT", "an output is not what its producer writes"))
+    Failed::new(
+        Code::StoreDamaged,
+        Diagnostic::error("E_OUTPUT", "an output is not what its producer writes"),
+    )
 }
 
 fn keys(types: &[u8]) -> impl Iterator<Item = &str> {
@@ -153,10 +154,21 @@ fn wanted(types: &[u8], members: &[u8], symbol: &str) -> Result<Wanted, Failed> 
 
 /// Keys of the types that a name means: all of it, or its end at a dot.
 fn matching(types: &[u8], named: &str) -> Vec<String> {
-    let ends = |whole: &str| whole.strip_suffix(named).is_some_and(|before| before.is_empty() || before.ends_with(['.', '+']));
+    let ends = |whole: &str| {
+        whole
+            .strip_suffix(named)
+            .is_some_and(|before| before.is_empty() || before.ends_with(['.', '+']))
+    };
     let fits = |key: &&str| ends(key) || ends(symbol_of(key)) || ends(&dotted(symbol_of(key)));
-    let exact: Vec<String> = keys(types).filter(|key| *key == named || symbol_of(key) == named).map(str::to_owned).collect();
-    if exact.is_empty() { keys(types).filter(fits).map(str::to_owned).collect() } else { exact }
+    let exact: Vec<String> = keys(types)
+        .filter(|key| *key == named || symbol_of(key) == named)
+        .map(str::to_owned)
+        .collect();
+    if exact.is_empty() {
+        keys(types).filter(fits).map(str::to_owned).collect()
+    } else {
+        exact
+    }
 }
 
 fn one(mut found: Vec<String>, symbol: &str) -> Result<String, Failed> {

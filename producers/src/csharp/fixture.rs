@@ -168,7 +168,9 @@ impl World {
 
     fn member_index(&self) -> Vec<u8> {
         let roles = vec![("members", self.each("members"))];
-        run(&super::deps::member_index::MemberIndex, "", "{}", roles).expect("members").bytes
+        run(&super::deps::member_index::MemberIndex, "", "{}", roles)
+            .expect("members")
+            .bytes
     }
 
     pub(crate) fn slice(table: &[u8], keys: &[String]) -> Input {

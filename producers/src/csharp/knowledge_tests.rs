@@ -395,8 +395,10 @@ fn golden_outputs_belong_to_versions() {
     csharp/structure@1 bbb34213f114
     csharp/impl@1 49b2d0831310
     csharp/xmldoc@1 680de06bc1f7
-    csharp/mentions@1 4c52f1eef2cc
-    csharp/deps@1 8e4b31712939
+    csharp/mentions@2 32066e34dab9
+    csharp/deps@2 8e4b31712939
+    csharp/facts@1 94462f69b368
+    csharp/members@1 8aefcaab3c62
     csharp/outline-info@1 eefa424cb835
     csharp/outline@1 43d9f50f9da8
     semantic@1 37fa68445632

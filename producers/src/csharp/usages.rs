@@ -82,7 +82,11 @@ struct File<'t> {
 
 impl<'t> File<'t> {
     fn new(path: &'t str, text: &'t str) -> Self {
-        let starts = text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n').map(|(at, _)| at as u32 + 1);
+        let starts = text
+            .bytes()
+            .enumerate()
+            .filter(|(_, byte)| *byte == b'\n')
+            .map(|(at, _)| at as u32 + 1);
         Self {
             path,
             text,
@@ -106,7 +110,10 @@ impl<'t> File<'t> {
         Place {
             file: self.path.to_owned(),
             line: line as u32,
-            column: self.text.get(start..byte as usize).map_or(1, |before| before.chars().count() as u32 + 1),
+            column: self
+                .text
+                .get(start..byte as usize)
+                .map_or(1, |before| before.chars().count() as u32 + 1),
             text: self.text.get(start..end).unwrap_or("").trim().to_owned(),
         }
     }
@@ -115,7 +122,10 @@ impl<'t> File<'t> {
 /// The declaration of the type in a file that holds a member with that text, and the member's lines.
 fn member_lines(tree: &Syntax, symbol: &str, name: &str, signature: &str) -> Option<(u32, u32)> {
     let decls = tree.types.iter().filter(|decl| decl.symbol() == symbol);
-    decls.flat_map(|decl| &decl.members).find(|member| member.name == name && member.signature == signature).map(|member| member.lines)
+    decls
+        .flat_map(|decl| &decl.members)
+        .find(|member| member.name == name && member.signature == signature)
+        .map(|member| member.lines)
 }
 
 fn bodies(
@@ -129,9 +139,14 @@ fn bodies(
 ) {
     let facts = facts(whole, true);
     for (at, part) in mentions.parts.iter().enumerate() {
-        let Some((tree, file)) = files.get(part.file.as_str()) else { continue };
+        let Some((tree, file)) = files.get(part.file.as_str()) else {
+            continue;
+        };
         let resolver = Resolver::new(surroundings(part, mentions, index), index, &part.type_parameters, false);
-        let members = whole.members.iter().filter(|placed| placed.part as usize == at && !placed.member.body.is_empty());
+        let members = whole
+            .members
+            .iter()
+            .filter(|placed| placed.part as usize == at && !placed.member.body.is_empty());
         for placed in members {
             let member = &placed.member;
             // Facts stand in the order of members; those without code were left out.
@@ -147,7 +162,9 @@ fn bodies(
                 ..Found::default()
             };
             Flow::new(world, &resolver, own, &facts, &mut found).member(code);
-            let Some(lines) = member_lines(tree, &whole.symbol, &member.name, &member.signature) else { continue };
+            let Some(lines) = member_lines(tree, &whole.symbol, &member.name, &member.signature) else {
+                continue;
+            };
             let laid = Laid::new(&member.body, file, lines);
             for used in found.uses.into_iter().flatten() {
                 let Some(byte) = laid.byte(&used) else { continue };
@@ -230,7 +247,9 @@ fn headers(
     places: &mut BTreeMap<String, BTreeSet<Place>>,
 ) {
     for part in &mentions.parts {
-        let Some((tree, file)) = files.get(part.file.as_str()) else { continue };
+        let Some((tree, file)) = files.get(part.file.as_str()) else {
+            continue;
+        };
         let around = surroundings(part, mentions, index);
         let mut note = |names: &[NameUse], range: std::ops::Range<usize>, bound: &mut FxHashMap<NameUse, Option<String>>| {
             for name in names.iter().filter(|name| name.place != super::model::NamePlace::Body) {
@@ -255,7 +274,10 @@ fn headers(
             note(&decl.names, header_range(decl, file), &mut known);
             for member in &decl.members {
                 let range = file.tokens_of(member.lines);
-                let end = range.clone().find(|at| matches!(file.tokens[*at].text(file.text), "{" | "=>" | "=" | ";")).unwrap_or(range.end);
+                let end = range
+                    .clone()
+                    .find(|at| matches!(file.tokens[*at].text(file.text), "{" | "=>" | "=" | ";"))
+                    .unwrap_or(range.end);
                 note(&member.names, range.start..end, &mut known);
             }
         }
@@ -265,7 +287,10 @@ fn headers(
 /// Tokens of a declaration up to its members.
 fn header_range(decl: &TypeDecl, file: &File<'_>) -> std::ops::Range<usize> {
     let range = file.tokens_of(decl.lines);
-    let end = range.clone().find(|at| matches!(file.tokens[*at].text(file.text), "{" | ";")).unwrap_or(range.end);
+    let end = range
+        .clone()
+        .find(|at| matches!(file.tokens[*at].text(file.text), "{" | ";"))
+        .unwrap_or(range.end);
     range.start..end
 }
 

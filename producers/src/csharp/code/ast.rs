@@ -209,7 +209,12 @@ pub enum Expression {
     Chain(#[n(0)] Box<Expression>, #[n(1)] Vec<Link>),
     /// `new T(…) { … }`; without a type the target says it. The place is that of `new`.
     #[n(7)]
-    New(#[n(0)] Option<TypeRef>, #[n(1)] Vec<Argument>, #[n(2)] Vec<Initializer>, #[n(3)] u32),
+    New(
+        #[n(0)] Option<TypeRef>,
+        #[n(1)] Vec<Argument>,
+        #[n(2)] Vec<Initializer>,
+        #[n(3)] u32,
+    ),
     /// `new T[n] { … }`, `new[] { … }`, `stackalloc`: element type, elements, sizes.
     #[n(8)]
     NewArray(#[n(0)] Option<TypeRef>, #[n(1)] Vec<Expression>, #[n(2)] Vec<Expression>),
@@ -349,8 +354,11 @@ pub enum Statement {
     Function(#[n(0)] LocalFunction),
     /// `case p when c:`, with what is switched over.
     #[n(7)]
-    Switch(#[n(0)] Expression, #[n(1)] Vec<(Vec<(Pattern, Option<Expression>)>, Vec<Statement>)>),
+    Switch(#[n(0)] Expression, #[n(1)] Vec<Section>),
 }
+
+/// A section of a `switch`: its labels, each a pattern and its `when`, and its statements.
+pub type Section = (Vec<(Pattern, Option<Expression>)>, Vec<Statement>);
 
 /// A local function.
 #[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]

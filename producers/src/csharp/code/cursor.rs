@@ -43,11 +43,7 @@ impl<'t> Cursor<'t> {
     }
 
     pub(super) fn text_at(&self, index: usize) -> &'t str {
-        if index < self.end {
-            self.tokens[index].text(self.text)
-        } else {
-            ""
-        }
+        if index < self.end { self.tokens[index].text(self.text) } else { "" }
     }
 
     pub(super) fn peek(&self) -> &'t str {
@@ -227,13 +223,83 @@ fn mates(text: &str, tokens: &[Token]) -> Vec<u32> {
 pub(super) fn is_reserved(word: &str) -> bool {
     matches!(
         word,
-        "abstract" | "as" | "base" | "bool" | "break" | "byte" | "case" | "catch" | "char" | "checked" | "class" | "const" | "continue"
-            | "decimal" | "default" | "delegate" | "do" | "double" | "else" | "enum" | "event" | "explicit" | "extern" | "false"
-            | "finally" | "fixed" | "float" | "for" | "foreach" | "goto" | "if" | "implicit" | "in" | "int" | "interface" | "internal"
-            | "is" | "lock" | "long" | "namespace" | "new" | "null" | "object" | "operator" | "out" | "override" | "params" | "private"
-            | "protected" | "public" | "readonly" | "ref" | "return" | "sbyte" | "sealed" | "short" | "sizeof" | "stackalloc"
-            | "static" | "string" | "struct" | "switch" | "this" | "throw" | "true" | "try" | "typeof" | "uint" | "ulong"
-            | "unchecked" | "unsafe" | "ushort" | "using" | "virtual" | "void" | "volatile" | "while"
+        "abstract"
+            | "as"
+            | "base"
+            | "bool"
+            | "break"
+            | "byte"
+            | "case"
+            | "catch"
+            | "char"
+            | "checked"
+            | "class"
+            | "const"
+            | "continue"
+            | "decimal"
+            | "default"
+            | "delegate"
+            | "do"
+            | "double"
+            | "else"
+            | "enum"
+            | "event"
+            | "explicit"
+            | "extern"
+            | "false"
+            | "finally"
+            | "fixed"
+            | "float"
+            | "for"
+            | "foreach"
+            | "goto"
+            | "if"
+            | "implicit"
+            | "in"
+            | "int"
+            | "interface"
+            | "internal"
+            | "is"
+            | "lock"
+            | "long"
+            | "namespace"
+            | "new"
+            | "null"
+            | "object"
+            | "operator"
+            | "out"
+            | "override"
+            | "params"
+            | "private"
+            | "protected"
+            | "public"
+            | "readonly"
+            | "ref"
+            | "return"
+            | "sbyte"
+            | "sealed"
+            | "short"
+            | "sizeof"
+            | "stackalloc"
+            | "static"
+            | "string"
+            | "struct"
+            | "switch"
+            | "this"
+            | "throw"
+            | "true"
+            | "try"
+            | "typeof"
+            | "uint"
+            | "ulong"
+            | "unchecked"
+            | "unsafe"
+            | "ushort"
+            | "using"
+            | "virtual"
+            | "void"
+            | "volatile"
+            | "while"
     )
 }
 
@@ -241,8 +307,22 @@ pub(super) fn is_reserved(word: &str) -> bool {
 pub(super) fn is_predefined(word: &str) -> bool {
     matches!(
         word,
-        "bool" | "byte" | "char" | "decimal" | "double" | "float" | "int" | "long" | "object" | "sbyte" | "short" | "string" | "uint"
-            | "ulong" | "ushort" | "void"
+        "bool"
+            | "byte"
+            | "char"
+            | "decimal"
+            | "double"
+            | "float"
+            | "int"
+            | "long"
+            | "object"
+            | "sbyte"
+            | "short"
+            | "string"
+            | "uint"
+            | "ulong"
+            | "ushort"
+            | "void"
     )
 }
 
@@ -250,7 +330,25 @@ pub(super) fn is_predefined(word: &str) -> bool {
 pub(super) fn is_infix(word: &str) -> bool {
     matches!(
         word,
-        "is" | "as" | "in" | "and" | "or" | "when" | "where" | "select" | "on" | "equals" | "by" | "switch" | "with" | "into" | "orderby"
-            | "join" | "let" | "from" | "group" | "ascending" | "descending"
+        "is" | "as"
+            | "in"
+            | "and"
+            | "or"
+            | "when"
+            | "where"
+            | "select"
+            | "on"
+            | "equals"
+            | "by"
+            | "switch"
+            | "with"
+            | "into"
+            | "orderby"
+            | "join"
+            | "let"
+            | "from"
+            | "group"
+            | "ascending"
+            | "descending"
     )
 }

@@ -89,7 +89,11 @@ impl Cursor<'_> {
 
     /// Operators that bind tighter than `floor`.
     fn operators(&mut self, floor: u8) -> Expression {
-        let mut left = if self.is("..") { Expression::Literal(Literal::Integer) } else { self.unary() };
+        let mut left = if self.is("..") {
+            Expression::Literal(Literal::Integer)
+        } else {
+            self.unary()
+        };
         let mut nested = 0;
         while nested < LONGEST_NEST {
             match self.peek() {
@@ -200,7 +204,9 @@ impl Cursor<'_> {
     fn cast(&mut self) -> Option<Expression> {
         let start = self.at;
         let close = self.mate(start)?;
-        let kind = self.inside(|cursor| cursor.type_ref(Around::Type).filter(|_| cursor.done())).flatten();
+        let kind = self
+            .inside(|cursor| cursor.type_ref(Around::Type).filter(|_| cursor.done()))
+            .flatten();
         let operand = self.begins_operand_at(close + 1)
             || matches!(self.text_at(close + 1), "!" | "~")
             || matches!(kind, Some(TypeRef::Predefined(_))) && matches!(self.text_at(close + 1), "-" | "+" | "&" | "*");
@@ -304,7 +310,11 @@ impl Cursor<'_> {
         if !(self.is_identifier() || is_predefined(self.peek()) || self.is("(")) {
             return None;
         }
-        if self.is("(") && self.mate(start).is_none_or(|close| !self.is_identifier_at(close + 1) || is_infix(self.text_at(close + 1))) {
+        if self.is("(")
+            && self
+                .mate(start)
+                .is_none_or(|close| !self.is_identifier_at(close + 1) || is_infix(self.text_at(close + 1)))
+        {
             return None;
         }
         if self.is("await") {
@@ -403,7 +413,11 @@ impl Cursor<'_> {
         }
         let bare = lambda && self.is_identifier() && matches!(self.ahead(1), "" | "," | "=");
         let kind = if bare { None } else { self.type_ref(Around::Type) };
-        let name = if self.is_word_at(self.at) { self.word().text } else { String::new() };
+        let name = if self.is_word_at(self.at) {
+            self.word().text
+        } else {
+            String::new()
+        };
         let optional = self.take("=");
         let mut parameter = plain_parameter(name, kind);
         (parameter.out, parameter.many, parameter.receiver, parameter.optional) = (out, many, receiver, optional);

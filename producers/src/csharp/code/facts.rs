@@ -65,7 +65,9 @@ impl Producer for FactsOf {
 
     fn produce(&self, inputs: &Inputs<'_>) -> Result<Output, Failure> {
         let facts = facts(&complete::read(inputs.one("complete")?)?, false);
-        Ok(Output::new(minicbor::to_vec(&facts).expect("invariant: writing to memory cannot fail")))
+        Ok(Output::new(
+            minicbor::to_vec(&facts).expect("invariant: writing to memory cannot fail"),
+        ))
     }
 }
 
@@ -86,7 +88,11 @@ pub fn facts(whole: &Complete, places: bool) -> Facts {
         (!member.body.is_empty() || !attributes.is_empty()).then(|| MemberCode {
             part: placed.part,
             name: member.name.clone(),
-            signature: if member.body.is_empty() { Signature::default() } else { signature(member.kind, &member.signature) },
+            signature: if member.body.is_empty() {
+                Signature::default()
+            } else {
+                signature(member.kind, &member.signature)
+            },
             type_parameters: member.type_parameters.clone(),
             attributes,
             body: body(&member.body, places),
@@ -95,7 +101,11 @@ pub fn facts(whole: &Complete, places: bool) -> Facts {
     });
     let clauses = whole.constraints.join(" ");
     Facts {
-        header: if whole.kind == TypeKind::Delegate { Vec::new() } else { header.parameters },
+        header: if whole.kind == TypeKind::Delegate {
+            Vec::new()
+        } else {
+            header.parameters
+        },
         constraints: header_parameters(&clauses, false).constraints,
         around: whole.bodies.iter().flat_map(|text| body(text, false)).collect(),
         attributes: arguments(&whole.attributes),
@@ -104,5 +114,9 @@ pub fn facts(whole: &Complete, places: bool) -> Facts {
 }
 
 fn arguments(attributes: &[String]) -> Vec<(TypeRef, Vec<Argument>)> {
-    attributes.iter().filter(|text| text.contains('(')).filter_map(|text| attribute(text)).collect()
+    attributes
+        .iter()
+        .filter(|text| text.contains('('))
+        .filter_map(|text| attribute(text))
+        .collect()
 }

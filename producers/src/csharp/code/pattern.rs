@@ -36,7 +36,11 @@ impl Cursor<'_> {
             }
             ".." => {
                 self.at += 1;
-                return if self.done() || self.is(",") { Pattern::Any } else { self.pattern() };
+                return if self.done() || self.is(",") {
+                    Pattern::Any
+                } else {
+                    self.pattern()
+                };
             }
             "<" | "<=" | ">" | ">=" | "==" => {
                 self.at += 1;

@@ -131,7 +131,9 @@ impl Cursor<'_> {
             }
             "{" => self.anonymous(),
             _ => {
-                let Some(kind) = self.creation_type() else { return Expression::Unknown };
+                let Some(kind) = self.creation_type() else {
+                    return Expression::Unknown;
+                };
                 if self.is("[") {
                     return self.array_creation(kind);
                 }

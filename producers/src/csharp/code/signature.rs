@@ -61,7 +61,9 @@ pub fn signature(kind: MemberKind, text: &str) -> Signature {
             cursor.at += 1;
         }
         if cursor.is(opener) {
-            let list = cursor.inside(|cursor| cursor.list(|cursor| cursor.parameter(false))).unwrap_or_default();
+            let list = cursor
+                .inside(|cursor| cursor.list(|cursor| cursor.parameter(false)))
+                .unwrap_or_default();
             found.parameters.extend(list);
         }
         found.constraints = cursor.constraints();
@@ -73,7 +75,29 @@ pub fn signature(kind: MemberKind, text: &str) -> Signature {
 pub fn header_parameters(header: &str, delegate: bool) -> Signature {
     let mut cursor = Cursor::new(header, None, 0);
     let mut found = Signature::default();
-    while !cursor.done() && matches!(cursor.peek(), "class" | "struct" | "record" | "interface" | "delegate" | "enum" | "ref" | "readonly" | "partial" | "unsafe" | "static" | "sealed" | "abstract" | "public" | "internal" | "private" | "protected" | "file" | "new")
+    while !cursor.done()
+        && matches!(
+            cursor.peek(),
+            "class"
+                | "struct"
+                | "record"
+                | "interface"
+                | "delegate"
+                | "enum"
+                | "ref"
+                | "readonly"
+                | "partial"
+                | "unsafe"
+                | "static"
+                | "sealed"
+                | "abstract"
+                | "public"
+                | "internal"
+                | "private"
+                | "protected"
+                | "file"
+                | "new"
+        )
         && cursor.is_word_at(cursor.at + 1)
     {
         cursor.at += 1;
@@ -85,7 +109,9 @@ pub fn header_parameters(header: &str, delegate: bool) -> Signature {
         cursor.at += 1;
     }
     if cursor.is("(") {
-        found.parameters = cursor.inside(|cursor| cursor.list(|cursor| cursor.parameter(false))).unwrap_or_default();
+        found.parameters = cursor
+            .inside(|cursor| cursor.list(|cursor| cursor.parameter(false)))
+            .unwrap_or_default();
     }
     found.constraints = cursor.constraints();
     found
@@ -94,9 +120,30 @@ pub fn header_parameters(header: &str, delegate: bool) -> Signature {
 fn is_modifier(word: &str) -> bool {
     matches!(
         word,
-        "public" | "private" | "protected" | "internal" | "static" | "abstract" | "sealed" | "virtual" | "override" | "readonly" | "const"
-            | "extern" | "unsafe" | "volatile" | "new" | "fixed" | "partial" | "async" | "required" | "ref" | "event" | "implicit"
-            | "explicit" | "scoped"
+        "public"
+            | "private"
+            | "protected"
+            | "internal"
+            | "static"
+            | "abstract"
+            | "sealed"
+            | "virtual"
+            | "override"
+            | "readonly"
+            | "const"
+            | "extern"
+            | "unsafe"
+            | "volatile"
+            | "new"
+            | "fixed"
+            | "partial"
+            | "async"
+            | "required"
+            | "ref"
+            | "event"
+            | "implicit"
+            | "explicit"
+            | "scoped"
     )
 }
 
@@ -175,7 +222,11 @@ impl Cursor<'_> {
                     } else if self.take("=>") {
                         self.take("ref");
                         let value = self.expression();
-                        inner.push(if writes { Statement::Expression(value) } else { Statement::Return(value) });
+                        inner.push(if writes {
+                            Statement::Expression(value)
+                        } else {
+                            Statement::Return(value)
+                        });
                     }
                     list.push(Statement::Block(inner));
                 }

@@ -1,6 +1,6 @@
 //! Statements: locals, loops, local functions; everything else is only scopes and values.
 
-use super::ast::{Designation, Expression, LocalFunction, Pattern, Statement, TypeRef};
+use super::ast::{Designation, Expression, LocalFunction, Section, Statement, TypeRef};
 use super::cursor::{Cursor, is_infix, is_predefined, is_reserved};
 use super::types::Around;
 
@@ -126,8 +126,10 @@ impl Cursor<'_> {
             // Attributes of a local function.
             self.step();
         }
-        while matches!(self.peek(), "static" | "async" | "unsafe" | "extern" | "const" | "readonly" | "scoped" | "ref")
-            && self.is_word_at(self.at + 1)
+        while matches!(
+            self.peek(),
+            "static" | "async" | "unsafe" | "extern" | "const" | "readonly" | "scoped" | "ref"
+        ) && self.is_word_at(self.at + 1)
             && !matches!(self.ahead(1), "delegate")
         {
             self.at += 1;
@@ -139,6 +141,17 @@ impl Cursor<'_> {
             || self.is_word_at(self.at) && !is_reserved(word) && !matches!(word, "await" | "yield") && !is_infix(word)
             || word == "from" && !self.is_query();
         let kind = if possible { self.type_ref(Around::Type) } else { None };
+        if let Some(kind @ TypeRef::Var(_)) = &kind
+            && self.is("(")
+            && self.text_at(self.after(self.at)) == "="
+        {
+            let names = self.designation();
+            self.at += 1;
+            let value = self.expression();
+            let left = Expression::Declaration(kind.clone(), names);
+            list.push(Statement::Expression(Expression::Assign(Box::new(left), Box::new(value))));
+            return true;
+        }
         let named = self.is_identifier() && (!is_infix(self.peek()) || matches!(self.ahead(1), "=" | ";"));
         if let Some(kind) = kind
             && named
@@ -214,7 +227,9 @@ impl Cursor<'_> {
             self.at = start;
             return None;
         }
-        let parameters = self.inside(|cursor| cursor.list(|cursor| cursor.parameter(false))).unwrap_or_default();
+        let parameters = self
+            .inside(|cursor| cursor.list(|cursor| cursor.parameter(false)))
+            .unwrap_or_default();
         while !self.done() && !matches!(self.peek(), "{" | "=>" | ";") {
             self.step();
         }
@@ -303,7 +318,11 @@ impl Cursor<'_> {
         if self.is("(") {
             let head = self.inside(|cursor| {
                 let kind = cursor.type_ref(Around::Type)?;
-                let name = if cursor.is_identifier() { cursor.word().text } else { String::new() };
+                let name = if cursor.is_identifier() {
+                    cursor.word().text
+                } else {
+                    String::new()
+                };
                 Some((kind, name))
             });
             if let Some((kind, name)) = head.flatten() {
@@ -333,8 +352,7 @@ impl Cursor<'_> {
         list.push(Statement::Switch(value, sections.unwrap_or_default()));
     }
 
-    #[allow(clippy::type_complexity)]
-    fn sections(&mut self) -> Vec<(Vec<(Pattern, Option<Expression>)>, Vec<Statement>)> {
+    fn sections(&mut self) -> Vec<Section> {
         let mut sections = Vec::new();
         while !self.done() {
             let before = self.at;
@@ -353,7 +371,7 @@ impl Cursor<'_> {
                 }
             }
             let mut body = Vec::new();
-            while !self.done() && !self.is("case") && !(self.is("default") && self.ahead(1) == ":") {
+            while !(self.done() || self.is("case") || self.is("default") && self.ahead(1) == ":") {
                 let inner = self.at;
                 self.statement(&mut body);
                 if self.at == inner {

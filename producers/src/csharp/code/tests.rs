@@ -19,7 +19,10 @@ fn statements_and_locals() {
     has("{ var a = b.C(); Foo<int> d = new(); }", "Local(Var(0), [(\"a\"");
     has("{ List<Foo> d = new(); }", "Local(Named([Name { word: Word { text: \"List\"");
     has("{ await x; }", "Await(Name(");
-    has("{ foreach (var (a, b) in c) { d(); } }", "Foreach(Var(0), Tuple([Name(\"a\"), Name(\"b\")])");
+    has(
+        "{ foreach (var (a, b) in c) { d(); } }",
+        "Foreach(Var(0), Tuple([Name(\"a\"), Name(\"b\")])",
+    );
     has("{ int F(int x) => x; }", "Function(LocalFunction { name: \"F\"");
     has("{ void F() { a(); } return new(b ? c : d); }", "Return(New(None");
     has("{ a = b; }", "Assign(Name(");
@@ -38,7 +41,10 @@ fn values() {
     has("=> x switch { A a => 1, _ => 2 }", "Switch(Name(");
     has("=> $\"{a.B:x} {{c}} {d}\"", "Interpolated([Chain(");
     has("=> from a in b where a.C select a.D", "Query([From(None, \"a\"");
-    has("=> f(x => x.Y, (a, b) => { return a; }, out var z)", "Lambda([Parameter { name: \"x\"");
+    has(
+        "=> f(x => x.Y, (a, b) => { return a; }, out var z)",
+        "Lambda([Parameter { name: \"x\"",
+    );
     has("=> f(out Foo z)", "Declaration(Named");
     has("=> new Foo { A = 1, B = { C = 2 } }", "Nested(Word");
     has("=> new int[n] { 1 }", "NewArray(Some(Predefined(\"int\"))");

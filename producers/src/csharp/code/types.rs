@@ -158,7 +158,10 @@ impl Cursor<'_> {
     }
 
     fn ends_type_at(&self, index: usize) -> bool {
-        matches!(self.text_at(index), ")" | ";" | "," | "]" | "}" | ">" | "&&" | "||" | "==" | "[" | "")
+        matches!(
+            self.text_at(index),
+            ")" | ";" | "," | "]" | "}" | ">" | "&&" | "||" | "==" | "[" | ""
+        )
     }
 
     fn empty_brackets(&self) -> bool {

@@ -120,7 +120,10 @@ pub fn has_namespace(namespace: &str) -> bool {
 impl OutsideType {
     /// Direct bases.
     pub fn bases(&self) -> impl Iterator<Item = Shape> + use<> {
-        self.bases.split(' ').filter(|base| !base.is_empty()).map(|base| Shape::read(base, true))
+        self.bases
+            .split(' ')
+            .filter(|base| !base.is_empty())
+            .map(|base| Shape::read(base, true))
     }
 
     /// Members of a name.
@@ -163,7 +166,10 @@ mod tests {
             match line.strip_prefix('\t') {
                 Some(member) => {
                     let rest = member.split_once('\t').expect("a name").1;
-                    assert!(MemberLine::read(rest).is_some_and(|line| line.flags.starts_with(['m', 'x', 'p'])), "{line}");
+                    assert!(
+                        MemberLine::read(rest).is_some_and(|line| line.flags.starts_with(['m', 'x', 'p'])),
+                        "{line}"
+                    );
                 }
                 None => assert_eq!(line.split('\t').count(), 3, "{line}"),
             }

@@ -137,7 +137,9 @@ impl NameIndex {
     pub fn by_key(&self, key: &str) -> Option<&Entry> {
         let symbol = crate::csharp::types::symbol_of(key);
         let last = symbol.rsplit(['.', '+']).next().unwrap_or(symbol);
-        self.named(last.split('`').next().unwrap_or(last)).iter().find(|entry| entry.key == key)
+        self.named(last.split('`').next().unwrap_or(last))
+            .iter()
+            .find(|entry| entry.key == key)
     }
 
     /// The entry of a symbol as seen from a project and a file.

@@ -29,8 +29,8 @@ impl Producer for MemberIndex {
     fn produce(&self, inputs: &Inputs<'_>) -> Result<Output, Failure> {
         let mut texts = Vec::with_capacity(inputs.all("members").len());
         for input in inputs.all("members") {
-            let text = std::str::from_utf8(&input.bytes)
-                .map_err(|_| Failure::permanent(format!("the members of {} are no text", input.item)))?;
+            let text =
+                std::str::from_utf8(&input.bytes).map_err(|_| Failure::permanent(format!("the members of {} are no text", input.item)))?;
             texts.push(text);
         }
         Ok(Output::new(write_table(&rows(&texts))))
@@ -75,7 +75,9 @@ fn rows(texts: &[&str]) -> BTreeMap<String, Vec<u8>> {
     let mut rows: BTreeMap<String, Row<'_>> = BTreeMap::new();
     for text in texts {
         let mut members = text.lines();
-        let Some(key) = members.next().and_then(|head| head.split('\t').next()) else { continue };
+        let Some(key) = members.next().and_then(|head| head.split('\t').next()) else {
+            continue;
+        };
         let simple = simple_name(key);
         let own = rows.entry(simple.to_owned()).or_default();
         own.types.insert(key);
@@ -233,7 +235,9 @@ impl TypeLine {
             namespace,
             id,
             bases: bases.map(|base| Shape::read(base, false)).collect(),
-            invoke: fields.next().map(|result| (result.to_owned(), fields.next().unwrap_or("").to_owned())),
+            invoke: fields
+                .next()
+                .map(|result| (result.to_owned(), fields.next().unwrap_or("").to_owned())),
         }
     }
 }

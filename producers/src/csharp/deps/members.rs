@@ -116,7 +116,11 @@ fn line(own: &str, declared: &Declared, resolver: &Resolver<'_>) -> String {
         }
         let many = parameters.last().is_some_and(|last| last.many);
         let optional = at + usize::from(many) + declared.optional as usize >= parameters.len();
-        for (word, set) in [("out ", parameter.out), ("params ", parameter.many), ("opt ", optional && declared.optional > 0)] {
+        for (word, set) in [
+            ("out ", parameter.out),
+            ("params ", parameter.many),
+            ("opt ", optional && declared.optional > 0),
+        ] {
             if set {
                 text.push_str(word);
                 break;

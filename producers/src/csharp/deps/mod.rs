@@ -12,25 +12,25 @@ pub mod member_index;
 pub mod members;
 pub mod resolve;
 pub mod shape;
-pub mod world;
 #[cfg(test)]
 mod tests;
+pub mod world;
 
+use super::code;
+use super::code::ast::{Name, TypeRef, Word};
+use super::code::facts::{self, Facts};
 use super::layout::ancestors;
 use super::mentions::{MentionPart, Mentions, Place};
 use super::structure::check_flags;
 use super::types::json;
 use binder::{Binder, Bound, Surroundings};
-use super::code::ast::{Name, TypeRef, Word};
-use super::code::facts::{self, Facts};
-use super::code;
-use flow::{Flow, Found};
-use resolve::Resolver;
-use world::World;
 use engine::seams::producer::{Failure, Input, Inputs, Output, ParamError, Params, Producer, ProducerId};
+use flow::{Flow, Found};
 use index::{Globals, NameIndex};
+use resolve::Resolver;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
+use world::World;
 
 /// Dependencies of one type. Fields stand in the order of their names.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -194,7 +194,11 @@ fn bind_part(
             Bound::External | Bound::Ambiguous(_) => {}
         }
         // An alias names the type arguments of its target too.
-        if let Some(target) = part.usings.iter().find(|using| using.alias.as_deref() == Some(&name.path)).map(|using| &using.target)
+        if let Some(target) = part
+            .usings
+            .iter()
+            .find(|using| using.alias.as_deref() == Some(&name.path))
+            .map(|using| &using.target)
             && target.contains(['<', '(', '['])
             && let Some(written) = code::type_ref(target)
         {

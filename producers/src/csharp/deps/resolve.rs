@@ -53,7 +53,11 @@ impl<'a> Resolver<'a> {
     pub fn new(around: Surroundings<'a>, index: &'a NameIndex, parameters: &[String], numbered: bool) -> Self {
         let shape = |(at, name): (usize, &String)| {
             let name: Rc<str> = name.as_str().into();
-            let shape = if numbered { Shape::Own(at as u32) } else { Shape::Variable(name.clone()) };
+            let shape = if numbered {
+                Shape::Own(at as u32)
+            } else {
+                Shape::Variable(name.clone())
+            };
             (name, shape)
         };
         Self {
@@ -83,9 +87,7 @@ impl<'a> Resolver<'a> {
                 let inner = self.shape_in(inner, methods, place, see);
                 // Only a value type becomes another type; which ones are is known of .NET's and of enums and structs by their row.
                 match &inner {
-                    Shape::Named(key, _) if is_outside_value(key) => {
-                        Shape::Named("~System.Nullable`1".into(), Rc::from([inner]))
-                    }
+                    Shape::Named(key, _) if is_outside_value(key) => Shape::Named("~System.Nullable`1".into(), Rc::from([inner])),
                     _ => inner,
                 }
             }
@@ -120,12 +122,12 @@ impl<'a> Resolver<'a> {
                 return shape.clone();
             }
         }
-        if let Some(alias) = self.aliased(segments) {
-            if let Some(written) = code::type_ref(&alias) {
-                let shape = self.shape_in(&written, &[], place, &mut |_, _| {});
-                see(&shape, last);
-                return shape;
-            }
+        if let Some(alias) = self.aliased(segments)
+            && let Some(written) = code::type_ref(&alias)
+        {
+            let shape = self.shape_in(&written, &[], place, &mut |_, _| {});
+            see(&shape, last);
+            return shape;
         }
         let shape = self.path(segments, args, place);
         see(&shape, last);
@@ -136,7 +138,12 @@ impl<'a> Resolver<'a> {
     fn aliased(&self, segments: &[Name]) -> Option<String> {
         let [only] = segments else { return None };
         let name = Some(only.word.text.as_str());
-        let own = self.around.usings.iter().filter(|using| using.alias.as_deref() == name).map(|using| &using.target);
+        let own = self
+            .around
+            .usings
+            .iter()
+            .filter(|using| using.alias.as_deref() == name)
+            .map(|using| &using.target);
         let globals = self.around.globals.iter().flat_map(|globals| &globals.usings);
         let global = globals.filter(|using| using.alias.as_deref() == name).map(|using| &using.target);
         let target = own.chain(global).next()?;
@@ -222,7 +229,10 @@ impl<'a> Resolver<'a> {
             }
             for using in self.around.usings.iter().filter(|using| using.level == level) {
                 if let Some(alias) = &using.alias {
-                    if let Some(rest) = path.strip_prefix(alias.as_str()).filter(|rest| rest.is_empty() || rest.starts_with('.')) {
+                    if let Some(rest) = path
+                        .strip_prefix(alias.as_str())
+                        .filter(|rest| rest.is_empty() || rest.starts_with('.'))
+                    {
                         let target = using.target.strip_prefix("global::").unwrap_or(&using.target);
                         if let Some(key) = outside_key(&format!("{target}{rest}")) {
                             return Some(key);
@@ -244,7 +254,9 @@ impl<'a> Resolver<'a> {
 
 fn ends_with(symbol: &str, segments: &[Name]) -> bool {
     let last = symbol.rsplit(['.', '+']).next().unwrap_or(symbol);
-    segments.last().is_some_and(|segment| last.split('`').next() == Some(&segment.word.text))
+    segments
+        .last()
+        .is_some_and(|segment| last.split('`').next() == Some(&segment.word.text))
 }
 
 /// Marked key of a dotted path, nested types tried with `+`.
@@ -271,7 +283,9 @@ pub fn all_parameters(symbol: &str) -> u32 {
 }
 
 fn is_outside_value(key: &str) -> bool {
-    key.strip_prefix('~').and_then(dotnet::get).is_some_and(|outside| matches!(outside.kind, 's' | 'e'))
+    key.strip_prefix('~')
+        .and_then(dotnet::get)
+        .is_some_and(|outside| matches!(outside.kind, 's' | 'e'))
 }
 
 /// The type of a keyword.

@@ -70,7 +70,12 @@ impl Shape {
                 Self::Named(key.clone(), args.iter().map(|arg| arg.substitute(own, method)).collect())
             }
             Self::Array(element) => Self::Array(Rc::new(element.substitute(own, method))),
-            Self::Tuple(parts) => Self::Tuple(parts.iter().map(|(name, part)| (name.clone(), part.substitute(own, method))).collect()),
+            Self::Tuple(parts) => Self::Tuple(
+                parts
+                    .iter()
+                    .map(|(name, part)| (name.clone(), part.substitute(own, method)))
+                    .collect(),
+            ),
             other => other.clone(),
         }
     }
@@ -275,7 +280,8 @@ mod tests {
             prop_oneof![
                 inner.clone().prop_map(|element| Shape::Array(Rc::new(element))),
                 (proptest::collection::vec(inner.clone(), 1..3)).prop_map(|args| Shape::Named("G`1".into(), args.into())),
-                proptest::collection::vec((prop::option::of(Just(Rc::from("n"))), inner), 2..4).prop_map(|parts| Shape::Tuple(parts.into())),
+                proptest::collection::vec((prop::option::of(Just(Rc::from("n"))), inner), 2..4)
+                    .prop_map(|parts| Shape::Tuple(parts.into())),
             ]
         })
     }

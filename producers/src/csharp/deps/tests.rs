@@ -157,7 +157,8 @@ fn two_meanings_are_ambiguous_and_unknown_ones_external() {
 fn expressions_bind_only_what_is_visible() {
     let mut own = decl("N.Inner", "Reader");
     let body = "{ int local = 1; Tool.Run(); local.Value(); Far.Go(); }";
-    own.members.push(crate::csharp::fixture::member(MemberKind::Method, "M", "public void M()", body));
+    own.members
+        .push(crate::csharp::fixture::member(MemberKind::Method, "M", "public void M()", body));
     let world = World::new(&[("a.cs", file(vec![own, decl("N", "Tool"), decl("Other", "Far")]))], &[]);
     let found = deps(&world, "N.Inner.Reader");
     assert_eq!(found.body, ["N.Tool"]);

@@ -195,8 +195,14 @@ impl<'a> World<'a> {
                 let args: Rc<[Shape]> = Rc::from([(**element).clone()]);
                 let mut levels = vec![shape.clone()];
                 levels.extend(
-                    ["IList`1", "IReadOnlyList`1", "ICollection`1", "IReadOnlyCollection`1", "IEnumerable`1"]
-                        .map(|name| Shape::Named(format!("~System.Collections.Generic.{name}").into(), args.clone())),
+                    [
+                        "IList`1",
+                        "IReadOnlyList`1",
+                        "ICollection`1",
+                        "IReadOnlyCollection`1",
+                        "IEnumerable`1",
+                    ]
+                    .map(|name| Shape::Named(format!("~System.Collections.Generic.{name}").into(), args.clone())),
                 );
                 levels.push(Shape::plain("~System.Array"));
                 levels.push(Shape::plain("~System.Collections.IEnumerable"));
@@ -309,7 +315,11 @@ impl<'a> World<'a> {
             let text = text.split_once(' ').map_or(text, |(_, text)| text);
             Shape::read(text, false).substitute(args, &[])
         };
-        let parameters = if parameters.is_empty() { Vec::new() } else { parameters.split(';').map(read).collect() };
+        let parameters = if parameters.is_empty() {
+            Vec::new()
+        } else {
+            parameters.split(';').map(read).collect()
+        };
         Some((parameters, read(result)))
     }
 
@@ -325,11 +335,18 @@ impl<'a> World<'a> {
             _ => return Shape::Unknown,
         }
         for level in self.levels(shape) {
-            if matches!(level.key(), Some("~System.Collections.Generic.IEnumerable`1" | "~System.Collections.Generic.IAsyncEnumerable`1")) {
+            if matches!(
+                level.key(),
+                Some("~System.Collections.Generic.IEnumerable`1" | "~System.Collections.Generic.IAsyncEnumerable`1")
+            ) {
                 return level.args().first().cloned().unwrap_or_default();
             }
         }
-        let enumerator = self.lookup(shape, "GetEnumerator").first().map(Candidate::result).unwrap_or_default();
+        let enumerator = self
+            .lookup(shape, "GetEnumerator")
+            .first()
+            .map(Candidate::result)
+            .unwrap_or_default();
         match self.lookup(&enumerator, "Current").first() {
             Some(current) => current.result(),
             // A type that nobody declares, with one argument, is a collection of it more often than not.

@@ -13,7 +13,10 @@ type Bindings = Vec<Shape>;
 impl<'f, 'a> Flow<'f, 'a> {
     /// Goes through arguments without knowing what they are for.
     pub(super) fn arguments(&mut self, args: &'f [Argument], targets: &[Shape]) -> Vec<Shape> {
-        args.iter().enumerate().map(|(at, arg)| self.value(&arg.value, targets.get(at))).collect()
+        args.iter()
+            .enumerate()
+            .map(|(at, arg)| self.value(&arg.value, targets.get(at)))
+            .collect()
     }
 
     /// A call of a simple name.
@@ -27,7 +30,11 @@ impl<'f, 'a> Flow<'f, 'a> {
                     let parameter: Rc<str> = parameter.as_str().into();
                     self.methods.push((parameter.clone(), Shape::Variable(parameter)));
                 }
-                let targets: Vec<Shape> = function.parameters.iter().map(|parameter| self.quiet(parameter.kind.as_ref())).collect();
+                let targets: Vec<Shape> = function
+                    .parameters
+                    .iter()
+                    .map(|parameter| self.quiet(parameter.kind.as_ref()))
+                    .collect();
                 let result = self.quiet(Some(&function.result));
                 self.methods.truncate(methods);
                 debug_assert!(locals == self.locals.len());
@@ -68,7 +75,10 @@ impl<'f, 'a> Flow<'f, 'a> {
             Shape::Tuple(_) | Shape::Anonymous(_) | Shape::Null | Shape::Unknown => Vec::new(),
             on => world.lookup(on, text),
         };
-        let fits = |candidate: &Candidate<'_>| !candidate.is_method() || takes(&candidate.parameters(), args.len());
+        let fits = |candidate: &Candidate<'_>| {
+            let generic = name.args.is_empty() || candidate.line.arity as usize == name.args.len();
+            !candidate.is_method() || generic && takes(&candidate.parameters(), args.len())
+        };
         if found.iter().any(fits) {
             return self.called(found, None, name, args, target);
         }
@@ -108,7 +118,11 @@ impl<'f, 'a> Flow<'f, 'a> {
         };
         for candidate in self.world.extensions(name) {
             let key = candidate.owner.key().unwrap_or("");
-            let namespace = self.world.type_line(key).map(|line| line.namespace.clone()).unwrap_or_else(|| "".into());
+            let namespace = self
+                .world
+                .type_line(key)
+                .map(|line| line.namespace.clone())
+                .unwrap_or_else(|| "".into());
             let opened = self.opened.contains(&*namespace) || self.statics.iter().any(|open| open.key() == Some(key));
             if opened && let Some(score) = allowed(&candidate) {
                 found.push((score, candidate));
@@ -212,7 +226,13 @@ impl<'f, 'a> Flow<'f, 'a> {
     ) -> Option<(Candidate<'a>, Bindings, Vec<Shape>)> {
         let shapes: Vec<Option<Shape>> = args
             .iter()
-            .map(|arg| if is_deferred(&arg.value) { None } else { Some(self.value(&arg.value, None)) })
+            .map(|arg| {
+                if is_deferred(&arg.value) {
+                    None
+                } else {
+                    Some(self.value(&arg.value, None))
+                }
+            })
             .collect();
         let mut best: Option<(i64, Candidate<'a>, Bindings, Vec<Shape>)> = None;
         for candidate in found.into_iter().filter(Candidate::is_method) {
@@ -240,7 +260,9 @@ impl<'f, 'a> Flow<'f, 'a> {
             for (at, arg) in args.iter().enumerate() {
                 let (word, parameter) = match parameters.get(at) {
                     Some((word, shape)) => (*word, shape.clone()),
-                    None => parameters.last().map_or(("", Shape::Unknown), |(word, shape)| (*word, shape.clone())),
+                    None => parameters
+                        .last()
+                        .map_or(("", Shape::Unknown), |(word, shape)| (*word, shape.clone())),
                 };
                 let spread = word == "params" && (args.len() > parameters.len() || !matches!(shapes[at], Some(Shape::Array(_))));
                 let parameter = match &parameter {
@@ -276,7 +298,12 @@ impl<'f, 'a> Flow<'f, 'a> {
         match self.world.delegate(parameter) {
             Some((parameters, _)) if parameters.len() == names.len() || names.is_empty() => 2,
             Some(_) => -100,
-            None if parameter.is_known() && !matches!(parameter, Shape::Method(_)) && !parameter.key().is_some_and(|key| key.starts_with('^')) => -100,
+            None if parameter.is_known()
+                && !matches!(parameter, Shape::Method(_))
+                && !parameter.key().is_some_and(|key| key.starts_with('^')) =>
+            {
+                -100
+            }
             None => 0,
         }
     }
@@ -312,13 +339,19 @@ impl<'f, 'a> Flow<'f, 'a> {
 
     /// Goes through a lambda that becomes a delegate of that type; what it returns.
     pub(super) fn lambda(&mut self, lambda: &'f Expression, target: &Shape) -> Shape {
-        let Expression::Lambda(parameters, body) = lambda else { return Shape::Unknown };
+        let Expression::Lambda(parameters, body) = lambda else {
+            return Shape::Unknown;
+        };
         let signature = self.world.delegate(target);
         let locals = self.locals.len();
         for (at, parameter) in parameters.iter().enumerate() {
             let shape = match &parameter.kind {
                 Some(written) => self.written(written),
-                None => signature.as_ref().and_then(|(shapes, _)| shapes.get(at)).cloned().unwrap_or_default(),
+                None => signature
+                    .as_ref()
+                    .and_then(|(shapes, _)| shapes.get(at))
+                    .cloned()
+                    .unwrap_or_default(),
             };
             self.locals.push((&parameter.name, Local::Value(shape)));
         }
@@ -379,6 +412,17 @@ impl<'f, 'a> Flow<'f, 'a> {
                 if arg_key == "~System.Nullable`1" {
                     return self.fits(parameter, arg.args().first()?, bindings).map(|fit| fit.saturating_sub(1));
                 }
+                if matches!(
+                    &**key,
+                    "~System.ReadOnlySpan`1" | "~System.Span`1" | "~System.ReadOnlyMemory`1" | "~System.Memory`1"
+                ) {
+                    let element = match arg {
+                        Shape::Array(element) => (**element).clone(),
+                        _ if arg_key == "~System.String" => Shape::plain("~System.Char"),
+                        _ => return None,
+                    };
+                    return self.fits(parameters.first()?, &element, bindings).map(|_| 1);
+                }
                 if numeric(key) && numeric(arg_key) {
                     return Some(1);
                 }
@@ -402,7 +446,13 @@ fn known_or_self(bindings: &[Shape]) -> Vec<Shape> {
     bindings
         .iter()
         .enumerate()
-        .map(|(at, binding)| if binding.is_known() { binding.clone() } else { Shape::Method(at as u32) })
+        .map(|(at, binding)| {
+            if binding.is_known() {
+                binding.clone()
+            } else {
+                Shape::Method(at as u32)
+            }
+        })
         .collect()
 }
 
@@ -427,7 +477,17 @@ fn is_deferred(value: &Expression) -> bool {
 fn numeric(key: &str) -> bool {
     matches!(
         key,
-        "~System.Int32" | "~System.Int64" | "~System.Double" | "~System.Single" | "~System.Decimal" | "~System.Byte" | "~System.Int16"
-            | "~System.UInt32" | "~System.UInt64" | "~System.UInt16" | "~System.SByte" | "~System.Char"
+        "~System.Int32"
+            | "~System.Int64"
+            | "~System.Double"
+            | "~System.Single"
+            | "~System.Decimal"
+            | "~System.Byte"
+            | "~System.Int16"
+            | "~System.UInt32"
+            | "~System.UInt64"
+            | "~System.UInt16"
+            | "~System.SByte"
+            | "~System.Char"
     )
 }

@@ -4,6 +4,8 @@
 //! unknown value names nothing. Every body is gone through once; lambdas once they have a target.
 
 mod call;
+mod making;
+mod operators;
 mod pattern;
 mod statement;
 #[cfg(test)]
@@ -130,7 +132,11 @@ impl<'f, 'a> Flow<'f, 'a> {
     /// Code in the header of the type.
     pub fn header(&mut self, facts: &'f Facts) {
         self.attributes(&facts.attributes);
-        let base = self.around.first().and_then(|own| self.world.levels(own).get(1).cloned()).unwrap_or_default();
+        let base = self
+            .around
+            .first()
+            .and_then(|own| self.world.levels(own).get(1).cloned())
+            .unwrap_or_default();
         for statement in &facts.around {
             if let crate::csharp::code::ast::Statement::Return(Expression::Tuple(args)) = statement {
                 self.construct(&base, args);
@@ -211,7 +217,9 @@ impl<'f, 'a> Flow<'f, 'a> {
 
     /// The shape of a type that a header or an earlier place already named.
     fn quiet(&self, written: Option<&TypeRef>) -> Shape {
-        written.map_or(Shape::Unknown, |written| self.resolver.shape(written, &self.methods, &mut |_, _| {}))
+        written.map_or(Shape::Unknown, |written| {
+            self.resolver.shape(written, &self.methods, &mut |_, _| {})
+        })
     }
 
     /// The shape of a type that the code names here.

@@ -67,7 +67,9 @@ impl<'f> Flow<'f, '_> {
 
     /// `A.B` in a pattern: a type if it is one, else a constant.
     fn type_or_value(&mut self, kind: &'f TypeRef) -> Shape {
-        let TypeRef::Named(segments) = kind else { return self.written(kind) };
+        let TypeRef::Named(segments) = kind else {
+            return self.written(kind);
+        };
         let arity = segments.last().map_or(0, |last| last.args.len() as u32);
         let parameter = segments.len() == 1
             && self

@@ -52,23 +52,43 @@ fn members_and_locals() {
 #[test]
 fn collections_lambdas_and_extensions() {
     check("foreach (var x in p.Many) x.Deep.Value++;", &[], &["A", "B", "C"]);
-    check("var z = all.Select(x => x.Next).Where(y => y.Kind == E.One).First();", &["E"], &["A", "B", "E"]);
+    check(
+        "var z = all.Select(x => x.Next).Where(y => y.Kind == E.One).First();",
+        &["E"],
+        &["A", "B", "E"],
+    );
     check("a.ToD().Map.TryGetValue(\"\", out var c); c.Value++;", &[], &["C", "D", "Ext"]);
     check("foreach (var q in all.Each()) q.Next = null;", &[], &["A", "Ext"]);
     check("maker(null).Value++;", &[], &["C"]);
     check("a.Done += c => c.Value++;", &[], &["A", "C"]);
-    check("var l = new G<B>().Pick(b => b.Deep); l.Value++;", &["B", "G`1"], &["B", "C", "G`1"]);
-    check("var y = from x in all let n = x.Next select n.Deep; y.First().Value++;", &[], &["A", "B", "C"]);
+    check(
+        "var l = new G<B>().Pick(b => b.Deep); l.Value++;",
+        &["B", "G`1"],
+        &["B", "C", "G`1"],
+    );
+    check(
+        "var y = from x in all let n = x.Next select n.Deep; y.First().Value++;",
+        &[],
+        &["A", "B", "C"],
+    );
 }
 
 #[test]
 fn patterns_tasks_and_tuples() {
     check("if (o is B { Deep: { Value: 1 } } b) b.Kind = 0;", &["B"], &["B", "C"]);
-    check("switch (o) { case A { Next.Deep: var d }: d.Value++; break; case E.One: break; }", &["A", "E"], &["A", "B", "C", "E"]);
+    check(
+        "switch (o) { case A { Next.Deep: var d }: d.Value++; break; case E.One: break; }",
+        &["A", "E"],
+        &["A", "B", "C", "E"],
+    );
     check("var (f, s) = ((Rec)o); s.Do(); (f, var u) = (a.Next, 1); ", &["Rec"], &["A", "D"]);
     check("(B b, int n) t = default; t.b.Deep = null;", &["B"], &["B"]);
     check("var r = o as D ?? new D(); r.Do();", &["D"], &["D"]);
-    check("Func<Task> f = async () => { var w = await a.Later(); w.Deep = null; };", &[], &["A", "B"]);
+    check(
+        "Func<Task> f = async () => { var w = await a.Later(); w.Deep = null; };",
+        &[],
+        &["A", "B"],
+    );
     check("C L(D d) => d.Map[\"\"]; L(null).Value++;", &["C", "D"], &["C", "D"]);
     check("var s = o switch { A k => k.Next, _ => null }; s.Deep = null;", &["A"], &["A", "B"]);
 }

@@ -1,7 +1,7 @@
 //! Values: what each expression's type is, and which members it uses on the way.
 
 use super::{Flow, Local};
-use crate::csharp::code::ast::{Argument, Clause, Designation, Expression, Initializer, Link, Literal, Name, Operator, TypeRef};
+use crate::csharp::code::ast::{Argument, Designation, Expression, Link, Literal, Name, TypeRef};
 use crate::csharp::deps::resolve::{Meaning, predefined};
 use crate::csharp::deps::shape::Shape;
 use crate::csharp::mentions::Place;
@@ -42,7 +42,10 @@ impl<'f, 'a> Flow<'f, 'a> {
             Expression::New(kind, args, entries, place) => self.creation(kind.as_ref(), args, entries, *place, target),
             Expression::NewArray(kind, elements, sizes) => self.array(kind.as_ref(), elements, sizes),
             Expression::Anonymous(members) => {
-                let members = members.iter().map(|(name, value)| (name.as_str().into(), self.value(value, None))).collect();
+                let members = members
+                    .iter()
+                    .map(|(name, value)| (name.as_str().into(), self.value(value, None)))
+                    .collect();
                 Shape::Anonymous(members).bounded()
             }
             Expression::Lambda(..) => {
@@ -165,7 +168,11 @@ impl<'f, 'a> Flow<'f, 'a> {
     // ── names and members ───────────────────────────────────────────────────────────────────────────────────────────────────
 
     pub(super) fn find_local(&self, name: &str) -> Option<Local<'f>> {
-        self.locals.iter().rev().find(|(own, _)| *own == name).map(|(_, local)| local.clone())
+        self.locals
+            .iter()
+            .rev()
+            .find(|(own, _)| *own == name)
+            .map(|(_, local)| local.clone())
     }
 
     /// A simple name that is not called.
@@ -210,7 +217,11 @@ impl<'f, 'a> Flow<'f, 'a> {
         let last = segments.last()?;
         let parameter = segments.len() == 1
             && last.args.is_empty()
-            && self.methods.iter().chain(&self.resolver.own).any(|(name, _)| **name == last.word.text);
+            && self
+                .methods
+                .iter()
+                .chain(&self.resolver.own)
+                .any(|(name, _)| **name == last.word.text);
         let meaning = self.resolver.meaning(segments, last.args.len() as u32, Place::Body);
         if parameter || !matches!(meaning, Meaning::Nothing | Meaning::Ambiguous) {
             return Some(Stand::Type(self.written(&TypeRef::Named(segments.to_vec()))));
@@ -224,10 +235,10 @@ impl<'f, 'a> Flow<'f, 'a> {
             Stand::Value(shape) => Stand::Value(self.value_member(&shape, &name.word.text, name.word.place)),
             Stand::Type(shape) => {
                 let found = self.world.lookup(&shape, &name.word.text);
-                if found.is_empty() || is_object(&found) {
-                    if let Some(nested) = self.nested(&shape, name) {
-                        return Stand::Type(nested);
-                    }
+                if (found.is_empty() || is_object(&found))
+                    && let Some(nested) = self.nested(&shape, name)
+                {
+                    return Stand::Type(nested);
                 }
                 Stand::Value(self.value_member(&shape, &name.word.text, name.word.place))
             }
@@ -244,7 +255,11 @@ impl<'f, 'a> Flow<'f, 'a> {
     /// The nested type of a type or of one of its bases.
     fn nested(&mut self, outer: &Shape, name: &Name) -> Option<Shape> {
         let args: Vec<Shape> = name.args.iter().map(|arg| self.written(arg)).collect();
-        let mark = if args.is_empty() { String::new() } else { format!("`{}", args.len()) };
+        let mark = if args.is_empty() {
+            String::new()
+        } else {
+            format!("`{}", args.len())
+        };
         for level in self.world.levels(outer) {
             let Shape::Named(key, outer_args) = &level else { continue };
             let nested = match key.find('@') {
@@ -280,7 +295,11 @@ impl<'f, 'a> Flow<'f, 'a> {
                 return at.and_then(|at| parts.get(at)).map(|(_, part)| part.clone()).unwrap_or_default();
             }
             Shape::Anonymous(parts) => {
-                return parts.iter().find(|(own, _)| &**own == name).map(|(_, part)| part.clone()).unwrap_or_default();
+                return parts
+                    .iter()
+                    .find(|(own, _)| &**own == name)
+                    .map(|(_, part)| part.clone())
+                    .unwrap_or_default();
             }
             Shape::Array(_) if matches!(name, "Length" | "LongLength" | "Rank") => return predefined("int"),
             _ => {}
@@ -306,7 +325,9 @@ impl<'f, 'a> Flow<'f, 'a> {
     }
 
     pub(super) fn is_value_type(&self, shape: &Shape) -> bool {
-        shape.key().is_some_and(|key| !key.starts_with(['~', '^']) && matches!(self.world.kind(key), 's' | 'e'))
+        shape
+            .key()
+            .is_some_and(|key| !key.starts_with(['~', '^']) && matches!(self.world.kind(key), 's' | 'e'))
     }
 
     /// Members of a value's type; of a type parameter those of its constraints.
@@ -330,7 +351,9 @@ impl<'f, 'a> Flow<'f, 'a> {
 
     /// A path of names in a place where a value stands.
     pub(super) fn path(&mut self, segments: &[Name]) -> Shape {
-        let Some((first, rest)) = segments.split_first() else { return Shape::Unknown };
+        let Some((first, rest)) = segments.split_first() else {
+            return Shape::Unknown;
+        };
         let mut stand = self.simple(first);
         for name in rest {
             stand = self.step(stand, name);
@@ -423,196 +446,6 @@ impl<'f, 'a> Flow<'f, 'a> {
         let fitting = found.iter().find(|candidate| candidate.parameters().len() == args.len());
         fitting.or(found.first()).map(|candidate| candidate.result()).unwrap_or_default()
     }
-
-    // ── making values ───────────────────────────────────────────────────────────────────────────────────────────────────────
-
-    fn creation(
-        &mut self,
-        kind: Option<&'f TypeRef>,
-        args: &'f [Argument],
-        entries: &'f [Initializer],
-        place: u32,
-        target: Option<&Shape>,
-    ) -> Shape {
-        let shape = match kind {
-            Some(written) => self.written(written),
-            None => {
-                let shape = match target {
-                    Some(Shape::Named(key, args)) if &**key == "~System.Nullable`1" => args.first().cloned().unwrap_or_default(),
-                    Some(shape) => shape.clone(),
-                    None => Shape::Unknown,
-                };
-                self.touch(&shape);
-                if let (Some(uses), Some(key)) = (&mut self.found.uses, shape.key()) {
-                    uses.push(super::Use {
-                        place,
-                        owner: key.into(),
-                        member: None,
-                        certain: true,
-                    });
-                }
-                shape
-            }
-        };
-        self.construct(&shape, args);
-        self.initialize(&shape, entries);
-        shape
-    }
-
-    pub(super) fn initialize(&mut self, shape: &Shape, entries: &'f [Initializer]) {
-        for entry in entries {
-            match entry {
-                Initializer::Member(word, value) => {
-                    let target = self.value_member(shape, &word.text, word.place);
-                    self.value(value, Some(&target));
-                }
-                Initializer::Nested(word, entries) => {
-                    let target = self.value_member(shape, &word.text, word.place);
-                    self.initialize(&target, entries);
-                }
-                Initializer::Index(index, value) => {
-                    for index in index {
-                        self.value(index, None);
-                    }
-                    let found = self.members_of(shape, "this[]");
-                    let target = found.first().map(|candidate| candidate.result()).unwrap_or_default();
-                    self.value(value, Some(&target));
-                }
-                Initializer::Element(values) => {
-                    let targets: Vec<Shape> = if values.len() == 1 {
-                        vec![self.world.element(shape)]
-                    } else {
-                        let element = self.world.element(shape);
-                        element.args().to_vec()
-                    };
-                    for (at, value) in values.iter().enumerate() {
-                        self.value(value, targets.get(at));
-                    }
-                }
-            }
-        }
-    }
-
-    fn array(&mut self, kind: Option<&'f TypeRef>, elements: &'f [Expression], sizes: &'f [Expression]) -> Shape {
-        for size in sizes {
-            self.value(size, None);
-        }
-        let mut element = kind.map(|kind| self.written(kind)).unwrap_or_default();
-        for value in elements {
-            let target = element.clone();
-            let shape = self.value(value, Some(&target));
-            if kind.is_none() && !element.is_known() {
-                element = shape;
-            }
-        }
-        Shape::Array(Rc::new(element)).bounded()
-    }
-
-    // ── operators and queries ───────────────────────────────────────────────────────────────────────────────────────────────
-
-    fn operation(&mut self, class: Operator, operands: &'f [Expression], target: Option<&Shape>) -> Shape {
-        let mut first = Shape::Unknown;
-        let mut own = None;
-        for operand in operands {
-            let hint = if class == Operator::Coalesce && first.is_known() { Some(first.clone()) } else { target.cloned() };
-            let shape = self.value(operand, hint.as_ref());
-            if own.is_none() && (shape.key().is_some_and(|key| !key.starts_with(['~', '^'])) || shape.key() == Some("~System.String")) {
-                own = Some(shape.clone());
-            }
-            if !first.is_known() {
-                first = shape;
-            }
-        }
-        match class {
-            Operator::Truth => predefined("bool"),
-            Operator::Coalesce => match &first {
-                Shape::Named(key, args) if &**key == "~System.Nullable`1" => args.first().cloned().unwrap_or_default(),
-                _ => first,
-            },
-            Operator::Arithmetic => own.unwrap_or(first),
-            Operator::Range => Shape::plain("~System.Range"),
-        }
-    }
-
-    fn assignment(&mut self, left: &'f Expression, right: &'f Expression) -> Shape {
-        match left {
-            Expression::Declaration(_, Designation::Tuple(_)) => {
-                let shape = self.value(right, None);
-                self.value(left, Some(&shape));
-                shape
-            }
-            Expression::Tuple(parts) => {
-                let shape = self.value(right, None);
-                let shapes = self.parts(&shape, parts.len());
-                for (part, shape) in parts.iter().zip(&shapes) {
-                    self.value(&part.value, Some(shape));
-                }
-                shape
-            }
-            _ => {
-                let target = self.value(left, None);
-                let shape = self.value(right, Some(&target));
-                if target.is_known() { target } else { shape }
-            }
-        }
-    }
-
-    /// What waiting for a task gives; other shapes stay.
-    pub(super) fn awaited(&self, shape: &Shape) -> Shape {
-        match shape {
-            Shape::Named(key, args) if is_task(key) => match args.first() {
-                Some(inner) => inner.clone(),
-                None => Shape::Unknown,
-            },
-            other => other.clone(),
-        }
-    }
-
-    fn query(&mut self, clauses: &'f [Clause]) -> Shape {
-        let locals = self.locals.len();
-        let mut result = Shape::Unknown;
-        for clause in clauses {
-            match clause {
-                Clause::From(kind, name, source) => {
-                    let source = self.value(source, None);
-                    let element = match kind {
-                        Some(kind) => self.written(kind),
-                        None => self.world.element(&source),
-                    };
-                    self.locals.push((name, Local::Value(element)));
-                }
-                Clause::Let(name, value) => {
-                    let shape = self.value(value, None);
-                    self.locals.push((name, Local::Value(shape)));
-                }
-                Clause::Value(value) => {
-                    self.value(value, None);
-                }
-                Clause::Select(value) => {
-                    let shape = self.value(value, None);
-                    result = Shape::Named("~System.Collections.Generic.IEnumerable`1".into(), Rc::from([shape])).bounded();
-                }
-                Clause::Into(name) => {
-                    let shape = self.world.element(&result);
-                    self.locals.push((name, Local::Value(shape)));
-                }
-            }
-        }
-        self.locals.truncate(locals);
-        result
-    }
-}
-
-fn is_task(key: &str) -> bool {
-    matches!(
-        key,
-        "~System.Threading.Tasks.Task`1"
-            | "~System.Threading.Tasks.ValueTask`1"
-            | "~System.Threading.Tasks.Task"
-            | "~System.Threading.Tasks.ValueTask"
-            | "~System.Runtime.CompilerServices.ConfiguredTaskAwaitable`1"
-            | "~System.Runtime.CompilerServices.ConfiguredValueTaskAwaitable`1"
-    )
 }
 
 /// Whether all that was found are members that every value has.
