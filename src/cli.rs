@@ -68,6 +68,7 @@ pub enum Command {
     Build(BuildArgs),
     Show(ShowArgs),
     Outline(OutlineArgs),
+    Usages(UsagesArgs),
     Query(QueryArgs),
     Explain(ExplainArgs),
     Status(StatusArgs),
@@ -133,6 +134,20 @@ pub struct OutlineArgs {
     #[arg(required = true, value_name = "SYMBOL")]
     pub symbols: Vec<String>,
     /// As JSON: what //types/SYMBOL:outline-info holds, an array for several.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// List the places that use a type or a member, building what has to be known first.
+///
+/// Places are FILE:LINE:COLUMN and the line. Those under "possible" reach the member through a base, an interface or an override, or
+/// use a member of that name on a value whose type is not known.
+#[derive(Debug, Args)]
+pub struct UsagesArgs {
+    /// A type or member by any unambiguous name: NodeStore, Core.NodeStore, NodeStore.Get, NodeStore#Get.
+    #[arg(value_name = "SYMBOL")]
+    pub symbol: String,
+    /// As JSON: {"symbol", "certain": [{"file", "line", "column", "text"}], "possible": […]}.
     #[arg(long)]
     pub json: bool,
 }

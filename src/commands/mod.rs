@@ -12,6 +12,7 @@ mod query;
 mod rules;
 mod show;
 mod status;
+mod usages;
 
 use crate::cli::{Cli, Command};
 use crate::context::Context;
@@ -25,6 +26,7 @@ pub fn run(cli: Cli) -> ExitCode {
         Command::Build(args) => build::run(&context, args),
         Command::Show(args) => show::run(&context, args),
         Command::Outline(args) => outline::run(&context, args),
+        Command::Usages(args) => usages::run(&context, args),
         Command::Query(args) => query::run(&context, args),
         Command::Explain(args) => explain::run(&context, args),
         Command::Status(_) => status::run(&context),

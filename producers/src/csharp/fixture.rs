@@ -170,6 +170,13 @@ impl World {
         serde_json::from_slice(table.get(key).unwrap_or_else(|| panic!("no row {key}"))).expect("a row")
     }
 
+    fn member_index(&self) -> Vec<u8> {
+        let roles = vec![("members", self.each("signatures"))];
+        run(&super::deps::member_index::MemberIndex, "", "{}", roles)
+            .expect("members")
+            .bytes
+    }
+
     pub(crate) fn slice(table: &[u8], keys: &[String]) -> Input {
         let table = engine::values::table::Table::open(table).expect("a table");
         let rows: BTreeMap<&str, &[u8]> = keys.iter().filter_map(|key| Some((key.as_str(), table.get(key)?))).collect();
@@ -204,6 +211,20 @@ impl World {
                 let keys: super::mentions::Mentions = serde_json::from_slice(&mentions[0].bytes).expect("mentions");
                 (
                     &super::deps::Deps,
+                    vec![
+                        ("symbols", vec![Self::slice(&self.symbols, &keys.keys)]),
+                        ("members", vec![Self::slice(&self.member_index(), &keys.keys)]),
+                        ("facts", one("facts")),
+                        ("mentions", mentions),
+                    ],
+                )
+            }
+            "facts" => (&super::code::facts::FactsOf, vec![("complete", one("complete"))]),
+            "signatures" => {
+                let mentions = one("mentions");
+                let keys: super::mentions::Mentions = serde_json::from_slice(&mentions[0].bytes).expect("mentions");
+                (
+                    &super::deps::signatures::Signatures,
                     vec![("symbols", vec![Self::slice(&self.symbols, &keys.keys)]), ("mentions", mentions)],
                 )
             }

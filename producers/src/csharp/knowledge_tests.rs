@@ -374,6 +374,8 @@ fn golden_outputs_belong_to_versions() {
         ("xmldoc", "csharp/xmldoc"),
         ("mentions", "csharp/mentions"),
         ("deps", "csharp/deps"),
+        ("facts", "csharp/facts"),
+        ("signatures", "csharp/signatures"),
         ("outline-info", "csharp/outline-info"),
         ("outline", "csharp/outline"),
         ("semantic", "semantic"),
@@ -393,8 +395,10 @@ fn golden_outputs_belong_to_versions() {
     csharp/structure@2 bbb34213f114
     csharp/impl@2 49b2d0831310
     csharp/xmldoc@2 680de06bc1f7
-    csharp/mentions@2 df4fa245ccd9
+    csharp/mentions@2 32066e34dab9
     csharp/deps@2 8e4b31712939
+    csharp/facts@1 94462f69b368
+    csharp/signatures@1 8aefcaab3c62
     csharp/outline-info@2 eefa424cb835
     csharp/outline@2 43d9f50f9da8
     semantic@1 37fa68445632
@@ -491,6 +495,6 @@ internal class FileSource : INodeSource { public FileSource(string path) { } }
     - Instead of `Get` follow its own advice: "Use Find instead".
     - Check arguments for null before calling: null is refused (see EDGE_CASES).
 
-    {"ambiguous":[],"body":["Memo.Core.FileSource"],"evidence":{"Memo.Core.FileSource":["body"],"Memo.Core.INodeSource":["signature"],"Memo.Core.INodeStore":["base"],"Memo.Core.Node":["signature"],"Memo.Core.NodeId":["signature"]},"external":["ArgumentNullException","ArgumentOutOfRangeException","Dictionary`2","EventHandler`1","IDisposable","NotSupportedException","Obsolete"],"ids":{"Memo.Core.FileSource":"T_bpif35e7","Memo.Core.INodeSource":"T_zmikzza9","Memo.Core.INodeStore":"T_8jh38u89","Memo.Core.Node":"T_9t5vzmbc","Memo.Core.NodeId":"T_3sr7zfjk"},"structure":["Memo.Core.INodeSource","Memo.Core.INodeStore","Memo.Core.Node","Memo.Core.NodeId"],"type":"Memo.Core.NodeStore"}
+    {"ambiguous":[],"body":["Memo.Core.FileSource"],"evidence":{"Memo.Core.FileSource":["body"],"Memo.Core.INodeSource":["signature"],"Memo.Core.INodeStore":["base"],"Memo.Core.Node":["signature","inferred"],"Memo.Core.NodeId":["signature","inferred"]},"external":["System.ArgumentNullException","System.ArgumentOutOfRangeException","System.Collections.Generic.Dictionary`2","System.EventHandler`1","System.IDisposable","System.NotSupportedException","System.ObsoleteAttribute"],"ids":{"Memo.Core.FileSource":"T_bpif35e7","Memo.Core.INodeSource":"T_zmikzza9","Memo.Core.INodeStore":"T_8jh38u89","Memo.Core.Node":"T_9t5vzmbc","Memo.Core.NodeId":"T_3sr7zfjk"},"structure":["Memo.Core.INodeSource","Memo.Core.INodeStore","Memo.Core.Node","Memo.Core.NodeId"],"type":"Memo.Core.NodeStore"}
     "#);
 }

@@ -1,12 +1,13 @@
 //! `csharp/mentions`: which names a type uses and what surrounds them; most body edits stop here.
 //!
 //! `keys` lists the rows of `//index:symbols` that decide what the names mean: every simple name on a path, its `…Attribute` form for
-//! attributes, `ns:` rows for the namespaces of using directives, `using:` rows for every directory above a part (which of them has a
+//! attributes, every word of bodies, `ns:` rows for the namespaces of using directives, `using:` rows for every directory above a part (which of them has a
 //! project is for the index to say) and the type's own name.
 
-use super::complete::{self, Complete, Part};
+use super::code;
+use super::complete::{self, Complete, Part, PlacedMember};
 use super::layout::ancestors;
-use super::model::{NamePlace, NameUse};
+use super::model::{MemberKind, NamePlace, NameUse, TypeKind};
 use super::structure::check_flags;
 use super::types::json;
 use engine::seams::producer::{Failure, Inputs, Output, ParamError, Params, Producer, ProducerId};
@@ -20,10 +21,43 @@ pub struct Mentions {
     pub symbol: String,
     /// Namespace.
     pub namespace: String,
-    /// Rows of the symbol index that the binder looks at, sorted.
+    /// Kind letter: `c` class, `t` static class, `s` struct, `i` interface, `e` enum, `d` delegate.
+    pub kind: char,
+    /// Rows of the symbol index and of the member index that binding looks at, sorted.
     pub keys: Vec<String>,
+    /// Bases as written.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub bases: Vec<String>,
+    /// Members that other code can name.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub declared: Vec<Declared>,
     /// Parts in their order.
     pub parts: Vec<MentionPart>,
+}
+
+/// A member as other code sees it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Declared {
+    /// Index into [`Mentions::parts`].
+    pub part: u32,
+    /// Simple name, `this[]`, `.ctor`.
+    pub name: String,
+    /// `m` method, `x` extension method, `c` constructor, `i` indexer, `p` anything that has a value, `e` enum member, `h` the constructor
+    /// in a type's header, `d` a delegate's signature; `s` behind it for static ones.
+    pub flags: String,
+    /// Own type parameters.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub type_parameters: Vec<String>,
+    /// Its header.
+    pub signature: String,
+    /// How many of its parameters have a default value, which the header leaves out.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub optional: u32,
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref)]
+fn is_zero(count: &u32) -> bool {
+    *count == 0
 }
 
 /// One part and its names.
@@ -35,6 +69,9 @@ pub struct MentionPart {
     pub usings: Vec<MentionUsing>,
     /// Symbols of the types around it, outermost first, itself last.
     pub enclosing: Vec<String>,
+    /// Type parameters of the types around it and its own, outermost first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub type_parameters: Vec<String>,
     /// Names used, each once per place; type parameters left out.
     pub names: Vec<MentionName>,
 }
@@ -78,8 +115,10 @@ pub enum Place {
     Signature,
     /// Attribute.
     Attribute,
-    /// Body.
+    /// Named in a body.
     Body,
+    /// In a body without being named: the type of a value, or what declares a member that is used.
+    Inferred,
 }
 
 impl From<NamePlace> for Place {
@@ -128,12 +167,97 @@ fn mentions(whole: &Complete) -> Mentions {
     for part in &parts {
         part_keys(part, &whole.namespace, &mut keys);
     }
+    keys.extend(body_words(whole).into_iter().map(str::to_owned));
     Mentions {
         symbol: whole.symbol.clone(),
         namespace: whole.namespace.clone(),
+        kind: kind_letter(whole),
         keys: keys.into_iter().collect(),
+        bases: whole.bases.clone(),
+        declared: whole.members.iter().filter_map(declared).chain(header_constructor(whole)).collect(),
         parts,
     }
+}
+
+/// Every word of bodies, initialisers and attribute arguments, and the names that loops and indexes use without writing them.
+fn body_words(whole: &Complete) -> Vec<&str> {
+    let of_members = whole
+        .members
+        .iter()
+        .flat_map(|placed| std::iter::once(&placed.member.body).chain(&placed.member.attributes));
+    let texts = of_members.chain(&whole.bodies).chain(&whole.attributes).map(String::as_str);
+    let mut words = code::words(texts.clone());
+    if texts.clone().any(|text| text.contains("foreach")) {
+        words.extend(["Current", "GetEnumerator"]);
+    }
+    if texts.clone().any(|text| text.contains('[')) {
+        words.push("this[]");
+    }
+    words
+}
+
+fn kind_letter(whole: &Complete) -> char {
+    match whole.kind {
+        TypeKind::Class | TypeKind::Record if whole.modifiers.iter().any(|word| word == "static") => 't',
+        TypeKind::Class | TypeKind::Record => 'c',
+        TypeKind::Struct | TypeKind::RecordStruct => 's',
+        TypeKind::Interface => 'i',
+        TypeKind::Enum => 'e',
+        TypeKind::Delegate => 'd',
+    }
+}
+
+fn declared(placed: &PlacedMember) -> Option<Declared> {
+    let member = &placed.member;
+    let is_static = member.modifiers.iter().any(|word| word == "static") || member.kind == MemberKind::Constant;
+    let letter = match member.kind {
+        MemberKind::Method if is_extension(&member.signature) => "x",
+        MemberKind::Method => "m",
+        MemberKind::Constructor if is_static => return None,
+        MemberKind::Constructor => "c",
+        MemberKind::Indexer => "i",
+        MemberKind::EnumMember => "e",
+        MemberKind::Field | MemberKind::Constant | MemberKind::Property | MemberKind::Event => "p",
+        MemberKind::Finalizer | MemberKind::Operator | MemberKind::Conversion => return None,
+    };
+    if member.name.contains('.') && member.kind != MemberKind::Constructor {
+        // An explicit implementation is called by the interface's name for it.
+        return None;
+    }
+    Some(Declared {
+        part: placed.part,
+        name: member.name.clone(),
+        flags: format!("{letter}{}", if is_static || letter == "e" { "s" } else { "" }),
+        type_parameters: member.type_parameters.clone(),
+        signature: member.signature.clone(),
+        optional: defaults(&member.body),
+    })
+}
+
+/// Number of default values at the head of a body: lines of the form `name = value`.
+fn defaults(body: &str) -> u32 {
+    let is_default = |line: &&str| {
+        line.split_once(" = ")
+            .is_some_and(|(name, _)| !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || c == '_'))
+    };
+    body.lines().take_while(is_default).count() as u32
+}
+
+fn is_extension(signature: &str) -> bool {
+    signature.contains("(this ") || signature.contains("] this ") || signature.starts_with("extension")
+}
+
+/// The constructor, or the signature of a delegate, that a type's header declares.
+fn header_constructor(whole: &Complete) -> Option<Declared> {
+    let delegate = whole.kind == TypeKind::Delegate;
+    (delegate || whole.header.contains('(') && !matches!(whole.kind, TypeKind::Enum)).then(|| Declared {
+        part: 0,
+        name: if delegate { "Invoke" } else { ".ctor" }.to_owned(),
+        flags: if delegate { "d" } else { "h" }.to_owned(),
+        type_parameters: Vec::new(),
+        signature: whole.header.clone(),
+        optional: whole.bodies.iter().map(|body| defaults(body)).max().unwrap_or(0),
+    })
 }
 
 fn mention_part(whole: &Complete, part: &Part, at: usize) -> MentionPart {
@@ -192,6 +316,13 @@ fn mention_part(whole: &Complete, part: &Part, at: usize) -> MentionPart {
         file: part.file.clone(),
         usings: usings.collect(),
         enclosing,
+        type_parameters: part
+            .enclosing
+            .iter()
+            .flat_map(|outer| &outer.type_parameters)
+            .chain(&whole.type_parameters)
+            .cloned()
+            .collect(),
         names: names.into_iter().collect(),
     }
 }
@@ -211,7 +342,7 @@ fn part_keys(part: &MentionPart, namespace: &str, keys: &mut BTreeSet<String>) {
     }
     for using in &part.usings {
         if using.alias.is_some() || using.is_static {
-            path_keys(&using.target, keys);
+            keys.extend(code::words(std::iter::once(using.target.as_str())).into_iter().map(str::to_owned));
         } else {
             for level in levels(&using.level) {
                 keys.insert(format!("ns:{}", join_path(level, &using.target)));

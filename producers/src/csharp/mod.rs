@@ -3,6 +3,7 @@
 pub mod aliases;
 pub mod api;
 pub mod canonical;
+pub mod code;
 pub mod complete;
 mod condition;
 pub mod conflicts;
@@ -38,6 +39,7 @@ pub mod structure;
 pub mod symbols;
 pub mod syntax;
 pub mod types;
+pub mod usages;
 pub mod variants;
 pub mod xmldoc;
 
@@ -54,7 +56,11 @@ pub fn register(registry: &mut engine::seams::producer::Registry) {
     registry.add(implementation::Implementation);
     registry.add(xmldoc::XmlDoc);
     registry.add(mentions::MentionsOf);
+    registry.add(code::facts::FactsOf);
+    registry.add(deps::signatures::Signatures);
+    registry.add(deps::member_index::MemberIndex);
     registry.add(deps::Deps);
+    registry.add(usages::Usages);
     registry.add(graph::Graph);
     registry.add(members::Members);
     registry.add(doc_bases::DocBases);

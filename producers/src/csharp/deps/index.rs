@@ -133,6 +133,15 @@ impl NameIndex {
         self.names.values_mut().flatten()
     }
 
+    /// The entry of a key.
+    pub fn by_key(&self, key: &str) -> Option<&Entry> {
+        let symbol = crate::csharp::types::symbol_of(key);
+        let last = symbol.rsplit(['.', '+']).next().unwrap_or(symbol);
+        self.named(last.split('`').next().unwrap_or(last))
+            .iter()
+            .find(|entry| entry.key == key)
+    }
+
     /// The entry of a symbol as seen from a project and a file.
     pub fn own(&self, name: &str, symbol: &str, project: Option<&str>, file: &str) -> Option<&Entry> {
         let seen = |entry: &&Entry| entry.symbol() == symbol && entry.file.as_deref().is_none_or(|only| only == file);

@@ -1,22 +1,36 @@
 //! `csharp/deps`: which types of the workspace a type depends on, and by what evidence.
 //!
 //! `structure` holds what the accessible and private signatures, bases, constraints and attributes name; `body` what only bodies,
-//! initialisers and default values name. It sees written names only: types that appear by inference are not in it.
+//! initialisers and default values name. Code counts as far as the types of its values are
+//! known: [`flow`] carries declared types through it.
 
 pub mod binder;
+pub mod dotnet;
+pub mod flow;
 pub mod index;
+pub mod member_index;
+pub mod resolve;
+pub mod shape;
+pub mod signatures;
 #[cfg(test)]
 mod tests;
+pub mod world;
 
+use super::code;
+use super::code::ast::{Name, TypeRef, Word};
+use super::code::facts::{self, Facts};
 use super::layout::ancestors;
 use super::mentions::{MentionPart, Mentions, Place};
 use super::structure::check_flags;
 use super::types::json;
 use binder::{Binder, Bound, Surroundings};
 use engine::seams::producer::{Failure, Input, Inputs, Output, ParamError, Params, Producer, ProducerId};
+use flow::{Flow, Found};
 use index::{Globals, NameIndex};
+use resolve::Resolver;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
+use world::World;
 
 /// Dependencies of one type. Fields stand in the order of their names.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -27,7 +41,7 @@ pub struct Dependencies {
     pub body: Vec<String>,
     /// Where each type is named.
     pub evidence: BTreeMap<String, BTreeSet<Place>>,
-    /// Names of types that the workspace does not declare.
+    /// Names of types that the workspace does not declare: in full where .NET declares them, else as written.
     pub external: BTreeSet<String>,
     /// Type identifiers.
     pub ids: BTreeMap<String, String>,
@@ -71,7 +85,10 @@ impl Producer for Deps {
         let mentions: Mentions = serde_json::from_slice(&inputs.one("mentions")?.bytes)
             .map_err(|error| Failure::permanent(format!("the mentions of {own} cannot be read: {error}")))?;
         let index = NameIndex::read(&inputs.one("symbols")?.bytes)?;
-        Ok(Output::new(json(&dependencies(own, &mentions, &index))))
+        let facts = facts::read(inputs.one("facts")?)?;
+        let world = World::read(&inputs.one("members")?.bytes)?;
+        let used = used(own, &mentions, &facts, &index, &world);
+        Ok(Output::new(json(&dependencies(own, &mentions, &index, &used, &world))))
     }
 }
 
@@ -83,7 +100,21 @@ pub fn read(input: &Input) -> Result<Dependencies, Failure> {
     serde_json::from_slice(&input.bytes).map_err(|error| Failure::permanent(format!("dependencies cannot be read: {error}")))
 }
 
-fn dependencies(own: &str, mentions: &Mentions, index: &NameIndex) -> Dependencies {
+/// What the code of a type uses.
+pub(crate) fn used(own: &str, mentions: &Mentions, facts: &Facts, index: &NameIndex, world: &World<'_>) -> Found {
+    let mut found = Found::default();
+    for (at, part) in mentions.parts.iter().enumerate() {
+        let resolver = Resolver::new(surroundings(part, mentions, index), index, &part.type_parameters, false);
+        let mut flow = Flow::new(world, &resolver, own, facts, &mut found);
+        flow.header(facts);
+        for member in facts.members.iter().filter(|member| member.part as usize == at) {
+            flow.member(member);
+        }
+    }
+    found
+}
+
+fn dependencies(own: &str, mentions: &Mentions, index: &NameIndex, used: &Found, world: &World<'_>) -> Dependencies {
     let mut found = Dependencies {
         own: own.to_owned(),
         ..Dependencies::default()
@@ -92,8 +123,16 @@ fn dependencies(own: &str, mentions: &Mentions, index: &NameIndex) -> Dependenci
     for part in &mentions.parts {
         bind_part(part, mentions, index, &mut found, &mut ambiguous);
     }
+    for (keys, place) in [(&used.named, Place::Body), (&used.inferred, Place::Inferred)] {
+        for key in keys.iter().filter(|key| &***key != own) {
+            if let Some(line) = world.type_line(key) {
+                found.ids.insert(key.to_string(), line.id.to_string());
+            }
+            found.evidence.entry(key.to_string()).or_default().insert(place);
+        }
+    }
     for (key, places) in &found.evidence {
-        let list = if places.iter().any(|place| *place != Place::Body) {
+        let list = if places.iter().any(|place| *place < Place::Body) {
             &mut found.structure
         } else {
             &mut found.body
@@ -110,6 +149,22 @@ fn dependencies(own: &str, mentions: &Mentions, index: &NameIndex) -> Dependenci
     found
 }
 
+/// What surrounds the names of a part.
+pub(crate) fn surroundings<'a>(part: &'a MentionPart, mentions: &'a Mentions, index: &'a NameIndex) -> Surroundings<'a> {
+    let globals: Option<&Globals> = std::iter::once(part.file.as_str())
+        .chain(ancestors(&part.file))
+        .find_map(|place| index.globals.get(place))
+        .or_else(|| index.globals.get("?"));
+    Surroundings {
+        namespace: &mentions.namespace,
+        usings: &part.usings,
+        enclosing: &part.enclosing,
+        project: globals.and_then(|globals| globals.project.as_deref()),
+        file: &part.file,
+        globals,
+    }
+}
+
 fn bind_part(
     part: &MentionPart,
     mentions: &Mentions,
@@ -117,20 +172,11 @@ fn bind_part(
     found: &mut Dependencies,
     ambiguous: &mut BTreeMap<String, BTreeSet<String>>,
 ) {
-    let globals: Option<&Globals> = std::iter::once(part.file.as_str())
-        .chain(ancestors(&part.file))
-        .find_map(|place| index.globals.get(place))
-        .or_else(|| index.globals.get("?"));
-    let around = Surroundings {
-        namespace: &mentions.namespace,
-        usings: &part.usings,
-        enclosing: &part.enclosing,
-        project: globals.and_then(|globals| globals.project.as_deref()),
-        file: &part.file,
-        globals,
-    };
+    let around = surroundings(part, mentions, index);
     let binder = Binder { index };
-    for name in &part.names {
+    let resolver = Resolver::new(around, index, &part.type_parameters, false);
+    // Names in expressions are for the flow to tell from locals and members.
+    for name in part.names.iter().filter(|name| name.certain || name.place != Place::Body) {
         match binder.bind(&around, &name.path, name.arity, name.place, name.certain) {
             Bound::Type(entry) if entry.key == found.own => {}
             Bound::Type(entry) => {
@@ -138,12 +184,7 @@ fn bind_part(
                 found.ids.insert(entry.key.clone(), entry.id.clone());
             }
             Bound::External if name.certain => {
-                let arity = if name.arity > 0 {
-                    format!("`{}", name.arity)
-                } else {
-                    String::new()
-                };
-                found.external.insert(format!("{}{arity}", name.path));
+                found.external.insert(external(&name.path, name.arity, &resolver));
             }
             Bound::Ambiguous(types) if name.certain => {
                 ambiguous
@@ -153,5 +194,49 @@ fn bind_part(
             }
             Bound::External | Bound::Ambiguous(_) => {}
         }
+        // An alias names the type arguments of its target too.
+        if let Some(target) = part
+            .usings
+            .iter()
+            .find(|using| using.alias.as_deref() == Some(&name.path))
+            .map(|using| &using.target)
+            && target.contains(['<', '(', '['])
+            && let Some(written) = code::type_ref(target)
+        {
+            resolver.shape(&written, &[], &mut |shape, _| {
+                shape.keys(&mut |key| {
+                    if let Some(entry) = index.by_key(key).filter(|entry| entry.key != found.own) {
+                        found.evidence.entry(entry.key.clone()).or_default().insert(name.place);
+                        found.ids.insert(entry.key.clone(), entry.id.clone());
+                    }
+                });
+            });
+        }
     }
+}
+
+/// The full name of a type of .NET, or what is written.
+fn external(path: &str, arity: u32, resolver: &Resolver<'_>) -> String {
+    let mut segments: Vec<Name> = path
+        .split(['.', ':'])
+        .filter(|segment| !segment.is_empty())
+        .map(|segment| Name {
+            word: Word {
+                text: segment.to_owned(),
+                place: 0,
+            },
+            args: Vec::new(),
+        })
+        .collect();
+    if let Some(last) = segments.last_mut() {
+        last.args = vec![TypeRef::Predefined(String::new()); arity as usize];
+    }
+    let suffixed = |suffix: &str| -> Option<String> {
+        let mut segments = segments.clone();
+        segments.last_mut()?.word.text.push_str(suffix);
+        resolver.outside(&segments).map(|key| key[1..].to_owned())
+    };
+    suffixed("")
+        .or_else(|| suffixed("Attribute"))
+        .unwrap_or_else(|| if arity > 0 { format!("{path}`{arity}") } else { path.to_owned() })
 }

@@ -3,7 +3,7 @@
 use super::Dependencies;
 use crate::csharp::fixture::{World, decl, file, name, using};
 use crate::csharp::mentions::Place;
-use crate::csharp::model::{NamePlace, NameUse, Syntax, TypeDecl, Using};
+use crate::csharp::model::{MemberKind, NamePlace, Syntax, TypeDecl, Using};
 
 fn deps(world: &World, key: &str) -> Dependencies {
     serde_json::from_slice(&world.output("deps", key).bytes).expect("dependencies")
@@ -146,19 +146,19 @@ fn two_meanings_are_ambiguous_and_unknown_ones_external() {
     assert!(found.structure.is_empty());
     assert_eq!(found.ambiguous.len(), 1);
     assert_eq!(found.ambiguous[0].candidates, ["A.T", "B.T"]);
-    assert_eq!(found.external.into_iter().collect::<Vec<_>>(), ["List`1"]);
+    assert_eq!(
+        found.external.into_iter().collect::<Vec<_>>(),
+        ["System.Collections.Generic.List`1"],
+        "known to .NET"
+    );
 }
 
 #[test]
 fn expressions_bind_only_what_is_visible() {
     let mut own = decl("N.Inner", "Reader");
-    let uncertain = |path: &str| NameUse {
-        path: path.into(),
-        arity: 0,
-        place: NamePlace::Body,
-        certain: false,
-    };
-    own.names = vec![uncertain("Tool.Run"), uncertain("local.Value"), uncertain("Far.Go")];
+    let body = "{ int local = 1; Tool.Run(); local.Value(); Far.Go(); }";
+    own.members
+        .push(crate::csharp::fixture::member(MemberKind::Method, "M", "public void M()", body));
     let world = World::new(&[("a.cs", file(vec![own, decl("N", "Tool"), decl("Other", "Far")]))], &[]);
     let found = deps(&world, "N.Inner.Reader");
     assert_eq!(found.body, ["N.Tool"]);

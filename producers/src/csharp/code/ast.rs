@@ -1,0 +1,381 @@
+//! What a body says, as far as types follow from it: expressions, patterns and statements without literals, comments and layout.
+//!
+//! Long chains (`a.b().c`) and long runs of operators are lists, so that the depth of a value is bounded by what the parser
+//! allows and no reader can overflow its stack. Places are byte offsets into the text that was parsed, or 0 when nobody asked.
+
+use minicbor::{Decode, Encode};
+
+/// A word of the text with its place.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Encode, Decode)]
+pub struct Word {
+    /// Without `@`.
+    #[n(0)]
+    pub text: String,
+    /// First byte, 0 when places were not asked for.
+    #[n(1)]
+    pub place: u32,
+}
+
+/// A simple name with its type arguments.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Encode, Decode)]
+pub struct Name {
+    /// The name.
+    #[n(0)]
+    pub word: Word,
+    /// Type arguments as written.
+    #[n(1)]
+    pub args: Vec<TypeRef>,
+}
+
+/// A written type.
+#[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
+pub enum TypeRef {
+    /// `var`, with the place of the word.
+    #[n(0)]
+    Var(#[n(0)] u32),
+    /// `A.B<C>.D`; the first segment is `global` for `global::A`.
+    #[n(1)]
+    Named(#[n(0)] Vec<Name>),
+    /// `int`, `string` …, `dynamic`.
+    #[n(2)]
+    Predefined(#[n(0)] String),
+    /// `T[]`, `T[,]`.
+    #[n(3)]
+    Array(#[n(0)] Box<TypeRef>),
+    /// `T?`.
+    #[n(4)]
+    Nullable(#[n(0)] Box<TypeRef>),
+    /// `T*`.
+    #[n(5)]
+    Pointer(#[n(0)] Box<TypeRef>),
+    /// `(A a, B)`.
+    #[n(6)]
+    Tuple(#[n(0)] Vec<(Option<String>, TypeRef)>),
+    /// `delegate*<A, B>`.
+    #[n(7)]
+    Function(#[n(0)] Vec<TypeRef>),
+}
+
+/// An argument.
+#[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
+pub struct Argument {
+    /// `name:`.
+    #[n(0)]
+    pub name: Option<String>,
+    /// Its value.
+    #[n(1)]
+    pub value: Expression,
+}
+
+/// One entry of an object or collection initialiser.
+#[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
+pub enum Initializer {
+    /// `Member = value`.
+    #[n(0)]
+    Member(#[n(0)] Word, #[n(1)] Expression),
+    /// `Member = { … }`.
+    #[n(1)]
+    Nested(#[n(0)] Word, #[n(1)] Vec<Initializer>),
+    /// `[index] = value`.
+    #[n(2)]
+    Index(#[n(0)] Vec<Expression>, #[n(1)] Expression),
+    /// An element, `{ a, b }` as several values.
+    #[n(3)]
+    Element(#[n(0)] Vec<Expression>),
+}
+
+/// A link of a chain.
+#[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
+pub enum Link {
+    /// `.Name<T>`, `?.Name`, `->Name`.
+    #[n(0)]
+    Member(#[n(0)] Name),
+    /// `(…)`.
+    #[n(1)]
+    Call(#[n(0)] Vec<Argument>),
+    /// `[…]`.
+    #[n(2)]
+    Index(#[n(0)] Vec<Argument>),
+}
+
+/// What operators give.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Encode, Decode)]
+#[cbor(index_only)]
+pub enum Operator {
+    /// `==`, `<`, `&&` …: a truth value.
+    #[n(0)]
+    Truth,
+    /// `+`, `*`, `<<`, `|` …: like its operands.
+    #[n(1)]
+    Arithmetic,
+    /// `??`.
+    #[n(2)]
+    Coalesce,
+    /// `..`.
+    #[n(3)]
+    Range,
+}
+
+/// Kinds of literals that have a type of their own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Encode, Decode)]
+#[cbor(index_only)]
+pub enum Literal {
+    /// Text.
+    #[n(0)]
+    String,
+    /// A character.
+    #[n(1)]
+    Char,
+    /// A number without a point.
+    #[n(2)]
+    Integer,
+    /// A number with one.
+    #[n(3)]
+    Real,
+    /// `true`, `false`.
+    #[n(4)]
+    Truth,
+    /// `null`, `default`.
+    #[n(5)]
+    Null,
+}
+
+/// A lambda parameter, or one of a method.
+#[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
+pub struct Parameter {
+    /// Its name.
+    #[n(0)]
+    pub name: String,
+    /// Its type, if written.
+    #[n(1)]
+    pub kind: Option<TypeRef>,
+    /// `out`.
+    #[n(2)]
+    pub out: bool,
+    /// `params`.
+    #[n(3)]
+    pub many: bool,
+    /// Has a default value.
+    #[n(4)]
+    pub optional: bool,
+    /// `this`.
+    #[n(5)]
+    pub receiver: bool,
+}
+
+/// A clause of a query.
+#[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
+pub enum Clause {
+    /// `from T x in e`, `join T x in e on a equals b` (both keys follow as [`Clause::Value`]).
+    #[n(0)]
+    From(#[n(0)] Option<TypeRef>, #[n(1)] String, #[n(2)] Expression),
+    /// `let x = e`.
+    #[n(1)]
+    Let(#[n(0)] String, #[n(1)] Expression),
+    /// `where`, `orderby`, keys: a value whose names count.
+    #[n(2)]
+    Value(#[n(0)] Expression),
+    /// `select e`, `group e by k`.
+    #[n(3)]
+    Select(#[n(0)] Expression),
+    /// `into x`.
+    #[n(4)]
+    Into(#[n(0)] String),
+}
+
+/// A value.
+#[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
+pub enum Expression {
+    /// Nothing is known of it.
+    #[n(0)]
+    Unknown,
+    /// A literal.
+    #[n(1)]
+    Literal(#[n(0)] Literal),
+    /// `this`.
+    #[n(2)]
+    This,
+    /// `base`.
+    #[n(3)]
+    Base,
+    /// A simple name.
+    #[n(4)]
+    Name(#[n(0)] Name),
+    /// `alias::Name`, `global::Name`, a predefined type, `List<int>` before a dot.
+    #[n(5)]
+    Type(#[n(0)] TypeRef),
+    /// A root with what follows it.
+    #[n(6)]
+    Chain(#[n(0)] Box<Expression>, #[n(1)] Vec<Link>),
+    /// `new T(…) { … }`; without a type the target says it. The place is that of `new`.
+    #[n(7)]
+    New(
+        #[n(0)] Option<TypeRef>,
+        #[n(1)] Vec<Argument>,
+        #[n(2)] Vec<Initializer>,
+        #[n(3)] u32,
+    ),
+    /// `new T[n] { … }`, `new[] { … }`, `stackalloc`: element type, elements, sizes.
+    #[n(8)]
+    NewArray(#[n(0)] Option<TypeRef>, #[n(1)] Vec<Expression>, #[n(2)] Vec<Expression>),
+    /// `new { A = 1, b.C }`.
+    #[n(9)]
+    Anonymous(#[n(0)] Vec<(String, Expression)>),
+    /// A lambda or an anonymous method.
+    #[n(10)]
+    Lambda(#[n(0)] Vec<Parameter>, #[n(1)] Vec<Statement>),
+    /// `(T)e`.
+    #[n(11)]
+    Cast(#[n(0)] TypeRef, #[n(1)] Box<Expression>),
+    /// `e as T`.
+    #[n(12)]
+    As(#[n(0)] Box<Expression>, #[n(1)] TypeRef),
+    /// `e is p`.
+    #[n(13)]
+    Is(#[n(0)] Box<Expression>, #[n(1)] Box<Pattern>),
+    /// `typeof(T)`.
+    #[n(14)]
+    TypeOf(#[n(0)] TypeRef),
+    /// `default(T)`, `sizeof(T)` counts as one of an integer.
+    #[n(15)]
+    Default(#[n(0)] TypeRef),
+    /// Operands joined by operators of one class.
+    #[n(16)]
+    Operation(#[n(0)] Operator, #[n(1)] Vec<Expression>),
+    /// `target = value` and compound forms.
+    #[n(17)]
+    Assign(#[n(0)] Box<Expression>, #[n(1)] Box<Expression>),
+    /// `await e`.
+    #[n(18)]
+    Await(#[n(0)] Box<Expression>),
+    /// `!e`: a truth value.
+    #[n(19)]
+    Not(#[n(0)] Box<Expression>),
+    /// `c ? a : b`.
+    #[n(20)]
+    Conditional(#[n(0)] Box<Expression>, #[n(1)] Box<Expression>, #[n(2)] Box<Expression>),
+    /// `e switch { p when c => v }`.
+    #[n(21)]
+    Switch(#[n(0)] Box<Expression>, #[n(1)] Vec<(Pattern, Option<Expression>, Expression)>),
+    /// `e with { … }`.
+    #[n(22)]
+    With(#[n(0)] Box<Expression>, #[n(1)] Vec<Initializer>),
+    /// `(a, b: c)`.
+    #[n(23)]
+    Tuple(#[n(0)] Vec<Argument>),
+    /// `[a, ..b]`.
+    #[n(24)]
+    Collection(#[n(0)] Vec<Expression>),
+    /// `$"…{e}…"`.
+    #[n(25)]
+    Interpolated(#[n(0)] Vec<Expression>),
+    /// `nameof(e)`.
+    #[n(26)]
+    NameOf(#[n(0)] Box<Expression>),
+    /// `out var x`, `var (a, b)`, `T x` in a deconstruction.
+    #[n(27)]
+    Declaration(#[n(0)] TypeRef, #[n(1)] Designation),
+    /// A query.
+    #[n(28)]
+    Query(#[n(0)] Vec<Clause>),
+    /// `throw e`.
+    #[n(29)]
+    Throw(#[n(0)] Box<Expression>),
+}
+
+/// What a declaration binds.
+#[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
+pub enum Designation {
+    /// A name.
+    #[n(0)]
+    Name(#[n(0)] String),
+    /// `(a, b)`.
+    #[n(1)]
+    Tuple(#[n(0)] Vec<Designation>),
+    /// `_`.
+    #[n(2)]
+    Discard,
+}
+
+/// A pattern.
+#[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
+pub enum Pattern {
+    /// A value, or a type that looks like one; `A.B` may be either.
+    #[n(0)]
+    Value(#[n(0)] Expression),
+    /// `T`, `T x`.
+    #[n(1)]
+    Type(#[n(0)] TypeRef, #[n(1)] Option<Designation>),
+    /// `T (a, b) { P: c } x`.
+    #[n(2)]
+    Recursive(
+        #[n(0)] Option<TypeRef>,
+        #[n(1)] Vec<Pattern>,
+        #[n(2)] Vec<(Vec<Word>, Pattern)>,
+        #[n(3)] Option<Designation>,
+    ),
+    /// `[a, ..]`.
+    #[n(3)]
+    List(#[n(0)] Vec<Pattern>, #[n(1)] Option<Designation>),
+    /// `a or b and not c`.
+    #[n(4)]
+    Several(#[n(0)] Vec<Pattern>),
+    /// `var x`.
+    #[n(5)]
+    Var(#[n(0)] Designation),
+    /// `_`, `..`.
+    #[n(6)]
+    Any,
+}
+
+/// A statement.
+#[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
+pub enum Statement {
+    /// A value that is computed.
+    #[n(0)]
+    Expression(#[n(0)] Expression),
+    /// `return e`, the body of `=> e`.
+    #[n(1)]
+    Return(#[n(0)] Expression),
+    /// `yield return e`.
+    #[n(2)]
+    Yield(#[n(0)] Expression),
+    /// Locals of one declaration.
+    #[n(3)]
+    Local(#[n(0)] TypeRef, #[n(1)] Vec<(String, Option<Expression>)>),
+    /// Statements with a scope of their own.
+    #[n(4)]
+    Block(#[n(0)] Vec<Statement>),
+    /// `foreach (T x in e) …`.
+    #[n(5)]
+    Foreach(#[n(0)] TypeRef, #[n(1)] Designation, #[n(2)] Expression, #[n(3)] Vec<Statement>),
+    /// A local function.
+    #[n(6)]
+    Function(#[n(0)] LocalFunction),
+    /// `case p when c:`, with what is switched over.
+    #[n(7)]
+    Switch(#[n(0)] Expression, #[n(1)] Vec<Section>),
+}
+
+/// A section of a `switch`: its labels, each a pattern and its `when`, and its statements.
+pub type Section = (Vec<(Pattern, Option<Expression>)>, Vec<Statement>);
+
+/// A local function.
+#[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
+pub struct LocalFunction {
+    /// Its name.
+    #[n(0)]
+    pub name: String,
+    /// Its type parameters.
+    #[n(1)]
+    pub type_parameters: Vec<String>,
+    /// Its parameters.
+    #[n(2)]
+    pub parameters: Vec<Parameter>,
+    /// What it gives.
+    #[n(3)]
+    pub result: TypeRef,
+    /// Its body.
+    #[n(4)]
+    pub body: Vec<Statement>,
+}

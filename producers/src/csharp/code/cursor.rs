@@ -1,0 +1,354 @@
+//! A place in the tokens of a body, with the look-ahead that parsing C# asks for. It knows brackets and words, not grammar.
+
+use super::ast::{Name, Word};
+use crate::csharp::canonical;
+use crate::csharp::lexer::{self, Kind, Token};
+
+/// How deep values and statements may nest; what lies deeper is passed over.
+pub(super) const DEEPEST: u32 = 64;
+
+const NO_MATE: u32 = u32::MAX;
+
+/// A parser's place in a text.
+pub(super) struct Cursor<'t> {
+    pub(super) text: &'t str,
+    pub(super) tokens: Vec<Token>,
+    angles: Vec<bool>,
+    mates: Vec<u32>,
+    /// The present token.
+    pub(super) at: usize,
+    /// Where reading ends.
+    pub(super) end: usize,
+    pub(super) depth: u32,
+    /// Offset of `text` in the text that places are counted in; `None` when places are not wanted.
+    pub(super) base: Option<u32>,
+}
+
+impl<'t> Cursor<'t> {
+    pub(super) fn new(text: &'t str, base: Option<u32>, depth: u32) -> Self {
+        let tokens = lexer::lex(text).tokens;
+        let angles = canonical::angles(text, &tokens);
+        let mates = mates(text, &tokens);
+        let end = tokens.len();
+        Self {
+            text,
+            tokens,
+            angles,
+            mates,
+            at: 0,
+            end,
+            depth,
+            base,
+        }
+    }
+
+    pub(super) fn text_at(&self, index: usize) -> &'t str {
+        if index < self.end { self.tokens[index].text(self.text) } else { "" }
+    }
+
+    pub(super) fn peek(&self) -> &'t str {
+        self.text_at(self.at)
+    }
+
+    pub(super) fn ahead(&self, by: usize) -> &'t str {
+        self.text_at(self.at + by)
+    }
+
+    pub(super) fn kind(&self) -> Option<Kind> {
+        (self.at < self.end).then(|| self.tokens[self.at].kind)
+    }
+
+    pub(super) fn is(&self, text: &str) -> bool {
+        self.peek() == text
+    }
+
+    pub(super) fn done(&self) -> bool {
+        self.at >= self.end
+    }
+
+    /// Passes the token if it is `text`.
+    pub(super) fn take(&mut self, text: &str) -> bool {
+        let found = self.is(text);
+        self.at += usize::from(found);
+        found
+    }
+
+    pub(super) fn is_word_at(&self, index: usize) -> bool {
+        index < self.end && self.tokens[index].kind == Kind::Word
+    }
+
+    /// Whether an identifier stands at `index`: a word that is no reserved keyword.
+    pub(super) fn is_identifier_at(&self, index: usize) -> bool {
+        self.is_word_at(index) && !is_reserved(self.text_at(index))
+    }
+
+    pub(super) fn is_identifier(&self) -> bool {
+        self.is_identifier_at(self.at)
+    }
+
+    pub(super) fn is_angle(&self, index: usize) -> bool {
+        index < self.end && self.angles[index]
+    }
+
+    pub(super) fn mate(&self, index: usize) -> Option<usize> {
+        let mate = *self.mates.get(index)?;
+        (mate != NO_MATE && (mate as usize) < self.end).then_some(mate as usize)
+    }
+
+    /// The token after the group or token at `index`.
+    pub(super) fn after(&self, index: usize) -> usize {
+        match self.text_at(index) {
+            "(" | "[" | "{" => self.mate(index).map_or(index, |mate| mate.max(index)) + 1,
+            _ => index + 1,
+        }
+    }
+
+    /// Passes the group or token.
+    pub(super) fn step(&mut self) {
+        self.at = self.after(self.at).min(self.end.max(self.at + 1));
+    }
+
+    /// The place of a token for readers.
+    pub(super) fn place(&self, index: usize) -> u32 {
+        match (self.base, self.tokens.get(index)) {
+            (Some(base), Some(token)) => base + token.start,
+            _ => 0,
+        }
+    }
+
+    /// The present token as a word, passed.
+    pub(super) fn word(&mut self) -> Word {
+        let text = self.peek();
+        let word = Word {
+            text: text.strip_prefix('@').unwrap_or(text).to_owned(),
+            place: self.place(self.at),
+        };
+        self.at += 1;
+        word
+    }
+
+    pub(super) fn name(&mut self) -> Name {
+        Name {
+            word: self.word(),
+            args: Vec::new(),
+        }
+    }
+
+    /// Reads what stands between the bracket at the cursor and its mate with `read`, then goes past the mate. `None`, passing one
+    /// token, when the bracket has no mate.
+    pub(super) fn inside<R>(&mut self, read: impl FnOnce(&mut Self) -> R) -> Option<R> {
+        let Some(close) = self.mate(self.at) else {
+            self.at += 1;
+            return None;
+        };
+        let end = std::mem::replace(&mut self.end, close);
+        self.at += 1;
+        let result = read(self);
+        self.end = end;
+        self.at = close + 1;
+        Some(result)
+    }
+
+    /// Reads parts between top-level commas until the end with `read`, which must not go past one.
+    pub(super) fn list<R>(&mut self, mut read: impl FnMut(&mut Self) -> R) -> Vec<R> {
+        let mut parts = Vec::new();
+        while !self.done() {
+            let before = self.at;
+            parts.push(read(self));
+            self.skip_to(",");
+            self.take(",");
+            if self.at == before {
+                self.step();
+            }
+        }
+        parts
+    }
+
+    /// Goes to the next `text` outside brackets, or to the end.
+    pub(super) fn skip_to(&mut self, text: &str) {
+        while !self.done() && !self.is(text) {
+            self.step();
+        }
+        self.at = self.at.min(self.end);
+    }
+
+    /// Runs `read` one level deeper, or passes a token group when it is too deep.
+    pub(super) fn deeper<R>(&mut self, otherwise: R, read: impl FnOnce(&mut Self) -> R) -> R {
+        if self.depth >= DEEPEST {
+            self.step();
+            return otherwise;
+        }
+        self.depth += 1;
+        let result = read(self);
+        self.depth -= 1;
+        result
+    }
+}
+
+fn mates(text: &str, tokens: &[Token]) -> Vec<u32> {
+    let mut mates = vec![NO_MATE; tokens.len()];
+    let mut open: Vec<(usize, u8)> = Vec::new();
+    for (index, token) in tokens.iter().enumerate() {
+        if token.kind != Kind::Punctuation || token.end - token.start != 1 {
+            continue;
+        }
+        let byte = text.as_bytes()[token.start as usize];
+        let opener = match byte {
+            b'(' | b'[' | b'{' => {
+                open.push((index, byte));
+                continue;
+            }
+            b')' => b'(',
+            b']' => b'[',
+            b'}' => b'{',
+            _ => continue,
+        };
+        if byte == b'}' {
+            while open.last().is_some_and(|(_, other)| *other != b'{') {
+                open.pop();
+            }
+        }
+        if let Some(&(last, other)) = open.last()
+            && other == opener
+        {
+            open.pop();
+            mates[last] = index as u32;
+            mates[index] = last as u32;
+        }
+    }
+    mates
+}
+
+/// Words that can never be an identifier.
+pub(super) fn is_reserved(word: &str) -> bool {
+    matches!(
+        word,
+        "abstract"
+            | "as"
+            | "base"
+            | "bool"
+            | "break"
+            | "byte"
+            | "case"
+            | "catch"
+            | "char"
+            | "checked"
+            | "class"
+            | "const"
+            | "continue"
+            | "decimal"
+            | "default"
+            | "delegate"
+            | "do"
+            | "double"
+            | "else"
+            | "enum"
+            | "event"
+            | "explicit"
+            | "extern"
+            | "false"
+            | "finally"
+            | "fixed"
+            | "float"
+            | "for"
+            | "foreach"
+            | "goto"
+            | "if"
+            | "implicit"
+            | "in"
+            | "int"
+            | "interface"
+            | "internal"
+            | "is"
+            | "lock"
+            | "long"
+            | "namespace"
+            | "new"
+            | "null"
+            | "object"
+            | "operator"
+            | "out"
+            | "override"
+            | "params"
+            | "private"
+            | "protected"
+            | "public"
+            | "readonly"
+            | "ref"
+            | "return"
+            | "sbyte"
+            | "sealed"
+            | "short"
+            | "sizeof"
+            | "stackalloc"
+            | "static"
+            | "string"
+            | "struct"
+            | "switch"
+            | "this"
+            | "throw"
+            | "true"
+            | "try"
+            | "typeof"
+            | "uint"
+            | "ulong"
+            | "unchecked"
+            | "unsafe"
+            | "ushort"
+            | "using"
+            | "virtual"
+            | "void"
+            | "volatile"
+            | "while"
+    )
+}
+
+/// Keywords that name a type.
+pub(super) fn is_predefined(word: &str) -> bool {
+    matches!(
+        word,
+        "bool"
+            | "byte"
+            | "char"
+            | "decimal"
+            | "double"
+            | "float"
+            | "int"
+            | "long"
+            | "object"
+            | "sbyte"
+            | "short"
+            | "string"
+            | "uint"
+            | "ulong"
+            | "ushort"
+            | "void"
+    )
+}
+
+/// Words that join two values or end one; behind a type they declare nothing.
+pub(super) fn is_infix(word: &str) -> bool {
+    matches!(
+        word,
+        "is" | "as"
+            | "in"
+            | "and"
+            | "or"
+            | "when"
+            | "where"
+            | "select"
+            | "on"
+            | "equals"
+            | "by"
+            | "switch"
+            | "with"
+            | "into"
+            | "orderby"
+            | "join"
+            | "let"
+            | "from"
+            | "group"
+            | "ascending"
+            | "descending"
+    )
+}

@@ -1,0 +1,437 @@
+//! Expressions: operators by precedence, prefixes, what follows a value, lambdas.
+
+use super::ast::{Argument, Designation, Expression, Link, Literal, Operator, Parameter, Statement, TypeRef};
+use super::cursor::{Cursor, is_infix, is_predefined, is_reserved};
+use super::types::Around;
+use crate::csharp::lexer::Kind;
+
+/// Longest run of nested operators at one level before the rest is taken as unknown.
+const LONGEST_NEST: usize = 64;
+
+/// Classes and binding strength of binary operators.
+fn binary(cursor: &Cursor<'_>) -> Option<(Operator, u8, usize)> {
+    Some(match cursor.peek() {
+        "??" => (Operator::Coalesce, 1, 1),
+        "||" => (Operator::Truth, 2, 1),
+        "&&" => (Operator::Truth, 3, 1),
+        "|" => (Operator::Arithmetic, 4, 1),
+        "^" => (Operator::Arithmetic, 5, 1),
+        "&" => (Operator::Arithmetic, 6, 1),
+        "==" | "!=" => (Operator::Truth, 7, 1),
+        "<" | "<=" => (Operator::Truth, 8, 1),
+        ">" if cursor.ahead(1) == ">" && touching(cursor) => {
+            let unsigned = cursor.ahead(2) == ">";
+            let length = if unsigned { 3 } else { 2 };
+            if matches!(cursor.ahead(length), "=" | "==") {
+                return None;
+            }
+            (Operator::Arithmetic, 9, length)
+        }
+        ">" => (Operator::Truth, 8, 1 + usize::from(cursor.ahead(1) == "=" && touching(cursor))),
+        "<<" => (Operator::Arithmetic, 9, 1),
+        "+" | "-" => (Operator::Arithmetic, 10, 1),
+        "*" | "/" | "%" => (Operator::Arithmetic, 11, 1),
+        ".." => (Operator::Range, 12, 1),
+        _ => return None,
+    })
+}
+
+fn touching(cursor: &Cursor<'_>) -> bool {
+    match cursor.tokens.get(cursor.at..cursor.at + 2) {
+        Some([left, right]) => left.end == right.start,
+        _ => false,
+    }
+}
+
+impl Cursor<'_> {
+    /// A value; [`Expression::Unknown`] where none begins.
+    pub(super) fn expression(&mut self) -> Expression {
+        self.deeper(Expression::Unknown, Self::assignment)
+    }
+
+    fn assignment(&mut self) -> Expression {
+        if let Some(lambda) = self.lambda() {
+            return lambda;
+        }
+        if self.is("from") && self.is_query() {
+            return self.query();
+        }
+        let left = self.conditional();
+        match self.peek() {
+            "=" | "+=" | "-=" | "*=" | "/=" | "%=" | "&=" | "|=" | "^=" | "<<=" | "??=" => self.at += 1,
+            // `>>=`: single tokens.
+            ">" if self.ahead(1) == ">" => {
+                while self.take(">") {}
+                self.take("=");
+            }
+            _ => return left,
+        }
+        self.take("ref");
+        let right = self.expression();
+        Expression::Assign(Box::new(left), Box::new(right))
+    }
+
+    fn conditional(&mut self) -> Expression {
+        let condition = self.operators(0);
+        if !self.is("?") {
+            return condition;
+        }
+        self.at += 1;
+        self.take("ref");
+        let yes = self.expression();
+        if !self.take(":") {
+            return yes;
+        }
+        self.take("ref");
+        let no = self.expression();
+        Expression::Conditional(Box::new(condition), Box::new(yes), Box::new(no))
+    }
+
+    /// Operators that bind tighter than `floor`.
+    fn operators(&mut self, floor: u8) -> Expression {
+        let mut left = if self.is("..") {
+            Expression::Literal(Literal::Integer)
+        } else {
+            self.unary()
+        };
+        let mut nested = 0;
+        while nested < LONGEST_NEST {
+            match self.peek() {
+                "is" if floor < 8 => {
+                    self.at += 1;
+                    let pattern = self.pattern();
+                    left = Expression::Is(Box::new(left), Box::new(pattern));
+                    nested += 1;
+                    continue;
+                }
+                "as" if floor < 8 => {
+                    self.at += 1;
+                    let Some(kind) = self.type_ref(Around::Test) else { return left };
+                    left = Expression::As(Box::new(left), kind);
+                    nested += 1;
+                    continue;
+                }
+                "switch" if self.ahead(1) == "{" => {
+                    left = self.switch_expression(left);
+                    nested += 1;
+                    continue;
+                }
+                "with" if self.ahead(1) == "{" => {
+                    self.at += 1;
+                    let entries = self.initializers();
+                    left = Expression::With(Box::new(left), entries);
+                    nested += 1;
+                    continue;
+                }
+                _ => {}
+            }
+            let Some((class, level, length)) = binary(self).filter(|(_, level, _)| *level > floor) else {
+                return left;
+            };
+            self.at += length;
+            let right = if class == Operator::Range && !self.starts_operand() {
+                Expression::Literal(Literal::Integer)
+            } else if class == Operator::Coalesce {
+                // Right associative, and `?? throw` ends there.
+                self.deeper(Expression::Unknown, |cursor| match cursor.lambda() {
+                    Some(lambda) => lambda,
+                    None => cursor.operators(level - 1),
+                })
+            } else {
+                self.deeper(Expression::Unknown, |cursor| cursor.operators(level))
+            };
+            match &mut left {
+                Expression::Operation(other, operands) if *other == class => operands.push(right),
+                _ => {
+                    left = Expression::Operation(class, vec![left, right]);
+                    nested += 1;
+                }
+            }
+        }
+        left
+    }
+
+    fn starts_operand(&self) -> bool {
+        !self.done() && !matches!(self.peek(), ")" | "]" | "}" | "," | ";" | ":" | "=>")
+    }
+
+    pub(super) fn unary(&mut self) -> Expression {
+        match self.peek() {
+            "+" | "-" | "~" | "++" | "--" | "&" | "*" | "^" => {
+                self.at += 1;
+                self.deeper(Expression::Unknown, Self::unary)
+            }
+            "!" => {
+                self.at += 1;
+                let value = self.deeper(Expression::Unknown, Self::unary);
+                Expression::Not(Box::new(value))
+            }
+            "await" if self.begins_operand_at(self.at + 1) => {
+                self.at += 1;
+                let value = self.deeper(Expression::Unknown, Self::unary);
+                Expression::Await(Box::new(value))
+            }
+            "throw" => {
+                self.at += 1;
+                let value = self.expression();
+                Expression::Throw(Box::new(value))
+            }
+            "ref" | "out" | "in" => {
+                self.at += 1;
+                self.deeper(Expression::Unknown, Self::unary)
+            }
+            "(" => match self.cast() {
+                Some(cast) => cast,
+                None => self.postfix(),
+            },
+            _ => self.postfix(),
+        }
+    }
+
+    /// Whether a value begins at a token, told from the token alone.
+    fn begins_operand_at(&self, index: usize) -> bool {
+        match self.text_at(index) {
+            "" => false,
+            "(" => true,
+            "this" | "base" | "new" | "typeof" | "default" | "null" | "true" | "false" | "await" | "nameof" | "sizeof" | "checked"
+            | "unchecked" | "stackalloc" | "throw" | "static" | "delegate" => true,
+            word if is_predefined(word) => true,
+            word if self.is_word_at(index) => !is_reserved(word) && !is_infix(word),
+            _ => self.tokens[index].kind != Kind::Punctuation,
+        }
+    }
+
+    fn cast(&mut self) -> Option<Expression> {
+        let start = self.at;
+        let close = self.mate(start)?;
+        let kind = self
+            .inside(|cursor| cursor.type_ref(Around::Type).filter(|_| cursor.done()))
+            .flatten();
+        let operand = self.begins_operand_at(close + 1)
+            || matches!(self.text_at(close + 1), "!" | "~")
+            || matches!(kind, Some(TypeRef::Predefined(_))) && matches!(self.text_at(close + 1), "-" | "+" | "&" | "*");
+        let kind = kind.filter(|_| operand && self.text_at(close + 1) != "=>");
+        let Some(kind) = kind else {
+            self.at = start;
+            return None;
+        };
+        let value = self.deeper(Expression::Unknown, Self::unary);
+        Some(Expression::Cast(kind, Box::new(value)))
+    }
+
+    // ── what follows a value ────────────────────────────────────────────────────────────────────────────────────────────────
+
+    fn postfix(&mut self) -> Expression {
+        let root = self.deeper(Expression::Unknown, Self::primary);
+        let mut links = Vec::new();
+        loop {
+            match self.peek() {
+                "." | "?." | "->" if self.is_word_at(self.at + 1) => {
+                    self.at += 1;
+                    let name = self.name_with_arguments();
+                    links.push(Link::Member(name));
+                }
+                "(" => {
+                    let args = self.arguments();
+                    links.push(Link::Call(args));
+                }
+                "[" => {
+                    let args = self.arguments();
+                    links.push(Link::Index(args));
+                }
+                "?" if self.ahead(1) == "[" && self.conditional_index() => {
+                    self.at += 1;
+                    let args = self.arguments();
+                    links.push(Link::Index(args));
+                }
+                "++" | "--" => self.at += 1,
+                "!" if !self.begins_operand_at(self.at + 1) || self.ahead(1) == "(" => self.at += 1,
+                _ => break,
+            }
+        }
+        match root {
+            root if links.is_empty() => root,
+            Expression::Chain(inner, mut before) => {
+                before.extend(links);
+                Expression::Chain(inner, before)
+            }
+            root => Expression::Chain(Box::new(root), links),
+        }
+    }
+
+    /// Whether `?[` is an access, not a conditional with a collection: no `:` answers it in this list.
+    fn conditional_index(&self) -> bool {
+        let mut at = self.after(self.at + 1);
+        while at < self.end {
+            match self.text_at(at) {
+                ":" => return false,
+                ";" | "," | "" => return true,
+                "?" => return true,
+                _ => at = self.after(at),
+            }
+        }
+        true
+    }
+
+    pub(super) fn name_with_arguments(&mut self) -> super::ast::Name {
+        let mut name = self.name();
+        if self.is("<") && self.is_angle(self.at) {
+            let start = self.at;
+            match self.type_arguments() {
+                Some(args) => name.args = args,
+                None => self.at = start,
+            }
+        }
+        name
+    }
+
+    pub(super) fn arguments(&mut self) -> Vec<Argument> {
+        self.inside(|cursor| cursor.list(Self::argument)).unwrap_or_default()
+    }
+
+    fn argument(&mut self) -> Argument {
+        let named = self.is_identifier() && self.ahead(1) == ":";
+        let name = named.then(|| {
+            let word = self.word().text;
+            self.at += 1;
+            word
+        });
+        let declares = matches!(self.peek(), "out" | "ref" | "in");
+        if declares {
+            self.at += 1;
+        }
+        let value = self.declaration().unwrap_or_else(|| self.expression());
+        Argument { name, value }
+    }
+
+    /// `T x` or `var (a, b)` where a value may stand as well.
+    fn declaration(&mut self) -> Option<Expression> {
+        let start = self.at;
+        if !(self.is_identifier() || is_predefined(self.peek()) || self.is("(")) {
+            return None;
+        }
+        if self.is("(")
+            && self
+                .mate(start)
+                .is_none_or(|close| !self.is_identifier_at(close + 1) || is_infix(self.text_at(close + 1)))
+        {
+            return None;
+        }
+        if self.is("await") {
+            return None;
+        }
+        let kind = self.type_ref(Around::Type);
+        let designation = match &kind {
+            Some(TypeRef::Var(_)) if self.is("(") => Some(self.designation()),
+            Some(_) if self.is_identifier() && !is_infix(self.peek()) && matches!(self.ahead(1), "," | ")" | "=" | "") => {
+                Some(self.designation())
+            }
+            _ => None,
+        };
+        if let (Some(kind), Some(designation)) = (kind, designation) {
+            return Some(Expression::Declaration(kind, designation));
+        }
+        self.at = start;
+        None
+    }
+
+    pub(super) fn designation(&mut self) -> Designation {
+        if self.is("(") {
+            return self.deeper(Designation::Discard, |cursor| {
+                Designation::Tuple(cursor.inside(|cursor| cursor.list(Self::designation)).unwrap_or_default())
+            });
+        }
+        match self.word().text {
+            text if text == "_" => Designation::Discard,
+            text => Designation::Name(text),
+        }
+    }
+
+    // ── lambdas ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+    fn lambda(&mut self) -> Option<Expression> {
+        let start = self.at;
+        while self.is("[") && self.mate(self.at).is_some() && matches!(self.text_at(self.after(self.at)), "(" | "async" | "static") {
+            self.step();
+        }
+        while matches!(self.peek(), "async" | "static") && !matches!(self.ahead(1), "=>" | "." | "," | ")" | "=") {
+            self.at += 1;
+        }
+        let parameters = match self.peek() {
+            "(" if self.mate(self.at).is_some_and(|close| self.text_at(close + 1) == "=>") => {
+                self.inside(|cursor| cursor.list(Self::lambda_parameter))
+            }
+            "delegate" if self.ahead(1) != "*" => {
+                self.at += 1;
+                let parameters = if self.is("(") {
+                    self.inside(|cursor| cursor.list(Self::lambda_parameter))
+                } else {
+                    Some(Vec::new())
+                };
+                if !self.is("{") {
+                    self.at = start;
+                    return None;
+                }
+                return Some(Expression::Lambda(parameters.unwrap_or_default(), self.block()));
+            }
+            _ if self.is_identifier() && self.ahead(1) == "=>" => {
+                let name = self.word().text;
+                Some(vec![plain_parameter(name, None)])
+            }
+            _ => None,
+        };
+        let Some(parameters) = parameters.filter(|_| self.take("=>")) else {
+            self.at = start;
+            return None;
+        };
+        let body = if self.is("{") {
+            self.block()
+        } else {
+            self.take("ref");
+            vec![Statement::Return(self.expression())]
+        };
+        Some(Expression::Lambda(parameters, body))
+    }
+
+    fn lambda_parameter(&mut self) -> Parameter {
+        self.parameter(true)
+    }
+
+    /// A parameter of a lambda, whose type may be missing, or of a function.
+    pub(super) fn parameter(&mut self, lambda: bool) -> Parameter {
+        let (mut out, mut many, mut receiver) = (false, false, false);
+        while self.is("[") {
+            self.step();
+        }
+        while matches!(self.peek(), "out" | "ref" | "in" | "params" | "this" | "readonly" | "scoped") && self.is_word_at(self.at + 1)
+            || self.is("params") && !lambda
+        {
+            out |= self.is("out");
+            many |= self.is("params");
+            receiver |= self.is("this");
+            self.at += 1;
+        }
+        let bare = lambda && self.is_identifier() && matches!(self.ahead(1), "" | "," | "=");
+        let kind = if bare { None } else { self.type_ref(Around::Type) };
+        let name = if self.is_word_at(self.at) {
+            self.word().text
+        } else {
+            String::new()
+        };
+        let optional = self.take("=");
+        let mut parameter = plain_parameter(name, kind);
+        (parameter.out, parameter.many, parameter.receiver, parameter.optional) = (out, many, receiver, optional);
+        parameter
+    }
+}
+
+fn plain_parameter(name: String, kind: Option<TypeRef>) -> Parameter {
+    Parameter {
+        name,
+        kind,
+        out: false,
+        many: false,
+        optional: false,
+        receiver: false,
+    }
+}

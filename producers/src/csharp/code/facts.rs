@@ -1,0 +1,122 @@
+//! `csharp/facts`: the code of one type as syntax that types follow from. Edits that change literals, comments or layout stop here.
+
+use super::ast::{Argument, Parameter, Statement, TypeRef};
+use super::{Signature, attribute, body, header_parameters, signature};
+use crate::csharp::complete::{self, Complete};
+use crate::csharp::model::{MemberKind, TypeKind};
+use engine::seams::producer::{Failure, Input, Inputs, Output, Producer, ProducerId};
+use minicbor::{Decode, Encode};
+
+/// Code of one type.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Encode, Decode)]
+pub struct Facts {
+    /// Parameters of the primary constructor, in scope everywhere in the type.
+    #[n(0)]
+    pub header: Vec<Parameter>,
+    /// Constraints of the type's own parameters.
+    #[n(1)]
+    pub constraints: Vec<(String, TypeRef)>,
+    /// Code in the header: default values, arguments for the base constructor, arguments of attributes. The number is the part whose
+    /// names it uses, as far as that is known.
+    #[n(2)]
+    pub around: Vec<Statement>,
+    /// Attributes with arguments.
+    #[n(3)]
+    pub attributes: Vec<(TypeRef, Vec<Argument>)>,
+    /// Members with code or parameters.
+    #[n(4)]
+    pub members: Vec<MemberCode>,
+}
+
+/// Code of one member.
+#[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
+pub struct MemberCode {
+    /// Part it stands in.
+    #[n(0)]
+    pub part: u32,
+    /// Its name.
+    #[n(1)]
+    pub name: String,
+    /// Its header.
+    #[n(2)]
+    pub signature: Signature,
+    /// Own type parameters.
+    #[n(3)]
+    pub type_parameters: Vec<String>,
+    /// Its attributes with arguments.
+    #[n(4)]
+    pub attributes: Vec<(TypeRef, Vec<Argument>)>,
+    /// Its code.
+    #[n(5)]
+    pub body: Vec<Statement>,
+    /// Whether it is an enum's.
+    #[n(6)]
+    pub of_enum: bool,
+}
+
+/// The producer `csharp/facts`.
+#[derive(Debug)]
+pub struct FactsOf;
+
+impl Producer for FactsOf {
+    fn id(&self) -> ProducerId {
+        ProducerId::new("csharp/facts", 1)
+    }
+
+    fn produce(&self, inputs: &Inputs<'_>) -> Result<Output, Failure> {
+        let facts = facts(&complete::read(inputs.one("complete")?)?, false);
+        Ok(Output::new(
+            minicbor::to_vec(&facts).expect("invariant: writing to memory cannot fail"),
+        ))
+    }
+}
+
+/// Reads the blob of [`FactsOf`].
+///
+/// # Errors
+/// When the blob is not of our making.
+pub fn read(input: &Input) -> Result<Facts, Failure> {
+    minicbor::decode(&input.bytes).map_err(|error| Failure::permanent(format!("the facts of a type cannot be decoded: {error}")))
+}
+
+/// The facts of a type. `places` asks for byte offsets into each member's body.
+pub fn facts(whole: &Complete, places: bool) -> Facts {
+    let header = header_parameters(&whole.header, false);
+    let members = whole.members.iter().filter_map(|placed| {
+        let member = &placed.member;
+        let attributes = arguments(&member.attributes);
+        (!member.body.is_empty() || !attributes.is_empty()).then(|| MemberCode {
+            part: placed.part,
+            name: member.name.clone(),
+            signature: if member.body.is_empty() {
+                Signature::default()
+            } else {
+                signature(member.kind, &member.signature)
+            },
+            type_parameters: member.type_parameters.clone(),
+            attributes,
+            body: body(&member.body, places),
+            of_enum: member.kind == MemberKind::EnumMember,
+        })
+    });
+    let clauses = whole.constraints.join(" ");
+    Facts {
+        header: if whole.kind == TypeKind::Delegate {
+            Vec::new()
+        } else {
+            header.parameters
+        },
+        constraints: header_parameters(&clauses, false).constraints,
+        around: whole.bodies.iter().flat_map(|text| body(text, false)).collect(),
+        attributes: arguments(&whole.attributes),
+        members: members.collect(),
+    }
+}
+
+fn arguments(attributes: &[String]) -> Vec<(TypeRef, Vec<Argument>)> {
+    attributes
+        .iter()
+        .filter(|text| text.contains('('))
+        .filter_map(|text| attribute(text))
+        .collect()
+}

@@ -1,0 +1,171 @@
+//! Patterns: types, values, properties, lists, `and`/`or`/`not`.
+
+use super::ast::{Designation, Expression, Literal, Operator, Pattern, TypeRef, Word};
+use super::cursor::{Cursor, is_infix, is_predefined};
+use super::types::Around;
+use crate::csharp::lexer::Kind;
+
+impl Cursor<'_> {
+    /// The pattern at the cursor, with everything `and` and `or` join to it.
+    pub(super) fn pattern(&mut self) -> Pattern {
+        self.deeper(Pattern::Any, |cursor| {
+            let mut parts = Vec::new();
+            loop {
+                while cursor.take("not") {}
+                parts.push(cursor.single_pattern());
+                if !(cursor.take("or") || cursor.take("and")) {
+                    break;
+                }
+            }
+            match parts.pop() {
+                Some(only) if parts.is_empty() => only,
+                Some(last) => {
+                    parts.push(last);
+                    Pattern::Several(parts)
+                }
+                None => Pattern::Any,
+            }
+        })
+    }
+
+    fn single_pattern(&mut self) -> Pattern {
+        match self.peek() {
+            "_" if !matches!(self.ahead(1), "." | "<") => {
+                self.at += 1;
+                return Pattern::Any;
+            }
+            ".." => {
+                self.at += 1;
+                return if self.done() || self.is(",") {
+                    Pattern::Any
+                } else {
+                    self.pattern()
+                };
+            }
+            "<" | "<=" | ">" | ">=" | "==" => {
+                self.at += 1;
+                self.take("=");
+                return Pattern::Value(self.shift_level());
+            }
+            "var" if self.is_word_at(self.at + 1) || self.ahead(1) == "(" => {
+                self.at += 1;
+                return Pattern::Var(self.designation());
+            }
+            "{" => return self.recursive(None),
+            "[" => {
+                let parts = self.inside(|cursor| cursor.list(Self::pattern)).unwrap_or_default();
+                let name = self.pattern_name();
+                return Pattern::List(parts, name);
+            }
+            "(" => return self.positional(),
+            "null" | "true" | "false" | "-" | "+" | "typeof" | "default" | "nameof" | "'" | "sizeof" => {
+                return Pattern::Value(self.shift_level());
+            }
+            _ => {}
+        }
+        if matches!(self.kind(), Some(Kind::Text | Kind::Number | Kind::Unterminated)) {
+            return Pattern::Value(self.shift_level());
+        }
+        if !(self.is_identifier() || is_predefined(self.peek())) {
+            self.step();
+            return Pattern::Any;
+        }
+        let start = self.at;
+        if let Some(kind) = self.type_ref(Around::Test) {
+            match self.peek() {
+                "{" => return self.recursive(Some(kind)),
+                "(" if self.mate(self.at).is_some() => return self.recursive(Some(kind)),
+                _ => {}
+            }
+            if let Some(name) = self.pattern_name() {
+                return Pattern::Type(kind, Some(name));
+            }
+            let plain = matches!(&kind, TypeRef::Named(segments) if segments.iter().all(|segment| segment.args.is_empty()));
+            if !plain {
+                return Pattern::Type(kind, None);
+            }
+            // `A.B` may be a constant, and a constant expression goes on.
+            if !matches!(self.peek(), "+" | "-" | "*" | "/" | "|" | "&" | "<<" | "%" | "^" | "!") {
+                return Pattern::Type(kind, None);
+            }
+        }
+        self.at = start;
+        Pattern::Value(self.shift_level())
+    }
+
+    /// A constant: no comparison, no `is`, no conditional.
+    fn shift_level(&mut self) -> Expression {
+        self.deeper(Expression::Literal(Literal::Null), |cursor| {
+            let mut parts = vec![cursor.unary()];
+            while matches!(cursor.peek(), "+" | "-" | "*" | "/" | "|" | "<<" | "%") && parts.len() < 1_000 {
+                cursor.at += 1;
+                parts.push(cursor.unary());
+            }
+            match parts.pop() {
+                Some(only) if parts.is_empty() => only,
+                last => {
+                    parts.extend(last);
+                    Expression::Operation(Operator::Arithmetic, parts)
+                }
+            }
+        })
+    }
+
+    /// `name` behind a pattern.
+    fn pattern_name(&mut self) -> Option<Designation> {
+        if self.is("(") || !self.is_identifier() || is_infix(self.peek()) {
+            return None;
+        }
+        Some(self.designation())
+    }
+
+    /// `(p)` or `(p, q) { … } x`.
+    fn positional(&mut self) -> Pattern {
+        let parts = self.inside(|cursor| cursor.list(Self::subpattern)).unwrap_or_default();
+        let alone = parts.len() == 1 && !self.is("{");
+        let name = if self.is("{") { None } else { self.pattern_name() };
+        let mut parts = parts;
+        if alone && name.is_none() {
+            return parts.pop().map_or(Pattern::Any, |(_, pattern)| pattern);
+        }
+        let positional = parts.into_iter().map(|(_, pattern)| pattern).collect();
+        if self.is("{") {
+            return match self.recursive(None) {
+                Pattern::Recursive(kind, _, properties, name) => Pattern::Recursive(kind, positional, properties, name),
+                other => other,
+            };
+        }
+        Pattern::Recursive(None, positional, Vec::new(), name)
+    }
+
+    fn recursive(&mut self, kind: Option<TypeRef>) -> Pattern {
+        let mut positional = Vec::new();
+        let mut properties = Vec::new();
+        if self.is("(") {
+            let parts = self.inside(|cursor| cursor.list(Self::subpattern)).unwrap_or_default();
+            positional = parts.into_iter().map(|(_, pattern)| pattern).collect();
+        }
+        if self.is("{") {
+            properties = self.inside(|cursor| cursor.list(Self::subpattern)).unwrap_or_default();
+        }
+        let name = self.pattern_name();
+        Pattern::Recursive(kind, positional, properties, name)
+    }
+
+    /// `A.B: p` or `p`.
+    fn subpattern(&mut self) -> (Vec<Word>, Pattern) {
+        let start = self.at;
+        let mut path = Vec::new();
+        while self.is_identifier() {
+            path.push(self.word());
+            if !self.take(".") {
+                break;
+            }
+        }
+        if path.is_empty() || !self.take(":") {
+            self.at = start;
+            path.clear();
+        }
+        (path, self.pattern())
+    }
+}

@@ -1,0 +1,377 @@
+//! Where a value begins: names, literals, `new`, brackets, interpolated text, `switch` expressions, queries.
+
+use super::ast::{Clause, Expression, Initializer, Literal, TypeRef};
+use super::cursor::{Cursor, is_predefined};
+use super::types::Around;
+use crate::csharp::lexer::Kind;
+
+impl Cursor<'_> {
+    pub(super) fn primary(&mut self) -> Expression {
+        match self.kind() {
+            None => return Expression::Unknown,
+            Some(Kind::Text | Kind::Unterminated) => return self.text_literal(),
+            Some(Kind::Number) => {
+                let text = self.peek();
+                self.at += 1;
+                let real = !text.starts_with("0x") && text.contains(['.', 'f', 'd', 'm', 'F', 'D', 'M']);
+                return Expression::Literal(if real { Literal::Real } else { Literal::Integer });
+            }
+            Some(Kind::Unknown) => {
+                self.at += 1;
+                return Expression::Unknown;
+            }
+            Some(Kind::Word | Kind::Punctuation) => {}
+        }
+        match self.peek() {
+            "(" => self.bracketed(),
+            "[" => {
+                let parts = self.inside(|cursor| {
+                    cursor.list(|cursor| {
+                        cursor.take("..");
+                        cursor.expression()
+                    })
+                });
+                Expression::Collection(parts.unwrap_or_default())
+            }
+            "this" => self.one(Expression::This),
+            "base" => self.one(Expression::Base),
+            "true" | "false" => self.one(Expression::Literal(Literal::Truth)),
+            "null" => self.one(Expression::Literal(Literal::Null)),
+            "default" if self.ahead(1) != "(" => self.one(Expression::Literal(Literal::Null)),
+            "typeof" | "default" => self.of_type(),
+            "sizeof" => {
+                self.of_type();
+                Expression::Literal(Literal::Integer)
+            }
+            "checked" | "unchecked" => {
+                self.at += 1;
+                self.bracketed()
+            }
+            "new" => self.creation(),
+            "stackalloc" => self.creation(),
+            "nameof" if self.ahead(1) == "(" => {
+                self.at += 1;
+                let value = self.inside(Self::expression).unwrap_or(Expression::Unknown);
+                Expression::NameOf(Box::new(value))
+            }
+            "global" if self.ahead(1) == "::" => self.aliased(),
+            word if is_predefined(word) => self.typed_root(),
+            _ if self.is_identifier() && self.ahead(1) == "::" => self.aliased(),
+            _ if self.is_identifier() => self.named_root(),
+            _ => Expression::Unknown,
+        }
+    }
+
+    fn one(&mut self, value: Expression) -> Expression {
+        self.at += 1;
+        value
+    }
+
+    /// `int.Parse`, `string[]` does not occur here.
+    fn typed_root(&mut self) -> Expression {
+        let word = self.word().text;
+        Expression::Type(TypeRef::Predefined(word))
+    }
+
+    /// `global::A.B.C(…)`: the whole path is taken, as the binder tells where the type ends.
+    fn aliased(&mut self) -> Expression {
+        let alias = self.name();
+        self.at += 1;
+        if !self.is_identifier() {
+            return Expression::Unknown;
+        }
+        let name = self.name_with_arguments();
+        let mut alias = alias;
+        if alias.word.text != "global" {
+            alias.word.text.push_str("::");
+        }
+        Expression::Type(TypeRef::Named(vec![alias, name]))
+    }
+
+    fn named_root(&mut self) -> Expression {
+        let name = self.name_with_arguments();
+        Expression::Name(name)
+    }
+
+    fn of_type(&mut self) -> Expression {
+        let is_typeof = self.is("typeof");
+        self.at += 1;
+        let kind = self.inside(|cursor| cursor.type_ref(Around::Type)).flatten();
+        match kind {
+            Some(kind) if is_typeof => Expression::TypeOf(kind),
+            Some(kind) => Expression::Default(kind),
+            None => Expression::Unknown,
+        }
+    }
+
+    /// `(e)` or a tuple.
+    fn bracketed(&mut self) -> Expression {
+        let mut args = self.arguments();
+        if args.len() == 1 {
+            return args.pop().map_or(Expression::Unknown, |only| only.value);
+        }
+        Expression::Tuple(args)
+    }
+
+    // ── new ─────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+    fn creation(&mut self) -> Expression {
+        let place = self.place(self.at);
+        self.at += 1;
+        match self.peek() {
+            "(" => {
+                let args = self.arguments();
+                let entries = self.initializers();
+                Expression::New(None, args, entries, place)
+            }
+            "[" => {
+                // `new[] { … }`, `new[,] { … }`.
+                self.step();
+                Expression::NewArray(None, self.elements(), Vec::new())
+            }
+            "{" => self.anonymous(),
+            _ => {
+                let Some(kind) = self.creation_type() else {
+                    return Expression::Unknown;
+                };
+                if self.is("[") {
+                    return self.array_creation(kind);
+                }
+                if let TypeRef::Array(element) = kind {
+                    let parts = self.elements();
+                    return Expression::NewArray(Some(*element), parts, Vec::new());
+                }
+                let args = if self.is("(") { self.arguments() } else { Vec::new() };
+                let entries = self.initializers();
+                Expression::New(Some(kind), args, entries, place)
+            }
+        }
+    }
+
+    /// The type behind `new`; a `?` there belongs to it only before brackets.
+    fn creation_type(&mut self) -> Option<TypeRef> {
+        self.type_ref(Around::Test)
+    }
+
+    fn array_creation(&mut self, element: TypeRef) -> Expression {
+        let sizes = self.arguments().into_iter().map(|argument| argument.value).collect();
+        let mut kind = element;
+        while self.is("[") {
+            self.step();
+            kind = TypeRef::Array(Box::new(kind));
+        }
+        let elements = self.elements();
+        Expression::NewArray(Some(kind), elements, sizes)
+    }
+
+    fn elements(&mut self) -> Vec<Expression> {
+        if !self.is("{") {
+            return Vec::new();
+        }
+        self.inside(|cursor| {
+            cursor.list(|cursor| {
+                if cursor.is("{") {
+                    cursor.deeper(Expression::Unknown, |cursor| Expression::Collection(cursor.elements()))
+                } else {
+                    cursor.expression()
+                }
+            })
+        })
+        .unwrap_or_default()
+    }
+
+    fn anonymous(&mut self) -> Expression {
+        let members = self.inside(|cursor| {
+            cursor.list(|cursor| {
+                if cursor.is_identifier() && cursor.ahead(1) == "=" {
+                    let name = cursor.word().text;
+                    cursor.at += 1;
+                    return (name, cursor.expression());
+                }
+                let value = cursor.expression();
+                (last_name(&value), value)
+            })
+        });
+        Expression::Anonymous(members.unwrap_or_default())
+    }
+
+    /// `{ … }` behind `new T(…)` or `with`; nothing when there is none.
+    pub(super) fn initializers(&mut self) -> Vec<Initializer> {
+        if !self.is("{") {
+            return Vec::new();
+        }
+        self.deeper(Vec::new(), |cursor| {
+            cursor.inside(|cursor| cursor.list(Self::initializer)).unwrap_or_default()
+        })
+    }
+
+    fn initializer(&mut self) -> Initializer {
+        if self.is_identifier() && self.ahead(1) == "=" {
+            let word = self.word();
+            self.at += 1;
+            if self.is("{") {
+                return Initializer::Nested(word, self.initializers());
+            }
+            return Initializer::Member(word, self.expression());
+        }
+        if self.is("[") && self.text_at(self.after(self.at)) == "=" {
+            let index = self.arguments().into_iter().map(|argument| argument.value).collect();
+            self.at += 1;
+            return Initializer::Index(index, self.expression());
+        }
+        if self.is("{") {
+            return Initializer::Element(self.elements());
+        }
+        Initializer::Element(vec![self.expression()])
+    }
+
+    // ── switch, text, queries ───────────────────────────────────────────────────────────────────────────────────────────────
+
+    pub(super) fn switch_expression(&mut self, value: Expression) -> Expression {
+        self.at += 1;
+        let arms = self.deeper(None, |cursor| {
+            cursor.inside(|cursor| {
+                cursor.list(|cursor| {
+                    let pattern = cursor.pattern();
+                    let when = cursor.take("when").then(|| cursor.expression());
+                    cursor.take("=>");
+                    (pattern, when, cursor.expression())
+                })
+            })
+        });
+        Expression::Switch(Box::new(value), arms.unwrap_or_default())
+    }
+
+    fn text_literal(&mut self) -> Expression {
+        let index = self.at;
+        let text = self.peek();
+        self.at += 1;
+        let marks = text.bytes().take_while(|byte| matches!(byte, b'$' | b'@')).count();
+        let dollars = text[..marks].bytes().filter(|byte| *byte == b'$').count();
+        if dollars == 0 {
+            return Expression::Literal(if text.starts_with('\'') { Literal::Char } else { Literal::String });
+        }
+        let raw = text[marks..].starts_with("\"\"\"");
+        let needed = if raw { dollars } else { 1 };
+        let start = self.tokens[index].start;
+        let mut holes = Vec::new();
+        for hole in holes_of(text, marks, needed, raw) {
+            if self.depth >= super::cursor::DEEPEST {
+                break;
+            }
+            let base = self.base.map(|base| base + start + hole.start as u32);
+            let mut inner = Cursor::new(&text[hole], base, self.depth + 1);
+            holes.push(inner.expression());
+        }
+        Expression::Interpolated(holes)
+    }
+
+    pub(super) fn is_query(&self) -> bool {
+        // `from x in`, `from T x in`: what stands before `in` is a name.
+        (2..12)
+            .take_while(|by| !matches!(self.ahead(*by), ";" | ")" | "(" | "=" | "{" | ""))
+            .any(|by| self.ahead(by) == "in")
+            && self.is_word_at(self.at + 1)
+    }
+
+    pub(super) fn query(&mut self) -> Expression {
+        let mut clauses = Vec::new();
+        loop {
+            let before = self.at;
+            match self.peek() {
+                "from" | "join" => {
+                    self.at += 1;
+                    let kind = if self.ahead(1) == "in" { None } else { self.type_ref(Around::Type) };
+                    let name = self.word().text;
+                    self.take("in");
+                    let source = self.expression();
+                    clauses.push(Clause::From(kind, name, source));
+                }
+                "let" => {
+                    self.at += 1;
+                    let name = self.word().text;
+                    self.take("=");
+                    let value = self.expression();
+                    clauses.push(Clause::Let(name, value));
+                }
+                "select" | "group" => {
+                    self.at += 1;
+                    let value = self.expression();
+                    clauses.push(Clause::Select(value));
+                }
+                "into" => {
+                    self.at += 1;
+                    let name = self.word().text;
+                    clauses.push(Clause::Into(name));
+                }
+                "where" | "orderby" | "on" | "equals" | "by" | "ascending" | "descending" | "," => {
+                    self.at += 1;
+                    if !matches!(self.peek(), "," | "select" | "group" | "where" | "from" | "let" | "join") {
+                        let value = self.expression();
+                        clauses.push(Clause::Value(value));
+                    }
+                }
+                _ => break,
+            }
+            if self.at == before || self.done() {
+                break;
+            }
+        }
+        Expression::Query(clauses)
+    }
+}
+
+/// The name an anonymous member takes from its value.
+fn last_name(value: &Expression) -> String {
+    match value {
+        Expression::Name(name) => name.word.text.clone(),
+        Expression::Chain(_, links) => match links.last() {
+            Some(super::ast::Link::Member(name)) => name.word.text.clone(),
+            _ => String::new(),
+        },
+        _ => String::new(),
+    }
+}
+
+/// Ranges of the values in an interpolated literal, format clauses left in (reading stops before them).
+fn holes_of(text: &str, from: usize, needed: usize, raw: bool) -> Vec<std::ops::Range<usize>> {
+    let bytes = text.as_bytes();
+    let mut holes = Vec::new();
+    let mut at = from;
+    while at < bytes.len() {
+        if bytes[at] != b'{' {
+            at += 1;
+            continue;
+        }
+        let run = bytes[at..].iter().take_while(|byte| **byte == b'{').count();
+        let opens = if raw { run >= needed } else { run % 2 == 1 };
+        at += run;
+        if !opens {
+            continue;
+        }
+        let start = at;
+        let mut depth = 0_usize;
+        while at < bytes.len() {
+            match bytes[at] {
+                b'"' | b'\'' | b'$' | b'@' => {
+                    if let Some((end, _)) = crate::csharp::lexer::literal_end(text, at) {
+                        at = end.max(at + 1);
+                        continue;
+                    }
+                }
+                b'(' | b'[' | b'{' => depth += 1,
+                b'}' if depth == 0 => break,
+                b')' | b']' | b'}' => depth = depth.saturating_sub(1),
+                b':' if depth == 0 && bytes.get(at + 1) != Some(&b':') && bytes[at - 1] != b':' => break,
+                _ => {}
+            }
+            at += 1;
+        }
+        holes.push(start..at.min(bytes.len()));
+        while at < bytes.len() && bytes[at] != b'}' {
+            at += 1;
+        }
+        at += if raw { needed } else { 1 };
+    }
+    holes
+}

@@ -1,0 +1,259 @@
+//! Headers of members and types, read from the signature that readers see.
+
+use super::ast::{Argument, Expression, Parameter, Statement, TypeRef};
+use super::cursor::Cursor;
+use super::types::Around;
+use crate::csharp::model::MemberKind;
+
+/// The types in a member's header.
+#[derive(Clone, Debug, Default, PartialEq, Eq, minicbor::Encode, minicbor::Decode)]
+pub struct Signature {
+    /// What it gives: the type of a field, property, event, the result of a method.
+    #[n(0)]
+    pub result: Option<TypeRef>,
+    /// Its parameters.
+    #[n(1)]
+    pub parameters: Vec<Parameter>,
+    /// Constraints: type parameter and type.
+    #[n(2)]
+    pub constraints: Vec<(String, TypeRef)>,
+}
+
+/// Reads the header of a member of that kind.
+pub fn signature(kind: MemberKind, text: &str) -> Signature {
+    let mut cursor = Cursor::new(text, None, 0);
+    let mut found = Signature::default();
+    if kind == MemberKind::EnumMember {
+        return found;
+    }
+    if cursor.is("extension") && matches!(cursor.ahead(1), "(" | "<") {
+        cursor.at += 1;
+        if cursor.is("<") {
+            cursor.type_arguments();
+        }
+        let receivers = cursor.inside(|cursor| cursor.list(|cursor| cursor.parameter(false)));
+        if let Some(mut first) = receivers.and_then(|list| list.into_iter().next()) {
+            first.receiver = true;
+            found.parameters.push(first);
+        }
+    }
+    while is_modifier(cursor.peek()) && (cursor.is_word_at(cursor.at + 1) || cursor.ahead(1) == "(") && cursor.ahead(1) != "." {
+        cursor.at += 1;
+    }
+    match kind {
+        MemberKind::Constructor | MemberKind::Finalizer => {}
+        MemberKind::Conversion => {
+            while !cursor.done() && !cursor.take("operator") {
+                cursor.at += 1;
+            }
+            cursor.take("checked");
+            found.result = cursor.type_ref(Around::Type);
+        }
+        _ => found.result = cursor.type_ref(Around::Type),
+    }
+    let opener = if kind == MemberKind::Indexer { "[" } else { "(" };
+    let takes = matches!(
+        kind,
+        MemberKind::Method | MemberKind::Constructor | MemberKind::Operator | MemberKind::Conversion | MemberKind::Indexer
+    );
+    if takes {
+        while !cursor.done() && !cursor.is(opener) {
+            cursor.at += 1;
+        }
+        if cursor.is(opener) {
+            let list = cursor
+                .inside(|cursor| cursor.list(|cursor| cursor.parameter(false)))
+                .unwrap_or_default();
+            found.parameters.extend(list);
+        }
+        found.constraints = cursor.constraints();
+    }
+    found
+}
+
+/// The parameters of a primary constructor, or of a delegate with its result; and the constraints when they are in the text.
+pub fn header_parameters(header: &str, delegate: bool) -> Signature {
+    let mut cursor = Cursor::new(header, None, 0);
+    let mut found = Signature::default();
+    while !cursor.done()
+        && matches!(
+            cursor.peek(),
+            "class"
+                | "struct"
+                | "record"
+                | "interface"
+                | "delegate"
+                | "enum"
+                | "ref"
+                | "readonly"
+                | "partial"
+                | "unsafe"
+                | "static"
+                | "sealed"
+                | "abstract"
+                | "public"
+                | "internal"
+                | "private"
+                | "protected"
+                | "file"
+                | "new"
+        )
+        && cursor.is_word_at(cursor.at + 1)
+    {
+        cursor.at += 1;
+    }
+    if delegate {
+        found.result = cursor.type_ref(Around::Type);
+    }
+    while !cursor.done() && !cursor.is("(") {
+        cursor.at += 1;
+    }
+    if cursor.is("(") {
+        found.parameters = cursor
+            .inside(|cursor| cursor.list(|cursor| cursor.parameter(false)))
+            .unwrap_or_default();
+    }
+    found.constraints = cursor.constraints();
+    found
+}
+
+fn is_modifier(word: &str) -> bool {
+    matches!(
+        word,
+        "public"
+            | "private"
+            | "protected"
+            | "internal"
+            | "static"
+            | "abstract"
+            | "sealed"
+            | "virtual"
+            | "override"
+            | "readonly"
+            | "const"
+            | "extern"
+            | "unsafe"
+            | "volatile"
+            | "new"
+            | "fixed"
+            | "partial"
+            | "async"
+            | "required"
+            | "ref"
+            | "event"
+            | "implicit"
+            | "explicit"
+            | "scoped"
+    )
+}
+
+impl Cursor<'_> {
+    /// `where T : A, B` clauses up to the end.
+    pub(super) fn constraints(&mut self) -> Vec<(String, TypeRef)> {
+        let mut found = Vec::new();
+        while !self.done() {
+            if !(self.is("where") && self.ahead(2) == ":") {
+                self.step();
+                continue;
+            }
+            self.at += 1;
+            let name = self.word().text;
+            self.at += 1;
+            loop {
+                match self.type_ref(Around::Type) {
+                    Some(kind @ TypeRef::Named(_)) => found.push((name.clone(), kind)),
+                    Some(_) => {}
+                    None => {
+                        while !self.done() && !matches!(self.peek(), "," | "where") {
+                            self.step();
+                        }
+                    }
+                }
+                if !self.take(",") {
+                    break;
+                }
+            }
+        }
+        found
+    }
+
+    /// The arguments of an attribute, `Name = value` among them.
+    pub(super) fn attribute_list(&mut self) -> Vec<Argument> {
+        self.arguments()
+    }
+
+    /// Default values of parameters (`name = value`, one a line), then what is left of the declaration.
+    pub(super) fn member_body(&mut self) -> Vec<Statement> {
+        let mut list = Vec::new();
+        while !self.done() {
+            let before = self.at;
+            match self.peek() {
+                "{" => {
+                    let block = self.block();
+                    list.push(Statement::Block(block));
+                }
+                "=>" => {
+                    self.at += 1;
+                    self.take("ref");
+                    let value = self.expression();
+                    list.push(Statement::Block(vec![Statement::Return(value)]));
+                }
+                "=" => {
+                    self.at += 1;
+                    let value = self.value();
+                    list.push(Statement::Return(value));
+                }
+                ":" if matches!(self.ahead(1), "base" | "this") && self.ahead(2) == "(" => {
+                    self.at += 1;
+                    let value = self.expression();
+                    list.push(Statement::Expression(value));
+                }
+                "get" | "set" | "init" | "add" | "remove" if matches!(self.ahead(1), "{" | "=>") => {
+                    self.at += 1;
+                    let accessor = self.at - 1;
+                    let writes = matches!(self.text_at(accessor), "set" | "init" | "add" | "remove");
+                    let mut inner = Vec::new();
+                    if writes {
+                        inner.push(Statement::Local(TypeRef::Var(0), vec![("value".to_owned(), None)]));
+                    }
+                    if self.is("{") {
+                        let block = self.block();
+                        inner.extend(block);
+                    } else if self.take("=>") {
+                        self.take("ref");
+                        let value = self.expression();
+                        inner.push(if writes {
+                            Statement::Expression(value)
+                        } else {
+                            Statement::Return(value)
+                        });
+                    }
+                    list.push(Statement::Block(inner));
+                }
+                _ if self.is_identifier() && self.ahead(1) == "=" && self.ahead(2) != "=" => {
+                    // The default value of a parameter.
+                    self.at += 2;
+                    let value = self.expression();
+                    list.push(Statement::Expression(value));
+                }
+                ";" => self.at += 1,
+                _ => {
+                    let value = self.value();
+                    list.push(Statement::Return(value));
+                }
+            }
+            if self.at == before {
+                self.step();
+            }
+        }
+        list
+    }
+
+    /// An initialiser: a value, or elements of an array.
+    fn value(&mut self) -> Expression {
+        if self.is("{") {
+            return Expression::Collection(self.inside(|cursor| cursor.list(Self::expression)).unwrap_or_default());
+        }
+        self.expression()
+    }
+}

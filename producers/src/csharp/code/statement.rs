@@ -1,0 +1,388 @@
+//! Statements: locals, loops, local functions; everything else is only scopes and values.
+
+use super::ast::{Designation, Expression, LocalFunction, Section, Statement, TypeRef};
+use super::cursor::{Cursor, is_infix, is_predefined, is_reserved};
+use super::types::Around;
+
+impl Cursor<'_> {
+    /// `{ … }` at the cursor.
+    pub(super) fn block(&mut self) -> Vec<Statement> {
+        self.deeper(Vec::new(), |cursor| cursor.inside(Self::statements).unwrap_or_default())
+    }
+
+    /// Statements up to the end.
+    pub(super) fn statements(&mut self) -> Vec<Statement> {
+        let mut list = Vec::new();
+        while !self.done() {
+            let before = self.at;
+            self.statement(&mut list);
+            if self.at == before {
+                self.step();
+            }
+        }
+        list
+    }
+
+    /// A statement that a keyword governs, as a scope.
+    fn governed(&mut self) -> Vec<Statement> {
+        let mut list = Vec::new();
+        self.deeper((), |cursor| cursor.statement(&mut list));
+        list
+    }
+
+    fn statement(&mut self, list: &mut Vec<Statement>) {
+        match self.peek() {
+            ";" => self.at += 1,
+            "{" => {
+                let inner = self.block();
+                list.push(Statement::Block(inner));
+            }
+            "if" | "while" | "lock" => {
+                self.at += 1;
+                if let Some(condition) = self.inside(Self::expression) {
+                    list.push(Statement::Expression(condition));
+                }
+                let inner = self.governed();
+                list.push(Statement::Block(inner));
+            }
+            "else" | "do" | "try" | "finally" => {
+                self.at += 1;
+                let inner = self.governed();
+                list.push(Statement::Block(inner));
+            }
+            "checked" | "unchecked" | "unsafe" if self.ahead(1) == "{" => self.at += 1,
+            "for" => self.for_loop(list),
+            "foreach" => self.foreach(list),
+            "await" if matches!(self.ahead(1), "foreach" | "using") => self.at += 1,
+            "using" | "fixed" if self.ahead(1) == "(" => {
+                self.at += 1;
+                let mut inner = self
+                    .inside(|cursor| {
+                        let mut inner = Vec::new();
+                        cursor.simple(&mut inner);
+                        inner
+                    })
+                    .unwrap_or_default();
+                inner.extend(self.governed());
+                list.push(Statement::Block(inner));
+            }
+            "using" | "const" => self.at += 1,
+            "catch" => self.catch(list),
+            "switch" if self.ahead(1) == "(" => self.switch(list),
+            "return" => {
+                self.at += 1;
+                self.take("ref");
+                if !self.is(";") {
+                    let value = self.expression();
+                    list.push(Statement::Return(value));
+                }
+                self.end_of_statement();
+            }
+            "yield" if matches!(self.ahead(1), "return" | "break") => {
+                self.at += 1;
+                if self.take("return") {
+                    let value = self.expression();
+                    list.push(Statement::Yield(value));
+                }
+                self.end_of_statement();
+            }
+            "goto" | "break" | "continue" => self.end_of_statement(),
+            _ if self.is_identifier() && self.ahead(1) == ":" && self.ahead(2) != ":" => self.at += 2,
+            _ => {
+                let before = list.len();
+                self.simple(list);
+                if matches!(list[before..].last(), Some(Statement::Function(_))) {
+                    // A block ends it; a value has its semicolon.
+                    self.take(";");
+                } else {
+                    self.end_of_statement();
+                }
+            }
+        }
+    }
+
+    /// Goes past the next `;`, but not past an unread block.
+    fn end_of_statement(&mut self) {
+        while !self.done() && !self.is(";") {
+            if self.is("{") {
+                return;
+            }
+            self.step();
+        }
+        self.at = (self.at + 1).min(self.end);
+    }
+
+    /// A declaration or a value.
+    fn simple(&mut self, list: &mut Vec<Statement>) {
+        if !self.declares(list) {
+            let value = self.expression();
+            list.push(Statement::Expression(value));
+        }
+    }
+
+    fn declares(&mut self, list: &mut Vec<Statement>) -> bool {
+        let start = self.at;
+        while self.is("[") && self.mate(self.at).is_some() {
+            // Attributes of a local function.
+            self.step();
+        }
+        while matches!(
+            self.peek(),
+            "static" | "async" | "unsafe" | "extern" | "const" | "readonly" | "scoped" | "ref"
+        ) && self.is_word_at(self.at + 1)
+            && !matches!(self.ahead(1), "delegate")
+        {
+            self.at += 1;
+        }
+        let word = self.peek();
+        let possible = is_predefined(word)
+            || word == "("
+            || word == "delegate" && self.ahead(1) == "*"
+            || self.is_word_at(self.at) && !is_reserved(word) && !matches!(word, "await" | "yield") && !is_infix(word)
+            || word == "from" && !self.is_query();
+        let kind = if possible { self.type_ref(Around::Type) } else { None };
+        if let Some(kind @ TypeRef::Var(_)) = &kind
+            && self.is("(")
+            && self.text_at(self.after(self.at)) == "="
+        {
+            let names = self.designation();
+            self.at += 1;
+            let value = self.expression();
+            let left = Expression::Declaration(kind.clone(), names);
+            list.push(Statement::Expression(Expression::Assign(Box::new(left), Box::new(value))));
+            return true;
+        }
+        let named = self.is_identifier() && (!is_infix(self.peek()) || matches!(self.ahead(1), "=" | ";"));
+        if let Some(kind) = kind
+            && named
+        {
+            match self.ahead(1) {
+                "=" | ";" | "," | "" => {
+                    let locals = self.declarators();
+                    list.push(Statement::Local(kind, locals));
+                    return true;
+                }
+                "[" if self.text_at(self.after(self.at + 1)) == ";" => {}
+                "(" | "<" => {
+                    if let Some(function) = self.local_function(kind) {
+                        list.push(Statement::Function(function));
+                        return true;
+                    }
+                }
+                _ => {}
+            }
+        }
+        self.at = start;
+        if self.is("[") {
+            return false;
+        }
+        false
+    }
+
+    fn declarators(&mut self) -> Vec<(String, Option<Expression>)> {
+        let mut locals = Vec::new();
+        while self.is_word_at(self.at) {
+            let name = self.word().text;
+            let value = self.take("=").then(|| {
+                self.take("ref");
+                if self.is("{") {
+                    // `int[] a = { … };`
+                    let mut parts = Vec::new();
+                    if let Some(list) = self.inside(|cursor| cursor.list(Self::expression)) {
+                        parts = list;
+                    }
+                    return Expression::Collection(parts);
+                }
+                self.expression()
+            });
+            locals.push((name, value));
+            if !self.take(",") {
+                break;
+            }
+        }
+        locals
+    }
+
+    fn local_function(&mut self, result: TypeRef) -> Option<LocalFunction> {
+        let start = self.at;
+        let name = self.word().text;
+        let mut type_parameters = Vec::new();
+        if self.is("<") {
+            if !self.is_angle(self.at) {
+                self.at = start;
+                return None;
+            }
+            self.at += 1;
+            while !self.done() && !self.is(">") {
+                if self.is_identifier() {
+                    type_parameters.push(self.peek().to_owned());
+                }
+                self.step();
+            }
+            self.at += 1;
+        }
+        let close = self.is("(").then(|| self.mate(self.at)).flatten();
+        let body = close.is_some_and(|close| matches!(self.text_at(close + 1), "{" | "=>" | "where"));
+        if !body {
+            self.at = start;
+            return None;
+        }
+        let parameters = self
+            .inside(|cursor| cursor.list(|cursor| cursor.parameter(false)))
+            .unwrap_or_default();
+        while !self.done() && !matches!(self.peek(), "{" | "=>" | ";") {
+            self.step();
+        }
+        let body = if self.is("{") {
+            self.block()
+        } else if self.take("=>") {
+            self.take("ref");
+            let value = self.expression();
+            vec![Statement::Return(value)]
+        } else {
+            Vec::new()
+        };
+        Some(LocalFunction {
+            name,
+            type_parameters,
+            parameters,
+            result,
+            body,
+        })
+    }
+
+    fn for_loop(&mut self, list: &mut Vec<Statement>) {
+        self.at += 1;
+        let mut inner = self
+            .inside(|cursor| {
+                let mut inner = Vec::new();
+                while !cursor.done() {
+                    let before = cursor.at;
+                    if !cursor.is(";") {
+                        cursor.simple(&mut inner);
+                    }
+                    while !cursor.done() && !matches!(cursor.peek(), ";" | ",") {
+                        cursor.step();
+                    }
+                    cursor.at += 1;
+                    if cursor.at == before {
+                        cursor.step();
+                    }
+                }
+                inner
+            })
+            .unwrap_or_default();
+        inner.extend(self.governed());
+        list.push(Statement::Block(inner));
+    }
+
+    fn foreach(&mut self, list: &mut Vec<Statement>) {
+        self.at += 1;
+        let head = self.inside(|cursor| {
+            let (kind, designation) = if cursor.is("(") {
+                let names = cursor.deconstruction();
+                (TypeRef::Var(0), names)
+            } else {
+                let kind = cursor.type_ref(Around::Type).unwrap_or(TypeRef::Var(0));
+                (kind, cursor.designation())
+            };
+            cursor.take("in");
+            (kind, designation, cursor.expression())
+        });
+        let body = self.governed();
+        match head {
+            Some((kind, designation, source)) => list.push(Statement::Foreach(kind, designation, source, body)),
+            None => list.push(Statement::Block(body)),
+        }
+    }
+
+    /// `(var a, B b)` in the head of a loop.
+    fn deconstruction(&mut self) -> Designation {
+        let parts = self.inside(|cursor| {
+            cursor.list(|cursor| {
+                if cursor.is("(") {
+                    return cursor.deeper(Designation::Discard, Self::deconstruction);
+                }
+                if !matches!(cursor.ahead(1), "" | ",") {
+                    cursor.type_ref(Around::Type);
+                }
+                cursor.designation()
+            })
+        });
+        Designation::Tuple(parts.unwrap_or_default())
+    }
+
+    fn catch(&mut self, list: &mut Vec<Statement>) {
+        self.at += 1;
+        let mut inner = Vec::new();
+        if self.is("(") {
+            let head = self.inside(|cursor| {
+                let kind = cursor.type_ref(Around::Type)?;
+                let name = if cursor.is_identifier() {
+                    cursor.word().text
+                } else {
+                    String::new()
+                };
+                Some((kind, name))
+            });
+            if let Some((kind, name)) = head.flatten() {
+                inner.push(Statement::Local(kind, vec![(name, None)]));
+            }
+        }
+        if self.take("when")
+            && let Some(filter) = self.inside(Self::expression)
+        {
+            inner.push(Statement::Expression(filter));
+        }
+        if self.is("{") {
+            inner.extend(self.block());
+        }
+        list.push(Statement::Block(inner));
+    }
+
+    fn switch(&mut self, list: &mut Vec<Statement>) {
+        self.at += 1;
+        let mut values = self.arguments();
+        let value = if values.len() == 1 {
+            values.pop().map_or(Expression::Unknown, |only| only.value)
+        } else {
+            Expression::Tuple(values)
+        };
+        let sections = self.deeper(None, |cursor| cursor.inside(Self::sections));
+        list.push(Statement::Switch(value, sections.unwrap_or_default()));
+    }
+
+    fn sections(&mut self) -> Vec<Section> {
+        let mut sections = Vec::new();
+        while !self.done() {
+            let before = self.at;
+            let mut labels = Vec::new();
+            loop {
+                if self.is("default") && self.ahead(1) == ":" {
+                    self.at += 2;
+                } else if self.take("case") {
+                    let pattern = self.pattern();
+                    let when = self.take("when").then(|| self.expression());
+                    self.skip_to(":");
+                    self.take(":");
+                    labels.push((pattern, when));
+                } else {
+                    break;
+                }
+            }
+            let mut body = Vec::new();
+            while !(self.done() || self.is("case") || self.is("default") && self.ahead(1) == ":") {
+                let inner = self.at;
+                self.statement(&mut body);
+                if self.at == inner {
+                    self.step();
+                }
+            }
+            sections.push((labels, body));
+            if self.at == before {
+                self.step();
+            }
+        }
+        sections
+    }
+}

@@ -1,0 +1,87 @@
+//! What the parser makes of code, and that no text stops it.
+
+use super::ast::*;
+use super::*;
+use proptest::prelude::*;
+
+/// Every name in order, with a mark for what it is.
+fn names(text: &str) -> String {
+    format!("{:?}", body(text, false))
+}
+
+fn has(text: &str, part: &str) {
+    let found = names(text);
+    assert!(found.contains(part), "{text}\n{found}");
+}
+
+#[test]
+fn statements_and_locals() {
+    has("{ var a = b.C(); Foo<int> d = new(); }", "Local(Var(0), [(\"a\"");
+    has("{ List<Foo> d = new(); }", "Local(Named([Name { word: Word { text: \"List\"");
+    has("{ await x; }", "Await(Name(");
+    has(
+        "{ foreach (var (a, b) in c) { d(); } }",
+        "Foreach(Var(0), Tuple([Name(\"a\"), Name(\"b\")])",
+    );
+    has("{ int F(int x) => x; }", "Function(LocalFunction { name: \"F\"");
+    has("{ void F() { a(); } return new(b ? c : d); }", "Return(New(None");
+    has("{ a = b; }", "Assign(Name(");
+    has("{ if (x is Foo { Bar: 1 } f && f.G) return; }", "Recursive(Some(Named");
+    has("{ (var a, B b) = c; }", "Declaration(Var(0), Name(\"a\"))");
+    has("{ using var a = b; using (var c = d) e(); }", "Block([Local(Var(0), [(\"c\"");
+}
+
+#[test]
+fn values() {
+    has("=> (Foo)bar.Baz", "Cast(Named");
+    has("=> (a) + b", "Operation(Arithmetic");
+    has("=> a < b && c > d", "Operation(Truth");
+    has("=> a.B<C>(d)", "args: [Named");
+    has("=> x is A or B ? y : z", "Conditional(Is(");
+    has("=> x switch { A a => 1, _ => 2 }", "Switch(Name(");
+    has("=> $\"{a.B:x} {{c}} {d}\"", "Interpolated([Chain(");
+    has("=> from a in b where a.C select a.D", "Query([From(None, \"a\"");
+    has(
+        "=> f(x => x.Y, (a, b) => { return a; }, out var z)",
+        "Lambda([Parameter { name: \"x\"",
+    );
+    has("=> f(out Foo z)", "Declaration(Named");
+    has("=> new Foo { A = 1, B = { C = 2 } }", "Nested(Word");
+    has("=> new int[n] { 1 }", "NewArray(Some(Predefined(\"int\"))");
+    has("=> a?.B?[0]!.C", "Index(");
+}
+
+#[test]
+fn long_and_deep_code_ends() {
+    for text in [
+        "(".repeat(20_000),
+        "a.".repeat(20_000),
+        "a+".repeat(20_000),
+        "x is ".repeat(20_000),
+        "!".repeat(20_000),
+        "{".repeat(20_000),
+        "a?b:".repeat(20_000),
+        "x=a<".repeat(5_000),
+        "if(a)".repeat(5_000),
+        "a=>".repeat(5_000),
+        "new(){a=".repeat(3_000),
+        format!("{}{}", "(".repeat(5_000), ")".repeat(5_000)),
+        "$\"{".repeat(2_000),
+        "a[".repeat(5_000) + &"]".repeat(5_000),
+        "(a)".repeat(5_000),
+    ] {
+        let parsed = body(&format!("{{ {text} }}"), true);
+        let bytes = minicbor::to_vec(&parsed).expect("memory");
+        let back: Vec<Statement> = minicbor::decode(&bytes).expect("our own bytes");
+        assert_eq!(back, parsed);
+    }
+}
+
+proptest! {
+    #[test]
+    fn any_text_ends(text in "[a-cA-C<>(){}\\[\\]=?.,;:!+&| \"$@0-2]{0,60}", words in proptest::collection::vec(prop::sample::select(vec!["is", "as", "new", "switch", "case", "x", "(", ")", "{", "}", "=>", "<", ">", "?", ":", ";", "foreach", "in", "var", "from", "select", "not", "or", "[", "]", "=", ".", ","]), 0..40)) {
+        body(&text, true);
+        body(&words.join(" "), true);
+        type_ref(&text);
+    }
+}

@@ -1,0 +1,174 @@
+//! Written types: `A.B<C>[]?`, tuples, function pointers.
+
+use super::ast::{Name, TypeRef};
+use super::cursor::{Cursor, is_predefined};
+
+/// Where a type stands decides what `?` behind it is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Around {
+    /// Only a type can stand here.
+    Type,
+    /// Behind `is` or `as`, in a pattern: `?` may begin a conditional.
+    Test,
+}
+
+impl Cursor<'_> {
+    /// The type at the cursor; `None`, with the cursor where it was, when there is none.
+    pub(super) fn type_ref(&mut self, around: Around) -> Option<TypeRef> {
+        let start = self.at;
+        let found = self.deeper(None, |cursor| cursor.bare_type().map(|bare| cursor.suffixes(bare, around)));
+        if found.is_none() {
+            self.at = start;
+        }
+        found
+    }
+
+    fn bare_type(&mut self) -> Option<TypeRef> {
+        while matches!(self.peek(), "ref" | "readonly" | "scoped" | "in" | "out" | "params" | "this") && self.ahead(1) != "." {
+            if self.is("scoped") && !self.is_word_at(self.at + 1) {
+                break;
+            }
+            self.at += 1;
+        }
+        let word = self.peek();
+        if word == "(" {
+            return self.tuple_type();
+        }
+        if word == "delegate" && self.ahead(1) == "*" {
+            return self.function_pointer();
+        }
+        if is_predefined(word) || word == "dynamic" && self.ahead(1) != "." {
+            self.at += 1;
+            return Some(TypeRef::Predefined(word.to_owned()));
+        }
+        if !self.is_identifier() {
+            return None;
+        }
+        if word == "var" && !matches!(self.ahead(1), "." | "::" | "<") {
+            self.at += 1;
+            return Some(TypeRef::Var(self.place(self.at - 1)));
+        }
+        let mut segments = Vec::new();
+        loop {
+            segments.push(self.type_segment()?);
+            let dotted = self.is(".") || self.is("::") && segments.len() == 1;
+            if !dotted || !self.is_identifier_at(self.at + 1) || segments.len() > 32 {
+                break;
+            }
+            if self.is("::") && segments[0].word.text != "global" {
+                // An extern or using alias: what follows decides.
+                segments[0].word.text.push_str("::");
+            }
+            self.at += 1;
+        }
+        Some(TypeRef::Named(segments))
+    }
+
+    fn type_segment(&mut self) -> Option<Name> {
+        let mut name = self.name();
+        if self.is("<") && self.is_angle(self.at) {
+            name.args = self.type_arguments()?;
+        }
+        Some(name)
+    }
+
+    /// `<A, B>` at the cursor; empty places of `<,>` are unknown types.
+    pub(super) fn type_arguments(&mut self) -> Option<Vec<TypeRef>> {
+        let mut args = Vec::new();
+        self.at += 1;
+        loop {
+            if self.is("[") {
+                self.step();
+            }
+            while matches!(self.peek(), "in" | "out") {
+                self.at += 1;
+            }
+            match self.peek() {
+                "," => args.push(TypeRef::Predefined(String::new())),
+                ">" => {
+                    args.push(TypeRef::Predefined(String::new()));
+                    self.at += 1;
+                    return Some(args);
+                }
+                _ => {
+                    args.push(self.type_ref(Around::Type)?);
+                    if self.take(">") {
+                        return Some(args);
+                    }
+                }
+            }
+            if !self.take(",") {
+                return None;
+            }
+        }
+    }
+
+    fn tuple_type(&mut self) -> Option<TypeRef> {
+        let close = self.mate(self.at)?;
+        let parts = self.inside(|cursor| {
+            let mut parts = Vec::new();
+            while !cursor.done() {
+                let kind = cursor.type_ref(Around::Type)?;
+                let name = cursor.is_identifier().then(|| cursor.word().text);
+                parts.push((name, kind));
+                if !cursor.take(",") && !cursor.done() {
+                    return None;
+                }
+            }
+            (parts.len() > 1).then_some(parts)
+        });
+        debug_assert!(self.at == close + 1);
+        parts.flatten().map(TypeRef::Tuple)
+    }
+
+    fn function_pointer(&mut self) -> Option<TypeRef> {
+        self.at += 2;
+        while matches!(self.peek(), "managed" | "unmanaged" | "[") {
+            self.step();
+        }
+        if !self.is("<") {
+            return None;
+        }
+        self.type_arguments().map(TypeRef::Function)
+    }
+
+    fn suffixes(&mut self, mut kind: TypeRef, around: Around) -> TypeRef {
+        for _ in 0..16 {
+            match self.peek() {
+                "?" if around == Around::Type || self.ends_type_at(self.at + 1) => {
+                    self.at += 1;
+                    kind = TypeRef::Nullable(Box::new(kind));
+                }
+                "[" if self.empty_brackets() => {
+                    self.step();
+                    kind = TypeRef::Array(Box::new(kind));
+                }
+                "*" if around == Around::Type && matches!(self.ahead(1), "*" | ")" | ">" | "," | "[") => {
+                    self.at += 1;
+                    kind = TypeRef::Pointer(Box::new(kind));
+                }
+                "*" if matches!(kind, TypeRef::Predefined(_) | TypeRef::Pointer(_)) => {
+                    self.at += 1;
+                    kind = TypeRef::Pointer(Box::new(kind));
+                }
+                _ => break,
+            }
+        }
+        kind
+    }
+
+    fn ends_type_at(&self, index: usize) -> bool {
+        matches!(
+            self.text_at(index),
+            ")" | ";" | "," | "]" | "}" | ">" | "&&" | "||" | "==" | "[" | ""
+        )
+    }
+
+    fn empty_brackets(&self) -> bool {
+        let mut at = self.at + 1;
+        while self.text_at(at) == "," {
+            at += 1;
+        }
+        self.text_at(at) == "]"
+    }
+}

@@ -1,0 +1,178 @@
+//! What .NET 8 declares: public types, their bases and members, as far as code of the workspace gets its types from them.
+//!
+//! The data is text (`data/dotnet8.txt`), made from the metadata of the runtime's assemblies: a line per type (`key`, kind, bases), then
+//! its members, each behind a tab: name, flags (`m` method, `x` extension method, `p` value; `s` static), number of type parameters,
+//! result, parameters. Namespaces full of machine instructions, markup and the like hold type names only.
+
+use super::shape::Shape;
+use rustc_hash::FxHashMap;
+use std::sync::OnceLock;
+
+static TEXT: &str = include_str!("../../../data/dotnet8.txt");
+
+/// A type of .NET.
+#[derive(Clone, Copy, Debug)]
+pub struct OutsideType {
+    /// `c` class, `t` static class, `s` struct, `i` interface, `e` enum, `d` delegate.
+    pub kind: char,
+    bases: &'static str,
+    members: &'static str,
+}
+
+/// A line about a member.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MemberLine<'a> {
+    /// `m`, `x`, `p`, with `s` behind it for static ones.
+    pub flags: &'a str,
+    /// Number of own type parameters.
+    pub arity: u32,
+    /// Result.
+    pub result: &'a str,
+    /// Parameters between `;`.
+    pub parameters: &'a str,
+}
+
+impl<'a> MemberLine<'a> {
+    /// Reads `flags`, arity, result, parameters.
+    pub fn read(line: &'a str) -> Option<Self> {
+        let mut fields = line.split('\t');
+        Some(Self {
+            flags: fields.next()?,
+            arity: fields.next()?.parse().ok()?,
+            result: fields.next()?,
+            parameters: fields.next().unwrap_or(""),
+        })
+    }
+}
+
+struct Library {
+    types: FxHashMap<&'static str, OutsideType>,
+    /// Extension methods by name: owner and line.
+    extensions: FxHashMap<&'static str, Vec<(&'static str, &'static str)>>,
+    namespaces: std::collections::HashSet<&'static str>,
+}
+
+fn library() -> &'static Library {
+    static LIBRARY: OnceLock<Library> = OnceLock::new();
+    LIBRARY.get_or_init(|| {
+        let mut library = Library {
+            types: FxHashMap::default(),
+            extensions: FxHashMap::default(),
+            namespaces: std::collections::HashSet::new(),
+        };
+        let mut at = 0;
+        while at < TEXT.len() {
+            let end = TEXT[at..].find('\n').map_or(TEXT.len(), |length| at + length);
+            let mut head = TEXT[at..end].split('\t');
+            let key = head.next().unwrap_or_default();
+            let kind = head.next().and_then(|kind| kind.chars().next()).unwrap_or('c');
+            let bases = head.next().unwrap_or_default();
+            let start = (end + 1).min(TEXT.len());
+            at = start;
+            while TEXT[at..].starts_with('\t') {
+                let next = TEXT[at..].find('\n').map_or(TEXT.len(), |length| at + length + 1);
+                if kind == 't' {
+                    let mut fields = TEXT[at + 1..next].trim_end().splitn(2, '\t');
+                    if let (Some(name), Some(rest)) = (fields.next(), fields.next())
+                        && rest.starts_with('x')
+                    {
+                        library.extensions.entry(name).or_default().push((key, rest));
+                    }
+                }
+                at = next;
+            }
+            if let Some((namespace, _)) = key.rsplit_once('.') {
+                library.namespaces.insert(namespace);
+            }
+            library.types.insert(
+                key,
+                OutsideType {
+                    kind,
+                    bases,
+                    members: &TEXT[start..at],
+                },
+            );
+        }
+        library
+    })
+}
+
+/// The type of a key such as ``System.Collections.Generic.List`1``.
+pub fn get(key: &str) -> Option<OutsideType> {
+    library().types.get(key).copied()
+}
+
+/// The key as the data holds it.
+pub fn known(key: &str) -> Option<&'static str> {
+    library().types.get_key_value(key).map(|(key, _)| *key)
+}
+
+/// Extension methods of a name: the class and the line of each.
+pub fn extensions(name: &str) -> &'static [(&'static str, &'static str)] {
+    library().extensions.get(name).map_or(&[], Vec::as_slice)
+}
+
+/// Whether types live in this very namespace.
+pub fn has_namespace(namespace: &str) -> bool {
+    library().namespaces.contains(namespace)
+}
+
+impl OutsideType {
+    /// Direct bases.
+    pub fn bases(&self) -> impl Iterator<Item = Shape> + use<> {
+        self.bases
+            .split(' ')
+            .filter(|base| !base.is_empty())
+            .map(|base| Shape::read(base, true))
+    }
+
+    /// Members of a name.
+    pub fn members<'n>(&self, name: &'n str) -> impl Iterator<Item = MemberLine<'static>> + use<'n> {
+        let mut rest = self.members;
+        std::iter::from_fn(move || {
+            while !rest.is_empty() {
+                let end = rest.find('\n').unwrap_or(rest.len());
+                let line = &rest[1.min(end)..end];
+                rest = &rest[(end + 1).min(rest.len())..];
+                // Members are sorted by name and then by the rest of the line.
+                if let Some(tail) = line.strip_prefix(name).and_then(|tail| tail.strip_prefix('\t')) {
+                    return MemberLine::read(tail);
+                }
+            }
+            None
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_and_queries_are_known() {
+        let list = get("System.Collections.Generic.List`1").expect("a type");
+        assert_eq!(list.kind, 'c');
+        assert!(list.bases().any(|base| base.key() == Some("~System.Collections.Generic.IList`1")));
+        let add: Vec<_> = list.members("Add").collect();
+        assert_eq!((add.len(), add[0].parameters), (1, "!0"));
+        assert!(list.members("this[]").next().is_some_and(|line| line.result == "!0"));
+        assert!(extensions("Select").iter().any(|(owner, _)| *owner == "System.Linq.Enumerable"));
+        assert!(get("System.Nothing").is_none() && has_namespace("System.Linq") && !has_namespace("Acme"));
+    }
+
+    #[test]
+    fn every_line_reads() {
+        for line in TEXT.lines() {
+            match line.strip_prefix('\t') {
+                Some(member) => {
+                    let rest = member.split_once('\t').expect("a name").1;
+                    assert!(
+                        MemberLine::read(rest).is_some_and(|line| line.flags.starts_with(['m', 'x', 'p'])),
+                        "{line}"
+                    );
+                }
+                None => assert_eq!(line.split('\t').count(), 3, "{line}"),
+            }
+        }
+    }
+}

@@ -1,0 +1,493 @@
+//! Calls: which overload is meant, what its type parameters are, what lambdas get.
+
+use super::{Flow, Local};
+use crate::csharp::code::ast::{Argument, Expression, Name};
+use crate::csharp::deps::dotnet;
+use crate::csharp::deps::shape::Shape;
+use crate::csharp::deps::world::Candidate;
+use std::rc::Rc;
+
+/// Type arguments found so far.
+type Bindings = Vec<Shape>;
+
+impl<'f, 'a> Flow<'f, 'a> {
+    /// Goes through arguments without knowing what they are for.
+    pub(super) fn arguments(&mut self, args: &'f [Argument], targets: &[Shape]) -> Vec<Shape> {
+        args.iter()
+            .enumerate()
+            .map(|(at, arg)| self.value(&arg.value, targets.get(at)))
+            .collect()
+    }
+
+    /// A call of a simple name.
+    pub(super) fn call_simple(&mut self, name: &'f Name, args: &'f [Argument], target: Option<&Shape>) -> Shape {
+        let text = name.word.text.as_str();
+        match self.find_local(text) {
+            Some(Local::Value(shape)) => return self.invoke(&shape, args),
+            Some(Local::Function(function)) => {
+                let (methods, locals) = (self.methods.len(), self.locals.len());
+                for parameter in &function.type_parameters {
+                    let parameter: Rc<str> = parameter.as_str().into();
+                    self.methods.push((parameter.clone(), Shape::Variable(parameter)));
+                }
+                let targets: Vec<Shape> = function
+                    .parameters
+                    .iter()
+                    .map(|parameter| self.quiet(parameter.kind.as_ref()))
+                    .collect();
+                let result = self.quiet(Some(&function.result));
+                self.methods.truncate(methods);
+                debug_assert!(locals == self.locals.len());
+                self.arguments(args, &targets);
+                return result;
+            }
+            None => {}
+        }
+        let around = self.around.clone();
+        for own in around.iter().chain(&self.statics.clone()) {
+            let found = self.world.lookup(own, text);
+            if found.is_empty() {
+                continue;
+            }
+            return self.called(found, None, name, args, target);
+        }
+        for arg in &name.args {
+            self.written(arg);
+        }
+        self.arguments(args, &[]);
+        Shape::Unknown
+    }
+
+    /// A call of a member.
+    pub(super) fn call(&mut self, on: &Shape, is_type: bool, name: &'f Name, args: &'f [Argument], target: Option<&Shape>) -> Shape {
+        let text = name.word.text.as_str();
+        let world = self.world;
+        let found = match on {
+            Shape::Variable(variable) => {
+                let bounds = self.constraints.get(variable).cloned().unwrap_or_default();
+                bounds
+                    .iter()
+                    .filter(|bound| !matches!(bound, Shape::Variable(_)))
+                    .map(|bound| world.lookup(bound, text))
+                    .find(|found| !found.is_empty())
+                    .unwrap_or_default()
+            }
+            Shape::Tuple(_) | Shape::Anonymous(_) | Shape::Null | Shape::Unknown => Vec::new(),
+            on => world.lookup(on, text),
+        };
+        let fits = |candidate: &Candidate<'_>| {
+            let generic = name.args.is_empty() || candidate.line.arity as usize == name.args.len();
+            !candidate.is_method() || generic && takes(&candidate.parameters(), args.len())
+        };
+        if found.iter().any(fits) {
+            return self.called(found, None, name, args, target);
+        }
+        // On a value of unknown type a name alone decides nothing.
+        if !is_type && on.is_known() {
+            let extensions = self.extensions(on, text);
+            if !extensions.is_empty() {
+                return self.called(extensions, Some(on), name, args, target);
+            }
+        }
+        if !found.is_empty() {
+            return self.called(found, None, name, args, target);
+        }
+        if text == "GetValueOrDefault" && self.is_value_type(on) {
+            self.touch(on);
+            self.arguments(args, &[]);
+            return on.clone();
+        }
+        if !on.is_known() {
+            self.guessed(text, name.word.place);
+        }
+        for arg in &name.args {
+            self.written(arg);
+        }
+        self.arguments(args, &[]);
+        Shape::Unknown
+    }
+
+    /// Extension methods of a name that the usings open and the receiver allows.
+    fn extensions(&self, on: &Shape, name: &str) -> Vec<Candidate<'a>> {
+        let mut found: Vec<(u32, Candidate<'a>)> = Vec::new();
+        let allowed = |candidate: &Candidate<'_>| -> Option<u32> {
+            let parameters = candidate.parameters();
+            let (_, receiver) = parameters.first()?;
+            let mut bindings = vec![Shape::Unknown; candidate.line.arity as usize];
+            self.fits(receiver, on, &mut bindings)
+        };
+        for candidate in self.world.extensions(name) {
+            let key = candidate.owner.key().unwrap_or("");
+            let namespace = self
+                .world
+                .type_line(key)
+                .map(|line| line.namespace.clone())
+                .unwrap_or_else(|| "".into());
+            let opened = self.opened.contains(&*namespace) || self.statics.iter().any(|open| open.key() == Some(key));
+            if opened && let Some(score) = allowed(&candidate) {
+                found.push((score, candidate));
+            }
+        }
+        for (owner, line) in dotnet::extensions(name) {
+            let namespace = owner.rsplit_once('.').map_or("", |(namespace, _)| namespace);
+            if !self.opened.contains(namespace) && !crate::csharp::deps::resolve::IMPLICIT.contains(&namespace) {
+                continue;
+            }
+            let Some(line) = dotnet::MemberLine::read(line) else { continue };
+            let candidate = Candidate {
+                owner: Shape::plain(&format!("~{owner}")),
+                line,
+                outside: true,
+            };
+            if let Some(score) = allowed(&candidate) {
+                found.push((score, candidate));
+            }
+        }
+        let best = found.iter().map(|(score, _)| *score).max().unwrap_or(0);
+        found.retain(|(score, _)| *score + 1 >= best);
+        found.into_iter().map(|(_, candidate)| candidate).collect()
+    }
+
+    /// The call of one of several candidates; `receiver` is the first argument of extension methods.
+    fn called(
+        &mut self,
+        found: Vec<Candidate<'a>>,
+        receiver: Option<&Shape>,
+        name: &'f Name,
+        args: &'f [Argument],
+        target: Option<&Shape>,
+    ) -> Shape {
+        let text = name.word.text.as_str();
+        let explicit: Vec<Shape> = name.args.iter().map(|arg| self.written(arg)).collect();
+        if let Some(first) = found.first().filter(|first| !first.is_method()) {
+            self.used(&first.owner.clone(), text, name.word.place, true);
+            let shape = first.result();
+            return self.invoke(&shape, args);
+        }
+        let Some((candidate, mut bindings, parameters)) = self.choose(found, receiver, &explicit, args) else {
+            return Shape::Unknown;
+        };
+        self.used(&candidate.owner.clone(), text, name.word.place, true);
+        self.deferred(&parameters, &mut bindings, args);
+        let result = candidate.result();
+        if let Some(target) = target
+            && bindings.iter().any(|binding| !binding.is_known())
+        {
+            self.fits(&result, target, &mut bindings);
+        }
+        result.substitute(&[], &bindings).bounded()
+    }
+
+    /// A constructor call.
+    pub(super) fn construct(&mut self, shape: &Shape, args: &'f [Argument]) {
+        if args.is_empty() {
+            return;
+        }
+        let mut found = Vec::new();
+        if shape.key().is_some() {
+            self.world.declared(shape, ".ctor", &mut found);
+        }
+        if found.is_empty() {
+            if let (Some((parameters, result)), [only]) = (self.world.delegate(shape), args) {
+                // `new Handler(x => …)`.
+                let _ = (parameters, result);
+                self.value(&only.value, Some(shape));
+                return;
+            }
+            self.arguments(args, &[]);
+            return;
+        }
+        if let Some((_, mut bindings, parameters)) = self.choose(found, None, &[], args) {
+            self.deferred(&parameters, &mut bindings, args);
+        }
+    }
+
+    /// A value that is called.
+    pub(super) fn invoke(&mut self, shape: &Shape, args: &'f [Argument]) -> Shape {
+        match self.world.delegate(shape) {
+            Some((parameters, result)) => {
+                self.arguments(args, &parameters);
+                result
+            }
+            None => {
+                self.arguments(args, &[]);
+                Shape::Unknown
+            }
+        }
+    }
+
+    /// Goes through the arguments that need no target and picks the best candidate: its bindings and the parameter of each argument.
+    fn choose(
+        &mut self,
+        found: Vec<Candidate<'a>>,
+        receiver: Option<&Shape>,
+        explicit: &[Shape],
+        args: &'f [Argument],
+    ) -> Option<(Candidate<'a>, Bindings, Vec<Shape>)> {
+        let shapes: Vec<Option<Shape>> = args
+            .iter()
+            .map(|arg| {
+                if is_deferred(&arg.value) {
+                    None
+                } else {
+                    Some(self.value(&arg.value, None))
+                }
+            })
+            .collect();
+        let mut best: Option<(i64, Candidate<'a>, Bindings, Vec<Shape>)> = None;
+        for candidate in found.into_iter().filter(Candidate::is_method) {
+            let mut parameters = candidate.parameters();
+            let mut bindings = vec![Shape::Unknown; candidate.line.arity as usize];
+            let mut score = 0_i64;
+            if explicit.len() == bindings.len() {
+                bindings.clone_from_slice(explicit);
+            } else if !explicit.is_empty() {
+                score -= 1_000;
+            }
+            if let Some(receiver) = receiver
+                && !parameters.is_empty()
+            {
+                let (_, first) = parameters.remove(0);
+                match self.fits(&first, receiver, &mut bindings) {
+                    Some(fit) => score += 4 * i64::from(fit),
+                    None => score -= 500,
+                }
+            }
+            if !takes(&parameters, args.len()) {
+                score -= 2_000;
+            }
+            let mut of_args = Vec::with_capacity(args.len());
+            for (at, arg) in args.iter().enumerate() {
+                let (word, parameter) = match parameters.get(at) {
+                    Some((word, shape)) => (*word, shape.clone()),
+                    None => parameters
+                        .last()
+                        .map_or(("", Shape::Unknown), |(word, shape)| (*word, shape.clone())),
+                };
+                let spread = word == "params" && (args.len() > parameters.len() || !matches!(shapes[at], Some(Shape::Array(_))));
+                let parameter = match &parameter {
+                    Shape::Array(element) if spread => {
+                        score -= 1;
+                        (**element).clone()
+                    }
+                    other => other.clone(),
+                };
+                if arg.name.is_none() {
+                    score += match &shapes[at] {
+                        Some(shape) => match self.fits(&parameter, shape, &mut bindings) {
+                            Some(fit) => i64::from(fit),
+                            None => -100,
+                        },
+                        None => self.suits(&parameter, &arg.value),
+                    };
+                    of_args.push(parameter);
+                } else {
+                    of_args.push(Shape::Unknown);
+                }
+            }
+            if best.as_ref().is_none_or(|(other, ..)| score > *other) {
+                best = Some((score, candidate, bindings, of_args));
+            }
+        }
+        best.map(|(_, candidate, bindings, parameters)| (candidate, bindings, parameters))
+    }
+
+    /// How well a lambda or another value without a type of its own suits a parameter.
+    fn suits(&self, parameter: &Shape, value: &Expression) -> i64 {
+        let Expression::Lambda(names, _) = value else { return 0 };
+        match self.world.delegate(parameter) {
+            Some((parameters, _)) if parameters.len() == names.len() || names.is_empty() => 2,
+            Some(_) => -100,
+            None if parameter.is_known()
+                && !matches!(parameter, Shape::Method(_))
+                && !parameter.key().is_some_and(|key| key.starts_with('^')) =>
+            {
+                -100
+            }
+            None => 0,
+        }
+    }
+
+    /// Goes through the arguments that waited for their target.
+    fn deferred(&mut self, parameters: &[Shape], bindings: &mut Bindings, args: &'f [Argument]) {
+        for (arg, parameter) in args.iter().zip(parameters) {
+            if !is_deferred(&arg.value) {
+                continue;
+            }
+            if matches!(arg.value, Expression::Lambda(..)) {
+                let shape = parameter.substitute(&[], &known_or_self(bindings));
+                let given = self.lambda(&arg.value, &shape.substitute(&[], bindings));
+                if let Some((_, result)) = self.world.delegate(&shape) {
+                    let plain = self.fits(&result, &given, bindings);
+                    if plain.is_none() {
+                        // An async lambda gives a task of what it returns.
+                        let inner = self.awaited(&result);
+                        self.fits(&inner, &given, bindings);
+                    } else if let Shape::Named(key, args) = &result
+                        && key.starts_with("~System.Threading.Tasks.")
+                        && let Some(inner) = args.first()
+                    {
+                        self.fits(inner, &given, bindings);
+                    }
+                }
+            } else {
+                let shape = parameter.substitute(&[], bindings);
+                self.value(&arg.value, Some(&shape));
+            }
+        }
+    }
+
+    /// Goes through a lambda that becomes a delegate of that type; what it returns.
+    pub(super) fn lambda(&mut self, lambda: &'f Expression, target: &Shape) -> Shape {
+        let Expression::Lambda(parameters, body) = lambda else {
+            return Shape::Unknown;
+        };
+        let signature = self.world.delegate(target);
+        let locals = self.locals.len();
+        for (at, parameter) in parameters.iter().enumerate() {
+            let shape = match &parameter.kind {
+                Some(written) => self.written(written),
+                None => signature
+                    .as_ref()
+                    .and_then(|(shapes, _)| shapes.get(at))
+                    .cloned()
+                    .unwrap_or_default(),
+            };
+            self.locals.push((&parameter.name, Local::Value(shape)));
+        }
+        let outer = std::mem::take(&mut self.returns);
+        let result = signature.map(|(_, result)| result).unwrap_or_default();
+        self.returns = vec![self.awaited(&result)];
+        for statement in body {
+            self.statement(statement);
+        }
+        let returns = std::mem::replace(&mut self.returns, outer);
+        self.locals.truncate(locals);
+        returns.into_iter().skip(1).find(Shape::is_known).unwrap_or_default()
+    }
+
+    /// Whether a value of a type can stand for a parameter, and how well; type parameters of the method are bound on the way.
+    fn fits(&self, parameter: &Shape, arg: &Shape, bindings: &mut [Shape]) -> Option<u32> {
+        match (parameter, arg) {
+            (Shape::Method(index), arg) => {
+                if let Some(binding) = bindings.get_mut(*index as usize)
+                    && !binding.is_known()
+                {
+                    *binding = arg.clone();
+                }
+                Some(1)
+            }
+            (Shape::Unknown, _) | (_, Shape::Unknown | Shape::Null) => Some(0),
+            (Shape::Array(parameter), Shape::Array(arg)) => self.fits(parameter, arg, bindings).map(|fit| fit + 2),
+            (Shape::Tuple(parameters), Shape::Tuple(args)) if parameters.len() == args.len() => {
+                for ((_, parameter), (_, arg)) in parameters.iter().zip(args.iter()) {
+                    self.fits(parameter, arg, bindings)?;
+                }
+                Some(3)
+            }
+            (Shape::Named(key, parameters), arg) => {
+                if &**key == "~System.Object" {
+                    return Some(1);
+                }
+                if let Shape::Variable(variable) = arg {
+                    let bounds = self.constraints.get(variable).map(Vec::as_slice).unwrap_or_default();
+                    return bounds
+                        .iter()
+                        .filter(|bound| !matches!(bound, Shape::Variable(_)))
+                        .filter_map(|bound| self.fits(parameter, bound, bindings))
+                        .max();
+                }
+                if let Some(base) = self.world.as_base(arg, key) {
+                    for (parameter, arg) in parameters.iter().zip(base.args()) {
+                        if self.fits(parameter, arg, bindings).is_none() && !matches!(arg, Shape::Variable(_)) {
+                            return None;
+                        }
+                    }
+                    return Some(if arg.key() == Some(key) { 4 } else { 3 });
+                }
+                if &**key == "~System.Nullable`1" {
+                    return self.fits(parameters.first()?, arg, bindings);
+                }
+                let arg_key = arg.key().unwrap_or("");
+                if arg_key == "~System.Nullable`1" {
+                    return self.fits(parameter, arg.args().first()?, bindings).map(|fit| fit.saturating_sub(1));
+                }
+                if matches!(
+                    &**key,
+                    "~System.ReadOnlySpan`1" | "~System.Span`1" | "~System.ReadOnlyMemory`1" | "~System.Memory`1"
+                ) {
+                    let element = match arg {
+                        Shape::Array(element) => (**element).clone(),
+                        _ if arg_key == "~System.String" => Shape::plain("~System.Char"),
+                        _ => return None,
+                    };
+                    return self.fits(parameters.first()?, &element, bindings).map(|_| 1);
+                }
+                if numeric(key) && numeric(arg_key) {
+                    return Some(1);
+                }
+                // Nothing is known of the bases of a type that nobody declares, nor of what it converts to.
+                let open = |key: &str| key.starts_with('^');
+                let outside = |key: &str| key.starts_with(['~', '^']);
+                if open(arg_key) && outside(key) || open(key) && outside(arg_key) && !arg_key.starts_with("~System.String") {
+                    return Some(0);
+                }
+                None
+            }
+            (Shape::Variable(parameter), Shape::Variable(arg)) => (parameter == arg).then_some(3),
+            (Shape::Variable(_) | Shape::Own(_), _) => Some(0),
+            _ => None,
+        }
+    }
+}
+
+/// Bindings with what is still open left as it is.
+fn known_or_self(bindings: &[Shape]) -> Vec<Shape> {
+    bindings
+        .iter()
+        .enumerate()
+        .map(|(at, binding)| {
+            if binding.is_known() {
+                binding.clone()
+            } else {
+                Shape::Method(at as u32)
+            }
+        })
+        .collect()
+}
+
+/// Whether so many arguments can be given.
+fn takes(parameters: &[(&str, Shape)], count: usize) -> bool {
+    let needed = parameters.iter().filter(|(word, _)| !matches!(*word, "opt" | "params")).count();
+    let many = parameters.last().is_some_and(|(word, _)| *word == "params");
+    // An extension method's receiver is counted by those who know of it.
+    count >= needed && (many || count <= parameters.len())
+}
+
+/// Whether an argument gets its type from its target.
+fn is_deferred(value: &Expression) -> bool {
+    match value {
+        Expression::Lambda(..) | Expression::New(None, ..) | Expression::Collection(_) => true,
+        Expression::Declaration(kind, _) => matches!(kind, crate::csharp::code::ast::TypeRef::Var(_)),
+        Expression::Conditional(_, yes, no) => is_deferred(yes) || is_deferred(no),
+        _ => false,
+    }
+}
+
+fn numeric(key: &str) -> bool {
+    matches!(
+        key,
+        "~System.Int32"
+            | "~System.Int64"
+            | "~System.Double"
+            | "~System.Single"
+            | "~System.Decimal"
+            | "~System.Byte"
+            | "~System.Int16"
+            | "~System.UInt32"
+            | "~System.UInt64"
+            | "~System.UInt16"
+            | "~System.SByte"
+            | "~System.Char"
+    )
+}

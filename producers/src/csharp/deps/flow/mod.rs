@@ -1,0 +1,280 @@
+//! Types that follow from code: declared types carried through locals, members, calls, loops, patterns and lambdas.
+//!
+//! Each value gets the shape that C#'s rules give it as far as they are cheap to follow; what they do not decide is unknown, and an
+//! unknown value names nothing. Every body is gone through once; lambdas once they have a target.
+
+mod call;
+mod making;
+mod operators;
+mod pattern;
+mod statement;
+#[cfg(test)]
+mod tests;
+mod value;
+
+use super::resolve::Resolver;
+use super::shape::Shape;
+use super::world::World;
+use crate::csharp::code::ast::{Argument, Expression, Parameter, TypeRef};
+use crate::csharp::code::facts::{Facts, MemberCode};
+use crate::csharp::mentions::levels;
+use rustc_hash::FxHashMap;
+use std::collections::BTreeSet;
+use std::rc::Rc;
+
+/// What code of a type turned out to use.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Found {
+    /// Types that are named.
+    pub named: BTreeSet<Rc<str>>,
+    /// Types whose members are used, or that are the type of something.
+    pub inferred: BTreeSet<Rc<str>>,
+    /// Uses with their places, when they were asked for.
+    pub uses: Option<Vec<Use>>,
+}
+
+/// A use of a type or of a member.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Use {
+    /// Place in the text of the body.
+    pub place: u32,
+    /// The type, or the one that declares the member.
+    pub owner: Rc<str>,
+    /// The member.
+    pub member: Option<String>,
+    /// Whether the code decides it.
+    pub certain: bool,
+}
+
+/// A local of the code.
+#[derive(Clone)]
+enum Local<'f> {
+    Value(Shape),
+    Function(&'f crate::csharp::code::ast::LocalFunction),
+}
+
+/// Goes through the code of one part.
+pub struct Flow<'f, 'a> {
+    world: &'f World<'a>,
+    resolver: &'f Resolver<'f>,
+    /// The type, then those around it, innermost first.
+    around: Vec<Shape>,
+    constraints: FxHashMap<Rc<str>, Vec<Shape>>,
+    locals: Vec<(&'f str, Local<'f>)>,
+    methods: Vec<(Rc<str>, Shape)>,
+    returns: Vec<Shape>,
+    /// Namespaces whose extension methods are visible, types opened with `using static`.
+    opened: BTreeSet<String>,
+    statics: Vec<Shape>,
+    found: &'f mut Found,
+}
+
+impl<'f, 'a> Flow<'f, 'a> {
+    /// Prepares for the code of a part of the type `key`.
+    pub fn new(world: &'f World<'a>, resolver: &'f Resolver<'f>, key: &str, facts: &'f Facts, found: &'f mut Found) -> Self {
+        let surroundings = &resolver.around;
+        let mut around = Vec::new();
+        for (at, symbol) in surroundings.enclosing.iter().enumerate().rev() {
+            let own = at + 1 == surroundings.enclosing.len();
+            let count = super::resolve::all_parameters(symbol) as usize;
+            let args: Rc<[Shape]> = resolver.own.iter().take(count).map(|(_, shape)| shape.clone()).collect();
+            let scope = key.find('@').map_or("", |mark| &key[mark..]);
+            let key = if own { key.to_owned() } else { format!("{symbol}{scope}") };
+            around.push(Shape::Named(key.into(), args));
+        }
+        let mut opened: BTreeSet<String> = levels(surroundings.namespace).map(str::to_owned).collect();
+        let mut statics = Vec::new();
+        let globals = || surroundings.globals.into_iter().flat_map(|globals| &globals.usings);
+        // The names in a global using are not among those that the type mentions: the index has bound them.
+        for entry in globals().filter(|using| using.is_static).flat_map(|using| &using.types) {
+            statics.push(Shape::plain(&entry.key));
+        }
+        let written = surroundings
+            .usings
+            .iter()
+            .map(|using| (&using.alias, &using.target, using.is_static, using.level.as_str()));
+        let all = written.chain(globals().map(|using| (&using.alias, &using.target, using.is_static && using.types.is_empty(), "")));
+        for (_, target, is_static, level) in all.filter(|(alias, ..)| alias.is_none()) {
+            let target = target.strip_prefix("global::").unwrap_or(target);
+            if is_static {
+                if let Some(written) = crate::csharp::code::type_ref(target) {
+                    statics.push(resolver.shape(&written, &[], &mut |_, _| {}));
+                }
+            } else {
+                for outer in levels(level) {
+                    opened.insert(crate::csharp::mentions::join_path(outer, target));
+                }
+            }
+        }
+        let mut flow = Self {
+            world,
+            resolver,
+            around,
+            constraints: FxHashMap::default(),
+            locals: Vec::new(),
+            methods: Vec::new(),
+            returns: Vec::new(),
+            opened,
+            statics,
+            found,
+        };
+        for (name, written) in &facts.constraints {
+            let shape = resolver.shape(written, &[], &mut |_, _| {});
+            flow.constraints.entry(name.as_str().into()).or_default().push(shape);
+        }
+        for parameter in &facts.header {
+            let shape = flow.quiet(parameter.kind.as_ref());
+            flow.locals.push((&parameter.name, Local::Value(shape)));
+        }
+        flow
+    }
+
+    /// Code in the header of the type.
+    pub fn header(&mut self, facts: &'f Facts) {
+        self.attributes(&facts.attributes);
+        let base = self
+            .around
+            .first()
+            .and_then(|own| self.world.levels(own).get(1).cloned())
+            .unwrap_or_default();
+        for statement in &facts.around {
+            if let crate::csharp::code::ast::Statement::Return(Expression::Tuple(args)) = statement {
+                self.construct(&base, args);
+            } else {
+                self.statement(statement);
+            }
+        }
+    }
+
+    /// One member.
+    pub fn member(&mut self, member: &'f MemberCode) {
+        let (locals, methods) = (self.locals.len(), self.methods.len());
+        self.attributes(&member.attributes);
+        for name in &member.type_parameters {
+            let name: Rc<str> = name.as_str().into();
+            self.methods.push((name.clone(), Shape::Variable(name)));
+        }
+        let mut constrained = Vec::new();
+        for (name, written) in &member.signature.constraints {
+            let shape = self.quiet(Some(written));
+            let name: Rc<str> = name.as_str().into();
+            self.constraints.entry(name.clone()).or_default().push(shape);
+            constrained.push(name);
+        }
+        for parameter in &member.signature.parameters {
+            self.parameter(parameter);
+        }
+        let result = self.quiet(member.signature.result.as_ref());
+        self.body(&member.body, &result, member.name == ".ctor");
+        for name in constrained {
+            if let Some(list) = self.constraints.get_mut(&name) {
+                list.pop();
+            }
+        }
+        self.locals.truncate(locals);
+        self.methods.truncate(methods);
+    }
+
+    fn parameter(&mut self, parameter: &'f Parameter) {
+        let shape = self.quiet(parameter.kind.as_ref());
+        self.locals.push((&parameter.name, Local::Value(shape)));
+    }
+
+    fn attributes(&mut self, attributes: &'f [(TypeRef, Vec<Argument>)]) {
+        for (kind, arguments) in attributes {
+            let shape = self.attribute(kind);
+            for argument in arguments {
+                match &argument.value {
+                    Expression::Assign(left, value) => {
+                        let target = match &**left {
+                            Expression::Name(name) => self.value_member(&shape, &name.word.text, name.word.place),
+                            _ => Shape::Unknown,
+                        };
+                        self.value(value, Some(&target));
+                    }
+                    value => {
+                        self.value(value, None);
+                    }
+                }
+            }
+        }
+    }
+
+    /// The class of an attribute, whose name may leave out its last word.
+    fn attribute(&self, written: &TypeRef) -> Shape {
+        let TypeRef::Named(segments) = written else { return Shape::Unknown };
+        let mut full = segments.clone();
+        if let Some(last) = full.last_mut() {
+            last.word.text.push_str("Attribute");
+        }
+        match self.quiet(Some(&TypeRef::Named(full))) {
+            Shape::Named(key, _) if key.starts_with('^') => self.quiet(Some(written)),
+            shape => shape,
+        }
+    }
+
+    // ── noting what is used ─────────────────────────────────────────────────────────────────────────────────────────────────
+
+    /// The shape of a type that a header or an earlier place already named.
+    fn quiet(&self, written: Option<&TypeRef>) -> Shape {
+        written.map_or(Shape::Unknown, |written| {
+            self.resolver.shape(written, &self.methods, &mut |_, _| {})
+        })
+    }
+
+    /// The shape of a type that the code names here.
+    fn written(&mut self, written: &TypeRef) -> Shape {
+        let found = &mut *self.found;
+        self.resolver.shape(written, &self.methods, &mut |shape, name| {
+            note(&mut found.named, shape);
+            if let (Some(uses), Some(key)) = (&mut found.uses, shape.key()) {
+                uses.push(Use {
+                    place: name.word.place,
+                    owner: key.into(),
+                    member: None,
+                    certain: true,
+                });
+            }
+        })
+    }
+
+    /// Notes the types that a value's type is made of.
+    fn touch(&mut self, shape: &Shape) {
+        note(&mut self.found.inferred, shape);
+    }
+
+    /// Notes the use of a member of something unknown.
+    fn guessed(&mut self, member: &str, place: u32) {
+        if let Some(uses) = &mut self.found.uses {
+            uses.push(Use {
+                place,
+                owner: "?".into(),
+                member: Some(member.to_owned()),
+                certain: false,
+            });
+        }
+    }
+
+    /// Notes the use of a member.
+    fn used(&mut self, owner: &Shape, member: &str, place: u32, certain: bool) {
+        if certain {
+            self.touch(owner);
+        }
+        if let (Some(uses), Some(key)) = (&mut self.found.uses, owner.key()) {
+            uses.push(Use {
+                place,
+                owner: key.into(),
+                member: Some(member.to_owned()),
+                certain,
+            });
+        }
+    }
+}
+
+fn note(into: &mut BTreeSet<Rc<str>>, shape: &Shape) {
+    shape.keys(&mut |key| {
+        if !key.starts_with(['~', '^']) && !into.contains(key) {
+            into.insert(key.clone());
+        }
+    });
+}

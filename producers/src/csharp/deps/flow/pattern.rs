@@ -1,0 +1,85 @@
+//! Patterns: what they name, and the variables they declare.
+
+use super::Flow;
+use crate::csharp::code::ast::{Pattern, TypeRef, Word};
+use crate::csharp::deps::resolve::Meaning;
+use crate::csharp::deps::shape::Shape;
+use crate::csharp::mentions::Place;
+
+impl<'f> Flow<'f, '_> {
+    /// Goes through a pattern that is held against a value.
+    pub(super) fn pattern(&mut self, pattern: &'f Pattern, subject: &Shape) {
+        match pattern {
+            Pattern::Value(value) => {
+                self.value(value, Some(subject));
+            }
+            Pattern::Type(kind, name) => {
+                let shape = self.type_or_value(kind);
+                if let Some(name) = name {
+                    self.declare(name, &shape);
+                }
+            }
+            Pattern::Recursive(kind, positional, properties, name) => {
+                let shape = match kind {
+                    Some(kind) => self.written(kind),
+                    None => subject.clone(),
+                };
+                if !positional.is_empty() {
+                    let parts = self.parts(&shape, positional.len());
+                    for (pattern, part) in positional.iter().zip(parts) {
+                        self.pattern(pattern, &part);
+                    }
+                }
+                for (path, pattern) in properties {
+                    let part = self.property_path(&shape, path);
+                    self.pattern(pattern, &part);
+                }
+                if let Some(name) = name {
+                    self.declare(name, &shape);
+                }
+            }
+            Pattern::List(parts, name) => {
+                let element = self.world.element(subject);
+                for part in parts {
+                    self.pattern(part, &element);
+                }
+                if let Some(name) = name {
+                    self.declare(name, subject);
+                }
+            }
+            Pattern::Several(parts) => {
+                for part in parts {
+                    self.pattern(part, subject);
+                }
+            }
+            Pattern::Var(name) => self.declare(name, subject),
+            Pattern::Any => {}
+        }
+    }
+
+    fn property_path(&mut self, shape: &Shape, path: &'f [Word]) -> Shape {
+        let mut shape = shape.clone();
+        for word in path {
+            shape = self.value_member(&shape, &word.text, word.place);
+        }
+        shape
+    }
+
+    /// `A.B` in a pattern: a type if it is one, else a constant.
+    fn type_or_value(&mut self, kind: &'f TypeRef) -> Shape {
+        let TypeRef::Named(segments) = kind else {
+            return self.written(kind);
+        };
+        let arity = segments.last().map_or(0, |last| last.args.len() as u32);
+        let parameter = segments.len() == 1
+            && self
+                .methods
+                .iter()
+                .chain(&self.resolver.own)
+                .any(|(name, _)| **name == segments[0].word.text);
+        if parameter || arity > 0 || !matches!(self.resolver.meaning(segments, arity, Place::Body), Meaning::Nothing) {
+            return self.written(kind);
+        }
+        self.path(segments)
+    }
+}

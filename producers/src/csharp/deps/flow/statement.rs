@@ -1,0 +1,163 @@
+//! Statements: scopes, locals, loops, what a body returns.
+
+use super::{Flow, Local};
+use crate::csharp::code::ast::{Designation, Expression, Statement, TypeRef};
+use crate::csharp::deps::shape::Shape;
+
+impl<'f> Flow<'f, '_> {
+    /// A body whose values are returned as `result`.
+    pub(super) fn body(&mut self, body: &'f [Statement], result: &Shape, constructor: bool) {
+        let locals = self.locals.len();
+        let outer = std::mem::take(&mut self.returns);
+        let target = self.awaited(result);
+        // A result of an async method is the argument of its task; which one is meant the value itself tells.
+        self.returns = vec![if constructor { Shape::Unknown } else { target }];
+        for statement in body {
+            self.statement(statement);
+        }
+        self.returns = outer;
+        self.locals.truncate(locals);
+    }
+
+    fn block(&mut self, body: &'f [Statement]) {
+        let locals = self.locals.len();
+        for statement in body {
+            self.statement(statement);
+        }
+        self.locals.truncate(locals);
+    }
+
+    pub(super) fn statement(&mut self, statement: &'f Statement) {
+        match statement {
+            Statement::Expression(value) => {
+                self.value(value, None);
+            }
+            Statement::Return(value) => {
+                let target = self.returns.first().cloned().unwrap_or_default();
+                let shape = self.value(value, Some(&target));
+                if !self.returns.is_empty() && shape.is_known() {
+                    self.returns.push(shape);
+                }
+            }
+            Statement::Yield(value) => {
+                let target = self.returns.first().map(|shape| self.world.element(shape)).unwrap_or_default();
+                self.value(value, Some(&target));
+            }
+            Statement::Local(kind, locals) => self.local(kind, locals),
+            Statement::Block(body) => self.block(body),
+            Statement::Foreach(kind, designation, source, body) => {
+                let locals = self.locals.len();
+                let source = self.value(source, None);
+                let element = self.world.element(&source);
+                let element = self.loop_variable(kind, element);
+                self.declare(designation, &element);
+                for statement in body {
+                    self.statement(statement);
+                }
+                self.locals.truncate(locals);
+            }
+            Statement::Function(function) => self.function(function),
+            Statement::Switch(value, sections) => {
+                let subject = self.value(value, None);
+                for (labels, body) in sections {
+                    let locals = self.locals.len();
+                    for (pattern, when) in labels {
+                        self.pattern(pattern, &subject);
+                        if let Some(when) = when {
+                            self.value(when, None);
+                        }
+                    }
+                    for statement in body {
+                        self.statement(statement);
+                    }
+                    self.locals.truncate(locals);
+                }
+            }
+        }
+    }
+
+    fn loop_variable(&mut self, kind: &'f TypeRef, element: Shape) -> Shape {
+        match kind {
+            TypeRef::Var(_) => {
+                self.touch(&element);
+                element
+            }
+            written => self.written(written),
+        }
+    }
+
+    fn local(&mut self, kind: &'f TypeRef, locals: &'f [(String, Option<Expression>)]) {
+        let declared = match kind {
+            TypeRef::Var(_) => None,
+            written => Some(self.written(written)),
+        };
+        for (name, value) in locals {
+            let shape = match (&declared, value) {
+                (Some(declared), Some(value)) => {
+                    self.value(value, Some(declared));
+                    declared.clone()
+                }
+                (Some(declared), None) => declared.clone(),
+                (None, Some(value)) => {
+                    let shape = self.value(value, None);
+                    self.touch(&shape);
+                    shape
+                }
+                (None, None) => Shape::Unknown,
+            };
+            self.locals.push((name, Local::Value(shape)));
+        }
+    }
+
+    fn function(&mut self, function: &'f crate::csharp::code::ast::LocalFunction) {
+        self.locals.push((&function.name, Local::Function(function)));
+        let (locals, methods) = (self.locals.len(), self.methods.len());
+        for name in &function.type_parameters {
+            let name: std::rc::Rc<str> = name.as_str().into();
+            self.methods.push((name.clone(), Shape::Variable(name)));
+        }
+        for parameter in &function.parameters {
+            let shape = match &parameter.kind {
+                Some(written) => self.written(written),
+                None => Shape::Unknown,
+            };
+            self.locals.push((&parameter.name, Local::Value(shape)));
+        }
+        let result = self.written(&function.result);
+        self.body(&function.body, &result, false);
+        self.locals.truncate(locals);
+        self.methods.truncate(methods);
+    }
+
+    /// Declares what a designation names.
+    pub(super) fn declare(&mut self, designation: &'f Designation, shape: &Shape) {
+        match designation {
+            Designation::Name(name) => self.locals.push((name, Local::Value(shape.clone()))),
+            Designation::Discard => {}
+            Designation::Tuple(names) => {
+                let parts = self.parts(shape, names.len());
+                for (name, part) in names.iter().zip(parts) {
+                    self.declare(name, &part);
+                }
+            }
+        }
+    }
+
+    /// What a value deconstructs into.
+    pub(super) fn parts(&self, shape: &Shape, count: usize) -> Vec<Shape> {
+        match shape {
+            Shape::Tuple(parts) if parts.len() == count => parts.iter().map(|(_, part)| part.clone()).collect(),
+            Shape::Named(key, args) if &**key == "~System.Collections.Generic.KeyValuePair`2" => args.to_vec(),
+            Shape::Named(key, _) if !key.starts_with(['~', '^']) => {
+                let mut found = Vec::new();
+                self.world.declared(shape, ".ctor", &mut found);
+                let fitting = found.iter().find(|candidate| candidate.parameters().len() == count);
+                fitting.map_or_else(
+                    || vec![Shape::Unknown; count],
+                    |candidate| candidate.parameters().into_iter().map(|(_, shape)| shape).collect(),
+                )
+            }
+            _ => vec![Shape::Unknown; count],
+        }
+    }
+}

@@ -1,0 +1,465 @@
+//! Values: what each expression's type is, and which members it uses on the way.
+
+use super::{Flow, Local};
+use crate::csharp::code::ast::{Argument, Designation, Expression, Link, Literal, Name, TypeRef};
+use crate::csharp::deps::resolve::{Meaning, predefined};
+use crate::csharp::deps::shape::Shape;
+use crate::csharp::mentions::Place;
+use std::rc::Rc;
+
+/// What a beginning of a chain stands for.
+#[derive(Clone, Debug)]
+pub(super) enum Stand {
+    Value(Shape),
+    Type(Shape),
+    /// Segments that may be a namespace.
+    Space(Vec<Name>),
+}
+
+impl Stand {
+    fn shape(self) -> Shape {
+        match self {
+            Self::Value(shape) => shape,
+            Self::Type(_) | Self::Space(_) => Shape::Unknown,
+        }
+    }
+}
+
+impl<'f, 'a> Flow<'f, 'a> {
+    /// The type of a value; `target` is the type that its place asks for.
+    pub(super) fn value(&mut self, value: &'f Expression, target: Option<&Shape>) -> Shape {
+        match value {
+            Expression::Unknown => Shape::Unknown,
+            Expression::Literal(literal) => of_literal(*literal),
+            Expression::This => self.around.first().cloned().unwrap_or_default(),
+            Expression::Base => self.base(),
+            Expression::Name(name) => self.simple(name).shape(),
+            Expression::Type(written) => {
+                self.written(written);
+                Shape::Unknown
+            }
+            Expression::Chain(root, links) => self.chain(root, links, target),
+            Expression::New(kind, args, entries, place) => self.creation(kind.as_ref(), args, entries, *place, target),
+            Expression::NewArray(kind, elements, sizes) => self.array(kind.as_ref(), elements, sizes),
+            Expression::Anonymous(members) => {
+                let members = members
+                    .iter()
+                    .map(|(name, value)| (name.as_str().into(), self.value(value, None)))
+                    .collect();
+                Shape::Anonymous(members).bounded()
+            }
+            Expression::Lambda(..) => {
+                let target = target.cloned().unwrap_or_default();
+                self.lambda(value, &target);
+                target
+            }
+            Expression::Cast(written, inner) => {
+                let shape = self.written(written);
+                self.value(inner, Some(&shape));
+                shape
+            }
+            Expression::As(inner, written) => {
+                self.value(inner, None);
+                self.written(written)
+            }
+            Expression::Is(inner, pattern) => {
+                let subject = self.value(inner, None);
+                self.pattern(pattern, &subject);
+                predefined("bool")
+            }
+            Expression::TypeOf(written) => {
+                self.written(written);
+                Shape::plain("~System.Type")
+            }
+            Expression::Default(written) => self.written(written),
+            Expression::Operation(class, operands) => self.operation(*class, operands, target),
+            Expression::Assign(left, right) => self.assignment(left, right),
+            Expression::Await(inner) => {
+                let shape = self.value(inner, None);
+                self.awaited(&shape)
+            }
+            Expression::Not(inner) => {
+                self.value(inner, None);
+                predefined("bool")
+            }
+            Expression::Conditional(condition, yes, no) => {
+                self.value(condition, None);
+                let yes = self.value(yes, target);
+                let no = self.value(no, target);
+                if yes.is_known() { yes } else { no }
+            }
+            Expression::Switch(subject, arms) => {
+                let subject = self.value(subject, None);
+                let mut result = Shape::Unknown;
+                for (pattern, when, arm) in arms {
+                    let locals = self.locals.len();
+                    self.pattern(pattern, &subject);
+                    if let Some(when) = when {
+                        self.value(when, None);
+                    }
+                    let shape = self.value(arm, target);
+                    if !result.is_known() {
+                        result = shape;
+                    }
+                    self.locals.truncate(locals);
+                }
+                result
+            }
+            Expression::With(inner, entries) => {
+                let shape = self.value(inner, target);
+                self.initialize(&shape, entries);
+                shape
+            }
+            Expression::Tuple(parts) => {
+                let targets: Vec<Shape> = match target {
+                    Some(Shape::Tuple(targets)) if targets.len() == parts.len() => targets.iter().map(|(_, part)| part.clone()).collect(),
+                    _ => vec![Shape::Unknown; parts.len()],
+                };
+                let parts = parts.iter().zip(&targets).map(|(part, target)| {
+                    let shape = self.value(&part.value, Some(target));
+                    (part.name.as_deref().map(Rc::from), shape)
+                });
+                Shape::Tuple(parts.collect()).bounded()
+            }
+            Expression::Collection(parts) => {
+                let element = target.map(|target| self.world.element(target)).unwrap_or_default();
+                for part in parts {
+                    self.value(part, Some(&element));
+                }
+                target.cloned().unwrap_or_default()
+            }
+            Expression::Interpolated(parts) => {
+                for part in parts {
+                    self.value(part, None);
+                }
+                predefined("string")
+            }
+            Expression::NameOf(inner) => {
+                self.value(inner, None);
+                predefined("string")
+            }
+            Expression::Declaration(kind, designation) => {
+                let shape = match kind {
+                    TypeRef::Var(_) => {
+                        let shape = target.cloned().unwrap_or_default();
+                        if matches!(designation, Designation::Name(_)) {
+                            self.touch(&shape);
+                        }
+                        shape
+                    }
+                    written => self.written(written),
+                };
+                self.declare(designation, &shape);
+                shape
+            }
+            Expression::Query(clauses) => self.query(clauses),
+            Expression::Throw(inner) => {
+                self.value(inner, None);
+                Shape::Unknown
+            }
+        }
+    }
+
+    fn base(&self) -> Shape {
+        let Some(own) = self.around.first() else { return Shape::Unknown };
+        self.world.levels(own).get(1).cloned().unwrap_or_else(|| predefined("object"))
+    }
+
+    // ── names and members ───────────────────────────────────────────────────────────────────────────────────────────────────
+
+    pub(super) fn find_local(&self, name: &str) -> Option<Local<'f>> {
+        self.locals
+            .iter()
+            .rev()
+            .find(|(own, _)| *own == name)
+            .map(|(_, local)| local.clone())
+    }
+
+    /// A simple name that is not called.
+    pub(super) fn simple(&mut self, name: &Name) -> Stand {
+        let text = name.word.text.as_str();
+        if name.args.is_empty() {
+            match self.find_local(text) {
+                Some(Local::Value(shape)) => return Stand::Value(shape),
+                Some(Local::Function(_)) => return Stand::Value(Shape::Unknown),
+                None => {}
+            }
+        }
+        for at in 0..self.around.len() {
+            let own = self.around[at].clone();
+            let found = self.world.lookup(&own, text);
+            if let Some(first) = found.first().filter(|_| !is_object(&found)) {
+                self.used(&first.owner.clone(), text, name.word.place, true);
+                let shape = if first.is_method() { Shape::Unknown } else { first.result() };
+                return Stand::Value(shape);
+            }
+        }
+        let segments = [name.clone()];
+        if let Some(stand) = self.as_type(&segments) {
+            return stand;
+        }
+        for at in 0..self.statics.len() {
+            let owner = self.statics[at].clone();
+            let found = self.world.lookup(&owner, text);
+            if let Some(first) = found.first().filter(|_| !is_object(&found)) {
+                self.used(&first.owner.clone(), text, name.word.place, true);
+                return Stand::Value(if first.is_method() { Shape::Unknown } else { first.result() });
+            }
+        }
+        for arg in &name.args {
+            self.written(arg);
+        }
+        Stand::Space(segments.to_vec())
+    }
+
+    /// The type that segments name, noted as named.
+    fn as_type(&mut self, segments: &[Name]) -> Option<Stand> {
+        let last = segments.last()?;
+        let parameter = segments.len() == 1
+            && last.args.is_empty()
+            && self
+                .methods
+                .iter()
+                .chain(&self.resolver.own)
+                .any(|(name, _)| **name == last.word.text);
+        let meaning = self.resolver.meaning(segments, last.args.len() as u32, Place::Body);
+        if parameter || !matches!(meaning, Meaning::Nothing | Meaning::Ambiguous) {
+            return Some(Stand::Type(self.written(&TypeRef::Named(segments.to_vec()))));
+        }
+        None
+    }
+
+    /// `from.name` where the member is not called.
+    fn step(&mut self, from: Stand, name: &Name) -> Stand {
+        match from {
+            Stand::Value(shape) => Stand::Value(self.value_member(&shape, &name.word.text, name.word.place)),
+            Stand::Type(shape) => {
+                let found = self.world.lookup(&shape, &name.word.text);
+                if (found.is_empty() || is_object(&found))
+                    && let Some(nested) = self.nested(&shape, name)
+                {
+                    return Stand::Type(nested);
+                }
+                Stand::Value(self.value_member(&shape, &name.word.text, name.word.place))
+            }
+            Stand::Space(mut segments) => {
+                segments.push(name.clone());
+                if segments.len() > 16 {
+                    return Stand::Value(Shape::Unknown);
+                }
+                self.as_type(&segments).unwrap_or(Stand::Space(segments))
+            }
+        }
+    }
+
+    /// The nested type of a type or of one of its bases.
+    fn nested(&mut self, outer: &Shape, name: &Name) -> Option<Shape> {
+        let args: Vec<Shape> = name.args.iter().map(|arg| self.written(arg)).collect();
+        let mark = if args.is_empty() {
+            String::new()
+        } else {
+            format!("`{}", args.len())
+        };
+        for level in self.world.levels(outer) {
+            let Shape::Named(key, outer_args) = &level else { continue };
+            let nested = match key.find('@') {
+                Some(at) => format!("{}+{}{mark}{}", &key[..at], name.word.text, &key[at..]),
+                None => format!("{key}+{}{mark}", name.word.text),
+            };
+            if self.world.kind(&nested) != ' ' {
+                let all = outer_args.iter().cloned().chain(args).collect();
+                let shape = Shape::Named(nested.into(), all);
+                super::note(&mut self.found.named, &shape);
+                if let (Some(uses), Some(key)) = (&mut self.found.uses, shape.key()) {
+                    uses.push(super::Use {
+                        place: name.word.place,
+                        owner: key.into(),
+                        member: None,
+                        certain: true,
+                    });
+                }
+                return Some(shape);
+            }
+        }
+        None
+    }
+
+    /// The type of a member that is not called.
+    pub(super) fn value_member(&mut self, shape: &Shape, name: &str, place: u32) -> Shape {
+        match shape {
+            Shape::Tuple(parts) => {
+                self.touch(shape);
+                let numbered = name.strip_prefix("Item").and_then(|number| number.parse::<usize>().ok());
+                let by_name = parts.iter().position(|(own, _)| own.as_deref() == Some(name));
+                let at = by_name.or_else(|| numbered.and_then(|number| number.checked_sub(1)));
+                return at.and_then(|at| parts.get(at)).map(|(_, part)| part.clone()).unwrap_or_default();
+            }
+            Shape::Anonymous(parts) => {
+                return parts
+                    .iter()
+                    .find(|(own, _)| &**own == name)
+                    .map(|(_, part)| part.clone())
+                    .unwrap_or_default();
+            }
+            Shape::Array(_) if matches!(name, "Length" | "LongLength" | "Rank") => return predefined("int"),
+            _ => {}
+        }
+        let found = self.members_of(shape, name);
+        match found.first() {
+            Some(first) => {
+                self.used(&first.owner.clone(), name, place, true);
+                if first.is_method() { Shape::Unknown } else { first.result() }
+            }
+            None => {
+                if matches!(name, "Value" | "HasValue") && self.is_value_type(shape) {
+                    // Written `T?`: the shape does not keep it for types of the workspace.
+                    self.touch(shape);
+                    return if name == "Value" { shape.clone() } else { predefined("bool") };
+                }
+                if !shape.is_known() {
+                    self.guessed(name, place);
+                }
+                Shape::Unknown
+            }
+        }
+    }
+
+    pub(super) fn is_value_type(&self, shape: &Shape) -> bool {
+        shape
+            .key()
+            .is_some_and(|key| !key.starts_with(['~', '^']) && matches!(self.world.kind(key), 's' | 'e'))
+    }
+
+    /// Members of a value's type; of a type parameter those of its constraints.
+    pub(super) fn members_of(&self, shape: &Shape, name: &str) -> Vec<crate::csharp::deps::world::Candidate<'a>> {
+        if let Shape::Variable(variable) = shape {
+            for bound in self.constraints.get(variable).into_iter().flatten() {
+                let found = match bound {
+                    Shape::Variable(_) => Vec::new(),
+                    bound => self.world.lookup(bound, name),
+                };
+                if !found.is_empty() {
+                    return found;
+                }
+            }
+            return Vec::new();
+        }
+        self.world.lookup(shape, name)
+    }
+
+    // ── chains ──────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+    /// A path of names in a place where a value stands.
+    pub(super) fn path(&mut self, segments: &[Name]) -> Shape {
+        let Some((first, rest)) = segments.split_first() else {
+            return Shape::Unknown;
+        };
+        let mut stand = self.simple(first);
+        for name in rest {
+            stand = self.step(stand, name);
+        }
+        stand.shape()
+    }
+
+    pub(super) fn chain(&mut self, root: &'f Expression, links: &'f [Link], target: Option<&Shape>) -> Shape {
+        let mut at = 0;
+        let mut stand = match (root, links.first()) {
+            (Expression::Name(name), Some(Link::Call(args))) => {
+                at = 1;
+                Stand::Value(self.call_simple(name, args, if links.len() == 1 { target } else { None }))
+            }
+            (Expression::Base, Some(Link::Call(args))) => {
+                at = 1;
+                let base = self.base();
+                self.construct(&base, args);
+                Stand::Value(Shape::Unknown)
+            }
+            (Expression::This, Some(Link::Call(args))) => {
+                at = 1;
+                let own = self.around.first().cloned().unwrap_or_default();
+                self.construct(&own, args);
+                Stand::Value(Shape::Unknown)
+            }
+            (Expression::Name(name), _) => self.simple(name),
+            (Expression::Type(written), _) => match self.type_root(written) {
+                Some(shape) => Stand::Type(shape),
+                None => match written {
+                    TypeRef::Named(segments) => Stand::Space(segments.clone()),
+                    _ => Stand::Value(Shape::Unknown),
+                },
+            },
+            (root, _) => Stand::Value(self.value(root, None)),
+        };
+        while let Some(link) = links.get(at) {
+            at += 1;
+            stand = match link {
+                Link::Member(name) => {
+                    if let Some(Link::Call(args)) = links.get(at) {
+                        at += 1;
+                        let last = at == links.len();
+                        let shape = match stand {
+                            Stand::Value(shape) => self.call(&shape, false, name, args, if last { target } else { None }),
+                            Stand::Type(shape) => self.call(&shape, true, name, args, if last { target } else { None }),
+                            Stand::Space(_) => {
+                                self.arguments(args, &[]);
+                                Shape::Unknown
+                            }
+                        };
+                        Stand::Value(shape)
+                    } else {
+                        self.step(stand, name)
+                    }
+                }
+                Link::Call(args) => {
+                    let shape = stand.shape();
+                    Stand::Value(self.invoke(&shape, args))
+                }
+                Link::Index(args) => {
+                    let shape = stand.shape();
+                    Stand::Value(self.index(&shape, args))
+                }
+            };
+        }
+        stand.shape()
+    }
+
+    fn type_root(&mut self, written: &TypeRef) -> Option<Shape> {
+        match written {
+            TypeRef::Named(segments) => match self.as_type(segments)? {
+                Stand::Type(shape) => Some(shape),
+                _ => None,
+            },
+            written => Some(self.written(written)),
+        }
+    }
+
+    fn index(&mut self, shape: &Shape, args: &'f [Argument]) -> Shape {
+        for arg in args {
+            self.value(&arg.value, None);
+        }
+        match shape {
+            Shape::Array(element) => return (**element).clone(),
+            Shape::Tuple(_) | Shape::Unknown | Shape::Null | Shape::Anonymous(_) => return Shape::Unknown,
+            _ => {}
+        }
+        let found = self.members_of(shape, "this[]");
+        let fitting = found.iter().find(|candidate| candidate.parameters().len() == args.len());
+        fitting.or(found.first()).map(|candidate| candidate.result()).unwrap_or_default()
+    }
+}
+
+/// Whether all that was found are members that every value has.
+fn is_object(found: &[crate::csharp::deps::world::Candidate<'_>]) -> bool {
+    found.iter().all(|candidate| candidate.owner.key() == Some("~System.Object"))
+}
+
+fn of_literal(literal: Literal) -> Shape {
+    predefined(match literal {
+        Literal::String => "string",
+        Literal::Char => "char",
+        Literal::Integer => "int",
+        Literal::Real => "double",
+        Literal::Truth => "bool",
+        Literal::Null => return Shape::Null,
+    })
+}

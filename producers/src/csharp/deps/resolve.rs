@@ -1,0 +1,313 @@
+//! From written types to shapes, in the surroundings of one part of a type.
+
+use super::binder::{Binder, Bound, Surroundings};
+use super::dotnet;
+use super::index::NameIndex;
+use super::shape::Shape;
+use crate::csharp::code::{self, ast::Name, ast::TypeRef};
+use crate::csharp::mentions::{Place, join_path, levels};
+use rustc_hash::FxHashMap;
+use std::cell::RefCell;
+use std::rc::Rc;
+
+/// Namespaces that an SDK opens unless it is told not to. What nothing else declares is looked for there even when no project says so:
+/// the code compiles somewhere.
+pub const IMPLICIT: [&str; 6] = [
+    "System",
+    "System.Collections.Generic",
+    "System.Linq",
+    "System.IO",
+    "System.Threading.Tasks",
+    "System.Threading",
+];
+
+/// A remembered meaning: name, arity, whether in a base list.
+type Asked = (Box<str>, u32, bool);
+
+/// Resolves types for one part.
+pub struct Resolver<'a> {
+    /// What surrounds the part.
+    pub around: Surroundings<'a>,
+    /// The names.
+    pub index: &'a NameIndex,
+    /// Type parameters in scope of the type, outermost first.
+    pub own: Vec<(Rc<str>, Shape)>,
+    known: RefCell<FxHashMap<Asked, Meaning>>,
+}
+
+/// What a path means.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Meaning {
+    /// A type of the workspace: key and the number of all its type parameters.
+    Type(Rc<str>, u32),
+    /// A type of .NET, `~` before its key.
+    Outside(Rc<str>),
+    /// Several types.
+    Ambiguous,
+    /// Nothing that is declared.
+    Nothing,
+}
+
+impl<'a> Resolver<'a> {
+    /// A resolver whose own type parameters are numbered, or variables of the code.
+    pub fn new(around: Surroundings<'a>, index: &'a NameIndex, parameters: &[String], numbered: bool) -> Self {
+        let shape = |(at, name): (usize, &String)| {
+            let name: Rc<str> = name.as_str().into();
+            let shape = if numbered {
+                Shape::Own(at as u32)
+            } else {
+                Shape::Variable(name.clone())
+            };
+            (name, shape)
+        };
+        Self {
+            around,
+            index,
+            own: parameters.iter().enumerate().map(shape).collect(),
+            known: RefCell::default(),
+        }
+    }
+
+    /// The shape of a written type. `methods` are type parameters of members and local functions, innermost last; `see` is told every
+    /// named type with the place it is named at.
+    pub fn shape(&self, written: &TypeRef, methods: &[(Rc<str>, Shape)], see: &mut dyn FnMut(&Shape, &Name)) -> Shape {
+        self.shape_in(written, methods, Place::Body, see)
+    }
+
+    /// The same in a base list or elsewhere.
+    pub fn shape_in(&self, written: &TypeRef, methods: &[(Rc<str>, Shape)], place: Place, see: &mut dyn FnMut(&Shape, &Name)) -> Shape {
+        match written {
+            TypeRef::Var(_) => Shape::Unknown,
+            TypeRef::Named(segments) => self.named(segments, methods, place, see),
+            TypeRef::Predefined(word) => predefined(word),
+            TypeRef::Array(element) | TypeRef::Pointer(element) => {
+                Shape::Array(Rc::new(self.shape_in(element, methods, place, see))).bounded()
+            }
+            TypeRef::Nullable(inner) => {
+                let inner = self.shape_in(inner, methods, place, see);
+                // Only a value type becomes another type; which ones are is known of .NET's and of enums and structs by their row.
+                match &inner {
+                    Shape::Named(key, _) if is_outside_value(key) => Shape::Named("~System.Nullable`1".into(), Rc::from([inner])),
+                    _ => inner,
+                }
+            }
+            TypeRef::Tuple(parts) => Shape::Tuple(
+                parts
+                    .iter()
+                    .map(|(name, part)| (name.as_deref().map(Rc::from), self.shape_in(part, methods, place, see)))
+                    .collect(),
+            )
+            .bounded(),
+            TypeRef::Function(parts) => {
+                for part in parts {
+                    self.shape_in(part, methods, place, see);
+                }
+                Shape::Unknown
+            }
+        }
+    }
+
+    fn named(&self, segments: &[Name], methods: &[(Rc<str>, Shape)], place: Place, see: &mut dyn FnMut(&Shape, &Name)) -> Shape {
+        let Some(last) = segments.last() else { return Shape::Unknown };
+        let args: Vec<Shape> = segments
+            .iter()
+            .flat_map(|segment| &segment.args)
+            .map(|arg| self.shape_in(arg, methods, place, see))
+            .collect();
+        if let [only] = segments
+            && only.args.is_empty()
+        {
+            let name = only.word.text.as_str();
+            if let Some((_, shape)) = methods.iter().rev().chain(self.own.iter().rev()).find(|(own, _)| &**own == name) {
+                return shape.clone();
+            }
+        }
+        if let Some(alias) = self.aliased(segments)
+            && let Some(written) = code::type_ref(&alias)
+        {
+            let shape = self.shape_in(&written, &[], place, &mut |_, _| {});
+            see(&shape, last);
+            return shape;
+        }
+        let shape = self.path(segments, args, place);
+        see(&shape, last);
+        shape
+    }
+
+    /// The target of a using alias with type arguments, or of no dotted name, that the only segment names.
+    fn aliased(&self, segments: &[Name]) -> Option<String> {
+        let [only] = segments else { return None };
+        let name = Some(only.word.text.as_str());
+        let own = self
+            .around
+            .usings
+            .iter()
+            .filter(|using| using.alias.as_deref() == name)
+            .map(|using| &using.target);
+        let globals = self.around.globals.iter().flat_map(|globals| &globals.usings);
+        let global = globals.filter(|using| using.alias.as_deref() == name).map(|using| &using.target);
+        let target = own.chain(global).next()?;
+        (only.args.is_empty() && (target.contains(['<', '(', '[', '?', '*']) || self.is_outside(target))).then(|| target.clone())
+    }
+
+    fn is_outside(&self, target: &str) -> bool {
+        dotnet::known(target.strip_prefix("global::").unwrap_or(target)).is_some()
+    }
+
+    fn path(&self, segments: &[Name], mut args: Vec<Shape>, place: Place) -> Shape {
+        let arity = segments.last().map_or(0, |last| last.args.len() as u32);
+        match self.meaning(segments, arity, place) {
+            Meaning::Type(key, total) => {
+                let missing = (total as usize).saturating_sub(args.len());
+                if missing > 0 {
+                    // Inside `Outer<T>` its nested types are named without T.
+                    let mut filled: Vec<Shape> = (0..missing)
+                        .map(|at| self.own.get(at).map(|(_, shape)| shape.clone()).unwrap_or_default())
+                        .collect();
+                    filled.append(&mut args);
+                    args = filled;
+                }
+                Shape::Named(key, args.into()).bounded()
+            }
+            Meaning::Outside(key) => Shape::Named(key, args.into()).bounded(),
+            Meaning::Ambiguous => Shape::Unknown,
+            Meaning::Nothing => {
+                let last = segments.last().map_or("", |last| last.word.text.as_str());
+                Shape::Named(format!("^{last}").into(), args.into()).bounded()
+            }
+        }
+    }
+
+    /// What a path with that arity means as a type.
+    pub fn meaning(&self, segments: &[Name], arity: u32, place: Place) -> Meaning {
+        let mut path = String::new();
+        for segment in segments {
+            if !path.is_empty() && !path.ends_with(':') {
+                path.push('.');
+            }
+            path.push_str(&segment.word.text);
+            if path == "global" {
+                path.push_str("::");
+            }
+        }
+        let asked = (path.as_str().into(), arity, place == Place::Base);
+        if let Some(meaning) = self.known.borrow().get(&asked) {
+            return meaning.clone();
+        }
+        let binder = Binder { index: self.index };
+        let meaning = match binder.bind(&self.around, &path, arity, place, true) {
+            // The binder leaves what follows a type to members; here the whole path has to be a type.
+            Bound::Type(entry) if segments.len() > 1 && !ends_with(entry.symbol(), segments) => Meaning::Nothing,
+            Bound::Type(entry) => Meaning::Type(entry.key.as_str().into(), all_parameters(entry.symbol())),
+            Bound::Ambiguous(_) => Meaning::Ambiguous,
+            Bound::External => self.outside(segments).map_or(Meaning::Nothing, Meaning::Outside),
+        };
+        self.known.borrow_mut().insert(asked, meaning.clone());
+        meaning
+    }
+
+    /// The type of .NET that a path means here.
+    pub fn outside(&self, segments: &[Name]) -> Option<Rc<str>> {
+        let mut path = String::new();
+        let rooted = segments.first().is_some_and(|first| first.word.text == "global");
+        for segment in &segments[usize::from(rooted)..] {
+            if !path.is_empty() {
+                path.push('.');
+            }
+            path.push_str(&segment.word.text);
+            if !segment.args.is_empty() {
+                path.push('`');
+                path.push_str(&segment.args.len().to_string());
+            }
+        }
+        if rooted {
+            return outside_key(&path);
+        }
+        for level in levels(self.around.namespace) {
+            if let Some(key) = outside_key(&join_path(level, &path)) {
+                return Some(key);
+            }
+            for using in self.around.usings.iter().filter(|using| using.level == level) {
+                if let Some(alias) = &using.alias {
+                    if let Some(rest) = path
+                        .strip_prefix(alias.as_str())
+                        .filter(|rest| rest.is_empty() || rest.starts_with('.'))
+                    {
+                        let target = using.target.strip_prefix("global::").unwrap_or(&using.target);
+                        if let Some(key) = outside_key(&format!("{target}{rest}")) {
+                            return Some(key);
+                        }
+                    }
+                } else if let Some(key) = outside_key(&join_path(&using.target, &path)) {
+                    return Some(key);
+                }
+            }
+        }
+        let globals = self.around.globals.into_iter().flat_map(|globals| &globals.usings);
+        globals
+            .filter(|using| using.alias.is_none())
+            .map(|using| using.target.as_str())
+            .chain(IMPLICIT)
+            .find_map(|namespace| outside_key(&join_path(namespace, &path)))
+    }
+}
+
+fn ends_with(symbol: &str, segments: &[Name]) -> bool {
+    let last = symbol.rsplit(['.', '+']).next().unwrap_or(symbol);
+    segments
+        .last()
+        .is_some_and(|segment| last.split('`').next() == Some(&segment.word.text))
+}
+
+/// Marked key of a dotted path, nested types tried with `+`.
+fn outside_key(path: &str) -> Option<Rc<str>> {
+    let path = path.strip_prefix("global::").unwrap_or(path);
+    if let Some(key) = dotnet::known(path) {
+        return Some(format!("~{key}").into());
+    }
+    let (outer, inner) = path.rsplit_once('.')?;
+    dotnet::known(outer)?;
+    dotnet::known(&format!("{outer}+{inner}")).map(|key| format!("~{key}").into())
+}
+
+/// Number of type parameters of a symbol, those of types around it counted.
+pub fn all_parameters(symbol: &str) -> u32 {
+    symbol
+        .split('`')
+        .skip(1)
+        .map(|rest| {
+            let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
+            rest[..digits].parse().unwrap_or(0)
+        })
+        .sum()
+}
+
+fn is_outside_value(key: &str) -> bool {
+    key.strip_prefix('~')
+        .and_then(dotnet::get)
+        .is_some_and(|outside| matches!(outside.kind, 's' | 'e'))
+}
+
+/// The type of a keyword.
+pub fn predefined(word: &str) -> Shape {
+    let name = match word {
+        "bool" => "Boolean",
+        "byte" => "Byte",
+        "char" => "Char",
+        "decimal" => "Decimal",
+        "double" => "Double",
+        "float" => "Single",
+        "int" => "Int32",
+        "long" => "Int64",
+        "object" => "Object",
+        "sbyte" => "SByte",
+        "short" => "Int16",
+        "string" => "String",
+        "uint" => "UInt32",
+        "ulong" => "UInt64",
+        "ushort" => "UInt16",
+        "void" => "Void",
+        _ => return Shape::Unknown,
+    };
+    Shape::plain(&format!("~System.{name}"))
+}

@@ -1,0 +1,302 @@
+//! Types as binding sees them, and their text form in tables.
+//!
+//! Text: ``A.B`1{C,!0}`` a named type with arguments, `!0` a type parameter of the declaring type (those of types around it first),
+//! `!!0` one of the method, `X[]` an array, `X*` a pointer, `(a:X,Y)` a tuple, `?` unknown. A key of the workspace stands as it is;
+//! `~` marks a type of .NET, `^` a name that nothing declares.
+
+use std::fmt::Write;
+use std::rc::Rc;
+
+/// How deep shapes nest before the rest is unknown.
+const DEEPEST: u32 = 12;
+
+/// A type.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub enum Shape {
+    /// Anything.
+    #[default]
+    Unknown,
+    /// `null`, `default`.
+    Null,
+    /// A named type with the arguments of all its type parameters.
+    Named(Rc<str>, Rc<[Shape]>),
+    /// An array or a pointer.
+    Array(Rc<Shape>),
+    /// A tuple.
+    Tuple(Rc<[(Option<Rc<str>>, Shape)]>),
+    /// An anonymous type with its members.
+    Anonymous(Rc<[(Rc<str>, Shape)]>),
+    /// A type parameter of the declaring type.
+    Own(u32),
+    /// A type parameter of the method.
+    Method(u32),
+    /// A type parameter in scope of the code that is read.
+    Variable(Rc<str>),
+}
+
+impl Shape {
+    /// A named type without arguments.
+    pub fn plain(key: &str) -> Self {
+        Self::Named(key.into(), Rc::from([]))
+    }
+
+    /// Key of a named type.
+    pub fn key(&self) -> Option<&str> {
+        match self {
+            Self::Named(key, _) => Some(key),
+            _ => None,
+        }
+    }
+
+    /// Arguments of a named type.
+    pub fn args(&self) -> &[Self] {
+        match self {
+            Self::Named(_, args) => args,
+            _ => &[],
+        }
+    }
+
+    /// Whether something is known of it.
+    pub fn is_known(&self) -> bool {
+        !matches!(self, Self::Unknown | Self::Null)
+    }
+
+    /// The shape with type parameters replaced; missing ones become unknown.
+    pub fn substitute(&self, own: &[Self], method: &[Self]) -> Self {
+        match self {
+            Self::Own(index) => own.get(*index as usize).cloned().unwrap_or_default(),
+            Self::Method(index) => method.get(*index as usize).cloned().unwrap_or_default(),
+            Self::Named(key, args) if !args.is_empty() => {
+                Self::Named(key.clone(), args.iter().map(|arg| arg.substitute(own, method)).collect())
+            }
+            Self::Array(element) => Self::Array(Rc::new(element.substitute(own, method))),
+            Self::Tuple(parts) => Self::Tuple(
+                parts
+                    .iter()
+                    .map(|(name, part)| (name.clone(), part.substitute(own, method)))
+                    .collect(),
+            ),
+            other => other.clone(),
+        }
+    }
+
+    /// Calls `see` with every key in it.
+    pub fn keys(&self, see: &mut impl FnMut(&Rc<str>)) {
+        match self {
+            Self::Named(key, args) => {
+                see(key);
+                args.iter().for_each(|arg| arg.keys(see));
+            }
+            Self::Array(element) => element.keys(see),
+            Self::Tuple(parts) => parts.iter().for_each(|(_, part)| part.keys(see)),
+            _ => {}
+        }
+    }
+
+    /// How deeply it nests.
+    pub fn depth(&self) -> u32 {
+        match self {
+            Self::Named(_, args) => 1 + args.iter().map(Self::depth).max().unwrap_or(0),
+            Self::Array(element) => 1 + element.depth(),
+            Self::Tuple(parts) => 1 + parts.iter().map(|(_, part)| part.depth()).max().unwrap_or(0),
+            Self::Anonymous(parts) => 1 + parts.iter().map(|(_, part)| part.depth()).max().unwrap_or(0),
+            _ => 0,
+        }
+    }
+
+    /// The shape, or unknown when it nests too deeply to be worth knowing.
+    pub fn bounded(self) -> Self {
+        if self.depth() > DEEPEST { Self::Unknown } else { self }
+    }
+
+    /// Appends the text form.
+    pub fn write(&self, out: &mut String) {
+        match self {
+            Self::Unknown | Self::Null | Self::Variable(_) | Self::Anonymous(_) => out.push('?'),
+            Self::Named(key, _) if key.contains(|c: char| "{}(),;[]*? \t\n:".contains(c)) => out.push('?'),
+            Self::Named(key, args) => {
+                out.push_str(key);
+                if !args.is_empty() {
+                    out.push('{');
+                    for (at, arg) in args.iter().enumerate() {
+                        if at > 0 {
+                            out.push(',');
+                        }
+                        arg.write(out);
+                    }
+                    out.push('}');
+                }
+            }
+            Self::Array(element) => {
+                element.write(out);
+                out.push_str("[]");
+            }
+            Self::Tuple(parts) => {
+                out.push('(');
+                for (at, (name, part)) in parts.iter().enumerate() {
+                    if at > 0 {
+                        out.push(',');
+                    }
+                    if let Some(name) = name {
+                        out.push_str(name);
+                        out.push(':');
+                    }
+                    part.write(out);
+                }
+                out.push(')');
+            }
+            Self::Own(index) => write!(out, "!{index}").expect("invariant: writing to memory cannot fail"),
+            Self::Method(index) => write!(out, "!!{index}").expect("invariant: writing to memory cannot fail"),
+        }
+    }
+
+    /// Reads a text form; `outside` says that its keys are of .NET and carry no mark.
+    pub fn read(text: &str, outside: bool) -> Self {
+        Reader {
+            bytes: text.as_bytes(),
+            text,
+            at: 0,
+            outside,
+        }
+        .shape(0)
+    }
+}
+
+struct Reader<'t> {
+    text: &'t str,
+    bytes: &'t [u8],
+    at: usize,
+    outside: bool,
+}
+
+impl Reader<'_> {
+    fn peek(&self) -> u8 {
+        self.bytes.get(self.at).copied().unwrap_or(0)
+    }
+
+    fn shape(&mut self, depth: u32) -> Shape {
+        if depth > 2 * DEEPEST {
+            self.at = self.bytes.len();
+            return Shape::Unknown;
+        }
+        let mut found = match self.peek() {
+            b'?' => {
+                self.at += 1;
+                Shape::Unknown
+            }
+            b'!' => {
+                let method = self.bytes.get(self.at + 1) == Some(&b'!');
+                self.at += 1 + usize::from(method);
+                let mut index = 0_u32;
+                while self.peek().is_ascii_digit() {
+                    index = index.saturating_mul(10).saturating_add(u32::from(self.peek() - b'0'));
+                    self.at += 1;
+                }
+                if method { Shape::Method(index) } else { Shape::Own(index) }
+            }
+            b'(' => self.tuple(depth),
+            _ => self.named(depth),
+        };
+        loop {
+            match self.peek() {
+                b'[' => {
+                    while self.at < self.bytes.len() && self.peek() != b']' {
+                        self.at += 1;
+                    }
+                    self.at += 1;
+                }
+                b'*' => self.at += 1,
+                _ => return found,
+            }
+            found = Shape::Array(Rc::new(found));
+        }
+    }
+
+    fn tuple(&mut self, depth: u32) -> Shape {
+        self.at += 1;
+        let mut parts = Vec::new();
+        while self.at < self.bytes.len() && self.peek() != b')' {
+            let start = self.at;
+            while self.peek().is_ascii_alphanumeric() || self.peek() == b'_' || self.peek() >= 0x80 {
+                self.at += 1;
+            }
+            let name = if self.peek() == b':' && self.at > start {
+                self.at += 1;
+                Some(self.text[start..self.at - 1].into())
+            } else {
+                self.at = start;
+                None
+            };
+            parts.push((name, self.shape(depth + 1)));
+            if self.peek() == b',' {
+                self.at += 1;
+            } else if self.peek() != b')' {
+                break;
+            }
+        }
+        self.at += 1;
+        Shape::Tuple(parts.into())
+    }
+
+    fn named(&mut self, depth: u32) -> Shape {
+        let start = self.at;
+        while self.at < self.bytes.len() && !b"{}(),;[]*? \t\n:".contains(&self.peek()) {
+            self.at += 1;
+        }
+        let word = &self.text[start..self.at];
+        if word.is_empty() {
+            return Shape::Unknown;
+        }
+        let key: Rc<str> = if self.outside { format!("~{word}").into() } else { word.into() };
+        let mut args = Vec::new();
+        if self.peek() == b'{' {
+            self.at += 1;
+            while self.at < self.bytes.len() {
+                args.push(self.shape(depth + 1));
+                let next = self.peek();
+                self.at += 1;
+                if next != b',' {
+                    break;
+                }
+            }
+        }
+        Shape::Named(key, args.into())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn shapes() -> impl Strategy<Value = Shape> {
+        let leaf = prop_oneof![
+            Just(Shape::Unknown),
+            (0_u32..30).prop_map(Shape::Own),
+            (0_u32..30).prop_map(Shape::Method),
+            prop::sample::select(vec!["A", "~System.String", "^Foo", "N.O`1+I"]).prop_map(Shape::plain),
+        ];
+        leaf.prop_recursive(3, 12, 3, |inner| {
+            prop_oneof![
+                inner.clone().prop_map(|element| Shape::Array(Rc::new(element))),
+                (proptest::collection::vec(inner.clone(), 1..3)).prop_map(|args| Shape::Named("G`1".into(), args.into())),
+                proptest::collection::vec((prop::option::of(Just(Rc::from("n"))), inner), 2..4)
+                    .prop_map(|parts| Shape::Tuple(parts.into())),
+            ]
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn text_forms_are_read_back(shape in shapes()) {
+            let mut text = String::new();
+            shape.write(&mut text);
+            prop_assert_eq!(Shape::read(&text, false), shape);
+        }
+
+        #[test]
+        fn any_text_is_read(text: String) {
+            Shape::read(&text, true);
+        }
+    }
+}

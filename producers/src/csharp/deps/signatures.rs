@@ -1,0 +1,149 @@
+//! `csharp/signatures`: the members of one type with their types bound, for all code that may use them.
+//!
+//! Text: first the type (key, kind letter, namespace, identifier, direct bases), then a line per member behind a tab: name, flags, number of own
+//! type parameters, result, parameters; shapes as in [`super::shape`]. Bodies, comments and attributes are not in it.
+
+use super::index::NameIndex;
+use super::resolve::{Resolver, all_parameters};
+use super::shape::Shape;
+use super::surroundings;
+use crate::csharp::code::{self, Signature};
+use crate::csharp::mentions::{Declared, Mentions, Place};
+use crate::csharp::model::MemberKind;
+use engine::seams::producer::{Failure, Inputs, Output, Producer, ProducerId};
+use std::fmt::Write;
+use std::rc::Rc;
+
+/// The producer `csharp/signatures`.
+#[derive(Debug)]
+pub struct Signatures;
+
+impl Producer for Signatures {
+    fn id(&self) -> ProducerId {
+        ProducerId::new("csharp/signatures", 1)
+    }
+
+    fn sees(&self, _: &engine::seams::producer::Params) -> engine::seams::producer::Sees {
+        engine::seams::producer::Sees { vars: true, label: false }
+    }
+
+    fn produce(&self, inputs: &Inputs<'_>) -> Result<Output, Failure> {
+        let own = inputs
+            .var("type")
+            .ok_or_else(|| Failure::permanent("the rule binds no variable 'type'"))?;
+        let mentions: Mentions = serde_json::from_slice(&inputs.one("mentions")?.bytes)
+            .map_err(|error| Failure::permanent(format!("the mentions of {own} cannot be read: {error}")))?;
+        let index = NameIndex::read(&inputs.one("symbols")?.bytes)?;
+        Ok(Output::new(members(own, &mentions, &index)))
+    }
+}
+
+fn members(own: &str, mentions: &Mentions, index: &NameIndex) -> String {
+    let parts: Vec<Resolver<'_>> = mentions
+        .parts
+        .iter()
+        .map(|part| Resolver::new(surroundings(part, mentions, index), index, &part.type_parameters, true))
+        .collect();
+    let id = index.by_key(own).map_or("", |entry| entry.id.as_str());
+    let mut text = format!("{own}\t{}\t{}\t{id}\t", mentions.kind, mentions.namespace);
+    let mut first = true;
+    for base in &mentions.bases {
+        let Some(written) = code::type_ref(base) else { continue };
+        let shape = parts
+            .iter()
+            .map(|part| part.shape_in(&written, &[], Place::Base, &mut |_, _| {}))
+            .find(|shape| !shape.key().is_none_or(|key| key.starts_with('^')))
+            .or_else(|| parts.first().map(|part| part.shape_in(&written, &[], Place::Base, &mut |_, _| {})));
+        if let Some(shape @ Shape::Named(..)) = shape {
+            if !std::mem::take(&mut first) {
+                text.push(' ');
+            }
+            shape.write(&mut text);
+        }
+    }
+    text.push('\n');
+    let mut lines: Vec<String> = Vec::with_capacity(mentions.declared.len());
+    for declared in &mentions.declared {
+        if let Some(resolver) = parts.get(declared.part as usize) {
+            lines.push(line(own, declared, resolver));
+        }
+    }
+    lines.sort_unstable();
+    lines.dedup();
+    for line in lines {
+        text.push_str(&line);
+    }
+    text
+}
+
+fn line(own: &str, declared: &Declared, resolver: &Resolver<'_>) -> String {
+    let letter = declared.flags.chars().next().unwrap_or('p');
+    let kind = match letter {
+        'm' | 'x' => MemberKind::Method,
+        'c' => MemberKind::Constructor,
+        'i' => MemberKind::Indexer,
+        'e' => MemberKind::EnumMember,
+        _ => MemberKind::Property,
+    };
+    let Signature { result, parameters, .. } = match letter {
+        'h' => code::header_parameters(&declared.signature, false),
+        'd' => code::header_parameters(&declared.signature, true),
+        _ => code::signature(kind, &declared.signature),
+    };
+    let methods: Vec<(Rc<str>, Shape)> = declared
+        .type_parameters
+        .iter()
+        .enumerate()
+        .map(|(at, name)| (name.as_str().into(), Shape::Method(at as u32)))
+        .collect();
+    let shape = |written| resolver.shape_in(written, &methods, Place::Signature, &mut |_, _| {});
+    let result = match (letter, &result) {
+        ('e', _) => Shape::Named(own.into(), Rc::from([])),
+        (_, Some(written)) => shape(written),
+        _ => Shape::Unknown,
+    };
+    let flags = match letter {
+        'i' | 'e' | 'p' => declared.flags.replace(['i', 'e'], "p"),
+        'c' | 'h' | 'd' => "m".to_owned(),
+        _ => declared.flags.clone(),
+    };
+    let mut text = format!("\t{}\t{flags}\t{}\t", declared.name, declared.type_parameters.len());
+    result.write(&mut text);
+    text.push('\t');
+    for (at, parameter) in parameters.iter().enumerate() {
+        if at > 0 {
+            text.push(';');
+        }
+        let many = parameters.last().is_some_and(|last| last.many);
+        let optional = at + usize::from(many) + declared.optional as usize >= parameters.len();
+        for (word, set) in [
+            ("out ", parameter.out),
+            ("params ", parameter.many),
+            ("opt ", optional && declared.optional > 0),
+        ] {
+            if set {
+                text.push_str(word);
+                break;
+            }
+        }
+        match &parameter.kind {
+            Some(written) => shape(written).write(&mut text),
+            None => text.push('?'),
+        }
+    }
+    text.push('\n');
+    text
+}
+
+/// Arguments that stand for the type's own parameters, in text form: `{!0,!1}`, nothing for a type without.
+pub fn own_arguments(symbol: &str) -> String {
+    let count = all_parameters(symbol);
+    let mut text = String::new();
+    for at in 0..count {
+        write!(text, "{}!{at}", if at == 0 { '{' } else { ',' }).expect("invariant: writing to memory cannot fail");
+    }
+    if count > 0 {
+        text.push('}');
+    }
+    text
+}

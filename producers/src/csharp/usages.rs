@@ -1,0 +1,323 @@
+//! `csharp/usages`: every place where the code of one type names a type or a member, with line and column.
+//!
+//! A table: `KEY` → places that name the type, `KEY#Member` → places that use a member that the type declares, `?#Member` → uses of a
+//! member of that name on a value whose type is not known. Places are JSON arrays of objects, in the order of the text. The binder
+//! works on canonical text; its tokens are laid over those of the file to find the places.
+
+use super::code::facts::facts;
+use super::complete::{Complete, complete};
+use super::deps::binder::{Binder, Bound};
+use super::deps::flow::{Flow, Found, Use};
+use super::deps::index::NameIndex;
+use super::deps::resolve::Resolver;
+use super::deps::surroundings;
+use super::deps::world::World;
+use super::lexer::{Kind, Token, lex};
+use super::mentions::Mentions;
+use super::model::{NameUse, Syntax, TypeDecl};
+use super::types::{json, symbol_of};
+use engine::seams::producer::{Failure, Inputs, Output, Producer, ProducerId, Sees};
+use engine::values::table::write_table;
+use rustc_hash::FxHashMap;
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// A place in a file. Fields stand in the order of their names.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Place {
+    /// Path of the file.
+    pub file: String,
+    /// Line, from 1.
+    pub line: u32,
+    /// Column in characters, from 1.
+    pub column: u32,
+    /// The line without the white space around it.
+    pub text: String,
+}
+
+/// The producer `csharp/usages`.
+#[derive(Debug)]
+pub struct Usages;
+
+impl Producer for Usages {
+    fn id(&self) -> ProducerId {
+        ProducerId::new("csharp/usages", 1)
+    }
+
+    fn sees(&self, _: &engine::seams::producer::Params) -> Sees {
+        Sees { vars: true, label: false }
+    }
+
+    fn produce(&self, inputs: &Inputs<'_>) -> Result<Output, Failure> {
+        let own = inputs
+            .var("type")
+            .ok_or_else(|| Failure::permanent("the rule binds no variable 'type'"))?;
+        let mentions: Mentions = serde_json::from_slice(&inputs.one("mentions")?.bytes)
+            .map_err(|error| Failure::permanent(format!("the mentions of {own} cannot be read: {error}")))?;
+        let index = NameIndex::read(&inputs.one("symbols")?.bytes)?;
+        let world = World::read(&inputs.one("members")?.bytes)?;
+        let whole = complete(symbol_of(own), inputs.all("parts"))?;
+        let mut files = BTreeMap::new();
+        for (syntax, source) in inputs.all("parts").iter().zip(inputs.all("sources")) {
+            let tree: Syntax = minicbor::decode(&syntax.bytes)
+                .map_err(|error| Failure::permanent(format!("the declarations of {} cannot be decoded: {error}", syntax.item)))?;
+            let text = std::str::from_utf8(&source.bytes).map_err(|_| Failure::permanent(format!("{} is no text", source.item)))?;
+            files.insert(&*syntax.item, (tree, File::new(&source.item, text)));
+        }
+        let mut places: BTreeMap<String, BTreeSet<Place>> = BTreeMap::new();
+        bodies(own, &whole, &mentions, &index, &world, &files, &mut places);
+        headers(&mentions, &index, &files, &mut places);
+        let rows: BTreeMap<String, Vec<u8>> = places.into_iter().map(|(key, places)| (key, json(&places))).collect();
+        Ok(Output::new(write_table(&rows)))
+    }
+}
+
+/// A file's text and its tokens.
+struct File<'t> {
+    path: &'t str,
+    text: &'t str,
+    tokens: Vec<Token>,
+    lines: Vec<u32>,
+}
+
+impl<'t> File<'t> {
+    fn new(path: &'t str, text: &'t str) -> Self {
+        let starts = text
+            .bytes()
+            .enumerate()
+            .filter(|(_, byte)| *byte == b'\n')
+            .map(|(at, _)| at as u32 + 1);
+        Self {
+            path,
+            text,
+            tokens: lex(text).tokens,
+            lines: std::iter::once(0).chain(starts).collect(),
+        }
+    }
+
+    /// Tokens of a range of lines.
+    fn tokens_of(&self, lines: (u32, u32)) -> std::ops::Range<usize> {
+        let start = self.lines.get(lines.0 as usize - 1).copied().unwrap_or(0);
+        let end = self.lines.get(lines.1 as usize).copied().unwrap_or(self.text.len() as u32);
+        let first = self.tokens.partition_point(|token| token.start < start);
+        first..self.tokens.partition_point(|token| token.start < end).max(first)
+    }
+
+    fn place(&self, byte: u32) -> Place {
+        let line = self.lines.partition_point(|start| *start <= byte);
+        let start = self.lines[line - 1] as usize;
+        let end = self.lines.get(line).map_or(self.text.len(), |next| *next as usize);
+        Place {
+            file: self.path.to_owned(),
+            line: line as u32,
+            column: self
+                .text
+                .get(start..byte as usize)
+                .map_or(1, |before| before.chars().count() as u32 + 1),
+            text: self.text.get(start..end).unwrap_or("").trim().to_owned(),
+        }
+    }
+}
+
+/// The declaration of the type in a file that holds a member with that text, and the member's lines.
+fn member_lines(tree: &Syntax, symbol: &str, name: &str, signature: &str) -> Option<(u32, u32)> {
+    let decls = tree.types.iter().filter(|decl| decl.symbol() == symbol);
+    decls
+        .flat_map(|decl| &decl.members)
+        .find(|member| member.name == name && member.signature == signature)
+        .map(|member| member.lines)
+}
+
+fn bodies(
+    own: &str,
+    whole: &Complete,
+    mentions: &Mentions,
+    index: &NameIndex,
+    world: &World<'_>,
+    files: &BTreeMap<&str, (Syntax, File<'_>)>,
+    places: &mut BTreeMap<String, BTreeSet<Place>>,
+) {
+    let facts = facts(whole, true);
+    for (at, part) in mentions.parts.iter().enumerate() {
+        let Some((tree, file)) = files.get(part.file.as_str()) else {
+            continue;
+        };
+        let resolver = Resolver::new(surroundings(part, mentions, index), index, &part.type_parameters, false);
+        let members = whole
+            .members
+            .iter()
+            .filter(|placed| placed.part as usize == at && !placed.member.body.is_empty());
+        for placed in members {
+            let member = &placed.member;
+            // Facts stand in the order of members; those without code were left out.
+            let Some(code) = facts
+                .members
+                .iter()
+                .find(|code| code.part == placed.part && code.name == member.name && code.body == super::code::body(&member.body, true))
+            else {
+                continue;
+            };
+            let mut found = Found {
+                uses: Some(Vec::new()),
+                ..Found::default()
+            };
+            Flow::new(world, &resolver, own, &facts, &mut found).member(code);
+            let Some(lines) = member_lines(tree, &whole.symbol, &member.name, &member.signature) else {
+                continue;
+            };
+            let laid = Laid::new(&member.body, file, lines);
+            for used in found.uses.into_iter().flatten() {
+                let Some(byte) = laid.byte(&used) else { continue };
+                let key = match &used.member {
+                    Some(member) => format!("{}#{member}", used.owner),
+                    None => used.owner.to_string(),
+                };
+                if !key.starts_with(['~', '^']) {
+                    places.entry(key).or_default().insert(file.place(byte));
+                }
+            }
+        }
+    }
+}
+
+/// Canonical text laid over the tokens of a file.
+struct Laid<'t> {
+    body: &'t str,
+    tokens: Vec<Token>,
+    /// Token of the file for each token of the text.
+    of_file: Vec<Option<Token>>,
+    file: &'t str,
+}
+
+impl<'t> Laid<'t> {
+    fn new(body: &'t str, file: &File<'t>, lines: (u32, u32)) -> Self {
+        /// Tokens that must agree where the texts meet again.
+        const MEET: usize = 4;
+        /// Places where the texts may fail to meet before the rest is given up.
+        const MOST_FAILURES: usize = 32;
+        let tokens = lex(body).tokens;
+        let range = &file.tokens[file.tokens_of(lines)];
+        let mut of_file = vec![None; tokens.len()];
+        let same = |a: usize, b: usize| tokens[a].text(body) == range[b].text(file.text);
+        let (mut at, mut there, mut failures) = (0, 0, 0);
+        while at < tokens.len() && failures < MOST_FAILURES {
+            let meets = |there: usize| {
+                let length = MEET.min(tokens.len() - at);
+                there + length <= range.len() && (0..length).all(|by| same(at + by, there + by))
+            };
+            if there < range.len() && (at > 0 && same(at, there) || meets(there)) {
+                of_file[at] = Some(range[there]);
+                at += 1;
+                there += 1;
+            } else if let Some(next) = (there..range.len()).find(|next| meets(*next)) {
+                there = next;
+            } else {
+                failures += 1;
+                at += 1;
+            }
+        }
+        Self {
+            body,
+            tokens,
+            of_file,
+            file: file.text,
+        }
+    }
+
+    /// The byte of the file for a place of the text.
+    fn byte(&self, used: &Use) -> Option<u32> {
+        let at = self.tokens.partition_point(|token| token.end <= used.place);
+        let (token, there) = (self.tokens.get(at)?, self.of_file.get(at).copied().flatten()?);
+        let byte = there.start + used.place.saturating_sub(token.start);
+        // What has no place of its own says 0.
+        let word = |text: &str, start: u32| -> String {
+            let rest = text.get(start as usize..).unwrap_or("");
+            rest.chars().take_while(|c| c.is_alphanumeric() || matches!(c, '_' | '@')).collect()
+        };
+        let expected = word(self.body, used.place);
+        (!expected.is_empty() && expected == word(self.file, byte)).then_some(byte)
+    }
+}
+
+/// Names in headers, bases and attributes.
+fn headers(
+    mentions: &Mentions,
+    index: &NameIndex,
+    files: &BTreeMap<&str, (Syntax, File<'_>)>,
+    places: &mut BTreeMap<String, BTreeSet<Place>>,
+) {
+    for part in &mentions.parts {
+        let Some((tree, file)) = files.get(part.file.as_str()) else {
+            continue;
+        };
+        let around = surroundings(part, mentions, index);
+        let mut note = |names: &[NameUse], range: std::ops::Range<usize>, bound: &mut FxHashMap<NameUse, Option<String>>| {
+            for name in names.iter().filter(|name| name.place != super::model::NamePlace::Body) {
+                let key = bound.entry(name.clone()).or_insert_with(|| {
+                    match (Binder { index }).bind(&around, &name.path, name.arity, name.place.into(), name.certain) {
+                        Bound::Type(entry) => Some(entry.key.clone()),
+                        _ => None,
+                    }
+                });
+                let Some(key) = key else { continue };
+                let last = name.path.rsplit(['.', ':']).next().unwrap_or(&name.path);
+                for token in &file.tokens[range.clone()] {
+                    let word = token.text(file.text);
+                    if token.kind == Kind::Word && word.strip_prefix('@').unwrap_or(word) == last {
+                        places.entry(key.clone()).or_default().insert(file.place(token.start));
+                    }
+                }
+            }
+        };
+        let mut known: FxHashMap<NameUse, Option<String>> = FxHashMap::default();
+        for decl in tree.types.iter().filter(|decl| decl.symbol() == mentions.symbol) {
+            note(&decl.names, header_range(decl, file), &mut known);
+            for member in &decl.members {
+                let range = file.tokens_of(member.lines);
+                let end = range
+                    .clone()
+                    .find(|at| matches!(file.tokens[*at].text(file.text), "{" | "=>" | "=" | ";"))
+                    .unwrap_or(range.end);
+                note(&member.names, range.start..end, &mut known);
+            }
+        }
+    }
+}
+
+/// Tokens of a declaration up to its members.
+fn header_range(decl: &TypeDecl, file: &File<'_>) -> std::ops::Range<usize> {
+    let range = file.tokens_of(decl.lines);
+    let end = range
+        .clone()
+        .find(|at| matches!(file.tokens[*at].text(file.text), "{" | ";"))
+        .unwrap_or(range.end);
+    range.start..end
+}
+
+/// The types whose member of the same name a call may mean when it means that of `key`: bases, whose calls may land in it, and heirs,
+/// whose member overrides or implements it. `members` is the blob of `//index:members`.
+///
+/// # Errors
+/// When the blob is not of our making.
+pub fn related(members: &[u8], key: &str, member: &str) -> Result<BTreeSet<String>, Failure> {
+    let world = World::read(members)?;
+    let has = |heir: &str, base: &str| {
+        world
+            .type_line(heir)
+            .is_some_and(|line| line.bases.iter().any(|shape| shape.key() == Some(base)))
+    };
+    Ok(world
+        .declaring(member)
+        .into_iter()
+        .filter(|other| *other != key && (has(key, other) || has(other, key)))
+        .map(str::to_owned)
+        .collect())
+}
+
+/// The types that declare a member of that name. `members` is the blob of `//index:members`.
+///
+/// # Errors
+/// When the blob is not of our making.
+pub fn declaring(members: &[u8], member: &str) -> Result<BTreeSet<String>, Failure> {
+    Ok(World::read(members)?.declaring(member).into_iter().map(str::to_owned).collect())
+}

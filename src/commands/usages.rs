@@ -1,0 +1,213 @@
+//! `cortex usages`: every place that uses a type or a member, what is certain apart from what is possible.
+
+use super::{build, show};
+use crate::cli::UsagesArgs;
+use crate::context::{Context, Failed, Outcome};
+use crate::exit::Code;
+use crate::render::printable;
+use engine::build::Options;
+use engine::build::request::Request;
+use engine::build::session::Session;
+use engine::values::diagnostic::Diagnostic;
+use engine::values::digest::Digest;
+use engine::values::table::Table;
+use producers::csharp::deps::index::dotted;
+use producers::csharp::types::symbol_of;
+use producers::csharp::usages::{Place, declaring, related};
+use std::collections::BTreeSet;
+use std::io::Write;
+use std::sync::Arc;
+
+/// What is looked for: a type, and maybe a member of it.
+struct Wanted {
+    key: String,
+    member: Option<String>,
+}
+
+/// Runs it.
+pub fn run(context: &Context, args: &UsagesArgs) -> Outcome {
+    let workspace = context.workspace("usages")?;
+    let mut session = workspace.session()?;
+    context.say(workspace.warnings());
+    let types = show::output(context, &mut session, "//index:types")?.bytes;
+    let members = show::output(context, &mut session, "//index:members")?.bytes;
+    let wanted = wanted(&types, &members, &args.symbol)?;
+    let word = match &wanted.member {
+        Some(member) => member.as_str(),
+        None => simple_name(&wanted.key),
+    };
+    let labels: Vec<String> = keys(&types).map(|key| format!("//types/{key}:mentions")).collect();
+    let mentioning: Vec<String> = outputs(context, &mut session, &labels)?
+        .into_iter()
+        .filter(|(_, bytes)| mentions(bytes, word))
+        .filter_map(|(label, _)| Some(format!("{}:usages", label.strip_suffix(":mentions")?)))
+        .collect();
+    let related = match &wanted.member {
+        Some(member) => related(&members, &wanted.key, member).map_err(|_| damaged())?,
+        None => BTreeSet::new(),
+    };
+    let (mut certain, mut possible) = (BTreeSet::new(), BTreeSet::new());
+    for (label, bytes) in outputs(context, &mut session, &mentioning)? {
+        let table = Table::open(&bytes).ok_or_else(damaged)?;
+        let take = |key: &str, into: &mut BTreeSet<Place>| -> Result<(), Failed> {
+            if let Some(row) = table.get(key) {
+                let places: Vec<Place> = serde_json::from_slice(row).map_err(|_| damaged().at_label(&label))?;
+                into.extend(places);
+            }
+            Ok(())
+        };
+        match &wanted.member {
+            None => take(&wanted.key, &mut certain)?,
+            Some(member) => {
+                take(&format!("{}#{member}", wanted.key), &mut certain)?;
+                for other in &related {
+                    take(&format!("{other}#{member}"), &mut possible)?;
+                }
+                take(&format!("?#{member}"), &mut possible)?;
+            }
+        }
+    }
+    possible.retain(|place| !certain.contains(place));
+    print(context, args, &wanted, &certain, &possible)
+}
+
+impl Failed {
+    fn at_label(mut self, label: &str) -> Self {
+        self.diagnostics = self.diagnostics.into_iter().map(|diagnostic| diagnostic.label(label)).collect();
+        self
+    }
+}
+
+fn damaged() -> Failed {
+    Failed::new(
+        Code::StoreDamaged,
+        Diagnostic::error("E_OUTPUT", "an output is not what its producer writes"),
+    )
+}
+
+fn keys(types: &[u8]) -> impl Iterator<Item = &str> {
+    Table::open(types).into_iter().flat_map(Table::keys)
+}
+
+fn simple_name(key: &str) -> &str {
+    let symbol = symbol_of(key);
+    let last = symbol.rsplit(['.', '+']).next().unwrap_or(symbol);
+    last.split('`').next().unwrap_or(last)
+}
+
+fn mentions(bytes: &[u8], word: &str) -> bool {
+    #[derive(serde::Deserialize)]
+    struct Keys {
+        keys: Vec<String>,
+    }
+    serde_json::from_slice::<Keys>(bytes).is_ok_and(|mentions| mentions.keys.iter().any(|key| key == word))
+}
+
+/// Builds labels and gives their outputs.
+fn outputs(context: &Context, session: &mut Session, labels: &[String]) -> Result<Vec<(String, Arc<[u8]>)>, Failed> {
+    if labels.is_empty() {
+        return Ok(Vec::new());
+    }
+    let jobs = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    let request = Request {
+        patterns: build::patterns(labels)?,
+        digest: Digest::of(format!("usages\0{}", labels.join("\0")).as_bytes()),
+        options: Options {
+            jobs,
+            keep_going: true,
+            dry_run: false,
+        },
+        list: true,
+        outputs: true,
+    };
+    let report = build::build(context, session, &request)?;
+    let found = report.roots.iter().zip(&report.outputs);
+    Ok(found
+        .filter_map(|(root, bytes)| Some((root.label.to_string(), bytes.clone()?)))
+        .collect())
+}
+
+/// The type or member that a symbol means.
+fn wanted(types: &[u8], members: &[u8], symbol: &str) -> Result<Wanted, Failed> {
+    let (named, member) = match symbol.split_once('#') {
+        Some((named, member)) => (named, Some(member.split('(').next().unwrap_or(member))),
+        None => (symbol, None),
+    };
+    let found = matching(types, named);
+    if found.is_empty()
+        && member.is_none()
+        && let Some((outer, last)) = named.rsplit_once('.')
+    {
+        let last = last.split('(').next().unwrap_or(last);
+        let declared = declaring(members, last).map_err(|_| damaged())?;
+        let owners: Vec<String> = matching(types, outer).into_iter().filter(|key| declared.contains(key)).collect();
+        return one(owners, symbol).map(|key| Wanted {
+            key,
+            member: Some(last.to_owned()),
+        });
+    }
+    one(found, symbol).map(|key| Wanted {
+        key,
+        member: member.map(str::to_owned),
+    })
+}
+
+/// Keys of the types that a name means: all of it, or its end at a dot.
+fn matching(types: &[u8], named: &str) -> Vec<String> {
+    let ends = |whole: &str| {
+        whole
+            .strip_suffix(named)
+            .is_some_and(|before| before.is_empty() || before.ends_with(['.', '+']))
+    };
+    let fits = |key: &&str| ends(key) || ends(symbol_of(key)) || ends(&dotted(symbol_of(key)));
+    let exact: Vec<String> = keys(types)
+        .filter(|key| *key == named || symbol_of(key) == named)
+        .map(str::to_owned)
+        .collect();
+    if exact.is_empty() {
+        keys(types).filter(fits).map(str::to_owned).collect()
+    } else {
+        exact
+    }
+}
+
+fn one(mut found: Vec<String>, symbol: &str) -> Result<String, Failed> {
+    match found.len() {
+        1 => Ok(found.remove(0)),
+        0 => Err(Failed::new(
+            Code::Usage,
+            Diagnostic::error("SymbolNotFound", "no type or member of this name is known")
+                .found(symbol)
+                .hint("write Type, Namespace.Type, Type.Member or Type#Member"),
+        )),
+        _ => Err(Failed::new(
+            Code::Usage,
+            Diagnostic::error("AmbiguousSymbol", "several types have this name")
+                .found(symbol)
+                .candidates(found),
+        )),
+    }
+}
+
+fn print(context: &Context, args: &UsagesArgs, wanted: &Wanted, certain: &BTreeSet<Place>, possible: &BTreeSet<Place>) -> Outcome {
+    let mut out = std::io::stdout().lock();
+    if args.json || context.json() {
+        let symbol = match &wanted.member {
+            Some(member) => format!("{}#{member}", wanted.key),
+            None => wanted.key.clone(),
+        };
+        let document = serde_json::json!({"symbol": symbol, "certain": certain, "possible": possible});
+        return show::written(writeln!(out, "{document:#}"));
+    }
+    let mut text = String::new();
+    for place in certain {
+        text.push_str(&format!("{}:{}:{}: {}\n", place.file, place.line, place.column, place.text));
+    }
+    if !possible.is_empty() {
+        text.push_str("possible:\n");
+        for place in possible {
+            text.push_str(&format!("{}:{}:{}: {}\n", place.file, place.line, place.column, place.text));
+        }
+    }
+    show::written(write!(out, "{}", printable(&text)))
+}
