@@ -282,6 +282,7 @@ fn edges(of: &str, key: &str, dependencies: &Dependencies, out: &mut String) {
                 Place::Signature => "sig",
                 Place::Attribute => "attr",
                 Place::Body => "body",
+                Place::Inferred => "inferred",
             };
             push(out, &json!({"k": "edge", "p": of, "from": from, "to": id(target), "cat": category}));
         }
