@@ -140,7 +140,16 @@ fn wanted(types: &[u8], members: &[u8], symbol: &str) -> Result<Wanted, Failed> 
     {
         let last = last.split('(').next().unwrap_or(last);
         let declared = declaring(members, last).map_err(|_| damaged())?;
-        let owners: Vec<String> = matching(types, outer).into_iter().filter(|key| declared.contains(key)).collect();
+        let named = matching(types, outer);
+        let mut owners: Vec<String> = named.iter().filter(|key| declared.contains(*key)).cloned().collect();
+        if owners.is_empty() {
+            // An inherited member: its uses are those of the base that declares it.
+            for key in named {
+                if !related(members, &key, last).map_err(|_| damaged())?.is_empty() {
+                    owners.push(key);
+                }
+            }
+        }
         return one(owners, symbol).map(|key| Wanted {
             key,
             member: Some(last.to_owned()),

@@ -200,6 +200,29 @@ fn outlines_of_several_symbols() {
 }
 
 #[test]
+fn usages_of_types_and_members() {
+    let bench = Bench::memotree();
+    let inherited = bench.run(&["usages", "NodeStore.Get"]);
+    assert_eq!(inherited.code, 0, "{inherited:?}");
+    assert!(
+        inherited
+            .out
+            .contains("src/MemoTree.Core/NodeStore.cs:71:16: get => Get(id).Content;"),
+        "{}",
+        inherited.out
+    );
+    let json = bench.run(&["usages", "--json", "NodeStore#Get"]).json();
+    let through_interface = json["possible"]
+        .as_array()
+        .expect("an array")
+        .iter()
+        .any(|place| place["line"] == 60);
+    assert!(through_interface, "{json}");
+    let unknown = bench.run(&["usages", "Nope"]);
+    assert!(unknown.code == 2 && unknown.all().contains("SymbolNotFound"), "{unknown:?}");
+}
+
+#[test]
 fn pages() {
     let bench = Bench::empty();
     insta::assert_snapshot!(bench.run(&["--help"]).all(), @"
@@ -216,6 +239,7 @@ fn pages() {
       build        Build targets
       show         Print the output of a target, building it first
       outline      Print the outlines of types, building them first
+      usages       List the places that use a type or a member, building what has to be known first
       query        Ask the graph. Runs nothing
       explain      Say whether a target is current, which input moved, and who moved that. Runs nothing
       status       Show how the workspace stands: sources, targets, summaries, store. Runs nothing
