@@ -104,7 +104,10 @@ fn mentions(bytes: &[u8], word: &str) -> bool {
 }
 
 /// Builds labels and gives their outputs.
-fn outputs(context: &Context, session: &mut Session, labels: &[String]) -> Result<Vec<(String, Arc<[u8]>)>, Failed> {
+/// A label and its blob.
+type Labelled = (String, Arc<[u8]>);
+
+fn outputs(context: &Context, session: &mut Session, labels: &[String]) -> Result<Vec<Labelled>, Failed> {
     if labels.is_empty() {
         return Ok(Vec::new());
     }
