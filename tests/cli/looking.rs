@@ -36,6 +36,8 @@ fn a_workspace_never_built_is_answered_as_far_as_it_is_known() {
         code.run(&["query", "//files/...:bytes ^ deps(//files/...:names)"])
             .out
             .lines()
+            // What a file declares depends on its project's files too.
+            .filter(|line| line.ends_with(".cs:bytes"))
             .count()
     );
 }
@@ -141,7 +143,7 @@ fn status_counts() {
     exit 0
     memotree TEMP/ws
       store     none
-      sources   54 files, nothing built from them yet
+      sources   56 files, nothing built from them yet
       targets   none yet; build some: cortex build '//...'
     ");
     assert_eq!(bench.run(&["build", "//types/NodeStore:semantic", "//types/...:outline"]).code, 0);
