@@ -350,13 +350,12 @@ fn a_dry_run_after_an_edit_says_what_runs_and_what_that_depends_on() {
     bench.write(path, &text.replace("Nodes cannot be moved yet", "Moving is for later"));
     insta::assert_snapshot!(bench.run(&["build", "--dry-run", "//..."]).all(), @"
     exit 0
-    827 targets: 2 will run, 676 more may run (TIME)
-      will run //files/src/MemoTree.Core/NodeStore.cs:source
-               //files/src/MemoTree.Core/NodeStore.cs:syntax
-      may run  653 of the others only if //files/src/MemoTree.Core/NodeStore.cs:names gives something else
+    1,279 targets: 2 will run, 1,015 more may run (TIME)
+      will run //files/src/MemoTree.Core/NodeStore.cs:defines
+               //files/src/MemoTree.Core/NodeStore.cs:source
     ");
     let status = bench.run(&["status"]);
-    assert!(status.out.contains("2 to run, 676 more may run"), "{}", status.out);
+    assert!(status.out.contains("2 to run, 1,015 more may run"), "{}", status.out);
     let text = bench.run(&["explain", "//types/NodeId:outline"]);
     assert!(
         text.out
@@ -366,7 +365,7 @@ fn a_dry_run_after_an_edit_says_what_runs_and_what_that_depends_on() {
     );
     let json = bench.run(&["build", "--dry-run", "//...", "--output", "json"]).json();
     let told = labels(&bench, "would_run", &["build", "--dry-run", "//..."]);
-    assert_eq!(told.len(), 678);
+    assert_eq!(told.len(), 1_017);
     let ran = labels(&bench, "ran", &["build", "//..."]);
     assert_eq!(ran.len(), 14);
     assert!(ran.is_subset(&told), "{:?} ran without having been told", ran.difference(&told));
@@ -382,13 +381,11 @@ fn a_dry_run_of_what_was_never_built_says_what_is_known() {
     exit 0
     note[N_UNKNOWN_SET]: the set //index:types has no output, so its targets are not known
       help: `cortex build //...` makes it known; `cortex explain` says what it needs
-    0 targets known so far: 51 will run, 50 more may run (TIME)
-      will run //files/src/MemoTree.Cli/CommandLine.cs:syntax
-               //files/src/MemoTree.Cli/Commands/AddCommand.cs:syntax
-               //files/src/MemoTree.Cli/Commands/CommandTable.cs:syntax
-               //files/src/MemoTree.Cli/Commands/ExportCommand.cs:syntax
-               //files/src/MemoTree.Cli/Commands/FindCommand.cs:syntax
-               … 51 in all, -v names them
+    0 targets known so far: 4 will run, 6 more may run (TIME)
+      will run //projects/MemoTree.sln:xml
+               //projects/MemoTree.slnx:xml
+               //projects/src/MemoTree.Cli/MemoTree.Cli.csproj:xml
+               //projects/src/MemoTree.Core/MemoTree.Core.csproj:xml
     ");
 }
 

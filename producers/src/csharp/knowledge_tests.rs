@@ -395,7 +395,7 @@ fn golden_outputs_belong_to_versions() {
     csharp/structure@2 bbb34213f114
     csharp/impl@2 49b2d0831310
     csharp/xmldoc@2 680de06bc1f7
-    csharp/mentions@2 32066e34dab9
+    csharp/mentions@2 e4dfdc986cd3
     csharp/deps@2 8e4b31712939
     csharp/facts@1 94462f69b368
     csharp/signatures@1 8aefcaab3c62

@@ -55,8 +55,9 @@ fn the_csharp_ruleset_loads_alone() {
         row: None,
         field: Some("keys".into()),
     };
+    let symbols = deps.inputs.iter().find(|input| &*input.role == "symbols").expect("declared");
     assert_eq!(
-        deps.inputs[1].from,
+        symbols.from,
         InputFrom::Slice {
             node: template("//index:symbols"),
             keys
