@@ -81,7 +81,11 @@ pub fn outlook(outlook: &Outlook, style: Style) -> String {
             &style.dim(&format!("… {} in all, -v names them", count(outlook.will_run.len() as u64))),
         );
     }
-    if let Some(gate) = outlook.gates.last().filter(|_| outlook.gates.len() > 1) {
+    if let Some(gate) = outlook
+        .gates
+        .last()
+        .filter(|gate| gate.labels.iter().any(|label| !outlook.will_run.contains(label)))
+    {
         let all = if gate.behind == outlook.may_run {
             "all others".to_owned()
         } else {

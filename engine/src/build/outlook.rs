@@ -88,7 +88,8 @@ impl Prospect {
                 if unknown.contains(&read) {
                     readers.entry(read).or_default().push(id);
                 } else {
-                    begins |= !run.is_unmoved(read);
+                    // A changed file may have been settled by an earlier look of the same session.
+                    begins |= !run.is_unmoved(read) || (marked.contains(&read) && run.rule_of(read).is_none());
                 }
             }
             if begins {
