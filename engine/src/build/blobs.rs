@@ -61,6 +61,11 @@ impl Blobs {
         Ok(found)
     }
 
+    /// The blob, if it is in memory.
+    pub fn held_blob(&self, digest: &Digest) -> Option<Arc<[u8]>> {
+        self.held().find(digest)
+    }
+
     /// Holds a blob that may be dropped when memory runs short.
     pub fn remember(&self, digest: Digest, blob: &Arc<[u8]>) {
         self.held().remember(digest, blob);

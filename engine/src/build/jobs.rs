@@ -259,8 +259,14 @@ fn load(shared: &Shared, node: &Settled) -> Result<Option<Arc<[u8]>>, Done> {
     match &node.fetch {
         Fetch::Made => shared.blobs.get(&node.digest).map_err(Done::Broken),
         Fetch::Paths(paths) => Ok(Some(paths.clone())),
+        // Several producers may read one file.
+        Fetch::File(_) if let Some(bytes) = shared.blobs.held_blob(&node.digest) => Ok(Some(bytes)),
         Fetch::File(path) => match shared.world.read(path) {
-            Ok(bytes) if Digest::of(&bytes) == node.digest => Ok(Some(bytes.into())),
+            Ok(bytes) if Digest::of(&bytes) == node.digest => {
+                let bytes: Arc<[u8]> = bytes.into();
+                shared.blobs.remember(node.digest, &bytes);
+                Ok(Some(bytes))
+            }
             Ok(_) => Err(Done::Failed(Failure::Transient(Box::new(
                 Diagnostic::error("E_CHANGED", format!("{path} changed during the build"))
                     .at(&**path, 0, 0)

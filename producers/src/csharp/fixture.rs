@@ -205,7 +205,8 @@ impl World {
             "structure" => (&super::structure::Structure, vec![("complete", one("complete"))]),
             "impl" => (&super::implementation::Implementation, vec![("complete", one("complete"))]),
             "xmldoc" => (&super::xmldoc::XmlDoc, vec![("complete", one("complete"))]),
-            "mentions" => (&super::mentions::MentionsOf, vec![("complete", one("complete"))]),
+            "mentions" | "api-mentions" => (&super::mentions::MentionsOf, vec![("complete", one("complete"))]),
+            "api-deps" => (&super::deps::api::ApiDeps, self.api_names(key)),
             "deps" => {
                 let mentions = one("mentions");
                 let keys: super::mentions::Mentions = serde_json::from_slice(&mentions[0].bytes).expect("mentions");
@@ -220,21 +221,14 @@ impl World {
                 )
             }
             "facts" => (&super::code::facts::FactsOf, vec![("complete", one("complete"))]),
-            "signatures" => {
-                let mentions = one("mentions");
-                let keys: super::mentions::Mentions = serde_json::from_slice(&mentions[0].bytes).expect("mentions");
-                (
-                    &super::deps::signatures::Signatures,
-                    vec![("symbols", vec![Self::slice(&self.symbols, &keys.keys)]), ("mentions", mentions)],
-                )
-            }
+            "signatures" => (&super::deps::signatures::Signatures, self.api_names(key)),
             "outline-info" => (
                 &super::outline_info::OutlineInfo,
-                vec![("complete", one("complete")), ("deps", one("deps")), ("type", row())],
+                vec![("complete", one("complete")), ("deps", one("api-deps")), ("type", row())],
             ),
             "outline" => (
                 &super::outline::Outline,
-                vec![("complete", one("complete")), ("deps", one("deps")), ("type", row())],
+                vec![("complete", one("complete")), ("deps", one("api-deps")), ("type", row())],
             ),
             "semantic" => (
                 &crate::semantic::Semantic,
@@ -249,7 +243,18 @@ impl World {
             "role" => (&crate::semantic::Role, vec![("semantic", one("semantic"))]),
             other => panic!("no producer {other}"),
         };
-        run(producer, key, "{}", roles).unwrap_or_else(|failure| panic!("{name} of {key}: {failure:?}"))
+        let params = if name == "api-mentions" { r#"{"bodies":false}"# } else { "{}" };
+        run(producer, key, params, roles).unwrap_or_else(|failure| panic!("{name} of {key}: {failure:?}"))
+    }
+
+    /// What a type's declarations mention, and the rows that decide what it means.
+    fn api_names(&self, key: &str) -> Vec<(&'static str, Vec<Input>)> {
+        let mentions = self.output("api-mentions", key).bytes;
+        let keys: super::mentions::Mentions = serde_json::from_slice(&mentions).expect("mentions");
+        vec![
+            ("symbols", vec![Self::slice(&self.symbols, &keys.keys)]),
+            ("mentions", vec![blob("", mentions)]),
+        ]
     }
 
     pub(crate) fn digest(&self, name: &str, key: &str) -> Digest {

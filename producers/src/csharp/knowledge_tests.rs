@@ -373,6 +373,8 @@ fn golden_outputs_belong_to_versions() {
         ("impl", "csharp/impl"),
         ("xmldoc", "csharp/xmldoc"),
         ("mentions", "csharp/mentions"),
+        ("api-mentions", "csharp/mentions"),
+        ("api-deps", "csharp/api-deps"),
         ("deps", "csharp/deps"),
         ("facts", "csharp/facts"),
         ("signatures", "csharp/signatures"),
@@ -395,8 +397,10 @@ fn golden_outputs_belong_to_versions() {
     csharp/structure@2 bbb34213f114
     csharp/impl@2 49b2d0831310
     csharp/xmldoc@2 680de06bc1f7
-    csharp/mentions@2 e4dfdc986cd3
-    csharp/deps@2 8e4b31712939
+    csharp/mentions@3 e4dfdc986cd3
+    csharp/mentions@3 b54c27ff710a
+    csharp/api-deps@1 0ce448befa57
+    csharp/deps@3 0ce448befa57
     csharp/facts@1 94462f69b368
     csharp/signatures@1 8aefcaab3c62
     csharp/outline-info@2 eefa424cb835
@@ -495,6 +499,6 @@ internal class FileSource : INodeSource { public FileSource(string path) { } }
     - Instead of `Get` follow its own advice: "Use Find instead".
     - Check arguments for null before calling: null is refused (see EDGE_CASES).
 
-    {"ambiguous":[],"body":["Memo.Core.FileSource"],"evidence":{"Memo.Core.FileSource":["body"],"Memo.Core.INodeSource":["signature"],"Memo.Core.INodeStore":["base"],"Memo.Core.Node":["signature","inferred"],"Memo.Core.NodeId":["signature","inferred"]},"external":["System.ArgumentNullException","System.ArgumentOutOfRangeException","System.Collections.Generic.Dictionary`2","System.EventHandler`1","System.IDisposable","System.NotSupportedException","System.ObsoleteAttribute"],"ids":{"Memo.Core.FileSource":"T_bpif35e7","Memo.Core.INodeSource":"T_zmikzza9","Memo.Core.INodeStore":"T_8jh38u89","Memo.Core.Node":"T_9t5vzmbc","Memo.Core.NodeId":"T_3sr7zfjk"},"structure":["Memo.Core.INodeSource","Memo.Core.INodeStore","Memo.Core.Node","Memo.Core.NodeId"],"type":"Memo.Core.NodeStore"}
+    {"ambiguous":[],"body":["Memo.Core.FileSource"],"doc_bases":[],"evidence":{"Memo.Core.FileSource":["body"],"Memo.Core.INodeSource":["signature"],"Memo.Core.INodeStore":["base"],"Memo.Core.Node":["signature","inferred"],"Memo.Core.NodeId":["signature","inferred"]},"external":["System.ArgumentNullException","System.ArgumentOutOfRangeException","System.Collections.Generic.Dictionary`2","System.EventHandler`1","System.IDisposable","System.NotSupportedException","System.ObsoleteAttribute"],"ids":{"Memo.Core.FileSource":"T_bpif35e7","Memo.Core.INodeSource":"T_zmikzza9","Memo.Core.INodeStore":"T_8jh38u89","Memo.Core.Node":"T_9t5vzmbc","Memo.Core.NodeId":"T_3sr7zfjk"},"structure":["Memo.Core.INodeSource","Memo.Core.INodeStore","Memo.Core.Node","Memo.Core.NodeId"],"type":"Memo.Core.NodeStore"}
     "#);
 }

@@ -8,7 +8,7 @@ use super::code;
 use super::complete::{self, Complete, Part, PlacedMember};
 use super::layout::ancestors;
 use super::model::{MemberKind, NamePlace, NameUse, TypeKind};
-use super::structure::check_flags;
+use super::structure::{check_flags, flag};
 use super::types::json;
 use engine::seams::producer::{Failure, Inputs, Output, ParamError, Params, Producer, ProducerId};
 use serde::{Deserialize, Serialize};
@@ -28,6 +28,9 @@ pub struct Mentions {
     /// Bases as written.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub bases: Vec<String>,
+    /// Whether some of its documentation says `<inheritdoc`.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub inherits_docs: bool,
     /// Members that other code can name.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub declared: Vec<Declared>,
@@ -144,36 +147,42 @@ pub struct MentionsOf;
 
 impl Producer for MentionsOf {
     fn id(&self) -> ProducerId {
-        ProducerId::new("csharp/mentions", 2)
+        ProducerId::new("csharp/mentions", 3)
     }
 
     fn check(&self, params: &Params) -> Result<(), Vec<ParamError>> {
-        check_flags(params, &[])
+        check_flags(params, &["bodies"])
     }
 
     fn produce(&self, inputs: &Inputs<'_>) -> Result<Output, Failure> {
-        Ok(Output::new(json(&mentions(&complete::read(inputs.one("complete")?)?))))
+        let whole = complete::read(inputs.one("complete")?)?;
+        Ok(Output::new(json(&mentions(&whole, flag(inputs.params, "bodies", true)))))
     }
 }
 
-fn mentions(whole: &Complete) -> Mentions {
+/// What a type mentions; without `bodies` only what its declarations do.
+fn mentions(whole: &Complete, bodies: bool) -> Mentions {
     let parts: Vec<MentionPart> = whole
         .parts
         .iter()
         .enumerate()
-        .map(|(at, part)| mention_part(whole, part, at))
+        .map(|(at, part)| mention_part(whole, part, at, bodies))
         .collect();
     let mut keys = BTreeSet::new();
     for part in &parts {
         part_keys(part, &whole.namespace, &mut keys);
     }
-    keys.extend(body_words(whole).into_iter().map(str::to_owned));
+    if bodies {
+        keys.extend(body_words(whole).into_iter().map(str::to_owned));
+    }
+    let mut docs = std::iter::once(&whole.doc).chain(whole.members.iter().map(|placed| &placed.member.doc));
     Mentions {
         symbol: whole.symbol.clone(),
         namespace: whole.namespace.clone(),
         kind: kind_letter(whole),
         keys: keys.into_iter().collect(),
         bases: whole.bases.clone(),
+        inherits_docs: docs.any(|xml| xml.contains("<inheritdoc")),
         declared: whole.members.iter().filter_map(declared).chain(header_constructor(whole)).collect(),
         parts,
     }
@@ -260,7 +269,7 @@ fn header_constructor(whole: &Complete) -> Option<Declared> {
     })
 }
 
-fn mention_part(whole: &Complete, part: &Part, at: usize) -> MentionPart {
+fn mention_part(whole: &Complete, part: &Part, at: usize, bodies: bool) -> MentionPart {
     let in_effect = |level: &str| {
         level.is_empty() || whole.namespace == level || whole.namespace.strip_prefix(level).is_some_and(|rest| rest.starts_with('.'))
     };
@@ -295,7 +304,8 @@ fn mention_part(whole: &Complete, part: &Part, at: usize) -> MentionPart {
         let parameter = used.arity == 0 && (outer.contains(path) || own.iter().any(|name| name == path));
         let first = path.split(['.', ':']).next().unwrap_or(path);
         let member = !used.certain && members.contains(first);
-        if !parameter && !member && !BUILT_IN.contains(&path) && !path.is_empty() {
+        let wanted = bodies || used.place != NamePlace::Body;
+        if wanted && !parameter && !member && !BUILT_IN.contains(&path) && !path.is_empty() {
             names.insert(MentionName {
                 path: path.to_owned(),
                 arity: used.arity,

@@ -59,11 +59,11 @@ pub fn register(registry: &mut engine::seams::producer::Registry) {
     registry.add(code::facts::FactsOf);
     registry.add(deps::signatures::Signatures);
     registry.add(deps::member_index::MemberIndex);
+    registry.add(deps::api::ApiDeps);
     registry.add(deps::Deps);
     registry.add(usages::Usages);
     registry.add(graph::Graph);
     registry.add(members::Members);
-    registry.add(doc_bases::DocBases);
     registry.add(outline_info::OutlineInfo);
     registry.add(outline::Outline);
     registry.add(api::Api);

@@ -63,11 +63,11 @@ fn world() -> World {
 /// The facts of a type, with what it inherits and under parameters.
 fn info(world: &World, key: &str, params: &str) -> Input {
     let one = |name: &str| vec![blob("", world.output(name, key).bytes)];
-    let mut all = vec![("complete", one("complete")), ("deps", one("deps"))];
-    let bases = run(&super::doc_bases::DocBases, key, "{}", all.clone()).expect("bases").bytes;
-    let bases = String::from_utf8(bases).expect("text");
-    let inherited = bases
-        .lines()
+    let mut all = vec![("complete", one("complete")), ("deps", one("api-deps"))];
+    let deps = super::deps::read(&all[1].1[0]).expect("dependencies");
+    let inherited = deps
+        .doc_bases
+        .iter()
         .map(|base| blob(base, world.output("outline-info", base).bytes))
         .collect();
     all.push(("inherited", inherited));

@@ -4,6 +4,7 @@
 //! initialisers and default values name. Code counts as far as the types of its values are
 //! known: [`flow`] carries declared types through it.
 
+pub mod api;
 pub mod binder;
 pub mod dotnet;
 pub mod flow;
@@ -19,6 +20,7 @@ pub mod world;
 use super::code;
 use super::code::ast::{Name, TypeRef, Word};
 use super::code::facts::{self, Facts};
+use super::doc_bases::doc_bases;
 use super::layout::ancestors;
 use super::mentions::{MentionPart, Mentions, Place};
 use super::structure::check_flags;
@@ -39,6 +41,8 @@ pub struct Dependencies {
     pub ambiguous: Vec<Ambiguity>,
     /// Types that only bodies name, sorted.
     pub body: Vec<String>,
+    /// Types whose documentation it inherits, sorted.
+    pub doc_bases: Vec<String>,
     /// Where each type is named.
     pub evidence: BTreeMap<String, BTreeSet<Place>>,
     /// Names of types that the workspace does not declare: in full where .NET declares them, else as written.
@@ -67,7 +71,7 @@ pub struct Deps;
 
 impl Producer for Deps {
     fn id(&self) -> ProducerId {
-        ProducerId::new("csharp/deps", 2)
+        ProducerId::new("csharp/deps", 3)
     }
 
     fn sees(&self, _: &engine::seams::producer::Params) -> engine::seams::producer::Sees {
@@ -115,14 +119,7 @@ pub(crate) fn used(own: &str, mentions: &Mentions, facts: &Facts, index: &NameIn
 }
 
 fn dependencies(own: &str, mentions: &Mentions, index: &NameIndex, used: &Found, world: &World<'_>) -> Dependencies {
-    let mut found = Dependencies {
-        own: own.to_owned(),
-        ..Dependencies::default()
-    };
-    let mut ambiguous: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
-    for part in &mentions.parts {
-        bind_part(part, mentions, index, &mut found, &mut ambiguous);
-    }
+    let mut found = named(own, mentions, index);
     for (keys, place) in [(&used.named, Place::Body), (&used.inferred, Place::Inferred)] {
         for key in keys.iter().filter(|key| &***key != own) {
             if let Some(line) = world.type_line(key) {
@@ -131,13 +128,33 @@ fn dependencies(own: &str, mentions: &Mentions, index: &NameIndex, used: &Found,
             found.evidence.entry(key.to_string()).or_default().insert(place);
         }
     }
-    for (key, places) in &found.evidence {
-        let list = if places.iter().any(|place| *place < Place::Body) {
-            &mut found.structure
-        } else {
-            &mut found.body
-        };
-        list.push(key.clone());
+    found.sorted()
+}
+
+impl Dependencies {
+    /// With the lists by where each type is named.
+    fn sorted(mut self) -> Self {
+        for (key, places) in &self.evidence {
+            let list = if places.iter().any(|place| *place < Place::Body) {
+                &mut self.structure
+            } else {
+                &mut self.body
+            };
+            list.push(key.clone());
+        }
+        self
+    }
+}
+
+/// What the names that are mentioned come to; not yet sorted into lists.
+fn named(own: &str, mentions: &Mentions, index: &NameIndex) -> Dependencies {
+    let mut found = Dependencies {
+        own: own.to_owned(),
+        ..Dependencies::default()
+    };
+    let mut ambiguous: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for part in &mentions.parts {
+        bind_part(part, mentions, index, &mut found, &mut ambiguous);
     }
     found.ambiguous = ambiguous
         .into_iter()
@@ -146,6 +163,7 @@ fn dependencies(own: &str, mentions: &Mentions, index: &NameIndex, used: &Found,
             name,
         })
         .collect();
+    found.doc_bases = doc_bases(mentions, &found);
     found
 }
 
