@@ -211,7 +211,7 @@ def compare(name, target, ours, theirs, listed, report):
     row["members"] = (equal, total, extras)
 
     written, occurrences = set(), [0, 0]
-    own_bodies = we.edges["body"]
+    own_bodies = we.edges["body"] | we.edges["inferred"]
     places = {}
     for record in theirs:
         if record["k"] != "occ" or record["w"] != "source":
