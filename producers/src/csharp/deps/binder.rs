@@ -396,13 +396,19 @@ fn visible<'a>(mut types: Vec<&'a Entry>, around: &Surroundings<'a>) -> Option<B
     }
     prefer(&mut types, |entry| entry.project.as_deref() == around.project);
     let references: &[String] = around.globals.map_or(&[], |globals| &globals.references);
-    prefer(&mut types, |entry| {
+    let reached = |entry: &Entry| {
         entry.project.as_deref() == around.project
             || entry
                 .project
                 .as_deref()
                 .is_some_and(|project| references.iter().any(|path| path == project))
-    });
+    };
+    prefer(&mut types, reached);
+    if around.project.is_some() {
+        // A public type of a project that is not referenced is another one, from a package. One that is not public may lie in a source
+        // that several projects compile.
+        types.retain(|entry| reached(entry) || entry.project.is_none() || entry.accessibility != "public");
+    }
     prefer(&mut types, |entry| {
         entry.project.as_deref() == around.project || entry.accessibility == "public" || entry.encloser.is_some()
     });

@@ -195,13 +195,28 @@ fn global_usings_belong_to_their_project() {
     let world = World::new(
         &files,
         &[
-            ("A/A.csproj", "{}"),
-            ("B/B.csproj", r#"{"usings":["X = Lib.T"]}"#),
+            ("A/A.csproj", r#"{"references":["L/L.csproj"]}"#),
+            ("B/B.csproj", r#"{"references":["L/L.csproj"],"usings":["X = Lib.T"]}"#),
             ("L/L.csproj", "{}"),
         ],
     );
     assert_eq!(deps(&world, "N.Inner.Reader").structure, ["Lib.T"]);
     assert!(deps(&world, "N.Inner.Other").structure.is_empty());
+}
+
+#[test]
+fn a_public_type_of_a_project_that_is_not_referenced_is_another_one() {
+    let of = |accessibility: &str, references: &str| {
+        let mut far = decl("N", "T");
+        far.modifiers = vec![accessibility.to_owned()];
+        let files = [("A/r.cs", file(vec![reader("T")])), ("L/t.cs", file(vec![far]))];
+        let world = World::new(&files, &[("A/A.csproj", references), ("L/L.csproj", "{}")]);
+        deps(&world, "N.Inner.Reader").structure
+    };
+    assert_eq!(of("public", r#"{"references":["L/L.csproj"]}"#), ["N.T"]);
+    assert!(of("public", "{}").is_empty());
+    // It may lie in a source that both compile.
+    assert_eq!(of("internal", "{}"), ["N.T"]);
 }
 
 #[test]
