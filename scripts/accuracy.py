@@ -250,7 +250,8 @@ def compare(name, target, ours, theirs, listed, report):
     bodies = collections.defaultdict(set)
     for cat, edges in they.edges.items():
         if cat.startswith("body:"):
-            for pair in edges:
+            # A type without a name, such as an anonymous one, is no target.
+            for pair in (pair for pair in edges if pair[2] != "T:"):
                 bodies[pair].add(cat.removeprefix("body:"))
     found = len(bodies.keys() & own_bodies)
     invented = sorted(pair for pair in own_bodies if pair not in they.pairs and pair not in written)

@@ -27,7 +27,7 @@ pub struct Symbols;
 
 impl Producer for Symbols {
     fn id(&self) -> ProducerId {
-        ProducerId::new("csharp/symbols", 2)
+        ProducerId::new("csharp/symbols", 3)
     }
 
     fn check(&self, params: &Params) -> Result<(), Vec<ParamError>> {

@@ -41,7 +41,7 @@ pub struct Usages;
 
 impl Producer for Usages {
     fn id(&self) -> ProducerId {
-        ProducerId::new("csharp/usages", 1)
+        ProducerId::new("csharp/usages", 2)
     }
 
     fn sees(&self, _: &engine::seams::producer::Params) -> Sees {

@@ -13,7 +13,7 @@ pub struct ApiDeps;
 
 impl Producer for ApiDeps {
     fn id(&self) -> ProducerId {
-        ProducerId::new("csharp/api-deps", 1)
+        ProducerId::new("csharp/api-deps", 2)
     }
 
     fn sees(&self, _: &Params) -> Sees {
