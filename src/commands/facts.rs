@@ -1,12 +1,10 @@
 //! `cortex dev facts`: builds what the facts are read from and prints them, to be compared with the compiler's.
 
-use super::{build, show};
+use super::outputs::outputs;
+use super::show;
 use crate::context::{Context, Failed, Outcome};
 use crate::exit::Code;
-use engine::build::Options;
-use engine::build::request::Request;
 use engine::values::diagnostic::Diagnostic;
-use engine::values::digest::Digest;
 use engine::values::label::Label;
 use std::io::Write;
 use workbench::facts::TARGETS;
@@ -16,26 +14,7 @@ pub fn run(context: &Context) -> Outcome {
     let workspace = context.workspace("dev facts")?;
     let mut session = workspace.session()?;
     context.say(workspace.warnings());
-    let jobs = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-    let request = Request {
-        patterns: build::patterns(&TARGETS.map(str::to_owned))?,
-        digest: Digest::of(b"dev facts"),
-        options: Options {
-            jobs,
-            keep_going: true,
-            dry_run: false,
-        },
-        list: true,
-        outputs: true,
-    };
-    let report = build::build(context, &mut session, &request)?;
-    let code = build::code(&report);
-    if matches!(code, Code::Usage) {
-        return Err(Failed {
-            code,
-            diagnostics: Vec::new(),
-        });
-    }
+    let (report, code) = outputs(context, &mut session, "dev facts", &TARGETS.map(str::to_owned), true)?;
     let outputs = report.roots.into_iter().zip(report.outputs);
     let outputs = outputs.filter_map(|(root, bytes)| Some((Label::parse(&root.label).ok()?, bytes?)));
     let lines = workbench::facts::lines(outputs).map_err(|error| {

@@ -7,6 +7,7 @@ mod facts;
 mod gc;
 mod init;
 mod outline;
+mod outputs;
 mod pages;
 mod query;
 mod rules;

@@ -1,45 +1,22 @@
 //! `cortex outline`: builds and prints the outlines of types.
 
-use super::{build, show};
+use super::outputs::outputs;
+use super::show;
 use crate::cli::OutlineArgs;
 use crate::context::{Context, Failed, Outcome};
 use crate::exit::Code;
 use crate::render::printable;
-use engine::build::Options;
-use engine::build::request::Request;
 use engine::values::diagnostic::Diagnostic;
-use engine::values::digest::Digest;
 use std::io::Write;
 
 /// Runs it.
 pub fn run(context: &Context, args: &OutlineArgs) -> Outcome {
     let json = args.json || context.json();
     let labels: Vec<String> = args.symbols.iter().map(|symbol| label(symbol, json)).collect();
-    let patterns = build::patterns(&labels)?;
     let workspace = context.workspace("outline")?;
     let mut session = workspace.session()?;
     context.say(workspace.warnings());
-    let jobs = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-    let digest = Digest::of(format!("outline\0{}", labels.join("\0")).as_bytes());
-    let request = Request {
-        patterns,
-        digest,
-        options: Options {
-            jobs,
-            keep_going: true,
-            dry_run: false,
-        },
-        list: true,
-        outputs: true,
-    };
-    let report = build::build(context, &mut session, &request)?;
-    let code = build::code(&report);
-    if matches!(code, Code::Usage) {
-        return Err(Failed {
-            code,
-            diagnostics: Vec::new(),
-        });
-    }
+    let (report, code) = outputs(context, &mut session, "outline", &labels, true)?;
     let shown: Vec<_> = report
         .roots
         .iter()

@@ -1,12 +1,10 @@
 //! `cortex show`: builds a target and prints its output.
 
-use super::build;
+use super::outputs::outputs;
 use crate::cli::ShowArgs;
 use crate::context::{Context, Failed, Outcome};
 use crate::exit::Code;
 use crate::render::printable;
-use engine::build::Options;
-use engine::build::request::Request;
 use engine::build::session::Session;
 use engine::values::diagnostic::Diagnostic;
 use engine::values::digest::Digest;
@@ -35,22 +33,7 @@ pub struct Shown {
 
 /// Builds one label and gives its output.
 pub fn output(context: &Context, session: &mut Session, label: &str) -> Result<Shown, Failed> {
-    let patterns = build::patterns(&[label.to_owned()])?;
-    let jobs = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-    let digest = Digest::of(format!("show\0{label}").as_bytes());
-    let request = Request {
-        patterns,
-        digest,
-        options: Options {
-            jobs,
-            keep_going: false,
-            dry_run: false,
-        },
-        list: true,
-        outputs: true,
-    };
-    let report = build::build(context, session, &request)?;
-    let code = build::code(&report);
+    let (report, code) = outputs(context, session, "show", &[label.to_owned()], false)?;
     if code != Code::Ok {
         return Err(Failed {
             code,

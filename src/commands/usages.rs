@@ -1,22 +1,19 @@
 //! `cortex usages`: every place that uses a type or a member, what is certain apart from what is possible.
 
-use super::{build, show};
+use super::outputs::outputs;
+use super::show;
 use crate::cli::UsagesArgs;
 use crate::context::{Context, Failed, Outcome};
 use crate::exit::Code;
 use crate::render::printable;
-use engine::build::Options;
-use engine::build::request::Request;
-use engine::build::session::Session;
+use engine::build::request::Report;
 use engine::values::diagnostic::Diagnostic;
-use engine::values::digest::Digest;
 use engine::values::table::Table;
 use producers::csharp::deps::index::dotted;
 use producers::csharp::types::symbol_of;
 use producers::csharp::usages::{Place, declaring, related};
 use std::collections::BTreeSet;
 use std::io::Write;
-use std::sync::Arc;
 
 /// What is looked for: a type, and maybe a member of it.
 struct Wanted {
@@ -36,9 +33,9 @@ pub fn run(context: &Context, args: &UsagesArgs) -> Outcome {
         Some(member) => member.as_str(),
         None => simple_name(&wanted.key),
     };
-    let labels: Vec<String> = keys(&types).map(|key| format!("//types/{key}:mentions")).collect();
-    let mentioning: Vec<String> = outputs(context, &mut session, &labels)?
-        .into_iter()
+    let all = ["//types/...:mentions".to_owned()];
+    let (report, mut code) = outputs(context, &mut session, "usages", &all, true)?;
+    let mentioning: Vec<String> = made(&report)
         .filter(|(_, bytes)| mentions(bytes, word))
         .filter_map(|(label, _)| Some(format!("{}:usages", label.strip_suffix(":mentions")?)))
         .collect();
@@ -47,11 +44,16 @@ pub fn run(context: &Context, args: &UsagesArgs) -> Outcome {
         None => BTreeSet::new(),
     };
     let (mut certain, mut possible) = (BTreeSet::new(), BTreeSet::new());
-    for (label, bytes) in outputs(context, &mut session, &mentioning)? {
-        let table = Table::open(&bytes).ok_or_else(damaged)?;
+    let mut report = Report::default();
+    if !mentioning.is_empty() {
+        let (of_types, worse) = outputs(context, &mut session, "usages", &mentioning, true)?;
+        (report, code) = (of_types, if worse == Code::Ok { code } else { worse });
+    }
+    for (label, bytes) in made(&report) {
+        let table = Table::open(bytes).ok_or_else(damaged)?;
         let take = |key: &str, into: &mut BTreeSet<Place>| -> Result<(), Failed> {
             if let Some(row) = table.get(key) {
-                let places: Vec<Place> = serde_json::from_slice(row).map_err(|_| damaged().at_label(&label))?;
+                let places: Vec<Place> = serde_json::from_slice(row).map_err(|_| damaged().at_label(label))?;
                 into.extend(places);
             }
             Ok(())
@@ -68,7 +70,15 @@ pub fn run(context: &Context, args: &UsagesArgs) -> Outcome {
         }
     }
     possible.retain(|place| !certain.contains(place));
-    print(context, args, &wanted, &certain, &possible)
+    print(context, args, &wanted, &certain, &possible)?;
+    // What could not be read was said; the list is not whole then.
+    Ok(code)
+}
+
+/// The targets that have an output, with it.
+fn made(report: &Report) -> impl Iterator<Item = (&str, &[u8])> {
+    let pairs = report.roots.iter().zip(&report.outputs);
+    pairs.filter_map(|(root, bytes)| Some((&*root.label, bytes.as_deref()?)))
 }
 
 impl Failed {
@@ -101,33 +111,6 @@ fn mentions(bytes: &[u8], word: &str) -> bool {
         keys: Vec<String>,
     }
     serde_json::from_slice::<Keys>(bytes).is_ok_and(|mentions| mentions.keys.iter().any(|key| key == word))
-}
-
-/// Builds labels and gives their outputs.
-/// A label and its blob.
-type Labelled = (String, Arc<[u8]>);
-
-fn outputs(context: &Context, session: &mut Session, labels: &[String]) -> Result<Vec<Labelled>, Failed> {
-    if labels.is_empty() {
-        return Ok(Vec::new());
-    }
-    let jobs = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-    let request = Request {
-        patterns: build::patterns(labels)?,
-        digest: Digest::of(format!("usages\0{}", labels.join("\0")).as_bytes()),
-        options: Options {
-            jobs,
-            keep_going: true,
-            dry_run: false,
-        },
-        list: true,
-        outputs: true,
-    };
-    let report = build::build(context, session, &request)?;
-    let found = report.roots.iter().zip(&report.outputs);
-    Ok(found
-        .filter_map(|(root, bytes)| Some((root.label.to_string(), bytes.clone()?)))
-        .collect())
 }
 
 /// The type or member that a symbol means.

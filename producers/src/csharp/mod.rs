@@ -2,6 +2,7 @@
 
 pub mod aliases;
 pub mod api;
+mod brackets;
 pub mod canonical;
 pub mod code;
 pub mod complete;
@@ -19,6 +20,7 @@ pub mod hashes;
 pub mod ids;
 pub mod implementation;
 pub mod index_json;
+mod keywords;
 #[cfg(test)]
 mod knowledge_tests;
 pub mod layout;

@@ -10,13 +10,13 @@ use super::deps::binder::{Binder, Bound};
 use super::deps::flow::{Flow, Found, Use};
 use super::deps::index::NameIndex;
 use super::deps::resolve::Resolver;
-use super::deps::surroundings;
 use super::deps::world::World;
+use super::deps::{OWN, Subject, surroundings};
 use super::lexer::{Kind, Token, lex};
 use super::mentions::Mentions;
 use super::model::{NameUse, Syntax, TypeDecl};
 use super::types::{json, symbol_of};
-use engine::seams::producer::{Failure, Inputs, Output, Producer, ProducerId, Sees};
+use engine::seams::producer::{Failure, Inputs, Output, Params, Producer, ProducerId, Sees};
 use engine::values::table::write_table;
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
@@ -44,17 +44,12 @@ impl Producer for Usages {
         ProducerId::new("csharp/usages", 2)
     }
 
-    fn sees(&self, _: &engine::seams::producer::Params) -> Sees {
-        Sees { vars: true, label: false }
+    fn sees(&self, _: &Params) -> Sees {
+        OWN
     }
 
     fn produce(&self, inputs: &Inputs<'_>) -> Result<Output, Failure> {
-        let own = inputs
-            .var("type")
-            .ok_or_else(|| Failure::permanent("the rule binds no variable 'type'"))?;
-        let mentions: Mentions = serde_json::from_slice(&inputs.one("mentions")?.bytes)
-            .map_err(|error| Failure::permanent(format!("the mentions of {own} cannot be read: {error}")))?;
-        let index = NameIndex::read(&inputs.one("symbols")?.bytes)?;
+        let Subject { own, mentions, index } = Subject::read(inputs)?;
         let world = World::read(&inputs.one("members")?.bytes)?;
         let whole = complete(symbol_of(own), inputs.all("parts"))?;
         let mut files = BTreeMap::new();

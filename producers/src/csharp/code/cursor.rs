@@ -1,13 +1,13 @@
 //! A place in the tokens of a body, with the look-ahead that parsing C# asks for. It knows brackets and words, not grammar.
 
 use super::ast::{Name, Word};
+use crate::csharp::brackets::{self, NO_MATE};
 use crate::csharp::canonical;
+use crate::csharp::keywords::is_reserved;
 use crate::csharp::lexer::{self, Kind, Token};
 
 /// How deep values and statements may nest; what lies deeper is passed over.
 pub(super) const DEEPEST: u32 = 64;
-
-const NO_MATE: u32 = u32::MAX;
 
 /// A parser's place in a text.
 pub(super) struct Cursor<'t> {
@@ -28,7 +28,7 @@ impl<'t> Cursor<'t> {
     pub(super) fn new(text: &'t str, base: Option<u32>, depth: u32) -> Self {
         let tokens = lexer::lex(text).tokens;
         let angles = canonical::angles(text, &tokens);
-        let mates = mates(text, &tokens);
+        let (mates, _) = brackets::mates(text, &tokens);
         let end = tokens.len();
         Self {
             text,
@@ -183,172 +183,4 @@ impl<'t> Cursor<'t> {
         self.depth -= 1;
         result
     }
-}
-
-fn mates(text: &str, tokens: &[Token]) -> Vec<u32> {
-    let mut mates = vec![NO_MATE; tokens.len()];
-    let mut open: Vec<(usize, u8)> = Vec::new();
-    for (index, token) in tokens.iter().enumerate() {
-        if token.kind != Kind::Punctuation || token.end - token.start != 1 {
-            continue;
-        }
-        let byte = text.as_bytes()[token.start as usize];
-        let opener = match byte {
-            b'(' | b'[' | b'{' => {
-                open.push((index, byte));
-                continue;
-            }
-            b')' => b'(',
-            b']' => b'[',
-            b'}' => b'{',
-            _ => continue,
-        };
-        if byte == b'}' {
-            while open.last().is_some_and(|(_, other)| *other != b'{') {
-                open.pop();
-            }
-        }
-        if let Some(&(last, other)) = open.last()
-            && other == opener
-        {
-            open.pop();
-            mates[last] = index as u32;
-            mates[index] = last as u32;
-        }
-    }
-    mates
-}
-
-/// Words that can never be an identifier.
-pub(super) fn is_reserved(word: &str) -> bool {
-    matches!(
-        word,
-        "abstract"
-            | "as"
-            | "base"
-            | "bool"
-            | "break"
-            | "byte"
-            | "case"
-            | "catch"
-            | "char"
-            | "checked"
-            | "class"
-            | "const"
-            | "continue"
-            | "decimal"
-            | "default"
-            | "delegate"
-            | "do"
-            | "double"
-            | "else"
-            | "enum"
-            | "event"
-            | "explicit"
-            | "extern"
-            | "false"
-            | "finally"
-            | "fixed"
-            | "float"
-            | "for"
-            | "foreach"
-            | "goto"
-            | "if"
-            | "implicit"
-            | "in"
-            | "int"
-            | "interface"
-            | "internal"
-            | "is"
-            | "lock"
-            | "long"
-            | "namespace"
-            | "new"
-            | "null"
-            | "object"
-            | "operator"
-            | "out"
-            | "override"
-            | "params"
-            | "private"
-            | "protected"
-            | "public"
-            | "readonly"
-            | "ref"
-            | "return"
-            | "sbyte"
-            | "sealed"
-            | "short"
-            | "sizeof"
-            | "stackalloc"
-            | "static"
-            | "string"
-            | "struct"
-            | "switch"
-            | "this"
-            | "throw"
-            | "true"
-            | "try"
-            | "typeof"
-            | "uint"
-            | "ulong"
-            | "unchecked"
-            | "unsafe"
-            | "ushort"
-            | "using"
-            | "virtual"
-            | "void"
-            | "volatile"
-            | "while"
-    )
-}
-
-/// Keywords that name a type.
-pub(super) fn is_predefined(word: &str) -> bool {
-    matches!(
-        word,
-        "bool"
-            | "byte"
-            | "char"
-            | "decimal"
-            | "double"
-            | "float"
-            | "int"
-            | "long"
-            | "object"
-            | "sbyte"
-            | "short"
-            | "string"
-            | "uint"
-            | "ulong"
-            | "ushort"
-            | "void"
-    )
-}
-
-/// Words that join two values or end one; behind a type they declare nothing.
-pub(super) fn is_infix(word: &str) -> bool {
-    matches!(
-        word,
-        "is" | "as"
-            | "in"
-            | "and"
-            | "or"
-            | "when"
-            | "where"
-            | "select"
-            | "on"
-            | "equals"
-            | "by"
-            | "switch"
-            | "with"
-            | "into"
-            | "orderby"
-            | "join"
-            | "let"
-            | "from"
-            | "group"
-            | "ascending"
-            | "descending"
-    )
 }

@@ -1,8 +1,9 @@
 //! Expressions: operators by precedence, prefixes, what follows a value, lambdas.
 
 use super::ast::{Argument, Designation, Expression, Link, Literal, Operator, Parameter, Statement, TypeRef};
-use super::cursor::{Cursor, is_infix, is_predefined, is_reserved};
+use super::cursor::Cursor;
 use super::types::Around;
+use crate::csharp::keywords::{is_infix, is_predefined, is_reserved};
 use crate::csharp::lexer::Kind;
 
 /// Longest run of nested operators at one level before the rest is taken as unknown.

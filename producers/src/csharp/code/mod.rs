@@ -56,7 +56,7 @@ fn words_of<'t>(text: &'t str, found: &mut std::collections::BTreeSet<&'t str>, 
     for token in lex(text).tokens {
         let word = token.text(text);
         match token.kind {
-            Kind::Word if !cursor::is_reserved(word) => {
+            Kind::Word if !crate::csharp::keywords::is_reserved(word) => {
                 found.insert(word.strip_prefix('@').unwrap_or(word));
             }
             // Names in the values of interpolated text.

@@ -1,8 +1,9 @@
 //! Patterns: types, values, properties, lists, `and`/`or`/`not`.
 
 use super::ast::{Designation, Expression, Literal, Operator, Pattern, TypeRef, Word};
-use super::cursor::{Cursor, is_infix, is_predefined};
+use super::cursor::Cursor;
 use super::types::Around;
+use crate::csharp::keywords::{is_infix, is_predefined};
 use crate::csharp::lexer::Kind;
 
 impl Cursor<'_> {

@@ -1,8 +1,9 @@
 //! Where a value begins: names, literals, `new`, brackets, interpolated text, `switch` expressions, queries.
 
 use super::ast::{Clause, Expression, Initializer, Literal, TypeRef};
-use super::cursor::{Cursor, is_predefined};
+use super::cursor::Cursor;
 use super::types::Around;
+use crate::csharp::keywords::is_predefined;
 use crate::csharp::lexer::Kind;
 
 impl Cursor<'_> {

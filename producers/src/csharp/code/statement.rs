@@ -1,8 +1,9 @@
 //! Statements: locals, loops, local functions; everything else is only scopes and values.
 
 use super::ast::{Designation, Expression, LocalFunction, Section, Statement, TypeRef};
-use super::cursor::{Cursor, is_infix, is_predefined, is_reserved};
+use super::cursor::Cursor;
 use super::types::Around;
+use crate::csharp::keywords::{is_infix, is_predefined, is_reserved};
 
 impl Cursor<'_> {
     /// `{ … }` at the cursor.

@@ -1,7 +1,8 @@
 //! Written types: `A.B<C>[]?`, tuples, function pointers.
 
 use super::ast::{Name, TypeRef};
-use super::cursor::{Cursor, is_predefined};
+use super::cursor::Cursor;
+use crate::csharp::keywords::is_predefined;
 
 /// Where a type stands decides what `?` behind it is.
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -1,8 +1,6 @@
 //! `csharp/api-deps`: what the declarations of a type depend on. Bodies are not looked at, so that outlines need no more than names.
 
-use super::index::NameIndex;
-use super::named;
-use crate::csharp::mentions::Mentions;
+use super::{OWN, Subject, named};
 use crate::csharp::structure::check_flags;
 use crate::csharp::types::json;
 use engine::seams::producer::{Failure, Inputs, Output, ParamError, Params, Producer, ProducerId, Sees};
@@ -17,7 +15,7 @@ impl Producer for ApiDeps {
     }
 
     fn sees(&self, _: &Params) -> Sees {
-        Sees { vars: true, label: false }
+        OWN
     }
 
     fn check(&self, params: &Params) -> Result<(), Vec<ParamError>> {
@@ -25,12 +23,7 @@ impl Producer for ApiDeps {
     }
 
     fn produce(&self, inputs: &Inputs<'_>) -> Result<Output, Failure> {
-        let own = inputs
-            .var("type")
-            .ok_or_else(|| Failure::permanent("the rule binds no variable 'type'"))?;
-        let mentions: Mentions = serde_json::from_slice(&inputs.one("mentions")?.bytes)
-            .map_err(|error| Failure::permanent(format!("the mentions of {own} cannot be read: {error}")))?;
-        let index = NameIndex::read(&inputs.one("symbols")?.bytes)?;
+        let Subject { own, mentions, index } = Subject::read(inputs)?;
         Ok(Output::new(json(&named(own, &mentions, &index).sorted())))
     }
 }

@@ -26,7 +26,7 @@ use super::mentions::{MentionPart, Mentions, Place};
 use super::structure::check_flags;
 use super::types::json;
 use binder::{Binder, Bound, Surroundings};
-use engine::seams::producer::{Failure, Input, Inputs, Output, ParamError, Params, Producer, ProducerId};
+use engine::seams::producer::{Failure, Input, Inputs, Output, ParamError, Params, Producer, ProducerId, Sees};
 use flow::{Flow, Found};
 use index::{Globals, NameIndex};
 use resolve::Resolver;
@@ -65,6 +65,35 @@ pub struct Ambiguity {
     pub name: String,
 }
 
+/// Producers that bind know which type they are about.
+pub(crate) const OWN: Sees = Sees { vars: true, label: false };
+
+/// What every binding begins with: a type, what it mentions, and the rows that say what that may mean.
+pub(crate) struct Subject<'i> {
+    /// Key of the type.
+    pub own: &'i str,
+    /// What it mentions.
+    pub mentions: Mentions,
+    /// The symbols of those names.
+    pub index: NameIndex,
+}
+
+impl<'i> Subject<'i> {
+    /// Reads the variable `type` and the inputs `mentions` and `symbols`.
+    ///
+    /// # Errors
+    /// When one is missing or not of our making.
+    pub fn read(inputs: &'i Inputs<'_>) -> Result<Self, Failure> {
+        let own = inputs
+            .var("type")
+            .ok_or_else(|| Failure::permanent("the rule binds no variable 'type'"))?;
+        let mentions = serde_json::from_slice(&inputs.one("mentions")?.bytes)
+            .map_err(|error| Failure::permanent(format!("the mentions of {own} cannot be read: {error}")))?;
+        let index = NameIndex::read(&inputs.one("symbols")?.bytes)?;
+        Ok(Self { own, mentions, index })
+    }
+}
+
 /// The producer `csharp/deps`.
 #[derive(Debug)]
 pub struct Deps;
@@ -74,8 +103,8 @@ impl Producer for Deps {
         ProducerId::new("csharp/deps", 4)
     }
 
-    fn sees(&self, _: &engine::seams::producer::Params) -> engine::seams::producer::Sees {
-        engine::seams::producer::Sees { vars: true, label: false }
+    fn sees(&self, _: &Params) -> Sees {
+        OWN
     }
 
     fn check(&self, params: &Params) -> Result<(), Vec<ParamError>> {
@@ -83,12 +112,7 @@ impl Producer for Deps {
     }
 
     fn produce(&self, inputs: &Inputs<'_>) -> Result<Output, Failure> {
-        let own = inputs
-            .var("type")
-            .ok_or_else(|| Failure::permanent("the rule binds no variable 'type'"))?;
-        let mentions: Mentions = serde_json::from_slice(&inputs.one("mentions")?.bytes)
-            .map_err(|error| Failure::permanent(format!("the mentions of {own} cannot be read: {error}")))?;
-        let index = NameIndex::read(&inputs.one("symbols")?.bytes)?;
+        let Subject { own, mentions, index } = Subject::read(inputs)?;
         let facts = facts::read(inputs.one("facts")?)?;
         let world = World::read(&inputs.one("members")?.bytes)?;
         let used = used(own, &mentions, &facts, &index, &world);

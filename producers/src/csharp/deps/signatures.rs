@@ -6,11 +6,11 @@
 use super::index::NameIndex;
 use super::resolve::{Resolver, all_parameters};
 use super::shape::Shape;
-use super::surroundings;
+use super::{OWN, Subject, surroundings};
 use crate::csharp::code::{self, Signature};
 use crate::csharp::mentions::{Declared, Mentions, Place};
 use crate::csharp::model::MemberKind;
-use engine::seams::producer::{Failure, Inputs, Output, Producer, ProducerId};
+use engine::seams::producer::{Failure, Inputs, Output, Params, Producer, ProducerId, Sees};
 use std::fmt::Write;
 use std::rc::Rc;
 
@@ -23,17 +23,12 @@ impl Producer for Signatures {
         ProducerId::new("csharp/signatures", 2)
     }
 
-    fn sees(&self, _: &engine::seams::producer::Params) -> engine::seams::producer::Sees {
-        engine::seams::producer::Sees { vars: true, label: false }
+    fn sees(&self, _: &Params) -> Sees {
+        OWN
     }
 
     fn produce(&self, inputs: &Inputs<'_>) -> Result<Output, Failure> {
-        let own = inputs
-            .var("type")
-            .ok_or_else(|| Failure::permanent("the rule binds no variable 'type'"))?;
-        let mentions: Mentions = serde_json::from_slice(&inputs.one("mentions")?.bytes)
-            .map_err(|error| Failure::permanent(format!("the mentions of {own} cannot be read: {error}")))?;
-        let index = NameIndex::read(&inputs.one("symbols")?.bytes)?;
+        let Subject { own, mentions, index } = Subject::read(inputs)?;
         Ok(Output::new(members(own, &mentions, &index)))
     }
 }

@@ -2,6 +2,7 @@
 
 use super::header::plain;
 use super::tokens::Tokens;
+use crate::csharp::keywords::{is_infix, is_reserved};
 use crate::csharp::lexer::Kind;
 use crate::csharp::model::{NamePlace, NameUse};
 use std::borrow::Cow;
@@ -139,30 +140,6 @@ pub(crate) fn without_last(path: Cow<'_, str>) -> Cow<'_, str> {
     }
 }
 
-fn is_infix(word: &str) -> bool {
-    matches!(
-        word,
-        "is" | "as"
-            | "in"
-            | "and"
-            | "or"
-            | "when"
-            | "where"
-            | "select"
-            | "on"
-            | "equals"
-            | "by"
-            | "switch"
-            | "with"
-            | "into"
-            | "orderby"
-            | "join"
-            | "let"
-            | "from"
-            | "group"
-    )
-}
-
 /// Words of the grammar that stand where a type stands but name no declared one.
 fn is_builtin(word: &str) -> bool {
     matches!(
@@ -187,89 +164,7 @@ fn is_builtin(word: &str) -> bool {
 }
 
 fn is_keyword(word: &str) -> bool {
-    matches!(
-        word,
-        "abstract"
-            | "as"
-            | "base"
-            | "bool"
-            | "break"
-            | "byte"
-            | "case"
-            | "catch"
-            | "char"
-            | "checked"
-            | "class"
-            | "const"
-            | "continue"
-            | "decimal"
-            | "default"
-            | "delegate"
-            | "do"
-            | "double"
-            | "else"
-            | "enum"
-            | "event"
-            | "explicit"
-            | "extern"
-            | "false"
-            | "finally"
-            | "fixed"
-            | "float"
-            | "for"
-            | "foreach"
-            | "goto"
-            | "if"
-            | "implicit"
-            | "in"
-            | "int"
-            | "interface"
-            | "internal"
-            | "is"
-            | "lock"
-            | "long"
-            | "namespace"
-            | "new"
-            | "null"
-            | "object"
-            | "operator"
-            | "out"
-            | "override"
-            | "params"
-            | "private"
-            | "protected"
-            | "public"
-            | "readonly"
-            | "ref"
-            | "return"
-            | "sbyte"
-            | "sealed"
-            | "short"
-            | "sizeof"
-            | "stackalloc"
-            | "static"
-            | "string"
-            | "struct"
-            | "switch"
-            | "this"
-            | "throw"
-            | "true"
-            | "try"
-            | "typeof"
-            | "uint"
-            | "ulong"
-            | "unchecked"
-            | "unsafe"
-            | "ushort"
-            | "using"
-            | "virtual"
-            | "void"
-            | "volatile"
-            | "while"
-            | "await"
-            | "async"
-    ) || is_infix(word)
-        || is_builtin(word)
+    is_reserved(word) || matches!(word, "await" | "async") || is_infix(word) || is_builtin(word)
 }
 
 #[cfg(test)]

@@ -1,13 +1,11 @@
 //! A file's tokens with what extraction asks of them: matching brackets, type argument brackets, lines, documentation comments,
 //! dotted paths, lists split at their commas.
 
+use crate::csharp::brackets::{self, NO_MATE};
 use crate::csharp::canonical;
 use crate::csharp::lexer::{Kind, Lexed, Token};
 use std::borrow::Cow;
 use std::ops::Range;
-
-/// Mate of a bracket that has none.
-const NO_MATE: u32 = u32::MAX;
 
 /// Longest dotted path that is taken for a name; longer chains are calls upon calls, not types.
 const LONGEST_PATH: usize = 32;
@@ -41,42 +39,7 @@ pub(crate) struct Path<'t> {
 impl<'t> Tokens<'t> {
     pub(crate) fn new(source: &'t str, lexed: Lexed) -> Self {
         let angles = canonical::angles(source, &lexed.tokens);
-        let mut mates = vec![NO_MATE; lexed.tokens.len()];
-        let mut open: Vec<usize> = Vec::new();
-        let mut depth = 0;
-        for (index, token) in lexed.tokens.iter().enumerate() {
-            if token.kind != Kind::Punctuation || token.end - token.start != 1 {
-                continue;
-            }
-            let byte = source.as_bytes()[token.start as usize];
-            let opener = match byte {
-                b'(' | b'[' | b'{' => {
-                    open.push(index);
-                    depth = depth.max(open.len());
-                    continue;
-                }
-                b')' => b'(',
-                b']' => b'[',
-                b'}' => b'{',
-                _ => continue,
-            };
-            // A brace closes whatever round or square bracket was left open inside it; the other brackets close only their like.
-            if byte == b'}' {
-                while open
-                    .last()
-                    .is_some_and(|&last| source.as_bytes()[lexed.tokens[last].start as usize] != b'{')
-                {
-                    open.pop();
-                }
-            }
-            if let Some(&last) = open.last()
-                && source.as_bytes()[lexed.tokens[last].start as usize] == opener
-            {
-                open.pop();
-                mates[last] = index as u32;
-                mates[index] = last as u32;
-            }
-        }
+        let (mates, depth) = brackets::mates(source, &lexed.tokens);
         let lines = std::iter::once(0)
             .chain(
                 source
@@ -89,7 +52,7 @@ impl<'t> Tokens<'t> {
         Self {
             source,
             all: lexed.tokens,
-            depth: depth as u32,
+            depth,
             docs: lexed.docs,
             mates,
             angles,

@@ -1,0 +1,43 @@
+//! Building labels in order to look at what they come to: what `show`, `outline`, `usages` and `dev facts` share.
+
+use super::build;
+use crate::context::{Context, Failed};
+use crate::exit::Code;
+use engine::build::Options;
+use engine::build::request::{Report, Request};
+use engine::build::session::Session;
+use engine::values::digest::Digest;
+
+/// Builds the labels or patterns and holds their outputs, in the report's order. `command` keeps the requests of commands apart.
+/// The code tells whether all of them were made.
+///
+/// # Errors
+/// When a pattern is wrong or names nothing, which has been said then, and when the store breaks.
+pub fn outputs(
+    context: &Context,
+    session: &mut Session,
+    command: &str,
+    labels: &[String],
+    keep_going: bool,
+) -> Result<(Report, Code), Failed> {
+    let jobs = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    let request = Request {
+        patterns: build::patterns(labels)?,
+        digest: Digest::of(format!("{command}\0{}", labels.join("\0")).as_bytes()),
+        options: Options {
+            jobs,
+            keep_going,
+            dry_run: false,
+        },
+        list: true,
+        outputs: true,
+    };
+    let report = build::build(context, session, &request)?;
+    match build::code(&report) {
+        code @ Code::Usage => Err(Failed {
+            code,
+            diagnostics: Vec::new(),
+        }),
+        code => Ok((report, code)),
+    }
+}
