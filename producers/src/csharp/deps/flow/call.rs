@@ -25,6 +25,7 @@ impl<'f, 'a> Flow<'f, 'a> {
         match self.find_local(text) {
             Some(Local::Value(shape)) => return self.invoke(&shape, args),
             Some(Local::Function(function)) => {
+                self.type_arguments(name);
                 let (methods, locals) = (self.methods.len(), self.locals.len());
                 for parameter in &function.type_parameters {
                     let parameter: Rc<str> = parameter.as_str().into();
@@ -51,11 +52,21 @@ impl<'f, 'a> Flow<'f, 'a> {
             }
             return self.called(found, None, name, args, target);
         }
+        self.unknown(name, args)
+    }
+
+    /// A call of which nothing is known but what is written.
+    pub(super) fn unknown(&mut self, name: &Name, args: &'f [Argument]) -> Shape {
+        self.type_arguments(name);
+        self.arguments(args, &[]);
+        Shape::Unknown
+    }
+
+    /// The types that a name's type arguments name.
+    pub(super) fn type_arguments(&mut self, name: &Name) {
         for arg in &name.args {
             self.written(arg);
         }
-        self.arguments(args, &[]);
-        Shape::Unknown
     }
 
     /// A call of a member.
@@ -100,11 +111,7 @@ impl<'f, 'a> Flow<'f, 'a> {
         if !on.is_known() {
             self.guessed(text, name.word.place);
         }
-        for arg in &name.args {
-            self.written(arg);
-        }
-        self.arguments(args, &[]);
-        Shape::Unknown
+        self.unknown(name, args)
     }
 
     /// Extension methods of a name that the usings open and the receiver allows.

@@ -190,6 +190,7 @@ impl<'f, 'a> Flow<'f, 'a> {
             let found = self.world.lookup(&own, text);
             if let Some(first) = found.first().filter(|_| !is_object(&found)) {
                 self.used(&first.owner.clone(), text, name.word.place, true);
+                self.type_arguments(name);
                 let shape = if first.is_method() { Shape::Unknown } else { first.result() };
                 return Stand::Value(shape);
             }
@@ -206,9 +207,7 @@ impl<'f, 'a> Flow<'f, 'a> {
                 return Stand::Value(if first.is_method() { Shape::Unknown } else { first.result() });
             }
         }
-        for arg in &name.args {
-            self.written(arg);
-        }
+        self.type_arguments(name);
         Stand::Space(segments.to_vec())
     }
 
@@ -232,7 +231,10 @@ impl<'f, 'a> Flow<'f, 'a> {
     /// `from.name` where the member is not called.
     fn step(&mut self, from: Stand, name: &Name) -> Stand {
         match from {
-            Stand::Value(shape) => Stand::Value(self.value_member(&shape, &name.word.text, name.word.place)),
+            Stand::Value(shape) => {
+                self.type_arguments(name);
+                Stand::Value(self.value_member(&shape, &name.word.text, name.word.place))
+            }
             Stand::Type(shape) => {
                 let found = self.world.lookup(&shape, &name.word.text);
                 if (found.is_empty() || is_object(&found))
@@ -240,6 +242,7 @@ impl<'f, 'a> Flow<'f, 'a> {
                 {
                     return Stand::Type(nested);
                 }
+                self.type_arguments(name);
                 Stand::Value(self.value_member(&shape, &name.word.text, name.word.place))
             }
             Stand::Space(mut segments) => {
@@ -384,7 +387,10 @@ impl<'f, 'a> Flow<'f, 'a> {
             (Expression::Type(written), _) => match self.type_root(written) {
                 Some(shape) => Stand::Type(shape),
                 None => match written {
-                    TypeRef::Named(segments) => Stand::Space(segments.clone()),
+                    TypeRef::Named(segments) => {
+                        segments.iter().for_each(|segment| self.type_arguments(segment));
+                        Stand::Space(segments.clone())
+                    }
                     _ => Stand::Value(Shape::Unknown),
                 },
             },
@@ -400,10 +406,7 @@ impl<'f, 'a> Flow<'f, 'a> {
                         let shape = match stand {
                             Stand::Value(shape) => self.call(&shape, false, name, args, if last { target } else { None }),
                             Stand::Type(shape) => self.call(&shape, true, name, args, if last { target } else { None }),
-                            Stand::Space(_) => {
-                                self.arguments(args, &[]);
-                                Shape::Unknown
-                            }
+                            Stand::Space(_) => self.unknown(name, args),
                         };
                         Stand::Value(shape)
                     } else {
