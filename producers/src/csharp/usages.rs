@@ -41,7 +41,7 @@ pub struct Usages;
 
 impl Producer for Usages {
     fn id(&self) -> ProducerId {
-        ProducerId::new("csharp/usages", 2)
+        ProducerId::new("csharp/usages", 3)
     }
 
     fn sees(&self, _: &Params) -> Sees {
@@ -247,7 +247,7 @@ fn headers(
         };
         let around = surroundings(part, mentions, index);
         let mut note = |names: &[NameUse], range: std::ops::Range<usize>, bound: &mut FxHashMap<NameUse, Option<String>>| {
-            for name in names.iter().filter(|name| name.place != super::model::NamePlace::Body) {
+            for name in names {
                 let key = bound.entry(name.clone()).or_insert_with(|| {
                     match (Binder { index }).bind(&around, &name.path, name.arity, name.place.into(), name.certain) {
                         Bound::Type(entry) => Some(entry.key.clone()),

@@ -23,19 +23,11 @@ pub(crate) struct Reading<'t, 'a> {
     pub(crate) extensions: &'a [Extension],
     /// Which text was compiled under which condition.
     pub(crate) active: &'a Active<'t>,
-    /// Bytes of bodies that are blank in the tree, in order: their names must come from tokens.
-    pub(crate) blanked: Vec<Range<usize>>,
     /// Whether the tree is free of errors; debris of a broken declaration looks like top-level statements.
     pub(crate) sound: bool,
 }
 
 impl Reading<'_, '_> {
-    /// Whether a part of these bytes is blank in the tree.
-    pub(crate) fn is_blanked(&self, bytes: &Range<usize>) -> bool {
-        let next = self.blanked.partition_point(|blank| blank.end <= bytes.start);
-        self.blanked.get(next).is_some_and(|blank| blank.start < bytes.end)
-    }
-
     /// The section that a declaration stands in, whole.
     pub(crate) fn section(&self, range: &Range<usize>) -> Option<usize> {
         let first = self.tokens.all.get(range.start)?.start as usize;

@@ -29,6 +29,8 @@ pub struct Found {
     pub named: BTreeSet<Rc<str>>,
     /// Types whose members are used, or that are the type of something.
     pub inferred: BTreeSet<Rc<str>>,
+    /// Full names of types of .NET, and the last names of types of nowhere, that are named.
+    pub external: BTreeSet<Rc<str>>,
     /// Uses with their places, when they were asked for.
     pub uses: Option<Vec<Use>>,
 }
@@ -227,6 +229,17 @@ impl<'f, 'a> Flow<'f, 'a> {
         let found = &mut *self.found;
         self.resolver.shape(written, &self.methods, &mut |shape, name| {
             note(&mut found.named, shape);
+            if let Shape::Named(key, args) = shape
+                && let Some(name) = key.strip_prefix(['~', '^'])
+            {
+                let marked = key.starts_with('^') && !args.is_empty();
+                let name = if marked {
+                    format!("{name}`{}", args.len())
+                } else {
+                    name.to_owned()
+                };
+                found.external.insert(name.into());
+            }
             if let (Some(uses), Some(key)) = (&mut found.uses, shape.key()) {
                 uses.push(Use {
                     place: name.word.place,
