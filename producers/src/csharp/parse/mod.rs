@@ -2,8 +2,8 @@
 //!
 //! Order: inactive code is blanked, tokens are cut, what the grammar need not or cannot see is hidden (all bodies: the *skeleton*), the
 //! grammar parses, a cursor walks. When the tree has errors, valid code that the grammar lacks is *repaired*; at last what stands
-//! outside the errors is taken. Every step keeps offsets, and every text is cut from the tokens, so the same code has the same texts on
-//! each way. Bodies are only looked at for errors, and only where their tokens raise a [`doubt`]; what they mean is for
+//! outside the errors is taken. Every byte that the grammar sees knows its place, and every text is cut from the tokens, so the same code
+//! has the same texts on each way. Bodies are only looked at for errors, and only where their tokens raise a [`doubt`]; what they mean is for
 //! [`crate::csharp::code`] to read.
 
 mod doubt;
@@ -13,6 +13,7 @@ mod members;
 mod mentions;
 mod reading;
 mod repair;
+mod shown;
 mod tame;
 #[cfg(test)]
 mod tests;
@@ -26,9 +27,9 @@ use super::{lexer, preprocess};
 use engine::values::diagnostic::Diagnostic;
 pub use grammar::parse_only;
 use reading::{Extension, Reading};
+use shown::{Edit, Shown};
 use std::collections::BTreeSet;
 use std::ops::Range;
-use tame::Edit;
 use tokens::Tokens;
 use tree_sitter::Tree;
 
@@ -114,9 +115,10 @@ pub fn read(text: &str, defines: &BTreeSet<String>, file: &str) -> (Syntax, Vec<
     }
     let syntax = tree.map_or_else(
         || nothing(tier),
-        |tree| {
+        |(tree, shown)| {
             let reading = Reading {
                 tokens: &tokens,
+                shown: &shown,
                 extensions: &extensions,
                 active: &active,
                 sound: !tree.root_node().has_error(),
@@ -170,7 +172,7 @@ struct Way<'t, 'a> {
 
 /// A tree of declarations and how it was had.
 struct Parsed {
-    tree: Option<Tree>,
+    tree: Option<(Tree, Shown)>,
     tier: Tier,
     /// How many bodies have errors; 0 when that is not known.
     bodies: usize,
@@ -227,15 +229,15 @@ impl Way<'_, '_> {
         Parsed { tree, tier, bodies, error }
     }
 
-    /// The tree of the text with these parts hidden, and its errors; one error at the start for no tree.
-    fn grammar(&self, hidden: &[Edit], missing: usize) -> (Option<Tree>, Vec<Range<usize>>) {
-        let mut text = tame::edited(&self.active.text, hidden.iter().chain(&self.edits));
-        if missing > 0 {
-            text.to_mut().extend(std::iter::repeat_n('}', missing));
-        }
-        let tree = grammar::parse(&text);
-        let errors = tree.as_ref().map_or_else(|| std::iter::once(0..text.len()).collect(), error_ranges);
-        (tree, errors)
+    /// The tree of the text with these parts hidden, and its errors; one error of everything for no tree.
+    fn grammar(&self, hidden: &[Edit], missing: usize) -> (Option<(Tree, Shown)>, Vec<Range<usize>>) {
+        let mut shown = Shown::new(self.tokens, hidden.iter().chain(&self.edits));
+        shown.text.extend(std::iter::repeat_n('}', missing));
+        let Some(tree) = grammar::parse(&shown.text) else {
+            return (None, std::iter::once(0..self.tokens.source.len()).collect());
+        };
+        let errors = error_ranges(&tree).into_iter().map(|bytes| shown.original(bytes)).collect();
+        (Some((tree, shown)), errors)
     }
 }
 

@@ -1,6 +1,7 @@
 //! What a tree is read against: the tokens it was made of, what was hidden from the grammar, and which `#if` holds where.
 
 use super::members::Receiver;
+use super::shown::Shown;
 use super::tokens::Tokens;
 use crate::csharp::preprocess::Active;
 use std::ops::Range;
@@ -16,9 +17,11 @@ pub(crate) struct Extension {
     pub(crate) receiver: Receiver,
 }
 
-/// What the tree was made of.
+/// What the tree is read against.
 pub(crate) struct Reading<'t, 'a> {
     pub(crate) tokens: &'a Tokens<'t>,
+    /// What the tree was made of.
+    pub(crate) shown: &'a Shown,
     /// In the order of the text, not nested.
     pub(crate) extensions: &'a [Extension],
     /// Which text was compiled under which condition.
@@ -28,6 +31,16 @@ pub(crate) struct Reading<'t, 'a> {
 }
 
 impl Reading<'_, '_> {
+    /// The bytes of the text that a node stands for.
+    pub(crate) fn bytes(&self, node: tree_sitter::Node<'_>) -> Range<usize> {
+        self.shown.original(node.byte_range())
+    }
+
+    /// The tokens of a node.
+    pub(crate) fn range(&self, node: tree_sitter::Node<'_>) -> Range<usize> {
+        self.tokens.range(self.bytes(node))
+    }
+
     /// The section that a declaration stands in, whole.
     pub(crate) fn section(&self, range: &Range<usize>) -> Option<usize> {
         let first = self.tokens.all.get(range.start)?.start as usize;

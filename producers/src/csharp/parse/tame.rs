@@ -1,15 +1,12 @@
-//! Making hard text easy for the grammar, byte for byte: extension blocks, runs of `<`, and the skeleton of a file.
-//!
-//! Every edit keeps offsets: a range becomes blanks with a short replacement at its start. Names and texts are cut from the original
-//! tokens, so an edit can only hide something from the tree, never change what is read.
+//! What to hide so that hard text becomes easy for the grammar: extension blocks, runs of `<`, and all bodies (the skeleton of a file).
 
 use super::doubt::Body;
 use super::header::type_parameters;
 use super::members::Receiver;
 use super::reading::Extension;
+use super::shown::Edit;
 use super::tokens::Tokens;
 use crate::csharp::lexer::Kind;
-use std::borrow::Cow;
 use std::ops::Range;
 
 /// Deepest nesting of brackets that is given to the grammar as it stands.
@@ -20,38 +17,6 @@ const DEEPEST_SKELETON: usize = 100;
 
 /// Most `<` that may be open at once: each doubles the readings the grammar must follow.
 const MOST_ANGLES: usize = 24;
-
-/// One edit: these bytes become the replacement and blanks.
-pub(crate) struct Edit {
-    pub(crate) bytes: Range<usize>,
-    pub(crate) with: &'static str,
-}
-
-/// The text after the edits; of edits that overlap the first wins.
-pub(crate) fn edited<'t, 'e>(source: &'t str, edits: impl IntoIterator<Item = &'e Edit>) -> Cow<'t, str> {
-    let mut order: Vec<&Edit> = edits.into_iter().collect();
-    if order.is_empty() {
-        return Cow::Borrowed(source);
-    }
-    order.sort_by_key(|edit| (edit.bytes.start, edit.bytes.end));
-    let mut text = String::with_capacity(source.len());
-    let mut done = 0;
-    for Edit { bytes, with } in order {
-        if bytes.start < done || bytes.end < bytes.start + with.len() {
-            continue;
-        }
-        text.push_str(&source[done..bytes.start]);
-        text.push_str(with);
-        text.extend(
-            source.as_bytes()[bytes.start + with.len()..bytes.end]
-                .iter()
-                .map(|byte| if *byte == b'\n' { '\n' } else { ' ' }),
-        );
-        done = bytes.end;
-    }
-    text.push_str(&source[done..]);
-    Cow::Owned(text)
-}
 
 impl Tokens<'_> {
     /// Bytes of a token range.

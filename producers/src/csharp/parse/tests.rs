@@ -2,7 +2,7 @@
 
 use super::doubt::Body;
 use super::repair::repairs;
-use super::tame::edited;
+use super::shown::Shown;
 use super::tokens::Tokens;
 use super::{grammar, read};
 use crate::csharp::lexer::lex;
@@ -339,7 +339,7 @@ fn the_grammar_takes_repaired_bodies() {
         let tokens = Tokens::new(&text, lex(&text));
         let mut edits = Vec::new();
         repairs(&tokens, &mut edits);
-        let tree = grammar::parse(&edited(&text, &edits)).expect("a tree");
+        let tree = grammar::parse(&Shown::new(&tokens, &edits).text).expect("a tree");
         assert!(!tree.root_node().has_error(), "{body}");
     }
 }

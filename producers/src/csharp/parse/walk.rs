@@ -155,7 +155,8 @@ impl<'t, 'a> Walk<'t, 'a> {
         let tokens = self.reading.tokens;
         let name = node
             .child_by_field_id(self.grammar.name)
-            .and_then(|name| tokens.path(tokens.at_byte(name.start_byte()), tokens.at_byte(name.end_byte())));
+            .map(|name| self.reading.range(name))
+            .and_then(|name| tokens.path(name.start, name.end));
         let name = name.map(|path| path.text.into_owned()).unwrap_or_default();
         let outer = &self.namespaces[self.state.namespace];
         if outer.is_empty() { name } else { format!("{outer}.{name}") }
@@ -177,7 +178,7 @@ impl<'t, 'a> Walk<'t, 'a> {
 
     fn using(&mut self, node: tree_sitter::Node<'_>) {
         let tokens = self.reading.tokens;
-        let Range { start, mut end } = tokens.range(node.byte_range());
+        let Range { start, mut end } = self.reading.range(node);
         if end > start && tokens.is(end - 1, ";") {
             end -= 1;
         }
@@ -207,7 +208,7 @@ impl<'t, 'a> Walk<'t, 'a> {
 
     fn top_level(&mut self, node: tree_sitter::Node<'_>) {
         if self.reading.sound {
-            let bytes = node.byte_range();
+            let bytes = self.reading.bytes(node);
             self.program.get_or_insert(bytes.clone()).end = bytes.end;
         }
     }
@@ -217,11 +218,9 @@ impl<'t, 'a> Walk<'t, 'a> {
         let Some(name) = node.child_by_field_id(self.grammar.name).filter(|name| !name.is_missing()) else {
             return false;
         };
-        let range = tokens.range(node.byte_range());
-        let body = node
-            .child_by_field_id(self.grammar.body)
-            .map(|body| tokens.at_byte(body.start_byte()));
-        let Some(header) = types::read(tokens, kind, &range, tokens.at_byte(name.start_byte()), body) else {
+        let range = self.reading.range(node);
+        let body = node.child_by_field_id(self.grammar.body).map(|body| self.reading.range(body).start);
+        let Some(header) = types::read(tokens, kind, &range, self.reading.range(name).start, body) else {
             return false;
         };
         let mut decl = header.decl;
@@ -270,13 +269,13 @@ impl<'t, 'a> Walk<'t, 'a> {
     fn member(&mut self, node: tree_sitter::Node<'_>, form: Form) -> bool {
         let tokens = self.reading.tokens;
         let Some(inside) = self.state.inside else { return false };
-        let range = tokens.range(node.byte_range());
+        let range = self.reading.range(node);
         if range.is_empty() {
             return false;
         }
         let name = node
             .child_by_field_id(self.grammar.name)
-            .map(|name| tokens.at_byte(name.start_byte()))
+            .map(|name| self.reading.range(name).start)
             .filter(|name| range.contains(name));
         let extension = self.extension_of(range.start);
         let made = members::read(tokens, form, &range, name, extension.map(|extension| &extension.receiver));
@@ -323,7 +322,7 @@ impl<'t, 'a> Walk<'t, 'a> {
 
     fn parameter(&mut self, node: tree_sitter::Node<'_>) {
         if let Some(owner) = self.state.owner {
-            let name = &self.reading.tokens.source[node.byte_range()];
+            let name = &self.reading.tokens.source[self.reading.bytes(node)];
             self.mentions[owner].parameter(name);
         }
     }
@@ -343,7 +342,7 @@ impl<'t, 'a> Walk<'t, 'a> {
             (_, Node::Qualified) => false,
             (Node::MemberAccess, _) if field == grammar.expression => what == Node::Generic,
             (Node::Argument, Node::Identifier) => {
-                let at = self.token_at(node.start_byte());
+                let at = self.token_at(self.reading.bytes(node).start);
                 let tokens = self.reading.tokens;
                 if !(at >= 2 && tokens.is(at - 1, "(") && tokens.is(at - 2, "nameof") && tokens.is(at + 1, ")")) {
                     return;
@@ -352,14 +351,11 @@ impl<'t, 'a> Walk<'t, 'a> {
             }
             _ => return,
         };
-        let at = self.token_at(node.start_byte());
+        let bytes = self.reading.bytes(node);
+        let at = self.token_at(bytes.start);
         let tokens = self.reading.tokens;
         // A type ends with its node; the root of an expression goes on as far as its dots do.
-        let limit = if certain {
-            tokens.at_byte(node.end_byte())
-        } else {
-            tokens.all.len()
-        };
+        let limit = if certain { tokens.at_byte(bytes.end) } else { tokens.all.len() };
         let Some(path) = tokens.path(at, limit) else { return };
         self.mentions[owner].add(path.text, path.arity, self.state.place, certain);
     }
