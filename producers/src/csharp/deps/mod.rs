@@ -134,8 +134,10 @@ pub(crate) fn used(own: &str, mentions: &Mentions, facts: &Facts, index: &NameIn
     for (at, part) in mentions.parts.iter().enumerate() {
         let resolver = Resolver::new(surroundings(part, mentions, index), index, &part.type_parameters, false);
         let mut flow = Flow::new(world, &resolver, own, facts, &mut found);
-        flow.header(facts);
+        flow.attributes(&facts.attributes);
+        flow.header(&facts.around);
         for member in facts.members.iter().filter(|member| member.part as usize == at) {
+            flow.attributes(&member.attributes);
             flow.member(member);
         }
     }
