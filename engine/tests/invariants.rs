@@ -215,6 +215,32 @@ fn invariant_4_lost_blobs_are_made_again_and_only_they() {
 }
 
 #[test]
+fn a_set_that_did_not_move_is_not_read_to_see_who_is_in_it() {
+    let bench = Bench::new(&format!(
+        "{GRAPH}\n[[rule]]\ntarget = \"//name/{{n}}:also\"\neach = {{ n = \"//index:names\" }}\nproducer = \"row\"\ninputs = {{ other = \"//files/other:bytes\" }}\n"
+    ));
+    bench.put("docs/a.txt", "alpha=1\n");
+    bench.put("other", "one");
+    let how = How {
+        outputs: false,
+        ..How::default()
+    };
+    let before = bench.build_as(&["//name/..."], &how);
+    assert_eq!(before.report.roots.len(), 2);
+    let names = bench.build(&["//index:names"]).report.roots[0].output;
+    bench.store.lose(names.expect("an output"));
+    bench.put("other", "two");
+    assert_eq!(bench.build_as(&["//name/..."], &how).ran(), ["//name/alpha:also"]);
+    // Who left the set meanwhile is found out, whatever else moved.
+    bench.put("docs/a.txt", "beta=1\n");
+    bench.put("other", "three");
+    assert_eq!(
+        bench.build_as(&["//name/..."], &how).ran(),
+        ["//doc/docs/a.txt:clean", "//index:names", "//name/beta:also", "//name/beta:row"]
+    );
+}
+
+#[test]
 fn invariant_4_damaged_rows_of_the_view_are_found_anew() {
     // More than one page of nodes, each row damaged in its turn.
     let build = |lost: Option<(Part, usize)>| {

@@ -131,15 +131,7 @@ impl Pools {
             let Some(job) = self.cpu_waiting.pop() else { break };
             self.cpu_out += 1;
             let (shared, done) = (self.shared.clone(), self.done.clone());
-            let threads = self.threads;
-            let rayon = self.rayon.get_or_insert_with(|| {
-                let pool = rayon::ThreadPoolBuilder::new()
-                    .num_threads(threads)
-                    .thread_name(|n| format!("cpu-{n}"))
-                    .build();
-                pool.expect("invariant: the system lets a process have threads")
-            });
-            rayon.spawn(move || {
+            let run = move || {
                 let finished = Finished {
                     id: job.id,
                     done: job.run(&shared),
@@ -147,8 +139,25 @@ impl Pools {
                 };
                 // The loop may have ended early; then nobody wants the result.
                 let _ = done.send(finished);
-            });
+            };
+            match self.own_threads() {
+                Some(pool) => pool.spawn(run),
+                None => rayon::spawn(run),
+            }
         }
+    }
+
+    /// Threads of this pool's own; none if the process has as many as are wanted, started when it looked at the files.
+    fn own_threads(&mut self) -> Option<&rayon::ThreadPool> {
+        let threads = self.threads;
+        let start = || {
+            let pool = rayon::ThreadPoolBuilder::new()
+                .num_threads(threads)
+                .thread_name(|n| format!("cpu-{n}"))
+                .build();
+            pool.expect("invariant: the system lets a process have threads")
+        };
+        (threads != rayon::current_num_threads()).then(|| &*self.rayon.get_or_insert_with(start))
     }
 
     fn slow_workers(&mut self) -> &Sender<Job> {

@@ -52,7 +52,7 @@ impl Session {
         // A graph that cannot be read is planned anew: results are still found under their keys.
         let graph = match loaded {
             Some(graph) => graph,
-            None => Graph::instead(stored_pages(&engine)?.into_iter()),
+            None => empty_graph(&engine)?,
         };
         let links = Links::of(&graph);
         let redefined = !look.state.fits(&definition.digest, &engine.registry.digest());
@@ -92,7 +92,7 @@ impl Session {
 
     /// Begins a graph from nothing, in place of one whose stored pages are damaged.
     pub(super) fn forget_graph(&mut self) -> Result<(), EngineError> {
-        self.graph = Graph::instead(stored_pages(&self.engine)?.into_iter());
+        self.graph = empty_graph(&self.engine)?;
         self.links = Links::of(&self.graph);
         self.origins.clear();
         Ok(())
@@ -141,19 +141,14 @@ impl Session {
     }
 }
 
-/// The numbers of all pages that are stored, whole or not.
-fn stored_pages(engine: &Engine) -> Result<Vec<u32>, EngineError> {
-    let mut pages = Vec::new();
-    for part in [Part::Links, Part::Nodes] {
+/// A graph of nothing, in place of the one that is stored, whole or not.
+fn empty_graph(engine: &Engine) -> Result<Graph, EngineError> {
+    let pages = |part: Part| -> Result<Vec<u32>, EngineError> {
         let rows = engine.store.rows(engine.view, part)?;
-        pages.extend(
-            rows.iter()
-                .filter_map(|(key, _)| Some(u32::from_be_bytes(key.as_slice().try_into().ok()?))),
-        );
-    }
-    pages.sort_unstable();
-    pages.dedup();
-    Ok(pages)
+        let number = |key: &[u8]| Some(u32::from_be_bytes(key.try_into().ok()?));
+        Ok(rows.iter().filter_map(|(key, _)| number(key)).collect())
+    };
+    Ok(Graph::instead(pages(Part::Nodes)?, pages(Part::Links)?))
 }
 
 /// The leaves as the session sees them.

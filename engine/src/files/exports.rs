@@ -83,7 +83,7 @@ fn entries(bytes: &[u8]) -> Option<Packed<'_>> {
 struct Known {
     pages: BTreeMap<u32, Page>,
     dirty: BTreeSet<u32>,
-    /// Whose each path is; made when the first file is written.
+    /// Whose each path is; made when the first file is written to a new path.
     owners: Option<FxHashMap<String, u32>>,
 }
 
@@ -108,6 +108,14 @@ impl Known {
             }
         }
         self.dirty.insert(node / PAGE);
+    }
+
+    /// Whose a path is that `node` wants, if it is another's. Who has it already need not ask: a path has one owner.
+    fn other_owner(&mut self, path: &str, node: u32) -> Option<u32> {
+        if self.get(node).is_some_and(|entry| entry.name == path) {
+            return None;
+        }
+        self.owner(path).filter(|owner| *owner != node)
     }
 
     fn owner(&mut self, path: &str) -> Option<u32> {
@@ -265,7 +273,7 @@ impl Exports {
         }
         let claimed = {
             let mut known = lock(&self.known);
-            if let Some(first) = known.owner(path).filter(|owner| *owner != node) {
+            if let Some(first) = known.other_owner(path, node) {
                 return Err(WorldError::Claimed {
                     path: path.to_owned(),
                     first,
@@ -298,7 +306,7 @@ impl Exports {
             digest,
         };
         let mut known = lock(&self.known);
-        if let Some(first) = known.owner(path).filter(|owner| *owner != node) {
+        if let Some(first) = known.other_owner(path, node) {
             return Err(WorldError::Claimed {
                 path: path.to_owned(),
                 first,

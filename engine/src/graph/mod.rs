@@ -91,8 +91,22 @@ pub struct Graph {
     damaged: Cell<bool>,
 }
 
-/// The records of a page, by slot.
-type Page = Vec<Option<Node>>;
+/// The records of a page.
+#[derive(Default)]
+struct Page {
+    /// As it was stored.
+    body: Vec<u8>,
+    /// By slot.
+    records: Vec<Record>,
+}
+
+/// A record: most of a page's are never asked for, so each is taken apart when it is.
+#[derive(Clone, Default)]
+struct Record {
+    /// Where it is in the page's body; empty if it is not there.
+    place: std::ops::Range<u32>,
+    node: OnceCell<Box<Node>>,
+}
 
 /// What is known of a node without its record.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -184,7 +198,13 @@ impl Graph {
         if !self.exists(id) {
             return None;
         }
-        self.page(id.0 / pages::PAGE)[(id.0 % pages::PAGE) as usize].as_ref()
+        let page = self.page(id.0 / pages::RECORDS);
+        let record = &page.records[(id.0 % pages::RECORDS) as usize];
+        Some(
+            record
+                .node
+                .get_or_init(|| Box::new(self.read_record(id, &page.body, &record.place))),
+        )
     }
 
     fn page(&self, number: u32) -> &Page {
@@ -199,11 +219,17 @@ impl Graph {
         self.get(id).expect("invariant: node numbers come from this graph")
     }
 
-    fn node_mut(&mut self, id: NodeId) -> &mut Option<Node> {
-        let number = id.0 / pages::PAGE;
+    fn record_mut(&mut self, id: NodeId) -> &mut Record {
+        let number = id.0 / pages::RECORDS;
         self.page(number);
         let page = self.pages[number as usize].get_mut().expect("invariant: the page was just read");
-        &mut page[(id.0 % pages::PAGE) as usize]
+        &mut page.records[(id.0 % pages::RECORDS) as usize]
+    }
+
+    fn node_mut(&mut self, id: NodeId) -> &mut Node {
+        self.node(id);
+        let node = self.record_mut(id).node.get_mut();
+        node.expect("invariant: the record was just taken apart")
     }
 
     /// The node of that label.
@@ -222,10 +248,10 @@ impl Graph {
             self.briefs.push(Brief::default());
             u32::try_from(self.briefs.len() - 1).expect("invariant: fewer than 2^32 nodes")
         });
-        if self.pages.len() <= (id / pages::PAGE) as usize {
-            self.pages.push(OnceCell::from(vec![None; pages::PAGE as usize]));
+        if self.pages.len() <= (id / pages::RECORDS) as usize {
+            self.pages.push(OnceCell::from(Page::new(Vec::new())));
         }
-        *self.node_mut(NodeId(id)) = Some(Node {
+        *self.record_mut(NodeId(id)) = Record::new(Node {
             label: label.into(),
             edges: None,
             result: None,
@@ -236,7 +262,7 @@ impl Graph {
             ..Brief::default()
         };
         self.index(id);
-        self.dirty_links.insert(id / pages::PAGE);
+        self.dirty_links.insert(id / pages::LINKS);
         self.set_stale(NodeId(id), true);
         self.touch(NodeId(id));
         NodeId(id)
@@ -257,24 +283,24 @@ impl Graph {
         if let Ok(entry) = self.by_label.find_entry(spread(label), |&known| known == id.0) {
             entry.remove();
         }
-        *self.node_mut(id) = None;
+        *self.record_mut(id) = Record::default();
         self.briefs[id.index()] = Brief::default();
         self.free.push(id.0);
         self.set_stale(id, false);
         self.touch(id);
-        self.dirty_links.insert(id.0 / pages::PAGE);
+        self.dirty_links.insert(id.0 / pages::LINKS);
     }
 
     /// Files a new result; the node is no longer stale. Returns the result it replaces, if it differs.
     pub fn settle(&mut self, id: NodeId, result: Filed) -> Option<Filed> {
-        let node = self.node_mut(id).as_mut().expect("invariant: node numbers come from this graph");
+        let node = self.node_mut(id);
         let previous = node.result.replace(result);
         if previous != Some(result) {
             self.touch(id);
         }
         if previous.is_none() {
             self.briefs[id.index()].has_result = true;
-            self.dirty_links.insert(id.0 / pages::PAGE);
+            self.dirty_links.insert(id.0 / pages::LINKS);
         }
         self.set_stale(id, false);
         previous.filter(|previous| *previous != result)
@@ -282,7 +308,7 @@ impl Graph {
 
     /// Replaces what a node is made of.
     pub fn rewire(&mut self, id: NodeId, edges: Edges) {
-        let node = self.node_mut(id).as_mut().expect("invariant: node numbers come from this graph");
+        let node = self.node_mut(id);
         if node.edges.as_deref() == Some(&edges) {
             return;
         }
@@ -294,21 +320,29 @@ impl Graph {
         self.touch(id);
         if !same_reads {
             self.briefs[id.index()].has_edges = true;
-            self.dirty_links.insert(id.0 / pages::PAGE);
+            self.dirty_links.insert(id.0 / pages::LINKS);
         }
     }
 
-    /// Calls `each` with every reader and what it reads, without reading records.
-    fn each_read(&self, mut each: impl FnMut(NodeId, NodeId)) {
-        for id in self.ids() {
-            match self.pages[(id.0 / pages::PAGE) as usize].get() {
-                Some(page) => {
-                    let node = page[(id.0 % pages::PAGE) as usize].as_ref();
-                    node.iter().flat_map(|node| node.reads()).for_each(|read| each(id, read));
-                }
-                None => self.loaded.reads(id).iter().for_each(|&read| each(id, read)),
-            }
+    /// Calls `each` with every node that `id` reads, repeats possible, without taking its record apart.
+    fn each_read(&self, id: NodeId, each: impl FnMut(NodeId)) {
+        match self.known_record(id) {
+            Some(node) => node.reads().for_each(each),
+            None => self.loaded.reads(id).iter().copied().for_each(each),
         }
+    }
+
+    /// The nodes that `id` reads, repeats possible.
+    pub fn reads(&self, id: NodeId) -> Vec<NodeId> {
+        let mut reads = Vec::new();
+        self.each_read(id, |read| reads.push(read));
+        reads
+    }
+
+    /// The record of a node if it has been taken apart, or made, since the graph was loaded.
+    fn known_record(&self, id: NodeId) -> Option<&Node> {
+        let page = self.pages.get((id.0 / pages::RECORDS) as usize)?.get()?;
+        page.records[(id.0 % pages::RECORDS) as usize].node.get().map(|node| &**node)
     }
 
     /// Whether something that the node reads directly moved since its result was filed (or it has none). What stands above it in the graph
@@ -322,20 +356,47 @@ impl Graph {
         self.dirty_stale |= self.stale.set(id, stale);
     }
 
+    /// Everything that is marked.
+    pub fn stale_set(&self) -> &stale::StaleSet {
+        &self.stale
+    }
+
     /// Everything that is marked, in order.
     pub fn stale(&self) -> impl Iterator<Item = NodeId> {
         self.stale.iter()
     }
 
     fn touch(&mut self, id: NodeId) {
-        self.dirty_pages.insert(id.0 / pages::PAGE);
+        self.dirty_pages.insert(id.0 / pages::RECORDS);
+    }
+}
+
+impl Page {
+    /// The page of that body, with no place for any record yet.
+    fn new(body: Vec<u8>) -> Self {
+        Self {
+            body,
+            records: vec![Record::default(); pages::RECORDS as usize],
+        }
+    }
+}
+
+impl Record {
+    /// A record that is stored nowhere yet.
+    fn new(node: Node) -> Self {
+        Self {
+            node: OnceCell::from(Box::new(node)),
+            ..Self::default()
+        }
     }
 }
 
 impl Loaded {
+    /// None for nodes that were not stored.
     fn reads(&self, id: NodeId) -> &[NodeId] {
+        let Some(&end) = self.ends.get(id.index()) else { return &[] };
         let start = id.index().checked_sub(1).map_or(0, |before| self.ends[before] as usize);
-        &self.reads[start..self.ends[id.index()] as usize]
+        &self.reads[start..end as usize]
     }
 }
 

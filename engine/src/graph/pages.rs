@@ -1,19 +1,24 @@
-//! Graph pages: how node records are stored, 256 to a row of `Part::Nodes`.
+//! Graph pages: how node records are stored, 64 to a row of `Part::Nodes`. A small build reads and writes few records that lie far apart, so
+//! pages are small.
 //!
 //! A page is a sequence of records: slot (u8), flags (u8: 1 has edges, 2 has result), label; with edges: plan (16 bytes), discovery count and
 //! ids, input count and per input spec, 0 and id or 1 and digest; with result: key (32), output (32). Counts, ids and lengths are LEB128.
 //! The row key is the page number, big-endian `u32`.
 //!
-//! A row of `Part::Links` has the same key and says of each record what every build needs: slot (u8), flags (u8), 32 bits of the label's digest
+//! A row of `Part::Links` says of 256 records what every build needs: slot (u8), flags (u8), 32 bits of the label's digest
 //! (little-endian), count and ids of what the node reads, deciding nodes first. It follows from the records and is written with them. The
 //! stale set is in `Part::State`.
 
-use super::{Edge, EdgeFrom, Edges, Filed, Graph, Node, NodeId, PageSource, PlanDigest};
+use super::{Edge, EdgeFrom, Edges, Filed, Graph, Node, NodeId, Page, PageSource, PlanDigest};
 use crate::values::digest::{ActionKey, Digest};
+use std::ops::Range;
 use std::sync::Arc;
 
-/// Nodes to a page.
-pub const PAGE: u32 = 256;
+/// Nodes to a row of records.
+pub const RECORDS: u32 = 64;
+
+/// Nodes to a row of links, all of which are read by every build that does anything.
+pub const LINKS: u32 = 256;
 
 /// A row of the view: key and body, `None` to remove it.
 pub type Row = (Vec<u8>, Option<Vec<u8>>);
@@ -24,7 +29,7 @@ impl Graph {
     pub fn load(rows: &[(Vec<u8>, Vec<u8>)], stale: &[u8], source: PageSource) -> Option<Self> {
         let number = |key: &[u8]| Some(u32::from_be_bytes(key.try_into().ok()?));
         let pages = rows.last().map_or(Some(0), |(key, _)| number(key)?.checked_add(1))?;
-        if pages > u32::MAX / PAGE {
+        if pages > u32::MAX / LINKS {
             return None;
         }
         let mut graph = Self {
@@ -45,7 +50,7 @@ impl Graph {
         }
         graph
             .pages
-            .resize_with(graph.briefs.len().div_ceil(PAGE as usize), std::cell::OnceCell::new);
+            .resize_with(graph.briefs.len().div_ceil(RECORDS as usize), std::cell::OnceCell::new);
         let bound = u32::try_from(graph.briefs.len()).ok()?;
         graph.by_label.reserve(graph.briefs.len(), |_| 0);
         for id in 0..bound {
@@ -59,57 +64,58 @@ impl Graph {
     }
 
     /// An empty graph in place of pages that cannot be read: all of them are to be written anew or removed.
-    pub fn instead(pages: impl Iterator<Item = u32> + Clone) -> Self {
+    pub fn instead(records: impl IntoIterator<Item = u32>, links: impl IntoIterator<Item = u32>) -> Self {
         Self {
-            dirty_pages: pages.clone().collect(),
-            dirty_links: pages.collect(),
+            dirty_pages: records.into_iter().collect(),
+            dirty_links: links.into_iter().collect(),
             dirty_stale: true,
             ..Self::default()
         }
     }
 
-    /// The numbers of its pages.
-    pub fn page_numbers(&self) -> std::ops::Range<u32> {
-        0..u32::try_from(self.pages.len()).unwrap_or(u32::MAX)
-    }
-
-    /// The records of a stored page; what cannot be read becomes nodes of which nothing is known, and the graph is damaged.
-    pub(super) fn read_page(&self, number: u32) -> Vec<Option<Node>> {
-        let mut page = vec![None; PAGE as usize];
-        let body = self.loaded.source.as_ref().and_then(|source| source(number));
-        let records = body.as_deref().and_then(read_page);
-        for (slot, node) in records.into_iter().flatten() {
-            page[usize::from(slot)] = Some(node);
+    /// A stored page. One that cannot be read, or does not hold the records that it must, makes the graph damaged.
+    pub(super) fn read_page(&self, number: u32) -> Page {
+        let body = self.loaded.source.as_ref().and_then(|source| source(number)).unwrap_or_default();
+        let mut page = Page::new(body);
+        if place_records(&page.body, &mut page.records).is_none() {
+            self.damaged.set(true);
         }
-        for (slot, node) in (0u32..).zip(&mut page) {
-            let id = NodeId(number * PAGE + slot);
-            let brief = self.briefs.get(id.index()).copied().unwrap_or_default();
-            let fits = match node {
-                Some(node) => {
-                    brief.exists
-                        && brief.label == super::hash(&node.label)
-                        && brief.has_result == node.result.is_some()
-                        && node.reads().eq(self.loaded.reads(id).iter().copied())
-                }
-                None => !brief.exists,
-            };
-            if !fits {
-                self.damaged.set(true);
-                *node = brief.exists.then(|| Node {
-                    label: format!("//damaged/{}:node", id.0).into(),
-                    edges: None,
-                    result: None,
-                });
-            }
+        let exists = |slot: u32| self.exists(NodeId(number * RECORDS + slot));
+        if (0u32..)
+            .zip(&page.records)
+            .any(|(slot, record)| exists(slot) == record.place.is_empty())
+        {
+            self.damaged.set(true);
         }
         page
+    }
+
+    /// The record at a place in a page's body. One that cannot be read, or is not what the links say, becomes a node of which nothing is known,
+    /// and the graph is damaged.
+    pub(super) fn read_record(&self, id: NodeId, body: &[u8], place: &Range<u32>) -> Node {
+        let brief = self.briefs[id.index()];
+        let mut cursor = Cursor(&body[place.start as usize..place.end as usize]);
+        let node = cursor.byte().and_then(|_| read_node(&mut cursor)).filter(|node| {
+            brief.label == super::hash(&node.label)
+                && brief.has_result == node.result.is_some()
+                && brief.has_edges == node.edges.is_some()
+                && node.reads().eq(self.loaded.reads(id).iter().copied())
+        });
+        node.unwrap_or_else(|| {
+            self.damaged.set(true);
+            Node {
+                label: format!("//damaged/{}:node", id.0).into(),
+                edges: None,
+                result: None,
+            }
+        })
     }
 
     /// The pages of records that changed since loading, and afterwards none.
     pub fn take_dirty_pages(&mut self) -> Vec<Row> {
         std::mem::take(&mut self.dirty_pages)
             .into_iter()
-            .map(|page| self.row(page, write_node))
+            .map(|page| self.row(page, RECORDS, Self::write_record))
             .collect()
     }
 
@@ -117,7 +123,7 @@ impl Graph {
     pub fn take_dirty_links(&mut self) -> Vec<Row> {
         std::mem::take(&mut self.dirty_links)
             .into_iter()
-            .map(|page| self.row(page, write_links))
+            .map(|page| self.row(page, LINKS, Self::write_links))
             .collect()
     }
 
@@ -126,26 +132,41 @@ impl Graph {
         std::mem::take(&mut self.dirty_stale).then(|| self.stale.to_bytes())
     }
 
-    fn row(&self, page: u32, write: fn(&mut Vec<u8>, u8, &Node)) -> Row {
+    fn row(&self, page: u32, size: u32, write: fn(&Self, &mut Vec<u8>, u8, NodeId)) -> Row {
         let mut body = Vec::new();
-        for slot in 0..=u8::MAX {
-            if let Some(node) = self.get(NodeId(page * PAGE + u32::from(slot))) {
-                write(&mut body, slot, node);
+        for (slot, id) in (0..=u8::MAX).zip(page * size..(page + 1) * size) {
+            if self.exists(NodeId(id)) {
+                write(self, &mut body, slot, NodeId(id));
             }
         }
         (page.to_be_bytes().to_vec(), (!body.is_empty()).then_some(body))
     }
+
+    /// A record as it was stored, unless it has been taken apart.
+    fn write_record(&self, body: &mut Vec<u8>, slot: u8, id: NodeId) {
+        match self.known_record(id) {
+            Some(node) => write_node(body, slot, flags(node.edges.is_some(), node.result.is_some()), node),
+            None => {
+                let page = self.page(id.0 / RECORDS);
+                let place = &page.records[(id.0 % RECORDS) as usize].place;
+                body.extend_from_slice(&page.body[place.start as usize..place.end as usize]);
+            }
+        }
+    }
+
+    fn write_links(&self, body: &mut Vec<u8>, slot: u8, id: NodeId) {
+        let brief = self.briefs[id.index()];
+        body.extend_from_slice(&[slot, flags(brief.has_edges, brief.has_result)]);
+        body.extend_from_slice(&brief.label.to_le_bytes());
+        let mut count = 0;
+        self.each_read(id, |_| count += 1);
+        write_number(body, count);
+        self.each_read(id, |read| write_number(body, read.0));
+    }
 }
 
-fn flags(node: &Node) -> u8 {
-    u8::from(node.edges.is_some()) | u8::from(node.result.is_some()) << 1
-}
-
-fn write_links(body: &mut Vec<u8>, slot: u8, node: &Node) {
-    body.extend_from_slice(&[slot, flags(node)]);
-    body.extend_from_slice(&super::hash(&node.label).to_le_bytes());
-    write_number(body, node.reads().count() as u32);
-    node.reads().for_each(|read| write_number(body, read.0));
+fn flags(has_edges: bool, has_result: bool) -> u8 {
+    u8::from(has_edges) | u8::from(has_result) << 1
 }
 
 /// Appends a page of briefs and reads to the graph.
@@ -178,7 +199,7 @@ fn read_links(graph: &mut Graph, body: &[u8]) -> Option<()> {
         let end = end(graph)?;
         graph.loaded.ends.push(end);
     }
-    while graph.briefs.len() < first + PAGE as usize {
+    while graph.briefs.len() < first + LINKS as usize {
         graph.briefs.push(super::Brief::default());
         let end = end(graph)?;
         graph.loaded.ends.push(end);
@@ -186,9 +207,8 @@ fn read_links(graph: &mut Graph, body: &[u8]) -> Option<()> {
     Some(())
 }
 
-fn write_node(body: &mut Vec<u8>, slot: u8, node: &Node) {
-    body.push(slot);
-    body.push(flags(node));
+fn write_node(body: &mut Vec<u8>, slot: u8, flags: u8, node: &Node) {
+    body.extend_from_slice(&[slot, flags]);
     write_number(body, node.label.len() as u32);
     body.extend_from_slice(node.label.as_bytes());
     if let Some(edges) = &node.edges {
@@ -261,13 +281,41 @@ impl<'a> Cursor<'a> {
     }
 }
 
-fn read_page(body: &[u8]) -> Option<Vec<(u8, Node)>> {
+/// Notes where in a page's body each record is; `None` when the body is malformed.
+fn place_records(body: &[u8], records: &mut [super::Record]) -> Option<()> {
     let mut cursor = Cursor(body);
-    let mut nodes = Vec::with_capacity(PAGE as usize);
-    while let Some(slot) = cursor.byte() {
-        nodes.push((slot, read_node(&mut cursor)?));
+    loop {
+        let start = body.len() - cursor.0.len();
+        let Some(slot) = cursor.byte() else { return Some(()) };
+        skip_node(&mut cursor)?;
+        let end = body.len() - cursor.0.len();
+        records.get_mut(usize::from(slot))?.place = u32::try_from(start).ok()?..u32::try_from(end).ok()?;
     }
-    Some(nodes)
+}
+
+/// Passes over what [`read_node`] reads.
+fn skip_node(cursor: &mut Cursor<'_>) -> Option<()> {
+    let flags = cursor.byte()?;
+    let len = cursor.count()?;
+    cursor.take(len)?;
+    if flags & 1 != 0 {
+        cursor.take(16)?;
+        for _ in 0..cursor.count()? {
+            cursor.number()?;
+        }
+        for _ in 0..cursor.count()? {
+            cursor.number()?;
+            match cursor.byte()? {
+                0 => drop(cursor.number()?),
+                1 => drop(cursor.take(32)?),
+                _ => return None,
+            }
+        }
+    }
+    if flags & 2 != 0 {
+        cursor.take(64)?;
+    }
+    Some(())
 }
 
 fn read_node(cursor: &mut Cursor<'_>) -> Option<Node> {
@@ -364,6 +412,16 @@ mod tests {
                     prop_assert!(loaded.find("//n/none:x").is_none());
                 }
             }
+            // Records that nobody asked for are written as they were.
+            let mut loaded = reload(&rows, &links, &stale).expect("sound");
+            let Some(first) = loaded.ids().next() else { return Ok(()) };
+            loaded.settle(first, Filed { key: ActionKey(Digest::of(b"k")), output: Digest::of(b"o") });
+            loaded.intern("//n/new:x");
+            put(&mut rows, loaded.take_dirty_pages());
+            put(&mut links, loaded.take_dirty_links());
+            let again = reload(&rows, &links, &loaded.stale.to_bytes()).expect("sound");
+            prop_assert!(same(&loaded, &again) && !again.is_damaged());
+            stale = loaded.stale.to_bytes();
             // Damage is refused, or found when the record is read; never a panic.
             let sound = rows.clone();
             if let Some(body) = if flip % 2 == 0 { rows.values_mut().next() } else { links.values_mut().next() } {

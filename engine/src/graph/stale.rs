@@ -2,6 +2,7 @@
 
 use super::walk::Links;
 use super::{Graph, NodeId};
+use petgraph::visit::VisitMap;
 
 /// A set of node numbers, one bit each.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -51,14 +52,23 @@ impl StaleSet {
     }
 }
 
+impl VisitMap<NodeId> for StaleSet {
+    fn visit(&mut self, id: NodeId) -> bool {
+        self.set(id, true)
+    }
+
+    fn is_visited(&self, id: &NodeId) -> bool {
+        self.contains(*id)
+    }
+
+    fn unvisit(&mut self, id: NodeId) -> bool {
+        self.set(id, false)
+    }
+}
+
 /// The stale nodes and everything that reads them, however far: all that may be out of date.
 pub fn taint(graph: &Graph, links: &Links) -> StaleSet {
-    let mut tainted = graph.stale.clone();
-    let mut todo: Vec<NodeId> = graph.stale().collect();
-    while let Some(node) = todo.pop() {
-        todo.extend(links.readers(node).filter(|&reader| tainted.set(reader, true)));
-    }
-    tainted
+    links.spread(&graph.stale)
 }
 
 /// A node that may be out of date, and the neighbour through which: `None` where it starts.

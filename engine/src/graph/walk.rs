@@ -1,102 +1,91 @@
-//! Walks over the graph, on petgraph: readers, closures, paths, cycles.
+//! Walks over the graph, on petgraph: readers, what a mark reaches, cycles.
 //!
 //! Only algorithms that keep their stack on the heap are used: chains of 100,000 nodes are ordinary (shared facts: `tarjan_scc`,
 //! `is_cyclic_directed` and the recursive depth-first search overflow there).
 
+use super::stale::StaleSet;
 use super::{Graph, NodeId};
-use petgraph::Direction;
 use petgraph::graph::{DiGraph, NodeIndex};
-use petgraph::visit::{Bfs, EdgeRef, Reversed};
-use std::collections::VecDeque;
+use petgraph::visit::{Bfs, GraphBase, IntoNeighbors};
+use std::iter::{Copied, Rev};
+use std::slice;
 
-/// The edges of a [`Graph`] at one moment, as a petgraph: an edge runs from the reader to what it reads. Indices are node numbers.
+/// The nodes that read each node of a [`Graph`] at one moment, end to end. Every build that does anything makes this, so it is as small as can
+/// be; petgraph walks over it.
 pub struct Links {
-    graph: DiGraph<(), (), u32>,
+    /// By node: where its readers start; then where the last ones end.
+    starts: Vec<u32>,
+    readers: Vec<NodeId>,
 }
+
+type Readers<'a> = Copied<Rev<slice::Iter<'a, NodeId>>>;
 
 impl Links {
     /// The edges as they stand.
     pub fn of(graph: &Graph) -> Self {
-        let mut edges = 0;
-        graph.each_read(|_, _| edges += 1);
-        let mut links = DiGraph::with_capacity(graph.bound(), edges);
-        for _ in 0..graph.bound() {
-            links.add_node(());
+        let nodes = || (0u32..).map(NodeId).take(graph.bound());
+        // Counted one place further on, and summed up: the place of a node then says where its readers start.
+        let mut starts = vec![0_u32; graph.bound() + 2];
+        for reader in nodes() {
+            graph.each_read(reader, |read| starts[read.index() + 2] += 1);
         }
-        graph.each_read(|reader, read| {
-            links.add_edge(NodeIndex::from(reader.0), NodeIndex::from(read.0), ());
-        });
-        Self { graph: links }
+        for at in 2..starts.len() {
+            starts[at] += starts[at - 1];
+        }
+        let mut readers = vec![NodeId(0); starts[starts.len() - 1] as usize];
+        for reader in nodes() {
+            graph.each_read(reader, |read| {
+                // Where its next reader goes: in the end where the readers of the node after it start.
+                let next = &mut starts[read.index() + 1];
+                readers[*next as usize] = reader;
+                *next += 1;
+            });
+        }
+        starts.pop();
+        Self { starts, readers }
     }
 
     /// One more than the highest node number known here.
     pub fn bound(&self) -> usize {
-        self.graph.node_count()
+        self.starts.len() - 1
     }
 
-    /// The nodes that read `id`, repeats possible; none for nodes newer than these links.
-    pub fn readers(&self, id: NodeId) -> impl Iterator<Item = NodeId> {
-        self.neighbours(id, Direction::Incoming)
+    /// The nodes that read `id`, the last one first, repeats possible; none for nodes newer than these links.
+    pub fn readers(&self, id: NodeId) -> Readers<'_> {
+        let range = match self.starts.get(id.index()..id.index() + 2) {
+            Some(&[start, end]) => start as usize..end as usize,
+            _ => 0..0,
+        };
+        self.readers[range].iter().rev().copied()
     }
 
-    /// The nodes that `id` reads, repeats possible.
-    pub fn reads(&self, id: NodeId) -> impl Iterator<Item = NodeId> {
-        self.neighbours(id, Direction::Outgoing)
-    }
-
-    fn neighbours(&self, id: NodeId, direction: Direction) -> impl Iterator<Item = NodeId> {
-        let index = NodeIndex::from(id.0);
-        self.graph.neighbors_directed(index, direction).map(number)
-    }
-
-    /// `from` and everything it reads, however far, in breadth-first order.
-    pub fn dependencies(&self, from: NodeId) -> Vec<NodeId> {
-        let mut walk = Bfs::new(&self.graph, NodeIndex::from(from.0));
-        std::iter::from_fn(|| walk.next(&self.graph)).map(number).collect()
-    }
-
-    /// `from` and everything that reads it, however far, in breadth-first order.
-    pub fn dependents(&self, from: NodeId) -> Vec<NodeId> {
-        let reversed = Reversed(&self.graph);
-        let mut walk = Bfs::new(reversed, NodeIndex::from(from.0));
-        std::iter::from_fn(|| walk.next(reversed)).map(number).collect()
-    }
-
-    /// A shortest path from `from` to `to` along what is read, ends included.
-    pub fn path(&self, from: NodeId, to: NodeId) -> Option<Vec<NodeId>> {
-        let mut came_from: Vec<Option<u32>> = vec![None; self.graph.node_count()];
-        let mut queue = VecDeque::from([from]);
-        came_from[from.index()] = Some(from.0);
-        while let Some(at) = queue.pop_front() {
-            if at == to {
-                let mut path = vec![to];
-                let mut step = to;
-                while step != from {
-                    step = NodeId(came_from[step.index()].expect("invariant: visited nodes know whence"));
-                    path.push(step);
-                }
-                path.reverse();
-                return Some(path);
-            }
-            for edge in self.graph.edges(NodeIndex::from(at.0)) {
-                let next = number(edge.target());
-                if came_from[next.index()].is_none() {
-                    came_from[next.index()] = Some(at.0);
-                    queue.push_back(next);
-                }
-            }
-        }
-        None
+    /// The nodes of `from` and everything that reads them, however far.
+    pub(super) fn spread(&self, from: &StaleSet) -> StaleSet {
+        let mut walk = Bfs {
+            stack: from.iter().collect(),
+            discovered: from.clone(),
+        };
+        while walk.next(self).is_some() {}
+        walk.discovered
     }
 
     /// How many nodes read `id` directly.
     pub fn reader_count(&self, id: NodeId) -> usize {
-        self.readers(id).count()
+        self.readers(id).len()
     }
 }
 
-fn number(index: NodeIndex<u32>) -> NodeId {
-    NodeId(u32::try_from(index.index()).expect("invariant: indices are 32 bits"))
+impl GraphBase for Links {
+    type NodeId = NodeId;
+    type EdgeId = ();
+}
+
+impl<'a> IntoNeighbors for &'a Links {
+    type Neighbors = Readers<'a>;
+
+    fn neighbors(self, id: NodeId) -> Self::Neighbors {
+        self.readers(id)
+    }
 }
 
 /// One cycle of every group of `waiting` nodes that wait for each other, where `waits_for` gives the nodes that one waits for: each node once, the
@@ -150,6 +139,38 @@ pub fn cycles(waiting: &[NodeId], waits_for: &dyn Fn(NodeId) -> Vec<NodeId>) -> 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::graph::{Edges, PlanDigest};
+    use proptest::prelude::*;
+    use std::collections::BTreeSet;
+
+    proptest! {
+        #[test]
+        fn marks_reach_all_readers(edges in proptest::collection::vec((0u32..40, 0u32..40), 0..80), marked in proptest::collection::vec(0u32..60, 0..4)) {
+            let mut graph = Graph::default();
+            for n in 0..40 {
+                graph.intern(&format!("//n/{n}:x"));
+            }
+            for reader in 0..40 {
+                let discovery = edges.iter().filter(|(from, _)| *from == reader).map(|(_, to)| NodeId(*to)).collect();
+                graph.rewire(NodeId(reader), Edges { plan: PlanDigest::default(), discovery, inputs: [].into() });
+            }
+            let links = Links::of(&graph);
+            let mut all: Vec<(u32, u32)> = (0..60).flat_map(|id| links.readers(NodeId(id)).map(move |reader| (reader.0, id))).collect();
+            all.sort_unstable();
+            let mut wanted = edges.clone();
+            wanted.sort_unstable();
+            prop_assert_eq!(all, wanted);
+            let mut set = StaleSet::default();
+            for &id in &marked {
+                set.set(NodeId(id), true);
+            }
+            let mut reached: BTreeSet<u32> = marked.iter().copied().collect();
+            for _ in 0..40 {
+                reached.extend(edges.iter().filter(|(_, to)| reached.contains(to)).map(|(from, _)| *from).collect::<Vec<_>>());
+            }
+            prop_assert_eq!(links.spread(&set).iter().map(|id| id.0).collect::<Vec<_>>(), reached.into_iter().collect::<Vec<_>>());
+        }
+    }
 
     #[test]
     fn cycles_are_found_on_long_chains() {

@@ -70,7 +70,12 @@ pub fn answer(session: &mut Session, query: &Query, edges: bool) -> Result<Answe
     answer.unsure = survey.unsure.iter().filter(|id| number.contains_key(id)).count();
     if edges {
         for (at, &id) in ids.iter().enumerate() {
-            let reads: BTreeSet<usize> = links.reads(id).filter_map(|read| number.get(&read).copied()).collect();
+            let reads: BTreeSet<usize> = session
+                .graph
+                .reads(id)
+                .iter()
+                .filter_map(|read| number.get(read).copied())
+                .collect();
             answer.edges.extend(reads.into_iter().map(|read| (at, read)));
         }
     }
@@ -114,7 +119,7 @@ impl Evaluator<'_> {
                     Operator::Intersect => &set & &other,
                 }
             }),
-            Expr::Deps(inner, depth) => walk(self.set(inner), *depth, |id| self.links.reads(id).collect()),
+            Expr::Deps(inner, depth) => walk(self.set(inner), *depth, |id| self.session.graph.reads(id)),
             Expr::Rdeps(inner, depth) => walk(self.set(inner), *depth, |id| self.links.readers(id).collect()),
             Expr::SomePath(from, to) => self.path(from, to).into_iter().collect(),
             Expr::Kind(wanted, inner) => self.set(inner).into_iter().filter(|&id| self.is_kind(id, wanted)).collect(),
@@ -138,7 +143,7 @@ impl Evaluator<'_> {
                 path.reverse();
                 return path;
             }
-            let reads: BTreeSet<NodeId> = self.links.reads(at).collect();
+            let reads: BTreeSet<NodeId> = self.session.graph.reads(at).into_iter().collect();
             for read in reads {
                 came_from.entry(read).or_insert_with(|| {
                     queue.push_back(read);

@@ -28,6 +28,12 @@ impl Run<'_> {
         }
         if !inputs {
             let edges = self.graph.node(id).edges.clone();
+            // What decides whether they exist did not move, or this node would be stale.
+            for input in edges.iter().flat_map(|edges| edges.input_nodes()) {
+                if self.is_out_of_reach(input) {
+                    self.let_stand(input);
+                }
+            }
             let missing = edges.map_or(0, |edges| self.await_all(id, edges.input_nodes()));
             *self.slot(id) = Slot::Checking { inputs: true, missing };
             if missing > 0 {
@@ -50,7 +56,7 @@ impl Run<'_> {
         }
         let links = self.links;
         for reader in links.readers(id) {
-            if self.graph.get(reader).is_none() || self.graph.is_stale(reader) || self.has_ended(reader) {
+            if !self.graph.exists(reader) || self.graph.is_stale(reader) || self.has_ended(reader) {
                 continue;
             }
             self.graph.set_stale(reader, true);

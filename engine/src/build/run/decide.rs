@@ -58,7 +58,8 @@ impl Run<'_> {
         let inputs = self.inputs(&work);
         let Some(key) = self.key(id, &work, &inputs) else { return Ok(()) };
         work.key = key;
-        self.depths[id.index()] = self.depth(&work);
+        let depth = self.depth(&work);
+        self.depths.insert(id, depth);
         if self.find_result(id, &work)? {
             return Ok(());
         }
@@ -211,7 +212,7 @@ impl Run<'_> {
     fn depth(&self, work: &Work) -> u32 {
         let edges = work.edges.as_ref().expect("invariant: collection follows expansion");
         let depth = |edge: &crate::graph::Edge| match edge.from {
-            EdgeFrom::Node(node) => self.depths.get(node.index()).copied(),
+            EdgeFrom::Node(node) => Some(self.depths.get(&node).copied().unwrap_or_default()),
             EdgeFrom::Rows(_) => None,
         };
         edges.inputs.iter().filter_map(depth).min().map_or(0, |depth| depth + 1)
@@ -253,8 +254,10 @@ impl Run<'_> {
         ready.sort_by_key(|job| job.id);
         for job in ready {
             let id = job.id;
-            let references = self.waiters[id.index()].len().max(self.links.reader_count(id));
-            self.pools.slow(job, references as f64 / f64::from(1 + self.depths[id.index()]));
+            let waiting = self.waiters.get(&id).map_or(0, Vec::len);
+            let references = waiting.max(self.links.reader_count(id));
+            let depth = self.depths.get(&id).copied().unwrap_or_default();
+            self.pools.slow(job, references as f64 / f64::from(1 + depth));
         }
     }
 
@@ -284,7 +287,7 @@ impl Run<'_> {
                 },
             ));
         }
-        *self.slot(id) = Slot::Settled { output, how };
+        *self.slot(id) = Slot::Settled { how };
         self.wake(id);
     }
 }

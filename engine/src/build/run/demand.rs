@@ -19,33 +19,36 @@ impl Run<'_> {
         if !matches!(self.slot(id), Slot::Idle) {
             return;
         }
-        // Leaves, which are not planned, are looked at below: a set's paths are in no store.
-        if self.graph.is_planned(id)
-            && self.graph.has_result(id)
-            && !self.graph.is_stale(id)
-            && !self.tainted.contains(id)
-            && self.sets_are_quiet()
-        {
-            *self.slot(id) = Slot::Stands;
-            return self.wake(id);
+        if self.is_out_of_reach(id) && self.sets_are_quiet() {
+            return self.let_stand(id);
         }
         let node = self.graph.node(id);
         let (label, result) = (node.label.clone(), node.result);
         let kind = leaf(&label);
         match result {
             // A set's paths are in no store: they are taken from the tree whenever someone reads them.
-            Some(filed) if !self.graph.is_stale(id) && kind != Some(Leaf::Set) && (kind.is_some() || self.is_surely_member(&label)) => {
+            Some(_) if !self.graph.is_stale(id) && kind != Some(Leaf::Set) && (kind.is_some() || self.is_surely_member(&label)) => {
                 if self.tainted.contains(id) {
                     self.begin_check(id);
                 } else {
-                    *self.slot(id) = Slot::Settled {
-                        output: filed.output,
-                        how: How::Current,
-                    };
+                    *self.slot(id) = Slot::Settled { how: How::Current };
                     self.wake(id);
                 }
             }
             _ => self.begin(id, false),
+        }
+    }
+
+    /// Whether no change can reach what a node reads. Leaves, which are not planned, are looked at one by one: a set's paths are in no store.
+    pub(super) fn is_out_of_reach(&self, id: NodeId) -> bool {
+        self.graph.is_planned(id) && self.graph.has_result(id) && !self.graph.is_stale(id) && !self.tainted.contains(id)
+    }
+
+    /// Idle → Stands, for a node that exists for certain and that no change can reach. Its record is not even read.
+    pub(super) fn let_stand(&mut self, id: NodeId) {
+        if matches!(self.slot(id), Slot::Idle) {
+            *self.slot(id) = Slot::Stands;
+            self.wake(id);
         }
     }
 
@@ -146,7 +149,7 @@ impl Run<'_> {
                     self.moved.set(id, true);
                 }
                 self.graph.settle(id, filed);
-                *self.slot(id) = Slot::Settled { output, how: How::Current };
+                *self.slot(id) = Slot::Settled { how: How::Current };
                 if before.is_none_or(|before| before.output != output) {
                     self.moved_on(id);
                 }
@@ -205,7 +208,7 @@ impl Run<'_> {
     }
 
     /// Demands nodes for `reader`; how many are still to come (repeats counted as often as they will wake it).
-    pub(super) fn await_all(&mut self, reader: NodeId, needed: impl DoubleEndedIterator<Item = NodeId>) -> usize {
+    pub(super) fn await_all(&mut self, reader: NodeId, needed: impl DoubleEndedIterator<Item = NodeId>) -> u32 {
         let mut missing = 0;
         for node in needed.rev() {
             match self.slot(node) {
@@ -214,7 +217,7 @@ impl Run<'_> {
                 _ => {}
             }
             missing += 1;
-            self.waiters[node.index()].push(reader);
+            self.waiters.entry(node).or_default().push(reader);
         }
         missing
     }
@@ -244,28 +247,30 @@ impl Run<'_> {
             self.unknown(id, false);
             return Ok(());
         }
-        if let Some(node) = work.member_of
-            && let Some(digest) = self.output(node)
-            && leaf(&self.graph.node(node).label) != Some(Leaf::Set)
-            && self.shared.blobs.get(&digest)?.is_none()
-        {
-            *self.slot(id) = Slot::Expanding { work };
-            if self.options.dry_run {
-                self.unknown(id, false);
-            } else {
-                self.restore(id, &[node]);
-            }
-            return Ok(());
-        }
-        match self.is_member(&work) {
-            Ok(true) => {}
-            Ok(false) => {
-                self.fail(id, self.not_a_member(id));
+        if !self.is_still_member(id, &work) {
+            if let Some(node) = work.member_of
+                && let Some(digest) = self.output(node)
+                && leaf(&self.graph.node(node).label) != Some(Leaf::Set)
+                && self.shared.blobs.get(&digest)?.is_none()
+            {
+                *self.slot(id) = Slot::Expanding { work };
+                if self.options.dry_run {
+                    self.unknown(id, false);
+                } else {
+                    self.restore(id, &[node]);
+                }
                 return Ok(());
             }
-            Err(diagnostic) => {
-                self.fail(id, *diagnostic);
-                return Ok(());
+            match self.is_member(&work) {
+                Ok(true) => {}
+                Ok(false) => {
+                    self.fail(id, self.not_a_member(id));
+                    return Ok(());
+                }
+                Err(diagnostic) => {
+                    self.fail(id, *diagnostic);
+                    return Ok(());
+                }
             }
         }
         let rule = self.rules.rule(work.rule);
@@ -304,6 +309,12 @@ impl Run<'_> {
         let mut plan = PlanDigest::default();
         plan.0.copy_from_slice(&hasher.finalize().as_bytes()[..16]);
         plan
+    }
+
+    /// Whether the node is known to be in its rule's set without reading it: it had an output that stood when the run began, and the settled
+    /// set did not move since.
+    fn is_still_member(&self, id: NodeId, work: &Work) -> bool {
+        self.graph.has_result(id) && !self.left_stale.contains(id) && work.member_of.is_some_and(|set| self.is_quiet(set))
     }
 
     /// Whether the node is in its rule's set. The set node is settled.
@@ -351,8 +362,7 @@ impl Run<'_> {
             return Ok(Some(items.clone()));
         }
         let digest = match self.slot(node) {
-            Slot::Settled { output, .. } => Some(*output),
-            Slot::Stands => self.output(node),
+            Slot::Settled { .. } | Slot::Stands => self.output(node),
             Slot::Unknown { .. } => self.graph.node(node).result.map(|filed| filed.output),
             _ => None,
         };

@@ -72,10 +72,10 @@ impl Run<'_> {
 
     /// Nothing runs and nothing is due, yet nodes wait: they wait for each other. Fails one of each such circle; whether there was one.
     pub(super) fn break_cycle(&mut self) -> bool {
-        let waiting: Vec<NodeId> = (0..self.slots.len() as u32)
-            .map(NodeId)
-            .filter(|id| !self.waits_for(*id).is_empty())
-            .collect();
+        let mut waiting: Vec<NodeId> = self.waiters.values().flatten().copied().collect();
+        waiting.sort_unstable();
+        waiting.dedup();
+        waiting.retain(|id| !self.waits_for(*id).is_empty());
         if waiting.is_empty() {
             return false;
         }

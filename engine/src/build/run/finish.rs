@@ -190,10 +190,10 @@ impl Run<'_> {
         // The slot is set before the others begin: a leaf settles at once.
         *self.slot(id) = Slot::Restoring {
             work,
-            missing: nodes.len(),
+            missing: u32::try_from(nodes.len()).expect("invariant: fewer than 2^32 nodes"),
         };
         for &node in nodes {
-            self.waiters[node.index()].push(id);
+            self.waiters.entry(node).or_default().push(id);
         }
         for &node in nodes {
             if matches!(self.slot(node), Slot::Settled { .. } | Slot::Stands) {
@@ -206,7 +206,7 @@ impl Run<'_> {
     /// A node has come to its end in this run: tells those who wait for it.
     pub(super) fn wake(&mut self, id: NodeId) {
         // Steps are taken from the end: who asked first goes first.
-        for reader in std::mem::take(&mut self.waiters[id.index()]).into_iter().rev() {
+        for reader in self.waiters.remove(&id).unwrap_or_default().into_iter().rev() {
             let step = match &mut self.slots[reader.index()] {
                 Slot::Checking { missing, .. } => countdown(missing, Step::Check(reader)),
                 Slot::Discovering { missing, .. } => countdown(missing, Step::Plan(reader)),
@@ -257,7 +257,7 @@ impl Run<'_> {
     }
 }
 
-fn countdown(missing: &mut usize, due: Step) -> Option<Step> {
+fn countdown(missing: &mut u32, due: Step) -> Option<Step> {
     *missing -= 1;
     (*missing == 0).then_some(due)
 }

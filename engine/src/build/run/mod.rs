@@ -76,21 +76,21 @@ pub(super) enum Slot {
     /// Not looked at. What the graph says stands, unless the node is stale.
     Idle,
     /// Something that it reads, however far, may have moved: its recorded edges are being settled, deciding ones first.
-    Checking { inputs: bool, missing: usize },
+    Checking { inputs: bool, missing: u32 },
     /// Nodes that decide its inputs (and whether it exists) are being settled.
-    Discovering { work: Box<Work>, missing: usize },
+    Discovering { work: Box<Work>, missing: u32 },
     /// A worker is finding its inputs.
     Expanding { work: Box<Work> },
     /// Its inputs are being settled.
-    Collecting { work: Box<Work>, missing: usize },
+    Collecting { work: Box<Work>, missing: u32 },
     /// Blobs of its inputs are being made again.
-    Restoring { work: Box<Work>, missing: usize },
+    Restoring { work: Box<Work>, missing: u32 },
     /// Its producer waits for a worker or runs.
     Running { work: Box<Work> },
     /// What the graph has filed for it stands. Its record is not even read.
     Stands,
-    /// It has an output.
-    Settled { output: Digest, how: How },
+    /// It has an output, which the graph has filed.
+    Settled { how: How },
     /// It has none.
     Failed,
     /// Dry run: its output is not known. `certain` when its producer would run whatever its inputs come to: all of them are known.
@@ -163,7 +163,10 @@ pub struct Run<'a> {
     pub(super) heard: Heard,
     pub(super) history: Vec<(String, HistoryRecord)>,
     pub(super) ids: Vec<Option<ProducerId>>,
+    /// What some change may reach; worked out when nodes are first wanted.
     tainted: StaleSet,
+    /// What was stale when the run began.
+    left_stale: StaleSet,
     redefined: bool,
     /// By rule: the node of the set that says which nodes it makes, once looked up.
     sets: Vec<Option<Option<NodeId>>>,
@@ -175,8 +178,10 @@ pub struct Run<'a> {
     moved: StaleSet,
     slow_ready: Vec<Job>,
     slots: Vec<Slot>,
-    depths: Vec<u32>,
-    waiters: Vec<Vec<NodeId>>,
+    /// How far decided nodes are from a leaf; leaves are not listed.
+    depths: FxHashMap<NodeId, u32>,
+    /// By node that has not come to its end: who waits for it.
+    waiters: FxHashMap<NodeId, Vec<NodeId>>,
     same_key: FxHashMap<ActionKey, SameKey>,
     items: FxHashMap<(NodeId, SetSpec), Arc<Vec<String>>>,
     /// Tables that membership was looked up in.
@@ -255,7 +260,8 @@ impl<'a> Run<'a> {
             .map(|producer| setup.registry.get(&producer.uses).map(|implementation| implementation.id()))
             .collect();
         Self {
-            tainted: stale::taint(setup.graph, setup.links),
+            tainted: StaleSet::default(),
+            left_stale: setup.graph.stale_set().clone(),
             writer: Writer::new(setup.store.clone(), view, setup.shared.clone()),
             rules: setup.rules,
             registry: setup.registry,
@@ -279,8 +285,8 @@ impl<'a> Run<'a> {
             moved: StaleSet::default(),
             slow_ready: Vec::new(),
             slots: Vec::new(),
-            depths: Vec::new(),
-            waiters: Vec::new(),
+            depths: FxHashMap::default(),
+            waiters: FxHashMap::default(),
             same_key: FxHashMap::default(),
             items: FxHashMap::default(),
             tables: FxHashMap::default(),
@@ -413,15 +419,15 @@ impl<'a> Run<'a> {
     /// What became of the nodes that were asked for.
     pub fn report(&self, ids: &[NodeId]) -> Vec<Root> {
         let root = |&id: &NodeId| {
-            let (output, how) = match self.slots.get(id.index()) {
-                Some(Slot::Settled { output, how }) => (Some(*output), Some(*how)),
-                Some(Slot::Stands) => (self.output(id), Some(How::Current)),
-                _ => (None, None),
+            let how = match self.slots.get(id.index()) {
+                Some(Slot::Settled { how }) => Some(*how),
+                Some(Slot::Stands) => Some(How::Current),
+                _ => None,
             };
             Root {
                 id,
                 label: self.graph.node(id).label.clone(),
-                output,
+                output: self.output(id),
                 how,
             }
         };
@@ -432,16 +438,13 @@ impl<'a> Run<'a> {
         if id.index() >= self.slots.len() {
             let bound = self.graph.bound().max(id.index() + 1);
             self.slots.resize_with(bound, || Slot::Idle);
-            self.depths.resize(bound, 0);
-            self.waiters.resize_with(bound, Vec::new);
         }
         &mut self.slots[id.index()]
     }
 
     fn output(&self, id: NodeId) -> Option<Digest> {
         match self.slots.get(id.index()) {
-            Some(Slot::Settled { output, .. }) => Some(*output),
-            Some(Slot::Stands) => self.graph.node(id).result.map(|filed| filed.output),
+            Some(Slot::Settled { .. } | Slot::Stands) => self.graph.node(id).result.map(|filed| filed.output),
             _ => None,
         }
     }

@@ -20,6 +20,8 @@ pub(super) const DATABASE: &str = "store.redb";
 const NEW_DATABASE: &str = "store.redb.new";
 const LOCK: &str = "store.lock";
 const ID: &str = "store-id";
+/// Cache of a database that is only read: most of it is read once, and memory that is used again costs less than fresh memory.
+const READ_CACHE: usize = 1 << 20;
 /// Written when damage was met; the next opening sets the database aside and removes it.
 const CONDEMNED: &str = "store.condemned";
 
@@ -122,7 +124,10 @@ impl Folder {
             .map_err(|error| self.unopened(error))?;
         let opened = guarded(|| {
             let mut builder = Builder::new();
-            builder.set_cache_size(self.options.cache_bytes);
+            builder.set_cache_size(match access {
+                Access::Read => self.options.cache_bytes.min(READ_CACHE),
+                Access::Write => self.options.cache_bytes,
+            });
             let read_only = match access {
                 Access::Read => match builder.open_read_only(&path) {
                     // Its last user was killed: it has to be opened for writing once.

@@ -174,7 +174,7 @@ impl Store for DiskStore {
         if matches!(value, Value::Damaged(_)) {
             self.notes().bad_blobs.insert(*digest);
         }
-        Ok(self.sound(value).map(Arc::from))
+        Ok(self.sound(value))
     }
 
     fn has_blob(&self, digest: &Digest) -> Result<bool, StoreError> {

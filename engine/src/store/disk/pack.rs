@@ -3,6 +3,7 @@
 use rayon::prelude::*;
 use std::borrow::Cow;
 use std::cell::RefCell;
+use std::sync::Arc;
 use zstd::bulk::{Compressor, Decompressor};
 
 /// Bodies up to this length stay as they are.
@@ -42,17 +43,20 @@ pub(super) fn pack(bytes: &[u8]) -> (u8, Cow<'_, [u8]>) {
 
 /// The bytes behind a stored form, exactly `len` of them, or `None` if it does not hold that.
 ///
-/// Never allocates or writes more than `len` bytes, and a length that no memory can hold is refused, not obeyed.
-pub(super) fn unpack(codec: u8, stored: &[u8], len: u64) -> Option<Vec<u8>> {
-    let len = usize::try_from(len).ok()?;
+/// Never allocates or writes more than `len` bytes, and a length that the stored form does not declare, or that no memory can hold, is refused,
+/// not obeyed.
+pub(super) fn unpack(codec: u8, stored: &[u8], len: u64) -> Option<Arc<[u8]>> {
     match codec {
-        RAW => (stored.len() == len).then(|| stored.to_vec()),
+        RAW => (stored.len() as u64 == len).then(|| stored.into()),
         ZSTD => {
-            let mut out = Vec::new();
-            out.try_reserve_exact(len).ok()?;
-            let written =
-                DECOMPRESSOR.with_borrow_mut(|decompressor| decompressor.as_mut()?.decompress_to_buffer(stored, &mut out).ok())?;
-            (written == len && out.len() == len).then_some(out)
+            let declared = zstd::zstd_safe::get_frame_content_size(stored).ok()??;
+            let len = usize::try_from(len).ok().filter(|_| declared == len)?;
+            Vec::<u8>::new().try_reserve_exact(len).ok()?;
+            // Expanded where it stays: large outputs are many pages of memory.
+            let mut out: Arc<[u8]> = std::iter::repeat_n(0, len).collect();
+            let bytes = Arc::get_mut(&mut out)?;
+            let written = DECOMPRESSOR.with_borrow_mut(|decompressor| decompressor.as_mut()?.decompress_to_buffer(stored, bytes).ok())?;
+            (written == len).then_some(out)
         }
         _ => None,
     }
@@ -85,7 +89,7 @@ pub(super) fn open_body(body: &[u8]) -> Option<Cow<'_, [u8]>> {
         return Some(Cow::Borrowed(rest));
     }
     let (len, packed) = rest.split_first_chunk::<4>()?;
-    unpack(codec, packed, u64::from(u32::from_be_bytes(*len))).map(Cow::Owned)
+    unpack(codec, packed, u64::from(u32::from_be_bytes(*len))).map(|bytes| Cow::Owned(bytes.to_vec()))
 }
 
 /// Maps every item, on all cores when there are enough items to share out. Keeps the order.

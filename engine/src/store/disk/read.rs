@@ -8,6 +8,7 @@ use crate::store::{Part, ViewId};
 use crate::values::digest::{ActionKey, Digest};
 use redb::ReadableDatabase;
 use std::fmt::Write as _;
+use std::sync::Arc;
 
 /// What a value was found to be.
 #[derive(Debug)]
@@ -65,7 +66,7 @@ fn single<T>(
 }
 
 /// The blob of a digest, hashed.
-pub(super) fn blob(database: &dyn ReadableDatabase, digest: &Digest) -> Result<Value<Vec<u8>>, redb::Error> {
+pub(super) fn blob(database: &dyn ReadableDatabase, digest: &Digest) -> Result<Value<Arc<[u8]>>, redb::Error> {
     let txn = database.begin_read()?;
     let (Some(blobs), Some(data)) = (schema::table(&txn, BLOBS)?, schema::table(&txn, BLOB_DATA)?) else {
         return Ok(Value::Absent);
@@ -88,7 +89,7 @@ pub(super) fn blob(database: &dyn ReadableDatabase, digest: &Digest) -> Result<V
 }
 
 /// The bytes that a blob record speaks of. Memory grows only with chunks that are there, and with a length that fits them.
-fn bytes(data: &ReadTable, record: &BlobRecord) -> Result<Value<Vec<u8>>, redb::Error> {
+fn bytes(data: &ReadTable, record: &BlobRecord) -> Result<Value<Arc<[u8]>>, redb::Error> {
     let unpack = |stored: &[u8]| pack::unpack(record.codec, stored, record.raw_len);
     if record.stored_len == 0 {
         return Ok(Value::Sound(Vec::new()).and_then(BLOB_DATA, &[], |empty: Vec<u8>| unpack(&empty)));

@@ -62,7 +62,7 @@ pub(super) const HISTORY: Table = Table {
     value: "HistoryRecord",
 };
 const NODES: Table = Table {
-    name: "nodes.1",
+    name: "nodes.2",
     key: "view u64, row key",
     value: "packed row",
 };
