@@ -239,3 +239,61 @@ fn opens_block(tokens: &Tokens<'_>, open: usize) -> bool {
         _ => false,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::csharp::lexer::lex;
+    use crate::csharp::model::Tier;
+    use crate::csharp::parse::tame::skeleton;
+    use crate::csharp::parse::tests::files_of;
+    use crate::csharp::parse::{grammar, read};
+    use std::collections::BTreeSet;
+
+    fn tier(text: &str) -> Tier {
+        read(text, &BTreeSet::new(), "f.cs").0.tier
+    }
+
+    /// Texts that differ from a file by one token of a body: left out, doubled, or swapped with the next.
+    fn with_a_wrong_token(text: &str, each: usize) -> Vec<String> {
+        let tokens = Tokens::new(text, lex(text));
+        let skeleton = skeleton(&tokens, &[]);
+        let in_bodies = skeleton.bodies.iter().flat_map(|body| {
+            let (Body::Block(range) | Body::Accessors(range) | Body::Value(range)) = body;
+            range.start + 1..range.end.saturating_sub(1)
+        });
+        let wrong = in_bodies.step_by(each).map(|at| {
+            let (token, next) = (tokens.all[at], tokens.all[at + 1]);
+            let (own, other) = (tokens.text(at), tokens.text(at + 1));
+            let (with, end) = match at % 3 {
+                0 => (String::new(), token.end),
+                1 => (format!("{own} {own}"), token.end),
+                _ => (format!("{other} {own}"), next.end),
+            };
+            format!("{} {with} {}", &text[..token.start as usize], &text[end as usize..])
+        });
+        wrong.collect()
+    }
+
+    #[test]
+    fn most_errors_in_bodies_are_noticed() {
+        let (mut faulty, mut noticed) = (0, 0);
+        let folders = ["", "/Exchange", "/Query", "/Storage", "/Views"].map(|folder| format!("memotree/src/MemoTree.Core{folder}"));
+        for (name, text) in folders
+            .iter()
+            .flat_map(|folder| files_of(folder))
+            .filter(|(_, text)| !text.contains('#'))
+        {
+            assert_eq!(tier(&text), Tier::Whole, "{name}");
+            for wrong in with_a_wrong_token(&text, 3) {
+                if grammar::parse(&wrong).is_none_or(|tree| tree.root_node().has_error()) {
+                    faulty += 1;
+                    noticed += u32::from(tier(&wrong) != Tier::Whole);
+                } else {
+                    assert!(tier(&wrong) != Tier::Skeleton, "{name}: what the grammar takes is no error");
+                }
+            }
+        }
+        assert!(faulty > 300 && noticed * 4 > faulty * 3, "{noticed} of {faulty}");
+    }
+}

@@ -1,6 +1,5 @@
 //! Snippets to compact dumps, the feature files, layout, hostile input, and the golden output that is tied to the version.
 
-use super::doubt::Body;
 use super::repair::repairs;
 use super::shown::Shown;
 use super::tokens::Tokens;
@@ -386,7 +385,8 @@ fn features() -> Vec<(String, String)> {
     files_of("csharp/features")
 }
 
-fn files_of(folder: &str) -> Vec<(String, String)> {
+/// Names and texts of the C# files of a fixture's folder.
+pub(super) fn files_of(folder: &str) -> Vec<(String, String)> {
     let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../fixtures").join(folder);
     let mut files: Vec<(String, String)> = std::fs::read_dir(folder)
         .expect("the fixtures are part of the repository")
@@ -582,47 +582,4 @@ fn golden_output_is_tied_to_the_version() {
     let text = include_str!("../../../../fixtures/csharp/golden.cs");
     let digest = blake3::hash(&syntax::encode(&parsed(text))).to_hex();
     assert_eq!((syntax::VERSION, &digest[..16]), (3, "5b5d2a4c4a3b8e00"));
-}
-
-/// Texts that differ from a file by one token of a body: left out, doubled, or swapped with the next.
-fn with_a_wrong_token(text: &str, each: usize) -> Vec<String> {
-    let tokens = Tokens::new(text, lex(text));
-    let skeleton = super::tame::skeleton(&tokens, &[]);
-    let in_bodies = skeleton.bodies.iter().flat_map(|body| {
-        let (Body::Block(range) | Body::Accessors(range) | Body::Value(range)) = body;
-        range.start + 1..range.end.saturating_sub(1)
-    });
-    let wrong = in_bodies.step_by(each).map(|at| {
-        let (token, next) = (tokens.all[at], tokens.all[at + 1]);
-        let (own, other) = (tokens.text(at), tokens.text(at + 1));
-        let (with, end) = match at % 3 {
-            0 => (String::new(), token.end),
-            1 => (format!("{own} {own}"), token.end),
-            _ => (format!("{other} {own}"), next.end),
-        };
-        format!("{} {with} {}", &text[..token.start as usize], &text[end as usize..])
-    });
-    wrong.collect()
-}
-
-#[test]
-fn most_errors_in_bodies_are_noticed() {
-    let (mut faulty, mut noticed) = (0, 0);
-    let folders = ["", "/Exchange", "/Query", "/Storage", "/Views"].map(|folder| format!("memotree/src/MemoTree.Core{folder}"));
-    for (name, text) in folders
-        .iter()
-        .flat_map(|folder| files_of(folder))
-        .filter(|(_, text)| !text.contains('#'))
-    {
-        assert_eq!(parsed(&text).tier, Tier::Whole, "{name}");
-        for wrong in with_a_wrong_token(&text, 3) {
-            if grammar::parse(&wrong).is_none_or(|tree| tree.root_node().has_error()) {
-                faulty += 1;
-                noticed += u32::from(parsed(&wrong).tier != Tier::Whole);
-            } else {
-                assert!(parsed(&wrong).tier != Tier::Skeleton, "{name}: what the grammar takes is no error");
-            }
-        }
-    }
-    assert!(faulty > 300 && noticed * 4 > faulty * 3, "{noticed} of {faulty}");
 }
