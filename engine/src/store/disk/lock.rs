@@ -69,7 +69,7 @@ pub(super) fn take(path: &Path, purpose: &str, timeout: Duration, on_wait: Optio
     text.truncate(text.floor_char_boundary(HOLDER_LEN));
     // Written over at its full length: some file systems flush a file that was truncated when it is closed, which takes milliseconds.
     file.rewind()?;
-    write!(file, "{text:<HOLDER_LEN$}")?;
+    file.write_all(format!("{text:<HOLDER_LEN$}").as_bytes())?;
     Ok(Lock { _file: file })
 }
 
