@@ -41,7 +41,7 @@ pub struct Usages;
 
 impl Producer for Usages {
     fn id(&self) -> ProducerId {
-        ProducerId::new("csharp/usages", 2)
+        ProducerId::new("csharp/usages", 3)
     }
 
     fn sees(&self, _: &Params) -> Sees {
