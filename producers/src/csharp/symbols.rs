@@ -226,7 +226,14 @@ fn near<'a>(index: &'a NameIndex, path: &str, arity: u32, around: &Surroundings<
             && entry.encloser.is_none()
             && (entry.is_of(around.project) || references.iter().any(|path| entry.is_of(Some(path))))
     };
-    let found: Vec<&Entry> = index.names.get(path).into_iter().flatten().filter(near).take(MOST_NEAR + 1).collect();
+    let found: Vec<&Entry> = index
+        .names
+        .get(path)
+        .into_iter()
+        .flatten()
+        .filter(near)
+        .take(MOST_NEAR + 1)
+        .collect();
     if found.len() > MOST_NEAR { Vec::new() } else { found }
 }
 

@@ -119,7 +119,11 @@ fn without_block(mut tokens: Vec<&str>) -> Vec<&str> {
         return tokens;
     };
     let generic = tokens[start + 1] == "<";
-    let open = if generic { mate(&tokens, start + 1).map_or(start + 1, |close| close + 1) } else { start + 1 };
+    let open = if generic {
+        mate(&tokens, start + 1).map_or(start + 1, |close| close + 1)
+    } else {
+        start + 1
+    };
     let Some(close) = mate(&tokens, open).filter(|close| tokens.get(close + 1) == Some(&".")) else {
         return tokens;
     };

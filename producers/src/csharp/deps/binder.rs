@@ -303,7 +303,13 @@ impl<'i> Binder<'i> {
                     certain: true,
                 };
                 let reading = self.target(around, level, &whole);
-                let owners = self.step(around, reading.types, &whole.segments[reading.used.min(whole.segments.len())..], arity, true);
+                let owners = self.step(
+                    around,
+                    reading.types,
+                    &whole.segments[reading.used.min(whole.segments.len())..],
+                    arity,
+                    true,
+                );
                 types.extend(candidates.iter().copied().filter(|entry| {
                     entry
                         .encloser
@@ -342,7 +348,14 @@ impl<'i> Binder<'i> {
     }
 
     /// Walks nested types below `types` along `segments`.
-    fn step<'a>(&self, around: &Surroundings<'_>, mut types: Vec<&'a Entry>, segments: &[&str], arity: u32, to_the_end: bool) -> Vec<&'a Entry>
+    fn step<'a>(
+        &self,
+        around: &Surroundings<'_>,
+        mut types: Vec<&'a Entry>,
+        segments: &[&str],
+        arity: u32,
+        to_the_end: bool,
+    ) -> Vec<&'a Entry>
     where
         'i: 'a,
     {
@@ -409,7 +422,8 @@ impl<'i> Binder<'i> {
 fn has_alias(around: &Surroundings<'_>, level: &str, name: &str) -> bool {
     let is = |alias: &Option<String>| alias.as_deref() == Some(name);
     let globals = || around.globals.into_iter().flat_map(|globals| &globals.usings);
-    around.usings.iter().any(|using| using.level == level && is(&using.alias)) || level.is_empty() && globals().any(|using| is(&using.alias))
+    around.usings.iter().any(|using| using.level == level && is(&using.alias))
+        || level.is_empty() && globals().any(|using| is(&using.alias))
 }
 
 fn is_alias(around: &Surroundings<'_>, name: &str) -> bool {
@@ -438,7 +452,10 @@ fn visible<'a>(mut types: Vec<&'a Entry>, around: &Surroundings<'a>) -> Option<B
     types.retain(|entry| entry.file.as_deref().is_none_or(|only| only == around.file));
     // A copy of a type of .NET that another project keeps for itself is for older frameworks.
     types.retain(|entry| {
-        entry.is_of(around.project) || entry.accessibility == "public" || entry.encloser.is_some() || dotnet::known(entry.symbol()).is_none()
+        entry.is_of(around.project)
+            || entry.accessibility == "public"
+            || entry.encloser.is_some()
+            || dotnet::known(entry.symbol()).is_none()
     });
     if types.iter().any(|entry| entry.file.is_some()) {
         types.retain(|entry| entry.file.is_some());

@@ -125,7 +125,11 @@ fn values<'t>(texts: &[&'t str]) -> FxHashSet<(&'t str, &'t str)> {
             continue;
         };
         let names = lines.filter_map(|line| line.strip_prefix('\t')?.split_once('\t'));
-        found.extend(names.filter(|(_, rest)| rest.starts_with("pr\t") || rest.starts_with("p\t")).map(|(name, _)| (key, name)));
+        found.extend(
+            names
+                .filter(|(_, rest)| rest.starts_with("pr\t") || rest.starts_with("p\t"))
+                .map(|(name, _)| (key, name)),
+        );
     }
     found
 }

@@ -62,11 +62,22 @@ fn members(own: &str, mentions: &Mentions, index: &NameIndex) -> String {
         && let Some(entry) = index.by_key(own)
     {
         text.push('\t');
-        text.push_str(&entry.project.iter().chain(&entry.also).map(String::as_str).collect::<Vec<_>>().join("|"));
+        text.push_str(
+            &entry
+                .project
+                .iter()
+                .chain(&entry.also)
+                .map(String::as_str)
+                .collect::<Vec<_>>()
+                .join("|"),
+        );
     }
     text.push('\n');
     // A positional parameter makes no property where a base has one of its name; who reads all types can tell.
-    let records = mentions.declared.iter().filter(|declared| declared.flags == "h" && declared.signature.starts_with("record"));
+    let records = mentions
+        .declared
+        .iter()
+        .filter(|declared| declared.flags == "h" && declared.signature.starts_with("record"));
     let positional: BTreeSet<String> = records
         .flat_map(|declared| code::header_parameters(&declared.signature, false).parameters)
         .map(|parameter| parameter.name)

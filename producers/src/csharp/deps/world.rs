@@ -255,7 +255,14 @@ impl<'a> World<'a> {
         let interfaces = matches!(self.kind(shape.key().unwrap_or("")), 'i' | ' ');
         for (at, level) in self.levels(shape).into_iter().enumerate() {
             let before = found.len();
-            if at > 0 && !interfaces && level.key().and_then(|key| key.strip_prefix('~')).and_then(dotnet::get).is_some_and(|outside| outside.kind == 'i') {
+            if at > 0
+                && !interfaces
+                && level
+                    .key()
+                    .and_then(|key| key.strip_prefix('~'))
+                    .and_then(dotnet::get)
+                    .is_some_and(|outside| outside.kind == 'i')
+            {
                 continue;
             }
             self.declared(&level, name, &mut found);

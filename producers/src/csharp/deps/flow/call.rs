@@ -147,7 +147,9 @@ impl<'f, 'a> Flow<'f, 'a> {
             let namespace = line.as_ref().map_or("", |line| &line.namespace);
             let opened = self.opened.contains(namespace) || self.statics.iter().any(|open| open.key() == Some(key));
             if opened
-                && line.as_ref().is_none_or(|line| self.resolver.sees(&line.projects)) && let Some(score) = allowed(&candidate) {
+                && line.as_ref().is_none_or(|line| self.resolver.sees(&line.projects))
+                && let Some(score) = allowed(&candidate)
+            {
                 found.push((score, candidate));
             }
         }
@@ -280,7 +282,9 @@ impl<'f, 'a> Flow<'f, 'a> {
         for candidate in found.into_iter().filter(Candidate::is_method) {
             // What a derived type declares and can be called hides what its bases declare.
             if receiver.is_none()
-                && let Some(Chosen { score, candidate: chosen, .. }) = &best
+                && let Some(Chosen {
+                    score, candidate: chosen, ..
+                }) = &best
                 && *score > NOT_CALLABLE
                 && chosen.owner.key() != candidate.owner.key()
                 && self.world.as_base(&chosen.owner, candidate.owner.key().unwrap_or("")).is_some()

@@ -237,7 +237,9 @@ impl<'f, 'a> Flow<'f, 'a> {
         let found = self.world.lookup(&shape, &next.word.text);
         let through = match found.first() {
             Some(first) => first.is_static(),
-            None => shape.key().is_some_and(|key| self.world.kind(&format!("{key}+{}", next.word.text)) != ' '),
+            None => shape
+                .key()
+                .is_some_and(|key| self.world.kind(&format!("{key}+{}", next.word.text)) != ' '),
         };
         if through { self.as_type(&segments) } else { None }
     }
