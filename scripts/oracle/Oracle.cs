@@ -476,8 +476,7 @@ static class Oracle
             string cls = Class(name);
             bool typeCtx = SyntaxFacts.IsInTypeOnlyContext(name) || SyntaxFacts.IsInNamespaceOrTypeContext(name);
             ITypeSymbol? target = null; string how = "name";
-            // Something in front of it, an argument or a base is unknown here, such as a type of a package.
-            if (info.Symbol == null && (cls is "body" or "attrarg" && !typeCtx || cls == "attr" && info.CandidateReason == CandidateReason.NotAnAttributeType))
+            if (info.Symbol == null && ((cls is "body" or "attrarg") && !typeCtx && Undecided(model, name, info) || cls == "attr" && info.CandidateReason == CandidateReason.NotAnAttributeType))
                 gaps.Add(Encloser(model, name) + "\t" + name.Identifier.ValueText);
             switch (s)
             {
@@ -500,6 +499,35 @@ static class Oracle
                 if (wantBody && cls is "body" && target != null) BodyEdge(model, name, target, "body:name", edges);
             }
             else if (wantBody && target != null) BodyEdge(model, name, target, "body:" + how, edges);
+        }
+    }
+
+    // Whether a name is not bound because something that is bound, before it or among its arguments, has a type that is unknown here, such
+    // as a type of a package. What begins with an unknown name is unknown to everybody; a dynamic value is no gap.
+    static bool Undecided(SemanticModel model, SimpleNameSyntax name, SymbolInfo info)
+    {
+        ExpressionSyntax? receiver = name.Parent switch
+        {
+            MemberAccessExpressionSyntax m when m.Name == name => m.Expression,
+            MemberBindingExpressionSyntax b => b.FirstAncestorOrSelf<ConditionalAccessExpressionSyntax>()?.Expression,
+            _ => null,
+        };
+        if (receiver == null) return info.CandidateSymbols.Length > 0;
+        if (model.GetTypeInfo(receiver).Type?.TypeKind == TypeKind.Dynamic) return false;
+        for (SyntaxNode root = receiver; ; )
+        {
+            switch (root)
+            {
+                case MemberAccessExpressionSyntax m: root = m.Expression; continue;
+                case InvocationExpressionSyntax i: root = i.Expression; continue;
+                case ElementAccessExpressionSyntax e: root = e.Expression; continue;
+                case ConditionalAccessExpressionSyntax c: root = c.Expression; continue;
+                case ParenthesizedExpressionSyntax p: root = p.Expression; continue;
+                case AwaitExpressionSyntax w: root = w.Expression; continue;
+                case PostfixUnaryExpressionSyntax u: root = u.Operand; continue;
+                case SimpleNameSyntax first: return model.GetSymbolInfo(first) is { } s && (s.Symbol is { } and not INamespaceSymbol || s.CandidateSymbols.Length > 0);
+                default: return true;
+            }
         }
     }
 
