@@ -15,12 +15,14 @@ Files that the compiler (C# 12) finds syntax errors in are left out, with every 
 
 Columns: types found of the compiler's (+ extra ones); members found, with the same kind and signature; references to types of the
 workspace in signatures, bases, constraints and attributes, as (type, target, place), with wrong ones; occurrences of written type names
-in bodies whose target is known for the type they stand in; pairs of types that bodies make, inferred ones included, with wrong ones."""
+in bodies whose target is known for the type they stand in; pairs of types that bodies make, inferred ones included, with wrong ones, and
+those that the compiler's own record leaves undecided: it has no packages, so what stands behind their types it cannot bind."""
 
 import argparse
 import collections
 import hashlib
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -41,6 +43,7 @@ CLASSES = {
     "names-missing": "written names in bodies that cortex lacks",
     "pairs-missing": "pairs of types in bodies that cortex lacks",
     "pairs-wrong": "pairs of types in bodies that are not there",
+    "pairs-undecided": "pairs of types in bodies that the compiler cannot tell without the packages (not counted)",
     "syntax": "files that the compiler finds syntax errors in",
 }
 
@@ -99,7 +102,8 @@ def facts_of_compiler(ours, target, work, name):
             "usings": record["usings"],
             "refs": record["refs"] if record["p"] else named,
             "friends": record.get("friends", []),
-            "files": [str(target / file) for file in record["files"]],
+            "files": [str(target / file) for file in record["files"] + record.get("linked", [])],
+            "under": {str(target / file): symbols for file, symbols in record.get("under", {}).items()},
         })
     text = oracle.manifest(asked)
     program = (oracle.folder() / "roslyn" / "oracle.dll").read_bytes()
@@ -110,6 +114,44 @@ def facts_of_compiler(ours, target, work, name):
         oracle.run(text, target, part)
         part.rename(out)
     return oracle.read(out)
+
+
+def owned(theirs, ours):
+    """The compiler's records without the types of files that another project owns: they are compared there."""
+    linked = {(place(record), file) for record in ours if record["k"] == "project" for file in record.get("linked", [])}
+    foreign = {(place(record), record["id"]) for record in theirs if record["k"] == "type" and all((place(record), part) in linked for part in record["parts"])}
+    about = {"type": "id", "member": "type", "edge": "from", "occ": "in", "gap": "in", "file": "path"}
+
+    def kept(record):
+        key = (place(record), record[about[record["k"]]]) if record["k"] in about else None
+        return key not in (linked if record["k"] == "file" else foreign)
+
+    return [record for record in theirs if kept(record)]
+
+
+class Undecided:
+    """Pairs of which the compiler's own record says that it could not tell: it met a name in code of the one type that it could bind to
+    nothing, as behind a value whose type comes from a package, and members of that name belong to the other type or mention it."""
+
+    def __init__(self, theirs):
+        self.gaps, self.declaring, self.mentioning = collections.defaultdict(set), collections.defaultdict(set), collections.defaultdict(set)
+        for record in theirs:
+            if record["k"] == "gap":
+                self.gaps[(place(record), record["in"] or "T:Program")].add(record["t"])
+            elif record["k"] == "member":
+                name = re.split(r"[(`]", record["key"])[0].rsplit(".", 1)[-1]
+                self.declaring[record["type"]].add(name)
+                for word in re.findall(r"\w+", record["sig"]):
+                    self.mentioning[word].add(name)
+
+    def __call__(self, pair):
+        simple = re.split(r"[.:]", pair[2])[-1].split("`")[0]
+        return not self.gaps[pair[:2]].isdisjoint(self.declaring[pair[2]] | self.mentioning[simple])
+
+    def mark(self, pair):
+        """Whether the type is named where the compiler cannot tell that what it found is an attribute: its base is from a package."""
+        simple = re.split(r"[.:]", pair[2])[-1].split("`")[0]
+        return not self.gaps[pair[:2]].isdisjoint({simple, simple.removesuffix("Attribute")})
 
 
 class Side:
@@ -234,7 +276,8 @@ def compare(name, target, ours, theirs, listed, report):
         record = places.get(pair + (body,)) or places.get(pair + (not body,))
         return f"{record['f']}:{line_of(target, record['f'], record['o'], texts)}" if record else where(pair[:2])
 
-    found = total = wrong = 0
+    open_ = Undecided(theirs)
+    found = total = wrong = undecided = 0
     for cat in ("base", "sig", "attr"):
         # Constraints of overridden methods and type arguments of inherited nested types are in the compiler's answer, but nowhere written.
         expected, got = {pair for pair in they.edges[cat] if pair in written or pair in we.edges[cat]}, we.edges[cat]
@@ -243,9 +286,12 @@ def compare(name, target, ours, theirs, listed, report):
         found += len(expected & got)
         differences["refs-missing"] += [f"{spot(pair, False)}: {pair[1]} → {pair[2]} ({cat})" for pair in sorted(expected - got)]
         invented = sorted(pair for pair in got - expected if pair not in they.pairs and pair not in written)
+        if cat == "attr":
+            undecided += sum(open_.mark(pair) for pair in invented)
+            invented = [pair for pair in invented if not open_.mark(pair)]
         wrong += len(invented)
         differences["refs-wrong"] += [f"{where(pair[:2])}: {pair[1]} → {pair[2]} ({cat})" for pair in invented]
-    row["refs"] = (found, total, wrong)
+    row["refs"] = (found, total, wrong, undecided)
 
     bodies = collections.defaultdict(set)
     for cat, edges in they.edges.items():
@@ -255,7 +301,9 @@ def compare(name, target, ours, theirs, listed, report):
                 bodies[pair].add(cat.removeprefix("body:"))
     found = len(bodies.keys() & own_bodies)
     invented = sorted(pair for pair in own_bodies if pair not in they.pairs and pair not in written)
-    row["pairs"] = (found, len(bodies), len(invented), len(own_bodies))
+    undecided, invented = [pair for pair in invented if open_(pair)], [pair for pair in invented if not open_(pair)]
+    differences["pairs-undecided"] = [f"{where(pair[:2])}: {pair[1]} → {pair[2]}" for pair in undecided]
+    row["pairs"] = (found, len(bodies), len(invented), len(own_bodies), len(undecided))
     differences["pairs-missing"] = [f"{spot(pair, True)}: {pair[1]} → {pair[2]} ({', '.join(sorted(bodies[pair]))})" for pair in sorted(bodies.keys() - own_bodies)]
     differences["pairs-wrong"] = [f"{where(pair[:2])}: {pair[1]} → {pair[2]}" for pair in invented]
     with open(report, "w", encoding="utf-8") as file:
@@ -287,16 +335,16 @@ def main():
         name, target, commit = checkout(spec, work)
         ours = facts_of_cortex(args.cortex, target, work, name, args.kept)
         theirs = facts_of_compiler(ours, target, work, name)
-        row = compare(name, target, ours, theirs, (args.list, args.limit) if args.list else None, work / f"{name}.differences.txt")
+        row = compare(name, target, ours, owned(theirs, ours), (args.list, args.limit) if args.list else None, work / f"{name}.differences.txt")
         rows.append((name, commit, row))
         print(f"{name}: {json.dumps(row['differences'])}", file=sys.stderr)
     print("| repository | commit | files | left out | types | headers | members | references | names in bodies | pairs in bodies |")
     print("|---|---|--:|--:|--:|--:|--:|--:|--:|--:|")
     for name, commit, row in rows:
         types, members, refs, pairs = row["types"], row["members"], row["refs"], row["pairs"]
-        wrong = f"{pairs[2]:,} wrong ({100 * pairs[2] / pairs[3] if pairs[3] else 0:.2f} %)"
+        wrong = f"{pairs[2]:,} wrong ({100 * pairs[2] / pairs[3] if pairs[3] else 0:.2f} %), {pairs[4]:,} undecided"
         print(f"| {name} | {commit} | {row['files']:,} | {row['syntax']} | {share(*types[:2])}, +{types[2]} | {share(*row['headers'])} | {share(*members[:2])}, +{members[2]}"
-              f" | {share(*refs[:2])}, {refs[2]} wrong | {share(*row['names'])} | {share(*pairs[:2])}, {wrong} |")
+              f" | {share(*refs[:2])}, {refs[2]} wrong, {refs[3]} undecided | {share(*row['names'])} | {share(*pairs[:2])}, {wrong} |")
 
 
 if __name__ == "__main__":

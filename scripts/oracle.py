@@ -32,7 +32,8 @@ def setup():
 
 
 def manifest(projects):
-    """The oracle's manifest: `projects` are dictionaries with name, assembly, defines, usings, refs, friends and absolute files."""
+    """The oracle's manifest: `projects` are dictionaries with name, assembly, defines, usings, refs, friends and absolute files;
+    `under` names files that are read under symbols of their own."""
     lines = []
     for project in projects:
         lines.append(f"project {project['name']}")
@@ -40,8 +41,12 @@ def manifest(projects):
             lines.append(f"assembly {project['assembly']}")
         if project.get("lang"):
             lines.append(f"lang {project['lang']}")
-        for key, directive in (("defines", "define"), ("usings", "using"), ("refs", "ref"), ("friends", "ivt"), ("files", "file")):
+        for key, directive in (("defines", "define"), ("usings", "using"), ("refs", "ref"), ("friends", "ivt")):
             lines += [f"{directive} {value}" for value in project.get(key, [])]
+        for file in project.get("files", []):
+            lines.append(f"file {file}")
+            if file in project.get("under", {}):
+                lines.append(f"under {';'.join(project['under'][file])}")
         lines.append("end")
     return "\n".join(lines) + "\n"
 

@@ -17,9 +17,10 @@
 //
 // records (field order fixed; every list sorted ordinally unless it is source order by nature):
 //   {"k":"project"...} {"k":"file"...} {"k":"type"...} {"k":"member"...} {"k":"edge"...} {"k":"occ"...}
+//   with --facts {"k":"gap","in":TYPE,"t":NAME}: a name in that type's code, or of an attribute, that the compiler cannot bind (it may have candidates)
 //
 // Manifest: one directive per line, '#' starts a comment line:
-//   project NAME | assembly NAME | ivt FRIENDASSEMBLY | define SYM | using TEXT | file PATH | ref PROJECTNAME | refdll PATH | lang V | unsafe | nullable enable|disable | end
+//   project NAME | assembly NAME | ivt FRIENDASSEMBLY | define SYM | using TEXT | file PATH [| under SYM;SYM for that file alone] | ref PROJECTNAME | refdll PATH | lang V | unsafe | nullable enable|disable | end
 #nullable enable
 using System;
 using System.Collections.Generic;
@@ -39,6 +40,7 @@ static class Oracle
         public string Name = "project";
         public string? Assembly;
         public List<string> Files = new(), Defines = new(), Usings = new(), Refs = new(), RefDlls = new(), Friends = new();
+        public Dictionary<string, string[]> Under = new(StringComparer.Ordinal);     // files that are read under other symbols than the project's
         public string? Lang;
         public bool Unsafe = true;
         public string Nullable = "enable";
@@ -108,6 +110,7 @@ static class Oracle
                 case "define": cur.Defines.Add(val); break;
                 case "using": cur.Usings.Add(val); break;
                 case "file": cur.Files.Add(Path.GetFullPath(Path.Combine(dir, val))); break;
+                case "under": cur.Under[cur.Files[^1]] = val.Split(';', StringSplitOptions.RemoveEmptyEntries); break;
                 case "ref": cur.Refs.Add(val); break;
                 case "assembly": cur.Assembly = val; break;
                 case "ivt": cur.Friends.Add(val); break;
@@ -151,7 +154,7 @@ static class Oracle
             var po = new CSharpParseOptions(lang, DocumentationMode.Parse, SourceCodeKind.Regular, p.Defines.Distinct().OrderBy(x => x, StringComparer.Ordinal));
             var trees = new List<SyntaxTree>();
             foreach (var f in p.Files.Distinct().OrderBy(x => x, StringComparer.Ordinal))
-                if (File.Exists(f)) { using var s = File.OpenRead(f); trees.Add(CSharpSyntaxTree.ParseText(SourceText.From(s, Encoding.UTF8), po, f)); }
+                if (File.Exists(f)) { using var s = File.OpenRead(f); trees.Add(CSharpSyntaxTree.ParseText(SourceText.From(s, Encoding.UTF8), p.Under.TryGetValue(f, out var under) ? po.WithPreprocessorSymbols(under) : po, f)); }
             if (p.Usings.Count > 0)
                 trees.Add(CSharpSyntaxTree.ParseText(string.Concat(p.Usings.Distinct().OrderBy(x => x, StringComparer.Ordinal).Select(u => "global using " + u.TrimEnd(';') + ";\n")), po, "<globals>", Encoding.UTF8));
             if (p.Friends.Count > 0)
@@ -277,9 +280,10 @@ static class Oracle
         var edges = new SortedDictionary<string, int>(StringComparer.Ordinal);
         foreach (var t in types) EmitType(p, t, maps, j, w, edges);
         var occ = new List<string>();
+        var gaps = new SortedSet<string>(StringComparer.Ordinal);
         if (wantBody || wantOcc)
             foreach (var t in comp.SyntaxTrees.OrderBy(t => maps[t].Path, StringComparer.Ordinal))
-                Names(p, comp, t, maps[t], edges, j, wantOcc ? occ : null);
+                Names(p, comp, t, maps[t], edges, j, wantOcc ? occ : null, gaps);
         var seen = new HashSet<string>(StringComparer.Ordinal);
         foreach (var e in edges)
         {
@@ -294,6 +298,7 @@ static class Oracle
             w.WriteLine(j.New().S("k", "edge").S("p", p.Name).S("from", f[0]).S("to", f[1]).S("cat", f[2]).S("where", f[3]).N("n", e.Value).End());
         }
         foreach (var o in occ) w.WriteLine(o);
+        if (facts) foreach (var g in gaps) { var f = g.Split('\t'); w.WriteLine(j.New().S("k", "gap").S("p", p.Name).S("in", f[0]).S("t", f[1]).End()); }
     }
 
     static string FirstLoc(ISymbol s, Dictionary<SyntaxTree, FileMap> maps)
@@ -453,7 +458,7 @@ static class Oracle
 
     // ---------------------------------------------------------------- every written name
 
-    static void Names(Proj p, CSharpCompilation comp, SyntaxTree tree, FileMap map, SortedDictionary<string, int> edges, Json j, List<string>? occ)
+    static void Names(Proj p, CSharpCompilation comp, SyntaxTree tree, FileMap map, SortedDictionary<string, int> edges, Json j, List<string>? occ, SortedSet<string> gaps)
     {
         var model = comp.GetSemanticModel(tree);
         foreach (var node in tree.GetRoot().DescendantNodes())
@@ -471,6 +476,8 @@ static class Oracle
             string cls = Class(name);
             bool typeCtx = SyntaxFacts.IsInTypeOnlyContext(name) || SyntaxFacts.IsInNamespaceOrTypeContext(name);
             ITypeSymbol? target = null; string how = "name";
+            if (info.Symbol == null && ((cls is "body" or "attrarg") && !typeCtx && Undecided(model, name, info) || cls == "attr" && info.CandidateReason == CandidateReason.NotAnAttributeType))
+                gaps.Add(Encloser(model, name) + "\t" + name.Identifier.ValueText);
             switch (s)
             {
                 case ITypeSymbol ts: target = ts; break;
@@ -492,6 +499,35 @@ static class Oracle
                 if (wantBody && cls is "body" && target != null) BodyEdge(model, name, target, "body:name", edges);
             }
             else if (wantBody && target != null) BodyEdge(model, name, target, "body:" + how, edges);
+        }
+    }
+
+    // Whether a name is not bound because something that is bound, before it or among its arguments, has a type that is unknown here, such
+    // as a type of a package. What begins with an unknown name is unknown to everybody; a dynamic value is no gap.
+    static bool Undecided(SemanticModel model, SimpleNameSyntax name, SymbolInfo info)
+    {
+        ExpressionSyntax? receiver = name.Parent switch
+        {
+            MemberAccessExpressionSyntax m when m.Name == name => m.Expression,
+            MemberBindingExpressionSyntax b => b.FirstAncestorOrSelf<ConditionalAccessExpressionSyntax>()?.Expression,
+            _ => null,
+        };
+        if (receiver == null) return info.CandidateSymbols.Length > 0;
+        if (model.GetTypeInfo(receiver).Type?.TypeKind == TypeKind.Dynamic) return false;
+        for (SyntaxNode root = receiver; ; )
+        {
+            switch (root)
+            {
+                case MemberAccessExpressionSyntax m: root = m.Expression; continue;
+                case InvocationExpressionSyntax i: root = i.Expression; continue;
+                case ElementAccessExpressionSyntax e: root = e.Expression; continue;
+                case ConditionalAccessExpressionSyntax c: root = c.Expression; continue;
+                case ParenthesizedExpressionSyntax p: root = p.Expression; continue;
+                case AwaitExpressionSyntax w: root = w.Expression; continue;
+                case PostfixUnaryExpressionSyntax u: root = u.Operand; continue;
+                case SimpleNameSyntax first: return model.GetSymbolInfo(first) is { } s && (s.Symbol is { } and not INamespaceSymbol || s.CandidateSymbols.Length > 0);
+                default: return true;
+            }
         }
     }
 

@@ -392,17 +392,17 @@ fn golden_outputs_belong_to_versions() {
     csharp/conflicts@1 af1349b9f5f9
     csharp/index-json@1 0c6a9a70dbdf
     csharp/types@2 ed524f5833c4
-    csharp/symbols@3 31a6d808117c
+    csharp/symbols@4 31a6d808117c
     csharp/complete@2 48f5e0989d7c
     csharp/structure@2 bbb34213f114
     csharp/impl@2 49b2d0831310
     csharp/xmldoc@2 680de06bc1f7
     csharp/mentions@4 e4dfdc986cd3
     csharp/mentions@4 b54c27ff710a
-    csharp/api-deps@2 0ce448befa57
-    csharp/deps@5 a9655e293004
-    csharp/facts@1 94462f69b368
-    csharp/signatures@2 8aefcaab3c62
+    csharp/api-deps@3 0ce448befa57
+    csharp/deps@6 a9655e293004
+    csharp/facts@2 94462f69b368
+    csharp/signatures@3 8aefcaab3c62
     csharp/outline-info@2 eefa424cb835
     csharp/outline@2 43d9f50f9da8
     semantic@1 37fa68445632

@@ -7,7 +7,7 @@ use super::project::facts::Facts;
 use super::project::files::FileRow;
 use engine::seams::producer::{Failure, Input};
 use engine::values::table::Table;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeMap;
 
 /// A global using as written: alias, target, whether it is static.
@@ -44,6 +44,10 @@ pub struct Layout {
     by_directory: BTreeMap<String, usize>,
     /// Owners by file, where the table of files is known.
     owners: Option<FxHashMap<String, Option<usize>>>,
+    /// Other projects that compile a file, where there are any.
+    also: FxHashMap<String, Vec<String>>,
+    /// Files that only another framework than the main one compiles.
+    other_framework: FxHashSet<String>,
 }
 
 impl Layout {
@@ -67,13 +71,15 @@ impl Layout {
         let mut layout = Self {
             projects,
             by_directory,
-            owners: None,
+            ..Self::default()
         };
-        layout.owners = files.map(|files| layout.read_owners(&files.bytes)).transpose()?;
+        if let Some(files) = files {
+            layout.read_owners(&files.bytes)?;
+        }
         Ok(layout)
     }
 
-    fn read_owners(&self, table: &[u8]) -> Result<FxHashMap<String, Option<usize>>, Failure> {
+    fn read_owners(&mut self, table: &[u8]) -> Result<(), Failure> {
         let table = Table::open(table).ok_or_else(|| Failure::permanent("input 'files' is not a table"))?;
         let at_path: FxHashMap<&str, usize> = self
             .projects
@@ -89,8 +95,25 @@ impl Layout {
                 file.to_owned(),
                 row.project.first().and_then(|path| at_path.get(path.as_str()).copied()),
             );
+            if !row.also.is_empty() {
+                self.also.insert(file.to_owned(), row.also);
+            }
+            if row.tfm.is_some() {
+                self.other_framework.insert(file.to_owned());
+            }
         }
-        Ok(owners)
+        self.owners = Some(owners);
+        Ok(())
+    }
+
+    /// Paths of the projects that compile a file and do not own it, sorted.
+    pub fn also(&self, file: &str) -> &[String] {
+        self.also.get(file).map_or(&[], Vec::as_slice)
+    }
+
+    /// Whether a file is read under other symbols than those of its project's main framework.
+    pub fn has_own_symbols(&self, file: &str) -> bool {
+        self.other_framework.contains(file)
     }
 
     /// The project a file belongs to.

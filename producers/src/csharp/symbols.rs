@@ -21,13 +21,16 @@ use std::collections::{BTreeMap, BTreeSet};
 /// How long a chain of bases is followed.
 const LONGEST_CHAIN: usize = 32;
 
+/// Of how many types of one name a base may be.
+const MOST_NEAR: usize = 4;
+
 /// The producer `csharp/symbols`.
 #[derive(Debug)]
 pub struct Symbols;
 
 impl Producer for Symbols {
     fn id(&self) -> ProducerId {
-        ProducerId::new("csharp/symbols", 3)
+        ProducerId::new("csharp/symbols", 4)
     }
 
     fn check(&self, params: &Params) -> Result<(), Vec<ParamError>> {
@@ -81,6 +84,11 @@ fn declare(files: &[(&str, Names)], layout: &Layout, table: Table<'_>) -> Result
             let (_, entry) = entries
                 .entry(key)
                 .or_insert_with(|| (decl.name.clone(), entry(key, row, decl, file, layout)));
+            for project in layout.also(file) {
+                if let Err(at) = entry.also.binary_search(project) {
+                    entry.also.insert(at, project.clone());
+                }
+            }
             for base in &decl.bases {
                 if !entry.bases.contains(base) {
                     entry.bases.push(base.clone());
@@ -100,6 +108,7 @@ fn declare(files: &[(&str, Names)], layout: &Layout, table: Table<'_>) -> Result
 fn entry(key: &str, row: &TypeRow, decl: &NamedType, file: &str, layout: &Layout) -> Entry {
     Entry {
         accessibility: row.accessibility.clone(),
+        also: Vec::new(),
         ancestors: Vec::new(),
         arity: u32::try_from(row.arity).unwrap_or(u32::MAX),
         bases: Vec::new(),
@@ -191,15 +200,15 @@ fn inherit(index: &mut NameIndex, files: &[(&str, Names)], layout: &Layout) {
                 file,
                 globals: index.globals.get(*file).or_else(|| index.globals.get(globals)),
             };
-            let bound = decl.bases.iter().filter_map(|base| {
+            let bound = decl.bases.iter().flat_map(|base| {
                 let (path, arity) = written_name(base);
                 match binder.bind(&around, &path, arity, Place::Base, true) {
-                    Bound::Type(entry) => Some(entry.key.clone()),
-                    Bound::External => only_one(index, &path, arity, &around).map(|entry| entry.key.clone()),
-                    Bound::Ambiguous(_) => None,
+                    Bound::Type(entry) => vec![entry],
+                    Bound::External => near(index, &path, arity, &around),
+                    Bound::Ambiguous(_) => Vec::new(),
                 }
             });
-            bases_of.entry(own).or_default().extend(bound);
+            bases_of.entry(own).or_default().extend(bound.map(|entry| entry.key.clone()));
         }
     }
     for entry in index.entries_mut() {
@@ -208,17 +217,24 @@ fn inherit(index: &mut NameIndex, files: &[(&str, Names)], layout: &Layout) {
 }
 
 /// Using directives of files are not in `:names` (their edits stop there), so a base that neither namespaces nor global usings find
-/// counts as bound when its project and what it references declare exactly one type of that name.
-fn only_one<'a>(index: &'a NameIndex, path: &str, arity: u32, around: &Surroundings<'_>) -> Option<&'a Entry> {
+/// may be any type of that name that its project and what it references declare. With a few of them all count: a nested type of a name is
+/// looked for in each, and hardly ever in the wrong one.
+fn near<'a>(index: &'a NameIndex, path: &str, arity: u32, around: &Surroundings<'_>) -> Vec<&'a Entry> {
     let references: &[String] = around.globals.map_or(&[], |globals| &globals.references);
     let near = |entry: &&Entry| {
-        let project = entry.project.as_deref();
         entry.arity == arity
             && entry.encloser.is_none()
-            && (project == around.project || references.iter().any(|path| project == Some(path)))
+            && (entry.is_of(around.project) || references.iter().any(|path| entry.is_of(Some(path))))
     };
-    let mut found = index.names.get(path)?.iter().filter(near);
-    found.next().filter(|_| found.next().is_none())
+    let found: Vec<&Entry> = index
+        .names
+        .get(path)
+        .into_iter()
+        .flatten()
+        .filter(near)
+        .take(MOST_NEAR + 1)
+        .collect();
+    if found.len() > MOST_NEAR { Vec::new() } else { found }
 }
 
 fn enclosing(decl: &NamedType) -> Vec<String> {

@@ -44,7 +44,7 @@ pub struct Usages;
 
 impl Producer for Usages {
     fn id(&self) -> ProducerId {
-        ProducerId::new("csharp/usages", 4)
+        ProducerId::new("csharp/usages", 5)
     }
 
     fn sees(&self, _: &Params) -> Sees {

@@ -34,7 +34,7 @@ struct Shape {
 
 /// Brings a member of a type (its documentation identifier without `T:`, its kind) into comparable form.
 pub(super) fn canonical(member: &Member, of: &str, owner: TypeKind, aliases: &Aliases) -> Canonical {
-    let tokens = words(&member.signature);
+    let tokens = without_block(words(&member.signature));
     let start = after_modifiers(&tokens, &member.modifiers);
     let shape = shape(member, &tokens[start.min(tokens.len())..], aliases);
     let name = name(&member.name, aliases);
@@ -111,18 +111,39 @@ fn modifiers(member: &Member, owner: TypeKind) -> Vec<String> {
     found
 }
 
-fn after_modifiers(tokens: &[&str], modifiers: &[String]) -> usize {
+/// The tokens of a member without the extension block it stands in: `extension<T>(…).` before its name and the block's constraints, which
+/// stand behind it. The compiler says those of the block.
+fn without_block(mut tokens: Vec<&str>) -> Vec<&str> {
+    let block = |at: usize| tokens[at] == "extension" && matches!(tokens.get(at + 1), Some(&("(" | "<")));
+    let Some(start) = (0..tokens.len()).find(|at| block(*at)) else {
+        return tokens;
+    };
+    let generic = tokens[start + 1] == "<";
+    let open = if generic {
+        mate(&tokens, start + 1).map_or(start + 1, |close| close + 1)
+    } else {
+        start + 1
+    };
+    let Some(close) = mate(&tokens, open).filter(|close| tokens.get(close + 1) == Some(&".")) else {
+        return tokens;
+    };
+    let own: Vec<String> = tokens[start + 1..open].iter().map(|word| (*word).to_owned()).collect();
+    tokens.drain(start..close + 2);
+    // Clauses about the block's own type parameters.
     let mut at = 0;
-    if tokens.first() == Some(&"extension")
-        && let Some(open) = tokens.iter().position(|word| *word == "(")
-        && let Some(close) = mate(tokens, open)
-    {
-        at = close + 1;
-        if tokens.get(at) == Some(&"where") {
-            let own = |word: &&str| modifiers.iter().any(|modifier| modifier == word);
-            at = tokens[at..].iter().position(own).map_or(at, |ahead| at + ahead);
+    while at < tokens.len() {
+        if tokens[at] == "where" && tokens.get(at + 2) == Some(&":") && own.iter().any(|name| name == tokens[at + 1]) {
+            let end = (at + 1..tokens.len()).find(|end| tokens[*end] == "where").unwrap_or(tokens.len());
+            tokens.drain(at..end);
+        } else {
+            at += 1;
         }
     }
+    tokens
+}
+
+fn after_modifiers(tokens: &[&str], modifiers: &[String]) -> usize {
+    let mut at = 0;
     while at < tokens.len() && tokens[at] != "ref" && modifiers.iter().any(|word| word == tokens[at]) {
         at += 1;
     }

@@ -24,11 +24,12 @@ use std::sync::Arc;
 use written::{Aliases, simple_text};
 
 /// Targets whose outputs [`lines`] reads.
-pub const TARGETS: [&str; 6] = [
+pub const TARGETS: [&str; 7] = [
     "//index:types",
     "//index:files",
     "//projects/...:project",
     "//files/...:names",
+    "//files/...:defines",
     "//types/...:complete",
     "//types/...:deps",
 ];
@@ -50,6 +51,8 @@ struct Outputs {
     projects: Vec<Input>,
     owners: Option<Input>,
     files: Vec<(String, Names)>,
+    /// Symbols that a file mentions and is read under.
+    defines: BTreeMap<String, Vec<String>>,
     complete: BTreeMap<String, Complete>,
     deps: BTreeMap<String, Dependencies>,
 }
@@ -113,6 +116,10 @@ impl Outputs {
                 let names = names::decode(&input.bytes).map_err(told)?;
                 self.files.push((name, names));
             }
+            "defines" if label.package().starts_with("files/") => {
+                let symbols = serde_json::from_slice(&input.bytes).map_err(|error| error.to_string())?;
+                self.defines.insert(name, symbols);
+            }
             "complete" => {
                 let whole = complete::read(&input).map_err(told)?;
                 self.complete.insert(name, whole);
@@ -172,8 +179,12 @@ fn project_path<'l>(row: &TypeRow, layout: &'l Layout) -> &'l str {
 /// One record for each project and, under the name `""`, one for loose files.
 fn projects(read: &Outputs, layout: &Layout, out: &mut String) {
     let mut files: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    let mut linked: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for (file, _) in &read.files {
         files.entry(owner(file, layout)).or_default().push(file);
+        for project in layout.also(file) {
+            linked.entry(project).or_default().push(file);
+        }
     }
     for project in &layout.projects {
         let usings: BTreeSet<String> = project
@@ -186,9 +197,17 @@ fn projects(read: &Outputs, layout: &Layout, out: &mut String) {
             })
             .collect();
         let own = files.remove(project.path.as_str()).unwrap_or_default();
+        let linked = linked.remove(project.path.as_str()).unwrap_or_default();
+        // What another framework than the main one compiles is read under its symbols.
+        let under: BTreeMap<&str, &[String]> = own
+            .iter()
+            .chain(&linked)
+            .filter(|file| layout.has_own_symbols(file))
+            .filter_map(|file| Some((*file, read.defines.get(*file)?.as_slice())))
+            .collect();
         push(
             out,
-            &json!({"k": "project", "p": project.path, "assembly": project.assembly, "defines": project.defines, "friends": project.internals_visible_to, "usings": usings, "refs": project.references, "files": own}),
+            &json!({"k": "project", "p": project.path, "assembly": project.assembly, "defines": project.defines, "friends": project.internals_visible_to, "usings": usings, "refs": project.references, "files": own, "linked": linked, "under": under}),
         );
     }
     if let Some(loose) = files.remove("") {

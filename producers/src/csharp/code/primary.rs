@@ -165,7 +165,8 @@ impl Cursor<'_> {
         Expression::NewArray(Some(kind), elements, sizes)
     }
 
-    fn elements(&mut self) -> Vec<Expression> {
+    /// `{ a, { b, c } }` at the cursor; nothing when there is none.
+    pub(super) fn elements(&mut self) -> Vec<Expression> {
         if !self.is("{") {
             return Vec::new();
         }

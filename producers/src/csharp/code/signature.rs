@@ -26,17 +26,6 @@ pub fn signature(kind: MemberKind, text: &str) -> Signature {
     if kind == MemberKind::EnumMember {
         return found;
     }
-    if cursor.is("extension") && matches!(cursor.ahead(1), "(" | "<") {
-        cursor.at += 1;
-        if cursor.is("<") {
-            cursor.type_arguments();
-        }
-        let receivers = cursor.inside(|cursor| cursor.list(|cursor| cursor.parameter(false)));
-        if let Some(mut first) = receivers.and_then(|list| list.into_iter().next()) {
-            first.receiver = true;
-            found.parameters.push(first);
-        }
-    }
     while is_modifier(cursor.peek()) && (cursor.is_word_at(cursor.at + 1) || cursor.ahead(1) == "(") && cursor.ahead(1) != "." {
         cursor.at += 1;
     }
@@ -50,6 +39,18 @@ pub fn signature(kind: MemberKind, text: &str) -> Signature {
             found.result = cursor.type_ref(Around::Type);
         }
         _ => found.result = cursor.type_ref(Around::Type),
+    }
+    // A member of an extension block: `extension<T>(T of).Name`.
+    if cursor.is("extension") && matches!(cursor.ahead(1), "(" | "<") {
+        cursor.at += 1;
+        if cursor.is("<") {
+            cursor.type_arguments();
+        }
+        let receivers = cursor.inside(|cursor| cursor.list(|cursor| cursor.parameter(false)));
+        if let Some(mut first) = receivers.and_then(|list| list.into_iter().next()) {
+            first.receiver = true;
+            found.parameters.push(first);
+        }
     }
     let opener = if kind == MemberKind::Indexer { "[" } else { "(" };
     let takes = matches!(
@@ -105,7 +106,7 @@ pub fn header_parameters(header: &str, delegate: bool) -> Signature {
     if delegate {
         found.result = cursor.type_ref(Around::Type);
     }
-    while !cursor.done() && !cursor.is("(") {
+    while !cursor.done() && !cursor.is("(") && !(cursor.is("where") && cursor.ahead(2) == ":") {
         cursor.at += 1;
     }
     if cursor.is("(") {
@@ -188,6 +189,10 @@ impl Cursor<'_> {
         while !self.done() {
             let before = self.at;
             match self.peek() {
+                "{" if self.holds_elements() => {
+                    let elements = Expression::Collection(self.elements());
+                    list.push(Statement::Return(elements));
+                }
                 "{" => {
                     let block = self.block();
                     list.push(Statement::Block(block));
@@ -252,8 +257,27 @@ impl Cursor<'_> {
     /// An initialiser: a value, or elements of an array.
     fn value(&mut self) -> Expression {
         if self.is("{") {
-            return Expression::Collection(self.inside(|cursor| cursor.list(Self::expression)).unwrap_or_default());
+            return Expression::Collection(self.elements());
         }
         self.expression()
+    }
+
+    /// Whether the braces at the cursor hold the elements of an array (`X[] a = { b, c };`), not statements: nothing ends with a
+    /// semicolon there, and there is a comma, a value, or no block at the end.
+    fn holds_elements(&self) -> bool {
+        let Some(close) = self.mate(self.at).filter(|close| *close > self.at + 1) else {
+            return false;
+        };
+        let mut commas = false;
+        let mut at = self.at + 1;
+        while at < close {
+            match self.text_at(at) {
+                ";" => return false,
+                "," => commas = true,
+                _ => {}
+            }
+            at = self.after(at);
+        }
+        commas || self.text_at(close - 1) != "}" || self.ahead(1) == "new"
     }
 }

@@ -188,11 +188,7 @@ impl Cursor<'_> {
                 self.take("ref");
                 if self.is("{") {
                     // `int[] a = { … };`
-                    let mut parts = Vec::new();
-                    if let Some(list) = self.inside(|cursor| cursor.list(Self::expression)) {
-                        parts = list;
-                    }
-                    return Expression::Collection(parts);
+                    return Expression::Collection(self.elements());
                 }
                 self.expression()
             });

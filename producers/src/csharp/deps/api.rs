@@ -11,7 +11,7 @@ pub struct ApiDeps;
 
 impl Producer for ApiDeps {
     fn id(&self) -> ProducerId {
-        ProducerId::new("csharp/api-deps", 2)
+        ProducerId::new("csharp/api-deps", 3)
     }
 
     fn sees(&self, _: &Params) -> Sees {

@@ -5,6 +5,7 @@
 //! name with several meanings is ambiguous, and says so; nothing is guessed. Costs per name: the number of scopes times the number
 //! of types that share the simple name.
 
+use super::dotnet;
 use super::index::{Entry, Globals, Index, dotted};
 use crate::csharp::mentions::{MentionUsing, Place, join_path, levels};
 
@@ -94,14 +95,17 @@ impl<'i> Binder<'i> {
             }
         }
         for level in levels(around.namespace) {
-            for reading in [
-                self.in_namespace(around, level, &path),
-                self.by_alias(around, level, &path),
-                self.by_using(around, level, &path),
-            ] {
+            for reading in [self.in_namespace(around, level, &path), self.by_alias(around, level, &path)] {
                 if let Some(bound) = self.settle(around, reading, &path) {
                     return bound;
                 }
+            }
+            // An alias decides, even when what it stands for is declared elsewhere.
+            if has_alias(around, level, path.segments[0]) {
+                return Bound::External;
+            }
+            if let Some(bound) = self.settle(around, self.by_using(around, level, &path), &path) {
+                return bound;
             }
         }
         Bound::External
@@ -112,18 +116,15 @@ impl<'i> Binder<'i> {
     where
         'i: 'a,
     {
-        let own = self.nested_in(symbol, path.segments[0]);
+        let own = self.nested_in(around, symbol, path.segments[0]);
         if !own.is_empty() {
             return Reading { types: own, used: 1 };
         }
         let simple = dotted(symbol.rsplit(['+', '.']).next().unwrap_or(symbol));
-        let entries = self.index.named(&simple).iter().filter(|entry| entry.symbol() == symbol);
-        let mine = entries
-            .clone()
-            .find(|entry| entry.project.as_deref() == around.project)
-            .or_else(|| entries.clone().next());
+        let entries = || self.named(around, &simple).filter(|entry| entry.symbol() == symbol);
+        let mine = entries().find(|entry| entry.is_of(around.project)).or_else(|| entries().next());
         for ancestor in mine.into_iter().flat_map(|entry| &entry.ancestors) {
-            let types = self.nested_in(crate::csharp::types::symbol_of(ancestor), path.segments[0]);
+            let types = self.nested_in(around, crate::csharp::types::symbol_of(ancestor), path.segments[0]);
             let types: Vec<&Entry> = types.into_iter().filter(|entry| entry.accessibility != "private").collect();
             if !types.is_empty() {
                 return Reading { types, used: 1 };
@@ -135,34 +136,62 @@ impl<'i> Binder<'i> {
         }
     }
 
-    fn nested_in<'a>(&self, encloser: &str, name: &str) -> Vec<&'a Entry>
+    fn nested_in<'a>(&self, around: &Surroundings<'_>, encloser: &str, name: &str) -> Vec<&'a Entry>
     where
         'i: 'a,
     {
-        self.index
-            .named(name)
-            .iter()
+        self.named(around, name)
             .filter(|entry| entry.encloser.as_deref() == Some(encloser))
             .collect()
     }
 
+    /// Types of a simple name that code there can see at all.
+    fn named<'a, 's>(&self, around: &'s Surroundings<'_>, name: &str) -> impl Iterator<Item = &'a Entry> + use<'a, 's, 'i>
+    where
+        'i: 'a,
+    {
+        self.index.named(name).iter().filter(|entry| reached(around, entry))
+    }
+
     /// `level.A`, `level.A.B` …: the shortest beginning of the path that is a type below the namespace.
-    fn in_namespace<'a>(&self, _around: &Surroundings<'a>, level: &str, path: &Path<'_>) -> Reading<'a>
+    fn in_namespace<'a>(&self, around: &Surroundings<'a>, level: &str, path: &Path<'_>) -> Reading<'a>
     where
         'i: 'a,
     {
         let mut namespace = level.to_owned();
         for (at, segment) in path.segments.iter().enumerate() {
             let types: Vec<&Entry> = self
-                .index
-                .named(segment)
-                .iter()
+                .named(around, segment)
                 .filter(|entry| entry.encloser.is_none() && entry.namespace == namespace)
                 .collect();
             if !types.is_empty() {
                 return Reading { types, used: at + 1 };
             }
             namespace = join_path(&namespace, segment);
+        }
+        Reading {
+            types: Vec::new(),
+            used: 0,
+        }
+    }
+
+    /// What the target of a using directive at a level means: directives of the same level do not count, those further out do.
+    fn target<'a>(&self, around: &Surroundings<'a>, level: &str, path: &Path<'_>) -> Reading<'a>
+    where
+        'i: 'a,
+    {
+        for outer in levels(level) {
+            let reading = self.in_namespace(around, outer, path);
+            if !reading.types.is_empty() {
+                return reading;
+            }
+            if outer != level {
+                for reading in [self.by_alias(around, outer, path), self.by_using(around, outer, path)] {
+                    if !reading.types.is_empty() {
+                        return reading;
+                    }
+                }
+            }
         }
         Reading {
             types: Vec::new(),
@@ -190,19 +219,15 @@ impl<'i> Binder<'i> {
                 certain: path.certain,
                 segments,
             };
-            for outer in levels(level) {
-                let reading = self.in_namespace(around, outer, &whole);
-                if reading.types.is_empty() {
-                    continue;
-                }
+            let reading = self.target(around, level, &whole);
+            if !reading.types.is_empty() {
                 // The rest of the target behind the type found is nested types; then comes the rest of the path itself.
                 return if reading.used <= own {
-                    let types = self.step(
-                        reading.types,
-                        &whole.segments[reading.used..own],
-                        whole.arity,
-                        path.segments.len() == 1,
-                    );
+                    let whole_path = path.segments.len() == 1;
+                    let mut types = self.step(around, reading.types, &whole.segments[reading.used..own], whole.arity, whole_path);
+                    if whole_path {
+                        types.retain(|entry| entry.arity == arity);
+                    }
                     Reading { types, used: 1 }
                 } else {
                     Reading {
@@ -256,7 +281,7 @@ impl<'i> Binder<'i> {
         'i: 'a,
     {
         let first = path.segments[0];
-        let candidates = self.index.named(first);
+        let candidates: Vec<&Entry> = self.named(around, first).collect();
         if candidates.is_empty() {
             return Reading {
                 types: Vec::new(),
@@ -267,12 +292,30 @@ impl<'i> Binder<'i> {
         for using in around.usings.iter().filter(|using| using.level == level && using.alias.is_none()) {
             let target = using.target.strip_prefix("global::").unwrap_or(&using.target);
             if using.is_static {
-                let (target, _) = crate::csharp::symbols::written_name(target);
-                types.extend(
-                    candidates
-                        .iter()
-                        .filter(|entry| entry.encloser.as_deref().is_some_and(|outer| dotted(outer) == target)),
+                if candidates.iter().all(|entry| entry.encloser.is_none()) {
+                    continue;
+                }
+                let (target, arity) = crate::csharp::symbols::written_name(target);
+                let segments: Vec<&str> = target.split([':', '.']).filter(|segment| !segment.is_empty()).collect();
+                let whole = Path {
+                    segments,
+                    arity,
+                    certain: true,
+                };
+                let reading = self.target(around, level, &whole);
+                let owners = self.step(
+                    around,
+                    reading.types,
+                    &whole.segments[reading.used.min(whole.segments.len())..],
+                    arity,
+                    true,
                 );
+                types.extend(candidates.iter().copied().filter(|entry| {
+                    entry
+                        .encloser
+                        .as_deref()
+                        .is_some_and(|outer| owners.iter().any(|owner| owner.symbol() == outer))
+                }));
             } else {
                 let outer = levels(level)
                     .map(|outer| join_path(outer, target))
@@ -281,6 +324,7 @@ impl<'i> Binder<'i> {
                 types.extend(
                     candidates
                         .iter()
+                        .copied()
                         .filter(|entry| entry.encloser.is_none() && entry.namespace == namespace),
                 );
             }
@@ -297,23 +341,28 @@ impl<'i> Binder<'i> {
                     (Some(outer), true) => global.types.iter().any(|owner| owner.symbol() == outer),
                     _ => false,
                 };
-                types.extend(candidates.iter().filter(opened));
+                types.extend(candidates.iter().copied().filter(opened));
             }
         }
         Reading { types, used: 1 }
     }
 
     /// Walks nested types below `types` along `segments`.
-    fn step<'a>(&self, mut types: Vec<&'a Entry>, segments: &[&str], arity: u32, to_the_end: bool) -> Vec<&'a Entry>
+    fn step<'a>(
+        &self,
+        around: &Surroundings<'_>,
+        mut types: Vec<&'a Entry>,
+        segments: &[&str],
+        arity: u32,
+        to_the_end: bool,
+    ) -> Vec<&'a Entry>
     where
         'i: 'a,
     {
         for (at, segment) in segments.iter().enumerate() {
             let last = to_the_end && at + 1 == segments.len();
             let nested: Vec<&Entry> = self
-                .index
-                .named(segment)
-                .iter()
+                .named(around, segment)
                 .filter(|entry| {
                     entry
                         .encloser
@@ -340,9 +389,7 @@ impl<'i> Binder<'i> {
         while used < path.segments.len() {
             let last = used + 1 == path.segments.len();
             let deeper: Vec<&Entry> = self
-                .index
-                .named(path.segments[used])
-                .iter()
+                .named(around, path.segments[used])
                 .filter(|entry| {
                     entry
                         .encloser
@@ -371,15 +418,16 @@ impl<'i> Binder<'i> {
     }
 }
 
+/// Whether a name is an alias at a level; global ones are at the outermost.
+fn has_alias(around: &Surroundings<'_>, level: &str, name: &str) -> bool {
+    let is = |alias: &Option<String>| alias.as_deref() == Some(name);
+    let globals = || around.globals.into_iter().flat_map(|globals| &globals.usings);
+    around.usings.iter().any(|using| using.level == level && is(&using.alias))
+        || level.is_empty() && globals().any(|using| is(&using.alias))
+}
+
 fn is_alias(around: &Surroundings<'_>, name: &str) -> bool {
-    let global = || {
-        around
-            .globals
-            .into_iter()
-            .flat_map(|globals| &globals.usings)
-            .any(|using| using.alias.as_deref() == Some(name))
-    };
-    around.usings.iter().any(|using| using.alias.as_deref() == Some(name)) || global()
+    levels(around.namespace).any(|level| has_alias(around, level, name))
 }
 
 fn inherits(heir: &Entry, symbol: &str) -> bool {
@@ -388,29 +436,35 @@ fn inherits(heir: &Entry, symbol: &str) -> bool {
         .any(|ancestor| crate::csharp::types::symbol_of(ancestor) == symbol)
 }
 
+/// Whether code there can see a type at all: its project compiles it or references one that does. What loose files declare all see, and
+/// loose files see everything: nothing says what they are compiled with.
+fn reached(around: &Surroundings<'_>, entry: &Entry) -> bool {
+    if around.project.is_none() || entry.project.is_none() || entry.is_of(around.project) {
+        return true;
+    }
+    let references: &[String] = around.globals.map_or(&[], |globals| &globals.references);
+    references.iter().any(|path| entry.is_of(Some(path)))
+}
+
 /// Leaves what the file can see, the own project before referenced ones before all others; public types before internal ones.
 fn visible<'a>(mut types: Vec<&'a Entry>, around: &Surroundings<'a>) -> Option<Bound<'a>> {
+    types.retain(|entry| reached(around, entry));
     types.retain(|entry| entry.file.as_deref().is_none_or(|only| only == around.file));
+    // A copy of a type of .NET that another project keeps for itself is for older frameworks.
+    types.retain(|entry| {
+        entry.is_of(around.project)
+            || entry.accessibility == "public"
+            || entry.encloser.is_some()
+            || dotnet::known(entry.symbol()).is_none()
+    });
     if types.iter().any(|entry| entry.file.is_some()) {
         types.retain(|entry| entry.file.is_some());
     }
     prefer(&mut types, |entry| entry.project.as_deref() == around.project);
-    let references: &[String] = around.globals.map_or(&[], |globals| &globals.references);
-    let reached = |entry: &Entry| {
-        entry.project.as_deref() == around.project
-            || entry
-                .project
-                .as_deref()
-                .is_some_and(|project| references.iter().any(|path| path == project))
-    };
-    prefer(&mut types, reached);
-    if around.project.is_some() {
-        // A public type of a project that is not referenced is another one, from a package. One that is not public may lie in a source
-        // that several projects compile.
-        types.retain(|entry| reached(entry) || entry.project.is_none() || entry.accessibility != "public");
-    }
+    prefer(&mut types, |entry| entry.is_of(around.project));
+    prefer(&mut types, |entry| entry.project.is_some());
     prefer(&mut types, |entry| {
-        entry.project.as_deref() == around.project || entry.accessibility == "public" || entry.encloser.is_some()
+        entry.is_of(around.project) || entry.accessibility == "public" || entry.encloser.is_some()
     });
     types.sort_by(|a, b| a.key.cmp(&b.key));
     types.dedup_by(|a, b| a.key == b.key);

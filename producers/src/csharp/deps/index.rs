@@ -10,6 +10,9 @@ use std::collections::{BTreeMap, BTreeSet};
 pub struct Entry {
     /// Accessibility in effect.
     pub accessibility: String,
+    /// Paths of other projects that compile a part of it, sorted.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub also: Vec<String>,
     /// Keys of bases (and their bases) that have nested types, nearest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ancestors: Vec<String>,
@@ -39,6 +42,11 @@ impl Entry {
     /// Namespace and path, without a scope.
     pub fn symbol(&self) -> &str {
         crate::csharp::types::symbol_of(&self.key)
+    }
+
+    /// Whether a project compiles it; loose files are compiled by none.
+    pub fn is_of(&self, project: Option<&str>) -> bool {
+        self.project.as_deref() == project || project.is_some_and(|project| self.also.iter().any(|also| also == project))
     }
 }
 
@@ -148,7 +156,7 @@ impl NameIndex {
         let all = || self.named(name).iter().filter(seen);
         all()
             .find(|entry| entry.file.is_some())
-            .or_else(|| all().find(|entry| entry.project.as_deref() == project))
+            .or_else(|| all().find(|entry| entry.is_of(project)))
             .or_else(|| all().next())
     }
 

@@ -3,7 +3,7 @@
 //! One row per word: the types of that simple name with their constructors, and the members of that name of all types. Behind them
 //! stand the types that any of these lines mentions, each with all its bases, so that a row is closed: following a member's type to
 //! the next member needs only the row of the next name. Lines: `=key kind namespace id bases… result parameters` for a type (the last
-//! part for delegates), `key flags arity result parameters` for a member, `.key …` for a constructor.
+//! part for delegates; classes with extension methods have the projects that compile them there), `key flags arity result parameters` for a member, `.key …` for a constructor.
 
 use super::shape::Shape;
 use crate::csharp::types::symbol_of;
@@ -23,7 +23,7 @@ pub struct MemberIndex;
 
 impl Producer for MemberIndex {
     fn id(&self) -> ProducerId {
-        ProducerId::new("csharp/member-index", 1)
+        ProducerId::new("csharp/member-index", 2)
     }
 
     fn produce(&self, inputs: &Inputs<'_>) -> Result<Output, Failure> {
@@ -43,6 +43,7 @@ struct Declared<'t> {
     id: &'t str,
     bases: Vec<Shape>,
     invoke: Option<(&'t str, &'t str)>,
+    projects: &'t str,
 }
 
 fn rows(texts: &[&str]) -> BTreeMap<String, Vec<u8>> {
@@ -52,7 +53,7 @@ fn rows(texts: &[&str]) -> BTreeMap<String, Vec<u8>> {
         let Some(head) = lines.next() else { continue };
         let mut fields = head.split('\t');
         let mut field = || fields.next().unwrap_or("");
-        let (key, kind, namespace, id, bases) = (field(), field(), field(), field(), field());
+        let (key, kind, namespace, id, bases, projects) = (field(), field(), field(), field(), field(), field());
         let invoke = (kind == "d")
             .then(|| lines.find_map(|line| line.strip_prefix("\tInvoke\tm\t0\t")?.split_once('\t')))
             .flatten();
@@ -65,6 +66,7 @@ fn rows(texts: &[&str]) -> BTreeMap<String, Vec<u8>> {
                 id,
                 bases: bases.map(|base| Shape::read(base, false)).collect(),
                 invoke,
+                projects,
             },
         );
     }
@@ -72,6 +74,7 @@ fn rows(texts: &[&str]) -> BTreeMap<String, Vec<u8>> {
     for key in types.keys() {
         lines.insert(key, type_line(key, &types));
     }
+    let values = values(texts);
     let mut rows: BTreeMap<String, Row<'_>> = BTreeMap::new();
     for text in texts {
         let mut members = text.lines();
@@ -85,6 +88,9 @@ fn rows(texts: &[&str]) -> BTreeMap<String, Vec<u8>> {
             let Some((name, rest)) = line.strip_prefix('\t').and_then(|line| line.split_once('\t')) else {
                 continue;
             };
+            if rest.starts_with("pr\t") && inherits_value(key, name, &types, &values) {
+                continue;
+            }
             let row = if name == ".ctor" {
                 rows.get_mut(simple).expect("invariant: the row was made above")
             } else {
@@ -108,6 +114,43 @@ fn rows(texts: &[&str]) -> BTreeMap<String, Vec<u8>> {
     }
     let arguments = base_arguments(&types);
     rows.into_iter().map(|(name, row)| (name, row.write(&lines, &arguments))).collect()
+}
+
+/// Type and name of every value member that heirs may have.
+fn values<'t>(texts: &[&'t str]) -> FxHashSet<(&'t str, &'t str)> {
+    let mut found = FxHashSet::default();
+    for text in texts {
+        let mut lines = text.lines();
+        let Some(key) = lines.next().and_then(|head| head.split('\t').next()) else {
+            continue;
+        };
+        let names = lines.filter_map(|line| line.strip_prefix('\t')?.split_once('\t'));
+        found.extend(
+            names
+                .filter(|(_, rest)| rest.starts_with("pr\t") || rest.starts_with("p\t"))
+                .map(|(name, _)| (key, name)),
+        );
+    }
+    found
+}
+
+/// Whether a base class has a value of that name, so that a positional parameter makes none.
+fn inherits_value<'t>(key: &'t str, name: &str, types: &FxHashMap<&'t str, Declared<'t>>, values: &FxHashSet<(&'t str, &'t str)>) -> bool {
+    let mut seen = vec![key];
+    let mut at = 0;
+    while at < seen.len() && seen.len() <= MOST_BASES {
+        for base in types.get(seen[at]).into_iter().flat_map(|declared| &declared.bases) {
+            let known = base.key().and_then(|key| types.get_key_value(key));
+            if let Some((base, _)) = known.filter(|(base, declared)| declared.kind != "i" && !seen.contains(base)) {
+                if values.contains(&(*base, name)) {
+                    return true;
+                }
+                seen.push(base);
+            }
+        }
+        at += 1;
+    }
+    false
 }
 
 /// For every type the types that its bases have as arguments: what inherited members may give.
@@ -202,6 +245,9 @@ fn type_line(key: &str, types: &FxHashMap<&str, Declared<'_>>) -> String {
     }
     if let Some((result, parameters)) = declared.invoke {
         write!(text, "\t{result}\t{parameters}").expect("invariant: writing to memory cannot fail");
+    } else if !declared.projects.is_empty() {
+        text.push('\t');
+        text.push_str(declared.projects);
     }
     text.push('\n');
     text
@@ -220,6 +266,8 @@ pub struct TypeLine {
     pub bases: Rc<[Shape]>,
     /// Result and parameters of a delegate.
     pub invoke: Option<(String, String)>,
+    /// Paths of the projects that compile a class with extension methods; none for loose files.
+    pub projects: Vec<String>,
 }
 
 impl TypeLine {
@@ -230,14 +278,19 @@ impl TypeLine {
         let namespace = fields.next().unwrap_or("").into();
         let id = fields.next().unwrap_or("").into();
         let bases = fields.next().unwrap_or("").split(' ').filter(|base| !base.is_empty());
+        let bases = bases.map(|base| Shape::read(base, false)).collect();
+        let last = fields.next();
+        let invoke = last
+            .filter(|_| kind == 'd')
+            .map(|result| (result.to_owned(), fields.next().unwrap_or("").to_owned()));
+        let projects = last.filter(|_| kind != 'd').into_iter().flat_map(|paths| paths.split('|'));
         Self {
             kind,
             namespace,
             id,
-            bases: bases.map(|base| Shape::read(base, false)).collect(),
-            invoke: fields
-                .next()
-                .map(|result| (result.to_owned(), fields.next().unwrap_or("").to_owned())),
+            bases,
+            invoke,
+            projects: projects.map(str::to_owned).collect(),
         }
     }
 }

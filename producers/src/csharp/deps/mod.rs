@@ -100,7 +100,7 @@ pub struct Deps;
 
 impl Producer for Deps {
     fn id(&self) -> ProducerId {
-        ProducerId::new("csharp/deps", 5)
+        ProducerId::new("csharp/deps", 6)
     }
 
     fn sees(&self, _: &Params) -> Sees {
@@ -146,7 +146,11 @@ pub(crate) fn used(own: &str, mentions: &Mentions, facts: &Facts, index: &NameIn
 
 fn dependencies(own: &str, mentions: &Mentions, index: &NameIndex, used: &Found, world: &World<'_>) -> Dependencies {
     let mut found = named(own, mentions, index);
-    for (keys, place) in [(&used.named, Place::Body), (&used.inferred, Place::Inferred)] {
+    for (keys, place) in [
+        (&used.attributed, Place::Attribute),
+        (&used.named, Place::Body),
+        (&used.inferred, Place::Inferred),
+    ] {
         for key in keys.iter().filter(|key| &***key != own) {
             if let Some(line) = world.type_line(key) {
                 found.ids.insert(key.to_string(), line.id.to_string());

@@ -130,6 +130,14 @@ impl<'a> Resolver<'a> {
             return shape;
         }
         let shape = self.path(segments, args, place);
+        // `Outer.Nested` names both.
+        for end in 1..segments.len() {
+            let outer = &segments[..end];
+            let arity = outer[end - 1].args.len() as u32;
+            if let Meaning::Type(key, _) = self.meaning(outer, arity, place) {
+                see(&Shape::Named(key, Rc::from([])), &outer[end - 1]);
+            }
+        }
         see(&shape, last);
         shape
     }
@@ -148,6 +156,13 @@ impl<'a> Resolver<'a> {
         let global = globals.filter(|using| using.alias.as_deref() == name).map(|using| &using.target);
         let target = own.chain(global).next()?;
         (only.args.is_empty() && (target.contains(['<', '(', '[', '?', '*']) || self.is_outside(target))).then(|| target.clone())
+    }
+
+    /// Whether code here sees what these projects compile; what nobody compiles all see.
+    pub fn sees(&self, projects: &[String]) -> bool {
+        let Some(own) = self.around.project else { return true };
+        let references: &[String] = self.around.globals.map_or(&[], |globals| &globals.references);
+        projects.is_empty() || projects.iter().any(|project| project == own || references.contains(project))
     }
 
     fn is_outside(&self, target: &str) -> bool {

@@ -1,7 +1,7 @@
 //! `csharp/signatures`: the members of one type with their types bound, for all code that may use them.
 //!
-//! Text: first the type (key, kind letter, namespace, identifier, direct bases), then a line per member behind a tab: name, flags, number of own
-//! type parameters, result, parameters; shapes as in [`super::shape`]. Bodies, comments and attributes are not in it.
+//! Text: first the type (key, kind letter, namespace, identifier, direct bases, of a class with extension methods the projects that
+//! compile it), then a line per member behind a tab: name, flags, number of own type parameters, result, parameters; shapes as in [`super::shape`]. Bodies, comments and attributes are not in it.
 
 use super::index::NameIndex;
 use super::resolve::{Resolver, all_parameters};
@@ -11,6 +11,7 @@ use crate::csharp::code::{self, Signature};
 use crate::csharp::mentions::{Declared, Mentions, Place};
 use crate::csharp::model::MemberKind;
 use engine::seams::producer::{Failure, Inputs, Output, Params, Producer, ProducerId, Sees};
+use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::rc::Rc;
 
@@ -20,7 +21,7 @@ pub struct Signatures;
 
 impl Producer for Signatures {
     fn id(&self) -> ProducerId {
-        ProducerId::new("csharp/signatures", 2)
+        ProducerId::new("csharp/signatures", 3)
     }
 
     fn sees(&self, _: &Params) -> Sees {
@@ -56,11 +57,42 @@ fn members(own: &str, mentions: &Mentions, index: &NameIndex) -> String {
             shape.write(&mut text);
         }
     }
+    // Who sees its extension methods.
+    if mentions.declared.iter().any(|declared| declared.flags.starts_with('x'))
+        && let Some(entry) = index.by_key(own)
+    {
+        text.push('\t');
+        text.push_str(
+            &entry
+                .project
+                .iter()
+                .chain(&entry.also)
+                .map(String::as_str)
+                .collect::<Vec<_>>()
+                .join("|"),
+        );
+    }
     text.push('\n');
+    // A positional parameter makes no property where a base has one of its name; who reads all types can tell.
+    let records = mentions
+        .declared
+        .iter()
+        .filter(|declared| declared.flags == "h" && declared.signature.starts_with("record"));
+    let positional: BTreeSet<String> = records
+        .flat_map(|declared| code::header_parameters(&declared.signature, false).parameters)
+        .map(|parameter| parameter.name)
+        .collect();
     let mut lines: Vec<String> = Vec::with_capacity(mentions.declared.len());
     for declared in &mentions.declared {
         if let Some(resolver) = parts.get(declared.part as usize) {
-            lines.push(line(own, declared, resolver));
+            let mark = if mentions.kind == 'i' {
+                "i"
+            } else if declared.flags == "p" && positional.contains(&declared.name) {
+                "r"
+            } else {
+                ""
+            };
+            lines.push(line(own, declared, resolver, mark));
         }
     }
     lines.sort_unstable();
@@ -71,7 +103,7 @@ fn members(own: &str, mentions: &Mentions, index: &NameIndex) -> String {
     text
 }
 
-fn line(own: &str, declared: &Declared, resolver: &Resolver<'_>) -> String {
+fn line(own: &str, declared: &Declared, resolver: &Resolver<'_>, mark: &str) -> String {
     let letter = declared.flags.chars().next().unwrap_or('p');
     let kind = match letter {
         'm' | 'x' => MemberKind::Method,
@@ -97,12 +129,14 @@ fn line(own: &str, declared: &Declared, resolver: &Resolver<'_>) -> String {
         (_, Some(written)) => shape(written),
         _ => Shape::Unknown,
     };
+    let in_block = letter == 'm' && parameters.first().is_some_and(|first| first.receiver) && !declared.flags.contains('s');
     let flags = match letter {
+        'm' if in_block => "xs".to_owned(),
         'i' | 'e' | 'p' => declared.flags.replace(['i', 'e'], "p"),
         'c' | 'h' | 'd' => "m".to_owned(),
         _ => declared.flags.clone(),
     };
-    let mut text = format!("\t{}\t{flags}\t{}\t", declared.name, declared.type_parameters.len());
+    let mut text = format!("\t{}\t{flags}{mark}\t{}\t", declared.name, declared.type_parameters.len());
     result.write(&mut text);
     text.push('\t');
     for (at, parameter) in parameters.iter().enumerate() {

@@ -40,6 +40,11 @@ impl Candidate<'_> {
         self.line.flags.starts_with(['m', 'x'])
     }
 
+    /// Whether it is named through its type.
+    pub fn is_static(&self) -> bool {
+        self.line.flags.contains('s')
+    }
+
     /// Its type or result in terms of the method's own parameters.
     pub fn result(&self) -> Shape {
         let declared = Shape::read(self.line.result, self.outside);
@@ -243,12 +248,27 @@ impl<'a> World<'a> {
         }));
     }
 
-    /// Members of a name as seen from a type: a value hides everything further out, methods overload.
+    /// Members of a name as seen from a type: a value hides everything further out, methods overload. Members of interfaces are none of
+    /// the classes that implement them.
     pub fn lookup(&self, shape: &Shape, name: &str) -> Vec<Candidate<'a>> {
         let mut found = Vec::new();
-        for level in self.levels(shape) {
+        let interfaces = matches!(self.kind(shape.key().unwrap_or("")), 'i' | ' ');
+        for (at, level) in self.levels(shape).into_iter().enumerate() {
             let before = found.len();
+            if at > 0
+                && !interfaces
+                && level
+                    .key()
+                    .and_then(|key| key.strip_prefix('~'))
+                    .and_then(dotnet::get)
+                    .is_some_and(|outside| outside.kind == 'i')
+            {
+                continue;
+            }
             self.declared(&level, name, &mut found);
+            if at > 0 && !interfaces && found[before..].iter().any(|candidate| candidate.line.flags.ends_with('i')) {
+                found.truncate(before);
+            }
             if found[before..].iter().any(|candidate| !candidate.is_method()) {
                 if before > 0 {
                     found.truncate(before);

@@ -7,6 +7,19 @@ use crate::csharp::deps::shape::Shape;
 use crate::csharp::deps::world::Candidate;
 use std::rc::Rc;
 
+/// Scores from here down are of candidates that the arguments do not fit.
+const NOT_CALLABLE: i64 = -50;
+
+/// A candidate that was picked.
+struct Chosen<'a> {
+    /// How well the arguments fit.
+    score: i64,
+    candidate: Candidate<'a>,
+    bindings: Bindings,
+    /// The parameter of each argument.
+    parameters: Vec<Shape>,
+}
+
 /// Type arguments found so far.
 type Bindings = Vec<Shape>;
 
@@ -50,7 +63,7 @@ impl<'f, 'a> Flow<'f, 'a> {
             if found.is_empty() {
                 continue;
             }
-            return self.called(found, None, name, args, target);
+            return self.called(found, None, None, name, args, target);
         }
         self.unknown(name, args)
     }
@@ -87,21 +100,26 @@ impl<'f, 'a> Flow<'f, 'a> {
             on => world.lookup(on, text),
         };
         let fits = |candidate: &Candidate<'_>| {
+            if !candidate.is_method() {
+                // A value that is no delegate cannot be called; the search goes on.
+                let kind = candidate.result();
+                return !kind.is_known() || matches!(kind, Shape::Variable(_)) || is_open(&kind) || world.delegate(&kind).is_some();
+            }
             let generic = name.args.is_empty() || candidate.line.arity as usize == name.args.len();
-            !candidate.is_method() || generic && takes(&candidate.parameters(), args.len())
+            generic && takes(&candidate.parameters(), args.len())
         };
         if found.iter().any(fits) {
-            return self.called(found, None, name, args, target);
+            return self.called(found, None, (!is_type).then_some(on), name, args, target);
         }
         // On a value of unknown type a name alone decides nothing.
         if !is_type && on.is_known() {
             let extensions = self.extensions(on, text);
             if !extensions.is_empty() {
-                return self.called(extensions, Some(on), name, args, target);
+                return self.called(extensions, Some(on), None, name, args, target);
             }
         }
         if !found.is_empty() {
-            return self.called(found, None, name, args, target);
+            return self.called(found, None, None, name, args, target);
         }
         if text == "GetValueOrDefault" && self.is_value_type(on) {
             self.touch(on);
@@ -125,13 +143,13 @@ impl<'f, 'a> Flow<'f, 'a> {
         };
         for candidate in self.world.extensions(name) {
             let key = candidate.owner.key().unwrap_or("");
-            let namespace = self
-                .world
-                .type_line(key)
-                .map(|line| line.namespace.clone())
-                .unwrap_or_else(|| "".into());
-            let opened = self.opened.contains(&*namespace) || self.statics.iter().any(|open| open.key() == Some(key));
-            if opened && let Some(score) = allowed(&candidate) {
+            let line = self.world.type_line(key);
+            let namespace = line.as_ref().map_or("", |line| &line.namespace);
+            let opened = self.opened.contains(namespace) || self.statics.iter().any(|open| open.key() == Some(key));
+            if opened
+                && line.as_ref().is_none_or(|line| self.resolver.sees(&line.projects))
+                && let Some(score) = allowed(&candidate)
+            {
                 found.push((score, candidate));
             }
         }
@@ -150,16 +168,19 @@ impl<'f, 'a> Flow<'f, 'a> {
                 found.push((score, candidate));
             }
         }
-        let best = found.iter().map(|(score, _)| *score).max().unwrap_or(0);
-        found.retain(|(score, _)| *score + 1 >= best);
+        // Where some are known to take the receiver, those of which nobody can tell are out.
+        let known = found.iter().any(|(score, _)| *score > 0);
+        found.retain(|(score, _)| *score > 0 || !known);
         found.into_iter().map(|(_, candidate)| candidate).collect()
     }
 
-    /// The call of one of several candidates; `receiver` is the first argument of extension methods.
+    /// The call of one of several candidates; `receiver` is the first argument of extension methods, `value` that of those which are asked
+    /// when the arguments fit no candidate.
     fn called(
         &mut self,
         found: Vec<Candidate<'a>>,
         receiver: Option<&Shape>,
+        value: Option<&Shape>,
         name: &'f Name,
         args: &'f [Argument],
         target: Option<&Shape>,
@@ -171,7 +192,22 @@ impl<'f, 'a> Flow<'f, 'a> {
             let shape = first.result();
             return self.invoke(&shape, args);
         }
-        let Some((candidate, mut bindings, parameters)) = self.choose(found, receiver, &explicit, args) else {
+        let shapes = self.shapes(args);
+        let mut chosen = self.choose(found, receiver, &explicit, args, &shapes);
+        if let Some(value) = value
+            && chosen.as_ref().is_none_or(|chosen| chosen.score <= NOT_CALLABLE)
+        {
+            let others = self.extensions(value, text);
+            let other = self.choose(others, Some(value), &explicit, args, &shapes);
+            chosen = other.filter(|other| other.score > NOT_CALLABLE).or(chosen);
+        }
+        let Some(Chosen {
+            candidate,
+            mut bindings,
+            parameters,
+            ..
+        }) = chosen
+        else {
             return Shape::Unknown;
         };
         self.used(&candidate.owner.clone(), text, name.word.place, true);
@@ -204,7 +240,11 @@ impl<'f, 'a> Flow<'f, 'a> {
             self.arguments(args, &[]);
             return;
         }
-        if let Some((_, mut bindings, parameters)) = self.choose(found, None, &[], args) {
+        let shapes = self.shapes(args);
+        if let Some(Chosen {
+            mut bindings, parameters, ..
+        }) = self.choose(found, None, &[], args, &shapes)
+        {
             self.deferred(&parameters, &mut bindings, args);
         }
     }
@@ -223,26 +263,34 @@ impl<'f, 'a> Flow<'f, 'a> {
         }
     }
 
-    /// Goes through the arguments that need no target and picks the best candidate: its bindings and the parameter of each argument.
+    /// Goes through the arguments that need no target.
+    fn shapes(&mut self, args: &'f [Argument]) -> Vec<Option<Shape>> {
+        let shape = |arg: &'f Argument| (!is_deferred(&arg.value)).then(|| self.value(&arg.value, None));
+        args.iter().map(shape).collect()
+    }
+
+    /// Picks the best candidate for arguments of these shapes.
     fn choose(
-        &mut self,
+        &self,
         found: Vec<Candidate<'a>>,
         receiver: Option<&Shape>,
         explicit: &[Shape],
-        args: &'f [Argument],
-    ) -> Option<(Candidate<'a>, Bindings, Vec<Shape>)> {
-        let shapes: Vec<Option<Shape>> = args
-            .iter()
-            .map(|arg| {
-                if is_deferred(&arg.value) {
-                    None
-                } else {
-                    Some(self.value(&arg.value, None))
-                }
-            })
-            .collect();
-        let mut best: Option<(i64, Candidate<'a>, Bindings, Vec<Shape>)> = None;
+        args: &[Argument],
+        shapes: &[Option<Shape>],
+    ) -> Option<Chosen<'a>> {
+        let mut best: Option<Chosen<'a>> = None;
         for candidate in found.into_iter().filter(Candidate::is_method) {
+            // What a derived type declares and can be called hides what its bases declare.
+            if receiver.is_none()
+                && let Some(Chosen {
+                    score, candidate: chosen, ..
+                }) = &best
+                && *score > NOT_CALLABLE
+                && chosen.owner.key() != candidate.owner.key()
+                && self.world.as_base(&chosen.owner, candidate.owner.key().unwrap_or("")).is_some()
+            {
+                continue;
+            }
             let mut parameters = candidate.parameters();
             let mut bindings = vec![Shape::Unknown; candidate.line.arity as usize];
             let mut score = 0_i64;
@@ -283,6 +331,7 @@ impl<'f, 'a> Flow<'f, 'a> {
                     score += match &shapes[at] {
                         Some(shape) => match self.fits(&parameter, shape, &mut bindings) {
                             Some(fit) => i64::from(fit),
+                            None if self.may_convert(&parameter, shape) => -3,
                             None => -100,
                         },
                         None => self.suits(&parameter, &arg.value),
@@ -292,11 +341,27 @@ impl<'f, 'a> Flow<'f, 'a> {
                     of_args.push(Shape::Unknown);
                 }
             }
-            if best.as_ref().is_none_or(|(other, ..)| score > *other) {
-                best = Some((score, candidate, bindings, of_args));
+            if best.as_ref().is_none_or(|other| score > other.score) {
+                best = Some(Chosen {
+                    score,
+                    candidate,
+                    bindings,
+                    parameters: of_args,
+                });
             }
         }
-        best.map(|(_, candidate, bindings, parameters)| (candidate, bindings, parameters))
+        best
+    }
+
+    /// Whether a value may have a conversion of its own to a parameter: classes and structures of the workspace can declare one, and which
+    /// ones do is not known here.
+    fn may_convert(&self, parameter: &Shape, arg: &Shape) -> bool {
+        let declares = |shape: &Shape| {
+            shape
+                .key()
+                .is_some_and(|key| !key.starts_with(['~', '^']) && matches!(self.world.kind(key), 'c' | 's'))
+        };
+        declares(parameter) && arg.key().is_some_and(|key| key.starts_with('~'))
     }
 
     /// How well a lambda or another value without a type of its own suits a parameter.
@@ -446,6 +511,11 @@ impl<'f, 'a> Flow<'f, 'a> {
             _ => None,
         }
     }
+}
+
+/// Whether a type is one that nothing declares.
+fn is_open(shape: &Shape) -> bool {
+    shape.key().is_some_and(|key| key.starts_with('^'))
 }
 
 /// Bindings with what is still open left as it is.

@@ -29,6 +29,8 @@ pub struct Found {
     pub named: BTreeSet<Rc<str>>,
     /// Types whose members are used, or that are the type of something.
     pub inferred: BTreeSet<Rc<str>>,
+    /// Types that the arguments of attributes name.
+    pub attributed: BTreeSet<Rc<str>>,
     /// Full names of types of .NET, and the last names of types of nowhere, that are named.
     pub external: BTreeSet<Rc<str>>,
     /// Uses with their places, when they were asked for.
@@ -182,6 +184,16 @@ impl<'f, 'a> Flow<'f, 'a> {
 
     /// Arguments of attributes.
     pub fn attributes(&mut self, attributes: &'f [(TypeRef, Vec<Argument>)]) {
+        if attributes.is_empty() {
+            return;
+        }
+        let named = std::mem::take(&mut self.found.named);
+        self.attribute_arguments(attributes);
+        let attributed = std::mem::replace(&mut self.found.named, named);
+        self.found.attributed.extend(attributed);
+    }
+
+    fn attribute_arguments(&mut self, attributes: &'f [(TypeRef, Vec<Argument>)]) {
         for (kind, arguments) in attributes {
             let shape = self.attribute(kind);
             for argument in arguments {

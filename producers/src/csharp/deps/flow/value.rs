@@ -211,6 +211,39 @@ impl<'f, 'a> Flow<'f, 'a> {
         Stand::Space(segments.to_vec())
     }
 
+    /// `Color.Red` where `Color` is a value of a type of that name: the type, if what follows is reached through it.
+    fn color_color(&mut self, name: &Name, next: &Name) -> Option<Stand> {
+        let text = name.word.text.as_str();
+        if !name.args.is_empty() {
+            return None;
+        }
+        let shape = match self.find_local(text) {
+            Some(Local::Value(shape)) => shape,
+            Some(Local::Function(_)) => return None,
+            None => {
+                let around = self.around.iter().map(|own| self.world.lookup(own, text));
+                let found = around.into_iter().find(|found| !found.is_empty())?;
+                found.first().filter(|first| !first.is_method())?.result()
+            }
+        };
+        let segments = [name.clone()];
+        let own = match self.resolver.meaning(&segments, 0, Place::Body) {
+            Meaning::Type(key, _) | Meaning::Outside(key) => shape.key() == Some(&key),
+            Meaning::Ambiguous | Meaning::Nothing => false,
+        };
+        if !own {
+            return None;
+        }
+        let found = self.world.lookup(&shape, &next.word.text);
+        let through = match found.first() {
+            Some(first) => first.is_static(),
+            None => shape
+                .key()
+                .is_some_and(|key| self.world.kind(&format!("{key}+{}", next.word.text)) != ' '),
+        };
+        if through { self.as_type(&segments) } else { None }
+    }
+
     /// The type that segments name, noted as named.
     fn as_type(&mut self, segments: &[Name]) -> Option<Stand> {
         let last = segments.last()?;
@@ -357,7 +390,10 @@ impl<'f, 'a> Flow<'f, 'a> {
         let Some((first, rest)) = segments.split_first() else {
             return Shape::Unknown;
         };
-        let mut stand = self.simple(first);
+        let mut stand = match rest.first().and_then(|next| self.color_color(first, next)) {
+            Some(stand) => stand,
+            None => self.simple(first),
+        };
         for name in rest {
             stand = self.step(stand, name);
         }
@@ -383,6 +419,10 @@ impl<'f, 'a> Flow<'f, 'a> {
                 self.construct(&own, args);
                 Stand::Value(Shape::Unknown)
             }
+            (Expression::Name(name), Some(Link::Member(next))) => match self.color_color(name, next) {
+                Some(stand) => stand,
+                None => self.simple(name),
+            },
             (Expression::Name(name), _) => self.simple(name),
             (Expression::Type(written), _) => match self.type_root(written) {
                 Some(shape) => Stand::Type(shape),
