@@ -106,7 +106,7 @@ pub fn header_parameters(header: &str, delegate: bool) -> Signature {
     if delegate {
         found.result = cursor.type_ref(Around::Type);
     }
-    while !cursor.done() && !cursor.is("(") && !(cursor.is("where") && cursor.ahead(2) == ":") {
+    while !(cursor.done() || cursor.is("(") || cursor.is("where") && cursor.ahead(2) == ":") {
         cursor.at += 1;
     }
     if cursor.is("(") {
