@@ -5,6 +5,7 @@ pub mod facts;
 pub mod finish;
 pub mod garbage;
 pub mod init;
+pub mod last_good;
 pub mod location;
 pub mod parsing;
 pub mod query;
