@@ -11,6 +11,7 @@ use engine::values::label::{escape_joined, unescape};
 use engine::values::table::Table;
 use std::collections::BTreeSet;
 use workbench::last_good::{behind, broken, label, last_good, meant, meant_member, note, parts};
+use workbench::workspace::Workspace;
 
 /// The flag as it is written.
 const FLAG: &str = "--last-good";
@@ -32,12 +33,18 @@ pub fn remark<'l>(context: &Context, session: &Session, command: &str, labels: i
     Ok(())
 }
 
-/// Says of a label that means nothing whether that is because a file does not parse.
-pub fn remark_missing(context: &Context, session: &Session, command: &str, label: &str) -> Result<(), Failed> {
-    let broken = broken(session)?;
-    let Some((name, _)) = parts(label).filter(|_| !broken.is_empty()) else {
+/// Says of a label that means nothing whether that is because its type has another name now, or a file does not parse.
+pub fn remark_missing(context: &Context, workspace: &Workspace, session: &Session, command: &str, label: &str) -> Result<(), Failed> {
+    let Some((name, rest)) = parts(label) else { return Ok(()) };
+    if let Some(key) = workbench::aliases::renamed(&workspace.root, session, &name)? {
+        let why = Diagnostic::new(Severity::Note, "N_RENAMED", format!("{name} is {key} now"));
+        context.say(&[why.hint(format!("did you mean {}?", self::label(&key, rest)))]);
         return Ok(());
-    };
+    }
+    let broken = broken(session)?;
+    if broken.is_empty() {
+        return Ok(());
+    }
     let Some(key) = meant(session, &name)? else { return Ok(()) };
     let found = behind(session, &BTreeSet::from([key.clone()]), &broken)?;
     let Some(first) = found.get(&key).and_then(|places| places.first()) else {
@@ -82,7 +89,10 @@ pub fn find(context: &Context, session: &mut Session, command: &str, wanted: &st
             refuse("SymbolNotFound", why, &format!("`cortex show '{members}'` lists them"))
         };
         let member = meant_member(session, &key, &unescape(member))?.ok_or_else(none)?;
-        exists = table.as_deref().and_then(Table::open).is_some_and(|table| table.get(&member).is_some());
+        exists = table
+            .as_deref()
+            .and_then(Table::open)
+            .is_some_and(|table| table.get(&member).is_some());
         full = label(&key, &format!("#{}:{target}", escape_joined(&member)));
     }
     if exists {
@@ -94,7 +104,10 @@ pub fn find(context: &Context, session: &mut Session, command: &str, wanted: &st
     };
     let found = last_good(session, &full)?.ok_or_else(none)?;
     if !found.present || !exists {
-        let old = format!("this is the version of {}, from before a file stopped parsing", render::moment(found.at));
+        let old = format!(
+            "this is the version of {}, from before a file stopped parsing",
+            render::moment(found.at)
+        );
         context.say(&[Diagnostic::new(Severity::Note, "N_LAST_GOOD", old).label(&full)]);
     }
     Ok(Shown {

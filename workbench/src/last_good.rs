@@ -104,7 +104,10 @@ pub fn behind<'b>(session: &Session, keys: &BTreeSet<String>, broken: &'b Broken
             }
         }
     }
-    Ok(found.into_iter().map(|(key, places)| (key, places.into_values().collect())).collect())
+    Ok(found
+        .into_iter()
+        .map(|(key, places)| (key, places.into_values().collect()))
+        .collect())
 }
 
 /// The type that a name meant in the newest state of the workspace that had one of that name.
@@ -113,7 +116,11 @@ pub fn behind<'b>(session: &Session, keys: &BTreeSet<String>, broken: &'b Broken
 /// When the store cannot be read.
 pub fn meant(session: &Session, name: &str) -> Result<Option<String>, StoreError> {
     for table in indexes(session)? {
-        let keys: Vec<String> = Table::open(&table).iter().flat_map(|table| table.keys()).map(str::to_owned).collect();
+        let keys: Vec<String> = Table::open(&table)
+            .iter()
+            .flat_map(|table| table.keys())
+            .map(str::to_owned)
+            .collect();
         match resolve(name, &keys) {
             Resolution::One(key) => return Ok(Some(key.to_owned())),
             Resolution::Many(_) => return Ok(None),
@@ -170,7 +177,11 @@ pub fn last_good(session: &Session, label: &str) -> Result<Option<LastGood>, Sto
         .strip_prefix(lineage.own.trim_end_matches(':'))
         .and_then(|rest| rest.strip_prefix('#')?.rsplit_once(':'))
         .map(|(member, _)| unescape(member));
-    let present = session.graph.find(label).and_then(|id| session.graph.node(id).result).map(|filed| filed.output);
+    let present = session
+        .graph
+        .find(label)
+        .and_then(|id| session.graph.node(id).result)
+        .map(|filed| filed.output);
     for version in session.engine.store.history(session.engine.view, label)?.iter().rev() {
         if lineage.version(version, MOST_STEPS)?
             && let Some(bytes) = session.engine.store.blob(&version.output)?

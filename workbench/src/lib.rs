@@ -1,6 +1,7 @@
 //! The workbench of cortex: what stands between the engine and its users. It finds the workspace and its store, puts engine and
 //! producers together, and gives answers as values; it never prints.
 
+pub mod aliases;
 pub mod facts;
 pub mod finish;
 pub mod garbage;

@@ -17,7 +17,13 @@ use std::collections::BTreeMap;
 
 /// The labels of sets that moved: source sets that gained or lost files, set nodes with a new version. `parted` tells whether the nodes of a
 /// rule of two variables read what a label gives.
-pub fn moved_sets(rules: &RuleIndex, history: &[(String, HistoryRecord)], refresh: &Refresh, state: &State, parted: &dyn Fn(&str) -> bool) -> Vec<String> {
+pub fn moved_sets(
+    rules: &RuleIndex,
+    history: &[(String, HistoryRecord)],
+    refresh: &Refresh,
+    state: &State,
+    parted: &dyn Fn(&str) -> bool,
+) -> Vec<String> {
     let sets: FxHashSet<String> = rules
         .manifest()
         .rules
@@ -78,9 +84,7 @@ pub fn vanished(graph: &Graph, rules: &RuleIndex, sources: &dyn Sources, state: 
                         members.as_ref().is_none_or(|members| members.contains(value))
                     };
                     let (outer, inner) = match (&rule.inner, halves(found.value)) {
-                        (Some(_), Some((outer, _))) => {
-                            (outer, rules.own(found.rule, &rules.vars(found.rule, found.value)).ok().flatten())
-                        }
+                        (Some(_), Some((outer, _))) => (outer, rules.own(found.rule, &rules.vars(found.rule, found.value)).ok().flatten()),
                         _ => (found.value, None),
                     };
                     rule.each.as_ref().is_none_or(|(_, set)| holds(set, &unescape(outer)))

@@ -425,8 +425,15 @@ mod tests {
 
     fn rule() -> impl Strategy<Value = Rule> {
         let out = (template(), vec(binding(), 0..2)).prop_map(|(path, vars)| OutSpec { path, vars });
-        (template(), (of(binding()), of(binding())), 0..2_u32, vec(input(), 0..3), of(out), any::<[u8; 32]>()).prop_map(
-            |(target, (each, inner), producer, inputs, out, digest)| Rule {
+        (
+            template(),
+            (of(binding()), of(binding())),
+            0..2_u32,
+            vec(input(), 0..3),
+            of(out),
+            any::<[u8; 32]>(),
+        )
+            .prop_map(|(target, (each, inner), producer, inputs, out, digest)| Rule {
                 target,
                 each,
                 inner,
@@ -434,8 +441,7 @@ mod tests {
                 inputs,
                 out,
                 digest: Digest(digest),
-            },
-        )
+            })
     }
 
     fn loaded() -> impl Strategy<Value = Loaded> {

@@ -115,9 +115,16 @@ impl Template {
             [Piece::Text(head), Piece::Var(_)] => text.strip_prefix(&**head),
             [Piece::Var(_), Piece::Text(tail)] => text.strip_suffix(&**tail),
             [Piece::Text(head), Piece::Var(_), Piece::Text(tail)] => text.strip_prefix(&**head)?.strip_suffix(&**tail),
-            [Piece::Text(head), Piece::Var(_), Piece::Text(join), Piece::Var(_), Piece::Text(tail)] if **join == *JOIN => {
-                text.strip_prefix(&**head)?.strip_suffix(&**tail).filter(|value| halves(value).is_some())
-            }
+            [
+                Piece::Text(head),
+                Piece::Var(_),
+                Piece::Text(join),
+                Piece::Var(_),
+                Piece::Text(tail),
+            ] if **join == *JOIN => text
+                .strip_prefix(&**head)?
+                .strip_suffix(&**tail)
+                .filter(|value| halves(value).is_some()),
             _ => None,
         }
         .filter(|value| !value.is_empty() || self.variables().next().is_none())
@@ -150,7 +157,12 @@ mod tests {
         let template = Template::parse("//types/{type}#{member}:code").expect("well-formed");
         assert_eq!(template.capture("//types/A.B#M(int):code"), Some("A.B#M(int)"));
         assert_eq!(halves("A@src/C#/x#M"), Some(("A@src/C#/x", "M")));
-        for other in ["//types/A.B:code", "//types/A#:code", "//types/#M:code", "//types/A@C#/x.csproj:code"] {
+        for other in [
+            "//types/A.B:code",
+            "//types/A#:code",
+            "//types/#M:code",
+            "//types/A@C#/x.csproj:code",
+        ] {
             assert_eq!(template.capture(other), None, "{other}");
         }
     }

@@ -182,7 +182,10 @@ mod tests {
         assert_eq!((&*vars["type"], &*vars["member"]), ("A", "M(int?)"));
         let (set, item) = rules.own(1, &vars).expect("labels").expect("a set");
         assert_eq!(
-            (crate::planning::expand::set_node(&set, &Vars::new()).map(|label| label.map(|label| label.to_string())), &*item),
+            (
+                crate::planning::expand::set_node(&set, &Vars::new()).map(|label| label.map(|label| label.to_string())),
+                &*item
+            ),
             (Ok(Some("//types/A:members".to_owned())), "M(int?)")
         );
     }

@@ -129,11 +129,23 @@ mod tests {
 
     #[test]
     fn parameters_may_be_left_out() {
-        let items: Vec<String> = [".ctor()", "Count", "Get(System.Text.Rune)", "Get(string)", "IList.Item", "Map`1(T)", "One(A.B)", "Shelf.Take(int)"]
-            .map(String::from)
-            .to_vec();
+        let items: Vec<String> = [
+            ".ctor()",
+            "Count",
+            "Get(System.Text.Rune)",
+            "Get(string)",
+            "IList.Item",
+            "Map`1(T)",
+            "One(A.B)",
+            "Shelf.Take(int)",
+        ]
+        .map(String::from)
+        .to_vec();
         assert_eq!(resolve_inner("Get(string)", &items), Resolution::One("Get(string)"));
-        assert_eq!(resolve_inner("Get", &items), Resolution::Many(vec!["Get(System.Text.Rune)", "Get(string)"]));
+        assert_eq!(
+            resolve_inner("Get", &items),
+            Resolution::Many(vec!["Get(System.Text.Rune)", "Get(string)"])
+        );
         assert_eq!(resolve_inner("one", &items), Resolution::One("One(A.B)"));
         assert_eq!(resolve_inner("Map", &items), Resolution::One("Map`1(T)"));
         assert_eq!(resolve_inner("Item", &items), Resolution::One("IList.Item"));

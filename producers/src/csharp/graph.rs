@@ -270,7 +270,11 @@ mod tests {
         assert!(merged.keys().all(|id| !two.contains_key(id)), "another membership is another group");
         let grown = groups(&[&pairs[..], &[("B", "E"), ("E", "B")]].concat());
         assert_eq!(members(&grown), ["ABE", "CD"]);
-        assert_eq!(two.keys().filter(|id| grown.contains_key(*id)).count(), 1, "the other group is what it was");
+        assert_eq!(
+            two.keys().filter(|id| grown.contains_key(*id)).count(),
+            1,
+            "the other group is what it was"
+        );
         // Split again, the two are those of before.
         assert_eq!(groups(&pairs), two);
         assert_eq!(members(&groups(&pairs[..3])), ["AB"]);

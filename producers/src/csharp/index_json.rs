@@ -76,7 +76,11 @@ impl Producer for IndexJson {
             Table::open(&inputs.one(role)?.bytes).ok_or_else(|| Failure::permanent(format!("input '{role}' is not a table")))
         };
         let (types, graph) = (table("types")?, table("graph")?);
-        let config: Option<Config> = inputs.maybe("config").map(|config| serde_json::from_slice(&config.bytes)).transpose().map_err(unreadable)?;
+        let config: Option<Config> = inputs
+            .maybe("config")
+            .map(|config| serde_json::from_slice(&config.bytes))
+            .transpose()
+            .map_err(unreadable)?;
         let projects = inputs.all("projects");
         let (structure, implementation, xmldoc) = (
             digests(inputs.all("structure")),

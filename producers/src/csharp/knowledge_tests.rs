@@ -320,7 +320,9 @@ fn index_json_has_the_seeds_keys() {
             "config",
             vec![blob(
                 "",
-                run(&super::structure::Structure, "", r#"{"include_internal":true}"#, vec![]).expect("a config").bytes,
+                run(&super::structure::Structure, "", r#"{"include_internal":true}"#, vec![])
+                    .expect("a config")
+                    .bytes,
             )],
         ),
         ("structure", world.each("structure")),

@@ -308,4 +308,52 @@ mod tests {
     fn one_declared_twice_hides_none() {
         assert_eq!(of("class A { void M() { } void M() { } }").len(), 2);
     }
+
+    #[test]
+    fn one_member_is_made_of_its_row_and_keeps_to_the_published_schema() {
+        let all = of(TEXT);
+        let schema: serde_json::Value = serde_json::from_str(include_str!("../../schemas/member-info.json")).expect("JSON");
+        let show = |form: &str, key: &str| {
+            let params: Params = serde_json::from_str(&format!("{{\"form\":\"{form}\"}}")).expect("an object");
+            OneMember.check(&params).expect("a form");
+            let rows = write_table(&BTreeMap::from([(key, json(&all[key]))]));
+            let roles = BTreeMap::from([("row".into(), vec![blob("", rows)])]);
+            let vars = BTreeMap::from([("type".into(), "N.A".into()), ("member".into(), key.into())]);
+            let bytes = OneMember
+                .produce(&Inputs {
+                    label: "//t:t",
+                    params: &params,
+                    roles: &roles,
+                    vars: &vars,
+                    previous: None,
+                    cancel: &engine::seams::producer::Cancel::default(),
+                })
+                .expect("a member")
+                .bytes;
+            String::from_utf8(bytes).expect("text")
+        };
+        assert_eq!(show("code", "Get(string)"), "int Get(string x) => 2\n");
+        assert!(show("outline", "Size").starts_with("# N.A#Size "));
+        for key in all.keys() {
+            let info: serde_json::Value = serde_json::from_str(&show("info", key)).expect("JSON");
+            assert_eq!((&info["type"], &info["key"]), (&"N.A".into(), &key.as_str().into()));
+            let named = info.as_object().expect("an object");
+            assert!(named.keys().all(|name| schema["properties"].get(name).is_some()), "{info}");
+            let required = schema["required"]
+                .as_array()
+                .expect("a list")
+                .iter()
+                .filter_map(|name| name.as_str());
+            assert!(
+                required.clone().count() == 12 && required.clone().all(|name| named.contains_key(name)),
+                "{info}"
+            );
+        }
+        let params = |text: &str| serde_json::from_str::<Params>(text).expect("an object");
+        assert!(
+            OneMember
+                .check(&params("{\"form\":\"odd\",\"more\":1}"))
+                .is_err_and(|errors| errors.len() == 2)
+        );
+    }
 }

@@ -32,7 +32,9 @@ impl Run<'_> {
     /// Adds the nodes that `pattern` means under the rule `number`, which has two variables.
     pub(super) fn joined(&mut self, number: u32, pattern: &Pattern, meaning: &mut Meaning) -> Result<(), RunError> {
         let rules = self.rules;
-        let Some((package, item)) = pattern.joined_package() else { return Ok(()) };
+        let Some((package, item)) = pattern.joined_package() else {
+            return Ok(());
+        };
         let wanted = Wanted { package, item };
         let Some((_, set)) = &rules.rule(number).each else { return Ok(()) };
         let Some(items) = self.set_items(set)? else {
@@ -129,7 +131,9 @@ impl Run<'_> {
             let wanted = name_of(&plain);
             let near = nearest(wanted, items.iter().map(|item| name_of(item)), SUGGESTIONS);
             let meant = near.iter().flat_map(|name| items.iter().filter(move |item| name_of(item) == name));
-            meaning.near.extend(meant.filter_map(|item| label(item)).map(|label| label.to_string()));
+            meaning
+                .near
+                .extend(meant.filter_map(|item| label(item)).map(|label| label.to_string()));
         }
     }
 }

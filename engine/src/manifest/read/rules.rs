@@ -130,10 +130,7 @@ impl RuleReader<'_> {
                 Diagnostic::error("E_SET", "the second set of a rule is what a node gives").hint(hint),
             );
         }
-        Each {
-            outer,
-            inner: Some(inner),
-        }
+        Each { outer, inner: Some(inner) }
     }
 
     fn producer(&self, report: &mut Report<'_>, rule: Fields<'_, '_>) -> Option<u32> {

@@ -27,7 +27,13 @@ impl<'a> Form<'a> {
             [Piece::Text(head), Piece::Var(_), Piece::Text(tail)] => Self::Between(head, tail),
             [Piece::Var(_), Piece::Text(tail)] => Self::Between("", tail),
             [Piece::Var(_)] => Self::Between("", ""),
-            [Piece::Text(head), Piece::Var(_), Piece::Text(join), Piece::Var(_), Piece::Text(tail)] if **join == *JOIN => Self::Joined(head, tail),
+            [
+                Piece::Text(head),
+                Piece::Var(_),
+                Piece::Text(join),
+                Piece::Var(_),
+                Piece::Text(tail),
+            ] if **join == *JOIN => Self::Joined(head, tail),
             pieces => {
                 let text = |piece: Option<&'a Piece>| match piece {
                     Some(Piece::Text(text)) => &**text,
@@ -167,7 +173,9 @@ impl<'a> Targets<'a> {
     pub(super) fn maker(&self, form: Form<'_>) -> Option<u32> {
         match form {
             Form::Literal(label) => self.literal(label).or_else(|| self.covering(label)),
-            Form::Between(head, tail) | Form::Joined(head, tail) => self.by_name.get(&form.bucket())?.heads.get(head)?.rules.get(tail).copied(),
+            Form::Between(head, tail) | Form::Joined(head, tail) => {
+                self.by_name.get(&form.bucket())?.heads.get(head)?.rules.get(tail).copied()
+            }
             Form::Loose(..) => None,
         }
     }
