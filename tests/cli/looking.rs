@@ -220,6 +220,9 @@ fn usages_of_types_and_members() {
         .iter()
         .any(|place| place["line"] == 60);
     assert!(through_interface, "{json}");
+    let in_attribute = bench.run(&["usages", "Node#Parent"]);
+    let line = "src/MemoTree.Core/Node.cs:35:38: [MemberNotNullWhen(false, nameof(Parent))]";
+    assert!(in_attribute.out.contains(line), "{}", in_attribute.out);
     let unknown = bench.run(&["usages", "Nope"]);
     assert!(unknown.code == 2 && unknown.all().contains("SymbolNotFound"), "{unknown:?}");
 }

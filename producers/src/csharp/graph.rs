@@ -139,7 +139,7 @@ fn measure(successors: &[Vec<usize>]) -> (Vec<usize>, Vec<u32>) {
 mod tests {
     use super::super::fixture::{World, blob, decl, file, name, run};
     use super::*;
-    use crate::csharp::model::NamePlace;
+    use crate::csharp::model::{MemberKind, NamePlace};
     use proptest::prelude::*;
 
     #[test]
@@ -181,10 +181,11 @@ mod tests {
             (1, "A", NamePlace::Signature),
             (2, "A", NamePlace::Signature),
             (0, "Leaf", NamePlace::Signature),
-            (3, "C", NamePlace::Body),
         ] {
             types[at].names.push(name(to, place));
         }
+        let body = crate::csharp::fixture::member(MemberKind::Method, "M", "void M()", "{ new C(); }");
+        types[3].members.push(body);
         let world = World::new(&[("a.cs", file(types))], &[]);
         let roles = vec![("types", vec![blob("", world.types.clone())]), ("deps", world.each("deps"))];
         let table = run(&Graph, "", "{}", roles).expect("a table").bytes;

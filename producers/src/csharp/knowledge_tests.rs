@@ -407,10 +407,10 @@ fn golden_outputs_belong_to_versions() {
     csharp/structure@2 bbb34213f114
     csharp/impl@2 49b2d0831310
     csharp/xmldoc@2 680de06bc1f7
-    csharp/mentions@3 e4dfdc986cd3
-    csharp/mentions@3 b54c27ff710a
+    csharp/mentions@4 e4dfdc986cd3
+    csharp/mentions@4 b54c27ff710a
     csharp/api-deps@2 0ce448befa57
-    csharp/deps@4 0ce448befa57
+    csharp/deps@5 a9655e293004
     csharp/facts@1 94462f69b368
     csharp/signatures@2 8aefcaab3c62
     csharp/outline-info@2 eefa424cb835

@@ -75,7 +75,7 @@ pub struct MentionPart {
     /// Type parameters of the types around it and its own, outermost first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub type_parameters: Vec<String>,
-    /// Names used, each once per place; type parameters left out.
+    /// Names that declarations use, each once per place; type parameters left out.
     pub names: Vec<MentionName>,
 }
 
@@ -130,7 +130,6 @@ impl From<NamePlace> for Place {
             NamePlace::Base => Self::Base,
             NamePlace::Signature => Self::Signature,
             NamePlace::Attribute => Self::Attribute,
-            NamePlace::Body => Self::Body,
         }
     }
 }
@@ -147,7 +146,7 @@ pub struct MentionsOf;
 
 impl Producer for MentionsOf {
     fn id(&self) -> ProducerId {
-        ProducerId::new("csharp/mentions", 3)
+        ProducerId::new("csharp/mentions", 4)
     }
 
     fn check(&self, params: &Params) -> Result<(), Vec<ParamError>> {
@@ -160,13 +159,13 @@ impl Producer for MentionsOf {
     }
 }
 
-/// What a type mentions; without `bodies` only what its declarations do.
+/// What the declarations of a type mention; with `bodies` its keys include the words of code.
 fn mentions(whole: &Complete, bodies: bool) -> Mentions {
     let parts: Vec<MentionPart> = whole
         .parts
         .iter()
         .enumerate()
-        .map(|(at, part)| mention_part(whole, part, at, bodies))
+        .map(|(at, part)| mention_part(whole, part, at))
         .collect();
     let mut keys = BTreeSet::new();
     for part in &parts {
@@ -269,7 +268,7 @@ fn header_constructor(whole: &Complete) -> Option<Declared> {
     })
 }
 
-fn mention_part(whole: &Complete, part: &Part, at: usize, bodies: bool) -> MentionPart {
+fn mention_part(whole: &Complete, part: &Part, at: usize) -> MentionPart {
     let in_effect = |level: &str| {
         level.is_empty() || whole.namespace == level || whole.namespace.strip_prefix(level).is_some_and(|rest| rest.starts_with('.'))
     };
@@ -304,8 +303,7 @@ fn mention_part(whole: &Complete, part: &Part, at: usize, bodies: bool) -> Menti
         let parameter = used.arity == 0 && (outer.contains(path) || own.iter().any(|name| name == path));
         let first = path.split(['.', ':']).next().unwrap_or(path);
         let member = !used.certain && members.contains(first);
-        let wanted = bodies || used.place != NamePlace::Body;
-        if wanted && !parameter && !member && !BUILT_IN.contains(&path) && !path.is_empty() {
+        if !parameter && !member && !BUILT_IN.contains(&path) && !path.is_empty() {
             names.insert(MentionName {
                 path: path.to_owned(),
                 arity: used.arity,

@@ -71,7 +71,8 @@ pub enum MemberKind {
     Conversion,
 }
 
-/// Where a name stands, from the strongest evidence of a dependency to the weakest.
+/// Where a declaration names something, from the strongest evidence of a dependency to the weakest. Names in bodies are not gathered here:
+/// [`super::code`] reads them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Encode, Decode)]
 #[cbor(index_only)]
 pub enum NamePlace {
@@ -84,9 +85,6 @@ pub enum NamePlace {
     /// Attribute of a type or member.
     #[n(2)]
     Attribute,
-    /// Body, initialiser, default value.
-    #[n(3)]
-    Body,
 }
 
 /// A written (possibly qualified) name that may be a type.
@@ -101,8 +99,8 @@ pub struct NameUse {
     /// Where it stands.
     #[n(2)]
     pub place: NamePlace,
-    /// Whether it stands in a pure type position (`new X()`, a parameter's type …) rather than in an expression, where it may be a local,
-    /// a member or a namespace as well.
+    /// Whether it stands in a pure type position (`new X()`, a parameter's type …) rather than in the argument of an attribute, where it
+    /// may be a member or a namespace as well.
     #[n(3)]
     pub certain: bool,
 }
@@ -250,13 +248,13 @@ impl TypeDecl {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Encode, Decode)]
 #[cbor(index_only)]
 pub enum Tier {
-    /// The parse had no error.
+    /// No error was found.
     #[n(0)]
     Whole,
-    /// Valid code that the grammar lacks was put differently; then the parse had no error.
+    /// Valid code that the grammar lacks was put differently; then no error was found.
     #[n(3)]
     Repaired,
-    /// Bodies with code that could not be parsed were left out of the parse; all declarations were read, names in those bodies are guessed.
+    /// Some bodies could not be parsed; all declarations were read.
     #[n(4)]
     Skeleton,
     /// Some text could not be parsed; what stands outside the errors was taken.

@@ -4,7 +4,9 @@
 //! member of that name on a value whose type is not known. Places are JSON arrays of objects, in the order of the text. The binder
 //! works on canonical text; its tokens are laid over those of the file to find the places.
 
-use super::code::facts::facts;
+use super::code;
+use super::code::ast::{Argument, Statement, TypeRef};
+use super::code::facts::{Facts, MemberCode, attribute, facts};
 use super::complete::{Complete, complete};
 use super::deps::binder::{Binder, Bound};
 use super::deps::flow::{Flow, Found, Use};
@@ -21,6 +23,7 @@ use engine::values::table::write_table;
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 
 /// A place in a file. Fields stand in the order of their names.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -41,7 +44,7 @@ pub struct Usages;
 
 impl Producer for Usages {
     fn id(&self) -> ProducerId {
-        ProducerId::new("csharp/usages", 2)
+        ProducerId::new("csharp/usages", 4)
     }
 
     fn sees(&self, _: &Params) -> Sees {
@@ -60,7 +63,7 @@ impl Producer for Usages {
             files.insert(&*syntax.item, (tree, File::new(&source.item, text)));
         }
         let mut places: BTreeMap<String, BTreeSet<Place>> = BTreeMap::new();
-        bodies(own, &whole, &mentions, &index, &world, &files, &mut places);
+        in_code(own, &whole, &mentions, &index, &world, &files, &mut places);
         headers(&mentions, &index, &files, &mut places);
         let rows: BTreeMap<String, Vec<u8>> = places.into_iter().map(|(key, places)| (key, json(&places))).collect();
         Ok(Output::new(write_table(&rows)))
@@ -91,7 +94,7 @@ impl<'t> File<'t> {
     }
 
     /// Tokens of a range of lines.
-    fn tokens_of(&self, lines: (u32, u32)) -> std::ops::Range<usize> {
+    fn tokens_of(&self, lines: (u32, u32)) -> Range<usize> {
         let start = self.lines.get(lines.0 as usize - 1).copied().unwrap_or(0);
         let end = self.lines.get(lines.1 as usize).copied().unwrap_or(self.text.len() as u32);
         let first = self.tokens.partition_point(|token| token.start < start);
@@ -123,7 +126,8 @@ fn member_lines(tree: &Syntax, symbol: &str, name: &str, signature: &str) -> Opt
         .map(|member| member.lines)
 }
 
-fn bodies(
+/// Uses in code: bodies, headers, arguments of attributes.
+fn in_code(
     own: &str,
     whole: &Complete,
     mentions: &Mentions,
@@ -138,38 +142,90 @@ fn bodies(
             continue;
         };
         let resolver = Resolver::new(surroundings(part, mentions, index), index, &part.type_parameters, false);
-        let members = whole
-            .members
-            .iter()
-            .filter(|placed| placed.part as usize == at && !placed.member.body.is_empty());
-        for placed in members {
+        let mut code = Code {
+            own,
+            world,
+            resolver: &resolver,
+            facts: &facts,
+            file,
+            places,
+        };
+        // Which part a text of the header stands in is not known; it is only found where it stands.
+        for decl in tree.types.iter().filter(|decl| decl.symbol() == whole.symbol) {
+            let header = header_range(decl, file);
+            for text in &whole.bodies {
+                let body = code::body(text, true);
+                code.uses(text, header.clone(), Piece::Header(&body));
+            }
+            code.attributes(&whole.attributes, &header);
+        }
+        for placed in whole.members.iter().filter(|placed| placed.part as usize == at) {
             let member = &placed.member;
-            // Facts stand in the order of members; those without code were left out.
-            let Some(code) = facts
-                .members
-                .iter()
-                .find(|code| code.part == placed.part && code.name == member.name && code.body == super::code::body(&member.body, true))
-            else {
-                continue;
-            };
-            let mut found = Found {
-                uses: Some(Vec::new()),
-                ..Found::default()
-            };
-            Flow::new(world, &resolver, own, &facts, &mut found).member(code);
             let Some(lines) = member_lines(tree, &whole.symbol, &member.name, &member.signature) else {
                 continue;
             };
-            let laid = Laid::new(&member.body, file, lines);
-            for used in found.uses.into_iter().flatten() {
-                let Some(byte) = laid.byte(&used) else { continue };
-                let key = match &used.member {
-                    Some(member) => format!("{}#{member}", used.owner),
-                    None => used.owner.to_string(),
-                };
-                if !key.starts_with(['~', '^']) {
-                    places.entry(key).or_default().insert(file.place(byte));
-                }
+            let range = file.tokens_of(lines);
+            code.attributes(&member.attributes, &range);
+            // Facts stand in the order of members; those without code were left out.
+            let body = code::body(&member.body, true);
+            let same = |code: &&MemberCode| code.part == placed.part && code.name == member.name && code.body == body;
+            if !body.is_empty()
+                && let Some(member_code) = facts.members.iter().find(same)
+            {
+                code.uses(&member.body, range, Piece::Member(member_code));
+            }
+        }
+    }
+}
+
+/// A text with code, read.
+enum Piece<'p> {
+    Header(&'p [Statement]),
+    Attributes(&'p [(TypeRef, Vec<Argument>)]),
+    Member(&'p MemberCode),
+}
+
+/// Code of one part, whose uses are looked for.
+struct Code<'c, 'w, 't> {
+    own: &'c str,
+    world: &'c World<'w>,
+    resolver: &'c Resolver<'c>,
+    facts: &'c Facts,
+    file: &'c File<'t>,
+    places: &'c mut BTreeMap<String, BTreeSet<Place>>,
+}
+
+impl Code<'_, '_, '_> {
+    /// Notes what the arguments of attributes use that stand in a range of the file's tokens.
+    fn attributes(&mut self, texts: &[String], range: &Range<usize>) {
+        for text in texts {
+            if let Some(attribute) = attribute(text, true) {
+                self.uses(text, range.clone(), Piece::Attributes(&[attribute]));
+            }
+        }
+    }
+
+    /// Notes what a canonical text uses that stands in a range of the file's tokens.
+    fn uses(&mut self, text: &str, range: Range<usize>, piece: Piece<'_>) {
+        let mut found = Found {
+            uses: Some(Vec::new()),
+            ..Found::default()
+        };
+        let mut flow = Flow::new(self.world, self.resolver, self.own, self.facts, &mut found);
+        match piece {
+            Piece::Header(code) => flow.header(code),
+            Piece::Attributes(attributes) => flow.attributes(attributes),
+            Piece::Member(code) => flow.member(code),
+        }
+        let laid = Laid::new(text, self.file, range);
+        for used in found.uses.into_iter().flatten() {
+            let Some(byte) = laid.byte(&used) else { continue };
+            let key = match &used.member {
+                Some(member) => format!("{}#{member}", used.owner),
+                None => used.owner.to_string(),
+            };
+            if !key.starts_with(['~', '^']) {
+                self.places.entry(key).or_default().insert(self.file.place(byte));
             }
         }
     }
@@ -185,13 +241,13 @@ struct Laid<'t> {
 }
 
 impl<'t> Laid<'t> {
-    fn new(body: &'t str, file: &File<'t>, lines: (u32, u32)) -> Self {
+    fn new(body: &'t str, file: &File<'t>, range: Range<usize>) -> Self {
         /// Tokens that must agree where the texts meet again.
         const MEET: usize = 4;
         /// Places where the texts may fail to meet before the rest is given up.
         const MOST_FAILURES: usize = 32;
         let tokens = lex(body).tokens;
-        let range = &file.tokens[file.tokens_of(lines)];
+        let range = &file.tokens[range];
         let mut of_file = vec![None; tokens.len()];
         let same = |a: usize, b: usize| tokens[a].text(body) == range[b].text(file.text);
         let (mut at, mut there, mut failures) = (0, 0, 0);
@@ -246,8 +302,8 @@ fn headers(
             continue;
         };
         let around = surroundings(part, mentions, index);
-        let mut note = |names: &[NameUse], range: std::ops::Range<usize>, bound: &mut FxHashMap<NameUse, Option<String>>| {
-            for name in names.iter().filter(|name| name.place != super::model::NamePlace::Body) {
+        let mut note = |names: &[NameUse], range: Range<usize>, bound: &mut FxHashMap<NameUse, Option<String>>| {
+            for name in names {
                 let key = bound.entry(name.clone()).or_insert_with(|| {
                     match (Binder { index }).bind(&around, &name.path, name.arity, name.place.into(), name.certain) {
                         Bound::Type(entry) => Some(entry.key.clone()),
@@ -280,7 +336,7 @@ fn headers(
 }
 
 /// Tokens of a declaration up to its members.
-fn header_range(decl: &TypeDecl, file: &File<'_>) -> std::ops::Range<usize> {
+fn header_range(decl: &TypeDecl, file: &File<'_>) -> Range<usize> {
     let range = file.tokens_of(decl.lines);
     let end = range
         .clone()

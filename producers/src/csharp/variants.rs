@@ -49,7 +49,7 @@ pub struct Variants;
 
 impl Producer for Variants {
     fn id(&self) -> ProducerId {
-        ProducerId::new("csharp/variants", 1)
+        ProducerId::new("csharp/variants", 2)
     }
 
     fn check(&self, params: &Params) -> Result<(), Vec<ParamError>> {

@@ -1,7 +1,7 @@
 //! `csharp/facts`: the code of one type as syntax that types follow from. Edits that change literals, comments or layout stop here.
 
 use super::ast::{Argument, Parameter, Statement, TypeRef};
-use super::{Signature, attribute, body, header_parameters, signature};
+use super::{Signature, body, header_parameters, signature};
 use crate::csharp::complete::{self, Complete};
 use crate::csharp::model::{MemberKind, TypeKind};
 use engine::seams::producer::{Failure, Input, Inputs, Output, Producer, ProducerId};
@@ -79,7 +79,7 @@ pub fn read(input: &Input) -> Result<Facts, Failure> {
     minicbor::decode(&input.bytes).map_err(|error| Failure::permanent(format!("the facts of a type cannot be decoded: {error}")))
 }
 
-/// The facts of a type. `places` asks for byte offsets into each member's body.
+/// The facts of a type. `places` asks for byte offsets into each member's body and each text of the header.
 pub fn facts(whole: &Complete, places: bool) -> Facts {
     let header = header_parameters(&whole.header, false);
     let members = whole.members.iter().filter_map(|placed| {
@@ -107,16 +107,17 @@ pub fn facts(whole: &Complete, places: bool) -> Facts {
             header.parameters
         },
         constraints: header_parameters(&clauses, false).constraints,
-        around: whole.bodies.iter().flat_map(|text| body(text, false)).collect(),
+        around: whole.bodies.iter().flat_map(|text| body(text, places)).collect(),
         attributes: arguments(&whole.attributes),
         members: members.collect(),
     }
 }
 
+/// The attribute of a canonical text, if it has arguments.
+pub fn attribute(text: &str, places: bool) -> Option<(TypeRef, Vec<Argument>)> {
+    super::attribute(text, places).filter(|_| text.contains('('))
+}
+
 fn arguments(attributes: &[String]) -> Vec<(TypeRef, Vec<Argument>)> {
-    attributes
-        .iter()
-        .filter(|text| text.contains('('))
-        .filter_map(|text| attribute(text))
-        .collect()
+    attributes.iter().filter_map(|text| attribute(text, false)).collect()
 }

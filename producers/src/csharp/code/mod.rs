@@ -26,9 +26,9 @@ pub fn body(text: &str, places: bool) -> Vec<Statement> {
     cursor.member_body()
 }
 
-/// An attribute (`Name(args)`, with or without `target:`): its type and its arguments.
-pub fn attribute(text: &str) -> Option<(TypeRef, Vec<Argument>)> {
-    let mut cursor = Cursor::new(text, None, 0);
+/// An attribute (`Name(args)`, with or without `target:`): its type and its arguments. `places` asks for byte offsets into the text.
+pub fn attribute(text: &str, places: bool) -> Option<(TypeRef, Vec<Argument>)> {
+    let mut cursor = Cursor::new(text, places.then_some(0), 0);
     if cursor.ahead(1) == ":" {
         cursor.at += 2;
     }

@@ -100,7 +100,7 @@ pub struct Deps;
 
 impl Producer for Deps {
     fn id(&self) -> ProducerId {
-        ProducerId::new("csharp/deps", 4)
+        ProducerId::new("csharp/deps", 5)
     }
 
     fn sees(&self, _: &Params) -> Sees {
@@ -134,8 +134,10 @@ pub(crate) fn used(own: &str, mentions: &Mentions, facts: &Facts, index: &NameIn
     for (at, part) in mentions.parts.iter().enumerate() {
         let resolver = Resolver::new(surroundings(part, mentions, index), index, &part.type_parameters, false);
         let mut flow = Flow::new(world, &resolver, own, facts, &mut found);
-        flow.header(facts);
+        flow.attributes(&facts.attributes);
+        flow.header(&facts.around);
         for member in facts.members.iter().filter(|member| member.part as usize == at) {
+            flow.attributes(&member.attributes);
             flow.member(member);
         }
     }
@@ -152,6 +154,7 @@ fn dependencies(own: &str, mentions: &Mentions, index: &NameIndex, used: &Found,
             found.evidence.entry(key.to_string()).or_default().insert(place);
         }
     }
+    found.external.extend(used.external.iter().map(|name| name.to_string()));
     found.sorted()
 }
 
@@ -217,8 +220,7 @@ fn bind_part(
     let around = surroundings(part, mentions, index);
     let binder = Binder { index };
     let resolver = Resolver::new(around, index, &part.type_parameters, false);
-    // Names in expressions are for the flow to tell from locals and members.
-    for name in part.names.iter().filter(|name| name.certain || name.place != Place::Body) {
+    for name in &part.names {
         match binder.bind(&around, &name.path, name.arity, name.place, name.certain) {
             Bound::Type(entry) if entry.key == found.own => {}
             Bound::Type(entry) => {

@@ -130,7 +130,7 @@ fn type_parameters_are_no_types() {
 #[test]
 fn two_meanings_are_ambiguous_and_unknown_ones_external() {
     let mut own = reader("T");
-    own.names.push(name("List", NamePlace::Body));
+    own.names.push(name("List", NamePlace::Signature));
     own.names[1].arity = 1;
     let world = World::new(
         &[(

@@ -70,9 +70,8 @@ pub(crate) enum Node {
     GlobalAttribute,
     Type(TypeKind),
     Member(Form),
-    /// `{ … }` and other code.
+    /// `{ … }`, a value and other code: not looked at.
     Code,
-    Declarator,
     AttributeList,
     BaseList,
     ArgumentList,
@@ -85,18 +84,9 @@ pub(crate) enum Node {
     TypeArguments,
     TypeParameter,
     MemberAccess,
-    /// Whose right operand is a type.
-    TypeTest,
-    ConstantPattern,
     Argument,
     ExplicitInterface,
-    /// Whose `name` is a local.
-    Binder,
-    ImplicitParameter,
-    /// A clause of a query that names a range variable.
-    Query,
     Attribute,
-    Foreach,
 }
 
 /// Kinds by id, and the fields the walk asks for.
@@ -105,8 +95,6 @@ pub(crate) struct Grammar {
     pub(crate) name: u16,
     pub(crate) kind: u16,
     pub(crate) returns: u16,
-    pub(crate) right: u16,
-    pub(crate) left: u16,
     pub(crate) expression: u16,
     pub(crate) value: u16,
     pub(crate) body: u16,
@@ -141,8 +129,6 @@ impl Grammar {
             name: field("name"),
             kind: field("type"),
             returns: field("returns"),
-            right: field("right"),
-            left: field("left"),
             expression: field("expression"),
             value: field("value"),
             body: field("body"),
@@ -174,8 +160,7 @@ fn node(kind: &str) -> Node {
         "operator_declaration" => Node::Member(Form::Operator),
         "conversion_operator_declaration" => Node::Member(Form::Conversion),
         "enum_member_declaration" => Node::Member(Form::EnumMember),
-        "block" | "arrow_expression_clause" | "constructor_initializer" => Node::Code,
-        "variable_declarator" => Node::Declarator,
+        "block" | "arrow_expression_clause" | "constructor_initializer" | "variable_declarator" => Node::Code,
         "attribute_list" => Node::AttributeList,
         "attribute" => Node::Attribute,
         "base_list" => Node::BaseList,
@@ -188,22 +173,8 @@ fn node(kind: &str) -> Node {
         "type_argument_list" => Node::TypeArguments,
         "type_parameter" => Node::TypeParameter,
         "member_access_expression" => Node::MemberAccess,
-        "is_expression" | "as_expression" => Node::TypeTest,
-        "constant_pattern" => Node::ConstantPattern,
         "argument" => Node::Argument,
         "explicit_interface_specifier" => Node::ExplicitInterface,
-        "declaration_pattern"
-        | "var_pattern"
-        | "recursive_pattern"
-        | "list_pattern"
-        | "declaration_expression"
-        | "catch_declaration"
-        | "from_clause"
-        | "parenthesized_variable_designation"
-        | "tuple_pattern" => Node::Binder,
-        "foreach_statement" => Node::Foreach,
-        "implicit_parameter" => Node::ImplicitParameter,
-        "join_clause" | "join_into_clause" | "let_clause" | "query_expression" => Node::Query,
         _ => Node::Inner,
     }
 }

@@ -1,16 +1,19 @@
 //! From C# text to its declarations: [`read`] is the whole way, with the guards that keep any text within stated time and memory.
 //!
-//! Order: inactive code is blanked, tokens are cut, text the grammar cannot take is hidden, the grammar parses, a cursor walks. When the
-//! tree has errors, valid code that the grammar lacks is *repaired*; then the bodies with errors are blanked, then all of them (a
-//! *skeleton*), and the names in blanked bodies come from tokens; at last what stands outside the errors is taken. Every step keeps
-//! offsets, and every text is cut from the tokens, so the same code has the same texts on each way.
+//! Order: inactive code is blanked, tokens are cut, what the grammar need not or cannot see is hidden (all bodies: the *skeleton*), the
+//! grammar parses, a cursor walks. When the tree has errors, valid code that the grammar lacks is *repaired*; at last what stands
+//! outside the errors is taken. Every byte that the grammar sees knows its place, and every text is cut from the tokens, so the same code
+//! has the same texts on each way. Bodies are only looked at for errors, and only where their tokens raise a [`doubt`]; what they mean is for
+//! [`crate::csharp::code`] to read.
 
+mod doubt;
 pub(crate) mod grammar;
 mod header;
 mod members;
 mod mentions;
 mod reading;
 mod repair;
+mod shown;
 mod tame;
 #[cfg(test)]
 mod tests;
@@ -24,9 +27,9 @@ use super::{lexer, preprocess};
 use engine::values::diagnostic::Diagnostic;
 pub use grammar::parse_only;
 use reading::{Extension, Reading};
+use shown::{Edit, Shown};
 use std::collections::BTreeSet;
 use std::ops::Range;
-use tame::Edit;
 use tokens::Tokens;
 use tree_sitter::Tree;
 
@@ -79,20 +82,16 @@ pub fn read(text: &str, defines: &BTreeSet<String>, file: &str) -> (Syntax, Vec<
     let Parsed {
         tree,
         mut tier,
-        blanked,
         bodies,
         error,
     } = way.parse(broken.is_some());
     let mut message = match (tier, &tree) {
         (Tier::Whole | Tier::Repaired, _) => String::new(),
         (Tier::Skeleton, _) if tokens.depth > tame::DEEPEST => {
-            "brackets are nested too deeply for the grammar; all declarations were read, names in bodies are guessed".to_owned()
+            "brackets are nested too deeply for the grammar; all declarations were read, bodies may hold errors".to_owned()
         }
         (Tier::Skeleton, _) => {
-            format!(
-                "some code could not be parsed; all declarations were read, names in {} are guessed",
-                counted(bodies)
-            )
+            format!("{} could not be parsed; all declarations were read", counted(bodies))
         }
         (_, None) => "the file could not be parsed; nothing was read from it".to_owned(),
         (_, Some(_)) => "some code could not be parsed; declarations may be missing".to_owned(),
@@ -116,12 +115,12 @@ pub fn read(text: &str, defines: &BTreeSet<String>, file: &str) -> (Syntax, Vec<
     }
     let syntax = tree.map_or_else(
         || nothing(tier),
-        |tree| {
+        |(tree, shown)| {
             let reading = Reading {
                 tokens: &tokens,
+                shown: &shown,
                 extensions: &extensions,
                 active: &active,
-                blanked,
                 sound: !tree.root_node().has_error(),
             };
             walk::walk(&tree, &reading, tier)
@@ -171,95 +170,74 @@ struct Way<'t, 'a> {
     edits: Vec<Edit>,
 }
 
-/// A tree and how it was had.
+/// A tree of declarations and how it was had.
 struct Parsed {
-    tree: Option<Tree>,
+    tree: Option<(Tree, Shown)>,
     tier: Tier,
-    /// Bytes of bodies that the grammar did not see.
-    blanked: Vec<Range<usize>>,
-    /// How many of them there are; 0 for all.
+    /// How many bodies have errors; 0 when that is not known.
     bodies: usize,
     /// The first error.
     error: Option<usize>,
 }
 
 impl Way<'_, '_> {
-    /// As it is, repaired, without the bodies that have errors, without any body: the first of these that parses. When brackets or
-    /// literals are broken nothing proves that a body ends where it seems to, so the result is no more than partial.
+    /// The declarations, as they are or repaired, and what is wrong with the bodies. When brackets or literals are broken nothing proves
+    /// that a body ends where it seems to, so the result is no more than partial.
     fn parse(mut self, broken: bool) -> Parsed {
-        let too_deep = self.tokens.depth > tame::DEEPEST;
-        let mut errors = Vec::new();
-        if too_deep {
-            repair::repairs(self.tokens, &mut self.edits);
-        } else {
-            let mut tree = grammar::parse(&tame::edited(&self.active.text, &self.edits));
-            if let Some(tree) = tree.take_if(|tree| !tree.root_node().has_error()) {
-                return Parsed::whole(tree, Tier::Whole);
-            }
-            let known = self.edits.len();
-            repair::repairs(self.tokens, &mut self.edits);
-            if self.edits.len() > known {
-                tree = grammar::parse(&tame::edited(&self.active.text, &self.edits));
-                if let Some(tree) = tree.take_if(|tree| !tree.root_node().has_error()) {
-                    return Parsed::whole(tree, Tier::Repaired);
-                }
-            }
-            errors = tree.as_ref().map(error_ranges).unwrap_or_default();
-        }
-        let error = errors.first().map(|range: &Range<usize>| range.start);
         if broken {
             tame::broken_literals(self.tokens, &mut self.edits);
         }
         let skeleton = tame::skeleton(self.tokens, self.extensions);
-        let balanced = skeleton.missing == 0 && skeleton.stray.is_none() && !broken;
-        let chosen = tame::around(&skeleton.edits, &errors);
-        if balanced && !chosen.is_empty() && chosen.len() < skeleton.edits.len() {
-            let all: Vec<Edit> = chosen.iter().copied().chain(&self.edits).map(Edit::copy).collect();
-            let tree = grammar::parse(&tame::edited(&self.active.text, &all));
-            if let Some(tree) = tree.filter(|tree| !tree.root_node().has_error()) {
-                let mut blanked: Vec<Range<usize>> = chosen.iter().map(|edit| edit.bytes.clone()).collect();
-                blanked.dedup_by(|next, last| {
-                    next.start == last.end && {
-                        last.end = next.end;
-                        true
-                    }
-                });
-                return Parsed {
-                    tree: Some(tree),
-                    tier: Tier::Skeleton,
-                    bodies: blanked.len(),
-                    blanked,
-                    error,
-                };
+        let known = self.edits.len();
+        let (mut tree, mut errors) = self.grammar(&skeleton.edits, skeleton.missing);
+        let mut tier = Tier::Whole;
+        if !errors.is_empty() {
+            repair::repairs(self.tokens, &mut self.edits);
+            if self.edits.len() > known {
+                (tree, errors) = self.grammar(&skeleton.edits, skeleton.missing);
+                tier = Tier::Repaired;
             }
         }
-        let blanked = skeleton.edits.iter().map(|edit| edit.bytes.clone()).collect();
-        self.edits.splice(0..0, skeleton.edits);
-        let mut text = tame::edited(&self.active.text, &self.edits).into_owned();
-        text.extend(std::iter::repeat_n('}', skeleton.missing));
-        let tree = grammar::parse(&text);
-        let clean = tree.as_ref().is_some_and(|tree| !tree.root_node().has_error());
-        let error = error.or_else(|| tree.as_ref().and_then(|tree| error_ranges(tree).first().map(|range| range.start)));
-        let stray = skeleton.stray.map(|at| self.tokens.all[at].start as usize);
-        Parsed {
-            tier: if clean && balanced { Tier::Skeleton } else { Tier::Partial },
-            tree,
-            blanked,
-            bodies: 0,
-            error: error.or(stray).map(|byte| byte.min(self.active.text.len())),
+        if broken || !errors.is_empty() || skeleton.missing > 0 || skeleton.stray.is_some() {
+            let stray = skeleton.stray.map(|at| self.tokens.all[at].start as usize);
+            let error = errors.first().map(|range| range.start);
+            return Parsed {
+                tree,
+                tier: Tier::Partial,
+                bodies: 0,
+                error: error.or(stray).map(|byte| byte.min(self.active.text.len())),
+            };
         }
+        let (mut bodies, mut error) = (0, None);
+        if self.tokens.depth > tame::DEEPEST {
+            tier = Tier::Skeleton;
+        } else if doubt::any(self.tokens, &skeleton.bodies) {
+            let mut errors = self.grammar(&[], 0).1;
+            if !errors.is_empty() && tier == Tier::Whole {
+                repair::repairs(self.tokens, &mut self.edits);
+                if self.edits.len() > known {
+                    errors = self.grammar(&[], 0).1;
+                    tier = Tier::Repaired;
+                }
+            }
+            if let Some(first) = errors.first() {
+                tier = Tier::Skeleton;
+                bodies = tame::with_errors(&skeleton.edits, &errors);
+                error = Some(first.start);
+            }
+        }
+        Parsed { tree, tier, bodies, error }
     }
-}
 
-impl Parsed {
-    fn whole(tree: Tree, tier: Tier) -> Self {
-        Self {
-            tree: Some(tree),
-            tier,
-            blanked: Vec::new(),
-            bodies: 0,
-            error: None,
-        }
+    /// The tree of the text with these parts hidden, and its errors; one error of everything for no tree.
+    fn grammar(&self, hidden: &[Edit], missing: usize) -> (Option<(Tree, Shown)>, Vec<Range<usize>>) {
+        let mut shown = Shown::new(self.tokens, hidden.iter().chain(&self.edits));
+        shown.text.extend(std::iter::repeat_n('}', missing));
+        let Some(tree) = grammar::parse(&shown.text) else {
+            return (None, std::iter::once(0..self.tokens.source.len()).collect());
+        };
+        let errors = error_ranges(&tree).into_iter().map(|bytes| shown.original(bytes)).collect();
+        (Some((tree, shown)), errors)
     }
 }
 

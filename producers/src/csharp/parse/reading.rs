@@ -1,6 +1,7 @@
 //! What a tree is read against: the tokens it was made of, what was hidden from the grammar, and which `#if` holds where.
 
 use super::members::Receiver;
+use super::shown::Shown;
 use super::tokens::Tokens;
 use crate::csharp::preprocess::Active;
 use std::ops::Range;
@@ -16,24 +17,28 @@ pub(crate) struct Extension {
     pub(crate) receiver: Receiver,
 }
 
-/// What the tree was made of.
+/// What the tree is read against.
 pub(crate) struct Reading<'t, 'a> {
     pub(crate) tokens: &'a Tokens<'t>,
+    /// What the tree was made of.
+    pub(crate) shown: &'a Shown,
     /// In the order of the text, not nested.
     pub(crate) extensions: &'a [Extension],
     /// Which text was compiled under which condition.
     pub(crate) active: &'a Active<'t>,
-    /// Bytes of bodies that are blank in the tree, in order: their names must come from tokens.
-    pub(crate) blanked: Vec<Range<usize>>,
     /// Whether the tree is free of errors; debris of a broken declaration looks like top-level statements.
     pub(crate) sound: bool,
 }
 
 impl Reading<'_, '_> {
-    /// Whether a part of these bytes is blank in the tree.
-    pub(crate) fn is_blanked(&self, bytes: &Range<usize>) -> bool {
-        let next = self.blanked.partition_point(|blank| blank.end <= bytes.start);
-        self.blanked.get(next).is_some_and(|blank| blank.start < bytes.end)
+    /// The bytes of the text that a node stands for.
+    pub(crate) fn bytes(&self, node: tree_sitter::Node<'_>) -> Range<usize> {
+        self.shown.original(node.byte_range())
+    }
+
+    /// The tokens of a node.
+    pub(crate) fn range(&self, node: tree_sitter::Node<'_>) -> Range<usize> {
+        self.tokens.range(self.bytes(node))
     }
 
     /// The section that a declaration stands in, whole.

@@ -3,7 +3,7 @@
 //! Names are cut from the original text, so a renamed identifier keeps its name, and what stands in a substituted place keeps its names
 //! in the tree.
 
-use super::tame::Edit;
+use super::shown::Edit;
 use super::tokens::Tokens;
 use crate::csharp::lexer::{Kind, literal_end};
 

@@ -1,14 +1,12 @@
-//! Making hard text easy for the grammar, byte for byte: extension blocks, runs of `<`, and the skeleton of a file.
-//!
-//! Every edit keeps offsets: a range becomes blanks with a short replacement at its start. Names and texts are cut from the original
-//! tokens, so an edit can only hide something from the tree, never change what is read.
+//! What to hide so that hard text becomes easy for the grammar: extension blocks, runs of `<`, and all bodies (the skeleton of a file).
 
+use super::doubt::Body;
 use super::header::type_parameters;
 use super::members::Receiver;
 use super::reading::Extension;
+use super::shown::Edit;
 use super::tokens::Tokens;
 use crate::csharp::lexer::Kind;
-use std::borrow::Cow;
 use std::ops::Range;
 
 /// Deepest nesting of brackets that is given to the grammar as it stands.
@@ -19,48 +17,6 @@ const DEEPEST_SKELETON: usize = 100;
 
 /// Most `<` that may be open at once: each doubles the readings the grammar must follow.
 const MOST_ANGLES: usize = 24;
-
-/// One edit: these bytes become the replacement and blanks.
-pub(crate) struct Edit {
-    pub(crate) bytes: Range<usize>,
-    pub(crate) with: &'static str,
-}
-
-impl Edit {
-    /// The same edit once more.
-    pub(crate) fn copy(&self) -> Self {
-        Self {
-            bytes: self.bytes.clone(),
-            with: self.with,
-        }
-    }
-}
-
-/// The text after the edits; of edits that overlap the first wins.
-pub(crate) fn edited<'t>(source: &'t str, edits: &[Edit]) -> Cow<'t, str> {
-    if edits.is_empty() {
-        return Cow::Borrowed(source);
-    }
-    let mut order: Vec<&Edit> = edits.iter().collect();
-    order.sort_by_key(|edit| (edit.bytes.start, edit.bytes.end));
-    let mut text = String::with_capacity(source.len());
-    let mut done = 0;
-    for Edit { bytes, with } in order {
-        if bytes.start < done || bytes.end < bytes.start + with.len() {
-            continue;
-        }
-        text.push_str(&source[done..bytes.start]);
-        text.push_str(with);
-        text.extend(
-            source.as_bytes()[bytes.start + with.len()..bytes.end]
-                .iter()
-                .map(|byte| if *byte == b'\n' { '\n' } else { ' ' }),
-        );
-        done = bytes.end;
-    }
-    text.push_str(&source[done..]);
-    Cow::Owned(text)
-}
 
 impl Tokens<'_> {
     /// Bytes of a token range.
@@ -187,25 +143,19 @@ pub(crate) struct Skeleton {
     pub(crate) missing: usize,
     /// The first `}` too many.
     pub(crate) stray: Option<usize>,
+    /// What is hidden.
+    pub(crate) bodies: Vec<Body>,
 }
 
-/// Edits of a skeleton that overlap one of the `errors` (ordered, apart), and those that touch such an edit and belong to it.
-pub(crate) fn around<'a>(skeleton: &'a [Edit], errors: &[Range<usize>]) -> Vec<&'a Edit> {
-    let mut chosen: Vec<&Edit> = Vec::new();
-    let mut first = 0;
-    while first < skeleton.len() {
-        let mut last = first;
-        while last + 1 < skeleton.len() && skeleton[last + 1].bytes.start == skeleton[last].bytes.end {
-            last += 1;
-        }
-        let bytes = skeleton[first].bytes.start..skeleton[last].bytes.end;
+/// How many hidden runs of a skeleton touch one of the `errors` (ordered, apart).
+pub(crate) fn with_errors(skeleton: &[Edit], errors: &[Range<usize>]) -> usize {
+    let runs = skeleton.chunk_by(|one, next| one.bytes.end == next.bytes.start);
+    runs.filter(|run| {
+        let bytes = run[0].bytes.start..run[run.len() - 1].bytes.end;
         let at = errors.partition_point(|error| error.end < bytes.start);
-        if errors.get(at).is_some_and(|error| error.start <= bytes.end) {
-            chosen.extend(&skeleton[first..=last]);
-        }
-        first = last + 1;
-    }
-    chosen
+        errors.get(at).is_some_and(|error| error.start <= bytes.end)
+    })
+    .count()
 }
 
 /// The skeleton of a file.
@@ -214,9 +164,12 @@ pub(crate) fn skeleton(tokens: &Tokens<'_>, extensions: &[Extension]) -> Skeleto
     let mut containers: Vec<bool> = Vec::new();
     let mut missing = 0;
     let mut stray = None;
+    let mut bodies = Vec::new();
     let mut all = Vec::new();
     let edits = &mut all;
     let mut header = 0;
+    // Where the accessor list around ends.
+    let mut accessors = None;
     let mut at = 0;
     while at < end {
         let in_enum = containers.last() == Some(&true);
@@ -241,7 +194,21 @@ pub(crate) fn skeleton(tokens: &Tokens<'_>, extensions: &[Extension]) -> Skeleto
                 let close = tokens.mate(at);
                 // The braces of an extension block are hidden already; its members stand as members of the class around.
                 let is_extension = extensions.binary_search_by_key(&at, |extension| extension.open).is_ok();
-                let block = if is_extension { Block::Types } else { block(tokens, header..at) };
+                let block = match () {
+                    () if is_extension => Block::Types,
+                    () if accessors.is_some_and(|close| at < close) => Block::Code,
+                    () => block(tokens, header..at),
+                };
+                // Attributes are read where they stand.
+                if matches!(block, Block::Property | Block::Event)
+                    && let Some(close) = close.filter(|close| has_attributes(tokens, at..*close))
+                {
+                    accessors = Some(close);
+                    containers.push(false);
+                    at += 1;
+                    header = at;
+                    continue;
+                }
                 if matches!(block, Block::Types | Block::Enum) && containers.len() < DEEPEST_SKELETON {
                     missing += usize::from(close.is_none());
                     containers.push(block == Block::Enum);
@@ -260,6 +227,11 @@ pub(crate) fn skeleton(tokens: &Tokens<'_>, extensions: &[Extension]) -> Skeleto
                     bytes: tokens.between(at, close),
                     with,
                 });
+                let hidden = at..end.min(close + 1);
+                bodies.push(match block {
+                    Block::Property | Block::Event => Body::Accessors(hidden),
+                    _ => Body::Block(hidden),
+                });
                 at = close + 1;
                 if !tokens.is(at, "=") {
                     header = at;
@@ -268,11 +240,13 @@ pub(crate) fn skeleton(tokens: &Tokens<'_>, extensions: &[Extension]) -> Skeleto
             "=>" => {
                 let stop = value_end(tokens, at + 1, false);
                 value(tokens, at, stop, edits);
+                bodies.push(Body::Value(at + 1..stop));
                 at = stop;
             }
             "=" if !(is_using(tokens, header) || at > 1 && tokens.is(at - 1, ">") && tokens.is(at - 2, "operator")) => {
                 let stop = value_end(tokens, at + 1, true);
                 value(tokens, at, stop, edits);
+                bodies.push(Body::Value(at + 1..stop));
                 at = stop;
             }
             "," if in_enum => {
@@ -286,7 +260,20 @@ pub(crate) fn skeleton(tokens: &Tokens<'_>, extensions: &[Extension]) -> Skeleto
         edits: all,
         missing,
         stray,
+        bodies,
     }
+}
+
+/// Whether accessors stand in this list with attributes before them.
+fn has_attributes(tokens: &Tokens<'_>, list: Range<usize>) -> bool {
+    let mut at = list.start + 1;
+    while at < list.end {
+        if tokens.is(at, "[") && matches!(tokens.text(at - 1), "{" | "}" | ";") {
+            return true;
+        }
+        at = tokens.step(at);
+    }
+    false
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -30,8 +30,6 @@ pub(crate) struct Path<'t> {
     pub(crate) text: Cow<'t, str>,
     /// Type arguments of the last segment.
     pub(crate) arity: u32,
-    /// Number of segments.
-    pub(crate) segments: usize,
     /// First token after it.
     pub(crate) end: usize,
 }
@@ -229,12 +227,7 @@ impl<'t> Tokens<'t> {
                 text.to_mut().push_str(separator);
                 at += 1;
             } else {
-                return Some(Path {
-                    text,
-                    arity,
-                    segments,
-                    end: at,
-                });
+                return Some(Path { text, arity, end: at });
             }
         }
     }

@@ -5,7 +5,7 @@
 use super::grammar::{Grammar, Node};
 use super::header::plain;
 use super::members::{self, Form};
-use super::mentions::{Mentions, without_last};
+use super::mentions::Mentions;
 use super::reading::{Extension, Reading};
 use super::types;
 use crate::csharp::model::{Member, MemberKind, NamePlace, Syntax, Tier, TypeDecl, TypeKind, Using};
@@ -21,23 +21,14 @@ struct State {
     inside: Option<usize>,
     /// Index into `namespaces`.
     namespace: usize,
-    /// Whether this is code, where names of variables are locals.
-    code: bool,
-    /// Next declarator of the field declaration around, as an index into `owners` of its type.
-    declarator: Option<usize>,
-}
-
-/// Whose mentions a member's names are.
-struct Owner {
-    own: usize,
-    shared: Option<usize>,
 }
 
 struct OpenType {
     decl: TypeDecl,
     around: Option<usize>,
     own: usize,
-    owners: Vec<Owner>,
+    /// Mentions of each member.
+    owners: Vec<usize>,
     /// Members that positional parameters declare; a written member of the same name replaces one.
     positional: usize,
     /// The `#if` section it stands in.
@@ -56,8 +47,8 @@ struct Walk<'t, 'a> {
     types: Vec<OpenType>,
     usings: Vec<Using>,
     mentions: Vec<Mentions<'t>>,
-    /// Byte range and mentions of the top-level statements.
-    program: Option<(Range<usize>, usize)>,
+    /// Byte range of the top-level statements.
+    program: Option<Range<usize>>,
     /// First token not before the present node: preorder never goes back.
     token: usize,
 }
@@ -72,8 +63,6 @@ pub(crate) fn walk(tree: &Tree, reading: &Reading<'_, '_>, tier: Tier) -> Syntax
             owner: None,
             inside: None,
             namespace: 0,
-            code: false,
-            declarator: None,
         },
         saved: Vec::new(),
         around: Vec::new(),
@@ -111,14 +100,13 @@ impl<'t, 'a> Walk<'t, 'a> {
     /// Takes note of a node; whether to look at its children.
     fn enter(&mut self, node: tree_sitter::Node<'_>, what: Node, field: u16) -> bool {
         let parent = self.around.last().copied().unwrap_or(Node::Inner);
-        if parent == Node::Parameter && field == 0 && what != Node::AttributeList && node.child_count() > 0 {
-            self.change(|state| state.place = NamePlace::Body);
-        }
-        if field == self.grammar.value && matches!(parent, Node::Member(_)) {
-            self.code();
+        let is_default = parent == Node::Parameter && field == 0 && what != Node::AttributeList && node.child_count() > 0;
+        if is_default || field == self.grammar.value && matches!(parent, Node::Member(_)) {
+            return false;
         }
         match what {
-            Node::Error | Node::GlobalAttribute => return false,
+            Node::Error | Node::GlobalAttribute | Node::Code => return false,
+            Node::ArgumentList if self.state.place == NamePlace::Base => return false,
             Node::Namespace => self.namespace(node),
             Node::FileNamespace => {
                 self.file_namespace(node);
@@ -128,17 +116,15 @@ impl<'t, 'a> Walk<'t, 'a> {
                 self.using(node);
                 return false;
             }
-            Node::TopLevelStatement if !self.reading.sound => return false,
-            Node::TopLevelStatement => self.top_level(node),
+            Node::TopLevelStatement => {
+                self.top_level(node);
+                return false;
+            }
             Node::Type(kind) => return self.type_declaration(node, kind),
             Node::Member(form) => return self.member(node, form),
-            Node::Code => self.code(),
-            Node::Declarator => self.declarator(),
             Node::AttributeList => self.change(|state| state.place = NamePlace::Attribute),
             Node::BaseList => self.change(|state| state.place = NamePlace::Base),
-            Node::ArgumentList if self.state.place == NamePlace::Base => self.change(|state| state.place = NamePlace::Body),
             Node::Identifier | Node::Generic | Node::Qualified => self.name(node, what, parent, field),
-            Node::ImplicitParameter => self.local(node),
             _ => {}
         }
         true
@@ -158,13 +144,6 @@ impl<'t, 'a> Walk<'t, 'a> {
         change(&mut self.state);
     }
 
-    fn code(&mut self) {
-        self.change(|state| {
-            state.place = NamePlace::Body;
-            state.code = true;
-        });
-    }
-
     fn mentions_of_new(&mut self) -> usize {
         self.mentions.push(Mentions::default());
         self.mentions.len() - 1
@@ -176,7 +155,8 @@ impl<'t, 'a> Walk<'t, 'a> {
         let tokens = self.reading.tokens;
         let name = node
             .child_by_field_id(self.grammar.name)
-            .and_then(|name| tokens.path(tokens.at_byte(name.start_byte()), tokens.at_byte(name.end_byte())));
+            .map(|name| self.reading.range(name))
+            .and_then(|name| tokens.path(name.start, name.end));
         let name = name.map(|path| path.text.into_owned()).unwrap_or_default();
         let outer = &self.namespaces[self.state.namespace];
         if outer.is_empty() { name } else { format!("{outer}.{name}") }
@@ -198,7 +178,7 @@ impl<'t, 'a> Walk<'t, 'a> {
 
     fn using(&mut self, node: tree_sitter::Node<'_>) {
         let tokens = self.reading.tokens;
-        let Range { start, mut end } = tokens.range(node.byte_range());
+        let Range { start, mut end } = self.reading.range(node);
         if end > start && tokens.is(end - 1, ";") {
             end -= 1;
         }
@@ -227,23 +207,10 @@ impl<'t, 'a> Walk<'t, 'a> {
     }
 
     fn top_level(&mut self, node: tree_sitter::Node<'_>) {
-        let bytes = node.byte_range();
-        let owner = match &mut self.program {
-            Some((range, owner)) => {
-                range.end = bytes.end;
-                *owner
-            }
-            None => {
-                let owner = self.mentions_of_new();
-                self.program = Some((bytes, owner));
-                owner
-            }
-        };
-        self.change(|state| {
-            state.owner = Some(owner);
-            state.place = NamePlace::Body;
-            state.code = true;
-        });
+        if self.reading.sound {
+            let bytes = self.reading.bytes(node);
+            self.program.get_or_insert(bytes.clone()).end = bytes.end;
+        }
     }
 
     fn type_declaration(&mut self, node: tree_sitter::Node<'_>, kind: TypeKind) -> bool {
@@ -251,11 +218,9 @@ impl<'t, 'a> Walk<'t, 'a> {
         let Some(name) = node.child_by_field_id(self.grammar.name).filter(|name| !name.is_missing()) else {
             return false;
         };
-        let range = tokens.range(node.byte_range());
-        let body = node
-            .child_by_field_id(self.grammar.body)
-            .map(|body| tokens.at_byte(body.start_byte()));
-        let Some(header) = types::read(tokens, kind, &range, tokens.at_byte(name.start_byte()), body) else {
+        let range = self.reading.range(node);
+        let body = node.child_by_field_id(self.grammar.body).map(|body| self.reading.range(body).start);
+        let Some(header) = types::read(tokens, kind, &range, self.reading.range(name).start, body) else {
             return false;
         };
         let mut decl = header.decl;
@@ -275,9 +240,9 @@ impl<'t, 'a> Walk<'t, 'a> {
         let positional = header.positional.len();
         for (member, kind) in header.positional {
             let own = self.mentions_of_new();
-            self.mentions[own].add_tokens(tokens, kind, NamePlace::Signature);
+            self.mentions[own].add_tokens(tokens, kind);
             decl.members.push(member);
-            owners.push(Owner { own, shared: None });
+            owners.push(own);
         }
         let section = self.reading.section(&range);
         decl.condition = self.reading.active.condition_of(section);
@@ -296,8 +261,6 @@ impl<'t, 'a> Walk<'t, 'a> {
                 owner: Some(own),
                 inside: Some(index),
                 namespace: state.namespace,
-                code: false,
-                declarator: None,
             };
         });
         true
@@ -305,33 +268,24 @@ impl<'t, 'a> Walk<'t, 'a> {
 
     fn member(&mut self, node: tree_sitter::Node<'_>, form: Form) -> bool {
         let tokens = self.reading.tokens;
-        let Some(inside) = self.state.inside.filter(|_| !self.state.code) else {
-            return false;
-        };
-        let range = tokens.range(node.byte_range());
+        let Some(inside) = self.state.inside else { return false };
+        let range = self.reading.range(node);
         if range.is_empty() {
             return false;
         }
         let name = node
             .child_by_field_id(self.grammar.name)
-            .map(|name| tokens.at_byte(name.start_byte()))
+            .map(|name| self.reading.range(name).start)
             .filter(|name| range.contains(name));
         let extension = self.extension_of(range.start);
         let made = members::read(tokens, form, &range, name, extension.map(|extension| &extension.receiver));
         if made.is_empty() {
             return false;
         }
-        let shared = self.mentions_of_new();
+        let own = self.mentions_of_new();
         if let Some(extension) = extension {
-            self.mentions[shared].add_tokens(tokens, extension.kind.clone(), NamePlace::Signature);
+            self.mentions[own].add_tokens(tokens, extension.kind.clone());
         }
-        if self.reading.is_blanked(&node.byte_range()) {
-            let start = tokens
-                .find(range.clone(), |at| matches!(tokens.text(at), "{" | "=>" | "="))
-                .unwrap_or(range.end);
-            self.mentions[shared].add_tokens(tokens, start..range.end, NamePlace::Body);
-        }
-        let declarator = matches!(form, Form::Field | Form::EventField).then_some(self.types[inside].owners.len());
         let section = self
             .reading
             .section(&range)
@@ -339,22 +293,13 @@ impl<'t, 'a> Walk<'t, 'a> {
         let condition = self.reading.active.condition_of(section);
         for mut member in made {
             member.condition.clone_from(&condition);
-            let owner = if declarator.is_some() {
-                Owner {
-                    own: self.mentions_of_new(),
-                    shared: Some(shared),
-                }
-            } else {
-                Owner { own: shared, shared: None }
-            };
             let open = &mut self.types[inside];
             open.decl.members.push(member);
-            open.owners.push(owner);
+            open.owners.push(own);
         }
         self.change(|state| {
-            state.owner = Some(shared);
+            state.owner = Some(own);
             state.place = NamePlace::Signature;
-            state.declarator = declarator;
         });
         true
     }
@@ -363,23 +308,6 @@ impl<'t, 'a> Walk<'t, 'a> {
         let extensions = self.reading.extensions;
         let next = extensions.partition_point(|extension| extension.range.start <= token);
         extensions[..next].last().filter(|extension| extension.range.contains(&token))
-    }
-
-    /// A declarator of a field has names of its own; one in code has not.
-    fn declarator(&mut self) {
-        let Some((index, inside)) = self.state.declarator.zip(self.state.inside) else {
-            return;
-        };
-        let Some(own) = self.types[inside].owners.get(index).map(|owner| owner.own) else {
-            return;
-        };
-        self.state.declarator = Some(index + 1);
-        self.change(|state| {
-            state.owner = Some(own);
-            state.place = NamePlace::Body;
-            state.code = true;
-            state.declarator = None;
-        });
     }
 
     // ── names ───────────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -392,10 +320,10 @@ impl<'t, 'a> Walk<'t, 'a> {
         self.token
     }
 
-    fn local(&mut self, node: tree_sitter::Node<'_>) {
+    fn parameter(&mut self, node: tree_sitter::Node<'_>) {
         if let Some(owner) = self.state.owner {
-            let name = &self.reading.tokens.source[node.byte_range()];
-            self.mentions[owner].local(name);
+            let name = &self.reading.tokens.source[self.reading.bytes(node)];
+            self.mentions[owner].parameter(name);
         }
     }
 
@@ -406,32 +334,15 @@ impl<'t, 'a> Walk<'t, 'a> {
             Node::Generic | Node::Qualified => return,
             Node::BaseList | Node::TypeArguments | Node::ExplicitInterface => true,
             Node::Attribute => field == grammar.name,
-            Node::TypeTest => field == grammar.right,
             _ => field != 0 && (field == grammar.kind || field == grammar.returns),
         };
         let certain = match (parent, what) {
             _ if is_type => true,
-            (Node::Binder | Node::Declarator | Node::Parameter | Node::ParameterList | Node::TypeParameter, Node::Identifier)
-                if field == grammar.name =>
-            {
-                if self.state.code || matches!(parent, Node::Parameter | Node::ParameterList) {
-                    self.local(node);
-                }
-                return;
-            }
-            (Node::Foreach, Node::Identifier) if field == grammar.left => return self.local(node),
-            (Node::Query, Node::Identifier) => {
-                let at = self.token_at(node.start_byte());
-                let tokens = self.reading.tokens;
-                if at > 0 && (matches!(tokens.text(at - 1), "join" | "let" | "into") || tokens.is(at + 1, "in")) {
-                    self.local(node);
-                }
-                return;
-            }
-            (Node::ConstantPattern, _) | (_, Node::Qualified) => false,
+            (Node::Parameter | Node::ParameterList, Node::Identifier) if field == grammar.name => return self.parameter(node),
+            (_, Node::Qualified) => false,
             (Node::MemberAccess, _) if field == grammar.expression => what == Node::Generic,
             (Node::Argument, Node::Identifier) => {
-                let at = self.token_at(node.start_byte());
+                let at = self.token_at(self.reading.bytes(node).start);
                 let tokens = self.reading.tokens;
                 if !(at >= 2 && tokens.is(at - 1, "(") && tokens.is(at - 2, "nameof") && tokens.is(at + 1, ")")) {
                     return;
@@ -440,32 +351,20 @@ impl<'t, 'a> Walk<'t, 'a> {
             }
             _ => return,
         };
-        let at = self.token_at(node.start_byte());
+        let bytes = self.reading.bytes(node);
+        let at = self.token_at(bytes.start);
         let tokens = self.reading.tokens;
         // A type ends with its node; the root of an expression goes on as far as its dots do.
-        let limit = if is_type || certain {
-            tokens.at_byte(node.end_byte())
-        } else {
-            tokens.all.len()
-        };
+        let limit = if certain { tokens.at_byte(bytes.end) } else { tokens.all.len() };
         let Some(path) = tokens.path(at, limit) else { return };
-        let after = tokens.text(path.end);
-        // `(x) && y` looks like a cast to the grammar; `{ A.B: … }` is a path of members.
-        let certain = certain && !(after == ")" && matches!(tokens.text(path.end + 1), "&&" | "&" | "+" | "-" | "*"));
-        if !is_type && after == ":" && at > 0 && matches!(tokens.text(at - 1), "{" | ",") {
-            return;
-        }
-        let called = !certain && after == "(" && parent != Node::ConstantPattern;
-        let text = if called { without_last(path.text) } else { path.text };
-        let arity = if called { 0 } else { path.arity };
-        self.mentions[owner].add(text, arity, self.state.place, certain);
+        self.mentions[owner].add(path.text, path.arity, self.state.place, certain);
     }
 
     // ── the end ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
     fn finish(mut self, tier: Tier) -> Syntax {
         let top_level = self.program.is_some();
-        let program = self.program.take().map(|(bytes, owner)| self.program_type(bytes, owner));
+        let program = self.program.take().map(|bytes| self.program_type(bytes));
         let mut types: Vec<TypeDecl> = Vec::with_capacity(self.types.len() + 1);
         let mut scopes: Vec<Vec<String>> = Vec::with_capacity(self.types.len());
         for open in self.types {
@@ -480,19 +379,11 @@ impl<'t, 'a> Walk<'t, 'a> {
             let mut scope: Vec<String> = around.map(|around| scopes[around].clone()).unwrap_or_default();
             scope.extend(decl.type_parameters.iter().cloned());
             let in_scope: Vec<&str> = scope.iter().map(String::as_str).collect();
-            decl.names = self.mentions[own].finish(None, &in_scope);
-            for (member, owner) in decl.members.iter_mut().zip(&owners) {
-                let shared = owner.shared.map(|shared| &self.mentions[shared]);
-                member.names = if member.type_parameters.is_empty() {
-                    self.mentions[owner.own].finish(shared, &in_scope)
-                } else {
-                    let all: Vec<&str> = in_scope
-                        .iter()
-                        .copied()
-                        .chain(member.type_parameters.iter().map(String::as_str))
-                        .collect();
-                    self.mentions[owner.own].finish(shared, &all)
-                };
+            decl.names = self.mentions[own].finish(&in_scope);
+            for (member, own) in decl.members.iter_mut().zip(&owners) {
+                let parameters = member.type_parameters.iter().map(String::as_str);
+                let all: Vec<&str> = in_scope.iter().copied().chain(parameters).collect();
+                member.names = self.mentions[*own].finish(&all);
             }
             replace_positional(&mut decl, positional);
             scopes.push(scope);
@@ -508,15 +399,10 @@ impl<'t, 'a> Walk<'t, 'a> {
     }
 
     /// The class that top-level statements imply, with its one method.
-    fn program_type(&self, bytes: Range<usize>, owner: usize) -> TypeDecl {
+    fn program_type(&self, bytes: Range<usize>) -> TypeDecl {
         let tokens = self.reading.tokens;
-        let is_blanked = self.reading.is_blanked(&bytes);
         let range = tokens.range(bytes);
         let lines = tokens.lines(&range);
-        let mut mentions = Mentions::default();
-        if is_blanked {
-            mentions.add_tokens(tokens, range.clone(), NamePlace::Body);
-        }
         let main = Member {
             kind: MemberKind::Method,
             name: "<Main>$".to_owned(),
@@ -528,7 +414,7 @@ impl<'t, 'a> Walk<'t, 'a> {
             body: tokens.canonical(range),
             doc: String::new(),
             lines,
-            names: self.mentions[owner].finish(Some(&mentions), &[]),
+            names: Vec::new(),
             type_parameters: Vec::new(),
             has_value: false,
             condition: String::new(),

@@ -15,7 +15,7 @@ mod value;
 use super::resolve::Resolver;
 use super::shape::Shape;
 use super::world::World;
-use crate::csharp::code::ast::{Argument, Expression, Parameter, TypeRef};
+use crate::csharp::code::ast::{Argument, Expression, Parameter, Statement, TypeRef};
 use crate::csharp::code::facts::{Facts, MemberCode};
 use crate::csharp::mentions::levels;
 use rustc_hash::FxHashMap;
@@ -29,6 +29,8 @@ pub struct Found {
     pub named: BTreeSet<Rc<str>>,
     /// Types whose members are used, or that are the type of something.
     pub inferred: BTreeSet<Rc<str>>,
+    /// Full names of types of .NET, and the last names of types of nowhere, that are named.
+    pub external: BTreeSet<Rc<str>>,
     /// Uses with their places, when they were asked for.
     pub uses: Option<Vec<Use>>,
 }
@@ -130,15 +132,14 @@ impl<'f, 'a> Flow<'f, 'a> {
     }
 
     /// Code in the header of the type.
-    pub fn header(&mut self, facts: &'f Facts) {
-        self.attributes(&facts.attributes);
+    pub fn header(&mut self, code: &'f [Statement]) {
         let base = self
             .around
             .first()
             .and_then(|own| self.world.levels(own).get(1).cloned())
             .unwrap_or_default();
-        for statement in &facts.around {
-            if let crate::csharp::code::ast::Statement::Return(Expression::Tuple(args)) = statement {
+        for statement in code {
+            if let Statement::Return(Expression::Tuple(args)) = statement {
                 self.construct(&base, args);
             } else {
                 self.statement(statement);
@@ -146,10 +147,9 @@ impl<'f, 'a> Flow<'f, 'a> {
         }
     }
 
-    /// One member.
+    /// One member without its attributes.
     pub fn member(&mut self, member: &'f MemberCode) {
         let (locals, methods) = (self.locals.len(), self.methods.len());
-        self.attributes(&member.attributes);
         for name in &member.type_parameters {
             let name: Rc<str> = name.as_str().into();
             self.methods.push((name.clone(), Shape::Variable(name)));
@@ -180,7 +180,8 @@ impl<'f, 'a> Flow<'f, 'a> {
         self.locals.push((&parameter.name, Local::Value(shape)));
     }
 
-    fn attributes(&mut self, attributes: &'f [(TypeRef, Vec<Argument>)]) {
+    /// Arguments of attributes.
+    pub fn attributes(&mut self, attributes: &'f [(TypeRef, Vec<Argument>)]) {
         for (kind, arguments) in attributes {
             let shape = self.attribute(kind);
             for argument in arguments {
@@ -227,6 +228,17 @@ impl<'f, 'a> Flow<'f, 'a> {
         let found = &mut *self.found;
         self.resolver.shape(written, &self.methods, &mut |shape, name| {
             note(&mut found.named, shape);
+            if let Shape::Named(key, args) = shape
+                && let Some(name) = key.strip_prefix(['~', '^'])
+            {
+                let marked = key.starts_with('^') && !args.is_empty();
+                let name = if marked {
+                    format!("{name}`{}", args.len())
+                } else {
+                    name.to_owned()
+                };
+                found.external.insert(name.into());
+            }
             if let (Some(uses), Some(key)) = (&mut found.uses, shape.key()) {
                 uses.push(Use {
                     place: name.word.place,

@@ -1,0 +1,241 @@
+//! Whether the grammar should look at a body: neighbours that no C# code has.
+//!
+//! Bodies are hidden from the grammar, which is where most of its time would go. Only one whose tokens look wrong makes a file's bodies
+//! be parsed, so a doubt is never a verdict: it costs a parse, and what is told of errors comes from that parse. An error that leaves
+//! the order of tokens plausible is not noticed.
+
+use super::tokens::Tokens;
+use crate::csharp::keywords::{is_infix, is_predefined, is_reserved};
+use crate::csharp::lexer::Kind;
+use std::ops::Range;
+
+/// What a token is to its neighbours.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Class {
+    /// A name.
+    Name,
+    /// A word that means something between or before names: `and`, `await`.
+    Contextual,
+    /// A reserved word that is a value: `this`, `null`.
+    Operand,
+    /// Another reserved word.
+    Keyword,
+    Literal,
+    Open,
+    Close,
+    Semicolon,
+    Comma,
+    /// An operator that takes a value on either side and nothing else.
+    Binary,
+    /// `+`, `|`, `<=`: takes a value on its right.
+    Prefix,
+    /// What may stand nearly anywhere: `<`, `*`, `?`.
+    Other,
+    Wrong,
+}
+
+/// What is hidden from the grammar, as token ranges.
+pub(crate) enum Body {
+    /// Statements with their braces.
+    Block(Range<usize>),
+    /// Accessors with their braces.
+    Accessors(Range<usize>),
+    /// The value behind `=` or `=>`.
+    Value(Range<usize>),
+}
+
+/// Whether something stands in these bodies that no code has.
+pub(crate) fn any(tokens: &Tokens<'_>, bodies: &[Body]) -> bool {
+    bodies.iter().any(|body| match body {
+        Body::Block(range) => in_code(tokens, range, true),
+        Body::Value(range) => range.is_empty() || in_code(tokens, range, false),
+        Body::Accessors(range) => in_accessors(tokens, range) || in_code(tokens, range, true),
+    })
+}
+
+/// Whether a list holds something else than accessors.
+fn in_accessors(tokens: &Tokens<'_>, list: &Range<usize>) -> bool {
+    let mut at = list.start + 1;
+    let close = list.end - 1;
+    while at < close {
+        while tokens.is(at, "[") || matches!(tokens.text(at), "private" | "protected" | "internal" | "public" | "readonly") {
+            at = tokens.step(at);
+        }
+        if !matches!(tokens.text(at), "get" | "set" | "init" | "add" | "remove") {
+            return true;
+        }
+        at = match tokens.text(at + 1) {
+            ";" => at + 2,
+            "{" => tokens.step(at + 1),
+            "=>" => match tokens.find(at + 2..close, |at| tokens.is(at, ";")) {
+                Some(end) => end + 1,
+                None => return true,
+            },
+            _ => return true,
+        };
+    }
+    false
+}
+
+/// Whether statements or a value have neighbours that no code has.
+fn in_code(tokens: &Tokens<'_>, body: &Range<usize>, block: bool) -> bool {
+    /// An open brace and whether a `;` stands directly in it.
+    struct Brace {
+        block: bool,
+        statements: bool,
+    }
+    let mut braces: Vec<Option<Brace>> = Vec::new();
+    let mut before = Class::Other;
+    for at in body.clone() {
+        let class = class(tokens, at);
+        if class == Class::Wrong || at > body.start && (pair(tokens, at, before, class) || declared(tokens, at, before, class)) {
+            return true;
+        }
+        match (class, tokens.text(at)) {
+            (Class::Open | Class::Close, _) if tokens.mate(at).is_none() => return true,
+            (Class::Open, "{") => braces.push(Some(Brace {
+                block: block && at == body.start || opens_block(tokens, at),
+                statements: false,
+            })),
+            (Class::Open, _) => braces.push(None),
+            (Class::Semicolon, _) => {
+                if let Some(Some(brace)) = braces.last_mut() {
+                    brace.statements = true;
+                }
+            }
+            (Class::Close, _) => {
+                let ended = matches!(before, Class::Semicolon) || matches!(tokens.text(at - 1), "}" | "{" | ":");
+                if let Some(Some(brace)) = braces.pop()
+                    && (brace.block || brace.statements)
+                    && !ended
+                {
+                    return true;
+                }
+            }
+            _ => {}
+        }
+        before = class;
+    }
+    false
+}
+
+fn class(tokens: &Tokens<'_>, at: usize) -> Class {
+    let text = tokens.text(at);
+    match tokens.all[at].kind {
+        Kind::Number | Kind::Text => Class::Literal,
+        Kind::Unterminated | Kind::Unknown => Class::Wrong,
+        Kind::Word => match text {
+            "this" | "base" | "true" | "false" | "null" => Class::Operand,
+            "await" | "async" | "yield" | "not" | "scoped" | "partial" | "global" | "required" | "file" | "record" => Class::Contextual,
+            word if is_infix(word) && !is_reserved(word) => Class::Contextual,
+            word if is_reserved(word) => Class::Keyword,
+            _ => Class::Name,
+        },
+        Kind::Punctuation => match text {
+            "(" | "[" | "{" => Class::Open,
+            ")" | "]" | "}" => Class::Close,
+            ";" => Class::Semicolon,
+            "," => Class::Comma,
+            "=" | "+=" | "-=" | "*=" | "/=" | "%=" | "&=" | "|=" | "^=" | "<<=" | "??=" | "/" | "%" | "==" | "!=" | "&&" | "||" | "??"
+            | "=>" | "." | "?." | "->" | "::" => Class::Binary,
+            "+" | "-" | "|" | "^" | "<=" => Class::Prefix,
+            _ => Class::Other,
+        },
+    }
+}
+
+/// Whether this token cannot follow the one before it.
+fn pair(tokens: &Tokens<'_>, at: usize, before: Class, class: Class) -> bool {
+    use Class::{Binary, Close, Comma, Contextual, Keyword, Literal, Name, Open, Operand, Prefix, Semicolon};
+    let (last, text) = (tokens.text(at - 1), tokens.text(at));
+    match (before, class) {
+        (Binary | Prefix, Close | Comma | Semicolon) | (Binary | Open | Semicolon, Binary) => true,
+        (Binary, class) if matches!(last, "." | "->") => !matches!(class, Name | Contextual),
+        (Open, Comma) => last != "[" && !tokens.is(at + 1, ">"),
+        (Open, Close) => last == "(" && at > 1 && is_control(tokens.text(at - 2)),
+        (Comma, Close) => text == ")",
+        (Comma, Semicolon) => true,
+        (Comma, Comma) => !matches!(tokens.text(at - 2), "," | "<" | "[") && !matches!(tokens.text(at + 1), "," | ">" | "]"),
+        (Literal | Operand, Literal | Name | Operand) | (Name, Literal | Operand) => true,
+        (Literal | Operand | Name, Keyword) => !matches!(text, "is" | "as" | "in" | "switch"),
+        (Close, Literal | Name | Operand | Keyword) if last == ")" => {
+            !matches!(text, "is" | "as" | "in" | "switch") && tokens.mate(at - 1).is_some_and(|open| is_call(tokens, open))
+        }
+        (Close, Literal) => last == "]",
+        (_, Keyword) if text == "else" => !matches!(last, ";" | "}"),
+        (Keyword, _) => after_keyword(last, text, class),
+        (_, Comma | Close) if last == ":" => matches!(text, "," | ")"),
+        _ => false,
+    }
+}
+
+fn after_keyword(last: &str, text: &str, class: Class) -> bool {
+    match last {
+        "if" | "while" | "for" | "foreach" | "lock" | "fixed" | "typeof" | "sizeof" => text != "(",
+        "try" | "finally" => text != "{",
+        "is" | "as" | "in" | "out" | "new" | "case" if matches!(class, Class::Comma | Class::Semicolon) || text == ")" => true,
+        "new" => text == "new" || matches!(class, Class::Literal | Class::Operand | Class::Binary),
+        "return" => is_control(text) && text != "switch" || matches!(text, "return" | "try" | "break"),
+        _ => is_predefined(last) && is_predefined(text),
+    }
+}
+
+/// Whether two names stand before a token that no declaration goes on with, or where no declaration is.
+fn declared(tokens: &Tokens<'_>, at: usize, before: Class, now: Class) -> bool {
+    if before != Class::Name || at < 3 || class(tokens, at - 2) != Class::Name {
+        return false;
+    }
+    let first = tokens.text(at - 3);
+    match class(tokens, at - 3) {
+        // A qualified type.
+        Class::Binary if matches!(first, "." | "::") => {}
+        Class::Binary | Class::Prefix => return true,
+        Class::Contextual if first == "await" => return true,
+        Class::Keyword => return matches!(first, "return" | "new" | "throw"),
+        Class::Open | Class::Comma if first != "{" => {
+            return matches!(now, Class::Binary | Class::Prefix) && !matches!(tokens.text(at), "=" | "=>") || tokens.is(at, "(");
+        }
+        Class::Open | Class::Semicolon => {}
+        _ if first == "}" => {}
+        _ if first == "<" && tokens.is_angle(at - 3) => return true,
+        _ => return false,
+    }
+    match now {
+        Class::Name | Class::Prefix => true,
+        Class::Binary => !matches!(tokens.text(at), "=" | "=>"),
+        // A local function.
+        Class::Open if tokens.is(at, "(") => tokens
+            .mate(at)
+            .is_some_and(|close| !matches!(tokens.text(close + 1), "{" | "=>" | "where")),
+        _ => matches!(tokens.text(at), "++" | "--" | ">"),
+    }
+}
+
+/// Whether a `(` opens the arguments of a call.
+fn is_call(tokens: &Tokens<'_>, open: usize) -> bool {
+    open > 0 && (class(tokens, open - 1) == Class::Name || tokens.is(open - 1, ">") && tokens.is_angle(open - 1))
+}
+
+fn is_control(word: &str) -> bool {
+    matches!(
+        word,
+        "if" | "while" | "for" | "foreach" | "lock" | "switch" | "using" | "catch" | "fixed"
+    )
+}
+
+/// Whether a `{` begins statements for sure.
+fn opens_block(tokens: &Tokens<'_>, open: usize) -> bool {
+    match open.checked_sub(1).map_or("", |before| tokens.text(before)) {
+        ";" | "{" | "}" | "=>" | "else" | "do" | "try" | "finally" | "checked" | "unchecked" | "unsafe" => {
+            // `{ { 1, 2 }, { 3, 4 } }` are values, `{ { A: 1 } => 2 }` is an arm.
+            !matches!(tokens.text(open - 1), "{" | "}")
+                || !tokens
+                    .mate(open)
+                    .is_some_and(|close| matches!(tokens.text(close + 1), "," | "}" | "=>"))
+        }
+        ")" => tokens
+            .mate(open - 1)
+            .is_some_and(|paren| paren > 0 && is_control(tokens.text(paren - 1)) && !tokens.is(paren - 1, "switch")),
+        _ => false,
+    }
+}

@@ -1,0 +1,131 @@
+//! What the grammar is shown of a text: its tokens without what is hidden and without comments, and where each byte of it comes from.
+//!
+//! Names and texts are cut from the original tokens, so that an edit can only hide something from the tree, never change what is read.
+
+use super::tokens::Tokens;
+use std::ops::Range;
+
+/// One edit: these bytes are shown as the replacement.
+pub(crate) struct Edit {
+    pub(crate) bytes: Range<usize>,
+    pub(crate) with: &'static str,
+}
+
+/// A text for the grammar.
+pub(crate) struct Shown {
+    pub(crate) text: String,
+    /// Bytes of the text whose place in the original does not follow from the byte before, and that place.
+    jumps: Vec<(usize, usize)>,
+}
+
+impl Shown {
+    /// The tokens after the edits; of edits that overlap the first wins.
+    pub(crate) fn new<'e>(tokens: &Tokens<'_>, edits: impl IntoIterator<Item = &'e Edit>) -> Self {
+        let mut order: Vec<&Edit> = edits.into_iter().collect();
+        order.sort_by_key(|edit| (edit.bytes.start, edit.bytes.end));
+        let mut shown = Self {
+            text: String::with_capacity(tokens.source.len() / 2),
+            jumps: Vec::new(),
+        };
+        let (mut at, mut done) = (0, 0);
+        for Edit { bytes, with } in order {
+            if bytes.start >= done {
+                shown.tokens(tokens, &mut at, done..bytes.start);
+                shown.push(bytes.start, with);
+                done = bytes.end;
+            }
+        }
+        shown.tokens(tokens, &mut at, done..tokens.source.len());
+        shown
+    }
+
+    /// The parts of tokens that lie in these bytes; `at` is a token not behind the first of them.
+    fn tokens(&mut self, tokens: &Tokens<'_>, at: &mut usize, bytes: Range<usize>) {
+        while let Some(token) = tokens.all.get(*at) {
+            let start = bytes.start.max(token.start as usize);
+            let end = bytes.end.min(token.end as usize);
+            if start < end {
+                self.push(start, &tokens.source[start..end]);
+            }
+            if token.end as usize > bytes.end {
+                return;
+            }
+            *at += 1;
+        }
+    }
+
+    /// Goes on with what stands at `place` of the original, behind a space if it is not joined to what is there.
+    fn push(&mut self, place: usize, part: &str) {
+        let next = self.place(self.text.len());
+        if place != next && !part.is_empty() {
+            if !self.text.is_empty() {
+                self.text.push(' ');
+            }
+            self.jumps.push((self.text.len(), place));
+        }
+        self.text.push_str(part);
+    }
+
+    /// Where a byte of the text stands in the original.
+    fn place(&self, byte: usize) -> usize {
+        let next = self.jumps.partition_point(|(at, _)| *at <= byte);
+        match next.checked_sub(1).and_then(|last| self.jumps.get(last)) {
+            Some((at, place)) => place + (byte - at),
+            None => byte,
+        }
+    }
+
+    /// The bytes of the original that a node of the tree stands for.
+    pub(crate) fn original(&self, bytes: Range<usize>) -> Range<usize> {
+        let start = self.place(bytes.start);
+        let end = match bytes.end.checked_sub(1).filter(|last| *last >= bytes.start) {
+            Some(last) => self.place(last) + 1,
+            None => start,
+        };
+        start..end
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::csharp::lexer::lex;
+    use proptest::prelude::*;
+
+    #[test]
+    fn comments_and_edits_are_left_out() {
+        let text = "class /* c */ A{ int x =  1 ; } // end";
+        let tokens = Tokens::new(text, lex(text));
+        let value = text.find("=  1").expect("there");
+        let edits = [Edit {
+            bytes: value + 1..value + 4,
+            with: "0",
+        }];
+        let shown = Shown::new(&tokens, &edits);
+        assert_eq!(shown.text, "class A{ int x =0 ; }");
+        assert_eq!(&text[shown.original(6..7)], "A");
+        assert_eq!(&text[shown.original(9..12)], "int");
+    }
+
+    proptest! {
+        #[test]
+        fn every_byte_knows_its_place(parts in proptest::collection::vec(proptest::sample::select(vec!["ab", " ", "{", "}", "// c\n", "=", "\"s\"", "é", "\n"]), 0..40), cuts in proptest::collection::vec((0_usize..60, 0_usize..9), 0..4)) {
+            let text = parts.concat();
+            let tokens = Tokens::new(&text, lex(&text));
+            let mut edits: Vec<Edit> = Vec::new();
+            for bytes in cuts.iter().map(|(at, length)| *at..at + length) {
+                let fits = bytes.end <= text.len() && text.is_char_boundary(bytes.start) && text.is_char_boundary(bytes.end);
+                if fits && edits.iter().all(|other| other.bytes.end <= bytes.start || bytes.end <= other.bytes.start) {
+                    edits.push(Edit { bytes, with: "" });
+                }
+            }
+            let shown = Shown::new(&tokens, &edits);
+            let hidden = |at: usize| edits.iter().any(|edit| edit.bytes.contains(&at));
+            for (at, letter) in shown.text.char_indices().filter(|(_, letter)| *letter != ' ') {
+                let bytes = shown.original(at..at + letter.len_utf8());
+                prop_assert!(text[bytes.clone()].starts_with(letter));
+                prop_assert!(!hidden(bytes.start));
+            }
+        }
+    }
+}
