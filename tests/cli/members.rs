@@ -58,7 +58,6 @@ fn a_member_is_a_target_of_its_own() {
     insta::assert_snapshot!(bench.run(&["show", "//types/Shlf#Size:code"]).all(), @"
     exit 2
     error[E_NO_TARGET] //types/Shlf#Size:code: no target matches //types/Shlf#Size:code
-      could be: //types/N.Shelf#Size:code
       help: did you mean //types/N.Shelf#Size:code?
     ");
 }
