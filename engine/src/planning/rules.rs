@@ -18,6 +18,9 @@ pub struct RuleIndex {
     by_target: FxHashMap<Box<str>, Vec<u32>>,
 }
 
+/// A set and one item of it.
+pub type Own<'a> = (Cow<'a, SetSpec>, Arc<str>);
+
 /// A rule and the value of its variable for one label.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Match<'a> {
@@ -107,7 +110,7 @@ impl RuleIndex {
     ///
     /// # Errors
     /// When a template gives no label.
-    pub fn own(&self, rule: u32, vars: &Vars) -> Result<Option<(Cow<'_, SetSpec>, Arc<str>)>, ExpandError> {
+    pub fn own(&self, rule: u32, vars: &Vars) -> Result<Option<Own<'_>>, ExpandError> {
         let rule = self.rule(rule);
         let value = |name: &Arc<str>| vars.get(name).cloned().unwrap_or_default();
         Ok(match (&rule.each, &rule.inner) {
