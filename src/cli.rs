@@ -125,17 +125,23 @@ pub struct ShowArgs {
     /// The bytes as they are, even to a terminal.
     #[arg(long)]
     pub raw: bool,
+    /// For targets of types and members: the newest version that was made while all files it is made of parsed.
+    #[arg(long)]
+    pub last_good: bool,
 }
 
-/// Print the outlines of types, building them first.
+/// Print the outlines of types and members, building them first.
 #[derive(Debug, Args)]
 pub struct OutlineArgs {
-    /// Types by any unambiguous name (NodeStore, Core.NodeStore), or labels.
+    /// Types by any unambiguous name (NodeStore, Core.NodeStore), their members (NodeStore#Get, 'NodeStore#*'), or labels.
     #[arg(required = true, value_name = "SYMBOL")]
     pub symbols: Vec<String>,
     /// As JSON: what //types/SYMBOL:outline-info holds, an array for several.
     #[arg(long)]
     pub json: bool,
+    /// The newest version that was made while all files of the type parsed. The program says where the present one may lack something.
+    #[arg(long)]
+    pub last_good: bool,
 }
 
 /// List the places that use a type or a member, building what has to be known first.

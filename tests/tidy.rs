@@ -142,6 +142,7 @@ fn the_disk_is_touched_in_few_places() {
         "engine/src/store/",
         "producers/src/command.rs",
         "producers/src/scratch.rs",
+        "workbench/src/aliases.rs",
         "workbench/src/location.rs",
         "workbench/src/init.rs",
         "workbench/src/workspace.rs",

@@ -262,6 +262,7 @@ fn bench_of(count: usize, from: impl Fn(usize) -> InputFrom) -> Bench {
     let rule = |n: usize| Rule {
         target: template(&format!("//n:n{n}")),
         each: None,
+        inner: None,
         producer: 0,
         inputs: vec![InputSpec {
             role: "in".into(),

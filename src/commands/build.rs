@@ -43,6 +43,9 @@ pub fn run(context: &Context, args: &BuildArgs) -> Outcome {
     let mut session = Session::open(workspace.engine.clone(), &definition, look)?;
     context.say(workspace.warnings());
     let report = build_with(context, &mut session, &request, args.verbose, args.events.as_deref())?;
+    if !args.dry_run {
+        workbench::aliases::update(&workspace.root, &session)?;
+    }
     context.say(
         &workspace
             .engine

@@ -17,10 +17,20 @@ pub fn run(context: &Context, args: &ExplainArgs) -> Outcome {
         code: Code::Usage,
         diagnostics,
     })?;
+    let former = workbench::aliases::former(&workspace.root, &session, &explained.label)?;
     let text = if args.json || context.json() {
-        format!("{:#}\n", explanation::json(&explained))
+        let mut document = explanation::json(&explained);
+        if !former.is_empty() {
+            document["former"] = serde_json::json!(former);
+        }
+        format!("{document:#}\n")
     } else {
-        explanation::text(&explained, context.out)
+        let mut text = explanation::text(&explained, context.out);
+        for former in former {
+            let plural = if former.versions == 1 { "" } else { "s" };
+            text.push_str(&format!("  formerly   {}, {} version{plural}\n", former.label, former.versions));
+        }
+        text
     };
     show::written(write!(std::io::stdout().lock(), "{text}"))
 }

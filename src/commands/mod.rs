@@ -6,6 +6,7 @@ mod explain;
 mod facts;
 mod gc;
 mod init;
+mod last_good;
 mod outline;
 mod outputs;
 mod pages;

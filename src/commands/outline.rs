@@ -1,5 +1,6 @@
 //! `cortex outline`: builds and prints the outlines of types.
 
+use super::last_good;
 use super::outputs::outputs;
 use super::show;
 use crate::cli::OutlineArgs;
@@ -16,17 +17,39 @@ pub fn run(context: &Context, args: &OutlineArgs) -> Outcome {
     let workspace = context.workspace("outline")?;
     let mut session = workspace.session()?;
     context.say(workspace.warnings());
-    let (report, code) = outputs(context, &mut session, "outline", &labels, true)?;
-    let shown: Vec<_> = report
+    if args.last_good {
+        let mut found = Vec::new();
+        for label in &labels {
+            found.push(last_good::find(context, &mut session, "outline", label)?);
+        }
+        let shown: Vec<(&str, &[u8])> = found.iter().map(|found| (found.label.as_str(), &*found.bytes)).collect();
+        return print(&shown, json, labels.len(), Code::Ok);
+    }
+    let (report, code) = match outputs(context, &mut session, "outline", &labels, true) {
+        Ok(made) => made,
+        Err(failed) => {
+            for label in &labels {
+                last_good::remark_missing(context, &workspace, &session, "outline", label)?;
+            }
+            return Err(failed);
+        }
+    };
+    let shown: Vec<(&str, &[u8])> = report
         .roots
         .iter()
         .zip(&report.outputs)
-        .filter_map(|(root, bytes)| Some((root, bytes.as_ref()?)))
+        .filter_map(|(root, bytes)| Some((&*root.label, bytes.as_deref()?)))
         .collect();
+    last_good::remark(context, &session, "outline", shown.iter().map(|(label, _)| *label))?;
+    print(&shown, json, labels.len(), code)
+}
+
+/// Prints outlines; `asked` is how many symbols were named.
+fn print(shown: &[(&str, &[u8])], json: bool, asked: usize, code: Code) -> Outcome {
     let mut out = std::io::stdout().lock();
     if json {
         let mut outputs: Vec<serde_json::Value> = shown.iter().map(|(_, bytes)| show::json(bytes)).collect();
-        let document = if labels.len() == 1 && outputs.len() == 1 {
+        let document = if asked == 1 && outputs.len() == 1 {
             outputs.remove(0)
         } else {
             outputs.into()
@@ -34,12 +57,12 @@ pub fn run(context: &Context, args: &OutlineArgs) -> Outcome {
         show::written(writeln!(out, "{document:#}"))?;
         return Ok(code);
     }
-    for (at, (root, bytes)) in shown.iter().enumerate() {
+    for (at, (label, bytes)) in shown.iter().enumerate() {
         let Ok(text) = std::str::from_utf8(bytes) else {
             return Err(Failed::new(
                 Code::Usage,
                 Diagnostic::error("E_BINARY", "the output is no text")
-                    .label(&root.label)
+                    .label(label)
                     .hint("use `cortex show --raw`"),
             ));
         };

@@ -1,5 +1,6 @@
 //! `cortex show`: builds a target and prints its output.
 
+use super::last_good;
 use super::outputs::outputs;
 use crate::cli::ShowArgs;
 use crate::context::{Context, Failed, Outcome};
@@ -17,7 +18,18 @@ pub fn run(context: &Context, args: &ShowArgs) -> Outcome {
     let workspace = context.workspace("show")?;
     let mut session = workspace.session()?;
     context.say(workspace.warnings());
-    let shown = output(context, &mut session, &args.label)?;
+    if args.last_good {
+        let shown = last_good::find(context, &mut session, "show", &args.label)?;
+        return print(context, args, &shown);
+    }
+    let shown = match output(context, &mut session, &args.label) {
+        Ok(shown) => shown,
+        Err(failed) => {
+            last_good::remark_missing(context, &workspace, &session, "show", &args.label)?;
+            return Err(failed);
+        }
+    };
+    last_good::remark(context, &session, "show", std::iter::once(shown.label.as_str()))?;
     print(context, args, &shown)
 }
 

@@ -243,7 +243,7 @@ fn pages() {
       init         Write a manifest for this folder
       build        Build targets
       show         Print the output of a target, building it first
-      outline      Print the outlines of types, building them first
+      outline      Print the outlines of types and members, building them first
       usages       List the places that use a type or a member, building what has to be known first
       query        Ask the graph. Runs nothing
       explain      Say whether a target is current, which input moved, and who moved that. Runs nothing
@@ -353,7 +353,7 @@ fn a_dry_run_after_an_edit_says_what_runs_and_what_that_depends_on() {
     bench.write(path, &text.replace("Nodes cannot be moved yet", "Moving is for later"));
     insta::assert_snapshot!(bench.run(&["build", "--dry-run", "//..."]).all(), @"
     exit 0
-    1,346 targets: 2 will run, 1,082 more may run (TIME)
+    1,347 targets: 2 will run, 1,082 more may run (TIME)
       will run //files/src/MemoTree.Core/NodeStore.cs:defines
                //files/src/MemoTree.Core/NodeStore.cs:source
       may run  783 of the others only if //files/src/MemoTree.Core/NodeStore.cs:names gives something else

@@ -6,5 +6,6 @@ mod bench;
 mod errors;
 mod journey;
 mod looking;
+mod members;
 mod projects;
 mod store;

@@ -1,10 +1,12 @@
 //! The workbench of cortex: what stands between the engine and its users. It finds the workspace and its store, puts engine and
 //! producers together, and gives answers as values; it never prints.
 
+pub mod aliases;
 pub mod facts;
 pub mod finish;
 pub mod garbage;
 pub mod init;
+pub mod last_good;
 pub mod location;
 pub mod parsing;
 pub mod query;

@@ -106,7 +106,12 @@ pub fn status(workspace: &Workspace, session: &mut Session) -> Result<Status, Wo
             Standing::Failed => &mut counts.failed,
         };
         *slot += 1;
-        if label.family() == "types" {
+        // Members are no types of their own.
+        let joined = session
+            .rules
+            .find(label.as_str())
+            .is_some_and(|found| session.rules.rule(found.rule).inner.is_some());
+        if label.family() == "types" && !joined {
             types.insert(label.package().to_owned());
             if label.target() == "semantic" {
                 summarised += 1;

@@ -242,15 +242,12 @@ impl Run<'_> {
         };
         let Some(rule) = self.rule_with_out(id) else { return Ok(false) };
         let rules = self.rules;
-        if let Some((_, set)) = &rules.rule(rule).each
-            && let Some(items) = self.known_items(set)?
+        let vars = rules.vars(rule, rules.find(&label).map_or("", |found| found.value));
+        if let Ok(Some((set, value))) = rules.own(rule, &vars)
+            && let Some(items) = self.known_items(&set)?
+            && items.binary_search_by(|item| item.as_str().cmp(&*value)).is_err()
         {
-            let value = rules
-                .find(&label)
-                .map_or_else(String::new, |found| crate::values::label::unescape(found.value));
-            if items.binary_search(&value).is_err() {
-                return Ok(false);
-            }
+            return Ok(false);
         }
         Ok(self.out_path(rule, &label, lookups)?.is_ok_and(|own| own == path))
     }

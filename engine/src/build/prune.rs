@@ -6,17 +6,24 @@ use super::session::SessionLeaves;
 use super::state::State;
 use crate::graph::{Graph, NodeId};
 use crate::manifest::model::SetSpec;
-use crate::manifest::template::Vars;
+use crate::manifest::template::{Template, Vars};
 use crate::planning::expand;
 use crate::planning::rules::RuleIndex;
 use crate::seams::world::{Refresh, Sources};
 use crate::store::records::HistoryRecord;
-use crate::values::label::unescape;
+use crate::values::label::{halves, unescape};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeMap;
 
-/// The labels of sets that moved: source sets that gained or lost files, set nodes with a new version.
-pub fn moved_sets(rules: &RuleIndex, history: &[(String, HistoryRecord)], refresh: &Refresh, state: &State) -> Vec<String> {
+/// The labels of sets that moved: source sets that gained or lost files, set nodes with a new version. `parted` tells whether the nodes of a
+/// rule of two variables read what a label gives.
+pub fn moved_sets(
+    rules: &RuleIndex,
+    history: &[(String, HistoryRecord)],
+    refresh: &Refresh,
+    state: &State,
+    parted: &dyn Fn(&str) -> bool,
+) -> Vec<String> {
     let sets: FxHashSet<String> = rules
         .manifest()
         .rules
@@ -29,10 +36,20 @@ pub fn moved_sets(rules: &RuleIndex, history: &[(String, HistoryRecord)], refres
         .iter()
         .filter_map(|&set| state.sets.get(set))
         .map(|set| set.label.clone());
+    let inner: Vec<&Template> = rules
+        .manifest()
+        .rules
+        .iter()
+        .filter_map(|rule| match &rule.inner {
+            Some((_, SetSpec::Node { label, .. })) => Some(label),
+            _ => None,
+        })
+        .collect();
+    let is_inner = |label: &str| inner.iter().any(|template| template.capture(label).is_some()) && parted(label);
     history
         .iter()
         .map(|(label, _)| label.clone())
-        .filter(|label| sets.contains(label))
+        .filter(|label| sets.contains(label) || is_inner(label))
         .chain(sources)
         .collect()
 }
@@ -60,13 +77,19 @@ pub fn vanished(graph: &Graph, rules: &RuleIndex, sources: &dyn Sources, state: 
         } else {
             match rules.find(label) {
                 None => false,
-                Some(found) => match &rules.rule(found.rule).each {
-                    None => true,
-                    Some((_, set)) => {
+                Some(found) => {
+                    let rule = rules.rule(found.rule);
+                    let mut holds = |set: &SetSpec, value: &str| {
                         let members = members.entry(set.clone()).or_insert_with(|| read(set, graph, &leaves, blobs));
-                        members.as_ref().is_none_or(|members| members.contains(&unescape(found.value)))
-                    }
-                },
+                        members.as_ref().is_none_or(|members| members.contains(value))
+                    };
+                    let (outer, inner) = match (&rule.inner, halves(found.value)) {
+                        (Some(_), Some((outer, _))) => (outer, rules.own(found.rule, &rules.vars(found.rule, found.value)).ok().flatten()),
+                        _ => (found.value, None),
+                    };
+                    rule.each.as_ref().is_none_or(|(_, set)| holds(set, &unescape(outer)))
+                        && inner.is_none_or(|(set, value)| holds(&set, &value))
+                }
             }
         };
         if !exists {

@@ -288,7 +288,12 @@ impl Session {
         blobs: &Blobs,
         history: &[(String, crate::store::records::HistoryRecord)],
     ) -> bool {
-        let moved_sets = super::prune::moved_sets(&self.rules, history, &self.refresh, &self.state);
+        let joined = |id: NodeId| {
+            let found = self.rules.find(&self.graph.node(id).label);
+            found.is_some_and(|found| self.rules.rule(found.rule).inner.is_some())
+        };
+        let parted = |label: &str| self.graph.find(label).is_some_and(|id| self.links.readers(id).any(joined));
+        let moved_sets = super::prune::moved_sets(&self.rules, history, &self.refresh, &self.state, &parted);
         if moved_sets.is_empty() && !self.is_redefined() {
             return false;
         }

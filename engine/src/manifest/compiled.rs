@@ -15,7 +15,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 /// The name of this form and of the checks that a manifest has passed: raise it when either changes.
-const DOMAIN: &str = "cortex 2026-11 compiled manifest 1";
+const DOMAIN: &str = "cortex 2026-11 compiled manifest 2";
 
 /// The key of a manifest: digest of its texts, digest of the registry it was checked against, and the form.
 pub fn key(texts: &Digest, registry: &Digest) -> Vec<u8> {
@@ -149,6 +149,7 @@ impl Encoder {
         let Rule {
             target,
             each,
+            inner,
             producer,
             inputs,
             out,
@@ -156,6 +157,7 @@ impl Encoder {
         } = rule;
         self.template(target);
         self.list(each.iter().len(), each, Self::binding);
+        self.list(inner.iter().len(), inner, Self::binding);
         self.number(*producer as usize);
         self.list(inputs.len(), inputs, |to, InputSpec { role, from, digest_only }| {
             to.shared(role);
@@ -303,6 +305,7 @@ impl<'a> Decoder<'a> {
     fn rule(&mut self) -> Option<Rule> {
         let target = self.template()?;
         let each = self.option(Self::binding)?;
+        let inner = self.option(Self::binding)?;
         let producer = u32::try_from(self.number()?).ok()?;
         let inputs = self.list(|from| {
             let role = from.shared()?;
@@ -324,6 +327,7 @@ impl<'a> Decoder<'a> {
         Some(Rule {
             target,
             each,
+            inner,
             producer,
             inputs,
             out,
@@ -421,16 +425,23 @@ mod tests {
 
     fn rule() -> impl Strategy<Value = Rule> {
         let out = (template(), vec(binding(), 0..2)).prop_map(|(path, vars)| OutSpec { path, vars });
-        (template(), of(binding()), 0..2_u32, vec(input(), 0..3), of(out), any::<[u8; 32]>()).prop_map(
-            |(target, each, producer, inputs, out, digest)| Rule {
+        (
+            template(),
+            (of(binding()), of(binding())),
+            0..2_u32,
+            vec(input(), 0..3),
+            of(out),
+            any::<[u8; 32]>(),
+        )
+            .prop_map(|(target, (each, inner), producer, inputs, out, digest)| Rule {
                 target,
                 each,
+                inner,
                 producer,
                 inputs,
                 out,
                 digest: Digest(digest),
-            },
-        )
+            })
     }
 
     fn loaded() -> impl Strategy<Value = Loaded> {

@@ -49,10 +49,12 @@ pub struct ProducerDef {
 /// A family of nodes and what each is made of.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Rule {
-    /// Label template; at most one variable, bound by `each`.
+    /// Label template; at most one variable, bound by `each`, or two joined by `#`, bound by `each` and `inner`.
     pub target: Template,
     /// The variable and the set it runs over; `None` for a single node.
     pub each: Option<(Arc<str>, SetSpec)>,
+    /// The second variable and the set that it runs over for a value of the first. Only patterns that write the `#` mean such nodes.
+    pub inner: Option<(Arc<str>, SetSpec)>,
     /// Index into [`Manifest::producers`].
     pub producer: u32,
     /// Inputs in the order of their roles. Inputs switched off by `if` are not here.

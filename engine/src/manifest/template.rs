@@ -1,5 +1,6 @@
 //! Templates: texts with `{variables}`, in labels, paths and keys.
 
+use crate::values::label::{JOIN, halves};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
@@ -105,7 +106,8 @@ impl Template {
         Ok(filled)
     }
 
-    /// For a template with at most one variable: the value that makes it equal `text` (`""` when there is no variable).
+    /// For a template with at most one variable: the value that makes it equal `text` (`""` when there is no variable). For one with two
+    /// joined by `#`: both values and what joins them.
     pub fn capture<'a>(&self, text: &'a str) -> Option<&'a str> {
         match self.pieces.as_slice() {
             [Piece::Var(_)] => Some(text),
@@ -113,6 +115,16 @@ impl Template {
             [Piece::Text(head), Piece::Var(_)] => text.strip_prefix(&**head),
             [Piece::Var(_), Piece::Text(tail)] => text.strip_suffix(&**tail),
             [Piece::Text(head), Piece::Var(_), Piece::Text(tail)] => text.strip_prefix(&**head)?.strip_suffix(&**tail),
+            [
+                Piece::Text(head),
+                Piece::Var(_),
+                Piece::Text(join),
+                Piece::Var(_),
+                Piece::Text(tail),
+            ] if **join == *JOIN => text
+                .strip_prefix(&**head)?
+                .strip_suffix(&**tail)
+                .filter(|value| halves(value).is_some()),
             _ => None,
         }
         .filter(|value| !value.is_empty() || self.variables().next().is_none())
@@ -138,6 +150,21 @@ mod tests {
         assert_eq!(template.capture(&label), Some("A.B"));
         assert_eq!(template.capture("//types/:outline"), None);
         assert_eq!(template.capture("//types/A:impl"), None);
+    }
+
+    #[test]
+    fn two_values_are_joined_by_the_last_mark() {
+        let template = Template::parse("//types/{type}#{member}:code").expect("well-formed");
+        assert_eq!(template.capture("//types/A.B#M(int):code"), Some("A.B#M(int)"));
+        assert_eq!(halves("A@src/C#/x#M"), Some(("A@src/C#/x", "M")));
+        for other in [
+            "//types/A.B:code",
+            "//types/A#:code",
+            "//types/#M:code",
+            "//types/A@C#/x.csproj:code",
+        ] {
+            assert_eq!(template.capture(other), None, "{other}");
+        }
     }
 
     #[test]

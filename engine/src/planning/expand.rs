@@ -86,7 +86,29 @@ pub fn discovery(rule: &Rule, vars: &Vars) -> Result<Vec<Label>, ExpandError> {
             }
         }
     }
+    // Which nodes there are of two variables is no part of what the rule runs over: a set of their own tells.
+    if let Some((_, set)) = &rule.inner {
+        push(set_node(set, vars)?);
+    }
     Ok(labels)
+}
+
+/// The set with its variables filled in.
+///
+/// # Errors
+/// When a template gives no label.
+pub fn bound(set: &SetSpec, vars: &Vars) -> Result<SetSpec, ExpandError> {
+    let SetSpec::Node { label, row, field } = set else {
+        return Ok(set.clone());
+    };
+    let literal = |text: String| Template {
+        pieces: vec![Piece::Text(text.into())],
+    };
+    Ok(SetSpec::Node {
+        label: literal(fill_label(label, vars, None)?.to_string()),
+        row: row.as_ref().map(|row| fill(row, vars, None).map(literal)).transpose()?,
+        field: field.clone(),
+    })
 }
 
 /// The node whose output a set is read from; `None` for written-out lists.

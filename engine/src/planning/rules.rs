@@ -1,10 +1,12 @@
 //! Which rule makes a label: literal targets by hash, templates by target name.
 
-use crate::manifest::model::{Manifest, Rule};
+use super::expand::{ExpandError, bound};
+use crate::manifest::model::{Manifest, Rule, SetSpec};
 use crate::manifest::template::Vars;
-use crate::values::label::Label;
+use crate::values::label::{Label, escape, escape_joined, halves, unescape};
 use hashbrown::HashTable;
 use rustc_hash::{FxBuildHasher, FxHashMap};
+use std::borrow::Cow;
 use std::hash::BuildHasher;
 use std::sync::Arc;
 
@@ -16,12 +18,15 @@ pub struct RuleIndex {
     by_target: FxHashMap<Box<str>, Vec<u32>>,
 }
 
+/// A set and one item of it.
+pub type Own<'a> = (Cow<'a, SetSpec>, Arc<str>);
+
 /// A rule and the value of its variable for one label.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Match<'a> {
     /// Index into the manifest's rules.
     pub rule: u32,
-    /// Value of the rule's variable, empty for literal rules.
+    /// Value of the rule's variable, of both with their `#` if it has two; empty for literal rules.
     pub value: &'a str,
 }
 
@@ -36,6 +41,10 @@ impl RuleIndex {
             } else {
                 by_target.entry(target_name(rule).into()).or_default().push(number);
             }
+        }
+        // What two variables can make, one could make too: the rule that says more of the label goes first.
+        for rules in by_target.values_mut() {
+            rules.sort_by_key(|&rule| manifest.rules[rule as usize].inner.is_none());
         }
         Self {
             manifest,
@@ -66,19 +75,49 @@ impl RuleIndex {
             .find_map(|&rule| self.rule(rule).target.capture(label).map(|value| Match { rule, value }))
     }
 
-    /// The variables of a rule bound to `value`.
+    /// The variables of a rule bound to `value`, which stands as in a label.
     pub fn vars(&self, rule: u32, value: &str) -> Vars {
-        match &self.rule(rule).each {
-            Some((name, _)) => Vars::from([(name.clone(), Arc::from(crate::values::label::unescape(value)))]),
-            None => Vars::new(),
+        let rule = self.rule(rule);
+        let bind = |name: &Arc<str>, value: &str| (name.clone(), Arc::from(unescape(value)));
+        match (&rule.each, &rule.inner) {
+            (Some((name, _)), None) => Vars::from([bind(name, value)]),
+            (Some((name, _)), Some((inner, _))) => {
+                let (first, second) = halves(value).unwrap_or((value, ""));
+                Vars::from([bind(name, first), bind(inner, second)])
+            }
+            (None, _) => Vars::new(),
         }
     }
 
-    /// The label of a rule for a value of its variable (not yet escaped).
+    /// The label of a rule with one variable for a value of it (not yet escaped).
     pub fn label(&self, rule: u32, value: &str) -> Option<Label> {
-        let escaped = crate::values::label::escape(value);
+        let escaped = escape(value);
         let text = self.rule(rule).target.fill(|_| Some(&escaped)).ok()?;
         Label::parse(&text).ok()
+    }
+
+    /// The label of a rule with two variables for values of them (not yet escaped); `None` when they could not be told apart again.
+    pub fn joined_label(&self, rule: u32, first: &str, second: &str) -> Option<Label> {
+        let Rule { target, inner, .. } = self.rule(rule);
+        let (inner, _) = inner.as_ref()?;
+        let (first, second) = (escape(first), escape_joined(second));
+        let text = target.fill(|name| Some(if *name == **inner { &second } else { &first })).ok()?;
+        (halves(target.capture(&text)?) == Some((&first, &second))).then_some(())?;
+        Label::parse(&text).ok()
+    }
+
+    /// The set that says whether a node of a rule exists, and the item of it that the node stands for.
+    ///
+    /// # Errors
+    /// When a template gives no label.
+    pub fn own(&self, rule: u32, vars: &Vars) -> Result<Option<Own<'_>>, ExpandError> {
+        let rule = self.rule(rule);
+        let value = |name: &Arc<str>| vars.get(name).cloned().unwrap_or_default();
+        Ok(match (&rule.each, &rule.inner) {
+            (_, Some((name, set))) => Some((Cow::Owned(bound(set, vars)?), value(name))),
+            (Some((name, set)), None) => Some((Cow::Borrowed(set), value(name))),
+            (None, None) => None,
+        })
     }
 }
 
@@ -101,4 +140,71 @@ pub fn target_name(rule: &Rule) -> &str {
             crate::manifest::template::Piece::Var(_) => None,
         })
         .unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::manifest::template::Template;
+    use crate::values::digest::Digest;
+    use proptest::prelude::*;
+
+    fn rules() -> RuleIndex {
+        let template = |text: &str| Template::parse(text).expect("a template");
+        let set = |text: &str| SetSpec::Node {
+            label: template(text),
+            row: None,
+            field: None,
+        };
+        let rule = |target: &str, inner: Option<SetSpec>| Rule {
+            target: template(target),
+            each: Some(("type".into(), set("//i:types"))),
+            inner: inner.map(|set| ("member".into(), set)),
+            producer: 0,
+            inputs: Vec::new(),
+            out: None,
+            digest: Digest([0; 32]),
+        };
+        RuleIndex::new(Arc::new(Manifest {
+            rules: vec![
+                rule("//types/{type}:outline", None),
+                rule("//types/{type}#{member}:outline", Some(set("//types/{type}:members"))),
+            ],
+            ..Manifest::default()
+        }))
+    }
+
+    #[test]
+    fn the_rule_that_says_more_of_a_label_makes_it() {
+        let rules = rules();
+        let found = |label| rules.find(label).map(|found| (found.rule, found.value.to_owned()));
+        assert_eq!(found("//types/A:outline"), Some((0, "A".into())));
+        assert_eq!(found("//types/A#M(int%3F):outline"), Some((1, "A#M(int%3F)".into())));
+        assert_eq!(found("//types/A@C#/x.csproj:outline"), Some((0, "A@C#/x.csproj".into())));
+        let vars = rules.vars(1, "A#M(int%3F)");
+        assert_eq!((&*vars["type"], &*vars["member"]), ("A", "M(int?)"));
+        let (set, item) = rules.own(1, &vars).expect("labels").expect("a set");
+        assert_eq!(
+            (
+                crate::planning::expand::set_node(&set, &Vars::new()).map(|label| label.map(|label| label.to_string())),
+                &*item
+            ),
+            (Ok(Some("//types/A:members".to_owned())), "M(int?)")
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn two_values_are_read_back_from_their_label(first in "[A-Z#/@.%?:]{1,8}", second in "[a-z/%?:*#(),`]{1,8}") {
+            let rules = rules();
+            if let Some(label) = rules.joined_label(1, &first, &second) {
+                let found = rules.find(label.as_str()).expect("a rule");
+                prop_assert_eq!(found.rule, 1);
+                let vars = rules.vars(1, found.value);
+                prop_assert_eq!((&*vars["type"], &*vars["member"]), (first.as_str(), second.as_str()));
+            } else {
+                prop_assert!(second.contains('#') || first.split('/').any(|part| matches!(part, "" | "." | ".." | "...")));
+            }
+        }
+    }
 }

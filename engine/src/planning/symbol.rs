@@ -39,6 +39,35 @@ pub fn resolve<'a>(wanted: &str, items: &'a [String]) -> Resolution<'a> {
     }
 }
 
+/// A name without its parameter list.
+pub fn name_of(item: &str) -> &str {
+    item.find('(').filter(|at| *at > 0).map_or(item, |at| &item[..at])
+}
+
+/// Finds the meaning of `wanted` among sorted names that may end in a parameter list: `Get(string)` is also meant by `Get`, `IStore.Get(string)`
+/// by `Get` too. Otherwise as [`resolve`].
+pub fn resolve_inner<'a>(wanted: &str, items: &'a [String]) -> Resolution<'a> {
+    if let Ok(at) = items.binary_search_by(|item| item.as_str().cmp(wanted)) {
+        return Resolution::One(&items[at]);
+    }
+    let means = |item: &str, exact: bool| {
+        let name = name_of(item);
+        let plain = name.find('`').map(|at| &name[..at]);
+        let short = name.rfind('.').map(|at| &item[at + 1..]);
+        let same = |form: &str| form == wanted || !exact && form.eq_ignore_ascii_case(wanted);
+        same(item) || short.is_some_and(same) || [Some(name), plain].into_iter().flatten().any(|form| is_ending(form, wanted, exact))
+    };
+    for exact in [true, false] {
+        let found: Vec<&str> = items.iter().map(String::as_str).filter(|item| means(item, exact)).collect();
+        match found.as_slice() {
+            [] => {}
+            [one] => return Resolution::One(one),
+            _ => return Resolution::Many(found),
+        }
+    }
+    Resolution::None
+}
+
 fn ends_with(item: &str, wanted: &str, exact: bool) -> bool {
     let unplaced = without_project(item);
     let forms = [Some(item), unplaced, plain(unplaced.unwrap_or(item))];
@@ -96,6 +125,35 @@ mod tests {
         assert_eq!(resolve("nodestore", &items), Resolution::One("A.NodeStore"));
         assert_eq!(resolve("x.md", &items), Resolution::One("docs/x.md"));
         assert_eq!(resolve("", &items), Resolution::None);
+    }
+
+    #[test]
+    fn parameters_may_be_left_out() {
+        let items: Vec<String> = [
+            ".ctor()",
+            "Count",
+            "Get(System.Text.Rune)",
+            "Get(string)",
+            "IList.Item",
+            "Map`1(T)",
+            "One(A.B)",
+            "Shelf.Take(int)",
+        ]
+        .map(String::from)
+        .to_vec();
+        assert_eq!(resolve_inner("Get(string)", &items), Resolution::One("Get(string)"));
+        assert_eq!(
+            resolve_inner("Get", &items),
+            Resolution::Many(vec!["Get(System.Text.Rune)", "Get(string)"])
+        );
+        assert_eq!(resolve_inner("one", &items), Resolution::One("One(A.B)"));
+        assert_eq!(resolve_inner("Map", &items), Resolution::One("Map`1(T)"));
+        assert_eq!(resolve_inner("Item", &items), Resolution::One("IList.Item"));
+        assert_eq!(resolve_inner("Take", &items), Resolution::One("Shelf.Take(int)"));
+        assert_eq!(resolve_inner("Take(int)", &items), Resolution::One("Shelf.Take(int)"));
+        for nothing in ["", "B", "Rune", "int", "B)", "Text.Rune)", "("] {
+            assert_eq!(resolve_inner(nothing, &items), Resolution::None, "{nothing}");
+        }
     }
 
     #[test]

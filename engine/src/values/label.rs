@@ -2,7 +2,8 @@
 //!
 //! A package is one or more segments separated by `/`; its first segment names a family (`files`, `types`, `index` …). A target is
 //! `[A-Za-z0-9_.-]+`. Package segments may hold any character but control characters and the reserved `* ? : %`, which are written
-//! `%2A %3F %3A %25` (file names may hold them); `.`, `..`, `...` and empty segments are refused.
+//! `%2A %3F %3A %25` (file names may hold them); `.`, `..`, `...` and empty segments are refused. A rule of two variables joins them by `#`
+//! in the last segment, `types/NodeStore#Get(string)`; a slash behind the `#` is `%2F`.
 
 use std::fmt;
 use std::sync::Arc;
@@ -116,6 +117,8 @@ fn check_package(package: &str) -> Result<(), LabelError> {
         for (offset, c) in segment.char_indices() {
             let escaped = match c {
                 '%' if is_escape(&segment[offset..]) => continue,
+                // What follows a '#' is one name, also where it holds a slash.
+                '%' if segment[offset..].starts_with("%2F") && segment[..offset].contains(JOIN) => continue,
                 '*' | '?' | ':' | '%' => true,
                 c if c.is_control() => true,
                 _ => continue,
@@ -163,6 +166,15 @@ fn check_target(target: &str) -> Result<(), LabelError> {
     }
 }
 
+/// What joins two names in the last segment of a package: `types/NodeStore#Get(string)`.
+pub const JOIN: &str = "#";
+
+/// The two names that stand joined in a package, or in the part of it that a rule fills: the second follows the last `#` and holds no `/`, for paths may hold a `#` of their own.
+pub fn halves(value: &str) -> Option<(&str, &str)> {
+    let (first, second) = value.rsplit_once(JOIN)?;
+    (!first.is_empty() && !second.is_empty() && !second.contains('/')).then_some((first, second))
+}
+
 /// Writes a path or a name as (part of) a package: reserved and control characters as `%XX`.
 pub fn escape(name: &str) -> String {
     let mut escaped = String::with_capacity(name.len());
@@ -176,7 +188,12 @@ pub fn escape(name: &str) -> String {
     escaped
 }
 
-/// Undoes [`escape`].
+/// As [`escape`], for the second of two joined names: it is one segment, so its slashes are `%2F`.
+pub fn escape_joined(name: &str) -> String {
+    escape(name).replace('/', "%2F")
+}
+
+/// Undoes [`escape`] and [`escape_joined`].
 pub fn unescape(name: &str) -> String {
     if !name.contains('%') {
         return name.to_owned();

@@ -4,7 +4,7 @@
 //! is that package and everything below it. Without `:target` every target is meant. A leading `-` takes away. Patterns see
 //! packages in label form, where a reserved character of a file name is three characters (`%2A`). They know no graph.
 
-use super::label::{Label, LabelError};
+use super::label::{Label, LabelError, halves};
 use std::fmt;
 
 /// One well-formed pattern.
@@ -126,6 +126,14 @@ impl Pattern {
     pub fn plain_package(&self) -> Option<String> {
         let plain = !self.below && !self.package.is_empty() && self.package.iter().all(Wild::is_plain);
         plain.then(|| self.package_text())
+    }
+
+    /// The package and the item behind the `#` in its last segment, as written; `None` when it has none. Targets of two variables are
+    /// meant only by patterns that have one.
+    pub fn joined_package(&self) -> Option<(String, String)> {
+        let text = self.package_text();
+        let (package, item) = halves(&text).filter(|_| !self.below)?;
+        Some((package.to_owned(), item.to_owned()))
     }
 
     fn package_text(&self) -> String {

@@ -212,4 +212,90 @@ mod tests {
         );
         assert_eq!((row("Leaf").depth, row("A").depth, row("A").references), (0, 1, 2));
     }
+
+    /// Groups by identifier, from who names whom in a signature.
+    fn groups(names: &[(&str, &str)]) -> BTreeMap<String, Vec<String>> {
+        let mut types: Vec<_> = ["A", "B", "C", "D", "E"].map(|name| decl("N", name)).into();
+        for (from, to) in names {
+            let of = types.iter_mut().find(|of| of.name == *from).expect("one of them");
+            of.names.push(name(to, NamePlace::Signature));
+        }
+        let world = World::new(&[("a.cs", file(types))], &[]);
+        let roles = vec![("types", vec![blob("", world.types.clone())]), ("deps", world.each("deps"))];
+        let table = run(&Graph, "", "{}", roles).expect("a table").bytes;
+        let mut groups: BTreeMap<String, Vec<String>> = BTreeMap::new();
+        for (key, row) in Table::open(&table).expect("a table").rows() {
+            let row: GraphRow = serde_json::from_slice(row).expect("a row");
+            if let Some(group) = row.group {
+                groups.entry(group).or_default().push(key.trim_start_matches("N.").to_owned());
+            }
+        }
+        groups
+    }
+
+    fn members(groups: &BTreeMap<String, Vec<String>>) -> Vec<String> {
+        let mut members: Vec<String> = groups.values().map(|members| members.concat()).collect();
+        members.sort();
+        members
+    }
+
+    #[test]
+    fn a_group_keeps_its_identifier_while_its_members_stay() {
+        let ring = [("A", "B"), ("B", "C"), ("C", "A")];
+        let first = groups(&ring);
+        assert_eq!(members(&first), ["ABC"]);
+        for (why, more) in [
+            ("another reference inside", vec![("A", "C")]),
+            ("the other way round", vec![("B", "A"), ("C", "B"), ("A", "C")]),
+            ("something that it reads", vec![("A", "D"), ("D", "E")]),
+            ("something that reads it", vec![("E", "A"), ("D", "E")]),
+            ("another group beside it", vec![("D", "E"), ("E", "D"), ("A", "D")]),
+        ] {
+            let now = groups(&[ring.to_vec(), more].concat());
+            let same = first.iter().all(|(id, members)| now.get(id) == Some(members));
+            assert!(same, "{why}: {first:?} → {now:?}");
+        }
+        let without_a_detour = groups(&[("A", "C"), ("C", "B"), ("B", "A")]);
+        assert_eq!(first, without_a_detour);
+    }
+
+    #[test]
+    fn groups_split_and_merge() {
+        let pairs = [("A", "B"), ("B", "A"), ("C", "D"), ("D", "C")];
+        let two = groups(&pairs);
+        assert_eq!(members(&two), ["AB", "CD"]);
+        let bridged = groups(&[&pairs[..], &[("B", "C")]].concat());
+        assert_eq!(bridged, two, "a reference one way joins nothing");
+        let merged = groups(&[&pairs[..], &[("B", "C"), ("D", "A")]].concat());
+        assert_eq!(members(&merged), ["ABCD"]);
+        assert!(merged.keys().all(|id| !two.contains_key(id)), "another membership is another group");
+        let grown = groups(&[&pairs[..], &[("B", "E"), ("E", "B")]].concat());
+        assert_eq!(members(&grown), ["ABE", "CD"]);
+        assert_eq!(
+            two.keys().filter(|id| grown.contains_key(*id)).count(),
+            1,
+            "the other group is what it was"
+        );
+        // Split again, the two are those of before.
+        assert_eq!(groups(&pairs), two);
+        assert_eq!(members(&groups(&pairs[..3])), ["AB"]);
+    }
+
+    proptest! {
+        #[test]
+        fn an_identifier_says_exactly_who_is_in_the_group(one in edges(), other in edges()) {
+            let (one, other) = (groups(&one), groups(&other));
+            for (id, members) in &one {
+                match other.get(id) {
+                    Some(theirs) => prop_assert_eq!(theirs, members),
+                    None => prop_assert!(!other.values().any(|theirs| theirs == members)),
+                }
+            }
+        }
+    }
+
+    fn edges() -> impl Strategy<Value = Vec<(&'static str, &'static str)>> {
+        let name = || proptest::sample::select(vec!["A", "B", "C", "D", "E"]);
+        proptest::collection::vec((name(), name()), 0..9)
+    }
 }

@@ -6,7 +6,7 @@
 use super::graph::GraphRow;
 use super::ids::short_hash;
 use super::layout::Layout;
-use super::structure::check_flags;
+use super::structure::{Config, check_flags};
 use super::types::TypeRow;
 use engine::seams::producer::{Failure, Input, Inputs, Output, ParamError, Params, Producer, ProducerId};
 use engine::values::table::Table;
@@ -76,6 +76,11 @@ impl Producer for IndexJson {
             Table::open(&inputs.one(role)?.bytes).ok_or_else(|| Failure::permanent(format!("input '{role}' is not a table")))
         };
         let (types, graph) = (table("types")?, table("graph")?);
+        let config: Option<Config> = inputs
+            .maybe("config")
+            .map(|config| serde_json::from_slice(&config.bytes))
+            .transpose()
+            .map_err(unreadable)?;
         let projects = inputs.all("projects");
         let (structure, implementation, xmldoc) = (
             digests(inputs.all("structure")),
@@ -117,13 +122,17 @@ impl Producer for IndexJson {
             config_snapshot: ConfigSnapshot {
                 hash_version: "1",
                 structure_hash_includes_xml_doc: false,
-                include_internal_for_dependencies: false,
+                include_internal_for_dependencies: config.unwrap_or_default().include_internal,
             },
         };
         let mut bytes = serde_json::to_vec_pretty(&index).expect("invariant: our values have text keys");
         bytes.push(b'\n');
         Ok(Output::new(bytes))
     }
+}
+
+fn unreadable(error: serde_json::Error) -> Failure {
+    Failure::permanent(format!("input 'config' cannot be read: {error}"))
 }
 
 fn digests(inputs: &[Input]) -> FxHashMap<&str, &Input> {

@@ -316,6 +316,15 @@ fn index_json_has_the_seeds_keys() {
         ("types", vec![blob("", world.types.clone())]),
         ("graph", vec![blob("", graph.bytes)]),
         ("projects", world.projects()),
+        (
+            "config",
+            vec![blob(
+                "",
+                run(&super::structure::Structure, "", r#"{"include_internal":true}"#, vec![])
+                    .expect("a config")
+                    .bytes,
+            )],
+        ),
         ("structure", world.each("structure")),
         ("impl", world.each("impl")),
         ("xmldoc", world.each("xmldoc")),
@@ -337,6 +346,7 @@ fn index_json_has_the_seeds_keys() {
         of(&index["configSnapshot"]),
         "hashVersion includeInternalForDependencies structureHashIncludesXmlDoc"
     );
+    assert_eq!(index["configSnapshot"]["includeInternalForDependencies"], true);
 }
 
 /// Versions and outputs move together: whoever changes an output raises the producer's version and the line here.

@@ -3,6 +3,9 @@
 //!
 //! One node a type, made only when asked for: nothing else reads it. Members outside the accessible API are in it too. Line numbers are
 //! not: an edit elsewhere in the file ends before it.
+//!
+//! `csharp/member`: one of those rows for readers, as outline, code or JSON. Its input is that row alone, so an edit of one member leaves the
+//! nodes of the others as they are.
 
 use super::complete::{self, Complete};
 use super::hashes::{member_access, signature};
@@ -12,9 +15,9 @@ use super::render::doc;
 use super::structure::check_flags;
 use super::types::json;
 use super::xmldoc::normal;
-use engine::seams::producer::{Failure, Inputs, Output, ParamError, Params, Producer, ProducerId};
+use engine::seams::producer::{Failure, Inputs, Output, ParamError, Params, Producer, ProducerId, Sees};
 use engine::values::digest::Digest;
-use engine::values::table::write_table;
+use engine::values::table::{Table, write_table};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -98,6 +101,69 @@ impl Producer for Members {
     }
 }
 
+/// The producer `csharp/member`.
+#[derive(Debug)]
+pub struct OneMember;
+
+/// What `csharp/member` shows of a member.
+const FORMS: [&str; 3] = ["code", "info", "outline"];
+
+/// A member as readers of JSON get it.
+#[derive(Serialize)]
+struct MemberInfo<'a> {
+    /// Key in `//index:types`.
+    r#type: &'a str,
+    /// Key inside the type.
+    key: &'a str,
+    #[serde(flatten)]
+    row: &'a MemberRow,
+}
+
+impl Producer for OneMember {
+    fn id(&self) -> ProducerId {
+        ProducerId::new("csharp/member", 1)
+    }
+
+    fn sees(&self, _: &Params) -> Sees {
+        Sees { vars: true, label: false }
+    }
+
+    fn check(&self, params: &Params) -> Result<(), Vec<ParamError>> {
+        let mut errors = Vec::new();
+        let known = |value: &serde_json::Value| value.as_str().is_some_and(|value| FORMS.contains(&value));
+        for (name, value) in params {
+            let message = match name.as_str() {
+                "form" if known(value) => continue,
+                "form" => "'form' is the name of a form".to_owned(),
+                other => format!("there is no parameter '{other}'"),
+            };
+            errors.push(ParamError {
+                param: name.clone(),
+                message,
+                hint: Some(format!("known: form = {}", FORMS.join(", "))),
+            });
+        }
+        if errors.is_empty() { Ok(()) } else { Err(errors) }
+    }
+
+    fn produce(&self, inputs: &Inputs<'_>) -> Result<Output, Failure> {
+        let (symbol, key) = (inputs.var("type").unwrap_or_default(), inputs.var("member").unwrap_or_default());
+        let table = Table::open(&inputs.one("row")?.bytes);
+        let row = table.and_then(|table| serde_json::from_slice::<MemberRow>(table.get(key)?).ok());
+        let row = row.ok_or_else(|| Failure::permanent(format!("the input 'row' has no member '{key}'")))?;
+        let text = match inputs.params.get("form").and_then(serde_json::Value::as_str) {
+            Some("code") => format!("{}\n", row.code).into_bytes(),
+            Some("info") => json(&MemberInfo {
+                r#type: symbol,
+                key,
+                row: &row,
+            }),
+            _ => row.outline(symbol, key).into_bytes(),
+        };
+        Ok(Output::new(text))
+    }
+}
+
 /// The members of a type by key. Where broken code declares one twice, the later ones have a number behind their key.
 pub fn rows(whole: &Complete) -> BTreeMap<String, MemberRow> {
     let hashes: Vec<[u8; 32]> = whole
@@ -166,7 +232,6 @@ fn row(whole: &Complete, member: &Member, file: &str, id: String) -> MemberRow {
 mod tests {
     use super::super::fixture::{World, blob, run};
     use super::*;
-    use engine::values::table::Table;
 
     fn of(text: &str) -> BTreeMap<String, MemberRow> {
         let (syntax, _) = super::super::parse::read(text, &std::collections::BTreeSet::new(), "a.cs");
@@ -242,5 +307,53 @@ mod tests {
     #[test]
     fn one_declared_twice_hides_none() {
         assert_eq!(of("class A { void M() { } void M() { } }").len(), 2);
+    }
+
+    #[test]
+    fn one_member_is_made_of_its_row_and_keeps_to_the_published_schema() {
+        let all = of(TEXT);
+        let schema: serde_json::Value = serde_json::from_str(include_str!("../../schemas/member-info.json")).expect("JSON");
+        let show = |form: &str, key: &str| {
+            let params: Params = serde_json::from_str(&format!("{{\"form\":\"{form}\"}}")).expect("an object");
+            OneMember.check(&params).expect("a form");
+            let rows = write_table(&BTreeMap::from([(key, json(&all[key]))]));
+            let roles = BTreeMap::from([("row".into(), vec![blob("", rows)])]);
+            let vars = BTreeMap::from([("type".into(), "N.A".into()), ("member".into(), key.into())]);
+            let bytes = OneMember
+                .produce(&Inputs {
+                    label: "//t:t",
+                    params: &params,
+                    roles: &roles,
+                    vars: &vars,
+                    previous: None,
+                    cancel: &engine::seams::producer::Cancel::default(),
+                })
+                .expect("a member")
+                .bytes;
+            String::from_utf8(bytes).expect("text")
+        };
+        assert_eq!(show("code", "Get(string)"), "int Get(string x) => 2\n");
+        assert!(show("outline", "Size").starts_with("# N.A#Size "));
+        for key in all.keys() {
+            let info: serde_json::Value = serde_json::from_str(&show("info", key)).expect("JSON");
+            assert_eq!((&info["type"], &info["key"]), (&"N.A".into(), &key.as_str().into()));
+            let named = info.as_object().expect("an object");
+            assert!(named.keys().all(|name| schema["properties"].get(name).is_some()), "{info}");
+            let required = schema["required"]
+                .as_array()
+                .expect("a list")
+                .iter()
+                .filter_map(|name| name.as_str());
+            assert!(
+                required.clone().count() == 12 && required.clone().all(|name| named.contains_key(name)),
+                "{info}"
+            );
+        }
+        let params = |text: &str| serde_json::from_str::<Params>(text).expect("an object");
+        assert!(
+            OneMember
+                .check(&params("{\"form\":\"odd\",\"more\":1}"))
+                .is_err_and(|errors| errors.len() == 2)
+        );
     }
 }

@@ -66,6 +66,7 @@ pub fn register(registry: &mut engine::seams::producer::Registry) {
     registry.add(usages::Usages);
     registry.add(graph::Graph);
     registry.add(members::Members);
+    registry.add(members::OneMember);
     registry.add(outline_info::OutlineInfo);
     registry.add(outline::Outline);
     registry.add(api::Api);

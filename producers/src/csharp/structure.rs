@@ -78,7 +78,15 @@ pub struct TypeStructure {
     pub members: Vec<ApiMember>,
 }
 
-/// The producer `csharp/structure`; parameter `include_internal` (false).
+/// How structures are made, which `index.json` repeats: what the producer gives where it is asked about no type.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Config {
+    /// Whether internal members count.
+    pub include_internal: bool,
+}
+
+/// The producer `csharp/structure`; parameter `include_internal` (false): whether internal declarations count, and with them their changes
+/// for whoever depends on the type (the seed's `includeInternalForDependencies`, 000 §3.1 and §5.2). Without an input it gives its [`Config`].
 #[derive(Debug)]
 pub struct Structure;
 
@@ -92,11 +100,12 @@ impl Producer for Structure {
     }
 
     fn produce(&self, inputs: &Inputs<'_>) -> Result<Output, Failure> {
+        let include_internal = flag(inputs.params, "include_internal", false);
+        if inputs.roles.is_empty() {
+            return Ok(Output::new(json(&Config { include_internal })));
+        }
         let whole = complete::read(inputs.one("complete")?)?;
-        Ok(Output::new(write(&structure(
-            &whole,
-            flag(inputs.params, "include_internal", false),
-        ))))
+        Ok(Output::new(write(&structure(&whole, include_internal))))
     }
 }
 

@@ -111,9 +111,8 @@ impl Run<'_> {
     /// item of the same set.
     fn deciding(&mut self, work: &Work, inputs: &[Edge]) -> Box<[NodeId]> {
         let mut deciding = work.discovery.clone();
-        let own = work
-            .member_of
-            .map(|set| (set, work.vars.values().next().cloned().unwrap_or_default()));
+        let outer = self.rules.rule(work.rule).each.as_ref().and_then(|(name, _)| work.vars.get(name));
+        let own = self.set_of(work.rule).zip(outer);
         for edge in inputs {
             let EdgeFrom::Node(input) = edge.from else { continue };
             let label = self.graph.node(input).label.clone();
@@ -121,7 +120,7 @@ impl Run<'_> {
             let Some(set) = self.set_of(found.rule) else { continue };
             let same_item = own
                 .as_ref()
-                .is_some_and(|(of, item)| *of == set && **item == *crate::values::label::unescape(found.value));
+                .is_some_and(|(of, item)| *of == set && ***item == *crate::values::label::unescape(found.value));
             if !same_item && !deciding.contains(&set) {
                 deciding.push(set);
             }
@@ -180,7 +179,8 @@ impl Run<'_> {
         let rule = self.rules.rule(found.rule);
         let vars = self.rules.vars(found.rule, found.value);
         let discovery = expand::discovery(rule, &vars);
-        let member_of = rule.each.as_ref().map(|(_, set)| expand::set_node(set, &vars)).transpose();
+        let own = self.rules.own(found.rule, &vars);
+        let member_of = own.and_then(|own| own.map(|(set, _)| expand::set_node(&set, &vars)).transpose());
         let (discovery, member_of) = match (discovery, member_of) {
             (Ok(discovery), Ok(member_of)) => (discovery, member_of.flatten()),
             (Err(error), _) | (_, Err(error)) => return self.fail_expansion(id, &error),
@@ -319,27 +319,28 @@ impl Run<'_> {
 
     /// Whether the node is in its rule's set. The set node is settled.
     fn is_member(&mut self, work: &Work) -> Result<bool, Box<Diagnostic>> {
-        let rule = self.rules.rule(work.rule);
-        let Some((name, set)) = &rule.each else { return Ok(true) };
-        let Some(value) = work.vars.get(name) else { return Ok(false) };
+        let rules = self.rules;
+        let Ok(Some((set, value))) = rules.own(work.rule, &work.vars) else {
+            return Ok(true);
+        };
         let Some(node) = work.member_of else {
-            return Ok(expand::items(set, &work.vars, &BTreeMap::new()).is_ok_and(|items| items.iter().any(|item| **item == **value)));
+            return Ok(expand::items(&set, &work.vars, &BTreeMap::new()).is_ok_and(|items| items.iter().any(|item| **item == *value)));
         };
         let label = self.graph.node(node).label.clone();
-        if let Some(holds) = self.leaves.holds(&label, value) {
+        if let Some(holds) = self.leaves.holds(&label, &value) {
             return Ok(holds);
         }
         let unreadable = || Diagnostic::error("E_SET", format!("the set {label} cannot be read"));
         let broken = |error: RunError| Box::new(unreadable().found(error.to_string()));
         if let SetSpec::Node {
             row: None, field: None, ..
-        } = set
-            && let Some(holds) = self.has_row(node, value).map_err(broken)?
+        } = &*set
+            && let Some(holds) = self.has_row(node, &value).map_err(broken)?
         {
             return Ok(holds);
         }
-        let items = self.read_set(node, set).map_err(broken)?.ok_or_else(|| Box::new(unreadable()))?;
-        Ok(items.binary_search_by(|item| item.as_str().cmp(value)).is_ok())
+        let items = self.read_set(node, &set).map_err(broken)?.ok_or_else(|| Box::new(unreadable()))?;
+        Ok(items.binary_search_by(|item| item.as_str().cmp(&*value)).is_ok())
     }
 
     /// Whether the table that a settled node gives has a row of that key; `None` when it gives no table.

@@ -10,6 +10,7 @@ mod decide;
 mod demand;
 mod failure;
 mod finish;
+mod joined;
 mod leaves;
 pub(in crate::build) mod look;
 mod roots;

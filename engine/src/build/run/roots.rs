@@ -32,17 +32,17 @@ pub struct Root {
 
 /// What one pattern came to mean.
 #[derive(Default)]
-struct Meaning {
-    nodes: Vec<NodeId>,
-    errors: Vec<Diagnostic>,
-    near: Vec<String>,
+pub(super) struct Meaning {
+    pub(super) nodes: Vec<NodeId>,
+    pub(super) errors: Vec<Diagnostic>,
+    pub(super) near: Vec<String>,
 }
 
 /// The code of the error that the targets over a set are not known because the set has no output.
 pub const UNSET: &str = "E_SET";
 
 /// Names offered when a label means nothing.
-const SUGGESTIONS: usize = 5;
+pub(super) const SUGGESTIONS: usize = 5;
 
 impl Run<'_> {
     /// The nodes of a request that was current before, if the sets that gave them are what they were.
@@ -132,6 +132,10 @@ impl Run<'_> {
                 }
                 continue;
             };
+            if rule.inner.is_some() {
+                self.joined(number, pattern, &mut meaning)?;
+                continue;
+            }
             let Some(items) = self.set_items(set)? else {
                 meaning.errors.push(unreadable(set));
                 continue;
@@ -166,11 +170,13 @@ impl Run<'_> {
                 family.is_none_or(|family| pattern.may_match_family(family)) && pattern.may_match_target(target_name(rule))
             }
         };
-        (0u32..)
-            .zip(&self.rules.manifest().rules)
-            .filter(|(_, rule)| may(rule))
-            .map(|(number, _)| number)
-            .collect()
+        let rules = (0u32..).zip(&self.rules.manifest().rules).filter(|(_, rule)| may(rule));
+        let mut numbers: Vec<u32> = rules.map(|(number, _)| number).collect();
+        // Who writes the mark means such targets first: what is offered in place of a wrong name is theirs.
+        if pattern.joined_package().is_some() {
+            numbers.sort_by_key(|&number| self.rules.rule(number).inner.is_none());
+        }
+        numbers
     }
 
     /// The node that a package without wildcards means under a rule.
@@ -189,13 +195,7 @@ impl Run<'_> {
             }
             Resolution::Many(items) => {
                 let labels: Vec<String> = items.iter().filter_map(|item| named(item)).map(|label| label.to_string()).collect();
-                let count = labels.len();
-                let error = Diagnostic::error("E_AMBIGUOUS", format!("'{value}' means {count} targets")).label(&text);
-                meaning.errors.push(
-                    error
-                        .hint("write enough of the name for one of them to be meant")
-                        .candidates(labels),
-                );
+                meaning.errors.push(ambiguous(&value, &text, labels));
             }
             Resolution::None => {
                 let near = nearest(&value, items.iter().map(String::as_str), SUGGESTIONS);
@@ -248,7 +248,7 @@ impl Run<'_> {
     }
 
     /// The sorted items of a rule's set, building the set first; `None` when it has no output. A dry run falls back on the last known set.
-    fn set_items(&mut self, set: &SetSpec) -> Result<Option<Arc<Vec<String>>>, RunError> {
+    pub(super) fn set_items(&mut self, set: &SetSpec) -> Result<Option<Arc<Vec<String>>>, RunError> {
         let nothing = Default::default();
         let Ok(node) = expand::set_node(set, &nothing) else {
             return Ok(None);
@@ -265,7 +265,14 @@ impl Run<'_> {
     }
 }
 
-fn unreadable(set: &SetSpec) -> Diagnostic {
+pub(super) fn ambiguous(value: &str, text: &str, labels: Vec<String>) -> Diagnostic {
+    let error = Diagnostic::error("E_AMBIGUOUS", format!("'{value}' means {} targets", labels.len())).label(text);
+    error
+        .hint("write enough of the name for one of them to be meant")
+        .candidates(labels)
+}
+
+pub(super) fn unreadable(set: &SetSpec) -> Diagnostic {
     let text = match set {
         SetSpec::Node { label, .. } => rule_text(label),
         SetSpec::Sources(name) => format!("sources:{name}"),

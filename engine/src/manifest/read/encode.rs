@@ -20,6 +20,10 @@ pub(super) fn digest(rule: &Rule, producer: &ProducerDef) -> Digest {
         fields.text(b'v', variable);
         fields.set(set);
     }
+    if let Some((variable, set)) = &rule.inner {
+        fields.text(b'j', variable);
+        fields.set(set);
+    }
     fields.text(b'n', &producer.name);
     fields.text(b'u', &producer.uses);
     fields.count(producer.params.len());

@@ -245,6 +245,7 @@ fn finish(draft: rules::Draft, producers: &producers::Producers) -> Option<Rule>
     let mut rule = Rule {
         target,
         each: draft.each,
+        inner: draft.inner,
         producer,
         inputs: draft.inputs,
         out,

@@ -8,8 +8,9 @@ use super::report::Report;
 use super::sets::{Need, Reference, SetReader};
 use super::source::{Span, cut};
 use crate::manifest::model::{InputSpec, OutSpec, SetSpec, SourceSet};
-use crate::manifest::template::Template;
+use crate::manifest::template::{Piece, Template};
 use crate::values::diagnostic::Diagnostic;
+use crate::values::label::JOIN;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -20,11 +21,32 @@ pub(super) struct Draft {
     /// The target as written, when it is wrong: nobody need be told that it does not exist.
     pub(super) wrong_target: Option<String>,
     pub(super) each: Option<(Arc<str>, SetSpec)>,
+    pub(super) inner: Option<(Arc<str>, SetSpec)>,
     pub(super) producer: Option<u32>,
     pub(super) inputs: Vec<InputSpec>,
     pub(super) out: Option<(OutSpec, Span)>,
     /// Every label it mentions.
     pub(super) references: Vec<Reference>,
+}
+
+/// A variable and its set; each may be missing because it is wrong.
+#[derive(Default)]
+struct Binding {
+    variable: Option<String>,
+    set: Option<SetSpec>,
+}
+
+impl Binding {
+    fn whole(self) -> Option<(Arc<str>, SetSpec)> {
+        Some((self.variable?.into(), self.set?))
+    }
+}
+
+/// What a rule runs over.
+#[derive(Default)]
+struct Each {
+    outer: Binding,
+    inner: Option<Binding>,
 }
 
 /// Reads rules against what is known of the rest.
@@ -37,13 +59,15 @@ impl RuleReader<'_> {
     pub(super) fn read(&self, report: &mut Report<'_>, rule: Fields<'_, '_>) -> Draft {
         rule.only(report, &["target", "each", "producer", "inputs", "out"]);
         let mut references = Vec::new();
-        let (variable, set) = self.each(report, rule, &mut references);
+        let Each { outer, inner } = self.each(report, rule, &mut references);
+        let Binding { variable, set } = outer;
         let variable = variable.as_deref();
+        let second = inner.as_ref().and_then(|inner| inner.variable.as_deref());
         let text = rule.required(report, "target", "write target = \"//docs/{doc}:words\"");
-        let unreadable = rule.get("each").is_some() && variable.is_none();
-        let target = text.and_then(|text| target(report, text, variable, unreadable).map(|target| (target, text.span)));
+        let unreadable = rule.get("each").is_some() && (variable.is_none() || inner.is_some() && second.is_none());
+        let target = text.and_then(|text| target(report, text, variable, second, unreadable).map(|target| (target, text.span)));
         let producer = self.producer(report, rule);
-        let bound: Vec<&str> = variable.into_iter().collect();
+        let bound: Vec<&str> = variable.into_iter().chain(second).collect();
         let reader = InputReader {
             sources: self.sources,
             bound: &bound,
@@ -51,10 +75,11 @@ impl RuleReader<'_> {
             params: producer.map(|index| &self.producers.list[index as usize].params),
         };
         let inputs = inputs(report, rule, &reader, &mut references);
-        let out = rule.get("out").and_then(|item| self.out(report, item, variable, &mut references));
+        let out = rule.get("out").and_then(|item| self.out(report, item, &bound, &mut references));
         Draft {
             wrong_target: text.filter(|_| target.is_none()).map(|text| text.text.to_owned()),
             target,
+            inner: inner.and_then(Binding::whole),
             each: variable.zip(set).map(|(variable, set)| (variable.into(), set)),
             producer,
             inputs,
@@ -63,18 +88,18 @@ impl RuleReader<'_> {
         }
     }
 
-    /// The variable and its set; each may be missing because it is wrong.
-    fn each(&self, report: &mut Report<'_>, rule: Fields<'_, '_>, references: &mut Vec<Reference>) -> (Option<String>, Option<SetSpec>) {
+    /// The variables and their sets.
+    fn each(&self, report: &mut Report<'_>, rule: Fields<'_, '_>, references: &mut Vec<Reference>) -> Each {
         let Some(fields) = rule.get("each").and_then(|item| Fields::of(report, item, "'each'")) else {
-            return (None, None);
+            return Each::default();
         };
         let mut entries: Vec<_> = fields.entries().collect();
         entries.sort_by_key(|(name, _)| name.span);
-        for (name, _) in entries.iter().skip(1) {
+        for (name, _) in entries.iter().skip(2) {
             let hint = "let one set hold the pairs, or write two rules";
             report.error(
                 name.span,
-                Diagnostic::error("E_VARIABLE", "a rule runs over one variable").hint(hint),
+                Diagnostic::error("E_VARIABLE", "a rule runs over one variable, or two joined by '#'").hint(hint),
             );
         }
         let Some((name, item)) = entries.first().copied() else {
@@ -82,15 +107,30 @@ impl RuleReader<'_> {
                 fields.span,
                 Diagnostic::error("E_VARIABLE", "'each' binds no variable").hint("write each = { doc = \"glob:docs/**/*.md\" }"),
             );
-            return (None, None);
+            return Each::default();
         };
-        let set = SetReader {
-            sources: self.sources,
-            bound: &[],
-            need: Need::Own,
+        let mut binding = |bound: &[&str], name: Text<'_>, item| Binding {
+            set: SetReader {
+                sources: self.sources,
+                bound,
+                need: Need::Own,
+            }
+            .any(report, item, references),
+            variable: variable_name(report, name).then(|| name.text.to_owned()),
+        };
+        let outer = binding(&[], name, item);
+        let Some((second, item)) = entries.get(1).copied() else {
+            return Each { outer, inner: None };
+        };
+        let inner = binding(&[name.text], second, item);
+        if inner.set.as_ref().is_some_and(|set| !matches!(set, SetSpec::Node { .. })) {
+            let hint = "write the label of a node, such as each = { type = \"//index:types\", member = \"//types/{type}:members\" }";
+            report.error(
+                item.span,
+                Diagnostic::error("E_SET", "the second set of a rule is what a node gives").hint(hint),
+            );
         }
-        .any(report, item, references);
-        (variable_name(report, name).then(|| name.text.to_owned()), set)
+        Each { outer, inner: Some(inner) }
     }
 
     fn producer(&self, report: &mut Report<'_>, rule: Fields<'_, '_>) -> Option<u32> {
@@ -118,10 +158,10 @@ impl RuleReader<'_> {
         &self,
         report: &mut Report<'_>,
         item: Item<'_, '_>,
-        variable: Option<&str>,
+        variables: &[&str],
         references: &mut Vec<Reference>,
     ) -> Option<(OutSpec, Span)> {
-        let mut bound: Vec<&str> = variable.into_iter().collect();
+        let mut bound = variables.to_vec();
         let mut vars = Vec::new();
         let text = if item.value.is_str() {
             item.text(report, "'out'")?
@@ -149,7 +189,7 @@ impl RuleReader<'_> {
         if !check_path(report, text, &path) {
             return None;
         }
-        if let Some(variable) = variable.filter(|_| path.variables().next().is_none()) {
+        if let Some(variable) = variables.first().filter(|_| path.variables().next().is_none()) {
             let message = format!("every {{{variable}}} would be laid out in the same file");
             report.error(
                 text.span,
@@ -161,17 +201,31 @@ impl RuleReader<'_> {
     }
 }
 
-/// Checks the target against the variable of the rule. `unreadable`: there is an `each`, and it has been complained about.
-fn target(report: &mut Report<'_>, text: Text<'_>, variable: Option<&str>, unreadable: bool) -> Option<Template> {
+/// Checks the target against the variables of the rule. `unreadable`: there is an `each`, and it has been complained about.
+fn target(report: &mut Report<'_>, text: Text<'_>, variable: Option<&str>, second: Option<&str>, unreadable: bool) -> Option<Template> {
     let target = parse(report, text)?;
     let used: Vec<&str> = target.variables().collect();
+    if let (Some(first), Some(second)) = (variable, second) {
+        let joined = matches!(target.pieces.as_slice(),
+            [Piece::Text(_), Piece::Var(one), Piece::Text(join), Piece::Var(two), Piece::Text(_)]
+                if **one == *first && **join == *JOIN && **two == *second);
+        if !joined {
+            let hint = format!("write {{{first}}}#{{{second}}} in it, such as //types/{{{first}}}#{{{second}}}:code");
+            report.error(
+                text.span,
+                Diagnostic::error("E_VARIABLE", "the target does not join the two variables of 'each'").hint(hint),
+            );
+            return None;
+        }
+        return good_label(report, text, target);
+    }
     if let Some(second) = used.get(1) {
         let written = format!("{{{second}}}");
         let span = report.within(text.span, text.text, text.text.rfind(&written).unwrap_or(0), written.len());
         let hint = "write one variable once; a set may hold whole paths such as 'a/b'";
         report.error(
             span,
-            Diagnostic::error("E_VARIABLE", "a target has at most one variable").hint(hint),
+            Diagnostic::error("E_VARIABLE", "a target has at most one variable, or two joined by '#'").hint(hint),
         );
         return None;
     }
@@ -197,6 +251,10 @@ fn target(report: &mut Report<'_>, text: Text<'_>, variable: Option<&str>, unrea
         }
         _ => {}
     }
+    good_label(report, text, target)
+}
+
+fn good_label(report: &mut Report<'_>, text: Text<'_>, target: Template) -> Option<Template> {
     if !check_label(report, text, &target) {
         return None;
     }

@@ -1,6 +1,7 @@
 //! The targets of all rules, and which rule makes a label. Every lookup costs a few hash probes, however many rules there are.
 
 use crate::manifest::template::{Piece, Template};
+use crate::values::label::{JOIN, halves};
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -11,6 +12,8 @@ pub(super) enum Form<'a> {
     Literal(&'a str),
     /// All that begin and end so, with something between.
     Between(&'a str, &'a str),
+    /// All that begin and end so, with two values joined by `#` between.
+    Joined(&'a str, &'a str),
     /// More than one variable: what begins and ends so may be one.
     Loose(&'a str, &'a str),
 }
@@ -24,6 +27,13 @@ impl<'a> Form<'a> {
             [Piece::Text(head), Piece::Var(_), Piece::Text(tail)] => Self::Between(head, tail),
             [Piece::Var(_), Piece::Text(tail)] => Self::Between("", tail),
             [Piece::Var(_)] => Self::Between("", ""),
+            [
+                Piece::Text(head),
+                Piece::Var(_),
+                Piece::Text(join),
+                Piece::Var(_),
+                Piece::Text(tail),
+            ] if **join == *JOIN => Self::Joined(head, tail),
             pieces => {
                 let text = |piece: Option<&'a Piece>| match piece {
                     Some(Piece::Text(text)) => &**text,
@@ -36,13 +46,18 @@ impl<'a> Form<'a> {
 
     /// The target name, when no variable can change it.
     fn target(self) -> Option<&'a str> {
-        let (Self::Literal(end) | Self::Between(_, end) | Self::Loose(_, end)) = self;
+        let (Self::Literal(end) | Self::Between(_, end) | Self::Joined(_, end) | Self::Loose(_, end)) = self;
         end.rsplit_once(':').map(|(_, target)| target)
+    }
+
+    /// Which rules it can be compared with: those of two joined variables stand apart, since they are found first.
+    fn bucket(self) -> (bool, Option<&'a str>) {
+        (matches!(self, Self::Joined(..)), self.target())
     }
 
     /// Whether it names the bytes of files or the paths of a source set, which no rule makes.
     fn is_leaf(self) -> bool {
-        let (Self::Literal(start) | Self::Between(start, _) | Self::Loose(start, _)) = self;
+        let (Self::Literal(start) | Self::Between(start, _) | Self::Joined(start, _) | Self::Loose(start, _)) = self;
         start.starts_with("//files/") && self.target() == Some("bytes")
             || matches!(self, Self::Literal(label) if label.starts_with("//sources/")) && self.target() == Some("files")
     }
@@ -51,8 +66,8 @@ impl<'a> Form<'a> {
 /// Rules by what they make.
 #[derive(Default)]
 pub(super) struct Targets<'a> {
-    /// By target name; `None` for templates whose variable reaches into it.
-    by_name: HashMap<Option<&'a str>, Bucket<'a>>,
+    /// By whether two variables are joined, and target name; `None` for templates whose variable reaches into it.
+    by_name: HashMap<(bool, Option<&'a str>), Bucket<'a>>,
 }
 
 #[derive(Default)]
@@ -95,13 +110,13 @@ impl<'a> Targets<'a> {
     /// # Errors
     /// The earlier rule with a target of the same form.
     pub(super) fn add(&mut self, form: Form<'a>, rule: u32) -> Result<(), u32> {
-        let bucket = self.by_name.entry(form.target()).or_default();
+        let bucket = self.by_name.entry(form.bucket()).or_default();
         match form {
             Form::Literal(text) => match bucket.literals.entry(text) {
                 Entry::Occupied(earlier) => return Err(*earlier.get()),
                 Entry::Vacant(free) => drop(free.insert(rule)),
             },
-            Form::Between(head, tail) | Form::Loose(head, tail) => {
+            Form::Between(head, tail) | Form::Joined(head, tail) | Form::Loose(head, tail) => {
                 bucket.head_lens.insert(head.len());
                 let tails = bucket.heads.entry(head).or_default();
                 tails.lens.insert(tail.len());
@@ -118,23 +133,25 @@ impl<'a> Targets<'a> {
     /// The rule of exactly this label.
     pub(super) fn literal(&self, label: &str) -> Option<u32> {
         let target = label.rsplit_once(':').map(|(_, target)| target);
-        self.by_name.get(&target)?.literals.get(label).copied()
+        self.by_name.get(&(false, target))?.literals.get(label).copied()
     }
 
     /// A rule over a set whose template can be this label.
     pub(super) fn covering(&self, label: &str) -> Option<u32> {
         let target = label.rsplit_once(':').map(|(_, target)| target);
-        [target, None]
+        [(true, target), (false, target), (false, None)]
             .into_iter()
-            .filter_map(|name| self.by_name.get(&name))
-            .find_map(|bucket| {
+            .filter_map(|kind| Some((kind.0, self.by_name.get(&kind)?)))
+            .find_map(|(joined, bucket)| {
                 let heads = bucket
                     .head_lens
                     .iter()
                     .filter_map(|len| label.get(..*len).and_then(|head| bucket.heads.get(head).map(|tails| (*len, tails))));
                 heads.into_iter().find_map(|(head_len, tails)| {
                     let fitting = tails.lens.iter().filter(|len| head_len + **len < label.len());
+                    let between = |len: usize| label.get(head_len..label.len() - len);
                     fitting
+                        .filter(|len| !joined || between(**len).is_some_and(|value| halves(value).is_some()))
                         .filter_map(|len| label.get(label.len() - len..))
                         .find_map(|tail| tails.rules.get(tail).copied())
                 })
@@ -144,8 +161,10 @@ impl<'a> Targets<'a> {
     /// A rule over a set that can make a label which the template of `rule`, added as `form`, can make too. Of two such rules the one with
     /// the longer beginning finds the other.
     pub(super) fn overlapping(&self, form: Form<'_>, rule: u32) -> Option<u32> {
-        let Form::Between(head, tail) = form else { return None };
-        let bucket = self.by_name.get(&form.target())?;
+        let (Form::Between(head, tail) | Form::Joined(head, tail)) = form else {
+            return None;
+        };
+        let bucket = self.by_name.get(&form.bucket())?;
         let shorter = bucket.head_lens.iter().filter_map(|len| bucket.heads.get(head.get(..*len)?));
         shorter.filter_map(|tails| tails.meeting(tail, rule)).min()
     }
@@ -154,7 +173,9 @@ impl<'a> Targets<'a> {
     pub(super) fn maker(&self, form: Form<'_>) -> Option<u32> {
         match form {
             Form::Literal(label) => self.literal(label).or_else(|| self.covering(label)),
-            Form::Between(head, tail) => self.by_name.get(&form.target())?.heads.get(head)?.rules.get(tail).copied(),
+            Form::Between(head, tail) | Form::Joined(head, tail) => {
+                self.by_name.get(&form.bucket())?.heads.get(head)?.rules.get(tail).copied()
+            }
             Form::Loose(..) => None,
         }
     }
@@ -164,14 +185,15 @@ impl<'a> Targets<'a> {
         if form.is_leaf() || self.maker(form).is_some() {
             return true;
         }
-        let (Form::Between(head, _) | Form::Loose(head, _)) = form else {
+        let (Form::Between(head, _) | Form::Joined(head, _) | Form::Loose(head, _)) = form else {
             return false;
         };
         let Some(name) = form.target() else {
             return true;
         };
         // Heads that agree as far as both go are enough: what lies between is not known before a build.
-        [Some(name), None].iter().filter_map(|name| self.by_name.get(name)).any(|bucket| {
+        let kinds = [(true, Some(name)), (false, Some(name)), (false, None)];
+        kinds.iter().filter_map(|kind| self.by_name.get(kind)).any(|bucket| {
             bucket.literals.range(head..).next().is_some_and(|(text, _)| text.starts_with(head))
                 || bucket
                     .heads

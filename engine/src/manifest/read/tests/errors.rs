@@ -247,9 +247,19 @@ fn labels_and_variables() {
         "use {type} in the target",
     );
     check(
-        &in_rule("target = \"//a/{x}:b\"\neach = { x = [\"a\"], ‹y› = [\"b\"] }"),
+        &in_rule("target = \"//a/{x}#{y}:b\"\neach = { x = [\"a\"], y = \"//files/a.cs:bytes\", ‹z› = [\"b\"] }"),
         "E_VARIABLE",
         "two rules",
+    );
+    check(
+        &in_rule("target = ‹\"//a/{x}:b\"›\neach = { x = [\"a\"], y = \"//files/a.cs:bytes\" }"),
+        "E_VARIABLE",
+        "write {x}#{y} in it",
+    );
+    check(
+        &in_rule("target = \"//a/{x}#{y}:b\"\neach = { x = [\"a\"], y = ‹[\"b\"]› }"),
+        "E_SET",
+        "each = { type =",
     );
     check(
         &in_rule("target = \"//a/{item}:b\"\neach = { ‹item› = [\"a\"] }"),

@@ -1,0 +1,139 @@
+//! Roots of rules with two variables: which nodes a pattern with a `#` means.
+//!
+//! What stands before the mark names items of the rule's set as it does elsewhere; what stands behind it names items of the set that each
+//! of those gives. Patterns without the mark never mean such nodes, so that nobody builds these sets who does not ask for them.
+
+use super::roots::{Meaning, SUGGESTIONS, ambiguous, unreadable};
+use super::{Run, RunError};
+use crate::graph::NodeId;
+use crate::manifest::model::SetSpec;
+use crate::planning::expand;
+use crate::planning::rules::target_name;
+use crate::planning::symbol::{Resolution, name_of, resolve, resolve_inner};
+use crate::values::label::{escape, escape_joined, unescape};
+use crate::values::pattern::Pattern;
+use crate::values::suggest::nearest;
+use std::borrow::Cow;
+use std::collections::BTreeSet;
+
+/// The two parts of a pattern before and behind its mark.
+struct Wanted {
+    package: String,
+    item: String,
+}
+
+impl Wanted {
+    fn is_wild(text: &str) -> bool {
+        text.contains(['*', '?'])
+    }
+}
+
+impl Run<'_> {
+    /// Adds the nodes that `pattern` means under the rule `number`, which has two variables.
+    pub(super) fn joined(&mut self, number: u32, pattern: &Pattern, meaning: &mut Meaning) -> Result<(), RunError> {
+        let rules = self.rules;
+        let Some((package, item)) = pattern.joined_package() else {
+            return Ok(());
+        };
+        let wanted = Wanted { package, item };
+        let Some((_, set)) = &rules.rule(number).each else { return Ok(()) };
+        let Some(items) = self.set_items(set)? else {
+            meaning.errors.push(unreadable(set));
+            return Ok(());
+        };
+        let firsts = self.firsts(number, &wanted, &items, meaning);
+        let mut sets: Vec<(String, SetSpec, NodeId)> = Vec::new();
+        for first in firsts {
+            // The second value has no part in which set it is from.
+            let vars = rules.vars(number, &format!("{}#_", escape(&first)));
+            if let Ok(Some((set, _))) = rules.own(number, &vars)
+                && let Ok(Some(label)) = expand::set_node(&set, &vars)
+            {
+                sets.push((first, Cow::into_owned(set), self.graph.intern(label.as_str())));
+            }
+        }
+        let nodes: Vec<NodeId> = sets.iter().map(|(_, _, node)| *node).collect();
+        self.settle_all(&nodes)?;
+        let one = sets.len() == 1;
+        for (first, set, node) in &sets {
+            self.root_sets.insert(*node);
+            self.blob(*node)?;
+            match self.read_set(*node, set)? {
+                Some(items) => self.seconds(number, &wanted, (first, one), &items, meaning),
+                None => meaning.errors.push(unreadable(set)),
+            }
+        }
+        Ok(())
+    }
+
+    /// The values of the first variable that are meant.
+    fn firsts(&self, number: u32, wanted: &Wanted, items: &[String], meaning: &mut Meaning) -> Vec<String> {
+        let rule = self.rules.rule(number);
+        let Some(head) = rule.target.pieces.first().and_then(|piece| match piece {
+            crate::manifest::template::Piece::Text(text) => text.strip_prefix("//"),
+            crate::manifest::template::Piece::Var(_) => None,
+        }) else {
+            return Vec::new();
+        };
+        if Wanted::is_wild(&wanted.package) {
+            let Ok(pattern) = Pattern::parse(&format!("//{}", wanted.package)) else {
+                return Vec::new();
+            };
+            let fits = |item: &&String| pattern.matches_package(&format!("{head}{}", escape(item)));
+            return items.iter().filter(fits).cloned().collect();
+        }
+        let Some(value) = wanted.package.strip_prefix(head).map(unescape) else {
+            return Vec::new();
+        };
+        let target = target_name(rule);
+        let text = |first: &str| format!("//{head}{}#{}:{target}", escape(first), wanted.item);
+        match resolve(&value, items) {
+            Resolution::One(item) => vec![item.to_owned()],
+            Resolution::Many(items) => {
+                let labels = items.into_iter().map(text).collect();
+                meaning.errors.push(ambiguous(&value, &text(&value), labels));
+                Vec::new()
+            }
+            Resolution::None => {
+                let near = nearest(&value, items.iter().map(String::as_str), SUGGESTIONS);
+                meaning.near.extend(near.iter().map(|first| text(first)));
+                Vec::new()
+            }
+        }
+    }
+
+    /// Adds the nodes of the items of one inner set that are meant. `first.1`: no other set is looked at, so that names may be short.
+    fn seconds(&mut self, number: u32, wanted: &Wanted, first: (&str, bool), items: &[String], meaning: &mut Meaning) {
+        let rules = self.rules;
+        let label = |item: &str| rules.joined_label(number, first.0, item);
+        let plain = unescape(&wanted.item);
+        let named: BTreeSet<&str> = match resolve_inner(&plain, items) {
+            // A `?` may also be that of a type that admits null.
+            Resolution::One(item) if item == plain || first.1 && !Wanted::is_wild(&wanted.item) => BTreeSet::from([item]),
+            _ if Wanted::is_wild(&wanted.item) => {
+                let pattern = Pattern::parse(&format!("//{}", wanted.item));
+                let fits = |item: &&str| pattern.as_ref().is_ok_and(|pattern| pattern.matches_package(&escape_joined(item)));
+                items.iter().map(String::as_str).filter(fits).collect()
+            }
+            Resolution::Many(items) if first.1 => {
+                let labels: Vec<String> = items.iter().filter_map(|item| label(item)).map(|label| label.to_string()).collect();
+                let text = label(&plain).map_or_else(|| plain.clone(), |label| label.to_string());
+                meaning.errors.push(ambiguous(&plain, &text, labels));
+                return;
+            }
+            _ => BTreeSet::new(),
+        };
+        for label in named.iter().filter_map(|item| label(item)) {
+            meaning.nodes.push(self.graph.intern(label.as_str()));
+        }
+        if named.is_empty() && first.1 {
+            // Who mistypes a name seldom writes its parameters.
+            let wanted = name_of(&plain);
+            let near = nearest(wanted, items.iter().map(|item| name_of(item)), SUGGESTIONS);
+            let meant = near.iter().flat_map(|name| items.iter().filter(move |item| name_of(item) == name));
+            meaning
+                .near
+                .extend(meant.filter_map(|item| label(item)).map(|label| label.to_string()));
+        }
+    }
+}

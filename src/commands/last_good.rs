@@ -1,0 +1,118 @@
+//! What `show` and `outline` say of types whose files do not parse, and their `--last-good`.
+
+use super::outputs::outputs;
+use super::show::{self, Shown};
+use crate::context::{Context, Failed};
+use crate::exit::Code;
+use crate::render;
+use engine::build::session::Session;
+use engine::values::diagnostic::{Diagnostic, Severity};
+use engine::values::label::{escape_joined, unescape};
+use engine::values::table::Table;
+use std::collections::BTreeSet;
+use workbench::last_good::{behind, broken, label, last_good, meant, meant_member, note, parts};
+use workbench::workspace::Workspace;
+
+/// The flag as it is written.
+const FLAG: &str = "--last-good";
+
+/// Says which of the labels that are shown may lack something, because a file behind them does not parse. `command` is who shows them.
+pub fn remark<'l>(context: &Context, session: &Session, command: &str, labels: impl Iterator<Item = &'l str>) -> Result<(), Failed> {
+    let broken = broken(session)?;
+    if broken.is_empty() {
+        return Ok(());
+    }
+    let labels: Vec<(&str, String)> = labels.filter_map(|label| Some((label, parts(label)?.0))).collect();
+    let keys: BTreeSet<String> = labels.iter().map(|(_, key)| key.clone()).collect();
+    let found = behind(session, &keys, &broken)?;
+    let notes: Vec<Diagnostic> = labels
+        .iter()
+        .filter_map(|(label, key)| note(label, found.get(key)?, &again(command, label)))
+        .collect();
+    context.say(&notes);
+    Ok(())
+}
+
+/// Says of a label that means nothing whether that is because its type has another name now, or a file does not parse.
+pub fn remark_missing(context: &Context, workspace: &Workspace, session: &Session, command: &str, label: &str) -> Result<(), Failed> {
+    let Some((name, rest)) = parts(label) else { return Ok(()) };
+    if let Some(key) = workbench::aliases::renamed(&workspace.root, session, &name)? {
+        let why = Diagnostic::new(Severity::Note, "N_RENAMED", format!("{name} is {key} now"));
+        context.say(&[why.hint(format!("did you mean {}?", self::label(&key, rest)))]);
+        return Ok(());
+    }
+    let broken = broken(session)?;
+    if broken.is_empty() {
+        return Ok(());
+    }
+    let Some(key) = meant(session, &name)? else { return Ok(()) };
+    let found = behind(session, &BTreeSet::from([key.clone()]), &broken)?;
+    let Some(first) = found.get(&key).and_then(|places| places.first()) else {
+        return Ok(());
+    };
+    let message = format!("{} does not parse; {key} was read from it before", first.file);
+    let why = Diagnostic::new(Severity::Note, "N_NOT_WHOLE", message).at(first.file.clone(), first.line, first.column);
+    context.say(&[why.hint(format!("`{}` shows the last version from before", again(command, label)))]);
+    Ok(())
+}
+
+fn again(command: &str, label: &str) -> String {
+    format!("cortex {command} {FLAG} '{label}'")
+}
+
+/// The newest version of the target that was made while its files parsed, said to be old if it is.
+pub fn find(context: &Context, session: &mut Session, command: &str, wanted: &str) -> Result<Shown, Failed> {
+    let refuse = |code: &str, why: String, hint: &str| Failed::new(Code::Usage, Diagnostic::error(code, why).label(wanted).hint(hint));
+    let types = show::output(context, session, "//index:types")?.bytes;
+    let Some((name, rest)) = parts(wanted) else {
+        return Err(refuse(
+            "E_LABEL",
+            format!("{FLAG} is for targets of one type or member"),
+            "write //types/TYPE:target or //types/TYPE#MEMBER:target",
+        ));
+    };
+    let none = || {
+        let why = format!("'{name}' names no one type that is or was known");
+        refuse("SymbolNotFound", why, "write the whole name; History keeps the newest 16 states")
+    };
+    let key = meant(session, &name)?.ok_or_else(none)?;
+    let mut exists = Table::open(&types).is_some_and(|table| table.get(&key).is_some());
+    let mut full = label(&key, rest);
+    if let Some((member, target)) = rest.strip_prefix('#').and_then(|rest| rest.rsplit_once(':')) {
+        let members = label(&key, ":members");
+        let table = match exists {
+            true => Some(show::output(context, session, &members)?.bytes),
+            false => None,
+        };
+        let none = || {
+            let why = format!("'{member}' names no one member that {key} has or had");
+            refuse("SymbolNotFound", why, &format!("`cortex show '{members}'` lists them"))
+        };
+        let member = meant_member(session, &key, &unescape(member))?.ok_or_else(none)?;
+        exists = table
+            .as_deref()
+            .and_then(Table::open)
+            .is_some_and(|table| table.get(&member).is_some());
+        full = label(&key, &format!("#{}:{target}", escape_joined(&member)));
+    }
+    if exists {
+        outputs(context, session, command, std::slice::from_ref(&full), false)?;
+    }
+    let none = || {
+        let hint = "the store keeps the newest 16 versions of what was built, and none of it after it was deleted";
+        refuse("E_NO_LAST_GOOD", "no version from files that parsed is kept".to_owned(), hint)
+    };
+    let found = last_good(session, &full)?.ok_or_else(none)?;
+    if !found.present || !exists {
+        let old = format!(
+            "this is the version of {}, from before a file stopped parsing",
+            render::moment(found.at)
+        );
+        context.say(&[Diagnostic::new(Severity::Note, "N_LAST_GOOD", old).label(&full)]);
+    }
+    Ok(Shown {
+        label: full,
+        digest: found.digest,
+        bytes: found.bytes,
+    })
+}

@@ -1,0 +1,220 @@
+//! Members as targets from outside, and the last good knowledge of files that stop parsing.
+
+use crate::bench::Bench;
+use std::collections::BTreeSet;
+
+const SHELF: &str = "namespace N;\n/// <summary>Keeps things.</summary>\npublic class Shelf\n{\n    public int Size { get; set; }\n    public int Get(int at) { return at; }\n    public int Get(int? at, string name) { return 0; }\n    public static Shelf operator /(Shelf a, Shelf b) => a;\n}\n";
+
+fn shelf() -> Bench {
+    let bench = Bench::empty();
+    bench.write("cortex.toml", "[workspace]\nname = \"shelf\"\nrulesets = [\"csharp\"]\n");
+    bench.write("Shelf.cs", SHELF);
+    bench.write("Other.cs", "namespace N;\npublic class Other { public void Run() { } }\n");
+    bench
+}
+
+/// The labels of members that a build makes again.
+fn ran(bench: &Bench, patterns: &[&str]) -> BTreeSet<String> {
+    let text = bench.run(&[&["build", "-v", "-j1"], patterns].concat()).err;
+    let lines = text.lines().filter_map(|line| line.trim().strip_prefix("ran "));
+    let labels = lines.map(|line| line.trim().split(" (").next().unwrap_or_default().to_owned());
+    labels.filter(|label| label.contains('#')).collect()
+}
+
+#[test]
+fn a_member_is_a_target_of_its_own() {
+    let bench = shelf();
+    assert_eq!(
+        bench.run(&["show", "//types/N.Shelf#Get(int):code"]).out,
+        "public int Get(int at) { return at; }\n"
+    );
+    assert_eq!(
+        bench.run(&["show", "//types/Shelf#Get(int?,string):code"]).out.lines().count(),
+        1,
+        "a question mark is itself first"
+    );
+    assert_eq!(
+        bench.run(&["show", "//types/Shelf#op_Div*:code"]).out,
+        "public static Shelf operator /(Shelf a, Shelf b) => a\n"
+    );
+    assert!(bench.run(&["outline", "Shelf#Size"]).out.starts_with("# N.Shelf#Size "));
+    let info = bench.run(&["outline", "--json", "Shelf#Size"]).json();
+    assert_eq!(
+        (&info["type"], &info["key"], &info["kind"]),
+        (&"N.Shelf".into(), &"Size".into(), &"property".into())
+    );
+    insta::assert_snapshot!(bench.run(&["show", "//types/Shelf#Get:code"]).all(), @"
+    exit 2
+    error[E_AMBIGUOUS] //types/N.Shelf#Get:code: 'Get' means 2 targets
+      could be: //types/N.Shelf#Get(int):code, //types/N.Shelf#Get(int%3F,string):code
+      help: write enough of the name for one of them to be meant
+    ");
+    insta::assert_snapshot!(bench.run(&["show", "//types/Shelf#Gte(int):code"]).all(), @"
+    exit 2
+    error[E_NO_TARGET] //types/Shelf#Gte(int):code: no target matches //types/Shelf#Gte(int):code
+      could be: //types/N.Shelf#Get(int):code, //types/N.Shelf#Get(int%3F,string):code
+      help: did you mean //types/N.Shelf#Get(int):code?
+    ");
+    insta::assert_snapshot!(bench.run(&["show", "//types/Shlf#Size:code"]).all(), @"
+    exit 2
+    error[E_NO_TARGET] //types/Shlf#Size:code: no target matches //types/Shlf#Size:code
+      help: did you mean //types/N.Shelf#Size:code?
+    ");
+}
+
+#[test]
+fn members_are_made_only_for_those_who_write_the_mark() {
+    let bench = shelf();
+    let all = bench.run(&["query", "//types/...:outline"]);
+    assert_eq!(
+        bench.run(&["build", "//types/...:outline", "--output", "json"]).json()["targets"],
+        2,
+        "{all:?}"
+    );
+    assert_eq!(ran(&bench, &["//..."]), BTreeSet::new());
+    let every = bench.run(&["build", "//types/N.*#*:outline", "--output", "json"]).json();
+    assert_eq!((&every["targets"], &every["tally"]["ran"]), (&5.into(), &5.into()));
+    // Once made they are still no part of what a pattern without the mark means.
+    let again = bench.run(&["build", "//types/...:outline", "--output", "json"]).json();
+    assert_eq!((&again["targets"], &again["tally"]["ran"]), (&2.into(), &0.into()));
+    assert_eq!(bench.run(&["query", "//types/...:outline"]).out.lines().count(), 2);
+    assert_eq!(bench.run(&["query", "//types/Shelf#*:outline"]).out.lines().count(), 4);
+}
+
+#[test]
+fn an_edit_names_its_members() {
+    let bench = shelf();
+    let all = ["//types/Shelf#*:outline", "//types/Shelf#*:code"];
+    assert_eq!(ran(&bench, &all).len(), 8);
+    bench.write("Shelf.cs", &SHELF.replace("return at;", "return -at;"));
+    let both = [
+        "//types/N.Shelf#Get(int):code".to_owned(),
+        "//types/N.Shelf#Get(int):outline".to_owned(),
+    ];
+    assert_eq!(ran(&bench, &all), BTreeSet::from(both));
+    let explained = bench.run(&["explain", "//types/Shelf#Get(int):code"]).out;
+    assert!(
+        explained.contains("last ran   row //types/N.Shelf:members DIGEST → DIGEST"),
+        "{explained}"
+    );
+    let explained = bench.run(&["explain", "//types/Shelf#Size:code"]).out;
+    assert!(explained.contains("last ran   for the first time"), "{explained}");
+    // A member that goes takes its targets with it, one that comes brings them; the others stand.
+    bench.write("Shelf.cs", &SHELF.replace("Size", "Length"));
+    let two = [
+        "//types/N.Shelf#Length:code".to_owned(),
+        "//types/N.Shelf#Length:outline".to_owned(),
+    ];
+    assert!(ran(&bench, &all).is_superset(&BTreeSet::from(two)));
+    assert_eq!(bench.run(&["show", "//types/N.Shelf#Size:code"]).code, 2);
+    assert_eq!(
+        bench
+            .run(&["query", "//types/Shelf#*:code"])
+            .out
+            .lines()
+            .filter(|label| label.contains("Size"))
+            .count(),
+        0
+    );
+}
+
+#[test]
+fn the_last_good_knowledge_is_kept_and_marked() {
+    let bench = shelf();
+    assert_eq!(bench.run(&["build", "//...", "//types/*#*"]).code, 0);
+    let good = bench.run(&["outline", "Shelf"]);
+    assert_eq!(good.err, "", "what parses is not remarked on");
+    let code = bench.run(&["show", "//types/Shelf#Get(int):code"]).out;
+    // The class is still seen, its members are not.
+    bench.write(
+        "Shelf.cs",
+        &SHELF.replace("public int Size", "public string Open = \"; /*\n    public int Size"),
+    );
+    let now = bench.run(&["outline", "Shelf"]);
+    assert_ne!(now.out, good.out);
+    insta::assert_snapshot!(now.err.lines().skip_while(|line| !line.starts_with("note")).collect::<Vec<_>>().join("\n"), @"
+    note[N_NOT_WHOLE] Shelf.cs:5:26: Shelf.cs does not parse; this is what can be read of it now
+      help: `cortex outline --last-good '//types/N.Shelf:outline'` shows the last version from before
+    ");
+    let kept = bench.run(&["outline", "--last-good", "Shelf"]);
+    assert_eq!((&kept.out, kept.code), (&good.out, 0));
+    assert!(
+        kept.err
+            .contains("note[N_LAST_GOOD] //types/N.Shelf:outline: this is the version of"),
+        "{kept:?}"
+    );
+    assert_eq!(bench.run(&["show", "--last-good", "//types/Shelf#Get(int):code"]).out, code);
+    assert_eq!(bench.run(&["outline", "Other"]).err, "", "other files parse");
+    // Nothing is seen of it: the type is gone, and what it was is still to be had.
+    bench.write("Shelf.cs", "\0");
+    let gone = bench.run(&["outline", "Shelf"]);
+    assert_eq!(gone.code, 2);
+    assert!(
+        gone.err
+            .contains("note[N_NOT_WHOLE] Shelf.cs: Shelf.cs does not parse; N.Shelf was read from it before"),
+        "{gone:?}"
+    );
+    assert_eq!(bench.run(&["outline", "--last-good", "Shelf"]).out, good.out);
+    assert_eq!(bench.run(&["show", "--last-good", "//types/Shelf#Get(int):code"]).out, code);
+    // What parses again is present knowledge, also where it was never built before.
+    bench.write("Shelf.cs", &SHELF.replace("Keeps", "Holds"));
+    let mended = bench.run(&["outline", "--last-good", "Shelf"]);
+    assert_eq!(
+        (mended.out.as_str(), mended.err.as_str()),
+        (bench.run(&["outline", "Shelf"]).out.as_str(), "")
+    );
+    assert_eq!(bench.run(&["show", "--last-good", "//index:types"]).code, 2);
+    assert_eq!(bench.run(&["outline", "--last-good", "Nothing"]).code, 2);
+}
+
+#[test]
+fn a_renamed_type_keeps_its_history_under_the_new_name() {
+    let bench = shelf();
+    assert_eq!(bench.run(&["build", "//..."]).code, 0);
+    let aliases = || -> serde_json::Value {
+        let text = std::fs::read_to_string(bench.root().join(".cortex/out/aliases.json")).expect("laid out");
+        serde_json::from_str(&text).expect("JSON")
+    };
+    let id = |key: &str| {
+        bench.run(&["show", "//index:types", "--json"]).json()["output"][key]["id"]
+            .as_str()
+            .expect("a type")
+            .to_owned()
+    };
+    let old = id("N.Shelf");
+    assert_eq!(aliases()["aliases"], serde_json::json!({}));
+    bench.write("Shelf.cs", &SHELF.replace("Shelf", "Rack"));
+    assert_eq!(bench.run(&["build", "//..."]).code, 0);
+    assert_eq!(aliases()["aliases"], serde_json::json!({ &old: id("N.Rack") }));
+    assert_eq!(aliases()["names"], serde_json::json!({ &old: "N.Shelf" }));
+    let explained = bench.run(&["explain", "//types/Rack:outline"]).out;
+    assert!(
+        explained.contains("  formerly   //types/N.Shelf:outline, 1 version\n"),
+        "{explained}"
+    );
+    let json = bench.run(&["explain", "--json", "//types/Rack:outline"]).json();
+    assert_eq!(
+        json["former"],
+        serde_json::json!([{ "label": "//types/N.Shelf:outline", "versions": 1 }])
+    );
+    let missing = bench.run(&["outline", "Shelf"]);
+    assert!(
+        missing.code == 2 && missing.err.contains("note[N_RENAMED]: Shelf is N.Rack now\n"),
+        "{missing:?}"
+    );
+    // Moved to another namespace: both former names lead to the present one.
+    bench.write("Shelf.cs", &SHELF.replace("Shelf", "Rack").replace("namespace N", "namespace M.O"));
+    assert_eq!(bench.run(&["build", "//..."]).code, 0);
+    assert_eq!(aliases()["aliases"].as_object().expect("an object").len(), 2);
+    assert_eq!(aliases()["aliases"][&old], serde_json::json!(id("M.O.Rack")));
+    // Back again: what is there is no former name, and the build's own outputs are those of the first time.
+    bench.write("Shelf.cs", SHELF);
+    assert_eq!(bench.run(&["build", "//..."]).code, 0);
+    assert_eq!(aliases()["aliases"].get(&old), None);
+    // The file is no output: where it is deleted, what History still has is told again.
+    std::fs::remove_file(bench.root().join(".cortex/out/aliases.json")).expect("there");
+    bench.write("Other.cs", "namespace N;\npublic class Another { }\n");
+    assert_eq!(bench.run(&["build", "//..."]).code, 0);
+    assert_eq!(aliases()["aliases"].get(&old), None);
+    assert_eq!(aliases()["aliases"].as_object().expect("an object").len(), 2);
+}

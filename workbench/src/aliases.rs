@@ -1,0 +1,310 @@
+//! `aliases.json`: the identifiers that renamed and moved types had before (seed 000 §3, alias map).
+//!
+//! It is no output of the graph: what a type was called before does not follow from the sources of now, so a build from nothing cannot know
+//! it. It is told from the History of this checkout: where `//index:types` lost some types and gained others, those are compared by what they
+//! say without their names. The file itself keeps what History has forgotten; who deletes both loses the aliases and nothing else.
+
+use crate::last_good::{label, parts};
+use crate::workspace::WorkbenchError;
+use engine::build::session::Session;
+use engine::store::StoreError;
+use engine::values::digest::Digest;
+use engine::values::table::Table;
+use producers::csharp::aliases::{Identity, aliases, identity};
+use producers::csharp::types::TypeRow;
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+const TYPES: &str = "//index:types";
+const NAME: &str = "aliases.json";
+
+/// What the file holds.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Aliases {
+    /// Of this form.
+    pub schema_version: String,
+    /// Identifiers that are no more, and those they became.
+    pub aliases: BTreeMap<String, String>,
+    /// The names that belonged to the former identifiers.
+    pub names: BTreeMap<String, String>,
+    /// Digest of the state of `//index:types` up to which this was told.
+    pub types: String,
+}
+
+impl Default for Aliases {
+    fn default() -> Self {
+        Self {
+            schema_version: "1.0".to_owned(),
+            aliases: BTreeMap::new(),
+            names: BTreeMap::new(),
+            types: String::new(),
+        }
+    }
+}
+
+impl Aliases {
+    /// The former names of the type with that identifier.
+    pub fn former(&self, id: &str) -> impl Iterator<Item = &str> {
+        let old = self.aliases.iter().filter(move |(_, new)| *new == id);
+        old.filter_map(|(old, _)| self.names.get(old).map(String::as_str))
+    }
+
+    /// The present identifier of the type that had a name which ends so.
+    pub fn renamed(&self, name: &str) -> Option<&str> {
+        let ends = |whole: &&String| {
+            let before = whole.strip_suffix(name);
+            before.is_some_and(|before| before.is_empty() || before.ends_with(['.', '+']))
+        };
+        let mut ids: Vec<&String> = self
+            .names
+            .iter()
+            .filter(|(_, name)| ends(name))
+            .filter_map(|(old, _)| self.aliases.get(old))
+            .collect();
+        ids.sort();
+        ids.dedup();
+        match ids.as_slice() {
+            [id] => Some(id),
+            _ => None,
+        }
+    }
+
+    fn add(&mut self, found: BTreeMap<String, String>, names: &BTreeMap<String, String>) {
+        for (old, new) in found {
+            self.aliases
+                .values_mut()
+                .filter(|id| **id == old)
+                .for_each(|id| id.clone_from(&new));
+            if let Some(name) = names.get(&old) {
+                self.names.insert(old.clone(), name.clone());
+            }
+            self.aliases.insert(old, new);
+        }
+    }
+
+    /// Types that are there again are no former ones.
+    fn drop_present(&mut self, present: &BTreeSet<String>) {
+        self.aliases.retain(|old, _| !present.contains(old));
+        self.names.retain(|old, _| self.aliases.contains_key(old));
+    }
+}
+
+/// The file of a workspace; empty when there is none or it is not of our making.
+pub fn read(root: &Path) -> Aliases {
+    let bytes = std::fs::read(file(root)).unwrap_or_default();
+    serde_json::from_slice(&bytes).unwrap_or_default()
+}
+
+fn file(root: &Path) -> PathBuf {
+    root.join(".cortex/out").join(NAME)
+}
+
+/// Brings the file up to date with what this checkout's History tells of types. Whether it was written: nothing is where no outputs are laid
+/// out, or where a rule lays out a file of this name.
+///
+/// # Errors
+/// When the store cannot be read or the file not written.
+pub fn update(root: &Path, session: &Session) -> Result<bool, WorkbenchError> {
+    let Some(now) = session.graph.find(TYPES).and_then(|id| session.graph.node(id).result) else {
+        return Ok(false);
+    };
+    let taken = |rule: &engine::manifest::model::Rule| rule.out.as_ref().is_some_and(|out| out.path.literal() == Some(NAME));
+    let folder = root.join(".cortex/out");
+    let stays = folder.canonicalize().is_ok_and(|real| real == folder);
+    if !stays || session.rules.manifest().rules.iter().any(taken) {
+        return Ok(false);
+    }
+    let before = read(root);
+    if before.types == now.output.to_string() {
+        return Ok(false);
+    }
+    let after = told(session, &before)?;
+    if after == before {
+        return Ok(false);
+    }
+    write(root, &after).map_err(|error| WorkbenchError::Path {
+        path: file(root),
+        reason: error.to_string(),
+    })?;
+    Ok(true)
+}
+
+/// What the file and the History together tell.
+fn told(session: &Session, before: &Aliases) -> Result<Aliases, StoreError> {
+    let (store, view) = (&session.engine.store, session.engine.view);
+    let versions = store.history(view, TYPES)?;
+    let told = versions.iter().rposition(|version| version.output.to_string() == before.types);
+    let mut after = before.clone();
+    let mut whole = true;
+    let mut last: Option<BTreeMap<String, String>> = None;
+    for version in &versions[told.unwrap_or(0)..] {
+        let Some(blob) = store.blob(&version.output)? else {
+            last = None;
+            continue;
+        };
+        let ids = ids(&blob);
+        if let Some(last) = &last {
+            let gone: Vec<(&String, &String)> = last.iter().filter(|(key, _)| !ids.contains_key(*key)).collect();
+            let come: Vec<(&String, &String)> = ids.iter().filter(|(key, _)| !last.contains_key(*key)).collect();
+            if !gone.is_empty() && !come.is_empty() {
+                let names = gone.iter().map(|(key, id)| ((*id).clone(), (*key).clone())).collect();
+                let gone = identities(session, &gone, version.at, false)?;
+                let come = identities(session, &come, version.at, true)?;
+                // What was not built yet can still be told apart once it is.
+                whole &= come.values().all(Option::is_some);
+                let known = |states: BTreeMap<String, Option<Identity>>| {
+                    states.into_iter().filter_map(|(key, state)| Some((key, state?))).collect()
+                };
+                after.add(aliases(&known(gone), &known(come)), &names);
+            }
+        }
+        last = Some(ids);
+    }
+    if let (Some(last), true) = (last, whole) {
+        after.drop_present(&last.into_values().collect());
+        after.types = versions.last().map(|version| version.output.to_string()).unwrap_or_default();
+    }
+    Ok(after)
+}
+
+/// Identifiers of types by key.
+fn ids(table: &[u8]) -> BTreeMap<String, String> {
+    let rows = Table::open(table).into_iter().flat_map(|table| table.rows());
+    rows.filter_map(|(key, row)| Some((key.to_owned(), serde_json::from_slice::<TypeRow>(row).ok()?.id)))
+        .collect()
+}
+
+/// What types said when the index of that time was made: the first that came of them from then on (`new`), else the last before.
+fn identities(
+    session: &Session,
+    types: &[(&String, &String)],
+    at: u64,
+    new: bool,
+) -> Result<BTreeMap<String, Option<Identity>>, StoreError> {
+    let blob = |key: &str, target: &str| -> Result<Option<Arc<[u8]>>, StoreError> {
+        let versions = session.engine.store.history(session.engine.view, &label(key, target))?;
+        let first = versions.iter().find(|version| version.at >= at).filter(|_| new);
+        let found: Option<&Digest> = first
+            .or_else(|| versions.iter().rfind(|version| version.at <= at))
+            .map(|version| &version.output);
+        found.map_or(Ok(None), |digest| session.engine.store.blob(digest))
+    };
+    let mut found = BTreeMap::new();
+    for (key, id) in types {
+        let state = match (blob(key, ":structure")?, blob(key, ":impl")?) {
+            (Some(structure), Some(implementation)) => Some(identity(key, id, &structure, &implementation)),
+            _ => None,
+        };
+        found.insert((*key).clone(), state);
+    }
+    Ok(found)
+}
+
+/// A target that a type had under a former name.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Former {
+    /// Its label.
+    pub label: String,
+    /// How many versions History has of it.
+    pub versions: usize,
+}
+
+/// The History that a target of a type has under the type's former names.
+///
+/// # Errors
+/// When the store cannot be read.
+pub fn former(root: &Path, session: &Session, of: &str) -> Result<Vec<Former>, StoreError> {
+    let Some((key, rest)) = parts(of) else { return Ok(Vec::new()) };
+    let known = read(root);
+    let Some(id) = present(session)?.remove(&key).filter(|_| !known.aliases.is_empty()) else {
+        return Ok(Vec::new());
+    };
+    let mut found = Vec::new();
+    for name in known.former(&id) {
+        let label = label(name, rest);
+        let versions = session.engine.store.history(session.engine.view, &label)?;
+        let versions = versions.chunk_by(|one, next| one.key == next.key).count();
+        if versions > 0 {
+            found.push(Former { label, versions });
+        }
+    }
+    Ok(found)
+}
+
+/// The present name of a type that had another one.
+///
+/// # Errors
+/// When the store cannot be read.
+pub fn renamed(root: &Path, session: &Session, name: &str) -> Result<Option<String>, StoreError> {
+    let known = read(root);
+    let Some(id) = known.renamed(name) else { return Ok(None) };
+    Ok(present(session)?.into_iter().find(|(_, present)| present == id).map(|(key, _)| key))
+}
+
+/// Identifiers of the types of now, by key.
+fn present(session: &Session) -> Result<BTreeMap<String, String>, StoreError> {
+    let now = session.graph.find(TYPES).and_then(|id| session.graph.node(id).result);
+    let blob = now.map_or(Ok(None), |filed| session.engine.store.blob(&filed.output))?;
+    Ok(blob.map(|blob| ids(&blob)).unwrap_or_default())
+}
+
+fn write(root: &Path, aliases: &Aliases) -> std::io::Result<()> {
+    let (place, new) = (file(root), root.join(".cortex/out").join(format!(".{NAME}.new")));
+    let mut bytes = serde_json::to_vec_pretty(aliases).map_err(std::io::Error::other)?;
+    bytes.push(b'\n');
+    // A link of that name is not followed.
+    match std::fs::remove_file(&new) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
+    std::fs::OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .open(&new)?
+        .write_all(&bytes)?;
+    std::fs::rename(new, place)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn map(pairs: &[(&str, &str)]) -> BTreeMap<String, String> {
+        pairs.iter().map(|(from, to)| ((*from).to_owned(), (*to).to_owned())).collect()
+    }
+
+    #[test]
+    fn aliases_lead_to_the_present_identifier() {
+        let mut known = Aliases::default();
+        known.add(map(&[("T_a", "T_b")]), &map(&[("T_a", "N.A")]));
+        known.add(map(&[("T_b", "T_c")]), &map(&[("T_b", "N.B")]));
+        assert_eq!(known.aliases, map(&[("T_a", "T_c"), ("T_b", "T_c")]));
+        assert_eq!(known.former("T_c").collect::<Vec<_>>(), ["N.A", "N.B"]);
+        assert_eq!(
+            (known.renamed("A"), known.renamed("N.B"), known.renamed("C")),
+            (Some("T_c"), Some("T_c"), None)
+        );
+        // Renamed back: the first name is a present one again.
+        known.add(map(&[("T_c", "T_a")]), &map(&[("T_c", "N.C")]));
+        known.drop_present(&BTreeSet::from(["T_a".to_owned()]));
+        assert_eq!(known.aliases, map(&[("T_b", "T_a"), ("T_c", "T_a")]));
+    }
+
+    #[test]
+    fn what_is_not_ours_reads_as_empty() {
+        let folder = tempfile::tempdir().expect("folder");
+        std::fs::create_dir_all(folder.path().join(".cortex/out")).expect("folders");
+        assert_eq!(read(folder.path()), Aliases::default());
+        std::fs::write(file(folder.path()), "[1]").expect("file");
+        assert_eq!(read(folder.path()), Aliases::default());
+        let mut some = Aliases::default();
+        some.add(map(&[("T_a", "T_b")]), &map(&[("T_a", "N.A")]));
+        write(folder.path(), &some).expect("written");
+        write(folder.path(), &some).expect("written again");
+        assert_eq!(read(folder.path()), some);
+    }
+}

@@ -1,0 +1,266 @@
+//! The last good knowledge of what no longer parses (issue "the last good knowledge of a file that stops parsing is kept and marked").
+//!
+//! Outputs are pure: while a file does not parse, they hold what can be had from it now. What was known before is in the History of each
+//! node, as long as the store keeps it. Here it is found: which files do not parse, whether a type is read from one of them or was, and the
+//! newest version of a target that was made from files that parsed. It reads the store only; it builds nothing and prints nothing.
+
+use engine::build::session::Session;
+use engine::planning::symbol::{Resolution, resolve, resolve_inner};
+use engine::store::StoreError;
+use engine::store::records::HistoryRecord;
+use engine::values::diagnostic::{Diagnostic, Place};
+use engine::values::digest::Digest;
+use engine::values::label::{escape, halves, unescape};
+use engine::values::table::{Table, write_table};
+use producers::csharp::model::Tier;
+use producers::csharp::syntax;
+use producers::csharp::types::TypeRow;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+const TYPES: &str = "//index:types";
+
+/// A chain of targets of one type is as long as its rules are many; longer ones are not followed.
+const MOST_STEPS: usize = 32;
+
+/// Files that do not parse as they stand, with the place where that shows.
+pub type Broken = BTreeMap<String, Place>;
+
+/// A version of a target that was made from files that parsed.
+#[derive(Clone, Debug)]
+pub struct LastGood {
+    /// When it became the target's output, seconds since 1970.
+    pub at: u64,
+    /// Its digest.
+    pub digest: Digest,
+    /// Its bytes.
+    pub bytes: Arc<[u8]>,
+    /// Whether it is the present one.
+    pub present: bool,
+}
+
+/// The files that did not parse when they were last read, as far as declarations are concerned.
+///
+/// # Errors
+/// When the store cannot be read.
+pub fn broken(session: &Session) -> Result<Broken, StoreError> {
+    let mut broken = Broken::new();
+    for (label, remark) in session.remarks()? {
+        let Some(file) = syntax_file(&label) else { continue };
+        let Some(place) = remark.said.into_iter().find_map(|said| said.place) else {
+            continue;
+        };
+        let output = session.graph.find(&label).and_then(|id| session.graph.node(id).result);
+        if let Some(filed) = output
+            && !parses(session, &filed.output)?
+        {
+            broken.insert(file, place);
+        }
+    }
+    Ok(broken)
+}
+
+/// Whether all declarations of the syntax with that digest were read; not if the store has it no more.
+fn parses(session: &Session, digest: &Digest) -> Result<bool, StoreError> {
+    let blob = session.engine.store.blob(digest)?;
+    let syntax = blob.and_then(|blob| syntax::decode(&blob).ok());
+    Ok(syntax.is_some_and(|syntax| !matches!(syntax.tier, Tier::Partial | Tier::Nothing)))
+}
+
+fn syntax_file(label: &str) -> Option<String> {
+    label.strip_prefix("//files/")?.strip_suffix(":syntax").map(unescape)
+}
+
+/// The tables of types that were, newest first.
+fn indexes(session: &Session) -> Result<Vec<Arc<[u8]>>, StoreError> {
+    let mut seen = BTreeSet::new();
+    let mut tables = Vec::new();
+    for version in session.engine.store.history(session.engine.view, TYPES)?.iter().rev() {
+        if seen.insert(version.output) {
+            tables.extend(session.engine.store.blob(&version.output)?);
+        }
+    }
+    Ok(tables)
+}
+
+/// Of the files that do not parse, those that each type is read from, or was read from in an earlier state of the workspace; types without
+/// any are left out.
+///
+/// # Errors
+/// When the store cannot be read.
+pub fn behind<'b>(session: &Session, keys: &BTreeSet<String>, broken: &'b Broken) -> Result<BTreeMap<String, Vec<&'b Place>>, StoreError> {
+    let mut found: BTreeMap<String, BTreeMap<&str, &Place>> = BTreeMap::new();
+    if broken.is_empty() {
+        return Ok(BTreeMap::new());
+    }
+    for table in indexes(session)? {
+        let Some(table) = Table::open(&table) else { continue };
+        for key in keys {
+            let row = table.get(key).and_then(|row| serde_json::from_slice::<TypeRow>(row).ok());
+            for file in row.iter().flat_map(|row| &row.files) {
+                if let Some((file, place)) = broken.get_key_value(file) {
+                    found.entry(key.clone()).or_default().insert(file, place);
+                }
+            }
+        }
+    }
+    Ok(found
+        .into_iter()
+        .map(|(key, places)| (key, places.into_values().collect()))
+        .collect())
+}
+
+/// The type that a name meant in the newest state of the workspace that had one of that name.
+///
+/// # Errors
+/// When the store cannot be read.
+pub fn meant(session: &Session, name: &str) -> Result<Option<String>, StoreError> {
+    for table in indexes(session)? {
+        let keys: Vec<String> = Table::open(&table)
+            .iter()
+            .flat_map(|table| table.keys())
+            .map(str::to_owned)
+            .collect();
+        match resolve(name, &keys) {
+            Resolution::One(key) => return Ok(Some(key.to_owned())),
+            Resolution::Many(_) => return Ok(None),
+            Resolution::None => {}
+        }
+    }
+    Ok(None)
+}
+
+/// The member that a name meant in the newest state of a type that had one of that name.
+///
+/// # Errors
+/// When the store cannot be read.
+pub fn meant_member(session: &Session, key: &str, name: &str) -> Result<Option<String>, StoreError> {
+    let members = label(key, ":members");
+    for version in session.engine.store.history(session.engine.view, &members)?.iter().rev() {
+        let blob = session.engine.store.blob(&version.output)?;
+        let table = blob.as_deref().and_then(Table::open);
+        let keys: Vec<String> = table.iter().flat_map(|table| table.keys()).map(str::to_owned).collect();
+        match resolve_inner(name, &keys) {
+            Resolution::One(member) => return Ok(Some(member.to_owned())),
+            Resolution::Many(_) => return Ok(None),
+            Resolution::None => {}
+        }
+    }
+    Ok(None)
+}
+
+/// What a label of the family `types` is about: the type, and what follows it (`#member:target`, `:target`).
+pub fn parts(label: &str) -> Option<(String, &str)> {
+    let (package, _) = label.strip_prefix("//types/")?.rsplit_once(':')?;
+    let named = halves(package).map_or(package, |(named, _)| named);
+    Some((unescape(named), &label["//types/".len() + named.len()..]))
+}
+
+/// The label of a type's target.
+pub fn label(key: &str, rest: &str) -> String {
+    format!("//types/{}{rest}", escape(key))
+}
+
+/// The newest version of a target of a type that was made from files that parsed.
+///
+/// # Errors
+/// When the store cannot be read.
+pub fn last_good(session: &Session, label: &str) -> Result<Option<LastGood>, StoreError> {
+    let Some((key, _)) = parts(label) else { return Ok(None) };
+    let mut lineage = Lineage {
+        session,
+        own: self::label(&key, ":"),
+        member: None,
+        known: BTreeMap::new(),
+    };
+    lineage.member = label
+        .strip_prefix(lineage.own.trim_end_matches(':'))
+        .and_then(|rest| rest.strip_prefix('#')?.rsplit_once(':'))
+        .map(|(member, _)| unescape(member));
+    let present = session
+        .graph
+        .find(label)
+        .and_then(|id| session.graph.node(id).result)
+        .map(|filed| filed.output);
+    for version in session.engine.store.history(session.engine.view, label)?.iter().rev() {
+        if lineage.version(version, MOST_STEPS)?
+            && let Some(bytes) = session.engine.store.blob(&version.output)?
+        {
+            return Ok(Some(LastGood {
+                at: version.at,
+                digest: version.output,
+                bytes,
+                present: present == Some(version.output),
+            }));
+        }
+    }
+    Ok(None)
+}
+
+/// What outputs of one type's targets were made from, told from the records of the store.
+struct Lineage<'s> {
+    session: &'s Session,
+    /// The beginning of the labels of the type's targets.
+    own: String,
+    /// The member that is asked about.
+    member: Option<String>,
+    known: BTreeMap<(Arc<str>, Digest), bool>,
+}
+
+impl Lineage<'_> {
+    /// Whether a version was made from files that parsed. What has no record any more is not said to be.
+    fn version(&mut self, version: &HistoryRecord, steps: usize) -> Result<bool, StoreError> {
+        let Some(record) = self.session.engine.store.action(&version.key)? else {
+            return Ok(false);
+        };
+        for input in &record.inputs {
+            let ours = input.label.starts_with(&self.own) || syntax_file(&input.label).is_some();
+            if ours && !self.output(&input.label, &input.digest, steps)? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// Whether an output of a target was, at least once, made from files that parsed.
+    fn output(&mut self, label: &Arc<str>, digest: &Digest, steps: usize) -> Result<bool, StoreError> {
+        if syntax_file(label).is_some() {
+            return parses(self.session, digest);
+        }
+        let Some(steps) = steps.checked_sub(1) else { return Ok(false) };
+        let place = (label.clone(), *digest);
+        if let Some(known) = self.known.get(&place) {
+            return Ok(*known);
+        }
+        let mut good = false;
+        for version in self.session.engine.store.history(self.session.engine.view, label)?.iter().rev() {
+            if (version.output == *digest || self.is_row_of(&version.output, digest)?) && self.version(version, steps)? {
+                good = true;
+                break;
+            }
+        }
+        self.known.insert(place, good);
+        Ok(good)
+    }
+
+    /// Whether a digest is that of the member's row alone in a table.
+    fn is_row_of(&self, table: &Digest, digest: &Digest) -> Result<bool, StoreError> {
+        let Some(member) = &self.member else { return Ok(false) };
+        let blob = self.session.engine.store.blob(table)?;
+        let row = blob.as_deref().and_then(Table::open).and_then(|table| table.get(member));
+        Ok(row.is_some_and(|row| Digest::of(&write_table(&BTreeMap::from([(member.as_str(), row)]))) == *digest))
+    }
+}
+
+/// The note that what a type's targets say now may lack what a file held before it stopped parsing.
+pub fn note(label: &str, files: &[&Place], retry: &str) -> Option<Diagnostic> {
+    let first = files.first()?;
+    let others = match files.len() {
+        1 => String::new(),
+        more => format!(" (and {} more)", more - 1),
+    };
+    let message = format!("{} does not parse{others}; this is what can be read of it now", first.file);
+    let note = Diagnostic::new(engine::values::diagnostic::Severity::Note, "N_NOT_WHOLE", message);
+    let note = note.label(label).at(first.file.clone(), first.line, first.column);
+    Some(note.hint(format!("`{retry}` shows the last version from before")))
+}
