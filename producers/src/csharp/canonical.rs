@@ -81,11 +81,20 @@ fn roles(source: &str, tokens: &[Token]) -> Vec<Role> {
     let mut open: Vec<usize> = Vec::new();
     // `?` that may be answered by `:`, with the bracket depth it stands at.
     let mut questions: Vec<(usize, u32)> = Vec::new();
+    // How many are open inside the attribute of a type parameter.
+    let mut attribute: Option<usize> = None;
     let mut depth = 0_u32;
     for (index, token) in tokens.iter().enumerate() {
         let first = bytes[token.start as usize];
         let len = token.end - token.start;
         if token.kind == Kind::Word {
+            continue;
+        }
+        if attribute.is_some_and(|level| open.len() < level) {
+            attribute = None;
+        }
+        // Attributes of type parameters hold any values.
+        if attribute.is_some() && !(len == 1 && matches!(first, b'(' | b')' | b'[' | b']')) {
             continue;
         }
         if token.kind != Kind::Punctuation {
@@ -110,6 +119,11 @@ fn roles(source: &str, tokens: &[Token]) -> Vec<Role> {
                 depth += 1;
                 if !open.is_empty() {
                     open.push(index);
+                    // Behind these stands no array mark.
+                    let in_list = matches!(bytes[tokens[index - 1].start as usize], b'<' | b',');
+                    if first == b'[' && in_list && attribute.is_none() {
+                        attribute = Some(open.len());
+                    }
                 }
             }
             (b')' | b']', 1) => {
@@ -117,7 +131,15 @@ fn roles(source: &str, tokens: &[Token]) -> Vec<Role> {
                 let opener = if first == b')' { b'(' } else { b'[' };
                 match open.last() {
                     Some(&last) if bytes[tokens[last].start as usize] == opener => {
+                        let closes_attribute = attribute == Some(open.len());
                         open.pop();
+                        if closes_attribute
+                            && !tokens
+                                .get(index + 1)
+                                .is_some_and(|next| next.kind == Kind::Word || next.text(source) == "[")
+                        {
+                            open.clear();
+                        }
                     }
                     _ => open.clear(),
                 }

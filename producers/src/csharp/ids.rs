@@ -199,6 +199,7 @@ pub fn member_key(member: &Member) -> String {
             .signature
             .split_once("operator ")
             .map_or("", |(_, rest)| rest.split('(').next().unwrap_or(""));
+        let target = target.strip_prefix("checked ").unwrap_or(target);
         key.push_str("->");
         key.push_str(target.trim());
     }

@@ -401,7 +401,7 @@ fn golden_outputs_belong_to_versions() {
     csharp/graph@1 abf4a7cebc0d
     csharp/conflicts@1 af1349b9f5f9
     csharp/index-json@1 0c6a9a70dbdf
-    csharp/types@2 ed524f5833c4
+    csharp/types@3 ed524f5833c4
     csharp/symbols@4 31a6d808117c
     csharp/complete@2 48f5e0989d7c
     csharp/structure@2 bbb34213f114

@@ -153,6 +153,7 @@ fn token_at(source: &str, at: usize) -> (Option<Kind>, usize) {
             None if bytes[at] == b'@' && starts_word(source, at + 1) => (Kind::Word, word_end(source, at + 1)),
             None => (Kind::Unknown, at + 1),
         },
+        b'\\' if escape(bytes, at) > 0 => (Kind::Word, word_end(source, at)),
         byte if byte < 0x80 => punctuation(bytes, at),
         _ => {
             let c = source[at..].chars().next().unwrap_or(' ');
@@ -195,12 +196,32 @@ fn starts_word(source: &str, at: usize) -> bool {
         .is_some_and(|c| c == '_' || c.is_alphabetic())
 }
 
+/// Length of the escape `\uXXXX` or `\UXXXXXXXX` at `at`, 0 if there is none.
+fn escape(bytes: &[u8], at: usize) -> usize {
+    let digits = match bytes.get(at..at + 2) {
+        Some(b"\\u") => 4,
+        Some(b"\\U") => 8,
+        _ => return 0,
+    };
+    let hex = bytes.get(at + 2..at + 2 + digits);
+    if hex.is_some_and(|hex| hex.iter().all(u8::is_ascii_hexdigit)) {
+        2 + digits
+    } else {
+        0
+    }
+}
+
 fn word_end(source: &str, start: usize) -> usize {
     let bytes = source.as_bytes();
     let mut at = start;
     loop {
         while at < bytes.len() && (bytes[at].is_ascii_alphanumeric() || bytes[at] == b'_') {
             at += 1;
+        }
+        let escaped = escape(bytes, at);
+        if escaped > 0 {
+            at += escaped;
+            continue;
         }
         // Combining marks and joiners belong to identifiers (Unicode classes Mn, Mc, Cf); asking for "neither white space nor
         // symbol" would need tables, so everything from the combining blocks counts.

@@ -61,11 +61,15 @@ struct Found {
     namespace: String,
     access: Access,
     files: BTreeSet<String>,
+    /// How many declarations it has, as far as they differ within a file.
+    parts: u32,
+    /// Whether all of them say `partial`.
+    partial: bool,
 }
 
 impl Producer for Types {
     fn id(&self) -> ProducerId {
-        ProducerId::new("csharp/types", 2)
+        ProducerId::new("csharp/types", 3)
     }
 
     fn produce(&self, inputs: &Inputs<'_>) -> Result<Output, Failure> {
@@ -118,7 +122,11 @@ fn gather<'a>(files: &'a [(&'a str, Names)], layout: &Layout) -> BTreeMap<(Strin
                     namespace: named.namespace.clone(),
                     access: Access::Private,
                     files: BTreeSet::new(),
+                    parts: 0,
+                    partial: true,
                 });
+            part.parts += 1;
+            part.partial &= named.is_partial;
             // One part may leave out what another writes; what is written is never less than the default.
             part.access = part.access.min(Access::parse(&named.accessibility));
             part.files.insert((*file).to_owned());
@@ -160,6 +168,20 @@ fn rows(found: &BTreeMap<(String, Scope<'_>), Found>, layout: &Layout, diagnosti
     for (symbol, keys) in twice {
         let message = format!("{symbol} is declared {} times, in different projects or files", keys.len());
         diagnostics.push(Diagnostic::new(Severity::Note, "CS-SAME-SYMBOL", message).candidates(keys));
+    }
+    for ((symbol, scope), part) in found.iter().filter(|(_, part)| part.parts > 1 && !part.partial) {
+        let severity = if matches!(scope, Scope::Loose) {
+            Severity::Note
+        } else {
+            Severity::Warning
+        };
+        let message = format!(
+            "{symbol} is declared {} times in {} without 'partial'; its parts were merged",
+            part.parts,
+            scope_name(*scope)
+        );
+        let files = part.files.iter().cloned().collect();
+        diagnostics.push(Diagnostic::new(severity, "CS-DECLARED-TWICE", message).candidates(files));
     }
     let ids = TYPE_FORM.assign(&hashes);
     let widened = ids.iter().filter(|id| id.widened).count();

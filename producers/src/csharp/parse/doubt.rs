@@ -48,12 +48,13 @@ pub(crate) enum Body {
 pub(crate) fn any(tokens: &Tokens<'_>, bodies: &[Body]) -> bool {
     bodies.iter().any(|body| match body {
         Body::Block(range) => in_code(tokens, range, true),
-        Body::Value(range) => range.is_empty() || in_code(tokens, range, false),
-        Body::Accessors(range) => in_accessors(tokens, range) || in_code(tokens, range, true),
+        // What ends a value tells whether it is whole.
+        Body::Value(range) => in_code(tokens, &(range.start..(range.end + 1).min(tokens.all.len())), false),
+        Body::Accessors(range) => in_accessors(tokens, range),
     })
 }
 
-/// Whether a list holds something else than accessors.
+/// Whether a list holds something else than accessors, or one of them something that no code has.
 fn in_accessors(tokens: &Tokens<'_>, list: &Range<usize>) -> bool {
     let mut at = list.start + 1;
     let close = list.end - 1;
@@ -66,10 +67,16 @@ fn in_accessors(tokens: &Tokens<'_>, list: &Range<usize>) -> bool {
         }
         at = match tokens.text(at + 1) {
             ";" => at + 2,
-            "{" => tokens.step(at + 1),
+            "{" => {
+                let end = tokens.step(at + 1);
+                if in_code(tokens, &(at + 1..end), true) {
+                    return true;
+                }
+                end
+            }
             "=>" => match tokens.find(at + 2..close, |at| tokens.is(at, ";")) {
-                Some(end) => end + 1,
-                None => return true,
+                Some(end) if !in_code(tokens, &(at + 2..end + 1), false) => end + 1,
+                _ => return true,
             },
             _ => return true,
         };
@@ -88,7 +95,10 @@ fn in_code(tokens: &Tokens<'_>, body: &Range<usize>, block: bool) -> bool {
     let mut before = Class::Other;
     for at in body.clone() {
         let class = class(tokens, at);
-        if class == Class::Wrong || at > body.start && (pair(tokens, at, before, class) || declared(tokens, at, before, class)) {
+        if class == Class::Wrong
+            || at == body.start && class == Class::Binary
+            || at > body.start && (pair(tokens, at, before, class) || declared(tokens, at, before, class))
+        {
             return true;
         }
         match (class, tokens.text(at)) {
@@ -122,6 +132,7 @@ fn in_code(tokens: &Tokens<'_>, body: &Range<usize>, block: bool) -> bool {
 fn class(tokens: &Tokens<'_>, at: usize) -> Class {
     let text = tokens.text(at);
     match tokens.all[at].kind {
+        Kind::Text if text.starts_with('\'') && !is_character(text) => Class::Wrong,
         Kind::Number | Kind::Text => Class::Literal,
         Kind::Unterminated | Kind::Unknown => Class::Wrong,
         Kind::Word => match text {
@@ -163,16 +174,35 @@ fn pair(tokens: &Tokens<'_>, at: usize, before: Class, class: Class) -> bool {
         }
         (Close, Literal) => last == "]",
         (_, Keyword) if text == "else" => !matches!(last, ";" | "}"),
+        (_, Keyword) if text == "try" => !tokens
+            .mate(at + 1)
+            .is_some_and(|close| matches!(tokens.text(close + 1), "catch" | "finally")),
+        // No statement begins with these, no expression holds them.
+        (_, Keyword)
+            if matches!(
+                text,
+                "public" | "private" | "protected" | "internal" | "virtual" | "override" | "abstract" | "namespace" | "interface" | "enum"
+            ) =>
+        {
+            true
+        }
+        (Class::Other, Class::Other) if matches!(last, "<" | "<<") => matches!(text, "<" | "<<"),
         (Keyword, _) => after_keyword(last, text, class),
         (_, Comma | Close) if last == ":" => matches!(text, "," | ")"),
         _ => false,
     }
 }
 
+/// Whether a character literal holds one character.
+fn is_character(text: &str) -> bool {
+    let inner = text.get(1..text.len() - 1).unwrap_or("");
+    inner.starts_with('\\') && inner.len() > 1 || inner.encode_utf16().count() == 1
+}
+
 fn after_keyword(last: &str, text: &str, class: Class) -> bool {
     match last {
         "if" | "while" | "for" | "foreach" | "lock" | "fixed" | "typeof" | "sizeof" => text != "(",
-        "try" | "finally" => text != "{",
+        "finally" => text != "{",
         "is" | "as" | "in" | "out" | "new" | "case" if matches!(class, Class::Comma | Class::Semicolon) || text == ")" => true,
         "new" => text == "new" || matches!(class, Class::Literal | Class::Operand | Class::Binary),
         "return" => is_control(text) && text != "switch" || matches!(text, "return" | "try" | "break"),

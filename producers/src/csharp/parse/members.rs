@@ -4,6 +4,7 @@
 
 use super::header::{Opening, body, body_text, header_end, opening, parameters, plain, shown, signature, type_parameters};
 use super::tokens::Tokens;
+use crate::csharp::keywords::is_reserved;
 use crate::csharp::lexer::Token;
 use crate::csharp::model::{Member, MemberKind};
 use std::ops::Range;
@@ -121,7 +122,7 @@ fn declarators(tokens: &Tokens<'_>, form: Form, range: &Range<usize>, opening: O
         _ if constant => MemberKind::Constant,
         _ => MemberKind::Field,
     };
-    let parts = tokens.split(opening.after..end.max(opening.after));
+    let parts = declarations(tokens, opening.after..end.max(opening.after));
     let mut members = Vec::with_capacity(parts.len());
     let Some(first) = parts.first() else { return members };
     let Some(head) = declarator_name(tokens, first) else {
@@ -158,6 +159,20 @@ fn declarators(tokens: &Tokens<'_>, form: Form, range: &Range<usize>, opening: O
     members
 }
 
+/// The declarators of a list; a query goes on to the end.
+fn declarations(tokens: &Tokens<'_>, range: Range<usize>) -> Vec<Range<usize>> {
+    let mut parts = tokens.split(range.clone());
+    let queries = |part: &Range<usize>| {
+        let value = tokens.find(part.clone(), |at| tokens.is(at, "="));
+        value.is_some_and(|value| super::tame::is_query(tokens, value + 1))
+    };
+    if let Some(query) = parts.iter().position(queries) {
+        parts.truncate(query + 1);
+        parts[query].end = range.end;
+    }
+    parts
+}
+
 /// The name in the first declarator of `type name [= value]` (`fixed byte name[16]`).
 fn declarator_name(tokens: &Tokens<'_>, part: &Range<usize>) -> Option<usize> {
     let mut end = tokens.find(part.clone(), |at| tokens.is(at, "=")).unwrap_or(part.end);
@@ -168,7 +183,7 @@ fn declarator_name(tokens: &Tokens<'_>, part: &Range<usize>) -> Option<usize> {
         end = open;
     }
     let name = end.checked_sub(1).filter(|name| *name >= part.start)?;
-    tokens.is_word(name).then_some(name)
+    (tokens.is_word(name) && !is_reserved(tokens.text(name))).then_some(name)
 }
 
 fn enum_member(tokens: &Tokens<'_>, range: &Range<usize>, name: usize, opening: Opening) -> Member {

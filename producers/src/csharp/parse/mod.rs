@@ -11,6 +11,8 @@ pub(crate) mod grammar;
 mod header;
 mod members;
 mod mentions;
+#[cfg(test)]
+mod odd_tests;
 mod reading;
 mod repair;
 mod shown;
@@ -79,42 +81,20 @@ pub fn read(text: &str, defines: &BTreeSet<String>, file: &str) -> (Syntax, Vec<
         extensions: &extensions,
         edits,
     };
-    let Parsed {
-        tree,
-        mut tier,
-        bodies,
-        error,
-    } = way.parse(broken.is_some());
+    let Parsed { tree, tier, bodies, error } = way.parse(broken.is_some());
     let mut message = match (tier, &tree) {
-        (Tier::Whole | Tier::Repaired, _) => String::new(),
+        (Tier::Whole | Tier::Repaired, _) => "",
         (Tier::Skeleton, _) if tokens.depth > tame::DEEPEST => {
-            "brackets are nested too deeply for the grammar; all declarations were read, bodies may hold errors".to_owned()
+            "brackets are nested too deeply for the grammar; all declarations were read, bodies may hold errors"
         }
-        (Tier::Skeleton, _) => {
-            format!("{} could not be parsed; all declarations were read", counted(bodies))
-        }
-        (_, None) => "the file could not be parsed; nothing was read from it".to_owned(),
-        (_, Some(_)) => "some code could not be parsed; declarations may be missing".to_owned(),
+        (Tier::Skeleton, _) if bodies == 1 => "one body could not be parsed; all declarations were read",
+        (Tier::Skeleton, _) => "bodies could not be parsed; all declarations were read",
+        (_, None) => "the file could not be parsed; nothing was read from it",
+        (_, Some(_)) => MISSING,
     };
-    if tamed && matches!(tier, Tier::Whole | Tier::Repaired) {
-        tier = Tier::Partial;
-        message = "code with too many open '<' was left out".to_owned();
-    }
     let mut place = error.map(|byte| tokens.place(byte));
-    if let Some((byte, what)) = broken {
-        tier = Tier::Partial;
-        message = what.to_owned();
-        place = Some(tokens.place(byte));
-    }
-    if !message.is_empty() {
-        let mut diagnostic = partial(file, place, &message);
-        if tier == Tier::Skeleton {
-            diagnostic.severity = engine::values::diagnostic::Severity::Note;
-        }
-        diagnostics.push(diagnostic);
-    }
-    let syntax = tree.map_or_else(
-        || nothing(tier),
+    let (mut syntax, odd) = tree.map_or_else(
+        || (nothing(tier), None),
         |(tree, shown)| {
             let reading = Reading {
                 tokens: &tokens,
@@ -126,22 +106,40 @@ pub fn read(text: &str, defines: &BTreeSet<String>, file: &str) -> (Syntax, Vec<
             walk::walk(&tree, &reading, tier)
         },
     );
+    if tamed && matches!(tier, Tier::Whole | Tier::Repaired) {
+        syntax.tier = Tier::Partial;
+        message = "code with too many open '<' was left out";
+    }
+    if let Some(byte) = odd
+        && matches!(tier, Tier::Whole | Tier::Repaired | Tier::Skeleton)
+    {
+        syntax.tier = Tier::Partial;
+        message = MISSING;
+        place = Some(tokens.place(byte));
+    }
+    if let Some((byte, what)) = broken {
+        syntax.tier = Tier::Partial;
+        message = what;
+        place = Some(tokens.place(byte));
+    }
+    if !message.is_empty() {
+        let mut diagnostic = partial(file, place, message);
+        if syntax.tier == Tier::Skeleton {
+            diagnostic.severity = engine::values::diagnostic::Severity::Note;
+        }
+        diagnostics.push(diagnostic);
+    }
     (syntax, diagnostics)
 }
+
+/// What is said where errors stand among declarations.
+const MISSING: &str = "some code could not be parsed; declarations may be missing";
 
 /// Most faults of directives that are told of one file.
 const MOST_FAULTS: usize = 10;
 
 /// Most errors of a tree that are looked at one by one.
 const MOST_ERRORS: usize = 1000;
-
-fn counted(bodies: usize) -> String {
-    match bodies {
-        1 => "one body".to_owned(),
-        0 => "bodies".to_owned(),
-        more => format!("{more} bodies"),
-    }
-}
 
 /// The first literal or comment that nothing closes: what stands behind it may have been swallowed.
 fn broken(lexed: &lexer::Lexed) -> Option<(usize, &'static str)> {
@@ -198,14 +196,14 @@ impl Way<'_, '_> {
                 tier = Tier::Repaired;
             }
         }
-        if broken || !errors.is_empty() || skeleton.missing > 0 || skeleton.stray.is_some() {
-            let stray = skeleton.stray.map(|at| self.tokens.all[at].start as usize);
+        if broken || !errors.is_empty() || skeleton.fault.is_some() {
+            let fault = skeleton.fault.map(|at| self.tokens.all[at].start as usize);
             let error = errors.first().map(|range| range.start);
             return Parsed {
                 tree,
                 tier: Tier::Partial,
                 bodies: 0,
-                error: error.or(stray).map(|byte| byte.min(self.active.text.len())),
+                error: error.or(fault).map(|byte| byte.min(self.active.text.len())),
             };
         }
         let (mut bodies, mut error) = (0, None);

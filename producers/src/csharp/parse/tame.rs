@@ -141,8 +141,8 @@ pub(crate) struct Skeleton {
     pub(crate) edits: Vec<Edit>,
     /// How many `}` are missing at the end.
     pub(crate) missing: usize,
-    /// The first `}` too many.
-    pub(crate) stray: Option<usize>,
+    /// The first brace that has no mate or in which types are nested too deeply to be read, or `=` without a value.
+    pub(crate) fault: Option<usize>,
     /// What is hidden.
     pub(crate) bodies: Vec<Body>,
 }
@@ -163,7 +163,7 @@ pub(crate) fn skeleton(tokens: &Tokens<'_>, extensions: &[Extension]) -> Skeleto
     let end = tokens.all.len();
     let mut containers: Vec<bool> = Vec::new();
     let mut missing = 0;
-    let mut stray = None;
+    let mut fault = None;
     let mut bodies = Vec::new();
     let mut all = Vec::new();
     let edits = &mut all;
@@ -181,7 +181,7 @@ pub(crate) fn skeleton(tokens: &Tokens<'_>, extensions: &[Extension]) -> Skeleto
             "(" | "[" => at = tokens.step(at),
             "}" => {
                 if containers.pop().is_none() {
-                    stray = stray.or(Some(at));
+                    fault = fault.or(Some(at));
                     edits.push(Edit {
                         bytes: tokens.bytes(&(at..at + 1)),
                         with: "",
@@ -209,7 +209,11 @@ pub(crate) fn skeleton(tokens: &Tokens<'_>, extensions: &[Extension]) -> Skeleto
                     header = at;
                     continue;
                 }
-                if matches!(block, Block::Types | Block::Enum) && containers.len() < DEEPEST_SKELETON {
+                let declares = matches!(block, Block::Types | Block::Enum);
+                if close.is_none() || declares && containers.len() >= DEEPEST_SKELETON {
+                    fault = fault.or(Some(at));
+                }
+                if declares && containers.len() < DEEPEST_SKELETON {
                     missing += usize::from(close.is_none());
                     containers.push(block == Block::Enum);
                     at += 1;
@@ -239,12 +243,18 @@ pub(crate) fn skeleton(tokens: &Tokens<'_>, extensions: &[Extension]) -> Skeleto
             }
             "=>" => {
                 let stop = value_end(tokens, at + 1, false);
+                if stop == at + 1 {
+                    fault = fault.or(Some(at));
+                }
                 value(tokens, at, stop, edits);
                 bodies.push(Body::Value(at + 1..stop));
                 at = stop;
             }
             "=" if !(is_using(tokens, header) || at > 1 && tokens.is(at - 1, ">") && tokens.is(at - 2, "operator")) => {
                 let stop = value_end(tokens, at + 1, true);
+                if stop == at + 1 {
+                    fault = fault.or(Some(at));
+                }
                 value(tokens, at, stop, edits);
                 bodies.push(Body::Value(at + 1..stop));
                 at = stop;
@@ -259,7 +269,7 @@ pub(crate) fn skeleton(tokens: &Tokens<'_>, extensions: &[Extension]) -> Skeleto
     Skeleton {
         edits: all,
         missing,
-        stray,
+        fault,
         bodies,
     }
 }
@@ -358,9 +368,15 @@ fn value(tokens: &Tokens<'_>, at: usize, stop: usize, edits: &mut Vec<Edit>) {
     }
 }
 
+/// Whether a value is a query, whose keys stand apart by commas: `from x in y orderby a, b select c`.
+pub(crate) fn is_query(tokens: &Tokens<'_>, start: usize) -> bool {
+    tokens.is(start, "from") && tokens.is_word(start + 1)
+}
+
 /// Where a value ends: at `;`, an unmatched closing bracket, or (in a list of declarators) `,`.
 fn value_end(tokens: &Tokens<'_>, start: usize, list: bool) -> usize {
     let end = tokens.all.len();
+    let list = list && !is_query(tokens, start);
     let mut at = start;
     let mut angles = 0_i32;
     while at < end {

@@ -117,9 +117,11 @@ impl<'t> Tokens<'t> {
         (first, last.max(first))
     }
 
-    /// Canonical text of a token range.
+    /// Canonical text of a token range; nothing when it ends before it begins, as in code that is being written.
     pub(crate) fn canonical(&self, range: Range<usize>) -> String {
-        canonical::text(self.source, &self.all[range])
+        self.all
+            .get(range)
+            .map_or_else(String::new, |tokens| canonical::text(self.source, tokens))
     }
 
     /// Token after the group or token at `index`: brackets and type arguments are stepped over whole.

@@ -8,6 +8,7 @@ use super::members::{self, Form};
 use super::mentions::Mentions;
 use super::reading::{Extension, Reading};
 use super::types;
+use crate::csharp::keywords::is_reserved;
 use crate::csharp::model::{Member, MemberKind, NamePlace, Syntax, Tier, TypeDecl, TypeKind, Using};
 use std::ops::Range;
 use tree_sitter::Tree;
@@ -49,12 +50,14 @@ struct Walk<'t, 'a> {
     mentions: Vec<Mentions<'t>>,
     /// Byte range of the top-level statements.
     program: Option<Range<usize>>,
+    /// The first declaration that is none.
+    odd: Option<usize>,
     /// First token not before the present node: preorder never goes back.
     token: usize,
 }
 
-/// The declarations of a tree.
-pub(crate) fn walk(tree: &Tree, reading: &Reading<'_, '_>, tier: Tier) -> Syntax {
+/// The declarations of a tree, and the first byte of what stands in the place of a declaration and is none.
+pub(crate) fn walk(tree: &Tree, reading: &Reading<'_, '_>, tier: Tier) -> (Syntax, Option<usize>) {
     let mut walk = Walk {
         reading,
         grammar: Grammar::get(),
@@ -71,6 +74,7 @@ pub(crate) fn walk(tree: &Tree, reading: &Reading<'_, '_>, tier: Tier) -> Syntax
         usings: Vec::new(),
         mentions: Vec::new(),
         program: None,
+        odd: None,
         token: 0,
     };
     let mut cursor = tree.walk();
@@ -88,7 +92,8 @@ pub(crate) fn walk(tree: &Tree, reading: &Reading<'_, '_>, tier: Tier) -> Syntax
                 break;
             }
             if !cursor.goto_parent() {
-                return walk.finish(tier);
+                let odd = walk.odd.map(|byte| reading.shown.original(byte..byte).start);
+                return (walk.finish(tier), odd);
             }
             walk.around.pop();
             walk.leave();
@@ -277,9 +282,15 @@ impl<'t, 'a> Walk<'t, 'a> {
             .child_by_field_id(self.grammar.name)
             .map(|name| self.reading.range(name).start)
             .filter(|name| range.contains(name));
+        // Where a statement stands among members the grammar takes its keyword for a name.
+        if form != Form::Indexer && name.is_some_and(|name| !tokens.is_word(name) || is_reserved(tokens.text(name))) {
+            self.odd.get_or_insert(node.start_byte());
+            return false;
+        }
         let extension = self.extension_of(range.start);
         let made = members::read(tokens, form, &range, name, extension.map(|extension| &extension.receiver));
         if made.is_empty() {
+            self.odd.get_or_insert(node.start_byte());
             return false;
         }
         let own = self.mentions_of_new();

@@ -1,0 +1,119 @@
+//! Code that is being written, and valid code that is rarely written.
+
+use super::read;
+use crate::csharp::ids::member_key;
+use crate::csharp::model::Tier;
+use std::collections::BTreeSet;
+
+/// Tier, first message with its line and column, keys of the types and their members.
+fn seen(text: &str) -> (Tier, String, String) {
+    let (syntax, diagnostics) = read(text, &BTreeSet::new(), "f.cs");
+    let told = diagnostics.first().map_or_else(String::new, |first| {
+        let place = first.place.as_ref().map_or((0, 0), |place| (place.line, place.column));
+        format!("{}:{} {}", place.0, place.1, first.message)
+    });
+    let shown = syntax.types.iter().map(|decl| {
+        let members: Vec<String> = decl.members.iter().map(member_key).collect();
+        format!("{}[{}]", decl.path, members.join(" "))
+    });
+    (syntax.tier, told, shown.collect::<Vec<_>>().join(" "))
+}
+
+#[test]
+fn unfinished_values_of_enums() {
+    for (text, members) in [
+        ("enum E { A = }", "E[A]"),
+        ("enum E { A, B = , C }", "E[A B C]"),
+        ("class X { enum E { A = /* x */ } int y; }", "X[y] X+E[A]"),
+    ] {
+        let (tier, told, shown) = seen(text);
+        assert_eq!(tier, Tier::Partial, "{text}");
+        assert!(told.starts_with("1:"), "{text}: {told}");
+        assert!(
+            members.split(' ').all(|part| shown.contains(part.trim_matches(['[', ']']))),
+            "{text}: {shown}"
+        );
+    }
+    seen("enum E { A =");
+    seen("enum E { A = \"");
+}
+
+#[test]
+fn type_parameters_with_attributes_that_have_values() {
+    let text = "class G { void M<[A(1)] T>() { } void N<[A(\"x\")] T>(T t) { } int S; } class C<[A(1)] T> { } \
+                interface I<[A] in T, [B(-1, N = 2)] out U> { } record R<[B(1)] T>(T X);";
+    assert_eq!(
+        seen(text),
+        (Tier::Whole, String::new(), "G[M`1() N`1(T) S] C`1[] I`2[] R`1[X]".to_owned())
+    );
+    assert_eq!(
+        seen("class A { bool B = F(a < b, [1], c > d); }").2,
+        "A[B]",
+        "a comparison and a collection"
+    );
+}
+
+#[test]
+fn queries_hold_commas() {
+    let text = "class A { object B { get; } = from q in w orderby q.x, q.y select q; int C; static readonly object D = from q in w \
+                orderby q.x, q.y select new { q.x }; int E = 1, F = 2; }";
+    assert_eq!(seen(text), (Tier::Whole, String::new(), "A[B C D E F]".to_owned()));
+}
+
+#[test]
+fn escapes_in_names_and_checked_conversions() {
+    let text = r"class A { int \u0061bc = 1; int a\u0062c() { return 1; } public static explicit operator checked A(int b) => new(); }";
+    assert_eq!(seen(text).2, r"A[\u0061bc a\u0062c() op_CheckedExplicit(int)->A]");
+}
+
+#[test]
+fn statements_among_members_are_no_members() {
+    for text in ["if (x) { }", "while (true) { }", "get { return 1; }", "async void;", "const int;"] {
+        let (tier, told, shown) = seen(&format!("class X {{ int Begin;\n {text}\n void End() {{ }} }}"));
+        assert_eq!((tier, shown.as_str()), (Tier::Partial, "X[Begin End()]"), "{text}");
+        assert!(told.starts_with("2:2 "), "{text}: {told}");
+    }
+}
+
+#[test]
+fn errors_of_values_and_accessors_are_told() {
+    for text in [
+        "int a = 1 +;",
+        "int a = => 3;",
+        "int a = x y;",
+        "int P { get; } = ;",
+        "int P { get { return 1 } }",
+        "void M() { try { } }",
+        "void M() { x = ''; }",
+        "void M() { x = 'ab'; }",
+        "void M() { public void N() { } }",
+        "void M() {\n<<<<<<< HEAD\nF();\n=======\nG();\n>>>>>>> other\n}",
+    ] {
+        let (tier, told, shown) = seen(&format!("class X {{ int Begin;\n {text}\n void End() {{ }} }}"));
+        assert!(!matches!(tier, Tier::Whole | Tier::Repaired), "{text}");
+        assert!(!told.is_empty() && !told.starts_with("0:"), "{text}: {told}");
+        assert!(shown.contains("Begin") && shown.contains("End()"), "{text}: {shown}");
+    }
+}
+
+#[test]
+fn a_missing_brace_has_a_place() {
+    for (text, place) in [
+        ("class C {\n void M() { if (true) { F(); }\n int Q; }", "1:9 "),
+        ("class C {\n int Q;", "1:9 "),
+        ("class C { int Q; }\n}", "2:1 "),
+    ] {
+        let (tier, told, _) = seen(text);
+        assert_eq!(tier, Tier::Partial);
+        assert!(told.starts_with(place), "{text}: {told}");
+    }
+}
+
+#[test]
+fn types_nested_too_deeply_are_told() {
+    let deep = 150;
+    let text: String = (0..deep).map(|at| format!("class N{at} {{ ")).collect::<String>() + &"}".repeat(deep);
+    let (tier, told, shown) = seen(&text);
+    assert!(shown.contains("N50["));
+    assert_eq!((tier, told.is_empty()), (Tier::Partial, false));
+}
