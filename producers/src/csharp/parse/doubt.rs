@@ -174,18 +174,7 @@ fn pair(tokens: &Tokens<'_>, at: usize, before: Class, class: Class) -> bool {
         }
         (Close, Literal) => last == "]",
         (_, Keyword) if text == "else" => !matches!(last, ";" | "}"),
-        (_, Keyword) if text == "try" => !tokens
-            .mate(at + 1)
-            .is_some_and(|close| matches!(tokens.text(close + 1), "catch" | "finally")),
-        // No statement begins with these, no expression holds them.
-        (_, Keyword)
-            if matches!(
-                text,
-                "public" | "private" | "protected" | "internal" | "virtual" | "override" | "abstract" | "namespace" | "interface" | "enum"
-            ) =>
-        {
-            true
-        }
+        (_, Keyword) if matches!(text, "namespace" | "interface" | "enum") => true,
         (Class::Other, Class::Other) if matches!(last, "<" | "<<") => matches!(text, "<" | "<<"),
         (Keyword, _) => after_keyword(last, text, class),
         (_, Comma | Close) if last == ":" => matches!(text, "," | ")"),

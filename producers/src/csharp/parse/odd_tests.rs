@@ -83,10 +83,8 @@ fn errors_of_values_and_accessors_are_told() {
         "int a = x y;",
         "int P { get; } = ;",
         "int P { get { return 1 } }",
-        "void M() { try { } }",
         "void M() { x = ''; }",
         "void M() { x = 'ab'; }",
-        "void M() { public void N() { } }",
         "void M() {\n<<<<<<< HEAD\nF();\n=======\nG();\n>>>>>>> other\n}",
     ] {
         let (tier, told, shown) = seen(&format!("class X {{ int Begin;\n {text}\n void End() {{ }} }}"));
