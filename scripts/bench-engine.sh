@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Measures cortex and other build engines on one synthetic graph of trivial commands; prints Markdown tables.
 #
-# usage: scripts/bench-engine.sh [SIZE…] [--large] [--runs N] [--cold-runs N] [--only NAMES] [-j N]
+# usage: scripts/bench-engine.sh [SIZE…] [--large] [--runs N] [--cold-runs N] [--only NAMES] [--skip SCENARIOS] [-j N]
 #        (default: 1000 10000; --large adds 100,000)
 #
 # CORTEX_BIN  the binary to measure (default: target/release/cortex)

@@ -158,12 +158,12 @@ def engines(jobs: int) -> tuple[list[Engine], list[str]]:
     return found, missing
 
 
-def measure(size: int, tools: list[Engine], runs: int, cold_runs: int, jobs: int, scratch: Path, runner: Runner) -> None:
-    """One size: all engines, all scenarios, one table."""
+def measure(size: int, tools: list[Engine], scenarios: list[str], runs: int, cold_runs: int, jobs: int, scratch: Path, runner: Runner) -> None:
+    """One size: all engines, all scenarios that are wanted, one table."""
     beds = [Bed(engine, scratch / f"{size}-{engine.name.replace(' ', '-')}", size, runner) for engine in tools]
     bare = []
     for repetition in range(max(runs, cold_runs)):
-        for name in SCENARIOS:
+        for name in scenarios:
             if repetition >= (cold_runs if name == "cold" else runs):
                 continue
             print(f"{size} targets, {name}, run {repetition + 1}", file=sys.stderr)
@@ -184,13 +184,13 @@ def measure(size: int, tools: list[Engine], runs: int, cold_runs: int, jobs: int
     rows = []
     for bed in beds:
         row = [bed.engine.name]
-        for name in SCENARIOS:
+        for name in scenarios:
             wall = median(bed.runs[name])
             ratio = f" ({wall / median(base.runs[name]):.2f}×)" if base and bed is not base else ""
             ran = "–".join(f"{n:,}" for n in sorted({min(bed.counts[name]), max(bed.counts[name])}))
             row.append(f"{ms(wall)}{ratio}, {ran}" + (" wrong" if name in bed.wrong else ""))
         rows.append(row + [f"{bed.peak:.0f}"])
-    print(table(["engine", *SCENARIOS, "peak MB"], rows))
+    print(table(["engine", *scenarios, "peak MB"], rows))
     print(f"\nThe same commands started by a bare loop, {jobs} at a time: {ms(median(bare))} ms. Cold, over that: " + ", ".join(
         f"{bed.engine.name} {100 * (median(bed.runs['cold']) / median(bare) - 1):+.0f} %" for bed in beds) + ".")
     print("Peak memory is that of the largest process; 14 MB is the least that can be seen.", flush=True)
@@ -205,11 +205,13 @@ def main() -> int:
     parser.add_argument("--runs", type=int, default=5, help="repetitions of each scenario; medians are reported")
     parser.add_argument("--cold-runs", type=int, default=0, help="repetitions of the cold build (default: 3 up to 1,000 targets, else 1)")
     parser.add_argument("--only", help="engines by name, separated by commas")
+    parser.add_argument("--skip", default="", help="scenarios to leave out, separated by commas (never the cold one)")
     parser.add_argument("-j", "--jobs", type=int, default=os.cpu_count())
     args = parser.parse_args()
     tools, remarks = engines(args.jobs)
     if args.only:
         tools = [tool for tool in tools if tool.name in args.only.split(",")]
+    scenarios = [name for name in SCENARIOS if name == "cold" or name not in args.skip.split(",")]
     for remark in remarks:
         print(f"({remark})", file=sys.stderr)
     if not tools or args.runs < 1:
@@ -218,7 +220,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix="bench-engine-") as scratch, Runner(Path(scratch)) as runner:
         for size in (args.sizes or [1000, 10000]) + ([100000] if args.large else []):
             try:
-                measure(size, tools, args.runs, args.cold_runs or (3 if size <= 1000 else 1), args.jobs, Path(scratch), runner)
+                measure(size, tools, scenarios, args.runs, args.cold_runs or (3 if size <= 1000 else 1), args.jobs, Path(scratch), runner)
             except KeyboardInterrupt:
                 return 130
             except (RuntimeError, ValueError, OSError) as error:
