@@ -180,7 +180,7 @@ impl Session {
         report.failures.extend(laid.failures.iter().cloned());
         report.diagnostics.extend(leftover.diagnostics.iter().cloned());
         report.written = laid.written;
-        report.not_laid_out = laid.failures.len();
+        report.not_laid_out = laid.refused;
         report.no_space = laid.no_space;
         report.cancelled = cancel.is_cancelled();
         if request.options.dry_run {
