@@ -409,3 +409,38 @@ fn a_producer_that_gives_up_unasked_is_a_failure_and_not_a_success() {
     assert_eq!(built.failures().len(), 1);
     assert_eq!(bench.known(&["//n:reads"]), None);
 }
+
+/// One file that cannot be read costs its own targets; what reads the whole set is made of the others, and again of all when it can be read.
+#[test]
+fn an_unreadable_file_is_left_out_of_its_set() {
+    let text = r#"
+[sources.docs]
+include = ["docs/*.txt"]
+[producer.concat]
+uses = "concat"
+[[rule]]
+target = "//docs/{doc}:copy"
+each = { doc = "sources:docs" }
+producer = "concat"
+inputs = { text = "//files/{doc}:bytes" }
+[[rule]]
+target = "//index:all"
+producer = "concat"
+inputs = { text = { each = "sources:docs", target = "//docs/{item}:copy" } }
+"#;
+    let bench = Bench::new(text);
+    bench.put("docs/a.txt", "a");
+    bench.put("docs/p.txt", "p");
+    bench.world.fail_reads("docs/p.txt", true);
+    let first = bench.build(&["//..."]);
+    assert_eq!(first.failures(), []);
+    assert_eq!(first.ran(), ["//docs/docs/a.txt:copy", "//index:all"]);
+    bench.world.fail_reads("docs/p.txt", false);
+    let whole = bench.build(&["//..."]);
+    assert_eq!(whole.ran(), ["//docs/docs/p.txt:copy", "//index:all"]);
+    bench.world.fail_reads("docs/p.txt", true);
+    let again = bench.build(&["//..."]);
+    assert_eq!((again.failures(), again.text("//index:all")), (vec![], first.text("//index:all")));
+    let file = bench.build(&["//files/docs/p.txt:bytes"]);
+    assert_eq!(file.report.failures[0].message, "there is no readable source file docs/p.txt");
+}

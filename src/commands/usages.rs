@@ -8,12 +8,16 @@ use crate::exit::Code;
 use crate::render::printable;
 use engine::build::request::Report;
 use engine::values::diagnostic::Diagnostic;
+use engine::values::suggest::nearest;
 use engine::values::table::Table;
 use producers::csharp::deps::index::dotted;
 use producers::csharp::types::symbol_of;
 use producers::csharp::usages::{Place, declaring, related};
 use std::collections::BTreeSet;
 use std::io::Write;
+
+/// Names offered when a symbol means nothing.
+const SUGGESTIONS: usize = 5;
 
 /// What is looked for: a type, and maybe a member of it.
 struct Wanted {
@@ -136,12 +140,12 @@ fn wanted(types: &[u8], members: &[u8], symbol: &str) -> Result<Wanted, Failed> 
                 }
             }
         }
-        return one(owners, symbol).map(|key| Wanted {
+        return one(owners, symbol, types).map(|key| Wanted {
             key,
             member: Some(last.to_owned()),
         });
     }
-    one(found, symbol).map(|key| Wanted {
+    one(found, symbol, types).map(|key| Wanted {
         key,
         member: member.map(str::to_owned),
     })
@@ -166,15 +170,23 @@ fn matching(types: &[u8], named: &str) -> Vec<String> {
     }
 }
 
-fn one(mut found: Vec<String>, symbol: &str) -> Result<String, Failed> {
+fn one(mut found: Vec<String>, symbol: &str, types: &[u8]) -> Result<String, Failed> {
     match found.len() {
         1 => Ok(found.remove(0)),
-        0 => Err(Failed::new(
-            Code::Usage,
-            Diagnostic::error("SymbolNotFound", "no type or member of this name is known")
-                .found(symbol)
-                .hint("write Type, Namespace.Type, Type.Member or Type#Member"),
-        )),
+        0 => {
+            let (named, member) = symbol.split_at(symbol.find('#').unwrap_or(symbol.len()));
+            let near = if matching(types, named).is_empty() {
+                nearest(named, keys(types).map(symbol_of), SUGGESTIONS)
+            } else {
+                Vec::new()
+            };
+            let hint = match near.first() {
+                Some(first) => format!("did you mean {first}{member}?"),
+                None => "write Type, Namespace.Type, Type.Member or Type#Member".to_owned(),
+            };
+            let error = Diagnostic::error("SymbolNotFound", "no type or member of this name is known").found(symbol);
+            Err(Failed::new(Code::Usage, error.hint(hint).candidates(near)))
+        }
         _ => Err(Failed::new(
             Code::Usage,
             Diagnostic::error("AmbiguousSymbol", "several types have this name")

@@ -27,7 +27,8 @@ pub fn text(diagnostic: &Diagnostic, style: Style) -> String {
         .map(ToString::to_string)
         .or_else(|| diagnostic.label.clone());
     let place = place
-        .map(|place| format!(" {}", style.cyan(&printable(&place))))
+        // A file's name may hold a line break; a place is one line.
+        .map(|place| format!(" {}", style.cyan(&printable(&place.replace('\n', "\\n")))))
         .unwrap_or_default();
     let mut text = format!("{kind}{place}: {}", style.bold(&printable(&diagnostic.message)));
     if let Some(excerpt) = &diagnostic.excerpt {

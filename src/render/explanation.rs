@@ -13,6 +13,9 @@ const SHOWN: usize = 12;
 /// Gates listed: the last ones, which imply those before them.
 const GATES: usize = 3;
 
+/// Steps of a way that are each indented further than the one before.
+const DEEPEST: usize = 8;
+
 /// The explanation for people.
 pub fn text(explanation: &Explanation, style: Style) -> String {
     let mut page = Page {
@@ -191,6 +194,11 @@ impl Page {
             moves => {
                 let moves = moves.to_vec();
                 self.moves("last ran", &moves);
+                for (depth, one) in explanation.last_chain.iter().enumerate() {
+                    let indent = "  ".repeat(depth.min(DEEPEST));
+                    let text = format!("{indent}{} {}", self.style.cyan(&printable(&one.label)), how(&one.how));
+                    self.line(if depth == 0 { "because" } else { "" }, &text);
+                }
                 if let Some(before) = &explanation.producer_before {
                     self.line("", &format!("and after {} became another version", printable(before)));
                 }
@@ -272,6 +280,7 @@ pub fn json(explanation: &Explanation) -> serde_json::Value {
         "only_if": explanation.gates,
         "versions": explanation.versions,
         "last_moved": explanation.last_moves,
+        "last_chain": explanation.last_chain,
         "producer_before": explanation.producer_before,
         "failure": explanation.failure.as_ref().map(super::diagnostic::json),
     })

@@ -25,7 +25,12 @@ pub fn text(report: &Report, targets: u64, dry_run: bool, took: Duration, style:
     part(tally.skipped, "skipped");
     part(report.not_laid_out, "not laid out");
     part(report.written, if report.written == 1 { "file written" } else { "files written" });
-    if parts.is_empty() {
+    if report.cancelled {
+        if parts.is_empty() {
+            parts.push("0 made".to_owned());
+        }
+        parts.push(format!("{} left", count(report.left as u64)));
+    } else if parts.is_empty() {
         parts.push("all up to date".to_owned());
     }
     let noun = if targets == 1 { "target" } else { "targets" };
@@ -128,6 +133,7 @@ pub fn json(report: &Report, targets: u64, took: Duration) -> serde_json::Value 
         "not_laid_out": report.not_laid_out,
         "standing_warnings": report.standing,
         "cancelled": report.cancelled,
+        "left": report.left,
         "took_us": u64::try_from(took.as_micros()).unwrap_or(u64::MAX),
         "roots": roots,
         "failures": list(&report.failures),

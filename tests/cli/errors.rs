@@ -52,7 +52,6 @@ fn targets_that_are_not_there() {
     insta::assert_snapshot!(bench.run(&["build", "//index:totla"]).all(), @"
     exit 2
     error[E_NO_TARGET] //index:totla: no target matches //index:totla
-      could be: //index:total, //index:broken
       help: did you mean //index:total?
     ");
     insta::assert_snapshot!(bench.run(&["build", "//docs/docs/c.md:words"]).all(), @"
@@ -208,4 +207,80 @@ fn init_without_csharp_says_so() {
     "#);
     let manifest = std::fs::read_to_string(bench.root().join("cortex.toml")).expect("manifest");
     assert!(!manifest.contains("sources.csharp"), "{manifest}");
+}
+
+/// A name that is taken away is resolved as one that is asked for, and told when it means nothing or too much.
+#[test]
+fn names_that_are_taken_away_are_names_too() {
+    let bench = Bench::documents();
+    let ran = bench.run(&["build", "//docs/...", "-//docs/b.md:words", "--output", "json"]);
+    assert_eq!((ran.json()["targets"].as_u64(), ran.code), (Some(1), 0), "{ran:?}");
+    let asked = bench.run(&["query", "//docs/... - //docs/b.md:words"]);
+    assert_eq!(asked.out, "//docs/docs/a.md:words\n");
+    insta::assert_snapshot!(bench.run(&["build", "//docs/...", "-//docs/docs/c.md:words"]).all(), @"
+    exit 2
+    error[E_NO_TARGET] //docs/docs/c.md:words: no target matches //docs/docs/c.md:words
+      could be: //docs/docs/a.md:words, //docs/docs/b.md:words
+      help: did you mean //docs/docs/a.md:words?
+    ");
+    let nothing = bench.run(&["build", "//docs/...", "-//docs/*z:words", "--output", "json"]);
+    assert_eq!((nothing.json()["targets"].as_u64(), nothing.code), (Some(2), 0), "{nothing:?}");
+    bench.write("docs/more/a.md", "x\n");
+    let manifest = std::fs::read_to_string(bench.root().join("cortex.toml")).expect("manifest");
+    bench.write("cortex.toml", &manifest.replace("glob:docs/*.md", "glob:docs/**/*.md"));
+    let ran = bench.run(&["build", "//docs/...", "-//docs/a.md:words"]);
+    assert!(ran.code == 2 && ran.err.contains("E_AMBIGUOUS"), "{ran:?}");
+}
+
+#[test]
+fn a_mistyped_target_or_family_is_guessed() {
+    let bench = Bench::documents();
+    for (typed, meant) in [
+        ("//docs/a.md:wrods", "//docs/docs/a.md:words"),
+        ("//dosc/docs/a.md:words", "//docs/docs/a.md:words"),
+        ("//indx:total", "//index:total"),
+    ] {
+        let ran = bench.run(&["build", typed]);
+        let hint = format!("help: did you mean {meant}?");
+        assert!(ran.code == 2 && ran.err.contains(&hint), "{typed}: {ran:?}");
+    }
+    let bench = Bench::empty();
+    bench.write("A.cs", "namespace Box { class NodeStore { } }\n");
+    assert_eq!(bench.run(&["init"]).code, 0);
+    for (args, meant) in [
+        (["build", "//types/NodeStore:outlin"], "//types/Box.NodeStore:outline"),
+        (["build", "//typs/NodeStore:outline"], "//types/Box.NodeStore:outline"),
+        (["usages", "NodeStroe"], "Box.NodeStore"),
+        (["usages", "NodeStroe#Put"], "Box.NodeStore#Put"),
+    ] {
+        let ran = bench.run(&args);
+        let hint = format!("help: did you mean {meant}?");
+        assert!(ran.code == 2 && ran.err.contains(&hint), "{args:?}: {ran:?}");
+    }
+}
+
+/// Many files may fail for one reason: it is told once, with how many.
+#[test]
+fn one_cause_is_one_error() {
+    let bench = Bench::documents();
+    let manifest = std::fs::read_to_string(bench.root().join("cortex.toml")).expect("manifest");
+    let laid = manifest.replace("//docs/{doc}:words\"", "//docs/{doc}:words\"\nout = \"{doc}.txt\"");
+    bench.write("cortex.toml", &laid);
+    assert_eq!(bench.run(&["status"]).code, 0);
+    std::fs::create_dir_all(bench.root().join(".cortex")).expect("folder");
+    std::fs::write(bench.root().join(".cortex/out"), "in the way").expect("file");
+    let ran = bench.run(&["build", "//docs/...", "//index:total", "--output", "json"]);
+    let report = ran.json();
+    assert_eq!(report["failures"].as_array().map(Vec::len), Some(1), "{report}");
+    assert_eq!((ran.code, &report["not_laid_out"]), (1, &3.into()), "{report}");
+    let message = report["failures"][0]["message"].as_str().unwrap_or_default();
+    assert!(message.ends_with("; so it is with 2 other files"), "{message}");
+}
+
+#[test]
+fn a_place_is_printed_on_one_line() {
+    let bench = Bench::documents();
+    bench.write("docs/two\nlines.md", "x\n");
+    let ran = bench.run(&["build", "//docs/..."]);
+    assert!(ran.err.contains("warning[W_SOURCE_NAME] docs/two\\nlines.md: "), "{ran:?}");
 }

@@ -124,6 +124,17 @@ fn a_terminated_build_goes_on_next_time() {
     stopped_and_gone_on_with("-TERM", 143);
 }
 
+#[test]
+fn a_build_that_was_stopped_before_anything_was_made_says_so() {
+    let bench = Bench::documents();
+    let manifest = std::fs::read_to_string(bench.root().join("cortex.toml")).expect("manifest");
+    let stop = r#"["sh", "-c", "kill -INT $PPID; for i in 1 2 3 4 5 6 7 8 9; do sleep 1; done"]"#;
+    bench.write("cortex.toml", &manifest.replace(r#"["wc", "-w", "{in.text}"]"#, stop));
+    let ran = bench.run(&["build", "//docs/docs/a.md:words"]);
+    assert_eq!(ran.code, 130, "{ran:?}");
+    assert!(ran.err.contains("interrupted; 1 target: 0 made, 1 left ("), "{ran:?}");
+}
+
 fn stopped_and_gone_on_with(signal: &str, code: i32) {
     let bench = Bench::documents();
     let manifest = std::fs::read_to_string(bench.root().join("cortex.toml")).expect("manifest");
@@ -153,7 +164,7 @@ fn stopped_and_gone_on_with(signal: &str, code: i32) {
     assert!(killed.success());
     std::io::Read::read_to_string(&mut said, &mut text).expect("text");
     assert_eq!(child.wait().expect("ends").code(), Some(code), "{text}");
-    assert!(text.contains("interrupted"), "{text}");
+    assert!(text.contains("interrupted; 3 targets: 2 ran, 1 left ("), "{text}");
     std::fs::write(bench.beside("go"), "").expect("file");
     let next = bench.run(&["build", "//docs/...", "//index:total", "--events", log.to_str().expect("text")]);
     let events = std::fs::read_to_string(&log).expect("log");

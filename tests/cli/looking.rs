@@ -126,6 +126,7 @@ fn explanations_go_down_to_the_file() {
       inputs     words DIGEST //docs/docs/a.md:words
                  words DIGEST //docs/docs/b.md:words
       last ran   words //docs/docs/a.md:words DIGEST → DIGEST
+      because    //files/docs/a.md:bytes DIGEST → DIGEST
       history    2 versions
     "#);
     let json = bench.run(&["explain", "--json", "//index:total"]).json();

@@ -116,6 +116,8 @@ pub struct Explanation {
     pub versions: usize,
     /// Why it last ran: what had moved between the version before and the present one.
     pub last_moves: Vec<Move>,
+    /// Who moved the first of `last_moves`: the input of it that had moved, the input of that one, and so on, down to a source file.
+    pub last_chain: Vec<Move>,
     /// Producer of the version before, when it is not that of the present one.
     pub producer_before: Option<String>,
     /// Why it has no output at its present inputs, or why the last try at others failed.
@@ -172,10 +174,48 @@ impl Session {
             && let (Some(earlier), Some(latest)) = (store.action(&earlier.key)?, store.action(&latest.key)?)
         {
             explanation.last_moves = between(&earlier.inputs, &latest.inputs);
+            explanation.last_chain = chain_before(&*store, view, &explanation.last_moves)?;
             explanation.producer_before = (earlier.producer != latest.producer).then_some(earlier.producer);
         }
         Ok(Ok(explanation))
     }
+}
+
+/// Steps of a way into the past that are followed.
+const CHAIN: usize = 32;
+
+/// From what had moved when a node was last made down to the source file that moved first, by what History and the records of results
+/// still hold. The first of `moves` that gives something else leads on.
+fn chain_before(store: &dyn Store, view: crate::store::ViewId, moves: &[Move]) -> Result<Vec<Move>, EngineError> {
+    let changed = |moves: &[Move]| {
+        let mut changes = moves.iter().filter(|one| matches!(one.how, Moved::Changed { .. }));
+        changes.next().cloned()
+    };
+    let mut chain = Vec::new();
+    let mut at = changed(moves);
+    while let Some(Move {
+        label,
+        how: Moved::Changed { from, to },
+        ..
+    }) = at.take().filter(|_| chain.len() < CHAIN)
+    {
+        let history = store.history(view, &label)?;
+        // The version that was read, and the last one before it that gave what was read before.
+        let Some(made) = history.iter().rposition(|version| version.output == to) else {
+            break;
+        };
+        let Some(earlier) = history[..made].iter().rev().find(|version| version.output == from) else {
+            break;
+        };
+        let (Some(then), Some(now)) = (store.action(&earlier.key)?, store.action(&history[made].key)?) else {
+            break;
+        };
+        let moves = between(&then.inputs, &now.inputs);
+        let next = changed(&moves);
+        chain.extend(next.clone().or_else(|| moves.into_iter().next()));
+        at = next;
+    }
+    Ok(chain)
 }
 
 /// What the session knew before the dry run.
@@ -260,6 +300,7 @@ impl Finder<'_, '_> {
             inputs_known: known,
             versions: 0,
             last_moves: Vec::new(),
+            last_chain: Vec::new(),
             producer_before: None,
             label,
             standing,

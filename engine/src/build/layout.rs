@@ -68,10 +68,56 @@ pub struct Laid {
     pub finished: Vec<u32>,
     /// Files written.
     pub written: usize,
-    /// Files that could not be written, and why.
+    /// Why files could not be written; one for each cause.
     pub failures: Vec<Diagnostic>,
+    /// Files that could not be written.
+    pub refused: usize,
     /// Whether the disk is full.
     pub no_space: bool,
+}
+
+/// Why a file could not be written.
+struct Refusal {
+    why: Diagnostic,
+    /// What other files may have in common with it.
+    cause: Option<String>,
+}
+
+impl From<Diagnostic> for Refusal {
+    fn from(why: Diagnostic) -> Self {
+        Self { why, cause: None }
+    }
+}
+
+/// Refusals, those of one cause counted as one.
+#[derive(Default)]
+struct Refusals {
+    told: Vec<(Refusal, usize)>,
+}
+
+impl Refusals {
+    fn add(&mut self, refusal: impl Into<Refusal>) {
+        let refusal = refusal.into();
+        let same =
+            |(told, _): &&mut (Refusal, usize)| told.cause.is_some() && told.cause == refusal.cause && told.why.code == refusal.why.code;
+        match self.told.iter_mut().find(same) {
+            Some((_, others)) => *others += 1,
+            None => self.told.push((refusal, 0)),
+        }
+    }
+
+    fn end(self, laid: &mut Laid) {
+        for (Refusal { mut why, .. }, others) in self.told {
+            match others {
+                0 => {}
+                1 => why.message.push_str("; so it is with 1 other file"),
+                _ => why.message.push_str(&format!("; so it is with {others} other files")),
+            }
+            laid.no_space |= why.code == "E_NO_SPACE";
+            laid.refused += 1 + others;
+            laid.failures.push(why);
+        }
+    }
 }
 
 /// Where one output goes.
@@ -98,6 +144,7 @@ impl Run<'_> {
             Some(known) => self.still_laid(roots, known, exports, &mut laid),
             None => roots.to_vec(),
         };
+        let mut refusals = Refusals::default();
         let mut lookups = BTreeMap::new();
         let mut wanted: Vec<(NodeId, Digest, String)> = Vec::new();
         for &id in roots {
@@ -107,7 +154,7 @@ impl Run<'_> {
             let label = self.graph.node(id).label.clone();
             match self.out_path(rule, &label, &mut lookups)? {
                 Ok(path) => wanted.push((id, output, path)),
-                Err(why) => laid.failures.push(why),
+                Err(why) => refusals.add(why),
             }
         }
         // Files that move give their places up before any is taken.
@@ -115,7 +162,7 @@ impl Run<'_> {
             if exports.path(id.0).is_some_and(|held| held != *path)
                 && let Err(error) = exports.remove(id.0)
             {
-                laid.failures.push(refused(&error).label(&self.graph.node(*id).label));
+                refusals.add(refused(&error, &self.graph.node(*id).label));
             }
         }
         let finished: Vec<bool> = wanted.iter().map(|(id, ..)| finish.finishes(&self.graph.node(*id).label)).collect();
@@ -151,12 +198,10 @@ impl Run<'_> {
                     laid.nodes.push(id.0);
                     laid.written += usize::from(outcome == ExportOutcome::Written);
                 }
-                Err(why) => {
-                    laid.no_space |= why.code == "E_NO_SPACE";
-                    laid.failures.push(why);
-                }
+                Err(refusal) => refusals.add(refusal),
             }
         }
+        refusals.end(&mut laid);
         laid.nodes.sort_unstable();
         Ok(laid)
     }
@@ -206,12 +251,13 @@ impl Run<'_> {
         output: Digest,
         place: &Place<'_>,
         lookups: &mut BTreeMap<String, Arc<[u8]>>,
-    ) -> Result<Result<ExportOutcome, Diagnostic>, RunError> {
+    ) -> Result<Result<ExportOutcome, Refusal>, RunError> {
         let Place { path, exports, finish } = *place;
         let Some(blob) = self.blob(id)? else {
             return Ok(Err(Diagnostic::error("E_LAYOUT", "the output is nowhere to be found")
                 .label(label)
-                .hint("build it again")));
+                .hint("build it again")
+                .into()));
         };
         let finished = if finish.finishes(label) {
             let tainted = taint(self.graph, &Links::of(self.graph));
@@ -232,7 +278,7 @@ impl Run<'_> {
         if written == Ok(ExportOutcome::Written) {
             self.observer.event(&Event::Exported { path });
         }
-        Ok(written.map_err(|error| refused(&error).label(label)))
+        Ok(written.map_err(|error| refused(&error, label)))
     }
 
     /// Whether the node that has a path would be laid out there today, as far as this run knows.
@@ -313,7 +359,7 @@ impl Run<'_> {
 }
 
 /// Every reason why a file is not there says what to do about it: the next build tries again.
-fn refused(error: &WorldError) -> Diagnostic {
+fn refused(error: &WorldError, label: &str) -> Refusal {
     let (code, hint) = match error {
         WorldError::Io { no_space: true, .. } => ("E_NO_SPACE", "make room on the disk and run the same command again"),
         WorldError::Claimed { .. } => ("E_LAYOUT", "give one of the two rules another `out`"),
@@ -323,7 +369,13 @@ fn refused(error: &WorldError) -> Diagnostic {
             "remove what stands there or mend its permissions, then run the same command again; the output itself is in the store",
         ),
     };
-    Diagnostic::error(code, error.to_string()).hint(hint)
+    let cause = match error {
+        WorldError::Io { what, reason, .. } => Some(format!("{what}: {reason}")),
+        WorldError::Leaves { out_of, .. } => Some((*out_of).to_owned()),
+        _ => None,
+    };
+    let why = Diagnostic::error(code, error.to_string()).hint(hint).label(label);
+    Refusal { why, cause }
 }
 
 fn no_path(message: impl Into<String>) -> Diagnostic {

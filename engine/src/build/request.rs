@@ -59,6 +59,8 @@ pub struct Report {
     pub standing: u64,
     /// Whether it was told to stop.
     pub cancelled: bool,
+    /// Targets that it had not come to when it was told to stop.
+    pub left: usize,
     /// Whether the disk is full.
     pub no_space: bool,
     /// For a dry run: what would run.
@@ -168,21 +170,24 @@ impl Session {
             )?;
         }
         let sets = known.map_or_else(|| run.known_sets(), |known| known.sets);
+        report.cancelled = cancel.is_cancelled();
+        if report.cancelled {
+            report.left = run.left(&ids);
+        }
         let mut leftover = run.end()?;
         if self.graph.is_damaged() {
             return Ok(None);
         }
         report.tally = leftover.tally.clone();
         report.failures.extend(leftover.failures.iter().cloned());
-        if !cancel.is_cancelled() {
+        if !report.cancelled {
             report.failures.extend(unset);
         }
         report.failures.extend(laid.failures.iter().cloned());
         report.diagnostics.extend(leftover.diagnostics.iter().cloned());
         report.written = laid.written;
-        report.not_laid_out = laid.failures.len();
+        report.not_laid_out = laid.refused;
         report.no_space = laid.no_space;
-        report.cancelled = cancel.is_cancelled();
         if request.options.dry_run {
             return Ok(Some(report));
         }

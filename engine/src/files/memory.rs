@@ -210,7 +210,9 @@ impl Sources for MemorySources {
         for path in paths {
             let (was_in, from) = self.known.get(path).copied().unwrap_or_default();
             let (is_in, to) = now.get(path).copied().unwrap_or_default();
-            moved |= was_in ^ is_in;
+            // What cannot be read is in no set.
+            let in_sets = |word: u64, digest: Option<Digest>| if digest.is_some() { word } else { 0 };
+            moved |= in_sets(was_in, from) ^ in_sets(is_in, to);
             if from != to {
                 refresh.changes.push(Change {
                     path: path.clone(),
@@ -229,13 +231,15 @@ impl Sources for MemorySources {
     fn set(&self, index: usize) -> Vec<String> {
         self.known
             .iter()
-            .filter(|(_, (word, _))| word & bit(index) != 0)
+            .filter(|(_, (word, digest))| word & bit(index) != 0 && digest.is_some())
             .map(|(path, _)| path.clone())
             .collect()
     }
 
     fn holds(&self, index: usize, path: &str) -> bool {
-        self.known.get(path).is_some_and(|(word, _)| word & bit(index) != 0)
+        self.known
+            .get(path)
+            .is_some_and(|(word, digest)| word & bit(index) != 0 && digest.is_some())
     }
 
     fn count(&self) -> usize {

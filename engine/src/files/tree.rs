@@ -369,16 +369,19 @@ impl SourceTree {
         refresh.sets_changed = (0..sets).filter(|set| all_sets || moved_sets & (1 << set) != 0).collect();
     }
 
-    /// The paths of a set of the last refresh, sorted; unreadable files included.
+    /// The paths of a set of the last refresh, sorted. A file that cannot be read is left out, as those of an unreadable directory are:
+    /// it costs only itself.
     pub fn set(&self, index: usize) -> Vec<String> {
-        let mut paths = self.collect(|word| is_in(word, index), |path, _| path);
+        let listed = self.collect(|word| is_in(word, index), |path, digest| digest.map(|_| path));
+        let mut paths: Vec<String> = listed.into_iter().flatten().collect();
         paths.sort_unstable();
         paths
     }
 
     /// Whether a path is in a set of the last refresh.
     pub fn holds(&self, index: usize, path: &str) -> bool {
-        self.find(path, |row, at| is_in(row.files.word(at), index)).unwrap_or(false)
+        self.find(path, |row, at| is_in(row.files.word(at), index) && digest_in(row, at).is_some())
+            .unwrap_or(false)
     }
 
     /// How many sources there are.
@@ -476,7 +479,9 @@ fn compare(directory: &str, old: Option<&Row<'_>>, new: &[Entry], sets: &mut u64
     for name in old.keys().chain(new.keys().filter(|name| !old.contains_key(*name))) {
         let (was_in, from) = old.get(name).copied().unwrap_or_default();
         let (is_in, to) = new.get(name).copied().unwrap_or_default();
-        *sets |= was_in ^ is_in;
+        // What cannot be read is in no set.
+        let in_sets = |word: u64, digest: Option<Digest>| if digest.is_some() { word } else { 0 };
+        *sets |= in_sets(was_in, from) ^ in_sets(is_in, to);
         if from != to {
             changes.push(Change {
                 path: join(directory, name),

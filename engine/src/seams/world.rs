@@ -156,7 +156,7 @@ pub trait Sources: Send + Sync {
     /// When the workspace cannot be looked at or a set is not well formed; the known state is then what it was.
     fn refresh(&mut self, sets: &[SetDef]) -> Result<Refresh, WorldError>;
 
-    /// The paths of a set of the last refresh, sorted; unreadable files included.
+    /// The paths of a set of the last refresh, sorted; files that cannot be read are left out.
     fn set(&self, index: usize) -> Vec<String>;
 
     /// Whether a path is in a set of the last refresh.

@@ -428,9 +428,9 @@ impl Run<'_> {
 
 fn no_leaf(label: &str, kind: &Leaf) -> Diagnostic {
     match kind {
-        Leaf::File(path) => Diagnostic::error("E_NO_FILE", format!("there is no source file {path}"))
+        Leaf::File(path) => Diagnostic::error("E_NO_FILE", format!("there is no readable source file {path}"))
             .label(label)
-            .hint("check the path; files that .gitignore excludes are no sources"),
+            .hint("check the path and its permissions; files that .gitignore excludes are no sources"),
         Leaf::Set => Diagnostic::error("E_NO_SET", "the manifest declares no such source set").label(label),
     }
 }

@@ -450,6 +450,13 @@ impl<'a> Run<'a> {
         }
     }
 
+    /// How many of the nodes that were asked for have neither an output nor a failure of their own, as those whose producer was stopped.
+    pub fn left(&self, ids: &[NodeId]) -> usize {
+        let failed: rustc_hash::FxHashSet<&str> = self.failures.iter().filter_map(|why| why.label.as_deref()).collect();
+        let made = |id: NodeId| self.output(id).is_some() || failed.contains(&*self.graph.node(id).label);
+        ids.iter().filter(|&&id| !made(id)).count()
+    }
+
     /// Whether a node has come to its end in this run.
     fn has_ended(&self, id: NodeId) -> bool {
         matches!(

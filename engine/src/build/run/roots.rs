@@ -86,15 +86,33 @@ impl Run<'_> {
         let mut nodes: Vec<NodeId> = Vec::new();
         let mut seen: FxHashSet<NodeId> = FxHashSet::default();
         let mut errors = Vec::new();
-        for (at, pattern) in patterns.patterns().iter().enumerate().filter(|(_, pattern)| !pattern.is_negative()) {
+        let mut meanings: Vec<Vec<NodeId>> = Vec::new();
+        for pattern in patterns.patterns() {
+            // What a pattern with wildcards takes away need not be there; a name has to be one.
+            if pattern.is_negative() && pattern.plain_package().is_none() {
+                meanings.push(Vec::new());
+                continue;
+            }
             let meaning = self.meaning(pattern)?;
             if meaning.nodes.is_empty() && meaning.errors.is_empty() {
-                errors.push(self.nothing(pattern, meaning.near));
+                errors.push(self.nothing(pattern, meaning.near)?);
             }
             errors.extend(meaning.errors);
+            meanings.push(meaning.nodes);
+        }
+        let named: Vec<FxHashSet<NodeId>> = patterns
+            .patterns()
+            .iter()
+            .zip(&meanings)
+            .map(|(pattern, nodes)| nodes.iter().copied().filter(|_| pattern.is_negative()).collect())
+            .collect();
+        for (at, (pattern, meant)) in patterns.patterns().iter().zip(meanings).enumerate() {
+            if pattern.is_negative() {
+                continue;
+            }
             let later = &patterns.patterns()[at + 1..];
-            for id in meaning.nodes {
-                let taken = later.iter().any(Pattern::is_negative) && self.taken_away(id, later);
+            for id in meant {
+                let taken = later.iter().any(Pattern::is_negative) && self.taken_away(id, later, &named[at + 1..]);
                 if !taken && seen.insert(id) {
                     nodes.push(id);
                 }
@@ -106,15 +124,17 @@ impl Run<'_> {
         Ok((nodes, errors))
     }
 
-    fn taken_away(&self, id: NodeId, later: &[Pattern]) -> bool {
+    /// Whether the last of the `later` patterns that speaks of a node takes it away. `named`: the nodes that each of them takes away by name.
+    fn taken_away(&self, id: NodeId, later: &[Pattern], named: &[FxHashSet<NodeId>]) -> bool {
         let Ok(label) = Label::parse(&self.graph.node(id).label) else {
             return false;
         };
         later
             .iter()
+            .zip(named)
             .rev()
-            .find(|pattern| pattern.matches(label.package(), label.target()))
-            .is_some_and(Pattern::is_negative)
+            .find(|(pattern, named)| named.contains(&id) || pattern.matches(label.package(), label.target()))
+            .is_some_and(|(pattern, _)| pattern.is_negative())
     }
 
     fn meaning(&mut self, pattern: &Pattern) -> Result<Meaning, RunError> {
@@ -206,8 +226,11 @@ impl Run<'_> {
         }
     }
 
-    fn nothing(&self, pattern: &Pattern, mut near: Vec<String>) -> Diagnostic {
-        let text = pattern.to_string();
+    fn nothing(&mut self, pattern: &Pattern, mut near: Vec<String>) -> Result<Diagnostic, RunError> {
+        let text = pattern.to_string().trim_start_matches('-').to_owned();
+        if near.is_empty() {
+            near = self.respelled(pattern)?;
+        }
         if near.is_empty() {
             // A template is a label only if it has no variable: `{type}` means nothing on a command line.
             let templates: Vec<String> = self
@@ -226,10 +249,64 @@ impl Run<'_> {
             Some(first) => format!("did you mean {first}?"),
             None => "`cortex query //...` lists what there is".to_owned(),
         };
-        Diagnostic::error("E_NO_TARGET", format!("no target matches {text}"))
+        Ok(Diagnostic::error("E_NO_TARGET", format!("no target matches {text}"))
             .label(&text)
             .hint(hint)
-            .candidates(near)
+            .candidates(near))
+    }
+
+    /// The labels that a label would mean if its target or its family were spelled as a rule spells it, nearest first.
+    fn respelled(&mut self, pattern: &Pattern) -> Result<Vec<String>, RunError> {
+        let Some(label) = pattern.literal() else {
+            return Ok(Vec::new());
+        };
+        let (family, rest) = label.package().split_once('/').unwrap_or((label.package(), ""));
+        let rules = self.rules;
+        let known: Vec<(String, &str)> = rules
+            .manifest()
+            .rules
+            .iter()
+            .map(|rule| (rule_text(&rule.target), target_name(rule)))
+            .collect();
+        let family_of = |text: &str| {
+            text.strip_prefix("//")
+                .and_then(|text| text.split(['/', ':']).next())
+                .map(str::to_owned)
+        };
+        let families: Vec<String> = known.iter().map(|(text, _)| family_of(text).unwrap_or_default()).collect();
+        let targets = known
+            .iter()
+            .zip(&families)
+            .filter(|(_, of)| *of == family)
+            .map(|((_, target), _)| *target);
+        let targets = nearest(label.target(), targets, SUGGESTIONS).into_iter();
+        let spelled = targets.map(|target| format!("//{}:{target}", label.package()));
+        let families = nearest(family, families.iter().map(String::as_str), SUGGESTIONS).into_iter();
+        let spelled: Vec<String> = spelled
+            .chain(families.map(|family| format!("//{family}/{rest}:{}", label.target())))
+            .collect();
+        let mut near = Vec::new();
+        for text in spelled {
+            let Some(found) = rules.find(&text) else { continue };
+            let Some((_, set)) = &rules.rule(found.rule).each else {
+                near.push(text);
+                continue;
+            };
+            let (value, rule) = (unescape(found.value), found.rule);
+            let Some(items) = self.set_items(set)? else { continue };
+            let meant: Vec<String> = match resolve(&value, &items) {
+                Resolution::One(item) => vec![item.to_owned()],
+                Resolution::Many(items) => items.into_iter().map(str::to_owned).collect(),
+                Resolution::None => nearest(&value, items.iter().map(String::as_str), SUGGESTIONS),
+            };
+            near.extend(
+                meant
+                    .iter()
+                    .filter_map(|item| rules.label(rule, item))
+                    .map(|label| label.to_string()),
+            );
+        }
+        Ok(near)
     }
 
     /// The sorted items of a rule's set, if this run has settled it.
