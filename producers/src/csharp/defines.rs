@@ -25,7 +25,7 @@ pub fn given(inputs: &Inputs<'_>) -> Result<BTreeSet<String>, Failure> {
 ///
 /// # Errors
 /// Everything that is wrong with the parameters.
-pub fn check(producer: &str, params: &Params) -> Result<(), Vec<ParamError>> {
+pub fn check(params: &Params) -> Result<(), Vec<ParamError>> {
     let wrong = |param: &str, message: String, hint: &str| ParamError {
         param: param.to_owned(),
         message,
