@@ -121,11 +121,12 @@ fn check_package(package: &str) -> Result<(), LabelError> {
                 _ => continue,
             };
             if escaped {
-                return Err(LabelError::new(
-                    at + offset,
-                    format!("a package may not hold {c:?}"),
-                    Some("write it as %2A, %3F, %3A or %25"),
-                ));
+                let hint = if c.is_ascii() {
+                    format!("write it as %{:02X}", c as u32)
+                } else {
+                    "leave it out".to_owned()
+                };
+                return Err(LabelError::new(at + offset, format!("a package may not hold {c:?}"), Some(&hint)));
             }
         }
         at += segment.len() + 1;
