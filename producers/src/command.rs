@@ -76,7 +76,10 @@ impl Producer for CommandProducer {
         for (name, _) in params.iter().filter(|(name, value)| !known(name, value)) {
             let error = ParamError::unknown(name, &["argv", "timeout"]);
             let switches = "it has argv, timeout, and switches (true or false) for the `if` of inputs";
-            let hint = error.hint.filter(|hint| hint.starts_with("did")).unwrap_or_else(|| switches.to_owned());
+            let hint = error
+                .hint
+                .filter(|hint| hint.starts_with("did"))
+                .unwrap_or_else(|| switches.to_owned());
             errors.push(ParamError { hint: Some(hint), ..error });
         }
         if errors.is_empty() { Ok(()) } else { Err(errors) }

@@ -269,7 +269,11 @@ mod tests {
 
     #[test]
     fn a_character_is_told_with_its_own_escape() {
-        for (label, hint) in [("//a\u{1b}b:c", "write it as %1B"), ("//a*b:c", "write it as %2A"), ("//a\u{85}b:c", "leave it out")] {
+        for (label, hint) in [
+            ("//a\u{1b}b:c", "write it as %1B"),
+            ("//a*b:c", "write it as %2A"),
+            ("//a\u{85}b:c", "leave it out"),
+        ] {
             assert_eq!(Label::parse(label).expect_err(label).hint.as_deref(), Some(hint));
         }
     }

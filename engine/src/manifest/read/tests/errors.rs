@@ -504,7 +504,9 @@ fn every_kind_of_error_at_once() {
 fn items_that_give_no_label() {
     for item in ["", "../z", "/abs", "a//b", "."] {
         check(
-            &in_rule(&format!("target = \"//x/{{x}}:b\"\neach = {{ x = [\"ok\", ‹\"{item}\"›, \"a/b\"] }}")),
+            &in_rule(&format!(
+                "target = \"//x/{{x}}:b\"\neach = {{ x = [\"ok\", ‹\"{item}\"›, \"a/b\"] }}"
+            )),
             "E_SET",
             "a relative path",
         );
