@@ -21,11 +21,11 @@ pub struct Cli {
 /// Flags of every command.
 #[derive(Clone, Debug, Args)]
 pub struct Global {
-    /// Run as if started in DIR.
+    /// Run as if started in DIR; other relative paths, also that of CORTEX_STORE, are meant from there.
     #[arg(short = 'C', value_name = "DIR", global = true, default_value = ".")]
     pub directory: PathBuf,
-    /// Keep the store in DIR instead of the user's cache folder.
-    #[arg(long, value_name = "DIR", global = true, env = "CORTEX_STORE", hide_env_values = true)]
+    /// Keep the store in DIR instead of the user's cache folder [env: CORTEX_STORE].
+    #[arg(long, value_name = "DIR", global = true)]
     pub store: Option<PathBuf>,
     /// Use no store: everything works, nothing is remembered.
     #[arg(long, global = true)]

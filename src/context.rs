@@ -53,6 +53,26 @@ impl Context {
         Self { global, out, err }
     }
 
+    /// Goes to the folder of `-C`, from which all relative paths are meant.
+    pub fn enter(&mut self) -> Result<(), Failed> {
+        let folder = std::mem::replace(&mut self.global.directory, PathBuf::from("."));
+        // Where the program stands already may be a folder that was removed: that is told by who reads it.
+        if folder == self.global.directory {
+            return Ok(());
+        }
+        std::env::set_current_dir(&folder).map_err(|error| {
+            let (message, hint) = match error.kind() {
+                std::io::ErrorKind::NotFound => ("does not exist".to_owned(), "make the folder, or check the path given with -C"),
+                std::io::ErrorKind::NotADirectory => ("is not a folder".to_owned(), "give a folder with -C"),
+                _ => (format!("cannot be entered: {error}"), "check the folder's permissions"),
+            };
+            Failed::new(
+                Code::Io,
+                Diagnostic::error("E_READ", format!("{} {message}", folder.display())).hint(hint),
+            )
+        })
+    }
+
     /// Whether to print JSON.
     pub fn json(&self) -> bool {
         self.global.output == OutputForm::Json
@@ -83,10 +103,11 @@ impl Context {
         if self.global.no_store {
             return Ok(StoreChoice::None);
         }
-        if let Some(folder) = &self.global.store {
-            return Ok(StoreChoice::Folder(folder.clone()));
-        }
+        // A variable that is empty counts as unset.
         let from = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+        if let Some(folder) = self.global.store.clone().or_else(|| from("CORTEX_STORE")) {
+            return Ok(StoreChoice::Folder(folder));
+        }
         let cache = from("XDG_CACHE_HOME")
             .filter(|path| path.is_absolute())
             .or_else(|| from("HOME").map(|home| home.join(".cache")));

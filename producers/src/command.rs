@@ -54,6 +54,7 @@ impl Producer for CommandProducer {
                 param: param.into(),
                 message: message.into(),
                 hint: Some(hint.into()),
+                unknown: false,
             });
         };
         match strings(params, "argv") {
@@ -73,11 +74,13 @@ impl Producer for CommandProducer {
         // Switches belong to the rules: an input's `if` names one.
         let known = |name: &str, value: &serde_json::Value| matches!(name, "argv" | "timeout") || value.is_boolean();
         for (name, _) in params.iter().filter(|(name, value)| !known(name, value)) {
-            wrong(
-                name,
-                &format!("a command has no parameter '{name}'"),
-                "it has argv, timeout, and switches (true or false) for the `if` of inputs",
-            );
+            let error = ParamError::unknown(name, &["argv", "timeout"]);
+            let switches = "it has argv, timeout, and switches (true or false) for the `if` of inputs";
+            let hint = error
+                .hint
+                .filter(|hint| hint.starts_with("did"))
+                .unwrap_or_else(|| switches.to_owned());
+            errors.push(ParamError { hint: Some(hint), ..error });
         }
         if errors.is_empty() { Ok(()) } else { Err(errors) }
     }
@@ -200,9 +203,15 @@ fn fill(argument: &str, files: &BTreeMap<&str, Vec<String>>, inputs: &Inputs<'_>
         filled = filled.replace(&format!("{{in.{role}}}"), &names.join(" "));
     }
     match filled.find("{in.").and_then(|at| filled[at..].split_once('}')) {
-        Some((left, _)) => Err(Failure::permanent(format!(
-            "the argument {argument:?} names the input {left}}}, which the rule does not give"
-        ))),
+        Some((left, _)) => {
+            let message = format!("the argument {argument:?} names the input {left}}}, which the rule does not give");
+            let given: Vec<String> = files.keys().map(|role| format!("{{in.{role}}}")).collect();
+            let hint = match given.as_slice() {
+                [] => "give the rule this input".to_owned(),
+                given => format!("give the rule this input, or name one it has: {}", given.join(", ")),
+            };
+            Err(Failure::Permanent(Box::new(Diagnostic::error("E_PRODUCER", message).hint(hint))))
+        }
         None => Ok(filled),
     }
 }

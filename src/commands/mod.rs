@@ -22,7 +22,11 @@ use std::process::ExitCode;
 
 /// Runs the command and prints why it failed, if it did.
 pub fn run(cli: Cli) -> ExitCode {
-    let context = Context::new(cli.global);
+    let mut context = Context::new(cli.global);
+    if let Err(failed) = context.enter() {
+        context.say(&failed.diagnostics);
+        return failed.code.into();
+    }
     let outcome = match &cli.command {
         Command::Init(args) => init::run(&context, args),
         Command::Build(args) => build::run(&context, args),

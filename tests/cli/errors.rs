@@ -284,3 +284,48 @@ fn a_place_is_printed_on_one_line() {
     let ran = bench.run(&["build", "//docs/..."]);
     assert!(ran.err.contains("warning[W_SOURCE_NAME] docs/two\\nlines.md: "), "{ran:?}");
 }
+
+#[test]
+fn relative_paths_are_meant_from_the_folder_of_c() {
+    let bench = Bench::documents();
+    let from_beside = |args: &[&str], store: &str| {
+        let mut command = bench.command(args);
+        command.current_dir(bench.beside("")).env("CORTEX_STORE", store);
+        bench.ran(command.output().expect("the program starts"))
+    };
+    let flags = ["-C", "ws", "build", "//index:total", "--store", "kept", "--events", "events.jsonl"];
+    assert_eq!(from_beside(&flags, "").code, 0);
+    assert!(bench.root().join("kept").is_dir() && bench.root().join("events.jsonl").is_file());
+    assert!(!bench.beside("kept").exists() && !bench.beside("events.jsonl").exists());
+    assert_eq!(from_beside(&["-C", "ws", "build", "//index:total"], "named").code, 0);
+    assert!(bench.root().join("named").is_dir() && !bench.beside("named").exists());
+    // An empty variable is no variable: the store lies in the user's cache folder.
+    assert_eq!(from_beside(&["-C", "ws", "build", "//index:total"], "").code, 0);
+    assert!(bench.beside(".cache/cortex/stores").is_dir());
+}
+
+#[test]
+fn a_folder_that_is_not_there_is_called_so() {
+    insta::assert_snapshot!(Bench::empty().run(&["-C", "nowhere", "init"]).all(), @"
+    exit 5
+    error[E_READ]: nowhere does not exist
+      help: make the folder, or check the path given with -C
+    ");
+}
+
+#[test]
+fn init_writes_a_name_that_is_accepted() {
+    for (folder, name) in [
+        ("a\tb".to_owned(), "a b".to_owned()),
+        ("é".repeat(120), "é".repeat(100)),
+        ("\n".to_owned(), "workspace".to_owned()),
+    ] {
+        let bench = Bench::empty();
+        // The folder's name is as long as a file system allows, in bytes.
+        std::fs::create_dir(bench.root().join(&folder)).expect("folder");
+        let made = bench.run(&["-C", &folder, "init", "--output", "json"]);
+        assert_eq!((made.code, made.json()["name"].as_str()), (0, Some(name.as_str())), "{made:?}");
+        let status = bench.run(&["-C", &folder, "status"]);
+        assert_eq!(status.code, 0, "{status:?}");
+    }
+}

@@ -6,6 +6,9 @@ use engine::seams::world::{SetDef, World};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
+/// Longest name of a workspace, in characters; the reader of manifests refuses longer ones.
+const LONGEST_NAME: usize = 100;
+
 /// What was found and written.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Found {
@@ -56,6 +59,7 @@ pub fn init(folder: &Path, force: bool) -> Result<Found, InitError> {
     let (basis, stem) = basis(&root);
     let name = stem
         .or_else(|| root.file_name().map(|name| name.to_string_lossy().into_owned()))
+        .and_then(|name| fitting(&name))
         .unwrap_or_else(|| "workspace".to_owned());
     let files = count(&root);
     let mut file = tempfile::NamedTempFile::new_in(&root).map_err(io("written"))?;
@@ -87,6 +91,14 @@ fn basis(root: &Path) -> (String, Option<String>) {
         }
     }
     ("named after the folder: no solution or project here".to_owned(), None)
+}
+
+/// The name as a manifest may hold it: on one line and not too long. `None` when nothing is left.
+fn fitting(name: &str) -> Option<String> {
+    let plain = name.chars().map(|c| if c.is_control() { ' ' } else { c });
+    let words: String = plain.take(LONGEST_NAME).collect();
+    let name = words.split_whitespace().collect::<Vec<_>>().join(" ");
+    (!name.is_empty()).then_some(name)
 }
 
 /// The C# files that the ruleset sees.

@@ -5,6 +5,7 @@
 
 use crate::values::diagnostic::Diagnostic;
 use crate::values::digest::Digest;
+use crate::values::suggest::nearest;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -215,6 +216,26 @@ pub struct ParamError {
     pub message: String,
     /// What to write instead.
     pub hint: Option<String>,
+    /// Whether there is no such parameter, so that its name is wrong and not its value.
+    pub unknown: bool,
+}
+
+impl ParamError {
+    /// A parameter that is not among the `known`.
+    pub fn unknown(name: &str, known: &[&str]) -> Self {
+        let near = nearest(name, known.iter().copied(), 1);
+        let hint = match (near.first(), known) {
+            (Some(best), _) => format!("did you mean '{best}'?"),
+            (None, []) => "it has no parameters".to_owned(),
+            (None, known) => format!("known: {}", known.join(", ")),
+        };
+        Self {
+            param: name.to_owned(),
+            message: "there is no parameter of this name".to_owned(),
+            hint: Some(hint),
+            unknown: true,
+        }
+    }
 }
 
 /// Facts about the node itself that a producer looks at; they enter the key.

@@ -124,11 +124,12 @@ fn check_package(package: &str) -> Result<(), LabelError> {
                 _ => continue,
             };
             if escaped {
-                return Err(LabelError::new(
-                    at + offset,
-                    format!("a package may not hold {c:?}"),
-                    Some("write it as %2A, %3F, %3A or %25"),
-                ));
+                let hint = if c.is_ascii() {
+                    format!("write it as %{:02X}", c as u32)
+                } else {
+                    "leave it out".to_owned()
+                };
+                return Err(LabelError::new(at + offset, format!("a package may not hold {c:?}"), Some(&hint)));
             }
         }
         at += segment.len() + 1;
@@ -280,6 +281,17 @@ mod tests {
         #[test]
         fn parsing_never_panics(text: String) {
             let _ = Label::parse(&text);
+        }
+    }
+
+    #[test]
+    fn a_character_is_told_with_its_own_escape() {
+        for (label, hint) in [
+            ("//a\u{1b}b:c", "write it as %1B"),
+            ("//a*b:c", "write it as %2A"),
+            ("//a\u{85}b:c", "leave it out"),
+        ] {
+            assert_eq!(Label::parse(label).expect_err(label).hint.as_deref(), Some(hint));
         }
     }
 }

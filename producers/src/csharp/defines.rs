@@ -25,16 +25,17 @@ pub fn given(inputs: &Inputs<'_>) -> Result<BTreeSet<String>, Failure> {
 ///
 /// # Errors
 /// Everything that is wrong with the parameters.
-pub fn check(producer: &str, params: &Params) -> Result<(), Vec<ParamError>> {
+pub fn check(params: &Params) -> Result<(), Vec<ParamError>> {
     let wrong = |param: &str, message: String, hint: &str| ParamError {
         param: param.to_owned(),
         message,
         hint: Some(hint.to_owned()),
+        unknown: false,
     };
     let mut errors: Vec<ParamError> = params
         .keys()
         .filter(|key| *key != "defines")
-        .map(|key| wrong(key, format!("{producer} has no such parameter"), "the only one is `defines`"))
+        .map(|key| ParamError::unknown(key, &["defines"]))
         .collect();
     if let Some(value) = params.get("defines")
         && list(value).count() != value.as_array().map_or(usize::MAX, Vec::len)

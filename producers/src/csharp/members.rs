@@ -132,16 +132,16 @@ impl Producer for OneMember {
         let mut errors = Vec::new();
         let known = |value: &serde_json::Value| value.as_str().is_some_and(|value| FORMS.contains(&value));
         for (name, value) in params {
-            let message = match name.as_str() {
-                "form" if known(value) => continue,
-                "form" => "'form' is the name of a form".to_owned(),
-                other => format!("there is no parameter '{other}'"),
-            };
-            errors.push(ParamError {
-                param: name.clone(),
-                message,
-                hint: Some(format!("known: form = {}", FORMS.join(", "))),
-            });
+            match name.as_str() {
+                "form" if known(value) => {}
+                "form" => errors.push(ParamError {
+                    param: name.clone(),
+                    message: "'form' is the name of a form".to_owned(),
+                    hint: Some(format!("known: {}", FORMS.join(", "))),
+                    unknown: false,
+                }),
+                other => errors.push(ParamError::unknown(other, &["form"])),
+            }
         }
         if errors.is_empty() { Ok(()) } else { Err(errors) }
     }

@@ -122,21 +122,13 @@ pub fn check_flags(params: &Params, known: &[&str]) -> Result<(), Vec<ParamError
     let mut errors = Vec::new();
     for (name, value) in params {
         if !known.contains(&name.as_str()) {
-            let hint = if known.is_empty() {
-                "it has no parameters".to_owned()
-            } else {
-                format!("known: {}", known.join(", "))
-            };
-            errors.push(ParamError {
-                param: name.clone(),
-                message: format!("there is no parameter '{name}'"),
-                hint: Some(hint),
-            });
+            errors.push(ParamError::unknown(name, known));
         } else if !value.is_boolean() {
             errors.push(ParamError {
                 param: name.clone(),
                 message: format!("'{name}' is true or false"),
                 hint: None,
+                unknown: false,
             });
         }
     }

@@ -36,7 +36,7 @@ impl Producer for SyntaxProducer {
     }
 
     fn check(&self, params: &Params) -> Result<(), Vec<ParamError>> {
-        defines::check("csharp/syntax", params)
+        defines::check(params)
     }
 
     fn produce(&self, inputs: &Inputs<'_>) -> Result<Output, Failure> {

@@ -53,7 +53,7 @@ impl Producer for Variants {
     }
 
     fn check(&self, params: &Params) -> Result<(), Vec<ParamError>> {
-        defines::check("csharp/variants", params)
+        defines::check(params)
     }
 
     fn produce(&self, inputs: &Inputs<'_>) -> Result<Output, Failure> {

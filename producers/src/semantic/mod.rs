@@ -33,7 +33,7 @@ pub struct Semantic;
 
 impl Producer for Semantic {
     fn id(&self) -> ProducerId {
-        ProducerId::new("semantic", 1)
+        ProducerId::new("semantic", 2)
     }
 
     fn check(&self, params: &Params) -> Result<(), Vec<ParamError>> {
@@ -41,21 +41,26 @@ impl Producer for Semantic {
         for (name, value) in params {
             let (message, hint) = match name.as_str() {
                 "model" if value == "extractive" => continue,
-                "model" => (
-                    format!("there is no model {value}"),
-                    "write model = \"extractive\", the built-in model",
+                "model" if value.is_string() => (
+                    "only the built-in model makes summaries yet".to_owned(),
+                    "write model = \"extractive\"",
                 ),
+                "model" => ("'model' is the name of a model".to_owned(), "write model = \"extractive\""),
                 "docs" if value.is_boolean() => continue,
                 "docs" => (
                     "'docs' is true or false".to_owned(),
                     "true lets the model read documentation comments",
                 ),
-                other => (format!("there is no parameter '{other}'"), "known: model, docs"),
+                other => {
+                    errors.push(ParamError::unknown(other, &["model", "docs"]));
+                    continue;
+                }
             };
             errors.push(ParamError {
                 param: name.clone(),
                 message,
                 hint: Some(hint.to_owned()),
+                unknown: false,
             });
         }
         if errors.is_empty() { Ok(()) } else { Err(errors) }

@@ -106,7 +106,11 @@ fn escaped(body: &str, quote: char) -> usize {
 
 /// The text inside the quotes of a literal.
 pub(crate) fn unquoted(literal: &str) -> &str {
-    literal.trim_start_matches(['$', '@']).trim_matches('"')
+    let literal = literal.trim_start_matches(['$', '@']);
+    // Three quotes or more open a raw text, which as many close; inside of others a quote may stand next to the closing one.
+    let opening = literal.bytes().take_while(|byte| *byte == b'"').count();
+    let quotes = if opening >= 3 { opening } else { opening.min(1) };
+    literal.get(quotes..literal.len().saturating_sub(quotes)).unwrap_or_default()
 }
 
 /// For every token that opens a bracket the place of its partner; the number of tokens where there is none.
@@ -171,6 +175,20 @@ mod tests {
             prop_assert_eq!(kept, expected);
             let found = tokens(&text);
             prop_assert!(partners(&found).iter().enumerate().all(|(at, end)| *end > at));
+        }
+    }
+
+    #[test]
+    fn quotes_at_the_end_of_a_text_stay() {
+        for (literal, text) in [
+            (r#""bad \"n\"""#, r#"bad \"n\""#),
+            (r#"@"a ""b""""#, r#"a ""b"""#),
+            (r#"$"x""#, "x"),
+            (r#""""#, ""),
+            (r#"""""a "b" c"""""#, r#"a "b" c"#),
+            (r#"""#, ""),
+        ] {
+            assert_eq!(unquoted(literal), text, "{literal}");
         }
     }
 }

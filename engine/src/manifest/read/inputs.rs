@@ -18,7 +18,7 @@ pub(super) struct InputReader<'s> {
     pub(super) bound: &'s [&'s str],
     /// The set that the rule runs over.
     pub(super) each: Option<&'s SetSpec>,
-    /// The parameters of the rule's producer, if it is known.
+    /// The parameters of the rule's producer, if they are known.
     pub(super) params: Option<&'s Params>,
 }
 
@@ -159,7 +159,14 @@ impl InputReader<'_> {
         }
         let param = fields.text(report, "if")?;
         match self.params?.get(param.text) {
-            None => Some(false),
+            None => {
+                let diagnostic = Diagnostic::error("E_PARAM", "the rule's producer has no parameter of this name");
+                let params = self.params.into_iter().flatten();
+                let switches = params.filter(|(_, value)| value.is_boolean()).map(|(name, _)| name.as_str());
+                let otherwise = "give the producer this parameter, true or false";
+                report.unknown(param.span, diagnostic, param.text, switches, otherwise);
+                None
+            }
             Some(Value::Bool(on)) => Some(*on),
             Some(_) => {
                 let hint = "name a parameter of the rule's producer that is true or false";

@@ -191,7 +191,7 @@ fn read(report: &mut Report<'_>, documents: &[Document<'_>], registry: &Registry
             sources::read(report, fields, &mut sources);
         }
         if let Some(fields) = document.table(report, "producer", "'producer'") {
-            producers::read(report, fields, &mut producers);
+            producers::read(report, fields, registry, &mut producers);
         }
         if let Some(fields) = document.table(report, "model", "'model'") {
             models::read(report, fields, &mut models);

@@ -6,6 +6,7 @@ use super::report::Report;
 use super::source::looks_secret;
 use crate::seams::producer::Params;
 use crate::values::diagnostic::Diagnostic;
+use serde_json::Value;
 use std::collections::BTreeMap;
 use toml::de::DeValue;
 
@@ -26,6 +27,8 @@ const KEYS: [(&str, Kind); 10] = [
     ("context_tokens", Kind::Number),
     ("temperature", Kind::Number),
 ];
+/// Seconds of a day.
+const LONGEST_TIMEOUT: f64 = 86_400.0;
 const SECRET_KEYS: [&str; 9] = [
     "api_key",
     "apikey",
@@ -91,6 +94,7 @@ fn read_one(report: &mut Report<'_>, name: Text<'_>, fields: Fields<'_, '_>) -> 
         } else if let Some((_, kind)) = KEYS.iter().find(|(known, _)| *known == key.text) {
             if right_kind(report, *kind, key, item)
                 && let Some(value) = json(report, item, key.text, &mut Spans::new())
+                && in_range(report, key.text, item, &value)
             {
                 model.insert(key.text.to_owned(), value);
             }
@@ -124,6 +128,33 @@ fn right_kind(report: &mut Report<'_>, kind: Kind, key: Text<'_>, item: Item<'_,
             good
         }
     }
+}
+
+/// Whether a number is one that a model can be asked with.
+fn in_range(report: &mut Report<'_>, key: &str, item: Item<'_, '_>, value: &Value) -> bool {
+    let (good, wanted, hint) = match key {
+        "temperature" => (
+            value.as_f64().is_some_and(|number| (0.0..=2.0).contains(&number)),
+            "a number from 0 to 2",
+            "write temperature = 0",
+        ),
+        "timeout_seconds" => (
+            value.as_f64().is_some_and(|number| number > 0.0 && number <= LONGEST_TIMEOUT),
+            "a number of seconds, more than 0 and at most a day",
+            "write timeout_seconds = 120",
+        ),
+        "max_tokens" => (is_count(value), "a whole number from 1 on", "write max_tokens = 2000"),
+        "context_tokens" => (is_count(value), "a whole number from 1 on", "write context_tokens = 32000"),
+        _ => return true,
+    };
+    if !good {
+        report.error(item.span, Diagnostic::error("E_MODEL", format!("'{key}' is {wanted}")).hint(hint));
+    }
+    good
+}
+
+fn is_count(value: &Value) -> bool {
+    value.as_u64().is_some_and(|number| (1..=u64::from(u32::MAX)).contains(&number))
 }
 
 fn check_api(report: &mut Report<'_>, name: Text<'_>, fields: Fields<'_, '_>) {

@@ -12,6 +12,7 @@ use std::collections::{BTreeMap, HashMap};
 
 /// The producer whose parameters stand directly in its table.
 const COMMAND: &str = "command";
+const COMMAND_KEYS: [&str; 2] = ["argv", "timeout"];
 const KEYS: [&str; 3] = ["uses", "params", "keep"];
 
 /// A producer while files are laid over each other.
@@ -22,6 +23,8 @@ pub(super) struct Draft {
     keep: Option<bool>,
     span: Span,
     spans: Spans,
+    /// Where the name of each parameter stands.
+    keys: HashMap<String, Span>,
     /// Parameters could not all be read: the producer's own check would complain about what is missing.
     partial: bool,
 }
@@ -32,21 +35,46 @@ pub(super) struct Producers {
     pub(super) index: HashMap<String, u32>,
     /// Where each was last defined.
     pub(super) spans: Vec<Span>,
+    /// Where the parameters of each stand; `None` if some could not be read.
+    places: Vec<Option<Spans>>,
+}
+
+impl Producers {
+    /// Whether everything that was written of the producer could be read.
+    pub(super) fn is_whole(&self, producer: u32) -> bool {
+        self.places[producer as usize].is_some()
+    }
+
+    /// The inputs that the arguments of a command name, `{in.ROLE}`, with the place of the argument.
+    pub(super) fn named_inputs(&self, producer: u32) -> Vec<(&str, Span)> {
+        let definition = &self.list[producer as usize];
+        let Some(places) = self.places[producer as usize].as_ref().filter(|_| definition.uses == COMMAND) else {
+            return Vec::new();
+        };
+        let argv = definition.params.get("argv").and_then(Value::as_array).into_iter().flatten();
+        let arguments = argv.enumerate().filter_map(|(at, argument)| Some((at, argument.as_str()?)));
+        let named = arguments.flat_map(|(at, argument)| {
+            let span = places.get(&format!("argv.{at}")).or_else(|| places.get("argv")).copied();
+            let roles = argument.split("{in.").skip(1).filter_map(|rest| rest.split_once('}'));
+            roles.map(move |(role, _)| (role, span.unwrap_or(self.spans[producer as usize])))
+        });
+        named.collect()
+    }
 }
 
 /// Reads the `[producer]` table of one file over those of earlier files.
-pub(super) fn read(report: &mut Report<'_>, producers: Fields<'_, '_>, drafts: &mut BTreeMap<String, Draft>) {
+pub(super) fn read(report: &mut Report<'_>, producers: Fields<'_, '_>, registry: &Registry, drafts: &mut BTreeMap<String, Draft>) {
     for (name, item) in producers.entries() {
         let Some(fields) = Fields::of(report, item, "a producer") else {
             continue;
         };
         if check_name(report, name, "a producer") {
-            read_one(report, name, fields, drafts.entry(name.text.to_owned()).or_default());
+            read_one(report, name, fields, registry, drafts.entry(name.text.to_owned()).or_default());
         }
     }
 }
 
-fn read_one(report: &mut Report<'_>, name: Text<'_>, fields: Fields<'_, '_>, draft: &mut Draft) {
+fn read_one(report: &mut Report<'_>, name: Text<'_>, fields: Fields<'_, '_>, registry: &Registry, draft: &mut Draft) {
     draft.span = name.span;
     if let Some(item) = fields.get("uses") {
         match item.text(report, "'uses'") {
@@ -63,7 +91,12 @@ fn read_one(report: &mut Report<'_>, name: Text<'_>, fields: Fields<'_, '_>, dra
         }
     }
     let command = draft.uses.as_ref().is_some_and(|(uses, _)| uses == COMMAND);
+    // What is unknown may have been meant as a command, whose parameters are keys.
+    let unsure = !command && draft.uses.as_ref().is_none_or(|(uses, _)| registry.get(uses).is_none());
     for (key, item) in fields.entries().filter(|(key, _)| !KEYS.contains(&key.text)) {
+        if unsure && COMMAND_KEYS.contains(&key.text) {
+            continue;
+        }
         if !command {
             fields.unknown_key(report, key, &KEYS);
         } else if given.contains_key(key.text) {
@@ -77,6 +110,7 @@ fn read_one(report: &mut Report<'_>, name: Text<'_>, fields: Fields<'_, '_>, dra
 }
 
 fn param(report: &mut Report<'_>, draft: &mut Draft, given: &mut Params, key: Text<'_>, item: Item<'_, '_>) {
+    draft.keys.insert(key.text.to_owned(), key.span);
     match json(report, item, key.text, &mut draft.spans) {
         Some(value) => drop(given.insert(key.text.to_owned(), value)),
         None => draft.partial = true,
@@ -94,6 +128,7 @@ pub(super) fn finish(
         list: Vec::new(),
         index: HashMap::new(),
         spans: Vec::new(),
+        places: Vec::new(),
     };
     for (name, draft) in drafts {
         check(report, &draft, models, registry);
@@ -102,6 +137,7 @@ pub(super) fn finish(
             u32::try_from(producers.list.len()).expect("invariant: a manifest is below 64 MiB"),
         );
         producers.spans.push(draft.span);
+        producers.places.push((!draft.partial).then_some(draft.spans));
         let uses = draft.uses.map(|(uses, _)| uses).unwrap_or_default();
         producers.list.push(ProducerDef {
             name,
@@ -114,6 +150,7 @@ pub(super) fn finish(
 }
 
 fn check(report: &mut Report<'_>, draft: &Draft, models: &BTreeMap<String, Params>, registry: &Registry) {
+    let no_model = unknown_model(report, draft, models);
     match &draft.uses {
         None if draft.partial || report.has_syntax_errors() => {}
         None => {
@@ -123,10 +160,13 @@ fn check(report: &mut Report<'_>, draft: &Draft, models: &BTreeMap<String, Param
         Some((uses, span)) => match registry.get(uses) {
             Some(_) if draft.partial => {}
             Some(producer) => {
-                for error in producer.check(&draft.params).err().unwrap_or_default() {
+                let errors = producer.check(&draft.params).err().unwrap_or_default();
+                // Of a model that does not exist the producer can say nothing better.
+                for error in errors.into_iter().filter(|error| !(no_model && error.param == "model")) {
                     let diagnostic = Diagnostic::error("E_PARAM", error.message);
+                    let key = draft.keys.get(&error.param).filter(|_| error.unknown).copied();
                     report.error(
-                        place(draft, &error.param),
+                        key.unwrap_or_else(|| place(draft, &error.param)),
                         Diagnostic {
                             hint: error.hint,
                             ..diagnostic
@@ -146,20 +186,21 @@ fn check(report: &mut Report<'_>, draft: &Draft, models: &BTreeMap<String, Param
             }
         },
     }
-    if let Some(Value::String(model)) = draft.params.get("model")
-        && model != super::models::BUILT_IN
-        && !models.contains_key(model)
-    {
+}
+
+/// Reports a model that is not defined.
+fn unknown_model(report: &mut Report<'_>, draft: &Draft, models: &BTreeMap<String, Params>) -> bool {
+    let Some(Value::String(model)) = draft.params.get("model") else {
+        return false;
+    };
+    let unknown = model != super::models::BUILT_IN && !models.contains_key(model);
+    if unknown {
         let diagnostic = Diagnostic::error("E_UNKNOWN_MODEL", "there is no model of this name");
         let known = models.keys().map(String::as_str).chain([super::models::BUILT_IN]);
-        report.unknown(
-            place(draft, "model"),
-            diagnostic,
-            model,
-            known,
-            &format!("define it: [model.{}]", super::source::cut(model)),
-        );
+        let otherwise = format!("write model = \"{}\", the built-in model", super::models::BUILT_IN);
+        report.unknown(place(draft, "model"), diagnostic, model, known, &otherwise);
     }
+    unknown
 }
 
 /// The parameter's place, or that of the innermost table around it that is known.

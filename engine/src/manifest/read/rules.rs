@@ -10,7 +10,7 @@ use super::source::{Span, cut};
 use crate::manifest::model::{InputSpec, OutSpec, SetSpec, SourceSet};
 use crate::manifest::template::{Piece, Template};
 use crate::values::diagnostic::Diagnostic;
-use crate::values::label::JOIN;
+use crate::values::label::{JOIN, Label, escape};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -72,9 +72,17 @@ impl RuleReader<'_> {
             sources: self.sources,
             bound: &bound,
             each: set.as_ref(),
-            params: producer.map(|index| &self.producers.list[index as usize].params),
+            params: producer
+                .filter(|index| self.producers.is_whole(*index))
+                .map(|index| &self.producers.list[index as usize].params),
         };
         let inputs = inputs(report, rule, &reader, &mut references);
+        if let (Some(index), Some((_, place))) = (producer, &target) {
+            self.arguments(report, rule, index, *place);
+        }
+        if let (Some((target, _)), Some(SetSpec::List(items))) = (&target, &set) {
+            check_items(report, rule, target, items);
+        }
         let out = rule.get("out").and_then(|item| self.out(report, item, &bound, &mut references));
         Draft {
             wrong_target: text.filter(|_| target.is_none()).map(|text| text.text.to_owned()),
@@ -154,6 +162,26 @@ impl RuleReader<'_> {
         index
     }
 
+    /// Whether the rule has the inputs that the arguments of its command name.
+    fn arguments(&self, report: &mut Report<'_>, rule: Fields<'_, '_>, producer: u32, target: Span) {
+        let roles: Vec<&str> = match rule.get("inputs").map(|item| item.value.as_table()) {
+            Some(Some(table)) => table.iter().map(|(role, _)| &**role.get_ref()).collect(),
+            // It is no table, and that has been said.
+            Some(None) => return,
+            None => Vec::new(),
+        };
+        for (role, span) in self.producers.named_inputs(producer) {
+            if !roles.contains(&role) {
+                let message = format!("the rule at {} has no input '{}'", report.place(target), cut(role));
+                let otherwise = match roles.as_slice() {
+                    [] => "give the rule this input; it has none".to_owned(),
+                    roles => format!("give the rule this input; it has {}", roles.join(", ")),
+                };
+                report.unknown(span, Diagnostic::error("E_PARAM", message), role, roles.iter().copied(), &otherwise);
+            }
+        }
+    }
+
     fn out(
         &self,
         report: &mut Report<'_>,
@@ -198,6 +226,28 @@ impl RuleReader<'_> {
             return None;
         }
         Some((OutSpec { path, vars }, text.span))
+    }
+}
+
+/// Whether every item that is written out gives a label.
+fn check_items(report: &mut Report<'_>, rule: Fields<'_, '_>, target: &Template, items: &[Template]) {
+    let each = rule.get("each").and_then(|each| each.value.as_table()?.iter().next());
+    let written = each.and_then(|(_, set)| {
+        let set = set.get_ref();
+        set.as_array().or_else(|| set.as_table()?.get("each")?.get_ref().as_array())
+    });
+    for (written, item) in written.into_iter().flat_map(|array| array.iter()).zip(items) {
+        let (Some(text), item) = (item.literal(), Item::new(rule.span.file, written)) else {
+            continue;
+        };
+        let escaped = escape(text);
+        let problem = match target.fill(|_| Some(&escaped)).map(|label| Label::parse(&label)) {
+            _ if text.is_empty() => "it is empty".to_owned(),
+            Ok(Err(error)) => error.message,
+            _ => continue,
+        };
+        let diagnostic = Diagnostic::error("E_SET", format!("this item gives no label: {problem}"));
+        report.error(item.span, diagnostic.hint("write a name, or a relative path such as 'a/b'"));
     }
 }
 

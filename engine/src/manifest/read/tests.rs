@@ -28,7 +28,21 @@ impl Producer for Toy {
             param: "argv".into(),
             message: "'argv' is a list of strings".into(),
             hint: Some("write argv = [\"true\"]".into()),
+            unknown: false,
         };
+        if self.0 == "semantic" {
+            let unknown = params.keys().filter(|name| !["model", "docs"].contains(&name.as_str()));
+            let mut errors: Vec<ParamError> = unknown.map(|name| ParamError::unknown(name, &["model", "docs"])).collect();
+            if params.get("model").is_some_and(|model| model != "extractive") {
+                errors.push(ParamError {
+                    param: "model".into(),
+                    message: "only the built-in model".into(),
+                    hint: None,
+                    unknown: false,
+                });
+            }
+            return if errors.is_empty() { Ok(()) } else { Err(errors) };
+        }
         if wrong { Err(vec![error()]) } else { Ok(()) }
     }
 

@@ -54,7 +54,7 @@ impl Default for DiskOptions {
             lock_timeout: Duration::from_secs(60),
             on_wait: None,
             set_aside_newer: false,
-            cache_bytes: 24 << 20,
+            cache_bytes: 16 << 20,
         }
     }
 }

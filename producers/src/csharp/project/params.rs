@@ -48,6 +48,7 @@ impl ProjectParams {
                 param: param.to_owned(),
                 message,
                 hint: Some(hint.to_owned()),
+                unknown: false,
             }]
         };
         let hint = "known are tfm, defines, properties, os, solution and projects (with tfm, defines, include and exclude for each)";

@@ -509,3 +509,82 @@ fn every_kind_of_error_at_once() {
         assert!(at == 0 || errors[at - 1].place <= error.place);
     }
 }
+
+#[test]
+fn items_that_give_no_label() {
+    for item in ["", "../z", "/abs", "a//b", "."] {
+        check(
+            &in_rule(&format!(
+                "target = \"//x/{{x}}:b\"\neach = {{ x = [\"ok\", ‹\"{item}\"›, \"a/b\"] }}"
+            )),
+            "E_SET",
+            "a relative path",
+        );
+    }
+    assert!(load_text(&in_rule("target = \"//x/{x}:b\"\neach = { x = [\"a*b\", \"a b\", \"é/..z\"] }").replace("on = 1\n", "")).is_ok());
+}
+
+#[test]
+fn numbers_of_models_have_ranges() {
+    for (key, bad, good) in [
+        ("timeout_seconds", "-5", "0.5"),
+        ("timeout_seconds", "0", "86400"),
+        ("max_tokens", "-1", "1"),
+        ("max_tokens", "1.5", "4096"),
+        ("context_tokens", "0", "200000"),
+        ("temperature", "99.0", "0.7"),
+        ("temperature", "-0.1", "0"),
+    ] {
+        let model = |value: &str| format!("[model.m]\napi = \"extractive\"\n{key} = {value}\n");
+        check(&model(&format!("‹{bad}›")), "E_MODEL", &format!("write {key} = "));
+        assert!(load_text(&model(good)).is_ok(), "{key} = {good}");
+    }
+}
+
+#[test]
+fn a_switch_names_a_parameter() {
+    let rule = "[producer.p]\nuses = \"command\"\nargv = []\nstrict = true\n[[rule]]\nproducer = \"p\"\ntarget = \"//a:b\"\n";
+    check(
+        &format!("{rule}inputs = {{ x = {{ node = \"//files/a:bytes\", if = ‹\"foo\"› }} }}\n"),
+        "E_PARAM",
+        "true or false",
+    );
+    check(
+        &format!("{rule}inputs = {{ x = {{ node = \"//files/a:bytes\", if = ‹\"strcit\"› }} }}\n"),
+        "E_PARAM",
+        "did you mean 'strict'?",
+    );
+}
+
+#[test]
+fn arguments_name_inputs_of_the_rule() {
+    let with = |argv: &str, inputs: &str| {
+        format!("[producer.p]\nuses = \"command\"\nargv = [{argv}]\n[[rule]]\nproducer = \"p\"\ntarget = \"//a:b\"\n{inputs}\n")
+    };
+    let text = "inputs = { text = \"//files/a:bytes\" }";
+    let error = check(&with("\"cat\", ‹\"{in.nothere}\"›", text), "E_PARAM", "it has text");
+    assert_eq!(error.message, "the rule at cortex.toml:6:10 has no input 'nothere'");
+    check(&with("\"cat\", ‹\"-f={in.txet}\"›", text), "E_PARAM", "did you mean 'text'?");
+    check(&with("\"cat\", ‹\"{in.text}\"›", ""), "E_PARAM", "it has none");
+    assert!(load_text(&with("\"cat\", \"{in.text}{label}\"", text)).is_ok());
+}
+
+#[test]
+fn what_is_not_known_is_told_once() {
+    check(
+        "[producer.p]\nuses = ‹\"comand\"›\nargv = [\"wc\"]\n",
+        "E_UNKNOWN_PRODUCER",
+        "did you mean 'command'?",
+    );
+    check("[producer.‹p›]\nargv = [\"wc\"]\n", "E_MISSING", "uses = ");
+    check(
+        "[producer.p]\nuses = \"semantic\"\nparams.‹modle› = \"team\"\n",
+        "E_PARAM",
+        "did you mean 'model'?",
+    );
+    check(
+        "[producer.p]\nuses = \"semantic\"\nparams.model = ‹\"nope\"›\n",
+        "E_UNKNOWN_MODEL",
+        "write model = \"extractive\"",
+    );
+}
