@@ -257,7 +257,8 @@ fn pages() {
 
     Options:
       -C <DIR>
-              Run as if started in DIR
+              Run as if started in DIR; other relative paths, also that of CORTEX_STORE, are meant from
+              there
               
               [default: .]
 

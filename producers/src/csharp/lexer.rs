@@ -196,7 +196,7 @@ fn starts_word(source: &str, at: usize) -> bool {
         .is_some_and(|c| c == '_' || c.is_alphabetic())
 }
 
-/// Length of the escape `\uXXXX` or `\UXXXXXXXX` at `at`, 0 if there is none.
+/// Length of the escape at `at` (`\u` and four hexadecimal digits, or `\U` and eight), 0 if there is none.
 fn escape(bytes: &[u8], at: usize) -> usize {
     let digits = match bytes.get(at..at + 2) {
         Some(b"\\u") => 4,
