@@ -263,9 +263,7 @@ fn pages() {
               [default: .]
 
           --store <DIR>
-              Keep the store in DIR instead of the user's cache folder
-              
-              [env: CORTEX_STORE]
+              Keep the store in DIR instead of the user's cache folder [env: CORTEX_STORE]
 
           --no-store
               Use no store: everything works, nothing is remembered
