@@ -43,8 +43,11 @@ pub fn run(context: &Context, args: &BuildArgs) -> Outcome {
     let mut session = Session::open(workspace.engine.clone(), &definition, look)?;
     context.say(workspace.warnings());
     let report = build_with(context, &mut session, &request, args.verbose, args.events.as_deref())?;
-    if !args.dry_run {
-        workbench::aliases::update(&workspace.root, &session)?;
+    // What was built stands, whatever becomes of this file; the next build tries again.
+    if !args.dry_run
+        && let Err(error) = workbench::aliases::update(&workspace.root, &session)
+    {
+        context.say(&[Diagnostic::warning("W_ALIASES", format!("aliases.json is not up to date: {error}"))]);
     }
     context.say(
         &workspace

@@ -218,3 +218,18 @@ fn a_renamed_type_keeps_its_history_under_the_new_name() {
     assert_eq!(aliases()["aliases"].get(&old), None);
     assert_eq!(aliases()["aliases"].as_object().expect("an object").len(), 2);
 }
+
+#[test]
+fn a_build_stands_when_its_aliases_cannot_be_written() {
+    let bench = Bench::memotree();
+    assert_eq!(bench.run(&["build", "//types/...:outline"]).code, 0);
+    let file = bench.root().join(".cortex/out/aliases.json");
+    std::fs::remove_file(&file).expect("written by the build");
+    std::fs::create_dir(&file).expect("a folder in its way");
+    bench.write("src/MemoTree.Core/Added.cs", "namespace MemoTree.Core; public class Added { }\n");
+    let ran = bench.run(&["build", "//types/...:outline"]);
+    assert!(
+        ran.code == 0 && ran.all().contains("W_ALIASES") && ran.all().contains("68 targets"),
+        "{ran:?}"
+    );
+}

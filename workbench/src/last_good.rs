@@ -1,4 +1,4 @@
-//! The last good knowledge of what no longer parses (issue "the last good knowledge of a file that stops parsing is kept and marked").
+//! The last good knowledge of what no longer parses.
 //!
 //! Outputs are pure: while a file does not parse, they hold what can be had from it now. What was known before is in the History of each
 //! node, as long as the store keeps it. Here it is found: which files do not parse, whether a type is read from one of them or was, and the
