@@ -407,12 +407,12 @@ fn golden_outputs_belong_to_versions() {
     csharp/structure@2 bbb34213f114
     csharp/impl@2 49b2d0831310
     csharp/xmldoc@2 680de06bc1f7
-    csharp/mentions@4 e4dfdc986cd3
-    csharp/mentions@4 b54c27ff710a
+    csharp/mentions@5 e4dfdc986cd3
+    csharp/mentions@5 b54c27ff710a
     csharp/api-deps@3 0ce448befa57
     csharp/deps@6 a9655e293004
     csharp/facts@2 94462f69b368
-    csharp/signatures@3 8aefcaab3c62
+    csharp/signatures@4 8aefcaab3c62
     csharp/outline-info@2 eefa424cb835
     csharp/outline@2 43d9f50f9da8
     semantic@2 37fa68445632

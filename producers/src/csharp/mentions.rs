@@ -146,7 +146,7 @@ pub struct MentionsOf;
 
 impl Producer for MentionsOf {
     fn id(&self) -> ProducerId {
-        ProducerId::new("csharp/mentions", 4)
+        ProducerId::new("csharp/mentions", 5)
     }
 
     fn check(&self, params: &Params) -> Result<(), Vec<ParamError>> {
@@ -218,8 +218,9 @@ fn kind_letter(whole: &Complete) -> char {
 fn declared(placed: &PlacedMember) -> Option<Declared> {
     let member = &placed.member;
     let is_static = member.modifiers.iter().any(|word| word == "static") || member.kind == MemberKind::Constant;
+    let of_block = is_of_block(&member.signature, &member.name);
     let letter = match member.kind {
-        MemberKind::Method if is_extension(&member.signature) => "x",
+        MemberKind::Method if is_extension(&member.signature) || of_block && !is_static => "x",
         MemberKind::Method => "m",
         MemberKind::Constructor if is_static => return None,
         MemberKind::Constructor => "c",
@@ -235,7 +236,7 @@ fn declared(placed: &PlacedMember) -> Option<Declared> {
     Some(Declared {
         part: placed.part,
         name: member.name.clone(),
-        flags: format!("{letter}{}", if is_static || letter == "e" { "s" } else { "" }),
+        flags: format!("{letter}{}", if is_static || matches!(letter, "e" | "x") { "s" } else { "" }),
         type_parameters: member.type_parameters.clone(),
         signature: member.signature.clone(),
         optional: defaults(&member.body),
@@ -252,7 +253,12 @@ fn defaults(body: &str) -> u32 {
 }
 
 fn is_extension(signature: &str) -> bool {
-    signature.contains("(this ") || signature.contains("] this ") || signature.starts_with("extension")
+    signature.contains("(this ") || signature.contains("] this ")
+}
+
+/// Whether a member stands in an extension block: `bool extension(string s).IsBlank()`.
+fn is_of_block(signature: &str, name: &str) -> bool {
+    (signature.contains(" extension(") || signature.contains(" extension<")) && signature.contains(&format!(").{name}"))
 }
 
 /// The constructor, or the signature of a delegate, that a type's header declares.
@@ -388,5 +394,28 @@ pub fn join_path(namespace: &str, name: &str) -> String {
         name.to_owned()
     } else {
         format!("{namespace}.{name}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::csharp::fixture::member;
+
+    #[test]
+    fn extension_methods_old_and_new() {
+        let flags = |signature: &str, modifiers: &[&str]| {
+            let mut method = member(MemberKind::Method, "Go", signature, "{ }");
+            method.modifiers = modifiers.iter().map(|word| (*word).to_owned()).collect();
+            declared(&PlacedMember { part: 0, member: method }).map(|declared| declared.flags)
+        };
+        assert_eq!(flags("static void Go(this string s)", &["static"]).as_deref(), Some("xs"));
+        assert_eq!(flags("void extension(string s).Go()", &[]).as_deref(), Some("xs"));
+        assert_eq!(
+            flags("void extension<T>(List<T> s).Go(int x) where T : class", &[]).as_deref(),
+            Some("xs")
+        );
+        assert_eq!(flags("static void extension(string).Go()", &["static"]).as_deref(), Some("ms"));
+        assert_eq!(flags("void Go(int extension)", &[]).as_deref(), Some("m"));
     }
 }

@@ -21,7 +21,7 @@ pub struct Signatures;
 
 impl Producer for Signatures {
     fn id(&self) -> ProducerId {
-        ProducerId::new("csharp/signatures", 3)
+        ProducerId::new("csharp/signatures", 4)
     }
 
     fn sees(&self, _: &Params) -> Sees {
@@ -129,9 +129,7 @@ fn line(own: &str, declared: &Declared, resolver: &Resolver<'_>, mark: &str) -> 
         (_, Some(written)) => shape(written),
         _ => Shape::Unknown,
     };
-    let in_block = letter == 'm' && parameters.first().is_some_and(|first| first.receiver) && !declared.flags.contains('s');
     let flags = match letter {
-        'm' if in_block => "xs".to_owned(),
         'i' | 'e' | 'p' => declared.flags.replace(['i', 'e'], "p"),
         'c' | 'h' | 'd' => "m".to_owned(),
         _ => declared.flags.clone(),
