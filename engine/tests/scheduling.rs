@@ -276,6 +276,7 @@ fn bench_of(count: usize, from: impl Fn(usize) -> InputFrom) -> Bench {
         name: "counting".into(),
         uses: "counting".into(),
         params: Default::default(),
+        settings: Default::default(),
         keep: true,
     }];
     let all = SourceSet {
@@ -384,7 +385,7 @@ impl Producer for Quitter {
         ProducerId::new("quitter", 1)
     }
 
-    fn pool(&self) -> Pool {
+    fn pool(&self, _: &engine::seams::producer::Params) -> Pool {
         Pool::Slow
     }
 

@@ -38,7 +38,7 @@ impl Producer for CommandProducer {
         ProducerId::new("command", 1)
     }
 
-    fn pool(&self) -> Pool {
+    fn pool(&self, _: &Params) -> Pool {
         Pool::Slow
     }
 
@@ -367,7 +367,6 @@ mod tests {
     use super::*;
     use engine::manifest::template::Vars;
     use engine::seams::producer::{Cancel, Input};
-    use engine::values::digest::Digest;
     use std::sync::Arc;
 
     fn run(argv: &[&str], timeout: u64, inputs: &[(&str, &str, &str)], cancel: &Cancel) -> Result<Output, Failure> {
@@ -378,21 +377,10 @@ mod tests {
         CommandProducer.check(&params).expect("good parameters");
         let mut roles: BTreeMap<Arc<str>, Vec<Input>> = BTreeMap::new();
         for (role, item, text) in inputs {
-            let input = Input {
-                item: (*item).into(),
-                digest: Digest::of(text.as_bytes()),
-                bytes: text.as_bytes().into(),
-            };
+            let input = Input::of(item, text.as_bytes());
             roles.entry((*role).into()).or_default().push(input);
         }
-        CommandProducer.produce(&Inputs {
-            label: "//a:b",
-            params: &params,
-            roles: &roles,
-            vars: &Vars::new(),
-            previous: None,
-            cancel,
-        })
+        CommandProducer.produce(&Inputs::bare("//a:b", &params, &roles, &Vars::new(), cancel))
     }
 
     #[test]

@@ -3,6 +3,7 @@
 
 pub mod command;
 pub mod csharp;
+pub mod llm;
 pub mod rulesets;
 mod scratch;
 pub mod semantic;

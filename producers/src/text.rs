@@ -113,6 +113,7 @@ impl Producer for TextProducer {
         Ok(Output {
             bytes: text.into_owned().into_bytes(),
             diagnostics: diagnostic.into_iter().collect(),
+            ..Output::default()
         })
     }
 }

@@ -84,6 +84,7 @@ fn request(args: &BuildArgs) -> Result<Request, Failed> {
         jobs: usize::from(args.jobs),
         keep_going: !args.fail_fast && (args.keep_going || !single),
         dry_run: args.dry_run,
+        ..Options::default()
     };
     Ok(Request {
         digest: digest(&args.patterns),

@@ -28,6 +28,7 @@ pub fn outputs(
             jobs,
             keep_going,
             dry_run: false,
+            ..Options::default()
         },
         list: true,
         outputs: true,

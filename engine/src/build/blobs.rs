@@ -2,8 +2,9 @@
 //!
 //! Memory is bounded: outputs that are already durable (or cheap to make again) leave when the budget is spent, least recently used first.
 
+use crate::store::records::ActionRecord;
 use crate::store::{Store, StoreError};
-use crate::values::digest::Digest;
+use crate::values::digest::{ActionKey, Digest};
 use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -59,6 +60,14 @@ impl Blobs {
             self.held().remember(*digest, blob);
         }
         Ok(found)
+    }
+
+    /// The result that the store has filed under a key.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn action(&self, key: &ActionKey) -> Result<Option<ActionRecord>, StoreError> {
+        self.store.action(key)
     }
 
     /// The blob, if it is in memory.

@@ -5,11 +5,12 @@ use crate::graph::NodeId;
 use crate::manifest::model::{InputFrom, Manifest};
 use crate::manifest::template::Vars;
 use crate::planning::expand::{self, ExpandError, PlannedInput};
-use crate::seams::producer::{Cancel, Failure, Input, Inputs, Output, Previous, Producer};
+use crate::seams::paid::{Plan, Previous, PreviousInput};
+use crate::seams::producer::{Cancel, Failure, Input, Inputs, Output, Params, Producer};
 use crate::seams::world::World;
 use crate::store::StoreError;
 use crate::values::diagnostic::Diagnostic;
-use crate::values::digest::Digest;
+use crate::values::digest::{ActionKey, Digest};
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -48,6 +49,8 @@ pub struct JobInput {
     pub item: Arc<str>,
     /// Digest as in the key.
     pub digest: Digest,
+    /// The node it comes from.
+    pub label: Arc<str>,
     /// What to load.
     pub load: Load,
 }
@@ -101,8 +104,29 @@ pub enum Task {
         producer: Arc<dyn Producer>,
         /// Of what.
         inputs: Vec<JobInput>,
-        /// The previous output, as a hint.
-        previous: Option<Digest>,
+        /// The key that the output is filed under.
+        key: ActionKey,
+        /// Whether to make it or only to say what it would cost.
+        how: Make,
+        /// Key of the previous result, as a hint.
+        previous: Option<ActionKey>,
+    },
+}
+
+/// What is asked of a producer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Make {
+    /// The output; `fresh` when a person asked for a new answer.
+    Output {
+        /// See [`Inputs::fresh`].
+        fresh: bool,
+    },
+    /// A plan, of inputs of which some are not known yet.
+    Plan {
+        /// See [`Inputs::fresh`].
+        fresh: bool,
+        /// How many are not known.
+        unknown: usize,
     },
 }
 
@@ -113,12 +137,14 @@ pub enum Done {
     /// The producer ran.
     Produced {
         /// What it made.
-        output: Output,
+        output: Box<Output>,
         /// Digest of the output.
         digest: Digest,
         /// How long it took.
         took: Duration,
     },
+    /// What it would ask for.
+    Planned(Box<Plan>),
     /// There is no output.
     Failed(Failure),
     /// Blobs of these nodes are nowhere: their producers must run again first.
@@ -146,6 +172,8 @@ impl Job {
             Task::Produce {
                 producer,
                 inputs,
+                key,
+                how,
                 previous,
             } => {
                 let roles = match self.load_inputs(shared, inputs, &deciding, &mut missing) {
@@ -153,7 +181,10 @@ impl Job {
                     Err(done) => return done,
                 };
                 if missing.is_empty() {
-                    self.produce(shared, &**producer, &roles, *previous)
+                    match previous.map(|key| before(shared, &key)).transpose() {
+                        Ok(previous) => self.produce(shared, &**producer, &roles, key, *how, previous.flatten()),
+                        Err(error) => Done::Broken(error),
+                    }
                 } else {
                     Done::Missing(missing)
                 }
@@ -208,40 +239,78 @@ impl Job {
             roles.entry(input.role.clone()).or_default().push(Input {
                 item: input.item.clone(),
                 digest: input.digest,
+                label: input.label.clone(),
                 bytes,
             });
         }
         Ok(roles)
     }
 
-    fn produce(&self, shared: &Shared, producer: &dyn Producer, roles: &BTreeMap<Arc<str>, Vec<Input>>, previous: Option<Digest>) -> Done {
-        let previous = match previous.map(|digest| shared.blobs.get(&digest)).transpose() {
-            Ok(blob) => blob.flatten().map(|output| Previous { output }),
-            Err(error) => return Done::Broken(error),
-        };
+    fn produce(
+        &self,
+        shared: &Shared,
+        producer: &dyn Producer,
+        roles: &BTreeMap<Arc<str>, Vec<Input>>,
+        key: &ActionKey,
+        how: Make,
+        previous: Option<Previous>,
+    ) -> Done {
         let nothing = Vars::new();
         let rule = &shared.manifest.rules[self.rule as usize];
-        let params = &shared.manifest.producers[rule.producer as usize].params;
+        let definition = &shared.manifest.producers[rule.producer as usize];
+        let (params, settings): (&Params, &Params) = (&definition.params, &definition.settings);
         let sees = producer.sees(params);
+        let vars = if sees.vars { &self.vars } else { &nothing };
+        let (fresh, unknown) = match how {
+            Make::Output { fresh } => (fresh, 0),
+            Make::Plan { fresh, unknown } => (fresh, unknown),
+        };
         let inputs = Inputs {
-            label: &self.label,
-            params,
-            roles,
-            vars: if sees.vars { &self.vars } else { &nothing },
+            key,
+            settings,
             previous,
-            cancel: &shared.cancel,
+            fresh,
+            unknown,
+            ..Inputs::bare(&self.label, params, roles, vars, &shared.cancel)
         };
         let start = Instant::now();
-        match catch_unwind(AssertUnwindSafe(|| producer.produce(&inputs))) {
-            Ok(Ok(output)) => Done::Produced {
+        let made = catch_unwind(AssertUnwindSafe(|| match how {
+            Make::Output { .. } => producer.produce(&inputs).map(|output| Done::Produced {
                 digest: Digest::of(&output.bytes),
-                output,
+                output: Box::new(output),
                 took: start.elapsed(),
-            },
-            Ok(Err(failure)) => Done::Failed(failure),
+            }),
+            Make::Plan { .. } => producer.plan(&inputs).map(|plan| Done::Planned(Box::new(plan))),
+        }));
+        match made {
+            Ok(done) => done.unwrap_or_else(Done::Failed),
             Err(panic) => Done::Failed(Failure::Permanent(Box::new(panicked(producer, &*panic)))),
         }
     }
+}
+
+/// The result filed under a key, with what it was made of, as far as the store still has it.
+fn before(shared: &Shared, key: &ActionKey) -> Result<Option<Previous>, StoreError> {
+    let Some(record) = shared.blobs.action(key)? else {
+        return Ok(None);
+    };
+    let Some(output) = shared.blobs.get(&record.output)? else {
+        return Ok(None);
+    };
+    let input = |input: crate::store::records::InputRecord| {
+        Ok(PreviousInput {
+            bytes: shared.blobs.get(&input.digest)?,
+            role: input.role,
+            label: input.label,
+            digest: input.digest,
+        })
+    };
+    Ok(Some(Previous {
+        output,
+        digest: record.output,
+        notes: record.notes,
+        inputs: record.inputs.into_iter().map(input).collect::<Result<_, StoreError>>()?,
+    }))
 }
 
 fn panicked(producer: &dyn Producer, panic: &(dyn std::any::Any + Send)) -> Diagnostic {

@@ -1,7 +1,7 @@
-//! The pools: rayon for computing, threads of their own for programs and network calls.
+//! The pools: rayon for computing, threads of their own for programs, a few more for calls that cost money.
 //!
-//! Jobs wait here, newest first for computing (so that what was just made is read while it is in memory) and by priority for slow
-//! ones (references / (1 + depth), first come first served among equals: seed 000 §5.3), and are handed out a few at a time.
+//! Jobs wait here, newest first for computing (so that what was just made is read while it is in memory) and by priority for the
+//! others (references / (1 + depth), first come first served among equals: seed 000 §5.3), and are handed out a few at a time.
 
 use super::jobs::{Done, Job, Shared};
 use crate::graph::NodeId;
@@ -18,15 +18,33 @@ pub struct Pools {
     shared: Arc<Shared>,
     done: Sender<Finished>,
     rayon: Option<rayon::ThreadPool>,
-    slow_workers: Option<Sender<Job>>,
-    slow_threads: Vec<std::thread::JoinHandle<()>>,
     cpu_waiting: Vec<Job>,
-    slow_waiting: BinaryHeap<Waiting>,
     cpu_out: usize,
-    slow_out: usize,
-    arrived: u64,
-    /// Slow jobs handed out but not begun are not to begin.
+    slow: Lane,
+    paid: Lane,
+    /// Jobs of lanes handed out but not begun are not to begin.
     stopped: Arc<AtomicBool>,
+}
+
+/// Threads that take jobs by priority.
+struct Lane {
+    from: Lot,
+    threads: usize,
+    /// Jobs handed out beyond those that run.
+    ahead: usize,
+    workers: Option<Sender<Job>>,
+    handles: Vec<std::thread::JoinHandle<()>>,
+    waiting: BinaryHeap<Waiting>,
+    out: usize,
+    arrived: u64,
+}
+
+/// Where a job ran.
+#[derive(Clone, Copy, PartialEq)]
+enum Lot {
+    Cpu,
+    Slow,
+    Paid,
 }
 
 struct Waiting {
@@ -67,25 +85,24 @@ pub struct Finished {
     pub id: NodeId,
     /// What it came to.
     pub done: Done,
-    /// Whether it was a slow one.
-    slow: bool,
+    from: Lot,
 }
 
 impl Pools {
-    /// Pools of `threads` workers each; threads are started when the first job needs them.
-    pub fn new(threads: usize, shared: Arc<Shared>, done: Sender<Finished>) -> Self {
+    /// Pools of `threads` workers each, and `paid` for calls that cost money; threads are started when the first job needs them.
+    pub fn new(threads: usize, paid: usize, shared: Arc<Shared>, done: Sender<Finished>) -> Self {
+        let threads = threads.clamp(1, MOST_THREADS);
         Self {
-            threads: threads.clamp(1, MOST_THREADS),
+            threads,
             shared,
             done,
             rayon: None,
-            slow_workers: None,
-            slow_threads: Vec::new(),
             cpu_waiting: Vec::new(),
-            slow_waiting: BinaryHeap::new(),
             cpu_out: 0,
-            slow_out: 0,
-            arrived: 0,
+            // One more than runs for each thread: a thread that has to ask for its next job waits for a loop that programs keep off the cores.
+            slow: Lane::new(Lot::Slow, threads, threads),
+            // A call takes seconds: what is asked next is decided when a thread is free.
+            paid: Lane::new(Lot::Paid, paid.clamp(1, MOST_THREADS), 0),
             stopped: Arc::default(),
         }
     }
@@ -96,14 +113,14 @@ impl Pools {
         self.pump_cpu();
     }
 
-    /// Takes a slow job.
+    /// Takes a job that runs a program.
     pub fn slow(&mut self, job: Job, priority: f64) {
-        self.arrived += 1;
-        self.slow_waiting.push(Waiting {
-            priority,
-            arrival: self.arrived,
-            job,
-        });
+        self.slow.add(job, priority);
+    }
+
+    /// Takes a job that costs money.
+    pub fn paid(&mut self, job: Job, priority: f64) {
+        self.paid.add(job, priority);
     }
 
     /// Hands out what workers have room for; with `stop`, forgets what waits.
@@ -111,18 +128,12 @@ impl Pools {
         if stop {
             self.stopped.store(true, Relaxed);
             self.cpu_waiting.clear();
-            self.slow_waiting.clear();
+            self.slow.waiting.clear();
+            self.paid.waiting.clear();
         }
         self.pump_cpu();
-        // One more than runs for each thread: a thread that has to ask for its next job waits for a loop that programs keep off the cores.
-        while self.slow_out < self.threads * 2 {
-            let Some(Waiting { job, .. }) = self.slow_waiting.pop() else {
-                break;
-            };
-            self.slow_out += 1;
-            self.slow_workers()
-                .send(job)
-                .expect("invariant: slow workers live as long as their pool");
+        for lane in [&mut self.slow, &mut self.paid] {
+            lane.pump(&self.shared, &self.done, &self.stopped);
         }
     }
 
@@ -135,7 +146,7 @@ impl Pools {
                 let finished = Finished {
                     id: job.id,
                     done: job.run(&shared),
-                    slow: false,
+                    from: Lot::Cpu,
                 };
                 // The loop may have ended early; then nobody wants the result.
                 let _ = done.send(finished);
@@ -160,14 +171,70 @@ impl Pools {
         (threads != rayon::current_num_threads()).then(|| &*self.rayon.get_or_insert_with(start))
     }
 
-    fn slow_workers(&mut self) -> &Sender<Job> {
-        let (shared, done, threads) = (&self.shared, &self.done, &mut self.slow_threads);
-        let (count, stopped) = (self.threads, &self.stopped);
-        self.slow_workers.get_or_insert_with(|| {
+    /// A job came back.
+    pub fn took_back(&mut self, finished: &Finished) {
+        match finished.from {
+            Lot::Cpu => self.cpu_out -= 1,
+            Lot::Slow => self.slow.out -= 1,
+            Lot::Paid => self.paid.out -= 1,
+        }
+    }
+
+    /// Whether no job waits and none is out.
+    pub fn idle(&self) -> bool {
+        self.cpu_out == 0 && self.cpu_waiting.is_empty() && self.slow.is_idle() && self.paid.is_idle()
+    }
+
+    /// Waits for the workers to end.
+    pub fn stop(&mut self) {
+        self.slow.stop();
+        self.paid.stop();
+        self.rayon = None;
+    }
+}
+
+impl Lane {
+    fn new(from: Lot, threads: usize, ahead: usize) -> Self {
+        Self {
+            from,
+            threads,
+            ahead,
+            workers: None,
+            handles: Vec::new(),
+            waiting: BinaryHeap::new(),
+            out: 0,
+            arrived: 0,
+        }
+    }
+
+    fn add(&mut self, job: Job, priority: f64) {
+        self.arrived += 1;
+        self.waiting.push(Waiting {
+            priority,
+            arrival: self.arrived,
+            job,
+        });
+    }
+
+    fn pump(&mut self, shared: &Arc<Shared>, done: &Sender<Finished>, stopped: &Arc<AtomicBool>) {
+        while self.out < self.threads + self.ahead {
+            let Some(Waiting { job, .. }) = self.waiting.pop() else {
+                break;
+            };
+            self.out += 1;
+            self.workers(shared, done, stopped)
+                .send(job)
+                .expect("invariant: the workers of a lane live as long as its pool");
+        }
+    }
+
+    fn workers(&mut self, shared: &Arc<Shared>, done: &Sender<Finished>, stopped: &Arc<AtomicBool>) -> &Sender<Job> {
+        let (count, from, handles) = (self.threads, self.from, &mut self.handles);
+        self.workers.get_or_insert_with(|| {
             let (sender, jobs) = crossbeam_channel::unbounded::<Job>();
             for _ in 0..count {
                 let (jobs, shared, done, stopped) = (jobs.clone(), shared.clone(), done.clone(), stopped.clone());
-                threads.push(std::thread::spawn(move || {
+                handles.push(std::thread::spawn(move || {
                     for job in jobs {
                         let came_to = if stopped.load(Relaxed) {
                             Done::Failed(Failure::Cancelled)
@@ -177,8 +244,9 @@ impl Pools {
                         let finished = Finished {
                             id: job.id,
                             done: came_to,
-                            slow: true,
+                            from,
                         };
+                        // The loop may have ended early; then nobody wants the result.
                         let _ = done.send(finished);
                     }
                 }));
@@ -187,26 +255,14 @@ impl Pools {
         })
     }
 
-    /// A job came back.
-    pub fn took_back(&mut self, finished: &Finished) {
-        if finished.slow {
-            self.slow_out -= 1;
-        } else {
-            self.cpu_out -= 1;
-        }
+    fn is_idle(&self) -> bool {
+        self.out == 0 && self.waiting.is_empty()
     }
 
-    /// Whether no job waits and none is out.
-    pub fn idle(&self) -> bool {
-        self.cpu_out + self.slow_out == 0 && self.cpu_waiting.is_empty() && self.slow_waiting.is_empty()
-    }
-
-    /// Waits for the workers to end.
-    pub fn stop(&mut self) {
-        self.slow_workers = None;
-        for thread in self.slow_threads.drain(..) {
+    fn stop(&mut self) {
+        self.workers = None;
+        for thread in self.handles.drain(..) {
             let _ = thread.join();
         }
-        self.rayon = None;
     }
 }

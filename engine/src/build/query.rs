@@ -84,6 +84,7 @@ impl Session {
                 jobs: 1,
                 keep_going: true,
                 dry_run: true,
+                ..Options::default()
             },
         };
         let mut run = Run::new(setup, self.engine.view, 0);

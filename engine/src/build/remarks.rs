@@ -31,7 +31,14 @@ pub struct FailedTry {
     pub key: Option<ActionKey>,
     /// Why.
     pub why: Diagnostic,
+    /// How often it failed in a row, under whatever key.
+    pub times: u32,
+    /// An answer that came but could not be an output, cut to [`LONGEST_RAW`]; else empty.
+    pub raw: Vec<u8>,
 }
+
+/// So much of a rejected answer is kept.
+pub const LONGEST_RAW: usize = 256 << 10;
 
 #[derive(Default, Encode, Decode)]
 struct Body {
@@ -41,6 +48,10 @@ struct Body {
     failure: Vec<u8>,
     #[cbor(n(2), with = "minicbor::bytes")]
     said: Vec<u8>,
+    #[n(3)]
+    times: u32,
+    #[cbor(n(4), with = "minicbor::bytes")]
+    raw: Vec<u8>,
 }
 
 impl Remark {
@@ -52,6 +63,12 @@ impl Remark {
         let failure = self.failure.iter();
         encode(&Body {
             key: failure.clone().filter_map(|failed| failed.key).flat_map(|key| key.0.0).collect(),
+            times: failure.clone().map(|failed| failed.times).sum(),
+            raw: failure
+                .clone()
+                .flat_map(|failed| &failed.raw[..failed.raw.len().min(LONGEST_RAW)])
+                .copied()
+                .collect(),
             failure: write_diagnostics(failure.map(|failed| &failed.why)),
             said: write_diagnostics(self.said.iter()),
         })
@@ -63,8 +80,14 @@ impl Remark {
             [] => None,
             key => Some(ActionKey(Digest(key.try_into().ok()?))),
         };
+        let failed = |why| FailedTry {
+            key,
+            why,
+            times: body.times.max(1),
+            raw: body.raw,
+        };
         Some(Self {
-            failure: read_diagnostics(&body.failure)?.pop().map(|why| FailedTry { key, why }),
+            failure: read_diagnostics(&body.failure)?.pop().map(failed),
             said: read_diagnostics(&body.said)?,
         })
     }
@@ -124,7 +147,12 @@ impl Remarks {
         }
         for (id, failed) in heard.failed {
             if let Some(label) = label(id) {
-                self.by_label.entry(label).or_default().failure = Some(failed);
+                let remark = self.by_label.entry(label).or_default();
+                let before = remark.failure.as_ref().map_or(0, |before| before.times);
+                remark.failure = Some(FailedTry {
+                    times: before.saturating_add(failed.times),
+                    ..failed
+                });
             }
         }
         self.by_label.retain(|_, remark| !remark.is_empty());
@@ -191,6 +219,8 @@ mod tests {
         let failure = |key| FailedTry {
             key,
             why: Diagnostic::error("E_TEST", "no").found("x"),
+            times: 3,
+            raw: b"what came".to_vec(),
         };
         for remark in [
             Remark::default(),
@@ -229,6 +259,8 @@ mod tests {
         let failed = FailedTry {
             key: None,
             why: warning("no"),
+            times: 1,
+            raw: Vec::new(),
         };
         remarks.hear(
             Heard {

@@ -274,6 +274,9 @@ impl Session {
             let outdated = self.engine.store.rows(self.engine.view, Part::Requests)?;
             commit.rows.extend(outdated.into_iter().map(|(key, _)| (Part::Requests, key, None)));
         }
+        commit
+            .rows
+            .extend(leftover.ledger.iter().map(crate::store::ledger::LedgerEntry::to_row));
         commit.rows.append(&mut self.compiled);
         commit.rows.extend(remarks);
         if let Some((digest, mut known)) = known {

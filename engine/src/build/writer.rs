@@ -2,13 +2,22 @@
 
 use super::jobs::Shared;
 use crate::store::records::NewResult;
-use crate::store::{Commit, Store, StoreError, ViewId};
+use crate::store::{Commit, RowChange, Store, StoreError, ViewId};
 use crossbeam_channel::Sender;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
 /// Where batches go, and the thread that commits them.
-type Running = (Sender<Vec<NewResult>>, JoinHandle<Result<(), StoreError>>);
+type Running = (Sender<Batch>, JoinHandle<Result<(), StoreError>>);
+
+/// Results, and rows that belong to them.
+#[derive(Default)]
+pub struct Batch {
+    /// The results.
+    pub results: Vec<NewResult>,
+    /// Rows of the ledger.
+    pub rows: Vec<RowChange>,
+}
 
 /// Commits batches in the order given.
 pub struct Writer {
@@ -36,12 +45,12 @@ impl Writer {
     ///
     /// # Errors
     /// When an earlier batch could not be made durable.
-    pub fn send(&mut self, batch: Vec<NewResult>) -> Result<(), StoreError> {
+    pub fn send(&mut self, batch: Batch) -> Result<(), StoreError> {
         let (sender, _) = self.thread.get_or_insert_with(|| {
-            let (sender, batches) = crossbeam_channel::bounded::<Vec<NewResult>>(WAITING);
+            let (sender, batches) = crossbeam_channel::bounded::<Batch>(WAITING);
             let (store, view, shared) = (self.store.clone(), self.view, self.shared.clone());
             let work = move || {
-                for results in batches {
+                for Batch { results, rows } in batches {
                     let digests: Vec<_> = results
                         .iter()
                         .filter(|result| result.blob.is_some())
@@ -51,6 +60,7 @@ impl Writer {
                         view,
                         Commit {
                             results,
+                            rows,
                             ..Commit::default()
                         },
                     )?;

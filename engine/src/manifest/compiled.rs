@@ -15,7 +15,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 /// The name of this form and of the checks that a manifest has passed: raise it when either changes.
-const DOMAIN: &str = "cortex 2026-11 compiled manifest 3";
+const DOMAIN: &str = "cortex 2026-11 compiled manifest 4";
 
 /// The key of a manifest: digest of its texts, digest of the registry it was checked against, and the form.
 pub fn key(texts: &Digest, registry: &Digest) -> Vec<u8> {
@@ -53,6 +53,7 @@ pub fn encode(loaded: &Loaded) -> Vec<u8> {
         out.text(&producer.name);
         out.text(&producer.uses);
         out.json(&producer.params);
+        out.json(&producer.settings);
         out.flag(producer.keep);
     });
     out.list(rules.len(), rules, Encoder::rule);
@@ -87,6 +88,7 @@ pub fn decode(bytes: &[u8]) -> Option<Loaded> {
             name,
             uses,
             params: from.json()?,
+            settings: from.json()?,
             keep: from.flag()?,
         })
     })?;
@@ -458,12 +460,14 @@ mod tests {
             exclude,
             gitignore,
         });
-        let producer = ("[a-z]{1,3}", "[a-z/]{1,5}", params(), any::<bool>()).prop_map(|(name, uses, params, keep)| ProducerDef {
-            name,
-            uses,
-            params,
-            keep,
-        });
+        let producer =
+            ("[a-z]{1,3}", "[a-z/]{1,5}", params(), params(), any::<bool>()).prop_map(|(name, uses, params, settings, keep)| ProducerDef {
+                name,
+                uses,
+                params,
+                settings,
+                keep,
+            });
         let warning =
             (".{0,9}", any::<u32>()).prop_map(|(text, line)| Diagnostic::warning("W_UNUSED", text.clone()).at(text, line, 1).hint("so"));
         let parts = (

@@ -40,8 +40,10 @@ pub struct ProducerDef {
     pub name: String,
     /// Name in the registry of implementations, such as `csharp/outline`.
     pub uses: String,
-    /// Parameters; in the key.
+    /// Parameters as the implementation binds them; in the key.
     pub params: Params,
+    /// What the implementation needs beside them; not in the key.
+    pub settings: Params,
     /// `keep = false`: outputs are cheap to make again, only their digests are stored.
     pub keep: bool,
 }

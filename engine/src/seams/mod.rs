@@ -1,4 +1,5 @@
 //! Seams: the traits through which the engine meets what it does not know.
 
+pub mod paid;
 pub mod producer;
 pub mod world;

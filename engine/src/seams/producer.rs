@@ -3,14 +3,15 @@
 //! A producer sees its parameters and the blobs of its inputs by role, and nothing else that could change its output. The
 //! `previous` output is a hint (patch prompts start from it); it is never part of the key.
 
+use super::paid::{Notes, Plan, Previous, Rejected, Spent};
 use crate::values::diagnostic::Diagnostic;
-use crate::values::digest::Digest;
+use crate::values::digest::{ActionKey, Digest};
 use crate::values::suggest::nearest;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, LazyLock};
 
 /// Parameters of a producer as written in the manifest, as canonical JSON (keys sorted).
 pub type Params = serde_json::Map<String, serde_json::Value>;
@@ -45,8 +46,10 @@ impl fmt::Display for ProducerId {
 pub enum Pool {
     /// Short pure computation, on the rayon pool.
     Cpu,
-    /// A program or a network call: threads of their own, ordered by priority.
+    /// A program: threads of their own, ordered by priority.
     Slow,
+    /// A call that costs money: a few threads of their own, ordered by priority. Its results are made durable at once.
+    Paid,
 }
 
 /// One input blob.
@@ -56,15 +59,23 @@ pub struct Input {
     pub item: Arc<str>,
     /// Digest of the blob (of the chosen rows for a slice of a table).
     pub digest: Digest,
+    /// The node it comes from; for rows the table. Not in the key, and so not fit to enter an output.
+    pub label: Arc<str>,
     /// The blob; empty when the rule asked for the digest only.
     pub bytes: Arc<[u8]>,
 }
 
-/// What the previous run of the same node gave.
-#[derive(Clone, Debug)]
-pub struct Previous {
-    /// The output then.
-    pub output: Arc<[u8]>,
+impl Input {
+    /// A blob that comes from no node.
+    pub fn of(item: &str, bytes: impl Into<Arc<[u8]>>) -> Self {
+        let bytes = bytes.into();
+        Self {
+            item: item.into(),
+            digest: Digest::of(&bytes),
+            label: "".into(),
+            bytes,
+        }
+    }
 }
 
 /// Set when the build was told to stop; long-running producers look at it and give up with [`Failure::Cancelled`].
@@ -87,19 +98,51 @@ impl Cancel {
 pub struct Inputs<'a> {
     /// The node being made; in the key, and so fit to enter the output, only for producers that [see](Producer::sees) it.
     pub label: &'a str,
-    /// Parameters from the manifest.
+    /// The action key that the output will be filed under.
+    pub key: &'a ActionKey,
+    /// Parameters from the manifest, as [bound](Producer::bind).
     pub params: &'a Params,
+    /// What the producer needs to reach its tools and what may not move its output: addresses, time-outs, prices. Never in the key.
+    pub settings: &'a Params,
     /// Input blobs by role; lists are sorted by item.
     pub roles: &'a BTreeMap<Arc<str>, Vec<Input>>,
     /// Variables of the rule (`{doc}` → `docs/a.md`), empty unless the producer [sees](Producer::sees) them.
     pub vars: &'a BTreeMap<Arc<str>, Arc<str>>,
-    /// The previous output, if the store still has it. A hint.
+    /// The previous result, if the store still has it and the producer [is paid](Pool::Paid). A hint.
     pub previous: Option<Previous>,
+    /// Whether a person asked for a new answer, so that an earlier one is not to be patched.
+    pub fresh: bool,
+    /// For a [plan](Producer::plan): inputs that are not known yet because they have to be made (and paid for) first.
+    pub unknown: usize,
     /// Asked to stop?
     pub cancel: &'a Cancel,
 }
 
-impl Inputs<'_> {
+impl<'a> Inputs<'a> {
+    /// What is given when nothing else is known: no settings, no previous result, a key of zeros.
+    pub fn bare(
+        label: &'a str,
+        params: &'a Params,
+        roles: &'a BTreeMap<Arc<str>, Vec<Input>>,
+        vars: &'a BTreeMap<Arc<str>, Arc<str>>,
+        cancel: &'a Cancel,
+    ) -> Self {
+        static NO_KEY: ActionKey = ActionKey(Digest([0; 32]));
+        static NO_SETTINGS: LazyLock<Params> = LazyLock::new(Params::new);
+        Self {
+            label,
+            key: &NO_KEY,
+            params,
+            settings: &NO_SETTINGS,
+            roles,
+            vars,
+            previous: None,
+            fresh: false,
+            unknown: 0,
+            cancel,
+        }
+    }
+
     /// The inputs of a role, none when the role is absent.
     pub fn all(&self, role: &str) -> &[Input] {
         self.roles.get(role).map_or(&[], Vec::as_slice)
@@ -140,6 +183,10 @@ pub struct Output {
     pub bytes: Vec<u8>,
     /// What a reader of this result should know. Kept with the result.
     pub diagnostics: Vec<Diagnostic>,
+    /// What it cost, if it was paid for.
+    pub spent: Option<Spent>,
+    /// How it came about. Kept with the result.
+    pub notes: Notes,
 }
 
 impl Output {
@@ -147,7 +194,7 @@ impl Output {
     pub fn new(bytes: impl Into<Vec<u8>>) -> Self {
         Self {
             bytes: bytes.into(),
-            diagnostics: Vec::new(),
+            ..Self::default()
         }
     }
 }
@@ -159,6 +206,12 @@ pub enum Failure {
     Permanent(Box<Diagnostic>),
     /// Another try may succeed (a time-out, a refused connection).
     Transient(Box<Diagnostic>),
+    /// An answer came but cannot be an output; it is kept for people to look at.
+    Rejected(Box<Rejected>),
+    /// A limit that the user set would be passed; nothing was tried.
+    Limit(Box<Diagnostic>),
+    /// It was asked for; the answer is picked up by a later run.
+    Deferred,
     /// The build was told to stop.
     Cancelled,
 }
@@ -175,14 +228,51 @@ impl Failure {
     }
 }
 
+/// Parameters as a producer means them.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Bound {
+    /// What is in the key; rules' `if` looks at these.
+    pub params: Params,
+    /// What is not: see [`Inputs::settings`].
+    pub settings: Params,
+}
+
 /// A pure function from inputs to an output blob.
 pub trait Producer: Send + Sync {
     /// Name and version; both are in the key.
     fn id(&self) -> ProducerId;
 
-    /// Where it runs.
-    fn pool(&self) -> Pool {
+    /// Where it runs, with these bound parameters.
+    fn pool(&self, params: &Params) -> Pool {
+        let _ = params;
         Pool::Cpu
+    }
+
+    /// What checked parameters mean: defaults filled in, the definition of a model in the place of its name, and what must not enter the key
+    /// set apart. `models` are the manifest's, by name.
+    fn bind(&self, params: &Params, models: &BTreeMap<String, Params>) -> Bound {
+        let _ = models;
+        Bound {
+            params: params.clone(),
+            settings: Params::new(),
+        }
+    }
+
+    /// What it would ask for, for producers in [`Pool::Paid`].
+    ///
+    /// # Errors
+    /// As [`Producer::produce`], without asking.
+    fn plan(&self, inputs: &Inputs<'_>) -> Result<Plan, Failure> {
+        let _ = inputs;
+        Ok(Plan::default())
+    }
+
+    /// Called when nothing else can go on: asks for everything that was [deferred](Failure::Deferred).
+    ///
+    /// # Errors
+    /// When it could not be asked for.
+    fn flush(&self) -> Result<(), Failure> {
+        Ok(())
     }
 
     /// Which facts about the node itself it looks at. What it does not see is not in its key, so that moving a file costs nothing.
@@ -262,6 +352,11 @@ impl Registry {
     /// The producer of that name.
     pub fn get(&self, name: &str) -> Option<&Arc<dyn Producer>> {
         self.by_name.get(name)
+    }
+
+    /// All of them, by name.
+    pub fn iter(&self) -> impl Iterator<Item = &Arc<dyn Producer>> {
+        self.by_name.values()
     }
 
     /// All names, sorted.

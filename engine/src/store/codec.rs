@@ -4,6 +4,7 @@
 //! makes the record unreadable.
 
 use super::records::{ActionRecord, Class, HistoryRecord, InputRecord};
+use crate::seams::paid::Notes;
 use crate::values::diagnostic::{Diagnostic, Excerpt, Place, Severity};
 use crate::values::digest::{ActionKey, Digest};
 use minicbor::decode::Error;
@@ -36,7 +37,8 @@ fn encoded(write: impl FnOnce(&mut Out<'_>) -> Done) -> Vec<u8> {
 /// The bytes of an action record.
 pub(super) fn encode_action(record: &ActionRecord) -> Vec<u8> {
     encoded(|out| {
-        out.map(9)?
+        let more = u64::from(record.spent.is_some()) + u64::from(!record.notes.is_empty());
+        out.map(9 + more)?
             .u8(0)?
             .bytes(&record.output.0)?
             .u8(1)?
@@ -68,6 +70,12 @@ pub(super) fn encode_action(record: &ActionRecord) -> Vec<u8> {
             Class::Cheap => 0,
             Class::Paid => 1,
         })?;
+        if let Some(spent) = &record.spent {
+            out.u8(9)?.encode(spent)?;
+        }
+        if !record.notes.is_empty() {
+            out.u8(10)?.encode(&record.notes)?;
+        }
         Ok(())
     })
 }
@@ -192,6 +200,7 @@ fn needed<T>(field: Option<T>) -> Result<T, Error> {
 pub(super) fn decode_action(bytes: &[u8]) -> Result<ActionRecord, Error> {
     let (mut output, mut len, mut label, mut producer, mut made_at, mut took_us) = (None, None, None, None, 0, 0);
     let (mut inputs, mut diagnostics, mut class) = (Vec::new(), Vec::new(), Class::Cheap);
+    let (mut spent, mut notes) = (None, Notes::new());
     each_field(&mut Decoder::new(bytes), |key, from| {
         match key {
             0 => output = Some(digest(from)?),
@@ -203,6 +212,8 @@ pub(super) fn decode_action(bytes: &[u8]) -> Result<ActionRecord, Error> {
             6 => inputs = list(from, decode_input)?,
             7 => diagnostics = list(from, decode_diagnostic)?,
             8 => class = if from.u8()? == 0 { Class::Cheap } else { Class::Paid },
+            9 => spent = Some(from.decode()?),
+            10 => notes = from.decode()?,
             _ => return Ok(false),
         }
         Ok(true)
@@ -217,6 +228,8 @@ pub(super) fn decode_action(bytes: &[u8]) -> Result<ActionRecord, Error> {
         inputs,
         diagnostics,
         class,
+        spent,
+        notes,
     })
 }
 
@@ -316,6 +329,8 @@ pub(super) fn decode_blob(bytes: &[u8]) -> Result<BlobRecord, Error> {
 #[cfg(test)]
 pub(super) mod tests {
     use super::*;
+    use crate::seams::paid::Spent;
+    use proptest::collection::btree_map;
     use proptest::collection::vec;
     use proptest::option;
     use proptest::prelude::*;
@@ -364,8 +379,9 @@ pub(super) mod tests {
         let numbers = (any::<u64>(), any::<u64>(), any::<u64>());
         let class = prop_oneof![Just(Class::Cheap), Just(Class::Paid)];
         let lists = (vec(any_input(), 0..12), vec(any_diagnostic(), 0..3));
-        (any_digest(), ".{0,30}", ".{0,20}", numbers, lists, class).prop_map(
-            |(output, label, producer, (len, made_at, took_us), (inputs, diagnostics), class)| ActionRecord {
+        let paid = (proptest::option::of(any_spent()), btree_map(".{0,5}", ".{0,9}", 0..3));
+        (any_digest(), ".{0,30}", ".{0,20}", numbers, lists, class, paid).prop_map(
+            |(output, label, producer, (len, made_at, took_us), (inputs, diagnostics), class, (spent, notes))| ActionRecord {
                 output,
                 len,
                 label,
@@ -375,6 +391,22 @@ pub(super) mod tests {
                 inputs,
                 diagnostics,
                 class,
+                spent,
+                notes,
+            },
+        )
+    }
+
+    fn any_spent() -> impl Strategy<Value = Spent> {
+        (".{0,9}", any::<u32>(), any::<[u64; 3]>(), any::<Option<u64>>(), any::<bool>()).prop_map(
+            |(model, calls, [input_tokens, cached_tokens, output_tokens], micros, estimated)| Spent {
+                model,
+                calls,
+                input_tokens,
+                cached_tokens,
+                output_tokens,
+                micros,
+                estimated,
             },
         )
     }

@@ -5,6 +5,7 @@
 mod codec;
 pub mod diagnostics;
 pub mod disk;
+pub mod ledger;
 pub mod memory;
 pub mod records;
 
@@ -39,11 +40,13 @@ pub enum Part {
     Manifests,
     /// Warnings that stand and why the last try failed, by label (`build`).
     Remarks,
+    /// What was spent and saved, by time (`store::ledger`).
+    Ledger,
 }
 
 impl Part {
     /// Every part, in the order of their declaration.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Nodes,
         Self::Links,
         Self::State,
@@ -52,6 +55,7 @@ impl Part {
         Self::Requests,
         Self::Manifests,
         Self::Remarks,
+        Self::Ledger,
     ];
 }
 

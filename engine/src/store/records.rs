@@ -1,5 +1,6 @@
 //! The typed records of the store. Encoded with minicbor maps: fields are only ever added.
 
+use crate::seams::paid::{Notes, Spent};
 use crate::values::diagnostic::Diagnostic;
 use crate::values::digest::{ActionKey, Digest};
 use std::sync::Arc;
@@ -45,6 +46,10 @@ pub struct ActionRecord {
     pub diagnostics: Vec<Diagnostic>,
     /// Whether it cost money.
     pub class: Class,
+    /// What it cost, if that is known.
+    pub spent: Option<Spent>,
+    /// How it came about, as the producer noted it.
+    pub notes: Notes,
 }
 
 /// One version of a node's output.

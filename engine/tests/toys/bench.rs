@@ -262,6 +262,7 @@ impl Bench {
                 jobs: self.jobs,
                 keep_going: how.keep_going,
                 dry_run: how.dry_run,
+                ..Options::default()
             },
             outputs: how.outputs,
         }

@@ -159,7 +159,7 @@ impl Producer for Toy {
         ProducerId::new(self.name, self.version)
     }
 
-    fn pool(&self) -> Pool {
+    fn pool(&self, _: &Params) -> Pool {
         if self.kind == Kind::Slow { Pool::Slow } else { Pool::Cpu }
     }
 

@@ -507,11 +507,7 @@ mod tests {
 
     #[test]
     fn garbage_is_a_failure() {
-        let garbage = Input {
-            item: "a.cs".into(),
-            digest: engine::values::digest::Digest::of(b""),
-            bytes: vec![0x9f, 0xff, 0x84].into(),
-        };
+        let garbage = Input::of("a.cs", vec![0x9f, 0xff, 0x84]);
         assert!(complete("A", &[garbage]).is_err());
     }
 

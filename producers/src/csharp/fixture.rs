@@ -89,12 +89,7 @@ pub(crate) fn input(item: &str, syntax: &Syntax) -> Input {
 }
 
 pub(crate) fn blob(item: &str, bytes: impl Into<Vec<u8>>) -> Input {
-    let bytes: Vec<u8> = bytes.into();
-    Input {
-        item: item.into(),
-        digest: Digest::of(&bytes),
-        bytes: bytes.into(),
-    }
+    Input::of(item, bytes.into())
 }
 
 /// Runs a producer for the type `key`.
@@ -107,14 +102,7 @@ pub(crate) fn run(producer: &dyn Producer, key: &str, params: &str, roles: Vec<(
     }
     let vars = BTreeMap::from([(Arc::from("type"), Arc::from(key))]);
     let cancel = Cancel::default();
-    producer.produce(&Inputs {
-        label: "//t:t",
-        params: &params,
-        roles: &by_role,
-        vars: &vars,
-        previous: None,
-        cancel: &cancel,
-    })
+    producer.produce(&Inputs::bare("//t:t", &params, &by_role, &vars, &cancel))
 }
 
 /// A whole workspace run through the producers, as the ruleset wires them.

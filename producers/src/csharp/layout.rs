@@ -190,14 +190,9 @@ fn written(text: &str) -> WrittenUsing {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use engine::values::digest::Digest;
 
     fn input(path: &str, facts: &str) -> Input {
-        Input {
-            item: path.into(),
-            digest: Digest::of(facts.as_bytes()),
-            bytes: facts.as_bytes().into(),
-        }
+        Input::of(path, facts.as_bytes())
     }
 
     #[test]

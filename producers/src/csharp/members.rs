@@ -320,14 +320,13 @@ mod tests {
             let roles = BTreeMap::from([("row".into(), vec![blob("", rows)])]);
             let vars = BTreeMap::from([("type".into(), "N.A".into()), ("member".into(), key.into())]);
             let bytes = OneMember
-                .produce(&Inputs {
-                    label: "//t:t",
-                    params: &params,
-                    roles: &roles,
-                    vars: &vars,
-                    previous: None,
-                    cancel: &engine::seams::producer::Cancel::default(),
-                })
+                .produce(&Inputs::bare(
+                    "//t:t",
+                    &params,
+                    &roles,
+                    &vars,
+                    &engine::seams::producer::Cancel::default(),
+                ))
                 .expect("a member")
                 .bytes;
             String::from_utf8(bytes).expect("text")

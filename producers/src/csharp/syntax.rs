@@ -52,6 +52,7 @@ impl Producer for SyntaxProducer {
         Ok(Output {
             bytes: encode(&syntax),
             diagnostics,
+            ..Output::default()
         })
     }
 }

@@ -81,6 +81,7 @@ impl Producer for Types {
         Ok(Output {
             bytes: write_table(&rows),
             diagnostics,
+            ..Output::default()
         })
     }
 }

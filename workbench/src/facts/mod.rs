@@ -7,7 +7,6 @@ mod member;
 mod written;
 
 use engine::seams::producer::{Failure, Input};
-use engine::values::digest::Digest;
 use engine::values::label::{Label, unescape};
 use engine::values::table::Table;
 use member::{Canonical, canonical};
@@ -97,11 +96,7 @@ pub fn lines(outputs: impl IntoIterator<Item = (Label, Arc<[u8]>)>) -> Result<St
 impl Outputs {
     fn take(&mut self, label: &Label, bytes: Arc<[u8]>) -> Result<(), String> {
         let name = label.package().split_once('/').map_or_else(String::new, |(_, rest)| unescape(rest));
-        let input = Input {
-            item: name.as_str().into(),
-            digest: Digest::of(&bytes),
-            bytes,
-        };
+        let input = Input::of(&name, bytes);
         match label.target() {
             "types" => {
                 let table = Table::open(&input.bytes).ok_or("it is not a table")?;
@@ -159,7 +154,9 @@ impl Outputs {
 /// What a failure says.
 fn told(failure: Failure) -> String {
     match failure {
-        Failure::Permanent(diagnostic) | Failure::Transient(diagnostic) => diagnostic.message,
+        Failure::Permanent(diagnostic) | Failure::Transient(diagnostic) | Failure::Limit(diagnostic) => diagnostic.message,
+        Failure::Rejected(rejected) => rejected.why.message,
+        Failure::Deferred => "it was put off".to_owned(),
         Failure::Cancelled => "it was cancelled".to_owned(),
     }
 }

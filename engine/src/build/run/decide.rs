@@ -1,12 +1,13 @@
 //! Decision: the key says whether a result is current, filed, or to be made.
 
 use super::{How, Run, RunError, SameKey, Slot, Work};
-use crate::build::jobs::{JobInput, Load, Task};
+use crate::build::jobs::{JobInput, Load, Make, Task};
 use crate::graph::{EdgeFrom, Filed, NodeId};
 use crate::manifest::model::InputFrom;
 use crate::manifest::template::Vars;
 use crate::planning::expand::ItemFrame;
 use crate::planning::key::{KeyDescription, KeyInput, action_key};
+use crate::seams::paid::Spent;
 use crate::seams::producer::Pool;
 use crate::store::records::HistoryRecord;
 use crate::values::diagnostic::Diagnostic;
@@ -49,6 +50,11 @@ impl Run<'_> {
                 }
             }
         }
+        if unknown && self.options.price && self.is_paid(&work) {
+            self.graph.rewire(id, (*edges).clone());
+            self.price(id, work, false);
+            return Ok(());
+        }
         if unknown {
             // What a dry run says of the way to this node follows the edges of now.
             self.graph.rewire(id, (*edges).clone());
@@ -61,6 +67,10 @@ impl Run<'_> {
         let depth = self.depth(&work);
         self.depths.insert(id, depth);
         if self.find_result(id, &work)? {
+            return Ok(());
+        }
+        if self.options.price && self.is_paid(&work) {
+            self.price(id, work, true);
             return Ok(());
         }
         if self.options.dry_run {
@@ -84,6 +94,9 @@ impl Run<'_> {
     /// Settles a node whose key did not move or whose result is filed. One whose blob is to be made again takes only results whose blob is
     /// at hand, because another node of the same key or content brought it meanwhile.
     fn find_result(&mut self, id: NodeId, work: &Work) -> Result<bool, RunError> {
+        if self.is_fresh(id) {
+            return Ok(false);
+        }
         let filed = self.graph.node(id).result;
         if let Some(filed) = filed.filter(|filed| filed.key == work.key)
             && self.serves(work, &filed.output)?
@@ -99,17 +112,18 @@ impl Run<'_> {
             output,
             took_us,
             diagnostics,
+            spent,
         }) = self.same_key.get(&work.key)
         {
-            let (output, took_us, diagnostics) = (*output, *took_us, diagnostics.clone());
+            let (output, took_us, diagnostics, spent) = (*output, *took_us, diagnostics.clone(), spent.clone());
             if self.serves(work, &output)? {
-                self.hit(id, work, output, took_us, &diagnostics);
+                self.hit(id, work, output, took_us, &diagnostics, spent.as_ref());
                 return Ok(true);
             }
         } else if let Some(record) = self.store.action(&work.key)?
             && self.serves(work, &record.output)?
         {
-            self.hit(id, work, record.output, record.took_us, &record.diagnostics);
+            self.hit(id, work, record.output, record.took_us, &record.diagnostics, record.spent.as_ref());
             return Ok(true);
         }
         Ok(false)
@@ -119,10 +133,13 @@ impl Run<'_> {
         Ok(!work.force || self.shared.blobs.get(output)?.is_some())
     }
 
-    pub(super) fn hit(&mut self, id: NodeId, work: &Work, output: Digest, took_us: u64, diagnostics: &[Diagnostic]) {
+    pub(super) fn hit(&mut self, id: NodeId, work: &Work, output: Digest, took_us: u64, diagnostics: &[Diagnostic], spent: Option<&Spent>) {
         let label = self.graph.node(id).label.clone();
         self.tally.cached += 1;
         self.tally.saved_us += took_us;
+        if let Some(spent) = spent {
+            self.saved(&label, spent, took_us);
+        }
         self.emit(&Event::Hit {
             label: &label,
             output,
@@ -140,8 +157,8 @@ impl Run<'_> {
         let mut inputs = Vec::with_capacity(edges.inputs.len());
         for edge in &edges.inputs {
             let spec = &rule.inputs[usize::from(edge.spec)];
-            let (item, digest, load): (Arc<str>, _, _) = match edge.from {
-                EdgeFrom::Rows(digest) => ("".into(), digest, Load::Rows(edge.spec)),
+            let (item, digest, label, load): (Arc<str>, _, Arc<str>, _) = match edge.from {
+                EdgeFrom::Rows(digest) => ("".into(), digest, self.table_of(work, edge.spec), Load::Rows(edge.spec)),
                 EdgeFrom::Node(node) => {
                     let Some(settled) = self.settled(node) else { continue };
                     if frame.as_ref().is_none_or(|(of, _)| *of != edge.spec) {
@@ -155,10 +172,11 @@ impl Run<'_> {
                         .as_ref()
                         .and_then(|(_, frame)| frame.as_ref()?.item(&settled.label))
                         .unwrap_or_default();
-                    let digest = settled.digest;
+                    let (digest, label) = (settled.digest, settled.label.clone());
                     (
                         item.into(),
                         digest,
+                        label,
                         if spec.digest_only { Load::Nothing } else { Load::Node(settled) },
                     )
                 }
@@ -167,6 +185,7 @@ impl Run<'_> {
                 role: spec.role.clone(),
                 item,
                 digest,
+                label,
                 load,
             });
         }
@@ -226,23 +245,25 @@ impl Run<'_> {
         let inputs = self.inputs(&work);
         let uses = &self.rules.manifest().producers[self.rules.rule(work.rule).producer as usize].uses;
         let Some(producer) = self.registry.get(uses).cloned() else { return };
-        let previous = self.graph.node(id).result.map(|filed| filed.output);
-        let pool = producer.pool();
-        // A previous output is a hint for producers that cost something; the others would only read it in vain.
-        let previous = previous.filter(|_| pool == Pool::Slow);
+        let pool = self.pool(&work);
+        // A previous result is a hint for producers that cost something; the others would only read it in vain.
+        let previous = self.graph.node(id).result.map(|filed| filed.key).filter(|_| pool == Pool::Paid);
+        let (key, how) = (work.key, Make::Output { fresh: self.is_fresh(id) });
         let job = self.job(
             id,
             &work,
             Task::Produce {
                 producer,
                 inputs,
+                key,
+                how,
                 previous,
             },
         );
         self.emit(&Event::Started { label: &job.label });
         match pool {
             Pool::Cpu => self.pools.cpu(job),
-            Pool::Slow => self.slow_ready.push(job),
+            Pool::Slow | Pool::Paid => self.slow_ready.push((job, pool)),
         }
         *self.slot(id) = Slot::Running { work };
     }
@@ -251,13 +272,17 @@ impl Run<'_> {
     pub(super) fn hand_over_slow(&mut self) {
         let mut ready = std::mem::take(&mut self.slow_ready);
         // Who became ready in between may have been decided first; equals go in the order in which they were first asked for.
-        ready.sort_by_key(|job| job.id);
-        for job in ready {
+        ready.sort_by_key(|(job, _)| job.id);
+        for (job, pool) in ready {
             let id = job.id;
             let waiting = self.waiters.get(&id).map_or(0, Vec::len);
             let references = waiting.max(self.links.reader_count(id));
             let depth = self.depths.get(&id).copied().unwrap_or_default();
-            self.pools.slow(job, references as f64 / f64::from(1 + depth));
+            let priority = references as f64 / f64::from(1 + depth);
+            match pool {
+                Pool::Paid => self.pools.paid(job, priority),
+                Pool::Cpu | Pool::Slow => self.pools.slow(job, priority),
+            }
         }
     }
 

@@ -11,22 +11,44 @@ use crate::values::event::Event;
 impl Run<'_> {
     /// The node has no output, for a reason that shows before there is a key. What it had before stays in the graph, marked stale.
     pub(super) fn fail(&mut self, id: NodeId, why: Diagnostic) {
-        self.fail_under(id, None, why);
+        self.fail_under(id, None, why, Vec::new());
     }
 
-    /// The node has no output: the try to make it under `key` failed.
-    pub(super) fn fail_under(&mut self, id: NodeId, key: Option<ActionKey>, why: Diagnostic) {
+    /// The node has no output: the try to make it under `key` failed. `raw` is an answer that came all the same.
+    pub(super) fn fail_under(&mut self, id: NodeId, key: Option<ActionKey>, why: Diagnostic, raw: Vec<u8>) {
         let label = self.graph.node(id).label.clone();
         let why = super::finish::located(why, &label);
         self.tally.failed += 1;
         self.emit(&Event::Failed { label: &label, why: &why });
-        self.heard.failed.push((id, FailedTry { key, why: why.clone() }));
+        let failed = FailedTry {
+            key,
+            why: why.clone(),
+            times: 1,
+            raw,
+        };
+        self.heard.failed.push((id, failed));
         self.failures.push(why);
         self.graph.set_stale(id, true);
         *self.slot(id) = Slot::Failed;
         if !self.options.keep_going {
             self.stopping = true;
         }
+        self.moved_on(id);
+        self.wake(id);
+    }
+
+    /// The node is not made in this run: a limit stopped it (told once), or its answer was asked for and comes later.
+    pub(super) fn not_tried(&mut self, id: NodeId, limit: Option<&Diagnostic>) {
+        match limit {
+            Some(why) if self.tally.limited == 0 => {
+                self.tally.limited += 1;
+                self.failures.push(why.clone());
+            }
+            Some(_) => self.tally.limited += 1,
+            None => self.tally.deferred += 1,
+        }
+        self.graph.set_stale(id, true);
+        *self.slot(id) = Slot::Failed;
         self.moved_on(id);
         self.wake(id);
     }

@@ -6,6 +6,7 @@ use crate::build::jobs::Done;
 use crate::build::pools::Finished;
 use crate::graph::{EdgeFrom, NodeId};
 use crate::seams::producer::{Failure, Output};
+use crate::store::ledger::Outcome;
 use crate::store::records::{ActionRecord, Class, InputRecord, NewResult};
 use crate::values::diagnostic::{Diagnostic, Place};
 use crate::values::digest::{ActionKey, Digest};
@@ -21,7 +22,8 @@ impl Run<'_> {
         match finished.done {
             Done::Expanded(Ok(planned)) => self.expanded(id, Ok(planned)),
             Done::Expanded(Err(error)) => self.fail_expansion(id, &error),
-            Done::Produced { output, digest, took } => self.produced(id, output, digest, took)?,
+            Done::Produced { output, digest, took } => self.produced(id, *output, digest, took)?,
+            Done::Planned(plan) => self.priced(id, *plan),
             Done::Failed(failure) => self.produce_failed(id, failure),
             Done::Missing(nodes) => self.restore(id, &nodes),
             Done::Broken(error) => return Err(error.into()),
@@ -53,6 +55,12 @@ impl Run<'_> {
             changed: before != Some(digest),
         });
         self.say(id, &output.diagnostics);
+        let took_us = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
+        let paid = self.is_paid(&work);
+        if let Some(spent) = &output.spent {
+            let outcome = super::money::outcome(output.notes.get("mode").map(String::as_str));
+            self.spent(&label, outcome, spent, took_us);
+        }
         let record = ActionRecord {
             output: digest,
             len: blob.len() as u64,
@@ -62,10 +70,12 @@ impl Run<'_> {
                 .map(ToString::to_string)
                 .unwrap_or_default(),
             made_at: self.now,
-            took_us: u64::try_from(took.as_micros()).unwrap_or(u64::MAX),
+            took_us,
             inputs: self.provenance(&work),
             diagnostics: output.diagnostics,
-            class: Class::Cheap,
+            class: if paid { Class::Paid } else { Class::Cheap },
+            spent: output.spent,
+            notes: output.notes,
         };
         if work.force && before.is_some_and(|before| before != digest) {
             self.mark_readers(id);
@@ -73,13 +83,14 @@ impl Run<'_> {
         self.settle(id, &work, digest, How::Ran);
         for twin in self.twins(&work.key) {
             if let Slot::Running { work } = std::mem::replace(self.slot(twin), Slot::Idle) {
-                self.hit(twin, &work, digest, record.took_us, &record.diagnostics);
+                self.hit(twin, &work, digest, record.took_us, &record.diagnostics, record.spent.as_ref());
             }
         }
         let made = SameKey::Made {
             output: digest,
             took_us: record.took_us,
             diagnostics: record.diagnostics.clone(),
+            spent: record.spent.clone(),
         };
         self.same_key.insert(work.key, made);
         self.batch_bytes += blob.len();
@@ -88,11 +99,9 @@ impl Run<'_> {
             record,
             blob: keep.then_some(blob),
         });
-        if self.batch.len() >= BATCH_RESULTS || self.batch_bytes >= BATCH_BYTES {
-            let batch = std::mem::take(&mut self.batch);
-            self.batch_bytes = 0;
-            self.emit(&Event::Committed { results: batch.len() });
-            self.writer.send(batch)?;
+        // What took money is made durable before anything else can fail.
+        if paid || self.batch.len() >= BATCH_RESULTS || self.batch_bytes >= BATCH_BYTES {
+            self.send_batch()?;
         }
         Ok(())
     }
@@ -165,7 +174,18 @@ impl Run<'_> {
         let twins = self.twins(&work.key);
         for node in std::iter::once(id).chain(twins) {
             match &failure {
-                Failure::Permanent(why) | Failure::Transient(why) => self.fail_under(node, Some(work.key).filter(|_| ran), (**why).clone()),
+                Failure::Permanent(why) | Failure::Transient(why) => {
+                    self.fail_under(node, Some(work.key).filter(|_| ran), (**why).clone(), Vec::new());
+                }
+                Failure::Rejected(rejected) => {
+                    if let Some(spent) = rejected.spent.as_ref().filter(|_| node == id) {
+                        let label = self.graph.node(id).label.clone();
+                        self.spent(&label, Outcome::Rejected, spent, 0);
+                    }
+                    self.fail_under(node, Some(work.key), rejected.why.clone(), rejected.raw.clone());
+                }
+                Failure::Limit(why) => self.not_tried(node, Some(&**why)),
+                Failure::Deferred => self.not_tried(node, None),
                 Failure::Cancelled if self.stopping || self.shared.cancel.is_cancelled() => *self.slot(node) = Slot::Failed,
                 Failure::Cancelled => self.fail(
                     node,

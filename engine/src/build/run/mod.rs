@@ -13,6 +13,7 @@ mod finish;
 mod joined;
 mod leaves;
 pub(in crate::build) mod look;
+mod money;
 mod roots;
 
 pub use finish::located;
@@ -29,7 +30,9 @@ use crate::graph::{Edges, Graph, NodeId, PlanDigest};
 use crate::manifest::model::SetSpec;
 use crate::manifest::template::Vars;
 use crate::planning::rules::RuleIndex;
-use crate::seams::producer::{ProducerId, Registry};
+use crate::seams::paid::{Plan, Spent};
+use crate::seams::producer::{Pool, ProducerId, Registry};
+use crate::store::ledger::LedgerEntry;
 use crate::store::records::{HistoryRecord, NewResult};
 use crate::store::{Store, StoreError};
 use crate::values::diagnostic::Diagnostic;
@@ -49,6 +52,26 @@ pub struct Options {
     pub keep_going: bool,
     /// Run no producer; say what would run.
     pub dry_run: bool,
+    /// Calls that cost money at the same time.
+    pub paid_jobs: usize,
+    /// Make nothing that costs money: say what it would cost. What is free is made.
+    pub price: bool,
+    /// Labels of paid targets that a person wants made anew although a result is filed.
+    pub fresh: std::collections::BTreeSet<String>,
+}
+
+impl Default for Options {
+    /// One worker, and nothing out of the ordinary.
+    fn default() -> Self {
+        Self {
+            jobs: 1,
+            keep_going: true,
+            dry_run: false,
+            paid_jobs: 1,
+            price: false,
+            fresh: std::collections::BTreeSet::new(),
+        }
+    }
 }
 
 /// What happened, in numbers.
@@ -70,6 +93,14 @@ pub struct Tally {
     pub may_run: usize,
     /// Microseconds that the cached results took to make.
     pub saved_us: u64,
+    /// Paid targets that were asked for and whose answers a later build picks up.
+    pub deferred: usize,
+    /// Paid targets not asked for because a limit would have been passed.
+    pub limited: usize,
+    /// What this build spent, failed tries included.
+    pub spent: Spent,
+    /// What the results found under their keys had cost.
+    pub saved: Spent,
 }
 
 /// A node's state in this run.
@@ -144,6 +175,7 @@ pub(super) enum SameKey {
         output: Digest,
         took_us: u64,
         diagnostics: Vec<Diagnostic>,
+        spent: Option<Spent>,
     },
 }
 
@@ -162,6 +194,10 @@ pub struct Run<'a> {
     pub(super) failures: Vec<Diagnostic>,
     pub(super) diagnostics: Vec<Diagnostic>,
     pub(super) heard: Heard,
+    /// What paid producers would ask for, when they are only priced.
+    pub(super) plans: Vec<(NodeId, Plan, bool)>,
+    /// What was spent and saved, for the ledger.
+    pub(super) ledger: Vec<LedgerEntry>,
     pub(super) history: Vec<(String, HistoryRecord)>,
     pub(super) ids: Vec<Option<ProducerId>>,
     /// What some change may reach; worked out when nodes are first wanted.
@@ -177,7 +213,7 @@ pub struct Run<'a> {
     root_sets: std::collections::BTreeSet<NodeId>,
     /// Nodes whose output is not what it was when the run began.
     moved: StaleSet,
-    slow_ready: Vec<Job>,
+    slow_ready: Vec<(Job, Pool)>,
     slots: Vec<Slot>,
     /// How far decided nodes are from a leaf; leaves are not listed.
     depths: FxHashMap<NodeId, u32>,
@@ -243,6 +279,8 @@ pub struct Leftover {
     pub diagnostics: Vec<Diagnostic>,
     /// The same and the failures, by node.
     pub heard: Heard,
+    /// What was spent and saved.
+    pub ledger: Vec<LedgerEntry>,
 }
 
 const BATCH_RESULTS: usize = 1_000;
@@ -252,7 +290,7 @@ impl<'a> Run<'a> {
     /// A run that has not begun. `view` is where results are committed, `now` the time of this build in seconds since 1970.
     pub fn new(setup: Setup<'a>, view: crate::store::ViewId, now: u64) -> Self {
         let (sender, done) = crossbeam_channel::unbounded();
-        let pools = Pools::new(setup.options.jobs, setup.shared.clone(), sender);
+        let pools = Pools::new(setup.options.jobs, setup.options.paid_jobs, setup.shared.clone(), sender);
         let ids = setup
             .rules
             .manifest()
@@ -277,6 +315,8 @@ impl<'a> Run<'a> {
             failures: Vec::new(),
             diagnostics: Vec::new(),
             heard: Heard::default(),
+            plans: Vec::new(),
+            ledger: Vec::new(),
             history: Vec::new(),
             ids,
             redefined: setup.redefined,
@@ -356,6 +396,7 @@ impl<'a> Run<'a> {
     /// # Errors
     /// When results could not be made durable.
     pub fn end(mut self) -> Result<Leftover, RunError> {
+        self.flush_paid();
         self.pools.stop();
         self.writer.finish()?;
         Ok(Leftover {
@@ -365,6 +406,7 @@ impl<'a> Run<'a> {
             failures: self.failures,
             diagnostics: self.diagnostics,
             heard: self.heard,
+            ledger: self.ledger,
         })
     }
 

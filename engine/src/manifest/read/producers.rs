@@ -5,7 +5,7 @@ use super::json::{Spans, json, merge};
 use super::report::Report;
 use super::source::Span;
 use crate::manifest::model::ProducerDef;
-use crate::seams::producer::{Params, Registry};
+use crate::seams::producer::{Bound, Params, Registry};
 use crate::values::diagnostic::Diagnostic;
 use serde_json::Value;
 use std::collections::{BTreeMap, HashMap};
@@ -139,10 +139,18 @@ pub(super) fn finish(
         producers.spans.push(draft.span);
         producers.places.push((!draft.partial).then_some(draft.spans));
         let uses = draft.uses.map(|(uses, _)| uses).unwrap_or_default();
+        let bound = match registry.get(&uses) {
+            Some(producer) => producer.bind(&draft.params, models),
+            None => Bound {
+                params: draft.params,
+                ..Bound::default()
+            },
+        };
         producers.list.push(ProducerDef {
             name,
             uses,
-            params: draft.params,
+            params: bound.params,
+            settings: bound.settings,
             keep: draft.keep.unwrap_or(true),
         });
     }

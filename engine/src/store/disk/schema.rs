@@ -101,9 +101,14 @@ const REMARKS: Table = Table {
     key: "view u64, row key",
     value: "packed row",
 };
+const LEDGER: Table = Table {
+    name: "ledger.1",
+    key: "view u64, row key",
+    value: "packed row",
+};
 
 /// Every table of the format.
-pub(super) const SCHEMA: [Table; 13] = [
+pub(super) const SCHEMA: [Table; 14] = [
     META,
     BLOBS,
     BLOB_DATA,
@@ -117,6 +122,7 @@ pub(super) const SCHEMA: [Table; 13] = [
     REQUESTS,
     MANIFESTS,
     REMARKS,
+    LEDGER,
 ];
 
 /// The table of a part.
@@ -130,6 +136,7 @@ pub(super) const fn table_of(part: Part) -> Table {
         Part::Requests => REQUESTS,
         Part::Manifests => MANIFESTS,
         Part::Remarks => REMARKS,
+        Part::Ledger => LEDGER,
     }
 }
 

@@ -91,6 +91,7 @@ impl Producer for Xml {
         Ok(Output {
             bytes: minicbor::to_vec(element).expect("invariant: writing to memory cannot fail"),
             diagnostics,
+            ..Output::default()
         })
     }
 }
@@ -145,6 +146,7 @@ impl Producer for Project {
         Ok(Output {
             bytes,
             diagnostics: report.into_diagnostics(),
+            ..Output::default()
         })
     }
 }
@@ -183,6 +185,7 @@ impl Producer for Sources {
         Ok(Output {
             bytes: json(&files),
             diagnostics: report.into_diagnostics(),
+            ..Output::default()
         })
     }
 }
@@ -321,6 +324,7 @@ impl Producer for FileIndex {
         Ok(Output {
             bytes: write_table(&rows.iter().map(|(path, row)| (*path, json(row))).collect()),
             diagnostics: report.into_diagnostics(),
+            ..Output::default()
         })
     }
 }

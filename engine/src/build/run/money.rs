@@ -1,0 +1,130 @@
+//! Nodes that cost money: which they are, what they would cost, and the ledger.
+
+use super::{Run, RunError, Slot, Work};
+use crate::build::jobs::{Make, Task};
+use crate::build::writer::Batch;
+use crate::graph::NodeId;
+use crate::seams::paid::{Plan, Spent};
+use crate::seams::producer::{Failure, Pool};
+use crate::store::ledger::{LedgerEntry, Outcome};
+use crate::values::event::Event;
+
+impl Run<'_> {
+    /// Where the producer of a node runs.
+    pub(super) fn pool(&self, work: &Work) -> Pool {
+        let definition = &self.rules.manifest().producers[self.rules.rule(work.rule).producer as usize];
+        let producer = self.registry.get(&definition.uses);
+        producer.map_or(Pool::Cpu, |producer| producer.pool(&definition.params))
+    }
+
+    pub(super) fn is_paid(&self, work: &Work) -> bool {
+        self.pool(work) == Pool::Paid
+    }
+
+    /// Whether a person asked for a new result although one is filed.
+    pub(super) fn is_fresh(&self, id: NodeId) -> bool {
+        !self.options.fresh.is_empty() && self.options.fresh.contains(&*self.graph.node(id).label)
+    }
+
+    /// Running: the producer says what it would ask for. `certain` when all its inputs are known.
+    pub(super) fn price(&mut self, id: NodeId, work: Box<Work>, certain: bool) {
+        let edges = work.edges.as_ref().expect("invariant: pricing follows collection");
+        let unknown = edges
+            .input_nodes()
+            .filter(|node| matches!(self.slots[node.index()], Slot::Unknown { .. }))
+            .count();
+        let inputs = self.inputs(&work);
+        let uses = &self.rules.manifest().producers[self.rules.rule(work.rule).producer as usize].uses;
+        let Some(producer) = self.registry.get(uses).cloned() else { return };
+        let job = self.job(
+            id,
+            &work,
+            Task::Produce {
+                producer,
+                inputs,
+                key: work.key,
+                how: Make::Plan {
+                    fresh: self.is_fresh(id),
+                    unknown,
+                },
+                previous: self.graph.node(id).result.map(|filed| filed.key),
+            },
+        );
+        self.pools.cpu(job);
+        let _ = certain;
+        *self.slot(id) = Slot::Running { work };
+    }
+
+    /// Running → Unknown: what it would ask for is told.
+    pub(super) fn priced(&mut self, id: NodeId, plan: Plan) {
+        let Slot::Running { work } = std::mem::replace(self.slot(id), Slot::Idle) else {
+            return;
+        };
+        let edges = work.edges.as_ref().expect("invariant: pricing follows collection");
+        let certain = !edges
+            .input_nodes()
+            .any(|node| matches!(self.slots[node.index()], Slot::Unknown { .. }));
+        let label = self.graph.node(id).label.clone();
+        self.emit(&Event::WouldRun { label: &label, certain });
+        self.plans.push((id, plan, certain));
+        self.graph.set_stale(id, true);
+        self.unknown(id, certain);
+    }
+
+    /// What was spent on a result that is about to be filed, or on a try that failed.
+    pub(super) fn spent(&mut self, label: &str, outcome: Outcome, spent: &Spent, took_us: u64) {
+        self.tally.spent.add(spent);
+        self.enter(label, outcome, spent, took_us);
+    }
+
+    /// What a result found under its key had cost.
+    pub(super) fn saved(&mut self, label: &str, spent: &Spent, took_us: u64) {
+        self.tally.saved.add(spent);
+        self.enter(label, Outcome::Saved, spent, took_us);
+    }
+
+    fn enter(&mut self, label: &str, outcome: Outcome, spent: &Spent, took_us: u64) {
+        self.ledger.push(LedgerEntry {
+            at: self.now,
+            label: label.to_owned(),
+            outcome,
+            spent: spent.clone(),
+            took_us,
+        });
+    }
+
+    /// Makes everything durable that is not yet, with its lines of the ledger.
+    ///
+    /// # Errors
+    /// When an earlier batch could not be made durable.
+    pub(super) fn send_batch(&mut self) -> Result<(), RunError> {
+        let results = std::mem::take(&mut self.batch);
+        self.batch_bytes = 0;
+        self.emit(&Event::Committed { results: results.len() });
+        let rows = std::mem::take(&mut self.ledger).iter().map(LedgerEntry::to_row).collect();
+        Ok(self.writer.send(Batch { results, rows })?)
+    }
+
+    /// Asks for what producers put off. Called when nothing else can go on; what fails is told once.
+    pub(super) fn flush_paid(&mut self) {
+        if self.tally.deferred == 0 {
+            return;
+        }
+        for producer in self.registry.iter() {
+            match producer.flush() {
+                Ok(()) | Err(Failure::Cancelled | Failure::Deferred) => {}
+                Err(Failure::Permanent(why) | Failure::Transient(why) | Failure::Limit(why)) => self.failures.push(*why),
+                Err(Failure::Rejected(rejected)) => self.failures.push(rejected.why),
+            }
+        }
+    }
+}
+
+/// What became of the money, as the producer noted it.
+pub(super) fn outcome(mode: Option<&str>) -> Outcome {
+    match mode {
+        Some("patch") => Outcome::Patch,
+        Some("unchanged") => Outcome::Unchanged,
+        _ => Outcome::Full,
+    }
+}

@@ -1,0 +1,110 @@
+//! Producers whose outputs cost money: what they spent, what they would ask, and what they may look at of an earlier answer.
+//!
+//! The engine knows no language model. It only knows that some outputs are paid for: they run in a pool of their own, are made durable at
+//! once, are told in a ledger, and can be priced before they are made.
+
+use crate::values::diagnostic::Diagnostic;
+use crate::values::digest::Digest;
+use minicbor::{Decode, Encode};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// Provenance of an output that is no part of its key, such as `mode` = `patch`, `base` = the digest it was made from, `chain` = `2`.
+pub type Notes = BTreeMap<String, String>;
+
+/// What an output, or a try to make one, cost.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, Encode, Decode)]
+#[cbor(map)]
+pub struct Spent {
+    /// The model as its provider names it.
+    #[n(0)]
+    pub model: String,
+    /// Calls that were answered.
+    #[n(1)]
+    pub calls: u32,
+    /// Tokens sent, cached ones included.
+    #[n(2)]
+    pub input_tokens: u64,
+    /// Of those, tokens that the provider had cached.
+    #[n(3)]
+    pub cached_tokens: u64,
+    /// Tokens answered.
+    #[n(4)]
+    pub output_tokens: u64,
+    /// Millionths of the currency of the model's price; `None` when it has no price.
+    #[n(5)]
+    pub micros: Option<u64>,
+    /// Whether the tokens are an estimate because the provider did not count them.
+    #[n(6)]
+    pub estimated: bool,
+}
+
+impl Spent {
+    /// Adds what another call cost.
+    pub fn add(&mut self, other: &Self) {
+        if self.model.is_empty() {
+            self.model.clone_from(&other.model);
+        }
+        self.micros = if self.calls == 0 {
+            other.micros
+        } else {
+            self.micros.zip(other.micros).map(|(mine, theirs)| mine.saturating_add(theirs))
+        };
+        self.calls += other.calls;
+        self.input_tokens += other.input_tokens;
+        self.cached_tokens += other.cached_tokens;
+        self.output_tokens += other.output_tokens;
+        self.estimated |= other.estimated;
+    }
+}
+
+/// What a paid producer would ask, without asking.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Plan {
+    /// `full`, `patch`, or `unchanged` when the earlier answer will do without a call.
+    pub mode: String,
+    /// Why this mode, one sentence.
+    pub why: String,
+    /// The prompt as it would be sent.
+    pub prompt: String,
+    /// What it would cost: calls, tokens, money. Output tokens are a guess.
+    pub cost: Spent,
+}
+
+/// An answer that came, and may have been paid for, but cannot be an output.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Rejected {
+    /// Why not.
+    pub why: Diagnostic,
+    /// The answer as it came, for people to look at.
+    pub raw: Vec<u8>,
+    /// What was spent on it.
+    pub spent: Option<Spent>,
+}
+
+/// What the last result of the same node was and was made of. A hint: no output may be wrong without it.
+#[derive(Clone, Debug)]
+pub struct Previous {
+    /// The output then.
+    pub output: Arc<[u8]>,
+    /// Its digest.
+    pub digest: Digest,
+    /// What was noted with it.
+    pub notes: Notes,
+    /// What it was made of, in the order of its key.
+    pub inputs: Vec<PreviousInput>,
+}
+
+/// One input of an earlier result.
+#[derive(Clone, Debug)]
+pub struct PreviousInput {
+    /// Role in the rule.
+    pub role: Arc<str>,
+    /// The node that gave it.
+    pub label: Arc<str>,
+    /// What it gave.
+    pub digest: Digest,
+    /// The blob, if the store still has it. Rows of tables are never kept.
+    pub bytes: Option<Arc<[u8]>>,
+}

@@ -1,0 +1,95 @@
+//! How to ask a language model: providers, retries, limits, tokens and prices. It knows no C# and no summaries: what to ask, and what to
+//! make of the answer, is the business of the producers that [`Ask`].
+
+pub mod model;
+
+use engine::seams::paid::Spent;
+use engine::seams::producer::{Cancel, Failure, Params};
+use engine::values::digest::ActionKey;
+
+/// Who answers questions.
+pub trait Ask: Send + Sync {
+    /// Asks, with retries, within the limits.
+    ///
+    /// # Errors
+    /// When there is no answer; see [`Failure`].
+    fn ask(&self, question: &Question<'_>, cancel: &Cancel) -> Result<Answer, Failure>;
+
+    /// How many tokens a text is to a model (bound parameters, see [`model`]).
+    fn count(&self, model: &Params, text: &str) -> Count;
+
+    /// What so many tokens cost in millionths of the currency, when the settings have a price; `input` includes `cached`.
+    fn price(&self, settings: &Params, input: u64, cached: u64, output: u64) -> Option<u64>;
+
+    /// Sends everything that was deferred.
+    ///
+    /// # Errors
+    /// When it could not be sent.
+    fn flush(&self) -> Result<(), Failure>;
+}
+
+/// What is asked.
+#[derive(Clone, Copy, Debug)]
+pub struct Question<'a> {
+    /// The model as bound: what may influence the answer.
+    pub model: &'a Params,
+    /// What reaches it: address, name of the key's variable, limits, prices.
+    pub settings: &'a Params,
+    /// The action key of the node that asks.
+    pub key: &'a ActionKey,
+    /// 0 for the first question of a node, 1 for its repair turn.
+    pub attempt: u32,
+    /// The conversation so far; the last turn is the user's.
+    pub turns: &'a [Turn],
+    /// Most tokens that the answer may have.
+    pub max_tokens: u64,
+}
+
+/// One turn of a conversation.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Turn {
+    /// Who speaks.
+    pub role: Role,
+    /// What is said, in order. What never changes stands first.
+    pub parts: Vec<Part>,
+}
+
+/// Who speaks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// The rules.
+    System,
+    /// The one who asks.
+    User,
+    /// The model.
+    Assistant,
+}
+
+/// A piece of a turn.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Part {
+    /// The text.
+    pub text: String,
+    /// Whether it is the same in many questions, so that a provider's prompt cache may keep everything up to its end.
+    pub stable: bool,
+}
+
+/// What came back.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Answer {
+    /// The text.
+    pub text: String,
+    /// Whether it stopped because it grew too long.
+    pub cut: bool,
+    /// What it cost.
+    pub spent: Spent,
+}
+
+/// A number of tokens.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Count {
+    /// How many.
+    pub tokens: u64,
+    /// Whether a tokenizer counted; else it is estimated.
+    pub exact: bool,
+}
