@@ -4,6 +4,7 @@
 //! [builds](session::Session::build) through a [`run::Run`], which settles targets. Nothing here prints.
 
 mod blobs;
+pub mod correct;
 pub mod engine;
 pub mod explain;
 mod jobs;
@@ -19,4 +20,4 @@ pub mod session;
 pub mod state;
 mod writer;
 
-pub use run::{How, Options, Root, Tally, file_label, file_path, located};
+pub use run::{How, Options, Priced, Root, Tally, file_label, file_path, located};
