@@ -1,5 +1,6 @@
 //! What every command starts from: the flags resolved, the workspace open, and one way to say that something is wrong.
 
+use crate::cli::AskingArgs;
 use crate::cli::{Global, OutputForm};
 use crate::exit::Code;
 use crate::render::{Style, diagnostic};
@@ -78,8 +79,18 @@ impl Context {
         self.global.output == OutputForm::Json
     }
 
+    /// Opens the workspace to ask models, within limits.
+    pub fn asking(&self, purpose: &str, asking: &AskingArgs) -> Result<Workspace, Failed> {
+        self.open(purpose, asking)
+    }
+
     /// Opens the workspace. `purpose` is what other processes are told while they wait for the store.
     pub fn workspace(&self, purpose: &str) -> Result<Workspace, Failed> {
+        self.open(purpose, &AskingArgs::default())
+    }
+
+    fn open(&self, purpose: &str, asking: &AskingArgs) -> Result<Workspace, Failed> {
+        let _ = asking;
         let style = self.err;
         let options = DiskOptions {
             purpose: format!("cortex {purpose}"),
