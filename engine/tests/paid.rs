@@ -396,3 +396,43 @@ fn a_correction_of_what_is_stale_leaves_it_stale() {
     case.bench.build(&["//n:asked"]);
     assert_eq!(case.labels(), [label("asked")]);
 }
+
+/// A question that no rule knows is answered once, remembered by its label, and told in the ledger.
+#[test]
+fn a_loose_result_is_keyed_and_paid_like_any_other() {
+    use engine::build::loose::Loose;
+    use engine::seams::producer::Input;
+    let case = case();
+    let ask = |text: &str, fresh: bool| {
+        let roles = BTreeMap::from([(Arc::from("text"), vec![Input::of("", text.as_bytes())])]);
+        let wanted = Loose {
+            label: "//asked/q:answer",
+            uses: "oracle",
+            params: &Params::new(),
+            roles: &roles,
+            fresh,
+        };
+        let mut session = case.bench.session();
+        let made = session
+            .make_loose(&wanted, &Cancel::default())
+            .expect("a store")
+            .expect("an answer");
+        (String::from_utf8_lossy(&made.bytes).into_owned(), made.cached)
+    };
+    assert_eq!(ask("a", false), ("answer 1 to a".to_owned(), false));
+    assert_eq!(ask("a", false), ("answer 1 to a".to_owned(), true));
+    assert_eq!(ask("b", false), ("answer 2 to b".to_owned(), false));
+    assert_eq!(ask("a", false), ("answer 1 to a".to_owned(), true));
+    assert_eq!(ask("a", true), ("answer 3 to a".to_owned(), false));
+    let last = case.bench.session().last("//asked/q:answer").expect("a store").expect("a result");
+    assert_eq!(last.filed.output, Digest::of(b"answer 3 to a"));
+    assert_eq!(case.bench.store.history(ViewId(1), "//asked/q:answer").expect("a store").len(), 4);
+    let outcomes: Vec<Outcome> = case.ledger().into_iter().map(|(_, outcome)| outcome).collect();
+    assert_eq!(
+        outcomes,
+        [Outcome::Full, Outcome::Full, Outcome::Full, Outcome::Saved, Outcome::Saved]
+    );
+    // Builds of what rules make are not disturbed, and do not disturb it.
+    case.bench.build(&["//n:read"]);
+    assert!(ask("b", false).1);
+}

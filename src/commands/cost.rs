@@ -9,6 +9,9 @@ use engine::store::ledger::Outcome as Became;
 use std::io::Write;
 use workbench::spending::{Spending, Sum, spending};
 
+/// Targets listed by what they cost; --json has all.
+const DEAREST: usize = 10;
+
 /// Runs it.
 pub fn run(context: &Context, args: &CostArgs) -> Outcome {
     let workspace = context.workspace("cost")?;
@@ -83,10 +86,10 @@ fn text(found: &Spending, currency: &str, style: Style) -> String {
             })
         ));
     }
-    if !found.dearest.is_empty() {
+    if !found.targets.is_empty() {
         text.push_str(&format!("{}\n", style.bold("dearest")));
     }
-    for (label, sum) in &found.dearest {
+    for (label, sum) in found.targets.iter().take(DEAREST) {
         text.push_str(&format!("  {} {}\n", style.cyan(&printable(label)), style.dim(&money(sum))));
     }
     text.push_str(&style.dim(&format!("since {}\n", moment(first))));

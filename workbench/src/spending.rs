@@ -18,8 +18,8 @@ pub struct Spending {
     pub by_model: BTreeMap<String, Sum>,
     /// What was spent in all.
     pub spent: Sum,
-    /// The targets that cost most, the dearest first.
-    pub dearest: Vec<(String, Sum)>,
+    /// What was spent on each target, the dearest first.
+    pub targets: Vec<(String, Sum)>,
 }
 
 /// How often, and what it came to.
@@ -47,9 +47,6 @@ impl Sum {
     }
 }
 
-/// Targets listed by what they cost.
-const DEAREST: usize = 10;
-
 /// Sums up what was entered at or after `since` (seconds since 1970).
 ///
 /// # Errors
@@ -71,11 +68,10 @@ fn sum(entries: impl Iterator<Item = LedgerEntry>) -> Spending {
             spending.spent.add(&entry);
         }
     }
-    let mut dearest: Vec<(String, Sum)> = by_label.into_iter().collect();
+    let mut targets: Vec<(String, Sum)> = by_label.into_iter().collect();
     let weight = |sum: &Sum| (sum.spent.micros, sum.spent.input_tokens + sum.spent.output_tokens);
-    dearest.sort_by(|a, b| weight(&b.1).cmp(&weight(&a.1)).then_with(|| a.0.cmp(&b.0)));
-    dearest.truncate(DEAREST);
-    spending.dearest = dearest;
+    targets.sort_by(|a, b| weight(&b.1).cmp(&weight(&a.1)).then_with(|| a.0.cmp(&b.0)));
+    spending.targets = targets;
     spending
 }
 
@@ -115,7 +111,7 @@ mod tests {
         );
         assert_eq!(found.by_outcome[&Outcome::Saved].spent.micros, Some(30));
         assert_eq!(found.by_model["m"].spent.calls, 3);
-        let dearest: Vec<&str> = found.dearest.iter().map(|(label, _)| label.as_str()).collect();
-        assert_eq!(dearest, ["//a:s", "//b:s"]);
+        let targets: Vec<&str> = found.targets.iter().map(|(label, _)| label.as_str()).collect();
+        assert_eq!(targets, ["//a:s", "//b:s"]);
     }
 }

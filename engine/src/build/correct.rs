@@ -29,12 +29,26 @@ impl Session {
     /// # Errors
     /// When the store cannot be read.
     pub fn last(&self, label: &str) -> Result<Option<Last>, EngineError> {
-        let Some(id) = self.graph.find(label) else { return Ok(None) };
-        let Some(filed) = self.graph.node(id).result else { return Ok(None) };
+        let id = self.graph.find(label);
+        let filed = match id {
+            Some(id) => self.graph.node(id).result,
+            // Nodes that are gone, and results that belong to no node.
+            None => {
+                let last = self.engine.store.history(self.engine.view, label)?.pop();
+                last.map(|last| Filed {
+                    key: last.key,
+                    output: last.output,
+                })
+            }
+        };
+        let Some(filed) = filed else { return Ok(None) };
         let Some(record) = self.engine.store.action(&filed.key)? else {
             return Ok(None);
         };
-        let current = !crate::graph::stale::taint(&self.graph, &self.links).contains(id) && !self.graph.is_stale(id);
+        let current = id.is_some_and(|id| {
+            let tainted = crate::graph::stale::taint(&self.graph, &self.links);
+            !tainted.contains(id) && !self.graph.is_stale(id)
+        });
         Ok(Some(Last { filed, record, current }))
     }
 

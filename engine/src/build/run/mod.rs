@@ -18,7 +18,7 @@ mod roots;
 
 pub use finish::located;
 pub use leaves::{Leaves, file_label, file_path};
-pub use money::Priced;
+pub use money::{Priced, outcome};
 pub use roots::{Root, UNSET};
 
 use super::jobs::{Job, Settled, Shared};

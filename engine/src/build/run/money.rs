@@ -133,7 +133,7 @@ impl Run<'_> {
 }
 
 /// What became of the money, as the producer noted it.
-pub(super) fn outcome(mode: Option<&str>) -> Outcome {
+pub fn outcome(mode: Option<&str>) -> Outcome {
     match mode {
         Some("patch") => Outcome::Patch,
         Some("unchanged") => Outcome::Unchanged,
