@@ -5,6 +5,7 @@
 
 mod claims;
 mod facts;
+pub(crate) mod fence;
 mod lifecycle;
 mod tokens;
 
