@@ -5,6 +5,7 @@ use engine::build::explain::{Explanation, Move, Moved, Step};
 use engine::build::query::Standing;
 use engine::planning::key::KeyField;
 use engine::values::digest::Digest;
+use engine::values::event::Reason;
 use unicode_width::UnicodeWidthStr;
 
 /// Inputs and moves listed; the true count is always said.
@@ -23,6 +24,7 @@ pub fn text(explanation: &Explanation, style: Style) -> String {
         style,
     };
     let standing = match explanation.standing {
+        _ if explanation.leaf && explanation.failure.is_some() => style.red("source that is not there"),
         _ if explanation.leaf => style.green("source"),
         Standing::Current if explanation.filed => style.green("current (a result made elsewhere or earlier is filed under its key)"),
         Standing::Current => style.green("current"),
@@ -52,7 +54,10 @@ impl Page {
     }
 
     fn why_stale(&mut self, explanation: &Explanation) {
-        if let Some(failure) = &explanation.failure {
+        // That a file was removed is told once: by what happened to it.
+        let removed = |step: &Step| matches!(step.reason, Some(Reason::FileRemoved { .. }));
+        let told = explanation.leaf && explanation.chain.iter().any(removed);
+        if let Some(failure) = explanation.failure.as_ref().filter(|_| !told) {
             let past = if explanation.standing == Standing::Failed {
                 ""
             } else {
@@ -67,10 +72,13 @@ impl Page {
             return;
         }
         self.moves("moved", &explanation.moves);
-        let mut chain = explanation.chain.iter();
+        // Of a source that is not there, nothing is what it is in the sources.
+        let missing = explanation.leaf && explanation.failure.is_some();
+        let said = |step: &&Step| !missing || step.reason.is_some() || step.input.is_some();
+        let mut chain = explanation.chain.iter().filter(said);
         if let Some(first) = chain.next() {
-            self.line("because", &self.step(first));
-            chain.for_each(|step| self.line("", &self.step(step)));
+            self.steps("because", first);
+            chain.for_each(|step| self.steps("", step));
         }
         if explanation.leaf {
             return;
@@ -88,6 +96,18 @@ impl Page {
             self.line("note", "the record of its last run is gone, so what it was made of is not known");
         }
         self.line("next", &format!("cortex build '{}'", printable(&explanation.label)));
+    }
+
+    fn steps(&mut self, name: &str, step: &Step) {
+        if step.redefined.is_empty() {
+            return self.line(name, &self.step(step));
+        }
+        let label = self.style.cyan(&printable(&step.label));
+        for (at, redefined) in step.redefined.iter().take(SHOWN).enumerate() {
+            let name = if at == 0 { name } else { "" };
+            self.line(name, &format!("{label}: {}", printable(&redefined.to_string())));
+        }
+        self.rest(step.redefined.len());
     }
 
     fn step(&self, step: &Step) -> String {
@@ -263,7 +283,7 @@ pub fn json(explanation: &Explanation) -> serde_json::Value {
     let chain: Vec<serde_json::Value> = explanation
         .chain
         .iter()
-        .map(|step| serde_json::json!({"label": &*step.label, "input": step.input, "reason": step.reason, "text": step.reason.as_ref().map(ToString::to_string)}))
+        .map(|step| serde_json::json!({"label": &*step.label, "input": step.input, "reason": step.reason, "redefined": step.redefined, "text": step.reason.as_ref().map(ToString::to_string)}))
         .collect();
     serde_json::json!({
         "label": &*explanation.label,
