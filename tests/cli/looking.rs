@@ -226,6 +226,26 @@ fn usages_of_types_and_members() {
     assert!(in_attribute.out.contains(line), "{}", in_attribute.out);
     let unknown = bench.run(&["usages", "Nope"]);
     assert!(unknown.code == 2 && unknown.all().contains("SymbolNotFound"), "{unknown:?}");
+    insta::assert_snapshot!(bench.run(&["usages", "NodeStore.Gte"]).all(), @"
+    exit 2
+    error[SymbolNotFound]: the type has no member of this name
+      found: NodeStore.Gte
+      help: did you mean NodeStore.Get?
+    ");
+    insta::assert_snapshot!(bench.run(&["usages", "NodeStore#Gte(System.Int32)"]).all(), @"
+    exit 2
+    error[SymbolNotFound]: the type has no member of this name
+      found: NodeStore#Gte(System.Int32)
+      help: did you mean NodeStore#Get?
+    ");
+    insta::assert_snapshot!(bench.run(&["usages", "NodeStore.Qqqqqqqqqqqq"]).all(), @"
+    exit 2
+    error[SymbolNotFound]: the type has no member of this name
+      found: NodeStore.Qqqqqqqqqqqq
+      help: `cortex outline 'NodeStore'` lists its members
+    ");
+    // A member without uses is no error.
+    assert_eq!(bench.run(&["usages", "NodeStore#Dispose"]).code, 0);
 }
 
 #[test]
