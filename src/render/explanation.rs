@@ -7,6 +7,7 @@ use engine::planning::key::KeyField;
 use engine::values::digest::Digest;
 use engine::values::event::Reason;
 use unicode_width::UnicodeWidthStr;
+use workbench::aliases::Former;
 
 /// Inputs and moves listed; the true count is always said.
 const SHOWN: usize = 12;
@@ -18,7 +19,7 @@ const GATES: usize = 3;
 const DEEPEST: usize = 8;
 
 /// The explanation for people.
-pub fn text(explanation: &Explanation, style: Style) -> String {
+pub fn text(explanation: &Explanation, former: &[Former], style: Style) -> String {
     let mut page = Page {
         text: String::new(),
         style,
@@ -38,7 +39,8 @@ pub fn text(explanation: &Explanation, style: Style) -> String {
     page.text = format!("{} {standing}\n", style.bold(&printable(&explanation.label)));
     page.why_stale(explanation);
     page.made(explanation);
-    page.why_it_ran(explanation);
+    page.why_it_ran(explanation, !former.is_empty());
+    page.formerly(former);
     page.text
 }
 
@@ -194,12 +196,30 @@ impl Page {
         }
     }
 
-    fn why_it_ran(&mut self, explanation: &Explanation) {
+    /// The versions of the target from when its type had other names.
+    fn formerly(&mut self, former: &[Former]) {
+        for (at, former) in former.iter().enumerate() {
+            let plural = if former.versions == 1 { "" } else { "s" };
+            let text = format!(
+                "{}, {} version{plural}",
+                self.style.cyan(&printable(&former.label)),
+                former.versions
+            );
+            self.line(if at == 0 { "formerly" } else { "" }, &text);
+            for past in former.history.iter().rev().take(SHOWN) {
+                self.line("", &format!("  {} {}", moment(past.at), past.output.short()));
+            }
+            self.rest(former.versions);
+        }
+    }
+
+    fn why_it_ran(&mut self, explanation: &Explanation, renamed: bool) {
         if explanation.leaf || explanation.record.is_none() {
             return;
         }
         let version = explanation.versions;
         match explanation.last_moves.as_slice() {
+            _ if version <= 1 && renamed => self.line("last ran", "for the first time under this name"),
             _ if version <= 1 => self.line("last ran", "for the first time in this checkout"),
             [] => {
                 let why = explanation

@@ -211,6 +211,19 @@ pub struct Former {
     pub label: String,
     /// How many versions History has of it.
     pub versions: usize,
+    /// Those versions, oldest first.
+    pub history: Vec<Past>,
+}
+
+/// A version of a target that had another name then.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Past {
+    /// When it became the output, in seconds since 1970.
+    pub at: u64,
+    /// Its output.
+    pub output: Digest,
+    /// The key it was filed under.
+    pub key: String,
 }
 
 /// The History that a target of a type has under the type's former names.
@@ -227,11 +240,22 @@ pub fn former(root: &Path, session: &Session, of: &str) -> Result<Vec<Former>, S
     for name in known.former(&id) {
         let label = label(name, rest);
         let versions = session.engine.store.history(session.engine.view, &label)?;
-        let versions = versions.chunk_by(|one, next| one.key == next.key).count();
-        if versions > 0 {
-            found.push(Former { label, versions });
+        let history: Vec<Past> = versions
+            .chunk_by(|one, next| one.key == next.key)
+            .filter_map(|same| same.last())
+            .map(|version| Past {
+                at: version.at,
+                output: version.output,
+                key: version.key.to_string(),
+            })
+            .collect();
+        if !history.is_empty() {
+            let versions = history.len();
+            found.push(Former { label, versions, history });
         }
     }
+    // The last name comes last, as its versions do.
+    found.sort_by_key(|former| former.history.last().map(|last| last.at));
     Ok(found)
 }
 
