@@ -143,6 +143,7 @@ fn the_disk_is_touched_in_few_places() {
         "producers/src/command.rs",
         "producers/src/scratch.rs",
         "workbench/src/aliases.rs",
+        "workbench/src/editor.rs",
         "workbench/src/location.rs",
         "workbench/src/init.rs",
         "workbench/src/workspace.rs",

@@ -9,8 +9,9 @@ mod scratch;
 pub mod semantic;
 pub mod text;
 
-/// Adds every producer of this crate.
-pub fn register(registry: &mut engine::seams::producer::Registry) {
+/// Adds every producer of this crate; `ask` answers those that ask models.
+pub fn register(registry: &mut engine::seams::producer::Registry, ask: std::sync::Arc<dyn llm::Ask>) {
+    let _ = &ask;
     command::register(registry);
     text::register(registry);
     csharp::register(registry);
