@@ -21,10 +21,16 @@ use std::collections::{BTreeMap, VecDeque};
 /// One row of `//index:graph`. Fields stand in the order of their names.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GraphRow {
+    /// Types that its structure names, sorted; none for a type in a group, whose dependencies are the group's business.
+    #[serde(default)]
+    pub dependencies: Vec<String>,
     /// Shortest way to a leaf.
     pub depth: u32,
     /// Group of mutually dependent types.
     pub group: Option<String>,
+    /// For a type in a group: the types outside that its structure names, sorted.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub outside: Vec<String>,
     /// How many types name it.
     pub references: u32,
 }
@@ -35,7 +41,7 @@ pub struct Graph;
 
 impl Producer for Graph {
     fn id(&self) -> ProducerId {
-        ProducerId::new("csharp/graph", 1)
+        ProducerId::new("csharp/graph", 2)
     }
 
     fn check(&self, params: &Params) -> Result<(), Vec<ParamError>> {
@@ -61,9 +67,15 @@ impl Producer for Graph {
         let mut rows = BTreeMap::new();
         let names = group_names(&groups, table)?;
         for (at, key) in keys.iter().enumerate() {
+            let group = names.get(&groups[at]).cloned();
+            let beyond = structure[at].iter().filter(|&&to| groups[to] != groups[at]);
+            let beyond: Vec<String> = beyond.map(|&to| keys[to].to_owned()).collect();
+            let (dependencies, outside) = if group.is_some() { (vec![], beyond) } else { (beyond, vec![]) };
             let row = GraphRow {
+                dependencies,
                 depth: depths[at],
-                group: names.get(&groups[at]).cloned(),
+                group,
+                outside,
                 references: references[at],
             };
             rows.insert(*key, json(&row));
@@ -199,18 +211,24 @@ mod tests {
             GraphRow {
                 depth: 2,
                 group: Some(group),
-                references: 1
+                references: 1,
+                ..GraphRow::default()
             }
         );
         assert_eq!(
             row("C"),
             GraphRow {
+                dependencies: vec!["A".into()],
                 depth: 2,
-                group: None,
-                references: 1
+                references: 1,
+                ..GraphRow::default()
             }
         );
         assert_eq!((row("Leaf").depth, row("A").depth, row("A").references), (0, 1, 2));
+        assert_eq!((row("A").outside, row("A").dependencies), (vec!["Leaf".to_owned()], vec![]));
+        let groups = run(&super::super::groups::Groups, "", "{}", vec![("graph", vec![blob("", table.clone())])]).expect("groups");
+        let groups = Table::open(&groups.bytes).expect("a table").rows().map(|(key, row)| (key.to_owned(), String::from_utf8_lossy(row).into_owned())).collect::<Vec<_>>();
+        assert_eq!(groups, [(row("A").group.expect("a group"), r#"{"dependencies":["Leaf"],"types":["A","B"]}"#.to_owned())]);
     }
 
     /// Groups by identifier, from who names whom in a signature.
