@@ -9,10 +9,12 @@ mod scratch;
 pub mod semantic;
 pub mod text;
 
-/// Adds every producer of this crate.
-pub fn register(registry: &mut engine::seams::producer::Registry) {
+use std::sync::Arc;
+
+/// Adds every producer of this crate; those that need a language model ask `ask`.
+pub fn register(registry: &mut engine::seams::producer::Registry, ask: Arc<dyn llm::Ask>) {
     command::register(registry);
     text::register(registry);
     csharp::register(registry);
-    semantic::register(registry);
+    semantic::register(registry, ask);
 }

@@ -85,7 +85,7 @@ struct Read {
 /// All producers that this program has.
 pub fn registry() -> Registry {
     let mut registry = Registry::default();
-    producers::register(&mut registry);
+    producers::register(&mut registry, Arc::new(producers::llm::Refusing));
     registry
 }
 

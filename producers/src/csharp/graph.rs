@@ -26,6 +26,9 @@ pub struct GraphRow {
     pub dependencies: Vec<String>,
     /// Shortest way to a leaf.
     pub depth: u32,
+    /// For a type in a group: the first of its types, which tells without a look at the group that there is one.
+    #[serde(default)]
+    pub first: Option<String>,
     /// Group of mutually dependent types.
     pub group: Option<String>,
     /// For a type in a group: the types outside that its structure names, sorted.
@@ -66,6 +69,10 @@ impl Producer for Graph {
         let (groups, depths) = measure(&structure);
         let mut rows = BTreeMap::new();
         let names = group_names(&groups, table)?;
+        let mut firsts: FxHashMap<usize, &str> = FxHashMap::default();
+        for (at, key) in keys.iter().enumerate().filter(|(at, _)| names.contains_key(&groups[*at])) {
+            firsts.entry(groups[at]).or_insert(key);
+        }
         for (at, key) in keys.iter().enumerate() {
             let group = names.get(&groups[at]).cloned();
             let beyond = structure[at].iter().filter(|&&to| groups[to] != groups[at]);
@@ -74,6 +81,7 @@ impl Producer for Graph {
             let row = GraphRow {
                 dependencies,
                 depth: depths[at],
+                first: firsts.get(&groups[at]).map(|first| (*first).to_owned()),
                 group,
                 outside,
                 references: references[at],
@@ -210,6 +218,7 @@ mod tests {
             row("B"),
             GraphRow {
                 depth: 2,
+                first: Some("A".into()),
                 group: Some(group),
                 references: 1,
                 ..GraphRow::default()
@@ -226,9 +235,25 @@ mod tests {
         );
         assert_eq!((row("Leaf").depth, row("A").depth, row("A").references), (0, 1, 2));
         assert_eq!((row("A").outside, row("A").dependencies), (vec!["Leaf".to_owned()], vec![]));
-        let groups = run(&super::super::groups::Groups, "", "{}", vec![("graph", vec![blob("", table.clone())])]).expect("groups");
-        let groups = Table::open(&groups.bytes).expect("a table").rows().map(|(key, row)| (key.to_owned(), String::from_utf8_lossy(row).into_owned())).collect::<Vec<_>>();
-        assert_eq!(groups, [(row("A").group.expect("a group"), r#"{"dependencies":["Leaf"],"types":["A","B"]}"#.to_owned())]);
+        let groups = run(
+            &super::super::groups::Groups,
+            "",
+            "{}",
+            vec![("graph", vec![blob("", table.clone())])],
+        )
+        .expect("groups");
+        let groups = Table::open(&groups.bytes)
+            .expect("a table")
+            .rows()
+            .map(|(key, row)| (key.to_owned(), String::from_utf8_lossy(row).into_owned()))
+            .collect::<Vec<_>>();
+        assert_eq!(
+            groups,
+            [(
+                row("A").group.expect("a group"),
+                r#"{"dependencies":["Leaf"],"types":["A","B"]}"#.to_owned()
+            )]
+        );
     }
 
     /// Groups by identifier, from who names whom in a signature.

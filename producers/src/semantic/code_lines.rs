@@ -45,7 +45,10 @@ mod tests {
             code_lines("{ for (int i = 0; i < n; i++) { Add(\"a;{b\"); } return; }"),
             "{\nfor (int i = 0; i < n; i++) {\nAdd(\"a;{b\");\n}\nreturn;\n}"
         );
-        assert_eq!(code_lines("get => x\nset => y = new() { A = 1 };"), "get => x\nset => y = new() {\nA = 1 };");
+        assert_eq!(
+            code_lines("get => x\nset => y = new() { A = 1 };"),
+            "get => x\nset => y = new() {\nA = 1 };"
+        );
     }
 
     proptest! {

@@ -10,16 +10,31 @@ use std::collections::BTreeMap;
 
 /// The sections of the seed (000 §3.5) with what the model is told about each.
 pub(super) const SECTIONS: [(&str, &str); 5] = [
-    ("ROLE", "what it is for and what it is responsible for, in one to three sentences that readers of dependent types need"),
+    (
+        "ROLE",
+        "what it is for and what it is responsible for, in one to three sentences that readers of dependent types need",
+    ),
     ("LIFECYCLE", "how it is created, used, shared between threads and ended"),
-    ("EDGE_CASES", "inputs and states that callers must know: nulls, empties, limits, what is thrown when"),
+    (
+        "EDGE_CASES",
+        "inputs and states that callers must know: nulls, empties, limits, what is thrown when",
+    ),
     ("LIMITATIONS", "what it does not do, costs, what is not safe"),
     ("RECOMMENDATIONS", "how to use it well, what to look at before changing it"),
 ];
 
 /// Every parameter.
 const KNOWN: [&str; 10] = [
-    "docs", "evidence", "max_diff", "max_patches", "max_tokens", "model", "never_send", "sections", "structures", "template",
+    "docs",
+    "evidence",
+    "max_diff",
+    "max_patches",
+    "max_tokens",
+    "model",
+    "never_send",
+    "sections",
+    "structures",
+    "template",
 ];
 
 /// Parameters that say how an answer is come by and not what it is: they are no part of the key.
@@ -97,11 +112,6 @@ impl Wishes {
         text("name").or_else(|| text("api")).unwrap_or("a model")
     }
 
-    /// Names of all sections.
-    pub(super) fn names(&self) -> Vec<&str> {
-        self.sections.iter().map(|section| section.name.as_str()).collect()
-    }
-
     /// Most tokens of question and answer together, if the model says.
     pub(super) fn context_tokens(&self) -> Option<u64> {
         self.model.get("context_tokens").and_then(Value::as_u64)
@@ -110,7 +120,10 @@ impl Wishes {
     /// Most tokens of an answer about `types` types.
     pub(super) fn answer_tokens(&self, types: usize) -> u64 {
         let wanted = self.max_tokens.saturating_mul(types.max(1) as u64);
-        self.model.get("max_tokens").and_then(Value::as_u64).map_or(wanted, |most| wanted.min(most))
+        self.model
+            .get("max_tokens")
+            .and_then(Value::as_u64)
+            .map_or(wanted, |most| wanted.min(most))
     }
 }
 
@@ -126,7 +139,9 @@ pub(super) fn bind(params: &Params, models: &BTreeMap<String, Params>) -> Bound 
             bound.settings.insert(name.to_owned(), value);
         }
     }
-    let mut default = |name: &str, value: Value| drop(bound.params.entry(name).or_insert(value));
+    let mut default = |name: &str, value: Value| {
+        bound.params.entry(name).or_insert(value);
+    };
     default("docs", (!asks).into());
     default("structures", asks.into());
     default("template", Value::Null);
@@ -147,20 +162,41 @@ pub(super) fn check(params: &Params) -> Result<(), Vec<ParamError>> {
     for (name, value) in params {
         let (message, hint) = match name.as_str() {
             "model" if value.is_string() => continue,
-            "model" => ("'model' is the name of a model", "write model = \"extractive\", or the NAME of a table [model.NAME]"),
+            "model" => (
+                "'model' is the name of a model",
+                "write model = \"extractive\", or the NAME of a table [model.NAME]",
+            ),
             "docs" | "structures" | "evidence" if value.is_boolean() => continue,
             "docs" => ("'docs' is true or false", "true lets the model read documentation comments"),
-            "structures" => ("'structures' is true or false", "true shows the model what it uses of its dependencies' declarations"),
-            "evidence" => ("'evidence' is true or false", "true asks for members behind claims and drops names of nothing"),
+            "structures" => (
+                "'structures' is true or false",
+                "true shows the model what it uses of its dependencies' declarations",
+            ),
+            "evidence" => (
+                "'evidence' is true or false",
+                "true asks for members behind claims and drops names of nothing",
+            ),
             "max_patches" if value.as_u64().is_some_and(|number| number <= 1000) => continue,
-            "max_patches" => ("'max_patches' is a whole number from 0 to 1000", "write max_patches = 8; 0 asks anew every time"),
+            "max_patches" => (
+                "'max_patches' is a whole number from 0 to 1000",
+                "write max_patches = 8; 0 asks anew every time",
+            ),
             "max_diff" if value.as_f64().is_some_and(|share| (0.0..=1.0).contains(&share)) => continue,
-            "max_diff" => ("'max_diff' is a number from 0 to 1", "write max_diff = 0.5: where more than half of the text moved, ask anew"),
+            "max_diff" => (
+                "'max_diff' is a number from 0 to 1",
+                "write max_diff = 0.5: where more than half of the text moved, ask anew",
+            ),
             "max_tokens" if value.as_u64().is_some_and(|number| (64..=1_000_000).contains(&number)) => continue,
-            "max_tokens" => ("'max_tokens' is a whole number from 64 to 1000000", "write max_tokens = 1200, the longest answer for one type"),
+            "max_tokens" => (
+                "'max_tokens' is a whole number from 64 to 1000000",
+                "write max_tokens = 1200, the longest answer for one type",
+            ),
             "template" if value.as_str().is_some_and(is_path) => continue,
-            "template" => ("'template' is the path of a file below the workspace", "write template = \"prompts/semantic.md\""),
-            "never_send" if is_texts(value) => continue,
+            "template" => (
+                "'template' is the path of a file below the workspace",
+                "write template = \"prompts/semantic.md\"",
+            ),
+            "never_send" if is_globs(value) => continue,
             "never_send" => ("'never_send' is a list of globs", "write never_send = [\"src/Licensing/**\"]"),
             "sections" => {
                 sections(value, &mut errors);
@@ -186,11 +222,16 @@ fn wrong(param: &str, message: &str, hint: &str) -> ParamError {
 }
 
 fn is_path(path: &str) -> bool {
-    !path.is_empty() && !path.starts_with('/') && !path.contains(['\\', ':']) && path.split('/').all(|part| !matches!(part, "" | "." | ".."))
+    !path.is_empty()
+        && !path.starts_with('/')
+        && !path.contains(['\\', ':'])
+        && path.split('/').all(|part| !matches!(part, "" | "." | ".."))
 }
 
-fn is_texts(value: &Value) -> bool {
-    value.as_array().is_some_and(|list| list.iter().all(|text| text.as_str().is_some_and(|text| !text.is_empty())))
+fn is_globs(value: &Value) -> bool {
+    value
+        .as_array()
+        .is_some_and(|list| list.iter().all(|text| text.as_str().is_some_and(super::secrets::is_glob)))
 }
 
 /// Whether a text can stand before the colon of a section.
@@ -207,23 +248,36 @@ fn sections(value: &Value, errors: &mut Vec<ParamError>) {
         return;
     };
     if list.len() + SECTIONS.len() > MOST_SECTIONS {
-        let message = format!("a summary has at most {MOST_SECTIONS} sections, {} of them the seed's", SECTIONS.len());
+        let message = format!(
+            "a summary has at most {MOST_SECTIONS} sections, {} of them the seed's",
+            SECTIONS.len()
+        );
         errors.push(wrong("sections", &message, "leave some out"));
     }
     let mut seen: Vec<&str> = SECTIONS.iter().map(|(name, _)| *name).collect();
     for (at, section) in list.iter().enumerate() {
         let text = |key: &str| section.get(key).and_then(Value::as_str).unwrap_or_default();
         let (name, about) = (text("name"), text("about"));
-        let others = section.as_object().is_none_or(|table| table.keys().any(|key| !matches!(key.as_str(), "name" | "about")));
+        let others = section
+            .as_object()
+            .is_none_or(|table| table.keys().any(|key| !matches!(key.as_str(), "name" | "about")));
         let place = format!("sections.{at}");
         if others {
             errors.push(wrong(&place, "a section has a 'name' and an 'about' and nothing else", FORM));
         } else if !is_name(name) {
-            errors.push(wrong(&place, "the name of a section is written in capitals, digits and '_', at most 40 of them", FORM));
+            errors.push(wrong(
+                &place,
+                "the name of a section is written in capitals, digits and '_', at most 40 of them",
+                FORM,
+            ));
         } else if seen.contains(&name) {
             errors.push(wrong(&place, "there is a section of this name already", "choose another name"));
         } else if about.trim().is_empty() || about.len() > 500 || about.chars().any(char::is_control) {
-            errors.push(wrong(&place, "'about' tells the model in one line of up to 500 characters what to write", FORM));
+            errors.push(wrong(
+                &place,
+                "'about' tells the model in one line of up to 500 characters what to write",
+                FORM,
+            ));
         }
         seen.push(name);
     }
@@ -254,7 +308,8 @@ mod tests {
 
     #[test]
     fn what_only_a_language_model_needs_is_not_in_the_key_of_the_built_in_one() {
-        let written = object(serde_json::json!({"model": "extractive", "max_tokens": 90, "sections": [], "max_diff": 0.1, "template": "a.md"}));
+        let written =
+            object(serde_json::json!({"model": "extractive", "max_tokens": 90, "sections": [], "max_diff": 0.1, "template": "a.md"}));
         let bound = bind(&written, &BTreeMap::new());
         let expected = serde_json::json!({"asks": false, "docs": true, "model": "extractive", "structures": false, "template": null});
         assert_eq!((Value::Object(bound.params), bound.settings.len()), (expected, 0));
@@ -264,6 +319,9 @@ mod tests {
         let expected = serde_json::json!({"asks": true, "docs": false, "max_tokens": 90, "model": {"api": "openai", "name": "m"}, "structures": true, "template": null});
         assert_eq!(Value::Object(bound.params.clone()), expected);
         let wishes = Wishes::read(&bound.params, &bound.settings);
-        assert_eq!((wishes.max_diff, wishes.max_patches, wishes.model_name(), wishes.answer_tokens(3)), (0.1, 8, "m", 270));
+        assert_eq!(
+            (wishes.max_diff, wishes.max_patches, wishes.model_name(), wishes.answer_tokens(3)),
+            (0.1, 8, "m", 270)
+        );
     }
 }

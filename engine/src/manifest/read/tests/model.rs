@@ -82,36 +82,61 @@ fn a_model_that_is_asked_gets_rules_and_inputs_that_the_built_in_one_has_not() {
     let group = rule(&manifest, "//groups/{group}:semantic");
     assert_eq!(roles(group), ["dependencies", "deps", "impl", "roles", "structure", "type"]);
     let semantic = rule(&manifest, "//types/{type}:semantic");
-    assert_eq!(roles(semantic), ["dependencies", "deps", "group", "impl", "roles", "structure", "type"]);
+    assert_eq!(
+        roles(semantic),
+        ["dependencies", "deps", "group", "grouped", "impl", "roles", "structure", "type"]
+    );
     let manifest = good(&format!("{asking}params.structures = false\nparams.template = \"a/p {{1}}.md\"\n"));
     let semantic = rule(&manifest, "//types/{type}:semantic");
-    assert_eq!(roles(semantic), ["deps", "group", "impl", "roles", "structure", "template", "type"]);
+    assert_eq!(
+        roles(semantic),
+        ["deps", "group", "grouped", "impl", "roles", "structure", "template", "type"]
+    );
     let template = semantic.inputs.iter().find(|input| &*input.role == "template").expect("declared");
     let InputFrom::One(label) = &template.from else {
         panic!("{template:?}")
     };
-    assert_eq!(label.literal().map(|label| label.starts_with("//files/a/p") && label.ends_with(".md:bytes")), Some(true), "{label:?}");
+    assert_eq!(
+        label
+            .literal()
+            .map(|label| label.starts_with("//files/a/p") && label.ends_with(".md:bytes")),
+        Some(true),
+        "{label:?}"
+    );
 }
 
 #[test]
 fn what_reads_a_rule_that_is_off_is_told() {
     let text = "[workspace]\nrulesets = [\"csharp\"]\n[producer.c]\nuses = \"command\"\nargv = [\"x\", \"{in.x}\"]\n[[rule]]\ntarget = \"//mine/{g}:y\"\neach = { g = \"//index:groups\" }\nproducer = \"c\"\ninputs = { x = \"//groups/{g}:semantic\" }\n";
     let errors = load_text(text).expect_err("nothing makes it");
-    assert_eq!(shown(&errors), "E_UNKNOWN_LABEL cortex.toml:10:16: the rule that makes this is switched off [//groups/{g}:semantic]\n");
+    assert_eq!(
+        shown(&errors),
+        "E_UNKNOWN_LABEL cortex.toml:10:16: the rule that makes this is switched off [//groups/{g}:semantic]\n"
+    );
 }
 
 #[test]
 fn a_parameter_that_names_no_file_is_told() {
     let asking = |template: &str| {
-        format!("[workspace]\nrulesets = [\"csharp\"]\n[model.m]\napi = \"replay\"\nrecording = \"r.jsonl\"\n[producer.semantic]\nparams.model = \"m\"\nparams.template = {template}\n")
+        format!(
+            "[workspace]\nrulesets = [\"csharp\"]\n[model.m]\napi = \"replay\"\nrecording = \"r.jsonl\"\n[producer.semantic]\nparams.model = \"m\"\nparams.template = {template}\n"
+        )
     };
-    for (template, code) in [("\"/etc/passwd\"", "E_PATH"), ("\"../x\"", "E_PATH"), ("\"\"", "E_PATH"), ("7", "E_TYPE")] {
+    for (template, code) in [
+        ("\"/etc/passwd\"", "E_PATH"),
+        ("\"../x\"", "E_PATH"),
+        ("\"\"", "E_PATH"),
+        ("7", "E_TYPE"),
+    ] {
         let errors = load_text(&asking(template)).expect_err(template);
         assert!(errors.iter().any(|error| error.code == code), "{template}: {}", shown(&errors));
     }
     let typo = "[[rule]]\ntarget = \"//a:b\"\nproducer = \"semantic\"\ninputs = { x = { param = \"templat\" } }\n";
     let errors = load_text(&format!("{}{typo}", asking("\"a.md\""))).expect_err("a typo");
-    assert!(errors[0].hint.as_deref().is_some_and(|hint| hint.contains("template")), "{errors:?}");
+    assert!(
+        errors[0].hint.as_deref().is_some_and(|hint| hint.contains("template")),
+        "{errors:?}"
+    );
 }
 
 #[test]
