@@ -19,16 +19,12 @@ mod fence;
 mod lifecycle;
 mod moved;
 mod prompt;
-#[cfg(test)]
-mod script;
 mod secrets;
 mod shrink;
 mod slots;
 mod splice;
 mod subject;
 mod template;
-#[cfg(test)]
-mod tests;
 mod tokens;
 mod wishes;
 

@@ -156,7 +156,10 @@ impl Material<'_> {
 
     /// Moves when an earlier answer is none to the questions of now: another model, other sections, another template.
     pub(super) fn rules(&self) -> String {
-        let model = serde_json::to_string(&self.wishes.model).expect("invariant: parameters have text keys");
+        // How much room there is changes no word of an answer that fitted.
+        let mut model = self.wishes.model.clone();
+        model.retain(|name, _| !matches!(name.as_str(), "max_tokens" | "context_tokens"));
+        let model = serde_json::to_string(&model).expect("invariant: parameters have text keys");
         let system: Vec<String> = self.system().into_iter().map(|part| part.text).collect();
         let nothing = Material {
             heads: &[],
