@@ -9,10 +9,8 @@ mod scratch;
 pub mod semantic;
 pub mod text;
 
-use std::sync::Arc;
-
-/// Adds every producer of this crate; those that need a language model ask `ask`.
-pub fn register(registry: &mut engine::seams::producer::Registry, ask: Arc<dyn llm::Ask>) {
+/// Adds every producer of this crate; `ask` answers those that ask models.
+pub fn register(registry: &mut engine::seams::producer::Registry, ask: std::sync::Arc<dyn llm::Ask>) {
     command::register(registry);
     text::register(registry);
     csharp::register(registry);

@@ -236,7 +236,7 @@ fn pages() {
     Builds code knowledge: outlines, hashes, type graphs and summaries as cached build targets.
 
     Exit codes: 0 ok, 1 a target failed, 2 usage, manifest or label, 3 store damaged, 4 busy, 5 I/O or
-    no space, 10 internal error, 130 interrupted.
+    no space, 9 a limit was reached, 10 internal error, 130 interrupted.
 
     Usage: cortex [OPTIONS] <COMMAND>
 
@@ -248,6 +248,12 @@ fn pages() {
       usages       List the places that use a type or a member, building what has to be known first
       query        Ask the graph. Runs nothing
       explain      Say whether a target is current, which input moved, and who moved that. Runs nothing
+      history      List the versions of a target: when each came to be, of what, and what it cost
+      diff         Show what two versions of a target, and their inputs, differ in
+      prompt       Print what a model would be asked for a target. Nothing is sent
+      regenerate   Ask for a new answer although one is filed
+      edit-output  Correct an output of a model by hand
+      cost         Sum up what models cost this checkout, and what filed answers saved
       status       Show how the workspace stands: sources, targets, summaries, store. Runs nothing
       gc           Count what the store holds that this checkout does not reach
       rules        List or print the built-in rulesets
@@ -286,6 +292,11 @@ fn pages() {
               - never:  Never
               
               [default: auto]
+
+          --offline
+              Send nothing over the network: what would ask a model fails instead
+              
+              [env: CORTEX_OFFLINE=]
 
           --lock-timeout <SECONDS>
               Seconds to wait for a store that another process holds

@@ -4,10 +4,12 @@
 //! [builds](session::Session::build) through a [`run::Run`], which settles targets. Nothing here prints.
 
 mod blobs;
+pub mod correct;
 pub mod engine;
 pub mod explain;
 mod jobs;
 pub mod layout;
+pub mod loose;
 pub mod outlook;
 mod pools;
 mod prune;
@@ -19,4 +21,4 @@ pub mod session;
 pub mod state;
 mod writer;
 
-pub use run::{How, Options, Root, Tally, file_label, file_path, located};
+pub use run::{How, Options, Priced, Root, Tally, file_label, file_path, located};

@@ -1,10 +1,41 @@
 //! How to ask a language model: providers, retries, limits, tokens and prices. It knows no C# and no summaries: what to ask, and what to
 //! make of the answer, is the business of the producers that [`Ask`].
 
+mod anthropic;
+mod batch;
+mod batch_wire;
+mod calls;
+mod date;
+mod exchange;
+mod http;
+mod keys;
+mod meter;
 pub mod model;
+mod openai;
+mod patience;
+mod price;
+mod program;
+mod proxy;
+mod rate;
+mod replay;
+mod reply;
+mod runtime;
+mod secret;
+mod settings;
+mod shelf;
+mod sse;
+#[cfg(test)]
+mod tests;
+mod tokens;
+mod trouble;
+mod world;
+
+pub use meter::Limits;
+pub use runtime::Runtime;
 
 use engine::seams::paid::Spent;
 use engine::seams::producer::{Cancel, Failure, Params};
+use engine::values::diagnostic::Diagnostic;
 use engine::values::digest::ActionKey;
 
 /// Who answers questions.
@@ -108,6 +139,8 @@ pub struct Answer {
     pub cut: bool,
     /// What it cost.
     pub spent: Spent,
+    /// What a reader of the answer should know, such as that bytes that are no text were replaced.
+    pub remarks: Vec<Diagnostic>,
 }
 
 /// A number of tokens.

@@ -1,0 +1,165 @@
+//! The wire format of Anthropic's messages.
+
+use super::reply::{Complaint, Reply};
+use super::settings::Model;
+use super::{Question, Role, Turn};
+use serde_json::{Map, Value, json};
+
+/// Where it is asked, below the base address.
+pub(super) const PATH: &str = "/v1/messages";
+/// The version of the format.
+pub(super) const VERSION: &str = "2023-06-01";
+
+/// The body of a request. The last stable part is marked, so that the provider caches everything up to its end.
+pub(super) fn body(model: &Model<'_>, question: &Question<'_>, stream: bool) -> Value {
+    // Rules come before the conversation, whatever the order of turns.
+    let is_rule = |turn: &&Turn| turn.role == Role::System;
+    let ordered: Vec<&Turn> = question
+        .turns
+        .iter()
+        .filter(is_rule)
+        .chain(question.turns.iter().filter(|turn| !is_rule(turn)))
+        .collect();
+    let last_stable = ordered
+        .iter()
+        .flat_map(|turn| &turn.parts)
+        .enumerate()
+        .filter(|(_, part)| part.stable && !part.text.is_empty())
+        .map(|(at, _)| at)
+        .last();
+    let (mut system, mut messages) = (Vec::new(), Vec::new());
+    let mut at = 0;
+    for turn in ordered {
+        let mut blocks = Vec::new();
+        for part in &turn.parts {
+            if !part.text.is_empty() {
+                let mut block = json!({"type": "text", "text": part.text});
+                if Some(at) == last_stable {
+                    block["cache_control"] = json!({"type": "ephemeral"});
+                }
+                blocks.push(block);
+            }
+            at += 1;
+        }
+        match turn.role {
+            _ if blocks.is_empty() => {}
+            Role::System => system.append(&mut blocks),
+            Role::User => messages.push(json!({"role": "user", "content": blocks})),
+            Role::Assistant => messages.push(json!({"role": "assistant", "content": blocks})),
+        }
+    }
+    let mut body = Map::new();
+    body.insert("model".to_owned(), model.name.into());
+    body.insert("max_tokens".to_owned(), question.max_tokens.into());
+    if !system.is_empty() {
+        body.insert("system".to_owned(), system.into());
+    }
+    body.insert("messages".to_owned(), messages.into());
+    if let Some(temperature) = model.temperature {
+        body.insert("temperature".to_owned(), temperature.clone());
+    }
+    if stream {
+        body.insert("stream".to_owned(), true.into());
+    }
+    for (name, value) in model.params.into_iter().flatten() {
+        body.entry(name.clone()).or_insert_with(|| value.clone());
+    }
+    body.into()
+}
+
+/// One event of a stream; `false` when nothing more is to be read.
+pub(super) fn event(data: &[u8], reply: &mut Reply) -> Result<bool, Complaint> {
+    let value = reply.json(data)?;
+    match value.get("type").and_then(Value::as_str) {
+        Some("message_start") => count(value.pointer("/message/usage"), reply),
+        Some("content_block_start") => return Ok(push(value.pointer("/content_block/text"), reply)),
+        Some("content_block_delta") => return Ok(push(value.pointer("/delta/text"), reply)),
+        Some("message_delta") => {
+            count(value.get("usage"), reply);
+            stop(value.pointer("/delta/stop_reason"), reply)?;
+        }
+        Some("message_stop") => {
+            reply.whole = true;
+            return Ok(false);
+        }
+        Some("error") => return Err(error(&value)),
+        _ => {}
+    }
+    Ok(true)
+}
+
+/// A whole answer.
+pub(super) fn whole(value: &Value, reply: &mut Reply) -> Result<(), Complaint> {
+    if value.get("type").and_then(Value::as_str) == Some("error") {
+        return Err(error(value));
+    }
+    let Some(blocks) = value.get("content").and_then(Value::as_array) else {
+        return Err(Complaint {
+            kind: "no_content".to_owned(),
+            message: "the answer has no 'content'".to_owned(),
+            ..Complaint::default()
+        });
+    };
+    for block in blocks {
+        if !push(block.get("text"), reply) {
+            break;
+        }
+    }
+    count(value.get("usage"), reply);
+    stop(value.get("stop_reason"), reply)?;
+    reply.whole = true;
+    Ok(())
+}
+
+/// In a stream the kind of an error is all there is of a status.
+pub(super) fn error(value: &Value) -> Complaint {
+    let complaint = Complaint::of_json(200, value);
+    let status = match complaint.kind.as_str() {
+        "invalid_request_error" => 400,
+        "authentication_error" => 401,
+        "permission_error" => 403,
+        "not_found_error" => 404,
+        "request_too_large" => 413,
+        "rate_limit_error" => 429,
+        "overloaded_error" => 529,
+        "api_error" | "timeout_error" => 500,
+        _ => complaint.status,
+    };
+    Complaint { status, ..complaint }
+}
+
+fn push(text: Option<&Value>, reply: &mut Reply) -> bool {
+    text.and_then(Value::as_str).is_none_or(|text| reply.push(text))
+}
+
+fn stop(reason: Option<&Value>, reply: &mut Reply) -> Result<(), Complaint> {
+    match reason.and_then(Value::as_str) {
+        Some("max_tokens" | "model_context_window_exceeded") => reply.cut = true,
+        Some("refusal") => {
+            return Err(Complaint {
+                status: 400,
+                kind: "refusal".to_owned(),
+                message: "the model refused to answer".to_owned(),
+                numbers: None,
+            });
+        }
+        _ => {}
+    }
+    Ok(())
+}
+
+/// Later counts replace earlier ones field by field: the first event has the input, the last has the output.
+fn count(usage: Option<&Value>, reply: &mut Reply) {
+    let Some(usage) = usage.filter(|usage| usage.is_object()) else {
+        return;
+    };
+    let field = |name: &str| usage.get(name).and_then(Value::as_u64);
+    let mut found = reply.usage.unwrap_or_default();
+    if let Some(fresh) = field("input_tokens") {
+        found.cached = field("cache_read_input_tokens").unwrap_or(0);
+        found.written = field("cache_creation_input_tokens").unwrap_or(0);
+        found.input = fresh.saturating_add(found.cached).saturating_add(found.written);
+    }
+    found.output = field("output_tokens").unwrap_or(found.output);
+    reply.usage = Some(found);
+}

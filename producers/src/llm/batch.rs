@@ -1,0 +1,373 @@
+//! Batches: questions are collected, sent together for half the price, and answered to a later run.
+//!
+//! A question goes by its action key and the number of its attempt, and its answer counts only when the very same words were asked: a
+//! prompt may differ between runs under one key, because earlier answers are no part of a key.
+
+use super::exchange::Line;
+use super::keys::Access;
+use super::replay::digest;
+use super::runtime::{Asked, Runtime};
+use super::settings::{Api, Model, Reach};
+use super::shelf::{Batch, Kept, Note, Shelf};
+use super::trouble::Trouble;
+use super::{Answer, anthropic, batch_wire, openai};
+use engine::seams::producer::{Cancel, Failure, Params};
+use engine::values::diagnostic::Diagnostic;
+use engine::values::digest::{ActionKey, Digest};
+use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::SystemTime;
+
+/// Most questions of one batch.
+const MOST_ITEMS: usize = 10_000;
+/// Most bytes of one batch.
+const MOST_BYTES: usize = 64 << 20;
+/// A custom id may have 64 characters: so many of the key's, a dash, and the number of the attempt.
+const KEY_DIGITS: usize = 60;
+
+/// All batches of a run.
+pub(super) struct Batches {
+    shelf: Shelf,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    /// What was on the shelf when the first question came.
+    batches: Option<Vec<Batch>>,
+    /// Batches that this run has asked after.
+    polled: BTreeSet<String>,
+    /// Custom ids whose answers were handed out.
+    handed: BTreeSet<String>,
+    collected: BTreeMap<String, Collected>,
+    cancel: Cancel,
+}
+
+/// A question that waits to be sent.
+struct Collected {
+    model: Params,
+    settings: Params,
+    digest: String,
+    body: Value,
+}
+
+/// What a batch has come to.
+pub(super) enum Progress {
+    Running,
+    Finished(Vec<Kept>),
+    /// It gave nothing and never will; with its reason, if there is one to tell.
+    Gone(Option<String>),
+}
+
+impl Batches {
+    pub(super) fn new(root: &Path) -> Self {
+        Self {
+            shelf: Shelf::new(root),
+            state: Mutex::default(),
+        }
+    }
+
+    /// The answer, when an earlier run asked for it and it is there; else the question is collected.
+    pub(super) fn ask(&self, runtime: &Runtime, asked: &Asked<'_>, cancel: &Cancel) -> Result<Answer, Failure> {
+        let id = custom_id(asked.question.key, asked.question.attempt);
+        let digest = digest(asked.question.turns).to_string();
+        let mut state = self.lock();
+        state.cancel = cancel.clone();
+        self.look_after(&mut state, runtime, asked, cancel)?;
+        for batch in state.batches.iter().flatten() {
+            if batch.note.items.get(&id) != Some(&digest) {
+                continue;
+            }
+            let Some(answers) = &batch.answers else {
+                return Err(Failure::Deferred);
+            };
+            let Some(kept) = answers.iter().find(|kept| kept.id == id) else {
+                continue;
+            };
+            let result = kept.result(asked.question.max_tokens);
+            state.handed.insert(id);
+            return match result {
+                Ok(reply) => {
+                    let usage = asked.usage(&reply);
+                    Ok(asked.answer(reply, usage, super::reply::Usage::default(), true))
+                }
+                Err(complaint) => {
+                    let secrets = super::secret::Secrets::default();
+                    Err(match asked.called(&secrets).complaint(&complaint, None) {
+                        Trouble::Transient { why, .. } => Failure::Transient(Box::new(why)),
+                        Trouble::Permanent(why) | Trouble::Absent(why) | Trouble::Refused(why) => Failure::Permanent(Box::new(why)),
+                        Trouble::Settled(failure) => failure,
+                        Trouble::Cancelled => Failure::Cancelled,
+                    })
+                }
+            };
+        }
+        if !state.collected.contains_key(&id) {
+            // It is spent as soon as it is sent, whenever the answer comes.
+            let (hold, most) = runtime.hold(asked, true, cancel)?;
+            hold.settle(most);
+            let body = match asked.model.api {
+                Api::Anthropic => anthropic::body(&asked.model, asked.question, false),
+                _ => openai::body(&asked.model, asked.question, asked.reach.base_url, false),
+            };
+            let collected = Collected {
+                model: asked.question.model.clone(),
+                settings: asked.question.settings.clone(),
+                digest,
+                body,
+            };
+            state.collected.insert(id, collected);
+        }
+        Err(Failure::Deferred)
+    }
+
+    /// Reads the shelf once in a run, and asks once after each batch of this server.
+    fn look_after(&self, state: &mut State, runtime: &Runtime, asked: &Asked<'_>, cancel: &Cancel) -> Result<(), Failure> {
+        let State { batches, polled, .. } = state;
+        let batches = match batches {
+            Some(batches) => batches,
+            None => {
+                let found = self.shelf.load(now(runtime)).map_err(|error| disk("cannot be read", &error))?;
+                batches.insert(found)
+            }
+        };
+        let is_here = |batch: &Batch| batch.note.base_url == asked.reach.base_url && batch.note.api == api_name(asked.model.api);
+        let waiting: Vec<usize> = (0..batches.len())
+            .filter(|at| is_here(&batches[*at]) && batches[*at].answers.is_none() && !polled.contains(&batches[*at].id))
+            .collect();
+        if waiting.is_empty() {
+            return Ok(());
+        }
+        let access = runtime
+            .keys
+            .access(&asked.reach, asked.model.api, &runtime.root, &*runtime.world, cancel)?;
+        let line = asked.line(&access, &*runtime.world);
+        let gate = runtime.gate(&asked.reach, &asked.model);
+        let mut complaints = Vec::new();
+        let mut gone = BTreeSet::new();
+        for at in waiting {
+            let claimed: BTreeSet<String> = batches.iter().filter_map(|batch| batch.note.remote.clone()).collect();
+            let batch = &mut batches[at];
+            let progress = runtime.patiently(&line.called, &gate, cancel, || {
+                if batch.note.remote.is_none() {
+                    batch.note.remote = batch_wire::find(&line, &batch.id, &batch.note, &claimed, cancel)?;
+                }
+                match batch.note.remote.as_deref() {
+                    Some(remote) => batch_wire::progress(&line, remote, cancel),
+                    None => Ok(Progress::Gone(None)),
+                }
+            })?;
+            polled.insert(batch.id.clone());
+            match progress {
+                Progress::Running => {}
+                Progress::Finished(mut answers) => {
+                    answers.retain(|kept| batch.note.items.contains_key(&kept.id));
+                    let kept = self.shelf.write_answers(&batch.id, &answers);
+                    kept.map_err(|error| disk("cannot be written", &error))?;
+                    batch.answers = Some(answers);
+                }
+                Progress::Gone(why) => {
+                    self.shelf.remove(&batch.id);
+                    gone.insert(batch.id.clone());
+                    complaints.extend(why.map(|why| (batch.note.remote.clone().unwrap_or_default(), why)));
+                }
+            }
+        }
+        batches.retain(|batch| !gone.contains(&batch.id));
+        match complaints.first() {
+            None => Ok(()),
+            Some((remote, why)) => {
+                let message = format!("the batch '{remote}' of model '{}' failed", asked.reach.label);
+                let why = Diagnostic::error("E_BATCH", message).found(access.secrets.shown(why));
+                let hint = "its questions are asked anew: build again with --batch, or without it to ask them one by one";
+                Err(Failure::Transient(Box::new(why.hint(hint))))
+            }
+        }
+    }
+
+    /// Sends everything that was collected, and forgets answers that were handed out.
+    pub(super) fn flush(&self, runtime: &Runtime) -> Result<(), Failure> {
+        let mut state = self.lock();
+        let collected = std::mem::take(&mut state.collected);
+        let cancel = state.cancel.clone();
+        let mut result = Ok(());
+        let mut queue: Vec<(String, Collected)> = collected.into_iter().collect();
+        // One batch is for one server, one model and one way to reach it.
+        queue.sort_by_cached_key(|(id, item)| (Value::Object(item.settings.clone()).to_string(), name(&item.model), id.clone()));
+        let mut queue = queue.into_iter().peekable();
+        while let Some(first) = queue.next() {
+            let mut bytes = size(&first.1);
+            let mut group = vec![first];
+            while let Some(next) = queue.next_if(|(_, next)| {
+                let first = &group[0].1;
+                let fits = group.len() < MOST_ITEMS && bytes + size(next) <= MOST_BYTES;
+                fits && first.settings == next.settings && name(&first.model) == name(&next.model)
+            }) {
+                bytes += size(&next.1);
+                group.push(next);
+            }
+            match self.send(runtime, &group, &cancel) {
+                Ok(batch) => {
+                    state.polled.insert(batch.id.clone());
+                    state.batches.get_or_insert_default().push(batch);
+                }
+                // What was not sent is asked for anew by the next run.
+                Err(failure) => result = Err(failure),
+            }
+        }
+        self.forget(&mut state);
+        result
+    }
+
+    fn send(&self, runtime: &Runtime, group: &[(String, Collected)], cancel: &Cancel) -> Result<Batch, Failure> {
+        let (_, first) = group.first().expect("invariant: a group has a first item");
+        let model = Model::of(&first.model).expect("invariant: only questions to known interfaces are collected");
+        let reach = Reach::of(&first.settings, model.api);
+        let access: Access = runtime.keys.access(&reach, model.api, &runtime.root, &*runtime.world, cancel)?;
+        let called = super::trouble::Called {
+            reach: &reach,
+            name: model.name,
+            secrets: &access.secrets,
+        };
+        let line = Line {
+            api: model.api,
+            reach: &reach,
+            access: &access,
+            called,
+            world: &*runtime.world,
+        };
+        let sent = now(runtime);
+        let mut note = Note {
+            api: api_name(model.api).to_owned(),
+            base_url: reach.base_url.to_owned(),
+            remote: None,
+            sent,
+            items: group.iter().map(|(id, item)| (id.clone(), item.digest.clone())).collect(),
+        };
+        let id = Digest::of(format!("{sent} {:?}", note.items).as_bytes()).short();
+        let write = |note: &Note| self.shelf.write_note(&id, note).map_err(|error| disk("cannot be written", &error));
+        // Before it is sent, so that a run that is killed in between leaves a trace to find the batch by.
+        write(&note)?;
+        let requests: Vec<(&str, &Value)> = group.iter().map(|(id, item)| (id.as_str(), &item.body)).collect();
+        let gate = runtime.gate(&reach, &model);
+        let mut unsure = false;
+        let created = runtime
+            .patiently(&line.called, &gate, cancel, || batch_wire::upload(&line, &requests, cancel))
+            .and_then(|file| {
+                runtime.patiently(&line.called, &gate, cancel, || {
+                    let created = batch_wire::create(&line, &file, &requests, &id, cancel);
+                    // Only a refusal tells that there is none: sent again after silence, there might be two.
+                    match created {
+                        Err(Trouble::Transient {
+                            why,
+                            floor: None,
+                            busy: false,
+                        }) => {
+                            unsure = true;
+                            Err(Trouble::Settled(Failure::Transient(Box::new(why))))
+                        }
+                        created => created,
+                    }
+                })
+            });
+        match created {
+            Ok(remote) => {
+                note.remote = Some(remote);
+                write(&note)?;
+                Ok(Batch { id, note, answers: None })
+            }
+            Err(failure) => {
+                if !unsure {
+                    self.shelf.remove(&id);
+                }
+                Err(failure)
+            }
+        }
+    }
+
+    /// Takes answers that were handed out off the shelf, but for those whose node waits for a further attempt: it will ask for them again.
+    fn forget(&self, state: &mut State) {
+        let State {
+            batches,
+            handed,
+            collected,
+            ..
+        } = state;
+        let Some(batches) = batches else {
+            return;
+        };
+        let waiting: BTreeSet<String> = batches
+            .iter()
+            .flat_map(|batch| {
+                let is_open = move |id: &&String| match &batch.answers {
+                    None => true,
+                    Some(answers) => answers.iter().any(|kept| kept.id == **id),
+                };
+                batch.note.items.keys().filter(is_open)
+            })
+            .chain(collected.keys())
+            .filter(|id| !handed.contains(*id))
+            .cloned()
+            .collect();
+        let is_used = |id: &str| {
+            let key = id.split('-').next().unwrap_or_default();
+            handed.contains(id) && !waiting.iter().any(|other| other.split('-').next() == Some(key))
+        };
+        for batch in batches.iter_mut() {
+            let Some(answers) = &mut batch.answers else {
+                continue;
+            };
+            let before = answers.len();
+            answers.retain(|kept| !is_used(&kept.id));
+            if answers.is_empty() {
+                self.shelf.remove(&batch.id);
+            } else if answers.len() < before {
+                // When this fails, answers are kept that nobody needs; they grow old and go.
+                let _ = self.shelf.write_answers(&batch.id, answers);
+            }
+        }
+        batches.retain(|batch| batch.answers.as_ref().is_none_or(|answers| !answers.is_empty()));
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Batches {
+    fn drop(&mut self) {
+        let mut state = std::mem::take(&mut *self.lock());
+        self.forget(&mut state);
+    }
+}
+
+fn custom_id(key: &ActionKey, attempt: u32) -> String {
+    let key = key.to_string();
+    format!("{}-{attempt}", &key[..key.len().min(KEY_DIGITS)])
+}
+
+fn name(model: &Params) -> String {
+    model.get("name").and_then(Value::as_str).unwrap_or_default().to_owned()
+}
+
+fn size(item: &Collected) -> usize {
+    item.body.to_string().len() + 200
+}
+
+pub(super) fn api_name(api: Api) -> &'static str {
+    if api == Api::Anthropic { "anthropic" } else { "openai" }
+}
+
+fn now(runtime: &Runtime) -> u64 {
+    let today = runtime.world.today();
+    today.duration_since(SystemTime::UNIX_EPOCH).map_or(0, |time| time.as_secs())
+}
+
+fn disk(what: &str, error: &std::io::Error) -> Failure {
+    let message = format!("the notes of pending batches in .cortex/batches {what}: {error}");
+    Failure::Transient(Box::new(
+        Diagnostic::error("E_BATCH", message).hint("look at the folder's rights and the disk"),
+    ))
+}

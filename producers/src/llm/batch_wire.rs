@@ -1,0 +1,209 @@
+//! The batch interfaces of the two providers: send, find, ask after, fetch.
+
+use super::batch::Progress;
+use super::exchange::Line;
+use super::reply::{Complaint, Reply};
+use super::settings::Api;
+use super::shelf::{Kept, Note};
+use super::trouble::Trouble;
+use super::{anthropic, openai};
+use engine::seams::producer::Cancel;
+use serde_json::{Value, json};
+use std::collections::BTreeSet;
+
+/// Results of a batch are no longer.
+const LONGEST_RESULTS: usize = 512 << 20;
+/// Of the batches that a provider lists, this many are looked at for one that was lost.
+const LOOKED_AT: usize = 20;
+
+/// Sends the questions. OpenAI wants a file first and gives its name; for Anthropic they are part of the next step.
+pub(super) fn upload(line: &Line<'_>, requests: &[(&str, &Value)], cancel: &Cancel) -> Result<String, Trouble> {
+    if line.api == Api::Anthropic {
+        return Ok(String::new());
+    }
+    // It begins with what no line of JSON begins with, and only a boundary at the beginning of a line is one.
+    let boundary = "cortex-batch-5b1d3a9e";
+    let mut body = format!(
+        "--{boundary}\r\nContent-Disposition: form-data; name=\"purpose\"\r\n\r\nbatch\r\n--{boundary}\r\n\
+         Content-Disposition: form-data; name=\"file\"; filename=\"batch.jsonl\"\r\nContent-Type: application/jsonl\r\n\r\n"
+    );
+    for (id, request) in requests {
+        body += &json!({"custom_id": id, "method": "POST", "url": "/v1/chat/completions", "body": request}).to_string();
+        body.push('\n');
+    }
+    body += &format!("\r\n--{boundary}--\r\n");
+    let kind = format!("multipart/form-data; boundary={boundary}");
+    let response = line.send("/files", Some(body.into_bytes()), kind, cancel)?;
+    let value = line.value(response, cancel)?;
+    named(line, &value)
+}
+
+/// Has the questions asked; gives the provider's name for the batch.
+pub(super) fn create(line: &Line<'_>, file: &str, requests: &[(&str, &Value)], id: &str, cancel: &Cancel) -> Result<String, Trouble> {
+    let (path, body) = if line.api == Api::Anthropic {
+        let requests: Vec<Value> = requests.iter().map(|(id, body)| json!({"custom_id": id, "params": body})).collect();
+        ("/v1/messages/batches", json!({"requests": requests}))
+    } else {
+        let body = json!({
+            "input_file_id": file,
+            "endpoint": "/v1/chat/completions",
+            "completion_window": "24h",
+            "metadata": {"cortex": id},
+        });
+        ("/batches", body)
+    };
+    let response = line.json(path, &body, cancel)?;
+    let value = line.value(response, cancel)?;
+    named(line, &value)
+}
+
+/// The provider's name for a batch that was sent by a run that did not live to hear it.
+pub(super) fn find(line: &Line<'_>, id: &str, note: &Note, claimed: &BTreeSet<String>, cancel: &Cancel) -> Result<Option<String>, Trouble> {
+    let path = if line.api == Api::Anthropic {
+        "/v1/messages/batches?limit=100"
+    } else {
+        "/batches?limit=100"
+    };
+    let listed = get(line, path, cancel)?;
+    let listed = listed.get("data").and_then(Value::as_array).cloned().unwrap_or_default();
+    let unclaimed = listed.iter().filter_map(|batch| {
+        let remote = batch.get("id")?.as_str()?;
+        (!claimed.contains(remote)).then_some((remote, batch))
+    });
+    if line.api != Api::Anthropic {
+        let mut unclaimed = unclaimed;
+        let ours = unclaimed.find(|(_, batch)| batch.pointer("/metadata/cortex").and_then(Value::as_str) == Some(id));
+        return Ok(ours.map(|(remote, _)| remote.to_owned()));
+    }
+    // Nothing can be attached to these: a batch of as many questions is ours when its results are, or may be while it runs.
+    for (remote, batch) in unclaimed.take(LOOKED_AT) {
+        let counts = batch.get("request_counts").and_then(Value::as_object);
+        let count: u64 = counts.into_iter().flatten().filter_map(|(_, count)| count.as_u64()).sum();
+        if count != note.items.len() as u64 {
+            continue;
+        }
+        match progress(line, remote, cancel)? {
+            Progress::Running => return Ok(Some(remote.to_owned())),
+            Progress::Finished(results) if results.iter().any(|kept| note.items.contains_key(&kept.id)) => {
+                return Ok(Some(remote.to_owned()));
+            }
+            _ => {}
+        }
+    }
+    Ok(None)
+}
+
+/// Asks after a batch, and fetches its results when it has ended.
+pub(super) fn progress(line: &Line<'_>, remote: &str, cancel: &Cancel) -> Result<Progress, Trouble> {
+    let is_anthropic = line.api == Api::Anthropic;
+    let base = if is_anthropic { "/v1/messages/batches" } else { "/batches" };
+    if !is_plain(remote) {
+        return Ok(Progress::Gone(Some("its provider gave it a name that cannot be one".to_owned())));
+    }
+    let batch = match get(line, &format!("{base}/{remote}"), cancel) {
+        // It grew too old, or belongs to another account.
+        Err(Trouble::Absent(_)) => return Ok(Progress::Gone(None)),
+        batch => batch?,
+    };
+    let word = |name: &str| batch.get(name).and_then(Value::as_str);
+    if is_anthropic {
+        if word("processing_status") != Some("ended") {
+            return Ok(Progress::Running);
+        }
+        let mut kept = Vec::new();
+        fetch(line, &format!("{base}/{remote}/results"), cancel, &mut kept)?;
+        return Ok(Progress::Finished(kept));
+    }
+    match word("status") {
+        Some("completed" | "expired" | "cancelled") => {
+            let mut kept = Vec::new();
+            for file in ["output_file_id", "error_file_id"] {
+                if let Some(file) = word(file).filter(|file| is_plain(file)) {
+                    fetch(line, &format!("/files/{file}/content"), cancel, &mut kept)?;
+                }
+            }
+            Ok(Progress::Finished(kept))
+        }
+        Some("failed") => {
+            let why = batch.pointer("/errors/data/0/message").and_then(Value::as_str);
+            Ok(Progress::Gone(Some(why.unwrap_or("its provider does not say why").to_owned())))
+        }
+        _ => Ok(Progress::Running),
+    }
+}
+
+fn get(line: &Line<'_>, path: &str, cancel: &Cancel) -> Result<Value, Trouble> {
+    let response = line.send(path, None, String::new(), cancel)?;
+    line.value(response, cancel)
+}
+
+fn named(line: &Line<'_>, value: &Value) -> Result<String, Trouble> {
+    match value.get("id").and_then(Value::as_str) {
+        Some(id) => Ok(id.to_owned()),
+        None => Err(line.called.complaint(
+            &Complaint {
+                kind: "no_content".to_owned(),
+                message: "the answer has no 'id'".to_owned(),
+                ..Complaint::default()
+            },
+            None,
+        )),
+    }
+}
+
+/// Names are put into addresses: nothing in them may lead elsewhere.
+fn is_plain(name: &str) -> bool {
+    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
+    !name.is_empty() && name.len() <= 200 && name.chars().all(plain) && !name.starts_with('.')
+}
+
+fn fetch(line: &Line<'_>, path: &str, cancel: &Cancel, kept: &mut Vec<Kept>) -> Result<(), Trouble> {
+    let mut response = line.send(path, None, String::new(), cancel)?;
+    let (bytes, all) = response
+        .body(LONGEST_RESULTS, cancel)
+        .map_err(|broken| line.called.broken(broken))?;
+    if !all {
+        return Err(line.called.endless(LONGEST_RESULTS));
+    }
+    for row in bytes.split(|byte| *byte == b'\n').filter(|row| !row.trim_ascii().is_empty()) {
+        let mut reply = Reply::new(u64::MAX);
+        let Ok(value) = reply.json(row) else {
+            continue;
+        };
+        let Some(id) = value.get("custom_id").and_then(Value::as_str) else {
+            continue;
+        };
+        let read = if line.api == Api::Anthropic {
+            of_anthropic(&value, &mut reply)
+        } else {
+            of_openai(&value, &mut reply)
+        };
+        reply.text = line.access.secrets.scrub(&reply.text);
+        match read {
+            Some(Ok(())) => kept.push(Kept::of(id, Ok(reply))),
+            Some(Err(complaint)) => kept.push(Kept::of(id, Err(complaint))),
+            // It was not asked, and will be anew.
+            None => {}
+        }
+    }
+    Ok(())
+}
+
+fn of_anthropic(row: &Value, reply: &mut Reply) -> Option<Result<(), Complaint>> {
+    let result = row.get("result")?;
+    match result.get("type")?.as_str()? {
+        "succeeded" => Some(anthropic::whole(result.get("message")?, reply)),
+        "errored" => Some(Err(anthropic::error(result.get("error").unwrap_or(result)))),
+        _ => None,
+    }
+}
+
+fn of_openai(row: &Value, reply: &mut Reply) -> Option<Result<(), Complaint>> {
+    let status = row.pointer("/response/status_code").and_then(Value::as_u64);
+    match status.and_then(|status| u16::try_from(status).ok()) {
+        Some(200) => Some(openai::whole(row.pointer("/response/body")?, reply)),
+        Some(status) => Some(Err(Complaint::of_json(status, row.pointer("/response/body")?))),
+        None if row.pointer("/error/code").and_then(Value::as_str) == Some("batch_expired") => None,
+        None => Some(Err(Complaint::of_json(400, row))),
+    }
+}

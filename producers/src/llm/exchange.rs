@@ -1,0 +1,122 @@
+//! One question to one server, once: sent, read as it streams, understood.
+
+use super::http::{self, Request, Response};
+use super::keys::Access;
+use super::reply::{Complaint, Reply};
+use super::settings::{Api, Model, Reach};
+use super::sse::Events;
+use super::trouble::{Called, Trouble};
+use super::world::World;
+use super::{Question, anthropic, openai};
+use engine::seams::producer::Cancel;
+use serde_json::Value;
+
+/// No answer is longer on the wire, with all that is said around it.
+const LONGEST_ANSWER: usize = 32 << 20;
+
+/// A server as one call sees it.
+pub(super) struct Line<'a> {
+    pub(super) api: Api,
+    pub(super) reach: &'a Reach<'a>,
+    pub(super) access: &'a Access,
+    pub(super) called: Called<'a>,
+    pub(super) world: &'a dyn World,
+}
+
+impl Line<'_> {
+    /// Asks a question. Next to a failure comes what had arrived: it may have to be paid for.
+    pub(super) fn ask(&self, model: &Model<'_>, question: &Question<'_>, cancel: &Cancel) -> (Reply, Result<(), Trouble>) {
+        let mut reply = Reply::new(question.max_tokens);
+        let stream = self.reach.stream;
+        let (path, body) = match self.api {
+            Api::Anthropic => (anthropic::PATH, anthropic::body(model, question, stream)),
+            _ => (openai::PATH, openai::body(model, question, self.reach.base_url, stream)),
+        };
+        let asked = self
+            .json(path, &body, cancel)
+            .and_then(|mut response| self.read(&mut response, &mut reply, cancel));
+        reply.text = self.access.secrets.scrub(&reply.text);
+        (reply, asked)
+    }
+
+    /// Sends JSON.
+    pub(super) fn json(&self, path: &str, body: &Value, cancel: &Cancel) -> Result<Response, Trouble> {
+        self.send(path, Some(body.to_string().into_bytes()), "application/json".to_owned(), cancel)
+    }
+
+    /// Sends a request; whatever is not a success is a trouble.
+    pub(super) fn send(&self, path: &str, body: Option<Vec<u8>>, content_type: String, cancel: &Cancel) -> Result<Response, Trouble> {
+        let request = Request {
+            url: self.reach.url(path),
+            headers: self.access.headers.clone(),
+            body,
+            content_type,
+        };
+        let mut response = http::send(request, self.reach.timeout, self.world, cancel).map_err(|broken| self.called.broken(broken))?;
+        if (200..300).contains(&response.status) {
+            return Ok(response);
+        }
+        Err(self.called.refused(&mut response, self.world, cancel))
+    }
+
+    /// A whole body as JSON.
+    pub(super) fn value(&self, mut response: Response, cancel: &Cancel) -> Result<Value, Trouble> {
+        let (bytes, all) = response.body(LONGEST_ANSWER, cancel).map_err(|broken| self.called.broken(broken))?;
+        if !all {
+            return Err(self.called.endless(LONGEST_ANSWER));
+        }
+        Reply::default()
+            .json(&bytes)
+            .map_err(|complaint| self.called.complaint(&complaint, None))
+    }
+
+    fn read(&self, response: &mut Response, reply: &mut Reply, cancel: &Cancel) -> Result<(), Trouble> {
+        let complaint = |complaint: Complaint| self.called.complaint(&complaint, None);
+        let event = match self.api {
+            Api::Anthropic => anthropic::event,
+            _ => openai::event,
+        };
+        let mut is_stream = response.header("content-type").map(|kind| kind.contains("event-stream"));
+        let (mut events, mut whole, mut taken) = (Events::default(), Vec::new(), 0);
+        loop {
+            let piece = match response.piece(cancel) {
+                Ok(Some(piece)) => piece,
+                Ok(None) => break,
+                // All that mattered had come.
+                Err(http::Broken::Lost(_)) if reply.whole => break,
+                Err(http::Broken::Lost(_)) if !reply.text.is_empty() => return Err(self.called.cut_off()),
+                Err(broken) => return Err(self.called.broken(broken)),
+            };
+            taken += piece.len();
+            if taken > LONGEST_ANSWER {
+                return Err(self.called.endless(LONGEST_ANSWER));
+            }
+            // Servers that do not say so are looked at when all is there.
+            if *is_stream.get_or_insert(false) {
+                if !events.feed(&piece, |data| event(data, reply)).map_err(complaint)? {
+                    return Ok(());
+                }
+            } else {
+                whole.extend_from_slice(&piece);
+            }
+        }
+        if is_stream == Some(true) {
+            events.finish(|data| event(data, reply)).map_err(complaint)?;
+        } else if whole.trim_ascii_start().starts_with(b"data:") || whole.trim_ascii_start().starts_with(b"event:") {
+            events.feed(&whole, |data| event(data, reply)).map_err(complaint)?;
+            events.finish(|data| event(data, reply)).map_err(complaint)?;
+        } else {
+            let value = reply.json(&whole).map_err(complaint)?;
+            match self.api {
+                Api::Anthropic => anthropic::whole(&value, reply),
+                _ => openai::whole(&value, reply),
+            }
+            .map_err(complaint)?;
+        }
+        if reply.whole || reply.cut {
+            Ok(())
+        } else {
+            Err(self.called.cut_off())
+        }
+    }
+}

@@ -1,0 +1,157 @@
+//! The limits of a run: before a call its most is held back, after it what it really was is spent.
+
+use super::price::money;
+use engine::seams::producer::{Cancel, Failure};
+use engine::values::diagnostic::Diagnostic;
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+
+use super::world::LOOK_UP;
+
+/// What a run may do.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Limits {
+    /// Most money, in millionths of the currency of the models' prices.
+    pub max_cost_micros: Option<u64>,
+    /// Most calls that are answered.
+    pub max_calls: Option<u64>,
+    /// Most tokens, sent and answered.
+    pub max_tokens: Option<u64>,
+    /// Nothing leaves this machine.
+    pub offline: bool,
+    /// Questions are collected and sent as batches, whose answers a later run picks up.
+    pub batch: bool,
+}
+
+/// Calls, tokens and money.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Amount {
+    pub(super) calls: u64,
+    pub(super) tokens: u64,
+    pub(super) micros: u64,
+}
+
+impl Amount {
+    fn plus(self, other: Self) -> Self {
+        Self {
+            calls: self.calls.saturating_add(other.calls),
+            tokens: self.tokens.saturating_add(other.tokens),
+            micros: self.micros.saturating_add(other.micros),
+        }
+    }
+
+    fn minus(self, other: Self) -> Self {
+        Self {
+            calls: self.calls.saturating_sub(other.calls),
+            tokens: self.tokens.saturating_sub(other.tokens),
+            micros: self.micros.saturating_sub(other.micros),
+        }
+    }
+}
+
+/// Counts for one run.
+pub(super) struct Meter {
+    limits: Limits,
+    counts: Mutex<Counts>,
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct Counts {
+    spent: Amount,
+    held: Amount,
+}
+
+/// An amount held back. Dropped, it is given back.
+pub(super) struct Hold<'a> {
+    meter: &'a Meter,
+    amount: Amount,
+}
+
+impl Meter {
+    pub(super) fn new(limits: Limits) -> Self {
+        Self {
+            limits,
+            counts: Mutex::default(),
+            changed: Condvar::new(),
+        }
+    }
+
+    /// Holds back the most that a call may take. Waits when only what other calls hold, and may give back, is in the way.
+    pub(super) fn hold(&self, most: Amount, currency: &str, cancel: &Cancel) -> Result<Hold<'_>, Failure> {
+        let mut counts = self.lock();
+        loop {
+            if cancel.is_cancelled() {
+                return Err(Failure::Cancelled);
+            }
+            if self.passed(counts.spent.plus(counts.held).plus(most)).is_none() {
+                counts.held = counts.held.plus(most);
+                return Ok(Hold { meter: self, amount: most });
+            }
+            if let Some(limit) = self.passed(counts.spent.plus(most)) {
+                return Err(limit.failure(counts.spent, most, currency));
+            }
+            counts = self.changed.wait_timeout(counts, LOOK_UP).unwrap_or_else(PoisonError::into_inner).0;
+        }
+    }
+
+    fn passed(&self, amount: Amount) -> Option<Limit> {
+        let over = |value: u64, limit: Option<u64>| limit.filter(|limit| value > *limit);
+        over(amount.calls, self.limits.max_calls)
+            .map(Limit::Calls)
+            .or_else(|| over(amount.tokens, self.limits.max_tokens).map(Limit::Tokens))
+            .or_else(|| over(amount.micros, self.limits.max_cost_micros).map(Limit::Money))
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Counts> {
+        self.counts.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Hold<'_> {
+    /// What the call really took.
+    pub(super) fn settle(self, really: Amount) {
+        let mut counts = self.meter.lock();
+        counts.spent = counts.spent.plus(really);
+        // The rest happens when this is dropped.
+    }
+}
+
+impl Drop for Hold<'_> {
+    fn drop(&mut self) {
+        let mut counts = self.meter.lock();
+        counts.held = counts.held.minus(self.amount);
+        self.meter.changed.notify_all();
+    }
+}
+
+enum Limit {
+    Calls(u64),
+    Tokens(u64),
+    Money(u64),
+}
+
+impl Limit {
+    fn failure(&self, spent: Amount, most: Amount, currency: &str) -> Failure {
+        let (flag, message) = match self {
+            Self::Calls(limit) => ("--max-calls", format!("all {limit} calls that --max-calls allows are made")),
+            Self::Tokens(limit) => (
+                "--max-tokens",
+                format!(
+                    "this call may take {} tokens, and {} of the {limit} that --max-tokens allows are spent",
+                    most.tokens, spent.tokens
+                ),
+            ),
+            Self::Money(limit) => (
+                "--max-cost",
+                format!(
+                    "this call may cost {}, and {} of the {} that --max-cost allows are spent",
+                    money(most.micros, currency),
+                    money(spent.micros, currency),
+                    money(*limit, currency)
+                ),
+            ),
+        };
+        let hint = format!("raise {flag} or leave it out; what is done stays done");
+        Failure::Limit(Box::new(Diagnostic::error("E_LIMIT", message).hint(hint)))
+    }
+}

@@ -1,0 +1,110 @@
+//! The wire format of OpenAI's chat completions, which most servers speak.
+
+use super::reply::{Complaint, Reply, Usage};
+use super::settings::Model;
+use super::{Question, Role, Turn};
+use serde_json::{Map, Value, json};
+
+/// Where it is asked, below the base address.
+pub(super) const PATH: &str = "/chat/completions";
+
+/// The body of a request.
+pub(super) fn body(model: &Model<'_>, question: &Question<'_>, base_url: &str, stream: bool) -> Value {
+    let mut body = Map::new();
+    body.insert("model".to_owned(), model.name.into());
+    body.insert("messages".to_owned(), question.turns.iter().map(message).collect());
+    // Its own models refuse the old name; other servers know only that one.
+    let longest = if base_url.contains("://api.openai.com") {
+        "max_completion_tokens"
+    } else {
+        "max_tokens"
+    };
+    body.insert(longest.to_owned(), question.max_tokens.into());
+    if let Some(temperature) = model.temperature {
+        body.insert("temperature".to_owned(), temperature.clone());
+    }
+    if stream {
+        body.insert("stream".to_owned(), true.into());
+        body.insert("stream_options".to_owned(), json!({"include_usage": true}));
+    }
+    for (name, value) in model.params.into_iter().flatten() {
+        body.entry(name.clone()).or_insert_with(|| value.clone());
+    }
+    body.into()
+}
+
+fn message(turn: &Turn) -> Value {
+    let role = match turn.role {
+        Role::System => "system",
+        Role::User => "user",
+        Role::Assistant => "assistant",
+    };
+    let text: String = turn.parts.iter().map(|part| part.text.as_str()).collect();
+    json!({"role": role, "content": text})
+}
+
+/// One event of a stream; `false` when nothing more is to be read.
+pub(super) fn event(data: &[u8], reply: &mut Reply) -> Result<bool, Complaint> {
+    if data.trim_ascii() == b"[DONE]" {
+        reply.whole = true;
+        return Ok(false);
+    }
+    let value = reply.json(data)?;
+    take(&value, "delta", reply)
+}
+
+/// A whole answer.
+pub(super) fn whole(value: &Value, reply: &mut Reply) -> Result<(), Complaint> {
+    if value.get("choices").and_then(|choices| choices.get(0)).is_none() && value.get("error").is_none() {
+        return Err(Complaint {
+            kind: "no_choices".to_owned(),
+            message: "the answer has no 'choices'".to_owned(),
+            ..Complaint::default()
+        });
+    }
+    take(value, "message", reply)?;
+    reply.whole = true;
+    Ok(())
+}
+
+fn take(value: &Value, part: &str, reply: &mut Reply) -> Result<bool, Complaint> {
+    if value.get("error").is_some_and(|error| !error.is_null()) {
+        return Err(Complaint::of_json(200, value));
+    }
+    if let Some(usage) = value.get("usage").filter(|usage| usage.is_object()) {
+        let count = |path: &str| usage.pointer(path).and_then(Value::as_u64);
+        if let Some((input, output)) = count("/prompt_tokens").zip(count("/completion_tokens")) {
+            reply.usage = Some(Usage {
+                input,
+                cached: count("/prompt_tokens_details/cached_tokens").unwrap_or(0).min(input),
+                written: 0,
+                output,
+            });
+        }
+    }
+    let Some(choice) = value.get("choices").and_then(|choices| choices.get(0)) else {
+        return Ok(true);
+    };
+    if let Some(text) = choice.pointer(&format!("/{part}/content")).and_then(Value::as_str)
+        && !reply.push(text)
+    {
+        return Ok(false);
+    }
+    match choice.get("finish_reason").and_then(Value::as_str) {
+        None | Some("") => {}
+        Some("content_filter") => {
+            return Err(Complaint {
+                status: 400,
+                kind: "content_filter".to_owned(),
+                message: "the provider's filter withheld the answer".to_owned(),
+                numbers: None,
+            });
+        }
+        Some(why) => {
+            reply.cut |= why == "length";
+            // The count of tokens comes in a further event, so that reading goes on.
+            reply.whole = true;
+        }
+    }
+    Ok(true)
+}

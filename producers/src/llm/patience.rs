@@ -1,0 +1,166 @@
+//! When to try again: growing pauses with chance in them, what a server asks for, and a breaker for servers that are down.
+
+use super::date;
+use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant, SystemTime};
+
+const FIRST_PAUSE: Duration = Duration::from_secs(1);
+const LONGEST_PAUSE: Duration = Duration::from_secs(60);
+/// Failures in a row that open a breaker.
+const MANY: u32 = 5;
+/// How long it stays open before one call may try.
+const OPEN: Duration = Duration::from_secs(30);
+
+/// The pause after so many failed tries (from 1): doubled each time, at least half of it, the rest by chance, and never less than what the
+/// server asked for.
+pub(super) fn pause(failed: u32, chance: f64, floor: Option<Duration>) -> Duration {
+    let doubled = FIRST_PAUSE.saturating_mul(1 << failed.saturating_sub(1).min(16)).min(LONGEST_PAUSE);
+    doubled.mul_f64(0.5 + 0.5 * chance.clamp(0.0, 1.0)).max(floor.unwrap_or_default())
+}
+
+/// What `Retry-After` asks for: seconds, or a date.
+pub(super) fn retry_after(value: &str, now: SystemTime) -> Option<Duration> {
+    let value = value.trim();
+    // Some servers send fractions of seconds.
+    if let Ok(seconds) = value.parse::<f64>() {
+        return Duration::try_from_secs_f64(seconds).ok();
+    }
+    let at = SystemTime::UNIX_EPOCH + Duration::from_secs(date::seconds(value)?);
+    Some(at.duration_since(now).unwrap_or_default())
+}
+
+/// One breaker for each address.
+#[derive(Default)]
+pub(super) struct Breakers(Mutex<BTreeMap<String, Breaker>>);
+
+/// Closed until too many calls in a row fail; then open; then, after a while, one call tries for all.
+#[derive(Default)]
+struct Breaker {
+    failures: u32,
+    opened: Option<Instant>,
+    trying: bool,
+    cause: String,
+}
+
+/// A breaker is open.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Open {
+    /// Why the last call failed.
+    pub(super) cause: String,
+    /// How long it stays open.
+    pub(super) left: Duration,
+}
+
+impl Breakers {
+    /// Whether a call may be made now.
+    pub(super) fn admit(&self, address: &str, now: Instant) -> Result<(), Open> {
+        self.with(address, |breaker| {
+            let Some(opened) = breaker.opened else {
+                return Ok(());
+            };
+            let left = OPEN.saturating_sub(now.saturating_duration_since(opened));
+            if left.is_zero() && !breaker.trying {
+                breaker.trying = true;
+                return Ok(());
+            }
+            Err(Open {
+                cause: breaker.cause.clone(),
+                left,
+            })
+        })
+    }
+
+    /// The server answered.
+    pub(super) fn succeeded(&self, address: &str) {
+        self.with(address, |breaker| *breaker = Breaker::default());
+    }
+
+    /// It did not.
+    pub(super) fn failed(&self, address: &str, cause: &str, now: Instant) {
+        self.with(address, |breaker| {
+            breaker.failures = breaker.failures.saturating_add(1);
+            cause.clone_into(&mut breaker.cause);
+            if breaker.failures >= MANY || breaker.trying {
+                breaker.opened = Some(now);
+            }
+            breaker.trying = false;
+        });
+    }
+
+    /// Nobody knows: the call was given up.
+    pub(super) fn given_up(&self, address: &str) {
+        self.with(address, |breaker| breaker.trying = false);
+    }
+
+    fn with<T>(&self, address: &str, change: impl FnOnce(&mut Breaker) -> T) -> T {
+        let mut breakers = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        change(breakers.entry(address.to_owned()).or_default())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn a_server_may_ask_for_time_in_seconds_or_by_date() {
+        let now = SystemTime::UNIX_EPOCH + Duration::from_secs(784_111_777 - 90);
+        for (value, expected) in [
+            ("120", Some(120.0)),
+            (" 0.5 ", Some(0.5)),
+            ("Sun, 06 Nov 1994 08:49:37 GMT", Some(90.0)),
+            ("Sunday, 06-Nov-94 08:49:37 GMT", Some(90.0)),
+            ("Sun Nov  6 08:49:37 1994", Some(90.0)),
+            ("Sun, 06 Nov 1984 08:49:37 GMT", Some(0.0)),
+            ("-3", None),
+            ("NaN", None),
+            ("soon", None),
+            ("", None),
+        ] {
+            assert_eq!(retry_after(value, now).map(|time| time.as_secs_f64()), expected, "{value}");
+        }
+    }
+
+    #[test]
+    fn a_breaker_opens_tries_once_and_closes() {
+        let (breakers, start) = (Breakers::default(), Instant::now());
+        for _ in 0..4 {
+            breakers.failed("a", "down", start);
+        }
+        assert_eq!(breakers.admit("a", start), Ok(()));
+        breakers.failed("a", "still down", start);
+        let open = breakers.admit("a", start + Duration::from_secs(10)).expect_err("open");
+        assert_eq!((open.cause.as_str(), open.left), ("still down", Duration::from_secs(20)));
+        assert_eq!(breakers.admit("b", start), Ok(()));
+
+        let later = start + OPEN;
+        assert_eq!(breakers.admit("a", later), Ok(()));
+        assert!(breakers.admit("a", later).is_err(), "only one tries");
+        breakers.failed("a", "down again", later);
+        assert_eq!(breakers.admit("a", later).expect_err("open").left, OPEN);
+
+        assert_eq!(breakers.admit("a", later + OPEN), Ok(()));
+        breakers.given_up("a");
+        assert_eq!(breakers.admit("a", later + OPEN), Ok(()));
+        breakers.succeeded("a");
+        assert_eq!(breakers.admit("a", later + OPEN), Ok(()));
+    }
+
+    proptest! {
+        #[test]
+        fn pauses_grow_and_keep_their_floor(failed in 1_u32..100, chance in 0.0..=1.0, floor in prop::option::of(0_u64..10_000)) {
+            let floor = floor.map(Duration::from_millis);
+            let time = pause(failed, chance, floor);
+            prop_assert!(time >= floor.unwrap_or_default());
+            prop_assert!(time <= LONGEST_PAUSE.max(floor.unwrap_or_default()));
+            prop_assert!(pause(failed + 1, chance, floor) >= time);
+        }
+
+        #[test]
+        fn no_text_is_too_odd_for_a_date(text in "\\PC{0,40}") {
+            retry_after(&text, SystemTime::UNIX_EPOCH);
+        }
+    }
+}

@@ -1,0 +1,163 @@
+//! How often one may ask: requests and tokens per minute, kept for each model across all threads, and pauses that its server asked for.
+//!
+//! In no span of 60 seconds more is sent than the limit says, with one exception: a single request larger than a whole minute's tokens
+//! waits for an empty minute and then goes.
+
+use super::world::World;
+use engine::seams::producer::Cancel;
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+const MINUTE: Duration = Duration::from_secs(60);
+/// Nobody sleeps longer before looking again: what was reserved may have been given back.
+const LOOK_AGAIN: Duration = Duration::from_secs(1);
+
+/// What a model may be asked in a minute.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Rates {
+    pub(super) requests: Option<u64>,
+    pub(super) tokens: Option<u64>,
+}
+
+/// All gates, by what they lead to.
+#[derive(Default)]
+pub(super) struct Gates(Mutex<BTreeMap<String, Arc<Gate>>>);
+
+/// The last minute of one model.
+#[derive(Default)]
+pub(super) struct Gate(Mutex<Minute>);
+
+#[derive(Default)]
+struct Minute {
+    /// Number, time and tokens of each request, oldest first.
+    sent: VecDeque<(u64, Instant, u64)>,
+    next: u64,
+    paused: Option<Instant>,
+}
+
+impl Gates {
+    pub(super) fn gate(&self, name: &str) -> Arc<Gate> {
+        let mut gates = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        Arc::clone(gates.entry(name.to_owned()).or_default())
+    }
+}
+
+impl Gate {
+    /// Waits until so many tokens may be sent and notes them; the number is for [`Gate::correct`]. `None` when told to stop.
+    pub(super) fn enter(&self, rates: Rates, tokens: u64, world: &dyn World, cancel: &Cancel) -> Option<u64> {
+        loop {
+            let now = world.now();
+            match self.lock().enter(rates, tokens, now) {
+                Ok(number) => return Some(number),
+                Err(wait) => {
+                    if !world.wait(wait.min(LOOK_AGAIN), cancel) {
+                        return None;
+                    }
+                }
+            }
+        }
+    }
+
+    /// What the request really was.
+    pub(super) fn correct(&self, number: u64, tokens: u64) {
+        let mut minute = self.lock();
+        if let Some(entry) = minute.sent.iter_mut().find(|entry| entry.0 == number) {
+            entry.2 = tokens;
+        }
+    }
+
+    /// Nobody passes before then.
+    pub(super) fn pause(&self, until: Instant) {
+        let mut minute = self.lock();
+        minute.paused = Some(minute.paused.map_or(until, |paused| paused.max(until)));
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Minute> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Minute {
+    /// The number of the request, or how long to wait.
+    fn enter(&mut self, rates: Rates, tokens: u64, now: Instant) -> Result<u64, Duration> {
+        if let Some(until) = self.paused {
+            let left = until.saturating_duration_since(now);
+            if !left.is_zero() {
+                return Err(left);
+            }
+            self.paused = None;
+        }
+        while self
+            .sent
+            .front()
+            .is_some_and(|(_, at, _)| now.saturating_duration_since(*at) >= MINUTE)
+        {
+            self.sent.pop_front();
+        }
+        let requests = self.sent.len() as u64;
+        let sent = self.sent.iter().fold(0_u64, |sum, entry| sum.saturating_add(entry.2));
+        let fits =
+            rates.requests.is_none_or(|limit| requests < limit) && rates.tokens.is_none_or(|limit| sent.saturating_add(tokens) <= limit);
+        match self.sent.front() {
+            Some((_, oldest, _)) if !fits => Err(MINUTE.saturating_sub(now.saturating_duration_since(*oldest))),
+            _ => {
+                let number = self.next;
+                self.next += 1;
+                if rates.requests.is_some() || rates.tokens.is_some() {
+                    self.sent.push_back((number, now, tokens));
+                }
+                Ok(number)
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::llm::tests::Stage;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn no_minute_sees_more_than_the_limit(
+            asked in prop::collection::vec((0_u64..20_000, 1_u64..150), 1..60),
+            requests in prop::option::of(1_u64..6),
+            tokens in prop::option::of(100_u64..300),
+        ) {
+            let (stage, gate, cancel) = (Stage::new(), Gate::default(), Cancel::default());
+            let mut sent: Vec<(Instant, u64)> = Vec::new();
+            for (pause, size) in asked {
+                stage.wait(Duration::from_millis(pause), &cancel);
+                gate.enter(Rates { requests, tokens }, size, &stage, &cancel).expect("not cancelled");
+                sent.push((stage.now(), size));
+            }
+            for (at, (start, _)) in sent.iter().enumerate() {
+                let span: Vec<u64> = sent[at..].iter().take_while(|(time, _)| *time - *start < MINUTE).map(|entry| entry.1).collect();
+                prop_assert!(requests.is_none_or(|limit| span.len() as u64 <= limit));
+                prop_assert!(tokens.is_none_or(|limit| span.iter().sum::<u64>() <= limit || span.len() == 1));
+            }
+        }
+    }
+
+    #[test]
+    fn what_was_reserved_too_much_is_given_back_and_pauses_hold_for_all() {
+        let (stage, gate, cancel) = (Stage::new(), Gate::default(), Cancel::default());
+        let rates = Rates {
+            requests: None,
+            tokens: Some(1_000),
+        };
+        let start = stage.now();
+        let number = gate.enter(rates, 900, &stage, &cancel).expect("first");
+        gate.correct(number, 100);
+        gate.enter(rates, 900, &stage, &cancel).expect("second");
+        assert_eq!(stage.now(), start);
+        gate.pause(start + Duration::from_secs(7));
+        gate.enter(Rates::default(), 1, &stage, &cancel).expect("third");
+        assert_eq!(stage.now() - start, Duration::from_secs(7));
+        cancel.cancel();
+        gate.pause(start + Duration::from_secs(70));
+        assert_eq!(gate.enter(Rates::default(), 1, &stage, &cancel), None);
+    }
+}

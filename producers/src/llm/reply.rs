@@ -1,0 +1,237 @@
+//! What the wire formats make of an answer while it arrives: text up to a bound, whether it is whole, what was counted.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// Longest answer, whatever was asked for.
+const LONGEST: u64 = 1 << 20;
+
+/// Tokens as a provider counted them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Usage {
+    /// Everything that was sent, cached or not.
+    pub(super) input: u64,
+    /// Of that, what the provider read from its cache.
+    pub(super) cached: u64,
+    /// Of that, what it wrote to its cache.
+    pub(super) written: u64,
+    /// Everything it answered, thoughts included.
+    pub(super) output: u64,
+}
+
+impl Usage {
+    /// Both together.
+    pub(super) fn plus(self, other: Self) -> Self {
+        Self {
+            input: self.input.saturating_add(other.input),
+            cached: self.cached.saturating_add(other.cached),
+            written: self.written.saturating_add(other.written),
+            output: self.output.saturating_add(other.output),
+        }
+    }
+}
+
+/// An answer so far.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Reply {
+    pub(super) text: String,
+    /// Whether it stopped because it grew too long.
+    pub(super) cut: bool,
+    /// Whether the provider said that this is all.
+    pub(super) whole: bool,
+    /// Whether bytes that are no text were replaced.
+    pub(super) mended: bool,
+    pub(super) usage: Option<Usage>,
+    limit: usize,
+}
+
+/// What a provider says went wrong.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Complaint {
+    /// The status, as far as there is one in a stream.
+    pub(super) status: u16,
+    /// Its own word for it.
+    pub(super) kind: String,
+    pub(super) message: String,
+    /// Tokens asked for and tokens that fit, where it says so apart.
+    pub(super) numbers: Option<(u64, u64)>,
+}
+
+/// Most bytes that an answer of so many tokens may have: no language needs sixteen for one.
+pub(super) fn longest_text(max_tokens: u64) -> usize {
+    usize::try_from(max_tokens.saturating_mul(16).min(LONGEST)).unwrap_or(usize::MAX)
+}
+
+impl Reply {
+    pub(super) fn new(max_tokens: u64) -> Self {
+        Self {
+            limit: longest_text(max_tokens),
+            ..Self::default()
+        }
+    }
+
+    /// Adds text; `false` when there is no room for more.
+    pub(super) fn push(&mut self, text: &str) -> bool {
+        let mut room = self.limit - self.text.len();
+        if text.len() <= room {
+            self.text.push_str(text);
+            return true;
+        }
+        while !text.is_char_boundary(room) {
+            room -= 1;
+        }
+        self.text.push_str(&text[..room]);
+        self.cut = true;
+        false
+    }
+
+    /// JSON from bytes, of which those that are no text are replaced.
+    pub(super) fn json(&mut self, bytes: &[u8]) -> Result<Value, Complaint> {
+        let text = String::from_utf8_lossy(bytes);
+        self.mended |= matches!(text, std::borrow::Cow::Owned(_));
+        serde_json::from_str(&text).map_err(|error| Complaint {
+            kind: "not_json".to_owned(),
+            message: format!("what came is not JSON: {error}"),
+            ..Complaint::default()
+        })
+    }
+}
+
+impl Complaint {
+    /// From the body of an error, whatever it is.
+    pub(super) fn of(status: u16, body: &[u8]) -> Self {
+        let text = String::from_utf8_lossy(body);
+        match serde_json::from_str(&text) {
+            Ok(value) => Self::of_json(status, &value),
+            Err(_) => Self {
+                status,
+                message: text.into_owned(),
+                ..Self::default()
+            },
+        }
+    }
+
+    /// From `{"error": {"type", "code", "message"}}` as both formats have it, or what comes near.
+    pub(super) fn of_json(status: u16, value: &Value) -> Self {
+        let error = value.get("error").unwrap_or(value);
+        let word = |name: &str| error.get(name).and_then(Value::as_str);
+        let number = |name: &str| error.get(name).and_then(Value::as_u64);
+        let own = number("code")
+            .and_then(|code| u16::try_from(code).ok())
+            .filter(|code| (400..600).contains(code));
+        let kind = [word("code"), word("type")].into_iter().flatten().collect::<Vec<_>>().join(" ");
+        let message = word("message").or(error.as_str()).map_or_else(|| error.to_string(), str::to_owned);
+        Self {
+            status: if status == 200 { own.unwrap_or(0) } else { status },
+            kind,
+            message,
+            numbers: number("n_prompt_tokens").zip(number("n_ctx")),
+        }
+    }
+
+    /// Tokens asked for and tokens that fit (zeros where it does not say), when the question was too long for the model.
+    pub(super) fn context(&self) -> Option<(u64, u64)> {
+        const KINDS: [&str; 3] = [
+            "context_length_exceeded",
+            "exceed_context_size_error",
+            "model_context_window_exceeded",
+        ];
+        const WORDS: [&str; 8] = [
+            "maximum context length",
+            "context length of",
+            "exceeds the available context",
+            "context window",
+            "prompt is too long",
+            "exceed context limit",
+            "input is too long",
+            "exceeds the context",
+        ];
+        let message = self.message.to_ascii_lowercase();
+        let said = KINDS.iter().any(|kind| self.kind.contains(kind)) || WORDS.iter().any(|words| message.contains(words));
+        if !said || !matches!(self.status, 0 | 400 | 413 | 422 | 500) {
+            return None;
+        }
+        Some(self.numbers.unwrap_or_else(|| context_numbers(&message)))
+    }
+}
+
+/// `A + B > FITS`, `A > FITS`, or a sentence that says first what fits and then what was asked.
+fn context_numbers(message: &str) -> (u64, u64) {
+    if let Some((asked, fits)) = message.split_once('>') {
+        let (asked, fits) = (numbers(asked), numbers(fits));
+        if let (false, Some(fits)) = (asked.is_empty(), fits.first()) {
+            return (asked.iter().fold(0, |sum, number| u64::saturating_add(sum, *number)), *fits);
+        }
+    }
+    match numbers(message).as_slice() {
+        [fits, asked, ..] if asked > fits => (*asked, *fits),
+        [one, other, ..] => (*one.max(other), *one.min(other)),
+        [fits] => (0, *fits),
+        [] => (0, 0),
+    }
+}
+
+/// Numbers of a text that may be counts of tokens; a comma between digits is none of their end.
+fn numbers(text: &str) -> Vec<u64> {
+    let mut found = Vec::new();
+    let mut digits = String::new();
+    let mut rest = text.chars().peekable();
+    while let Some(c) = rest.next() {
+        let inside = c == ',' && !digits.is_empty() && rest.peek().is_some_and(char::is_ascii_digit);
+        if c.is_ascii_digit() {
+            digits.push(c);
+        } else if !inside {
+            found.extend(digits.parse::<u64>().ok());
+            digits.clear();
+        }
+    }
+    found.extend(digits.parse::<u64>().ok());
+    // Smaller ones are versions and the like.
+    found.retain(|number| *number >= 32);
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_overfull_context_is_known_by_many_words() {
+        for (body, expected) in [
+            (
+                r#"{"error":{"message":"This model's maximum context length is 8192 tokens. However, your messages resulted in 10000 tokens.","code":"context_length_exceeded"}}"#,
+                (10_000, 8_192),
+            ),
+            (
+                r#"{"error":{"message":"This model's maximum context length is 4097 tokens, however you requested 4,927 tokens (3927 in the messages, 1000 in the completion)."}}"#,
+                (4_927, 4_097),
+            ),
+            (
+                r#"{"error":{"code":400,"message":"the request exceeds the available context size, try increasing it","type":"exceed_context_size_error","n_prompt_tokens":900,"n_ctx":256}}"#,
+                (900, 256),
+            ),
+            (
+                r#"{"type":"error","error":{"type":"invalid_request_error","message":"prompt is too long: 210000 tokens > 200000 maximum"}}"#,
+                (210_000, 200_000),
+            ),
+            (
+                r#"{"type":"error","error":{"type":"invalid_request_error","message":"input length and `max_tokens` exceed context limit: 190000 + 20000 > 200000, decrease"}}"#,
+                (210_000, 200_000),
+            ),
+            (r#"{"error":"the prompt is too long"}"#, (0, 0)),
+        ] {
+            assert_eq!(Complaint::of(400, body.as_bytes()).context(), Some(expected), "{body}");
+        }
+        assert_eq!(Complaint::of(400, b"{\"error\":{\"message\":\"bad temperature\"}}").context(), None);
+        assert_eq!(Complaint::of(429, b"maximum context length per minute").context(), None);
+    }
+
+    #[test]
+    fn text_is_cut_between_characters() {
+        let mut reply = Reply::new(1);
+        assert!(reply.push("123456789012345"));
+        assert!(!reply.push("é"));
+        assert_eq!((reply.text.len(), reply.cut), (15, true));
+        assert_eq!(longest_text(u64::MAX), 1 << 20);
+    }
+}

@@ -1,0 +1,360 @@
+//! Asks models for a whole run: it keeps the limits, the rates, the breakers, the keys and the batches that all questions share.
+
+use super::batch::Batches;
+use super::exchange::Line;
+use super::keys::{Access, Keys};
+use super::meter::{Amount, Hold, Limits, Meter};
+use super::patience::Breakers;
+use super::price::Price;
+use super::program::{self, Program};
+use super::rate::{Gate, Gates, Rates};
+use super::replay::Recordings;
+use super::reply::{Reply, Usage, longest_text};
+use super::secret::Secrets;
+use super::settings::{Api, Model, Reach};
+use super::tokens;
+use super::trouble::{Called, Trouble};
+use super::world::{Real, World};
+use super::{Answer, Ask, Count, Question, Role};
+use engine::seams::paid::{Rejected, Spent};
+use engine::seams::producer::{Cancel, Failure, Params};
+use engine::values::diagnostic::Diagnostic;
+use serde_json::Value;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// What programs end with to say that another try may help (`EX_TEMPFAIL`).
+const TRY_AGAIN: i32 = 75;
+
+/// Asks models.
+pub struct Runtime {
+    pub(super) limits: Limits,
+    pub(super) root: PathBuf,
+    pub(super) world: Arc<dyn World>,
+    pub(super) breakers: Breakers,
+    pub(super) keys: Keys,
+    meter: Meter,
+    gates: Gates,
+    recordings: Recordings,
+    batches: Batches,
+}
+
+/// A question with everything about it worked out.
+pub(super) struct Asked<'a> {
+    pub(super) question: &'a Question<'a>,
+    pub(super) model: Model<'a>,
+    pub(super) reach: Reach<'a>,
+    pub(super) price: Option<Price>,
+    /// Tokens of the question.
+    pub(super) input: Count,
+}
+
+impl Runtime {
+    /// For one run over the workspace in `root`, where recordings and pending batches are.
+    pub fn new(limits: Limits, root: impl Into<PathBuf>) -> Self {
+        Self::in_world(limits, root.into(), Arc::new(Real))
+    }
+
+    pub(super) fn in_world(limits: Limits, root: PathBuf, world: Arc<dyn World>) -> Self {
+        Self {
+            limits,
+            batches: Batches::new(&root),
+            root,
+            world,
+            breakers: Breakers::default(),
+            keys: Keys::default(),
+            meter: Meter::new(limits),
+            gates: Gates::default(),
+            recordings: Recordings::default(),
+        }
+    }
+
+    /// What all calls to a model wait at.
+    pub(super) fn gate(&self, reach: &Reach<'_>, model: &Model<'_>) -> Arc<Gate> {
+        self.gates.gate(&format!("{} {}", reach.base_url, model.name))
+    }
+
+    /// Holds back the most that a call may take of the limits.
+    pub(super) fn hold(&self, asked: &Asked<'_>, batch: bool, cancel: &Cancel) -> Result<(Hold<'_>, Amount), Failure> {
+        let most = Amount {
+            calls: 1,
+            tokens: asked.most_tokens(),
+            micros: asked
+                .price
+                .as_ref()
+                .map_or(0, |price| price.most(asked.input.tokens, asked.question.max_tokens, batch)),
+        };
+        let currency = asked.price.as_ref().map_or("", |price| price.currency.as_str());
+        Ok((self.meter.hold(most, currency, cancel)?, most))
+    }
+
+    fn check(&self, asked: &Asked<'_>) -> Result<(), Failure> {
+        let label = asked.reach.label;
+        if self.limits.offline && asked.model.api != Api::Replay {
+            let why = Diagnostic::error(
+                "E_OFFLINE",
+                format!("model '{label}' is not asked, because --offline sends nothing anywhere"),
+            );
+            let hint = "leave out --offline, or let params.model be \"extractive\" or a model with api = \"replay\"";
+            return Err(Failure::Permanent(Box::new(why.hint(hint))));
+        }
+        if self.limits.max_cost_micros.is_some() && asked.price.is_none() && asked.model.api != Api::Replay {
+            let why = Diagnostic::error(
+                "E_PRICE",
+                format!("--max-cost cannot be kept, because model '{label}' has no price"),
+            );
+            let hint = format!("write price = {{ input = …, output = … }} (for a million tokens) in [model.{label}], or use --max-tokens");
+            return Err(Failure::Permanent(Box::new(why.hint(hint))));
+        }
+        if let Some(fits) = asked.model.context_tokens.filter(|fits| asked.most_tokens() > *fits) {
+            let secrets = Secrets::default();
+            let found = format!("{} asked, {} kept for the answer", asked.input.tokens, asked.question.max_tokens);
+            let why = asked.called(&secrets).context(asked.most_tokens(), fits, &found);
+            return Err(Failure::Permanent(Box::new(why)));
+        }
+        Ok(())
+    }
+
+    fn ask_server(&self, asked: &Asked<'_>, cancel: &Cancel) -> Result<Answer, Failure> {
+        let access = self.keys.access(&asked.reach, asked.model.api, &self.root, &*self.world, cancel)?;
+        let line = asked.line(&access, &*self.world);
+        let gate = self.gate(&asked.reach, &asked.model);
+        let mut vain = Usage::default();
+        let (reply, usage, estimated) = self.patiently(&line.called, &gate, cancel, || {
+            let (hold, _) = self.hold(asked, false, cancel).map_err(Trouble::Settled)?;
+            let rates = Rates {
+                requests: asked.reach.requests_per_minute,
+                tokens: asked.reach.tokens_per_minute,
+            };
+            let number = gate
+                .enter(rates, asked.most_tokens(), &*self.world, cancel)
+                .ok_or(Trouble::Cancelled)?;
+            let (reply, done) = line.ask(&asked.model, asked.question, cancel);
+            // What was only refused costs nothing; what broke off half-way is charged for.
+            let begun = done.is_ok() || !reply.text.is_empty() || reply.usage.is_some();
+            let (usage, estimated) = if begun { asked.usage(&reply) } else { (Usage::default(), false) };
+            gate.correct(number, usage.input.saturating_add(usage.output));
+            hold.settle(Amount {
+                calls: u64::from(matches!(done, Ok(()) | Err(Trouble::Refused(_)))),
+                tokens: usage.input.saturating_add(usage.output),
+                micros: asked.price.as_ref().map_or(0, |price| price.micros(usage, false)),
+            });
+            match done {
+                Ok(()) => Ok((reply, usage, estimated)),
+                Err(Trouble::Refused(why)) => {
+                    let answer = asked.answer(reply, (usage, estimated), vain, false);
+                    Err(Trouble::Settled(Failure::Rejected(Box::new(Rejected {
+                        why,
+                        raw: answer.text.into_bytes(),
+                        spent: Some(answer.spent),
+                    }))))
+                }
+                Err(trouble) => {
+                    vain = vain.plus(usage);
+                    Err(trouble)
+                }
+            }
+        })?;
+        let remark = self.record(asked, &reply);
+        let mut answer = asked.answer(reply, (usage, estimated), vain, false);
+        answer.remarks.extend(remark);
+        Ok(answer)
+    }
+
+    fn record(&self, asked: &Asked<'_>, reply: &Reply) -> Option<Diagnostic> {
+        let record = asked.reach.record?;
+        self.recordings
+            .record(&self.root, record, &asked.model, asked.question, reply)
+            .err()
+    }
+
+    fn ask_recording(&self, asked: &Asked<'_>, cancel: &Cancel) -> Result<Answer, Failure> {
+        let recording = asked.reach.recording.unwrap_or_default();
+        let reply = self.recordings.answer(&self.root, recording, &asked.model, asked.question)?;
+        let (hold, _) = self.hold(asked, false, cancel)?;
+        Ok(asked.settle(hold, reply))
+    }
+
+    fn ask_program(&self, asked: &Asked<'_>, cancel: &Cancel) -> Result<Answer, Failure> {
+        let (hold, _) = self.hold(asked, false, cancel)?;
+        let question = as_text(asked.question);
+        let program = Program {
+            argv: &asked.model.command,
+            root: &self.root,
+            input: question.as_bytes(),
+            timeout: asked.reach.timeout,
+            longest: longest_text(asked.question.max_tokens),
+        };
+        let said = program::run(&program, cancel).map_err(|stop| program_failure(asked, &stop))?;
+        let text = String::from_utf8_lossy(&said.bytes);
+        let mut reply = Reply::new(asked.question.max_tokens);
+        reply.mended = matches!(text, std::borrow::Cow::Owned(_));
+        reply.push(&text);
+        reply.cut |= said.cut;
+        reply.whole = true;
+        let remark = self.record(asked, &reply);
+        let mut answer = asked.settle(hold, reply);
+        answer.remarks.extend(remark);
+        Ok(answer)
+    }
+}
+
+impl Ask for Runtime {
+    fn ask(&self, question: &Question<'_>, cancel: &Cancel) -> Result<Answer, Failure> {
+        if cancel.is_cancelled() {
+            return Err(Failure::Cancelled);
+        }
+        let Some(model) = Model::of(question.model) else {
+            let why = Diagnostic::error("E_MODEL", "this model answers no questions");
+            return Err(Failure::Permanent(Box::new(
+                why.hint("set params.model to a [model.NAME] of the manifest"),
+            )));
+        };
+        let asked = Asked {
+            reach: Reach::of(question.settings, model.api),
+            price: Price::of(question.settings),
+            input: tokens::count_question(model.name, question),
+            model,
+            question,
+        };
+        self.check(&asked)?;
+        match asked.model.api {
+            Api::Replay => self.ask_recording(&asked, cancel),
+            Api::Command => self.ask_program(&asked, cancel),
+            Api::OpenAi | Api::Anthropic if self.limits.batch => self.batches.ask(self, &asked, cancel),
+            Api::OpenAi | Api::Anthropic => self.ask_server(&asked, cancel),
+        }
+    }
+
+    fn count(&self, model: &Params, text: &str) -> Count {
+        tokens::count(model.get("name").and_then(Value::as_str).unwrap_or_default(), text)
+    }
+
+    fn price(&self, settings: &Params, input: u64, cached: u64, output: u64) -> Option<u64> {
+        let usage = Usage {
+            input,
+            cached,
+            written: 0,
+            output,
+        };
+        Some(Price::of(settings)?.micros(usage, self.limits.batch))
+    }
+
+    fn flush(&self) -> Result<(), Failure> {
+        self.batches.flush(self)
+    }
+}
+
+impl Asked<'_> {
+    pub(super) fn most_tokens(&self) -> u64 {
+        self.input.tokens.saturating_add(self.question.max_tokens)
+    }
+
+    pub(super) fn called<'a>(&'a self, secrets: &'a Secrets) -> Called<'a> {
+        Called {
+            reach: &self.reach,
+            name: self.model.name,
+            secrets,
+        }
+    }
+
+    pub(super) fn line<'a>(&'a self, access: &'a Access, world: &'a dyn World) -> Line<'a> {
+        Line {
+            api: self.model.api,
+            reach: &self.reach,
+            access,
+            called: self.called(&access.secrets),
+            world,
+        }
+    }
+
+    /// What a reply took: as its provider counted, else as we do.
+    pub(super) fn usage(&self, reply: &Reply) -> (Usage, bool) {
+        match reply.usage {
+            Some(usage) if usage.input > 0 && (usage.output > 0 || reply.text.is_empty()) => (usage, false),
+            counted => {
+                let counted = counted.unwrap_or_default();
+                let output = tokens::count(self.model.name, &reply.text).tokens;
+                let usage = Usage {
+                    input: counted.input.max(self.input.tokens),
+                    output: counted.output.max(output),
+                    ..counted
+                };
+                (usage, true)
+            }
+        }
+    }
+
+    /// The answer, with what earlier tries took in vain.
+    pub(super) fn answer(&self, reply: Reply, (usage, estimated): (Usage, bool), vain: Usage, batch: bool) -> Answer {
+        let all = usage.plus(vain);
+        let mut remarks = Vec::new();
+        if reply.mended {
+            remarks.push(Diagnostic::warning(
+                "W_ENCODING",
+                "the answer held bytes that are no text; they were replaced by '\u{fffd}'",
+            ));
+        }
+        Answer {
+            text: reply.text,
+            cut: reply.cut,
+            spent: Spent {
+                model: self.model.shown(),
+                calls: 1,
+                input_tokens: all.input,
+                cached_tokens: all.cached,
+                output_tokens: all.output,
+                micros: self.price.as_ref().map(|price| price.micros(all, batch)),
+                estimated: estimated || vain != Usage::default(),
+            },
+            remarks,
+        }
+    }
+
+    fn settle(&self, hold: Hold<'_>, reply: Reply) -> Answer {
+        let (usage, estimated) = self.usage(&reply);
+        let answer = self.answer(reply, (usage, estimated), Usage::default(), false);
+        hold.settle(Amount {
+            calls: 1,
+            tokens: usage.input.saturating_add(usage.output),
+            micros: answer.spent.micros.unwrap_or_default(),
+        });
+        answer
+    }
+}
+
+/// A conversation as a program reads it: the texts with an empty line between them, headed by who speaks once the model has spoken.
+fn as_text(question: &Question<'_>) -> String {
+    let is_talk = question.turns.iter().any(|turn| turn.role == Role::Assistant);
+    let turns = question.turns.iter().map(|turn| {
+        let text: String = turn.parts.iter().map(|part| part.text.as_str()).collect();
+        match turn.role {
+            _ if !is_talk => text,
+            Role::System => format!("[system]\n{text}"),
+            Role::User => format!("[user]\n{text}"),
+            Role::Assistant => format!("[assistant]\n{text}"),
+        }
+    });
+    turns.collect::<Vec<_>>().join("\n\n")
+}
+
+fn program_failure(asked: &Asked<'_>, stop: &program::Stop) -> Failure {
+    let program = asked.model.command.first().copied().unwrap_or_default();
+    let message = format!("'{program}' of model '{}' gave no answer: {}", asked.reach.label, stop.kind());
+    let why = |hint: &str| Box::new(Diagnostic::error("E_COMMAND", &message).hint(hint));
+    match stop {
+        program::Stop::Cancelled => Failure::Cancelled,
+        program::Stop::TimedOut => Failure::Transient(why("raise timeout_seconds of the model, or look at why it waits")),
+        program::Stop::NotStarted(_) => Failure::Permanent(why("install it, or write its full path in 'command' of the model")),
+        program::Stop::Failed(status, said) => {
+            let why = why("run it by hand with a question on its standard input");
+            let said = Secrets::default().shown(said);
+            let why = if said.is_empty() { why } else { Box::new(why.found(said)) };
+            if status.code() == Some(TRY_AGAIN) {
+                Failure::Transient(why)
+            } else {
+                Failure::Permanent(why)
+            }
+        }
+    }
+}

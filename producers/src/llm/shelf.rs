@@ -1,0 +1,169 @@
+//! Pending batches on disk, in `.cortex/batches`: for each a note of what was sent (`ID.json`: no prompts, no keys) and, once fetched, its
+//! answers (`ID.answers.jsonl`).
+//!
+//! A note is written before anything is sent and answers are written before any is handed out, both whole or not at all. Answers leave the
+//! disk only when the run that got them ends well, so that a run which is killed finds them again: they are paid for.
+
+use super::reply::{Complaint, Reply, Usage};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+/// Providers keep answers for 29 days.
+const OLDEST: u64 = 30 * 86_400;
+/// No file here is larger.
+const LARGEST: u64 = 1 << 30;
+
+/// What was sent.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct Note {
+    pub(super) api: String,
+    pub(super) base_url: String,
+    /// What the provider calls the batch; `None` while it is being sent.
+    pub(super) remote: Option<String>,
+    /// Seconds since 1970.
+    pub(super) sent: u64,
+    /// For each custom id the digest of what was asked under it.
+    pub(super) items: BTreeMap<String, String>,
+}
+
+/// An answer that was fetched.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub(super) struct Kept {
+    pub(super) id: String,
+    #[serde(default)]
+    text: String,
+    #[serde(default)]
+    cut: bool,
+    #[serde(default)]
+    mended: bool,
+    #[serde(default)]
+    usage: Option<Usage>,
+    /// Why there is no answer: status, kind, message.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    refused: Option<(u16, String, String)>,
+}
+
+/// What is on the shelf about one batch.
+pub(super) struct Batch {
+    pub(super) id: String,
+    pub(super) note: Note,
+    /// Fetched, as far as they are not used up.
+    pub(super) answers: Option<Vec<Kept>>,
+}
+
+/// The folder.
+pub(super) struct Shelf(PathBuf);
+
+impl Kept {
+    pub(super) fn of(id: &str, result: Result<Reply, Complaint>) -> Self {
+        let id = id.to_owned();
+        match result {
+            Ok(reply) => Self {
+                id,
+                text: reply.text,
+                cut: reply.cut,
+                mended: reply.mended,
+                usage: reply.usage,
+                refused: None,
+            },
+            Err(complaint) => Self {
+                id,
+                refused: Some((complaint.status, complaint.kind, complaint.message)),
+                ..Self::default()
+            },
+        }
+    }
+
+    pub(super) fn result(&self, max_tokens: u64) -> Result<Reply, Complaint> {
+        if let Some((status, kind, message)) = self.refused.clone() {
+            return Err(Complaint {
+                status,
+                kind,
+                message,
+                numbers: None,
+            });
+        }
+        let mut reply = Reply::new(max_tokens);
+        reply.push(&self.text);
+        reply.whole = true;
+        reply.cut |= self.cut;
+        reply.mended = self.mended;
+        reply.usage = self.usage;
+        Ok(reply)
+    }
+}
+
+impl Shelf {
+    pub(super) fn new(root: &Path) -> Self {
+        Self(root.join(".cortex").join("batches"))
+    }
+
+    /// Everything that is there; what is too old or cannot be read is left out, the former for good.
+    pub(super) fn load(&self, now: u64) -> io::Result<Vec<Batch>> {
+        let entries = match std::fs::read_dir(&self.0) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            entries => entries?,
+        };
+        let mut names: Vec<String> = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok()).collect();
+        names.sort();
+        let mut batches = Vec::new();
+        for id in names.iter().filter_map(|name| name.strip_suffix(".json")) {
+            let Some(note) = self
+                .read(&format!("{id}.json"))
+                .and_then(|text| serde_json::from_str::<Note>(&text).ok())
+            else {
+                continue;
+            };
+            if now.saturating_sub(note.sent) > OLDEST {
+                self.remove(id);
+                continue;
+            }
+            let answers = self
+                .read(&format!("{id}.answers.jsonl"))
+                .map(|text| text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect());
+            batches.push(Batch {
+                id: id.to_owned(),
+                note,
+                answers,
+            });
+        }
+        Ok(batches)
+    }
+
+    pub(super) fn write_note(&self, id: &str, note: &Note) -> io::Result<()> {
+        self.write(&format!("{id}.json"), serde_json::to_string_pretty(note)? + "\n")
+    }
+
+    pub(super) fn write_answers(&self, id: &str, answers: &[Kept]) -> io::Result<()> {
+        let mut text = String::new();
+        for answer in answers {
+            text += &serde_json::to_string(answer)?;
+            text.push('\n');
+        }
+        self.write(&format!("{id}.answers.jsonl"), text)
+    }
+
+    /// Forgets a batch. What cannot be removed is removed by a later run.
+    pub(super) fn remove(&self, id: &str) {
+        // The note goes last: without it the answers would never be looked at again.
+        let _ = std::fs::remove_file(self.0.join(format!("{id}.answers.jsonl")));
+        let _ = std::fs::remove_file(self.0.join(format!("{id}.json")));
+    }
+
+    fn read(&self, name: &str) -> Option<String> {
+        let path = self.0.join(name);
+        let metadata = std::fs::metadata(&path).ok()?;
+        (metadata.is_file() && metadata.len() <= LARGEST).then(|| std::fs::read_to_string(path).ok())?
+    }
+
+    fn write(&self, name: &str, text: String) -> io::Result<()> {
+        std::fs::create_dir_all(&self.0)?;
+        let mut file = tempfile::NamedTempFile::new_in(&self.0)?;
+        file.write_all(text.as_bytes())?;
+        file.as_file().sync_all()?;
+        file.persist(self.0.join(name)).map_err(|error| error.error)?;
+        std::fs::File::open(&self.0)?.sync_all()
+    }
+}

@@ -1,0 +1,80 @@
+//! How many tokens a text is. Models whose tokenizer is public are counted exactly; for all others a token is taken to be 3.3 bytes.
+//!
+//! The vocabularies are large: they are read when the first text is counted, not before.
+
+use super::{Count, Question};
+use tiktoken_rs::tokenizer::{Tokenizer, get_tokenizer};
+
+/// Tokens that chat formats add around each turn, and once to begin the answer.
+const PER_TURN: u64 = 4;
+const PER_ANSWER: u64 = 3;
+
+/// Tokens of a text to the model of this name, which may stand behind a gateway's prefix (`openai/gpt-5`).
+pub(super) fn count(model: &str, text: &str) -> Count {
+    let name = model.rsplit('/').next().unwrap_or(model);
+    let tokenizer = match get_tokenizer(name) {
+        // They differ in marks that texts have not.
+        Some(Tokenizer::O200kBase | Tokenizer::O200kHarmony) => tiktoken_rs::o200k_base_singleton(),
+        Some(Tokenizer::Cl100kBase) => tiktoken_rs::cl100k_base_singleton(),
+        _ => {
+            return Count {
+                tokens: estimate(text.len() as u64),
+                exact: false,
+            };
+        }
+    };
+    Count {
+        tokens: tokenizer.encode_ordinary(text).len() as u64,
+        exact: true,
+    }
+}
+
+/// Tokens of so many bytes: measured over code and prose, most vocabularies take less.
+fn estimate(bytes: u64) -> u64 {
+    bytes.saturating_mul(10).div_ceil(33)
+}
+
+/// Tokens of a whole question.
+pub(super) fn count_question(model: &str, question: &Question<'_>) -> Count {
+    let mut sum = Count {
+        tokens: PER_ANSWER,
+        exact: true,
+    };
+    for turn in question.turns {
+        sum.tokens += PER_TURN;
+        for part in &turn.parts {
+            let count = count(model, &part.text);
+            sum.tokens += count.tokens;
+            sum.exact &= count.exact;
+        }
+    }
+    sum
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn known_models_are_counted_and_others_estimated() {
+        let text = "The quick brown fox jumps over the lazy dog.";
+        for (model, tokens, exact) in [
+            ("gpt-4o", 10, true),
+            ("openai/gpt-5-mini", 10, true),
+            ("gpt-4", 10, true),
+            ("some-model", 14, false),
+        ] {
+            assert_eq!(count(model, text), Count { tokens, exact }, "{model}");
+        }
+        assert_eq!(count("gpt-4o", "<|endoftext|>").tokens, 7, "marks are text");
+        assert_eq!(count("", ""), Count::default());
+    }
+
+    #[test]
+    fn monotonous_texts_are_counted_in_time() {
+        for unit in ["a", " ", "\n", "ab", "é", "=-"] {
+            let text = unit.repeat(300_000);
+            assert!(count("gpt-4o", &text).tokens > 0, "{unit:?}");
+        }
+    }
+}

@@ -1,0 +1,203 @@
+//! What can go wrong with one call, and what a person is told about it.
+
+use super::http::{Broken, Response};
+use super::patience::retry_after;
+use super::reply::Complaint;
+use super::secret::Secrets;
+use super::settings::Reach;
+use super::world::World;
+use engine::seams::producer::{Cancel, Failure};
+use engine::values::diagnostic::Diagnostic;
+use std::time::Duration;
+
+/// This much of an error's body is read.
+const LONGEST_ERROR: usize = 64 << 10;
+
+/// Why a call gave no answer.
+#[derive(Debug)]
+pub(super) enum Trouble {
+    Cancelled,
+    /// It will fail again.
+    Permanent(Diagnostic),
+    /// There is no such thing there.
+    Absent(Diagnostic),
+    /// The model answered that it will not; that was paid for.
+    Refused(Diagnostic),
+    /// Nothing was sent, or it is settled what to tell.
+    Settled(Failure),
+    Transient {
+        why: Diagnostic,
+        /// What the server asked for.
+        floor: Option<Duration>,
+        /// Whether the server lives and only wants fewer calls.
+        busy: bool,
+    },
+}
+
+/// Who is called, for messages.
+#[derive(Clone, Copy)]
+pub(super) struct Called<'a> {
+    pub(super) reach: &'a Reach<'a>,
+    pub(super) name: &'a str,
+    pub(super) secrets: &'a Secrets,
+}
+
+impl Called<'_> {
+    /// `model 'team' at http://127.0.0.1:8080`.
+    pub(super) fn shown(&self) -> String {
+        format!("model '{}' at {}", self.reach.label, self.secrets.scrub(host(self.reach.base_url)))
+    }
+
+    fn error(&self, code: &str, message: String, found: &str, hint: &str) -> Diagnostic {
+        let why = Diagnostic::error(code, message).hint(hint);
+        let found = self.secrets.shown(found);
+        if found.is_empty() { why } else { why.found(found) }
+    }
+
+    fn transient(&self, message: String, found: &str, hint: &str) -> Trouble {
+        Trouble::Transient {
+            why: self.error("E_PROVIDER", message, found, hint),
+            floor: None,
+            busy: false,
+        }
+    }
+
+    /// The connection failed.
+    pub(super) fn broken(&self, broken: Broken) -> Trouble {
+        match broken {
+            Broken::Cancelled => Trouble::Cancelled,
+            Broken::TimedOut => self.transient(
+                format!(
+                    "{} gave no whole answer within {} s",
+                    self.shown(),
+                    self.reach.timeout.as_secs_f64()
+                ),
+                "",
+                "raise timeout_seconds of the model, or try again",
+            ),
+            Broken::Unfit(why) => Trouble::Permanent(self.error(
+                "E_PROVIDER",
+                format!("{} cannot be called", self.shown()),
+                &why,
+                "look at base_url and headers of the model, and at its key",
+            )),
+            Broken::Lost(why) => self.transient(
+                format!("{} cannot be reached, or broke off", self.shown()),
+                &why,
+                "see that the server runs and that base_url is its address, then build again",
+            ),
+        }
+    }
+
+    /// The stream ended before the answer did.
+    pub(super) fn cut_off(&self) -> Trouble {
+        self.transient(
+            format!("{} broke off in the middle of its answer", self.shown()),
+            "",
+            "build again; a server's log may say why",
+        )
+    }
+
+    /// More came than any answer has.
+    pub(super) fn endless(&self, bytes: usize) -> Trouble {
+        Trouble::Permanent(self.error(
+            "E_PROVIDER",
+            format!("{} sent more than {bytes} bytes without coming to an end", self.shown()),
+            "",
+            "see that base_url leads to a language model's server",
+        ))
+    }
+
+    /// Reads the body of a refusal and says what it means.
+    pub(super) fn refused(&self, response: &mut Response, world: &dyn World, cancel: &Cancel) -> Trouble {
+        let after = response.header("retry-after").and_then(|value| retry_after(value, world.today()));
+        let location = response.header("location").unwrap_or_default().to_owned();
+        let body = match response.body(LONGEST_ERROR, cancel) {
+            Ok((body, _)) => body,
+            Err(Broken::Cancelled) => return Trouble::Cancelled,
+            // The status says enough.
+            Err(_) => Vec::new(),
+        };
+        if (300..400).contains(&response.status) {
+            let message = format!(
+                "{} leads elsewhere, and a key is sent nowhere but to the address in the manifest",
+                self.shown()
+            );
+            return Trouble::Permanent(self.error("E_PROVIDER", message, &location, "write the new address as base_url"));
+        }
+        self.complaint(&Complaint::of(response.status, &body), after)
+    }
+
+    /// What a provider's complaint means.
+    pub(super) fn complaint(&self, complaint: &Complaint, after: Option<Duration>) -> Trouble {
+        if let Some((asked, fits)) = complaint.context() {
+            return Trouble::Permanent(self.context(asked, fits, &complaint.message));
+        }
+        let status = complaint.status;
+        let found = format!("{} {}", complaint.kind, complaint.message);
+        let answered = match status {
+            0 => format!("{} answered what cannot be read", self.shown()),
+            status => format!("{} answered {status}", self.shown()),
+        };
+        let permanent = |code: &str, hint: &str| Trouble::Permanent(self.error(code, answered.clone(), &found, hint));
+        match (status, complaint.kind.as_str()) {
+            (_, kind) if kind.contains("insufficient_quota") => {
+                permanent("E_QUOTA", "add credit to the account of this key, then build again")
+            }
+            (400, "content_filter" | "refusal") => Trouble::Refused(self.error(
+                "E_REFUSED",
+                format!("{} refused to answer", self.shown()),
+                &complaint.message,
+                "build again, or choose another model",
+            )),
+            (0, "no_choices" | "no_content") => permanent("E_PROVIDER", "see that base_url leads to a server that speaks this 'api'"),
+            (401 | 403, _) => permanent("E_KEY", &self.key_hint()),
+            (404, _) => Trouble::Absent(self.error(
+                "E_PROVIDER",
+                answered,
+                &found,
+                &format!("see that base_url is right and that the server has a model '{}'", self.name),
+            )),
+            (0 | 408 | 425 | 429 | 500..=599, _) => Trouble::Transient {
+                why: self.error("E_PROVIDER", answered, &found, "wait a little and build again"),
+                floor: after,
+                busy: status == 429,
+            },
+            _ => permanent(
+                "E_PROVIDER",
+                "the request was refused as it is: look at name, params and headers of the model",
+            ),
+        }
+    }
+
+    /// The question is too long for the model.
+    pub(super) fn context(&self, asked: u64, fits: u64, found: &str) -> Diagnostic {
+        let numbers = match (asked, fits) {
+            (0, 0) => String::new(),
+            (0, fits) => format!(": {fits} tokens fit"),
+            (asked, fits) => format!(": {asked} tokens, and {fits} fit"),
+        };
+        let hint = "set context_tokens of the model to what its server allows, lower max_tokens, or choose a model with a longer context";
+        self.error(
+            "E_CONTEXT",
+            format!("the question is too long for {}{numbers}", self.shown()),
+            found,
+            hint,
+        )
+    }
+
+    fn key_hint(&self) -> String {
+        match (self.reach.api_key_env, self.reach.api_key_command.first()) {
+            (Some(name), _) => format!("see that the variable {name} holds a valid key for this address: export {name}=…"),
+            (None, Some(program)) => format!("see that '{program}' (api_key_command) prints a valid key for this address"),
+            (None, None) => "name the variable that holds the key: api_key_env = \"TEAM_LLM_KEY\"".to_owned(),
+        }
+    }
+}
+
+/// An address without its path.
+fn host(url: &str) -> &str {
+    let start = url.find("://").map_or(0, |at| at + 3);
+    let end = url[start..].find(['/', '?', '#']).map_or(url.len(), |at| start + at);
+    &url[..end]
+}
