@@ -12,9 +12,9 @@ pub mod text;
 
 /// Adds every producer of this crate; `ask` answers those that ask models.
 pub fn register(registry: &mut engine::seams::producer::Registry, ask: std::sync::Arc<dyn llm::Ask>) {
-    registry.add(investigate::Investigate { ask });
+    registry.add(investigate::Investigate { ask: ask.clone() });
     command::register(registry);
     text::register(registry);
     csharp::register(registry);
-    semantic::register(registry);
+    semantic::register(registry, ask);
 }
