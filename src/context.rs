@@ -1,6 +1,6 @@
 //! What every command starts from: the flags resolved, the workspace open, and one way to say that something is wrong.
 
-use crate::cli::{Global, OutputForm};
+use crate::cli::{AskingArgs, Global, OutputForm};
 use crate::exit::Code;
 use crate::render::{Style, diagnostic};
 use engine::build::engine::EngineError;
@@ -8,6 +8,7 @@ use engine::seams::world::WorldError;
 use engine::store::StoreError;
 use engine::store::disk::DiskOptions;
 use engine::values::diagnostic::{Diagnostic, Severity};
+use producers::llm::Limits;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -78,8 +79,17 @@ impl Context {
         self.global.output == OutputForm::Json
     }
 
+    /// Opens the workspace to ask models, within limits.
+    pub fn asking(&self, purpose: &str, asking: &AskingArgs) -> Result<Workspace, Failed> {
+        self.open(purpose, asking)
+    }
+
     /// Opens the workspace. `purpose` is what other processes are told while they wait for the store.
     pub fn workspace(&self, purpose: &str) -> Result<Workspace, Failed> {
+        self.open(purpose, &AskingArgs::default())
+    }
+
+    fn open(&self, purpose: &str, asking: &AskingArgs) -> Result<Workspace, Failed> {
         let style = self.err;
         let options = DiskOptions {
             purpose: format!("cortex {purpose}"),
@@ -94,6 +104,13 @@ impl Context {
             from: &self.global.directory,
             store: self.store()?,
             options,
+            limits: Limits {
+                max_cost_micros: asking.max_cost,
+                max_calls: asking.max_calls,
+                max_tokens: asking.max_tokens,
+                offline: self.global.offline,
+                batch: asking.batch,
+            },
         })?;
         self.say(&workspace.notices);
         Ok(workspace)

@@ -21,6 +21,8 @@ pub enum Code {
     Busy = 4,
     /// Reading, writing or space failed.
     Io = 5,
+    /// A limit was reached: money, calls, tokens.
+    Limit = 9,
     /// A bug of cortex.
     Internal = 10,
     /// Stopped because the terminal went away (SIGHUP).

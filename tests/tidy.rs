@@ -148,8 +148,10 @@ fn the_disk_is_touched_in_few_places() {
         "producers/src/llm/shelf.rs",
         "producers/src/scratch.rs",
         "workbench/src/aliases.rs",
+        "workbench/src/editor.rs",
         "workbench/src/location.rs",
         "workbench/src/init.rs",
+        "workbench/src/investigation.rs",
         "workbench/src/workspace.rs",
         "src/render/events.rs",
     ];
@@ -240,7 +242,7 @@ fn the_example_manifest_is_read() {
         name: "cortex.toml.example".to_owned(),
         text: &text,
     };
-    let registry = workbench::workspace::registry();
+    let registry = workbench::workspace::registry(std::sync::Arc::new(producers::llm::Refusing));
     let loaded = engine::manifest::read::load(&source, &producers::rulesets::text, producers::rulesets::NAMES, &registry);
     if let Err(errors) = loaded {
         panic!("{errors:#?}");

@@ -21,11 +21,11 @@ use std::time::Instant;
 /// Runs it.
 pub fn run(context: &Context, args: &BuildArgs) -> Outcome {
     let start = Instant::now();
-    let request = Request {
+    let mut request = Request {
         list: context.json(),
         ..request(args)?
     };
-    let workspace = context.workspace("build")?;
+    let workspace = context.asking("build", &args.asking)?;
     let mut look = workspace.engine.look(&workspace.digest, || workspace.manifest())?;
     let quick = !args.dry_run && !args.verbose && args.events.is_none() && !context.json();
     if quick && let Some(known) = workspace.engine.known(&mut look, &request.digest)? {
@@ -38,6 +38,10 @@ pub fn run(context: &Context, args: &BuildArgs) -> Outcome {
         return Ok(Code::Ok);
     }
     let definition = workspace.definition()?;
+    if args.dry_run && workbench::paid::any(&definition.manifest, &workspace.engine.registry) {
+        // What a model would be asked is known once everything free that it is told is made.
+        (request.options.dry_run, request.options.price) = (false, true);
+    }
     // The process ends with the command: a hundred thousand rules need not be taken apart.
     std::mem::forget(definition.manifest.clone());
     let mut session = Session::open(workspace.engine.clone(), &definition, look)?;
@@ -59,10 +63,14 @@ pub fn run(context: &Context, args: &BuildArgs) -> Outcome {
             .collect::<Vec<_>>(),
     );
     let targets = report.targets as u64;
+    let currency = workbench::paid::currency(&session);
     if context.json() {
         println!("{}", summary::json(&report, targets, start.elapsed()));
     } else if report.refused.is_empty() {
         conclude(context, &report, targets, args.dry_run, start);
+        if request.options.price {
+            eprintln!("{}", summary::prices(&report.plans, currency.as_deref(), context.err));
+        }
     }
     Ok(code(&report))
 }
@@ -84,6 +92,7 @@ fn request(args: &BuildArgs) -> Result<Request, Failed> {
         jobs: usize::from(args.jobs),
         keep_going: !args.fail_fast && (args.keep_going || !single),
         dry_run: args.dry_run,
+        paid_jobs: args.asking.jobs(),
         ..Options::default()
     };
     Ok(Request {
@@ -93,6 +102,21 @@ fn request(args: &BuildArgs) -> Result<Request, Failed> {
         list: false,
         outputs: false,
     })
+}
+
+/// The last lines of a command that built something and does not print it.
+pub fn told(context: &Context, report: &Report, start: Instant) {
+    let targets = report.targets as u64;
+    if context.json() {
+        println!("{}", summary::json(report, targets, start.elapsed()));
+    } else if report.refused.is_empty() {
+        conclude(context, report, targets, false, start);
+    }
+}
+
+/// Threads for computing unless told otherwise.
+pub fn default_jobs() -> usize {
+    std::thread::available_parallelism().map_or(1, std::num::NonZero::get)
 }
 
 /// Parses patterns; every one that is wrong is reported.
@@ -180,6 +204,8 @@ pub fn code(report: &Report) -> Code {
         Code::Usage
     } else if report.no_space {
         Code::Io
+    } else if report.tally.limited > 0 {
+        Code::Limit
     } else if !report.failures.is_empty() {
         Code::TargetFailed
     } else {

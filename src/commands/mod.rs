@@ -1,16 +1,23 @@
 //! The commands, one file each.
 
 mod build;
+mod cost;
 mod dev;
+mod diff;
+mod edit_output;
 mod explain;
 mod facts;
 mod gc;
+mod history;
 mod init;
+mod investigate;
 mod last_good;
 mod outline;
 mod outputs;
 mod pages;
+mod prompt;
 mod query;
+mod regenerate;
 mod rules;
 mod show;
 mod status;
@@ -19,6 +26,8 @@ mod usages;
 use crate::cli::{Cli, Command};
 use crate::context::Context;
 use std::process::ExitCode;
+
+pub use show::json as shown_json;
 
 /// Runs the command and prints why it failed, if it did.
 pub fn run(cli: Cli) -> ExitCode {
@@ -35,6 +44,13 @@ pub fn run(cli: Cli) -> ExitCode {
         Command::Usages(args) => usages::run(&context, args),
         Command::Query(args) => query::run(&context, args),
         Command::Explain(args) => explain::run(&context, args),
+        Command::History(args) => history::run(&context, args),
+        Command::Diff(args) => diff::run(&context, args),
+        Command::Prompt(args) => prompt::run(&context, args),
+        Command::Regenerate(args) => regenerate::run(&context, args),
+        Command::EditOutput(args) => edit_output::run(&context, args),
+        Command::Cost(args) => cost::run(&context, args),
+        Command::Investigate(args) => investigate::run(&context, args),
         Command::Status(_) => status::run(&context),
         Command::Gc(args) => gc::run(&context, args),
         Command::Rules(args) => rules::run(&context, args),

@@ -1,13 +1,14 @@
 //! `cortex show`: builds a target and prints its output.
 
-use super::last_good;
 use super::outputs::outputs;
+use super::{history, last_good};
 use crate::cli::ShowArgs;
 use crate::context::{Context, Failed, Outcome};
 use crate::exit::Code;
 use crate::render::printable;
+use engine::build::query::Standing;
 use engine::build::session::Session;
-use engine::values::diagnostic::Diagnostic;
+use engine::values::diagnostic::{Diagnostic, Severity};
 use engine::values::digest::Digest;
 use engine::values::table::Table;
 use std::io::Write;
@@ -15,9 +16,23 @@ use std::sync::Arc;
 
 /// Runs it.
 pub fn run(context: &Context, args: &ShowArgs) -> Outcome {
-    let workspace = context.workspace("show")?;
+    let workspace = context.asking("show", &args.asking)?;
     let mut session = workspace.session()?;
     context.say(workspace.warnings());
+    if args.rejected {
+        return rejected(context, args, &mut session);
+    }
+    if args.allow_stale || !args.refresh {
+        // A summary that a model made is shown as it is: asking again costs money, and someone may read who only wants to know.
+        let label = history::meant(&mut session, &args.label, "shown");
+        let paid = label.as_ref().is_ok_and(|label| workbench::paid::is_paid(&session, label));
+        if args.allow_stale || paid {
+            let label = label?;
+            if let Some(shown) = as_it_is(context, &mut session, &label, args.allow_stale)? {
+                return print(context, args, &shown);
+            }
+        }
+    }
     if args.last_good {
         let shown = last_good::find(context, &mut session, "show", &args.label)?;
         return print(context, args, &shown);
@@ -30,6 +45,65 @@ pub fn run(context: &Context, args: &ShowArgs) -> Outcome {
         }
     };
     last_good::remark(context, &session, "show", std::iter::once(shown.label.as_str()))?;
+    print(context, args, &shown)
+}
+
+/// The last output of a label, with a word on its state where that is not current; `None` when it is to be built.
+fn as_it_is(context: &Context, session: &mut Session, label: &str, only: bool) -> Result<Option<Shown>, Failed> {
+    let last = session.last(label)?;
+    let blob = last
+        .as_ref()
+        .map(|last| session.engine.store.blob(&last.filed.output))
+        .transpose()?
+        .flatten();
+    let standing = session.standing(label)?;
+    if standing == Some(Standing::Current) && !only {
+        return Ok(None);
+    }
+    let (Some(last), Some(bytes)) = (last, blob) else {
+        if !only {
+            return Ok(None);
+        }
+        let why = Diagnostic::error("E_NO_OUTPUT", "there is no output of it yet").label(label);
+        return Err(Failed::new(Code::Usage, why.hint(format!("`cortex build '{label}'` makes it"))));
+    };
+    if standing != Some(Standing::Current) {
+        let state = match standing {
+            Some(Standing::Open) => "may be out of date: what it is made of has to be made again first",
+            Some(Standing::Failed) => "is out of date, and the last try to make it again failed",
+            _ => "is out of date: what it is made of has moved",
+        };
+        let made = crate::render::moment(last.record.made_at);
+        let note = Diagnostic::new(Severity::Note, "N_STALE", format!("this is the version of {made}; it {state}")).label(label);
+        context.say(&[note.hint(format!(
+            "`cortex show --refresh '{label}'` makes it anew, `cortex explain` says why"
+        ))]);
+    }
+    Ok(Some(Shown {
+        label: label.to_owned(),
+        digest: last.filed.output,
+        bytes,
+    }))
+}
+
+/// The answer of the last try that could not become an output.
+fn rejected(context: &Context, args: &ShowArgs, session: &mut Session) -> Outcome {
+    let label = history::meant(session, &args.label, "shown")?;
+    let remarks = session.remarks().map_err(Failed::from)?;
+    let failure = remarks.get(&label).and_then(|remark| remark.failure.as_ref());
+    let Some(failure) = failure.filter(|failure| !failure.raw.is_empty()) else {
+        let why = Diagnostic::error("E_NO_OUTPUT", "no answer for it was rejected by the last try").label(&label);
+        return Err(Failed::new(Code::Usage, why.hint("leave --rejected out to see its output")));
+    };
+    context.say(&[Diagnostic {
+        severity: Severity::Note,
+        ..failure.why.clone()
+    }]);
+    let shown = Shown {
+        label,
+        digest: Digest::of(&failure.raw),
+        bytes: failure.raw.as_slice().into(),
+    };
     print(context, args, &shown)
 }
 

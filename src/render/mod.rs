@@ -4,10 +4,12 @@ pub mod diagnostic;
 pub mod events;
 pub mod explanation;
 pub mod graph;
+pub mod money;
 pub mod progress;
 pub mod status;
 pub mod summary;
 pub mod terminal;
+pub mod versions;
 
 use crate::cli::When;
 use std::io::IsTerminal;

@@ -1,8 +1,12 @@
 //! The last line of a build, and its JSON form.
 
+use super::money::spent;
 use super::{Style, count, diagnostic, duration, printable};
+use engine::build::Priced;
 use engine::build::outlook::{Gate, Outlook};
 use engine::build::request::Report;
+use engine::seams::paid::Spent;
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 /// `12 targets: 3 ran, 9 up to date, 2 files written (0.1 s)`.
@@ -21,6 +25,8 @@ pub fn text(report: &Report, targets: u64, dry_run: bool, took: Duration, style:
         part(tally.ran, "ran");
     }
     part(tally.cached, "cached");
+    part(tally.deferred, "asked for in a batch, answers come later");
+    part(tally.limited, "not asked for: a limit was reached");
     part(tally.failed, "failed");
     part(tally.skipped, "skipped");
     part(report.not_laid_out, "not laid out");
@@ -46,6 +52,10 @@ pub fn text(report: &Report, targets: u64, dry_run: bool, took: Duration, style:
     } else {
         String::new()
     };
+    let money = match tally.spent.calls {
+        0 => String::new(),
+        _ => format!("\n  {} {}", style.dim("asked   "), spent(&tally.spent)),
+    };
     let took = duration(u64::try_from(took.as_micros()).unwrap_or(u64::MAX));
     let interrupted = if report.cancelled {
         format!("{} ", style.red("interrupted;"))
@@ -53,7 +63,7 @@ pub fn text(report: &Report, targets: u64, dry_run: bool, took: Duration, style:
         String::new()
     };
     format!(
-        "{interrupted}{head} {} {}",
+        "{interrupted}{head} {} {}{money}",
         parts.join(", "),
         style.dim(&format!("({took}{saved})"))
     )
@@ -116,6 +126,43 @@ pub fn gate(gate: &Gate, style: Style) -> String {
     format!("{who} gives something else{before}")
 }
 
+/// What models would be asked and would cost, after a build that made only what is free.
+pub fn prices(plans: &[Priced], currency: Option<&str>, style: Style) -> String {
+    let mut text = String::new();
+    let mut line = |name: &str, value: &str| {
+        text.push_str(&format!("\n  {} {value}", style.dim(&format!("{name:<8}"))));
+    };
+    if plans.iter().all(|priced| priced.plan.cost.calls == 0) {
+        line("asks", "nothing: no model would be called");
+        return text.trim_start_matches('\n').to_owned();
+    }
+    for (certain, name) in [(true, "asks"), (false, "may ask")] {
+        let mut all = Spent::default();
+        let mut modes: BTreeMap<&str, usize> = BTreeMap::new();
+        for priced in plans.iter().filter(|priced| priced.certain == certain) {
+            *modes.entry(priced.plan.mode.as_str()).or_default() += 1;
+            all.add(&priced.plan.cost);
+        }
+        if modes.is_empty() {
+            continue;
+        }
+        let of = |mode: &str, one: &str, many: &str| {
+            let number = modes.get(mode).copied()?;
+            Some(format!("{} {}", count(number as u64), if number == 1 { one } else { many }))
+        };
+        let kinds = [
+            of("full", "new answer", "new answers"),
+            of("patch", "patch", "patches"),
+            of("unchanged", "answer that still holds", "answers that still hold"),
+        ];
+        let kinds: Vec<String> = kinds.into_iter().flatten().collect();
+        let currency = all.micros.and(currency).map_or(String::new(), |currency| format!(" {currency}"));
+        line(name, &format!("{}: {}{currency}", kinds.join(", "), spent(&all)));
+    }
+    line("", &style.dim("what was free was made to know this; tokens of answers are a guess"));
+    text.trim_start_matches('\n').to_owned()
+}
+
 /// The report as one JSON document.
 pub fn json(report: &Report, targets: u64, took: Duration) -> serde_json::Value {
     let roots: Vec<serde_json::Value> = report
@@ -123,6 +170,11 @@ pub fn json(report: &Report, targets: u64, took: Duration) -> serde_json::Value 
         .iter()
         .map(|root| serde_json::json!({"label": &*root.label, "output": root.output.map(|digest| digest.to_string()), "how": root.how}))
         .collect();
+    let plan = |priced: &Priced| {
+        let plan = &priced.plan;
+        serde_json::json!({"label": &*priced.label, "certain": priced.certain, "mode": plan.mode, "why": plan.why, "cost": plan.cost})
+    };
+    let plans: Vec<serde_json::Value> = report.plans.iter().map(plan).collect();
     let list = |diagnostics: &[engine::values::diagnostic::Diagnostic]| -> Vec<serde_json::Value> {
         diagnostics.iter().map(diagnostic::json).collect()
     };
@@ -141,5 +193,6 @@ pub fn json(report: &Report, targets: u64, took: Duration) -> serde_json::Value 
         "diagnostics": list(&report.diagnostics),
         "unknown": list(&report.unknown),
         "outlook": report.outlook,
+        "plans": plans,
     })
 }

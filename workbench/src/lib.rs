@@ -2,13 +2,19 @@
 //! producers together, and gives answers as values; it never prints.
 
 pub mod aliases;
+pub mod correction;
+pub mod editor;
 pub mod facts;
 pub mod finish;
 pub mod garbage;
 pub mod init;
+pub mod investigation;
 pub mod last_good;
 pub mod location;
+pub mod paid;
 pub mod parsing;
 pub mod query;
+pub mod spending;
 pub mod status;
+pub mod versions;
 pub mod workspace;

@@ -14,6 +14,7 @@ use engine::store::memory::MemoryStore;
 use engine::store::{Part, RowChange, Store, StoreError};
 use engine::values::diagnostic::Diagnostic;
 use engine::values::digest::Digest;
+use producers::llm::{Ask, Limits, Runtime};
 use std::cell::OnceCell;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -54,6 +55,8 @@ pub struct Opening<'a> {
     pub store: StoreChoice,
     /// How the store is locked and who waits for it.
     pub options: DiskOptions,
+    /// What may be asked of models.
+    pub limits: Limits,
 }
 
 /// An open workspace.
@@ -82,10 +85,10 @@ struct Read {
     rows: Vec<RowChange>,
 }
 
-/// All producers that this program has.
-pub fn registry() -> Registry {
+/// All producers that this program has; `ask` answers those that ask models.
+pub fn registry(ask: Arc<dyn Ask>) -> Registry {
     let mut registry = Registry::default();
-    producers::register(&mut registry);
+    producers::register(&mut registry, ask);
     registry
 }
 
@@ -127,7 +130,7 @@ impl Workspace {
         let engine = Engine {
             world: Arc::new(Disk::new(root.clone())),
             store,
-            registry: Arc::new(registry()),
+            registry: Arc::new(registry(Arc::new(Runtime::new(opening.limits, &root)))),
             view: view(&root),
             finish: Arc::new(States),
         };

@@ -4,14 +4,17 @@
 //! [builds](session::Session::build) through a [`run::Run`], which settles targets. Nothing here prints.
 
 mod blobs;
+pub mod correct;
 pub mod engine;
 pub mod explain;
 mod jobs;
 pub mod layout;
+pub mod loose;
 pub mod outlook;
 mod pools;
 mod prune;
 pub mod query;
+pub mod redefinition;
 pub mod remarks;
 pub mod request;
 mod run;
@@ -19,4 +22,4 @@ pub mod session;
 pub mod state;
 mod writer;
 
-pub use run::{How, Options, Root, Tally, file_label, file_path, located};
+pub use run::{How, Options, Priced, Root, Tally, file_label, file_path, located};

@@ -127,6 +127,43 @@ impl Session {
         })
     }
 
+    /// The one node that patterns mean, by its label, or why they mean none or several. `what` is what is done with it (`shown`). A label
+    /// that names nothing any more but has versions means those.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn the_one(&mut self, patterns: &PatternSet, what: &str) -> Result<Result<String, Vec<Diagnostic>>, EngineError> {
+        let survey = self.survey(patterns.patterns(), Reach::Named)?;
+        if let [id] = survey.meant.concat()[..] {
+            return Ok(Ok(self.graph.node(id).label.to_string()));
+        }
+        if let [pattern] = patterns.patterns()
+            && let Some(label) = pattern.literal()
+            && !self.engine.store.history(self.engine.view, label.as_str())?.is_empty()
+        {
+            return Ok(Ok(label.as_str().to_owned()));
+        }
+        if !survey.refused.is_empty() || !survey.unknown.is_empty() {
+            let unknown = survey
+                .unknown
+                .into_iter()
+                .map(|set| set.hint("build the set, or everything with `cortex build //...`"));
+            return Ok(Err(survey.refused.into_iter().chain(unknown).collect()));
+        }
+        let count = survey.meant.iter().map(Vec::len).sum::<usize>();
+        let why = Diagnostic::error("E_SEVERAL", format!("this means {count} targets, one can be {what}"));
+        Ok(Err(vec![why.hint("name one label, with its ':target'")]))
+    }
+
+    /// How one node stands; `None` when the graph does not know it.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn standing(&mut self, label: &str) -> Result<Option<Standing>, EngineError> {
+        let Some(id) = self.graph.find(label) else { return Ok(None) };
+        Ok(self.standings(&[id])?.0.pop())
+    }
+
     /// How nodes stand, by a dry run over all of them, and what building them would run.
     ///
     /// # Errors
@@ -179,7 +216,7 @@ pub(super) fn failure_now(
     let Some(planned) = run.planned(id)? else { return Ok(None) };
     run.inputs_now(&planned)?;
     let key = run.key_now(id, &planned).map(|(key, _)| key);
-    Ok((key.is_some() && key == failed.key).then(|| failed.why.clone()))
+    Ok((key.is_some() && key == failed.key).then(|| failed.told()))
 }
 
 /// How a node stands once a dry run has looked at it. `made` tells whether it had an output before.

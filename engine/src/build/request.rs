@@ -5,7 +5,7 @@ use super::engine::EngineError;
 use super::jobs::Shared;
 use super::layout::Laid;
 use super::outlook::{Outlook, Prospect, marked};
-use super::run::{Leftover, Options, Root, Run, Setup, Tally, UNSET};
+use super::run::{Leftover, Options, Priced, Root, Run, Setup, Tally, UNSET};
 use super::session::{Session, SessionLeaves};
 use super::state::{Known, STATE_KEY, decode, encode};
 use crate::graph::NodeId;
@@ -65,6 +65,8 @@ pub struct Report {
     pub no_space: bool,
     /// For a dry run: what would run.
     pub outlook: Option<Outlook>,
+    /// When only priced: what paid targets would ask for.
+    pub plans: Vec<Priced>,
 }
 
 impl Session {
@@ -157,7 +159,7 @@ impl Session {
             }
         }
         // Files of targets that are gone go even when the request itself is refused.
-        let exports = match request.options.dry_run {
+        let exports = match request.options.dry_run || request.options.price {
             true => None,
             false => Some(self.engine.world.exports(self.engine.store.rows(self.engine.view, Part::Exports)?)),
         };
@@ -191,7 +193,9 @@ impl Session {
         if request.options.dry_run {
             return Ok(Some(report));
         }
-        let whole = report.refused.is_empty() && report.failures.is_empty() && !report.cancelled;
+        report.plans = std::mem::take(&mut leftover.plans);
+        let put_off = request.options.price || report.tally.deferred + report.tally.limited > 0;
+        let whole = report.refused.is_empty() && report.failures.is_empty() && !report.cancelled && !put_off;
         let known = whole.then(|| Known {
             generation: 0,
             targets: ids.len() as u64,
@@ -233,7 +237,7 @@ impl Session {
 
     /// One transaction: what is left of the results, History, the graph's pages, the known sources and files, and that the request is current.
     /// Whether it was made: it is not when the graph turns out to be damaged.
-    fn commit(
+    pub(super) fn commit(
         &mut self,
         leftover: Leftover,
         remarks: Vec<RowChange>,

@@ -1,13 +1,13 @@
 //! The ledger: what was spent on results and what filed results saved. Rows are only ever added; gc does not take them.
 //!
-//! Encoded with minicbor in `Part::Ledger`. Row key: seconds since 1970 (u64, big-endian), then a digest of the body cut to 64 bits, so that
-//! rows of two builds in one second stand side by side.
+//! Encoded with minicbor in `Part::Ledger`. Row key: seconds since 1970 (u64, big-endian), then 64 random bits, so that rows
+//! of one second stand side by side.
 
 use super::{Part, Row, RowChange};
 use crate::seams::paid::Spent;
-use crate::values::digest::Digest;
 use minicbor::{Decode, Encode};
 use serde::Serialize;
+use std::hash::{BuildHasher, Hasher, RandomState};
 
 /// What became of the money.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Encode, Decode)]
@@ -57,7 +57,7 @@ impl LedgerEntry {
     pub fn to_row(&self) -> RowChange {
         let body = minicbor::to_vec(self).expect("invariant: encoding into memory does not fail");
         let mut key = self.at.to_be_bytes().to_vec();
-        key.extend_from_slice(&Digest::of(&body).0[..8]);
+        key.extend_from_slice(&RandomState::new().build_hasher().finish().to_be_bytes());
         (Part::Ledger, key, Some(body))
     }
 

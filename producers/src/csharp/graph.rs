@@ -21,10 +21,19 @@ use std::collections::{BTreeMap, VecDeque};
 /// One row of `//index:graph`. Fields stand in the order of their names.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GraphRow {
+    /// Types that its structure names, sorted; none for a type in a group, whose dependencies are the group's business.
+    #[serde(default)]
+    pub dependencies: Vec<String>,
     /// Shortest way to a leaf.
     pub depth: u32,
+    /// For a type in a group: the first of its types, which tells without a look at the group that there is one.
+    #[serde(default)]
+    pub first: Option<String>,
     /// Group of mutually dependent types.
     pub group: Option<String>,
+    /// For a type in a group: the types outside that its structure names, sorted.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub outside: Vec<String>,
     /// How many types name it.
     pub references: u32,
 }
@@ -35,7 +44,7 @@ pub struct Graph;
 
 impl Producer for Graph {
     fn id(&self) -> ProducerId {
-        ProducerId::new("csharp/graph", 1)
+        ProducerId::new("csharp/graph", 2)
     }
 
     fn check(&self, params: &Params) -> Result<(), Vec<ParamError>> {
@@ -60,10 +69,21 @@ impl Producer for Graph {
         let (groups, depths) = measure(&structure);
         let mut rows = BTreeMap::new();
         let names = group_names(&groups, table)?;
+        let mut firsts: FxHashMap<usize, &str> = FxHashMap::default();
+        for (at, key) in keys.iter().enumerate().filter(|(at, _)| names.contains_key(&groups[*at])) {
+            firsts.entry(groups[at]).or_insert(key);
+        }
         for (at, key) in keys.iter().enumerate() {
+            let group = names.get(&groups[at]).cloned();
+            let beyond = structure[at].iter().filter(|&&to| groups[to] != groups[at]);
+            let beyond: Vec<String> = beyond.map(|&to| keys[to].to_owned()).collect();
+            let (dependencies, outside) = if group.is_some() { (vec![], beyond) } else { (beyond, vec![]) };
             let row = GraphRow {
+                dependencies,
                 depth: depths[at],
-                group: names.get(&groups[at]).cloned(),
+                first: firsts.get(&groups[at]).map(|first| (*first).to_owned()),
+                group,
+                outside,
                 references: references[at],
             };
             rows.insert(*key, json(&row));
@@ -198,19 +218,42 @@ mod tests {
             row("B"),
             GraphRow {
                 depth: 2,
+                first: Some("A".into()),
                 group: Some(group),
-                references: 1
+                references: 1,
+                ..GraphRow::default()
             }
         );
         assert_eq!(
             row("C"),
             GraphRow {
+                dependencies: vec!["A".into()],
                 depth: 2,
-                group: None,
-                references: 1
+                references: 1,
+                ..GraphRow::default()
             }
         );
         assert_eq!((row("Leaf").depth, row("A").depth, row("A").references), (0, 1, 2));
+        assert_eq!((row("A").outside, row("A").dependencies), (vec!["Leaf".to_owned()], vec![]));
+        let groups = run(
+            &super::super::groups::Groups,
+            "",
+            "{}",
+            vec![("graph", vec![blob("", table.clone())])],
+        )
+        .expect("groups");
+        let groups = Table::open(&groups.bytes)
+            .expect("a table")
+            .rows()
+            .map(|(key, row)| (key.to_owned(), String::from_utf8_lossy(row).into_owned()))
+            .collect::<Vec<_>>();
+        assert_eq!(
+            groups,
+            [(
+                row("A").group.expect("a group"),
+                r#"{"dependencies":["Leaf"],"types":["A","B"]}"#.to_owned()
+            )]
+        );
     }
 
     /// Groups by identifier, from who names whom in a signature.

@@ -16,6 +16,7 @@ mod edit_tests;
 #[cfg(test)]
 pub(crate) mod fixture;
 pub mod graph;
+pub mod groups;
 pub mod hashes;
 pub mod ids;
 pub mod implementation;
@@ -65,6 +66,7 @@ pub fn register(registry: &mut engine::seams::producer::Registry) {
     registry.add(deps::Deps);
     registry.add(usages::Usages);
     registry.add(graph::Graph);
+    registry.add(groups::Groups);
     registry.add(members::Members);
     registry.add(members::OneMember);
     registry.add(outline_info::OutlineInfo);

@@ -59,6 +59,31 @@ pub trait Ask: Send + Sync {
     fn flush(&self) -> Result<(), Failure>;
 }
 
+/// Asks nobody: for programs that only look, and until a build says how to reach models.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Refusing;
+
+impl Ask for Refusing {
+    fn ask(&self, _: &Question<'_>, _: &Cancel) -> Result<Answer, Failure> {
+        Err(Failure::permanent("no model can be asked here"))
+    }
+
+    fn count(&self, _: &Params, text: &str) -> Count {
+        Count {
+            tokens: text.len().div_ceil(4) as u64,
+            exact: false,
+        }
+    }
+
+    fn price(&self, _: &Params, _: u64, _: u64, _: u64) -> Option<u64> {
+        None
+    }
+
+    fn flush(&self) -> Result<(), Failure> {
+        Ok(())
+    }
+}
+
 /// What is asked.
 #[derive(Clone, Copy, Debug)]
 pub struct Question<'a> {

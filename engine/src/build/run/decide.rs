@@ -52,7 +52,7 @@ impl Run<'_> {
         }
         if unknown && self.options.price && self.is_paid(&work) {
             self.graph.rewire(id, (*edges).clone());
-            self.price(id, work, false);
+            self.price(id, work);
             return Ok(());
         }
         if unknown {
@@ -70,7 +70,7 @@ impl Run<'_> {
             return Ok(());
         }
         if self.options.price && self.is_paid(&work) {
-            self.price(id, work, true);
+            self.price(id, work);
             return Ok(());
         }
         if self.options.dry_run {

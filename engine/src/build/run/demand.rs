@@ -19,6 +19,9 @@ impl Run<'_> {
         if !matches!(self.slot(id), Slot::Idle) {
             return;
         }
+        if self.is_fresh(id) {
+            return self.begin(id, false);
+        }
         if self.is_out_of_reach(id) && self.sets_are_quiet() {
             return self.let_stand(id);
         }

@@ -99,8 +99,11 @@ impl Run<'_> {
             record,
             blob: keep.then_some(blob),
         });
-        // What took money is made durable before anything else can fail.
-        if paid || self.batch.len() >= BATCH_RESULTS || self.batch_bytes >= BATCH_BYTES {
+        if paid {
+            // What took money is durable before anything else can fail.
+            self.send_batch()?;
+            self.writer.finish()?;
+        } else if self.batch.len() >= BATCH_RESULTS || self.batch_bytes >= BATCH_BYTES {
             self.send_batch()?;
         }
         Ok(())

@@ -18,6 +18,7 @@ mod roots;
 
 pub use finish::located;
 pub use leaves::{Leaves, file_label, file_path};
+pub use money::{Priced, outcome};
 pub use roots::{Root, UNSET};
 
 use super::jobs::{Job, Settled, Shared};
@@ -30,7 +31,7 @@ use crate::graph::{Edges, Graph, NodeId, PlanDigest};
 use crate::manifest::model::SetSpec;
 use crate::manifest::template::Vars;
 use crate::planning::rules::RuleIndex;
-use crate::seams::paid::{Plan, Spent};
+use crate::seams::paid::Spent;
 use crate::seams::producer::{Pool, ProducerId, Registry};
 use crate::store::ledger::LedgerEntry;
 use crate::store::records::{HistoryRecord, NewResult};
@@ -195,7 +196,7 @@ pub struct Run<'a> {
     pub(super) diagnostics: Vec<Diagnostic>,
     pub(super) heard: Heard,
     /// What paid producers would ask for, when they are only priced.
-    pub(super) plans: Vec<(NodeId, Plan, bool)>,
+    pub(super) plans: Vec<Priced>,
     /// What was spent and saved, for the ledger.
     pub(super) ledger: Vec<LedgerEntry>,
     pub(super) history: Vec<(String, HistoryRecord)>,
@@ -266,6 +267,7 @@ pub struct Setup<'a> {
 }
 
 /// What a run leaves to its session to commit.
+#[derive(Default)]
 pub struct Leftover {
     /// Results not yet durable.
     pub results: Vec<NewResult>,
@@ -281,6 +283,8 @@ pub struct Leftover {
     pub heard: Heard,
     /// What was spent and saved.
     pub ledger: Vec<LedgerEntry>,
+    /// What paid producers would ask for, when they were only priced.
+    pub plans: Vec<Priced>,
 }
 
 const BATCH_RESULTS: usize = 1_000;
@@ -407,6 +411,7 @@ impl<'a> Run<'a> {
             diagnostics: self.diagnostics,
             heard: self.heard,
             ledger: self.ledger,
+            plans: self.plans,
         })
     }
 

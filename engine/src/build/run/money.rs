@@ -8,6 +8,18 @@ use crate::seams::paid::{Plan, Spent};
 use crate::seams::producer::{Failure, Pool};
 use crate::store::ledger::{LedgerEntry, Outcome};
 use crate::values::event::Event;
+use std::sync::Arc;
+
+/// What one target would ask for.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+pub struct Priced {
+    /// The target.
+    pub label: Arc<str>,
+    /// Whether all its inputs are known; else it depends on what they turn out to be whether it asks at all.
+    pub certain: bool,
+    /// What it would ask for.
+    pub plan: Plan,
+}
 
 impl Run<'_> {
     /// Where the producer of a node runs.
@@ -26,8 +38,8 @@ impl Run<'_> {
         !self.options.fresh.is_empty() && self.options.fresh.contains(&*self.graph.node(id).label)
     }
 
-    /// Running: the producer says what it would ask for. `certain` when all its inputs are known.
-    pub(super) fn price(&mut self, id: NodeId, work: Box<Work>, certain: bool) {
+    /// Collecting → Running: the producer says what it would ask for, of the inputs that are known.
+    pub(super) fn price(&mut self, id: NodeId, work: Box<Work>) {
         let edges = work.edges.as_ref().expect("invariant: pricing follows collection");
         let unknown = edges
             .input_nodes()
@@ -51,7 +63,6 @@ impl Run<'_> {
             },
         );
         self.pools.cpu(job);
-        let _ = certain;
         *self.slot(id) = Slot::Running { work };
     }
 
@@ -66,7 +77,8 @@ impl Run<'_> {
             .any(|node| matches!(self.slots[node.index()], Slot::Unknown { .. }));
         let label = self.graph.node(id).label.clone();
         self.emit(&Event::WouldRun { label: &label, certain });
-        self.plans.push((id, plan, certain));
+        let priced = Priced { label, certain, plan };
+        self.plans.push(priced);
         self.graph.set_stale(id, true);
         self.unknown(id, certain);
     }
@@ -121,7 +133,7 @@ impl Run<'_> {
 }
 
 /// What became of the money, as the producer noted it.
-pub(super) fn outcome(mode: Option<&str>) -> Outcome {
+pub fn outcome(mode: Option<&str>) -> Outcome {
     match mode {
         Some("patch") => Outcome::Patch,
         Some("unchanged") => Outcome::Unchanged,

@@ -3,6 +3,7 @@
 use super::labels::text_of;
 use super::report::Report;
 use super::rules::Draft;
+use super::sets::{Need, Reference};
 use super::source::{Span, cut};
 use super::targets::{Form, Targets};
 use crate::manifest::model::SetSpec;
@@ -63,6 +64,10 @@ pub(super) fn references(report: &mut Report<'_>, rules: &[Draft], targets: &Tar
     let mut known: Option<Vec<String>> = None;
     for reference in rules.iter().flat_map(|rule| &rule.references) {
         if targets.may_exist(Form::of(&reference.template)) {
+            let maker = targets.maker(Form::of(&reference.template));
+            if let Some(maker) = maker.filter(|maker| rules[*maker as usize].off && reference.need != Need::Named) {
+                switched_off(report, reference, &rules[maker as usize]);
+            }
             continue;
         }
         let wanted = text_of(&reference.template);
@@ -74,6 +79,14 @@ pub(super) fn references(report: &mut Report<'_>, rules: &[Draft], targets: &Tar
         let otherwise = "write a rule with this target; a file's bytes are //files/PATH:bytes";
         report.unknown(reference.span, diagnostic, &wanted, known.iter().map(String::as_str), otherwise);
     }
+}
+
+/// Reports a label whose rule makes nothing.
+fn switched_off(report: &mut Report<'_>, reference: &Reference, rule: &Draft) {
+    let place = rule.target.as_ref().map(|(_, span)| report.place(*span)).unwrap_or_default();
+    let hint = format!("switch this input off by the same 'if', or change the parameter that the rule at {place} looks at");
+    let diagnostic = Diagnostic::error("E_UNKNOWN_LABEL", "the rule that makes this is switched off");
+    report.error(reference.span, diagnostic.found(cut(&text_of(&reference.template))).hint(hint));
 }
 
 /// Reports outputs that are laid out in the same file.

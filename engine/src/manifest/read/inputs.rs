@@ -1,13 +1,14 @@
-//! The inputs of a rule: one node, one node for every item of a set, or the rows of a table.
+//! The inputs of a rule: one node, one node for every item of a set, the rows of a table, or the file that a parameter names.
 
 use super::fields::{Fields, Item, Text};
 use super::labels::label;
 use super::report::Report;
 use super::sets::{Need, Reference, SetReader};
 use crate::manifest::model::{InputFrom, SetSpec, SourceSet};
-use crate::manifest::template::Template;
+use crate::manifest::template::{Piece, Template};
 use crate::seams::producer::Params;
 use crate::values::diagnostic::Diagnostic;
+use crate::values::label::{Label, escape};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
@@ -77,13 +78,59 @@ impl InputReader<'_> {
             self.mention_all(&each, &target, text, references);
             return Some(InputFrom::Many { each, target });
         }
+        if has("param") {
+            fields.only(report, &["param", "digest", "if"]);
+            return self.named_file(report, fields, references);
+        }
         fields.only(report, &["node", "digest", "if"]);
         let text = fields.required(
             report,
             "node",
-            "write node = \"//types/{type}:impl\", or each and target, or table and each",
+            "write node = \"//types/{type}:impl\", or each and target, or table and each, or param",
         )?;
         self.one(report, text, references)
+    }
+
+    /// The workspace file whose path a parameter of the producer is; `null` is no file and no input.
+    fn named_file(&self, report: &mut Report<'_>, fields: Fields<'_, '_>, references: &mut Vec<Reference>) -> Option<InputFrom> {
+        let param = fields.text(report, "param")?;
+        let path = match self.params?.get(param.text) {
+            Some(Value::Null) => return None,
+            Some(Value::String(path)) => path,
+            Some(_) => {
+                let hint = "name a parameter of the rule's producer that is the path of a file";
+                report.error(
+                    param.span,
+                    Diagnostic::error("E_TYPE", "this parameter is no path of a file").hint(hint),
+                );
+                return None;
+            }
+            None => {
+                let diagnostic = Diagnostic::error("E_PARAM", "the rule's producer has no parameter of this name");
+                let params = self.params.into_iter().flatten();
+                let files = params
+                    .filter(|(_, value)| value.is_string() || value.is_null())
+                    .map(|(name, _)| name.as_str());
+                let otherwise = "give the producer this parameter, the path of a file";
+                report.unknown(param.span, diagnostic, param.text, files, otherwise);
+                return None;
+            }
+        };
+        let text = format!("//files/{}:bytes", escape(path));
+        if path.is_empty() || Label::parse(&text).is_err() {
+            let diagnostic = Diagnostic::error("E_PATH", "this parameter is no path below the workspace").found(super::source::cut(path));
+            report.error(param.span, diagnostic.hint("write a relative path such as \"prompts/semantic.md\""));
+            return None;
+        }
+        let label = Template {
+            pieces: vec![Piece::Text(text.into())],
+        };
+        references.push(Reference {
+            template: label.clone(),
+            span: param.span,
+            need: Need::Own,
+        });
+        Some(InputFrom::One(label))
     }
 
     fn sets(&self) -> SetReader<'_> {
@@ -153,7 +200,7 @@ impl InputReader<'_> {
     }
 
     /// What `if` says: `None` when that cannot be known.
-    fn switched_on(&self, report: &mut Report<'_>, fields: Fields<'_, '_>) -> Option<bool> {
+    pub(super) fn switched_on(&self, report: &mut Report<'_>, fields: Fields<'_, '_>) -> Option<bool> {
         if fields.get("if").is_none() {
             return Some(true);
         }

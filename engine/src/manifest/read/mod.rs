@@ -237,8 +237,11 @@ fn read(report: &mut Report<'_>, documents: &[Document<'_>], registry: &Registry
     }
 }
 
-/// `None` for a rule that has been complained about.
+/// `None` for a rule that has been complained about or is switched off.
 fn finish(draft: rules::Draft, producers: &producers::Producers) -> Option<Rule> {
+    if draft.off {
+        return None;
+    }
     let producer = draft.producer?;
     let (target, _) = draft.target?;
     let out = draft.out.map(|(out, _)| out);

@@ -27,6 +27,8 @@ pub(super) struct Draft {
     pub(super) out: Option<(OutSpec, Span)>,
     /// Every label it mentions.
     pub(super) references: Vec<Reference>,
+    /// Whether its `if` switches it off: it is checked, and makes nothing.
+    pub(super) off: bool,
 }
 
 /// A variable and its set; each may be missing because it is wrong.
@@ -57,7 +59,7 @@ pub(super) struct RuleReader<'s> {
 
 impl RuleReader<'_> {
     pub(super) fn read(&self, report: &mut Report<'_>, rule: Fields<'_, '_>) -> Draft {
-        rule.only(report, &["target", "each", "producer", "inputs", "out"]);
+        rule.only(report, &["target", "each", "producer", "inputs", "out", "if"]);
         let mut references = Vec::new();
         let Each { outer, inner } = self.each(report, rule, &mut references);
         let Binding { variable, set } = outer;
@@ -76,6 +78,7 @@ impl RuleReader<'_> {
                 .filter(|index| self.producers.is_whole(*index))
                 .map(|index| &self.producers.list[index as usize].params),
         };
+        let off = reader.switched_on(report, rule) == Some(false);
         let inputs = inputs(report, rule, &reader, &mut references);
         if let (Some(index), Some((_, place))) = (producer, &target) {
             self.arguments(report, rule, index, *place);
@@ -84,7 +87,11 @@ impl RuleReader<'_> {
             check_items(report, rule, target, items);
         }
         let out = rule.get("out").and_then(|item| self.out(report, item, &bound, &mut references));
+        if off {
+            references.iter_mut().for_each(|reference| reference.need = Need::Named);
+        }
         Draft {
+            off,
             wrong_target: text.filter(|_| target.is_none()).map(|text| text.text.to_owned()),
             target,
             inner: inner.and_then(Binding::whole),

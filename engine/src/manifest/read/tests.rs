@@ -5,11 +5,15 @@ mod model;
 mod robust;
 
 use super::{Loaded, ManifestSource, load};
-use crate::seams::producer::{Failure, Inputs, Output, ParamError, Params, Producer, ProducerId, Registry};
+use crate::seams::producer::{Bound, Failure, Inputs, Output, ParamError, Params, Producer, ProducerId, Registry};
 use crate::values::diagnostic::Diagnostic;
+use std::collections::BTreeMap;
 
 pub(super) const CSHARP: &str = include_str!("../../../../producers/rulesets/csharp.toml");
 pub(super) const EXAMPLE: &str = include_str!("../../../../cortex.toml.example");
+
+/// Parameters of the toy called `semantic`.
+const SEMANTIC: [&str; 5] = ["model", "docs", "structures", "template", "sections"];
 
 /// A producer that is only a name; `command` wants an `argv`.
 struct Toy(String);
@@ -31,19 +35,27 @@ impl Producer for Toy {
             unknown: false,
         };
         if self.0 == "semantic" {
-            let unknown = params.keys().filter(|name| !["model", "docs"].contains(&name.as_str()));
-            let mut errors: Vec<ParamError> = unknown.map(|name| ParamError::unknown(name, &["model", "docs"])).collect();
-            if params.get("model").is_some_and(|model| model != "extractive") {
-                errors.push(ParamError {
-                    param: "model".into(),
-                    message: "only the built-in model".into(),
-                    hint: None,
-                    unknown: false,
-                });
-            }
+            let unknown = params.keys().filter(|name| !SEMANTIC.contains(&name.as_str()));
+            let errors: Vec<ParamError> = unknown.map(|name| ParamError::unknown(name, &SEMANTIC)).collect();
             return if errors.is_empty() { Ok(()) } else { Err(errors) };
         }
         if wrong { Err(vec![error()]) } else { Ok(()) }
+    }
+
+    /// As the real one: the switches are there whatever was written.
+    fn bind(&self, params: &Params, _: &BTreeMap<String, Params>) -> Bound {
+        let mut bound = Bound {
+            params: params.clone(),
+            ..Bound::default()
+        };
+        if self.0 == "semantic" {
+            let asks = params.get("model").is_some_and(|model| model != "extractive");
+            bound.params.insert("asks".into(), asks.into());
+            bound.params.entry("docs").or_insert((!asks).into());
+            bound.params.entry("structures").or_insert(asks.into());
+            bound.params.entry("template").or_insert(serde_json::Value::Null);
+        }
+        bound
     }
 
     fn produce(&self, _: &Inputs<'_>) -> Result<Output, Failure> {

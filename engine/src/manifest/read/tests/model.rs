@@ -29,9 +29,10 @@ fn the_csharp_ruleset_loads_alone() {
     let loaded = load_text("[workspace]\nrulesets = [\"csharp\"]").expect("well-formed");
     assert_eq!(loaded.warnings, []);
     let manifest = loaded.manifest;
+    let off = CSHARP.matches("\nif ").count();
     assert_eq!(
         (manifest.name.as_str(), manifest.rules.len()),
-        ("workspace", CSHARP.matches("\n[[rule]]").count())
+        ("workspace", CSHARP.matches("\n[[rule]]").count() - off)
     );
     let semantic = rule(&manifest, "//types/{type}:semantic");
     assert_eq!(roles(semantic), ["deps", "impl", "structure", "type", "xmldoc"]);
@@ -74,6 +75,71 @@ fn the_csharp_ruleset_loads_alone() {
 }
 
 #[test]
+fn a_model_that_is_asked_gets_rules_and_inputs_that_the_built_in_one_has_not() {
+    let asking = "[workspace]\nrulesets = [\"csharp\"]\n[model.m]\napi = \"replay\"\nrecording = \"r.jsonl\"\n[producer.semantic]\nparams.model = \"m\"\n";
+    let manifest = good(asking);
+    assert_eq!(manifest.rules.len(), CSHARP.matches("\n[[rule]]").count());
+    let group = rule(&manifest, "//groups/{group}:semantic");
+    assert_eq!(roles(group), ["dependencies", "deps", "impl", "roles", "structure", "type"]);
+    let semantic = rule(&manifest, "//types/{type}:semantic");
+    assert_eq!(
+        roles(semantic),
+        ["dependencies", "deps", "group", "grouped", "impl", "roles", "structure", "type"]
+    );
+    let manifest = good(&format!("{asking}params.structures = false\nparams.template = \"a/p {{1}}.md\"\n"));
+    let semantic = rule(&manifest, "//types/{type}:semantic");
+    assert_eq!(
+        roles(semantic),
+        ["deps", "group", "grouped", "impl", "roles", "structure", "template", "type"]
+    );
+    let template = semantic.inputs.iter().find(|input| &*input.role == "template").expect("declared");
+    let InputFrom::One(label) = &template.from else {
+        panic!("{template:?}")
+    };
+    assert_eq!(
+        label
+            .literal()
+            .map(|label| label.starts_with("//files/a/p") && label.ends_with(".md:bytes")),
+        Some(true),
+        "{label:?}"
+    );
+}
+
+#[test]
+fn what_reads_a_rule_that_is_off_is_told() {
+    let text = "[workspace]\nrulesets = [\"csharp\"]\n[producer.c]\nuses = \"command\"\nargv = [\"x\", \"{in.x}\"]\n[[rule]]\ntarget = \"//mine/{g}:y\"\neach = { g = \"//index:groups\" }\nproducer = \"c\"\ninputs = { x = \"//groups/{g}:semantic\" }\n";
+    let errors = load_text(text).expect_err("nothing makes it");
+    assert_eq!(
+        shown(&errors),
+        "E_UNKNOWN_LABEL cortex.toml:10:16: the rule that makes this is switched off [//groups/{g}:semantic]\n"
+    );
+}
+
+#[test]
+fn a_parameter_that_names_no_file_is_told() {
+    let asking = |template: &str| {
+        format!(
+            "[workspace]\nrulesets = [\"csharp\"]\n[model.m]\napi = \"replay\"\nrecording = \"r.jsonl\"\n[producer.semantic]\nparams.model = \"m\"\nparams.template = {template}\n"
+        )
+    };
+    for (template, code) in [
+        ("\"/etc/passwd\"", "E_PATH"),
+        ("\"../x\"", "E_PATH"),
+        ("\"\"", "E_PATH"),
+        ("7", "E_TYPE"),
+    ] {
+        let errors = load_text(&asking(template)).expect_err(template);
+        assert!(errors.iter().any(|error| error.code == code), "{template}: {}", shown(&errors));
+    }
+    let typo = "[[rule]]\ntarget = \"//a:b\"\nproducer = \"semantic\"\ninputs = { x = { param = \"templat\" } }\n";
+    let errors = load_text(&format!("{}{typo}", asking("\"a.md\""))).expect_err("a typo");
+    assert!(
+        errors[0].hint.as_deref().is_some_and(|hint| hint.contains("template")),
+        "{errors:?}"
+    );
+}
+
+#[test]
 fn the_example_documents_every_key_and_loads() {
     let loaded = match load_text(EXAMPLE) {
         Ok(loaded) => loaded,
@@ -85,7 +151,8 @@ fn the_example_documents_every_key_and_loads() {
     assert_eq!(manifest.sources["csharp"].include, ["**/*.cs"]);
     assert_eq!(manifest.sources["csharp"].exclude, ["**/bin/**", "**/obj/**", "third_party/**"]);
     let by_name = |name: &str| manifest.producers.iter().find(|producer| producer.name == name).expect("defined");
-    assert_eq!(json!(by_name("semantic").params), json!({"model": "extractive", "docs": false}));
+    let semantic = json!({"asks": false, "docs": false, "model": "extractive", "structures": false, "template": null});
+    assert_eq!(json!(by_name("semantic").params), semantic);
     assert_eq!(json!(by_name("wordcount").params), json!({"argv": ["wc", "-w", "{in.text}"]}));
     assert!(!roles(rule(&manifest, "//types/{type}:semantic")).contains(&"xmldoc"));
     assert!(roles(rule(&manifest, "//types/{type}:report")).contains(&"strict"));

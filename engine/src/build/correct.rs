@@ -1,0 +1,100 @@
+//! Corrections: an output that a person wrote in the place of what a producer made.
+//!
+//! It is filed under the key of the node's last result, so that it stands as long as that would have stood, for every checkout that shares the
+//! store; what replaces it later is told that it was a person's ([`Notes`]).
+
+use super::engine::EngineError;
+use super::run::Leftover;
+use super::session::Session;
+use crate::graph::Filed;
+use crate::seams::paid::Notes;
+use crate::store::records::{ActionRecord, HistoryRecord, NewResult};
+use crate::values::digest::Digest;
+use std::sync::Arc;
+
+/// What is known of a node's last result.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Last {
+    /// The key that it is filed under.
+    pub filed: Filed,
+    /// How it came about.
+    pub record: ActionRecord,
+    /// Whether nothing that it is made of is known to have moved.
+    pub current: bool,
+}
+
+impl Session {
+    /// The last result of a node; `None` when it never had one, or the store no longer has it.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn last(&self, label: &str) -> Result<Option<Last>, EngineError> {
+        let id = self.graph.find(label);
+        let filed = match id {
+            Some(id) => self.graph.node(id).result,
+            // Nodes that are gone, and results that belong to no node.
+            None => {
+                let last = self.engine.store.history(self.engine.view, label)?.pop();
+                last.map(|last| Filed {
+                    key: last.key,
+                    output: last.output,
+                })
+            }
+        };
+        let Some(filed) = filed else { return Ok(None) };
+        let Some(record) = self.engine.store.action(&filed.key)? else {
+            return Ok(None);
+        };
+        let current = id.is_some_and(|id| {
+            let tainted = crate::graph::stale::taint(&self.graph, &self.links);
+            !tainted.contains(id) && !self.graph.is_stale(id)
+        });
+        Ok(Some(Last { filed, record, current }))
+    }
+
+    /// Puts `bytes` in the place of a node's last output. Gives the digest of what stands now, or `None` when there is nothing to correct.
+    ///
+    /// # Errors
+    /// When the store cannot be read or written.
+    pub fn correct(&mut self, label: &str, bytes: Vec<u8>, notes: Notes) -> Result<Option<Digest>, EngineError> {
+        let (Some(last), Some(id)) = (self.last(label)?, self.graph.find(label)) else {
+            return Ok(None);
+        };
+        let (key, output) = (last.filed.key, Digest::of(&bytes));
+        let blob: Arc<[u8]> = bytes.into();
+        let record = ActionRecord {
+            output,
+            len: blob.len() as u64,
+            made_at: self.engine.world.now_secs(),
+            notes,
+            ..last.record
+        };
+        let version = HistoryRecord {
+            version: 0,
+            key,
+            output,
+            at: record.made_at,
+        };
+        let result = NewResult {
+            key,
+            record,
+            blob: Some(blob),
+        };
+        if last.filed.output != output {
+            for reader in self.links.readers(id).collect::<Vec<_>>() {
+                self.graph.set_stale(reader, true);
+            }
+        }
+        let stale = self.graph.is_stale(id);
+        self.graph.settle(id, Filed { key, output });
+        // What was out of date stays so: its inputs moved, whoever wrote it.
+        self.graph.set_stale(id, stale);
+        let leftover = Leftover {
+            results: vec![result],
+            history: vec![(label.to_owned(), version)],
+            ..Leftover::default()
+        };
+        self.commit(leftover, Vec::new(), false, None, None)?;
+        Ok(Some(output))
+    }
+}

@@ -1,0 +1,438 @@
+//! Results that cost money: priced before they are made, durable at once, told in the ledger, never asked for twice, corrected by people.
+
+#[allow(dead_code, reason = "each test target uses its own part of the bench")]
+mod toys;
+
+use engine::build::session::Session;
+use engine::seams::paid::{Notes, Plan, Rejected, Spent};
+use engine::seams::producer::{Bound, Cancel, Failure, Inputs, Output, Params, Pool, Producer, ProducerId, Registry};
+use engine::store::ledger::{LedgerEntry, Outcome};
+use engine::store::{Part, Store, ViewId};
+use engine::values::diagnostic::Diagnostic;
+use engine::values::digest::Digest;
+use engine::values::event::Silent;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use toys::bench::{Bench, How, read_manifest};
+use toys::producers::registry;
+use toys::shelf::Shelf;
+
+/// What an oracle was asked: label, whether anew, the previous output with its notes and inputs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Asked {
+    label: String,
+    fresh: bool,
+    previous: Option<(String, Notes, Vec<String>)>,
+}
+
+/// Answers with what it was asked, for ten tokens in and one out; obeys the words REJECT, LIMIT, DEFER and DOWN in its inputs.
+#[derive(Clone, Default)]
+struct Oracle {
+    asked: Arc<Mutex<Vec<Asked>>>,
+    answers: Arc<AtomicUsize>,
+}
+
+const COST: u64 = 7;
+
+fn spent() -> Spent {
+    Spent {
+        model: "oracle".to_owned(),
+        calls: 1,
+        input_tokens: 10,
+        output_tokens: 1,
+        micros: Some(COST),
+        ..Spent::default()
+    }
+}
+
+impl Producer for Oracle {
+    fn id(&self) -> ProducerId {
+        ProducerId::new("oracle", 1)
+    }
+
+    fn pool(&self, _: &Params) -> Pool {
+        Pool::Paid
+    }
+
+    fn bind(&self, params: &Params, _: &BTreeMap<String, Params>) -> Bound {
+        let (settings, params) = params.clone().into_iter().partition(|(name, _)| name == "address");
+        Bound { params, settings }
+    }
+
+    fn plan(&self, inputs: &Inputs<'_>) -> Result<Plan, Failure> {
+        Ok(Plan {
+            mode: if inputs.previous.is_some() { "patch" } else { "full" }.to_owned(),
+            prompt: format!("{} of {} unknown", inputs.label, inputs.unknown),
+            cost: spent(),
+            ..Plan::default()
+        })
+    }
+
+    fn produce(&self, inputs: &Inputs<'_>) -> Result<Output, Failure> {
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        let mut asked = self.asked.lock().expect("no panic while it is held");
+        let previous = inputs.previous.as_ref().map(|previous| {
+            let inputs = previous.inputs.iter().map(|input| text(input.bytes.as_deref().unwrap_or_default()));
+            (text(&previous.output), previous.notes.clone(), inputs.collect())
+        });
+        asked.push(Asked {
+            label: inputs.label.to_owned(),
+            fresh: inputs.fresh,
+            previous,
+        });
+        let read: String = inputs.roles.values().flatten().map(|input| text(&input.bytes)).collect();
+        let why = |code: &str| Diagnostic::error(code, "no answer");
+        if read.contains("REJECT") {
+            return Err(Failure::Rejected(Box::new(Rejected {
+                why: why("E_ANSWER"),
+                raw: b"gibberish".to_vec(),
+                spent: Some(spent()),
+            })));
+        }
+        if read.contains("LIMIT") {
+            return Err(Failure::Limit(Box::new(why("E_LIMIT"))));
+        }
+        if read.contains("DEFER") {
+            return Err(Failure::Deferred);
+        }
+        if read.contains("DOWN") {
+            return Err(Failure::Transient(Box::new(why("E_DOWN"))));
+        }
+        Ok(Output {
+            bytes: format!("answer {} to {read}", self.answers.fetch_add(1, Ordering::Relaxed) + 1).into_bytes(),
+            spent: Some(spent()),
+            notes: Notes::from([("mode".to_owned(), "full".to_owned())]),
+            ..Output::default()
+        })
+    }
+}
+
+/// `//n:free` strips comments of f.txt, `//n:asked` asks about that, `//n:read` reads the answer, `//n:more` asks about the answer.
+const MANIFEST: &str = r##"
+[producer]
+strip = { uses = "strip" }
+oracle = { uses = "oracle" }
+concat = { uses = "concat" }
+[[rule]]
+target = "//n:free"
+producer = "strip"
+inputs = { text = "//files/f.txt:bytes" }
+[[rule]]
+target = "//n:asked"
+producer = "oracle"
+inputs = { text = "//n:free" }
+[[rule]]
+target = "//n:read"
+producer = "concat"
+inputs = { text = "//n:asked" }
+[[rule]]
+target = "//n:more"
+producer = "oracle"
+inputs = { text = "//n:read" }
+"##;
+
+struct Case {
+    bench: Bench,
+    oracle: Oracle,
+}
+
+fn case() -> Case {
+    let oracle = Oracle::default();
+    let mut registry = registry(&BTreeMap::new());
+    registry.add(oracle.clone());
+    with(registry, oracle)
+}
+
+fn with(registry: Registry, oracle: Oracle) -> Case {
+    let manifest = Arc::new(read_manifest(MANIFEST, &registry));
+    let bench = Bench::with(manifest, Digest::of(MANIFEST.as_bytes()), registry);
+    bench.put("f.txt", "x\n");
+    Case { bench, oracle }
+}
+
+impl Case {
+    fn asked(&self) -> Vec<Asked> {
+        std::mem::take(&mut *self.oracle.asked.lock().expect("no panic while it is held"))
+    }
+
+    fn labels(&self) -> Vec<String> {
+        self.asked().into_iter().map(|asked| asked.label).collect()
+    }
+
+    fn ledger(&self) -> Vec<(String, Outcome)> {
+        let rows = self.bench.store.rows(ViewId(1), Part::Ledger).expect("a store");
+        let mut told: Vec<_> = rows
+            .iter()
+            .map(|row| LedgerEntry::from_row(row).expect("an entry"))
+            .map(|entry| (entry.label, entry.outcome))
+            .collect();
+        told.sort();
+        told
+    }
+
+    fn with_options(&self, label: &str, change: impl FnOnce(&mut engine::build::Options)) -> engine::build::request::Report {
+        let mut request = self.bench.request(&[label], &How::default());
+        request.outputs = true;
+        change(&mut request.options);
+        self.bench.session().build(&request, &Silent, &Cancel::default()).expect("a report")
+    }
+
+    fn text(&self, label: &str) -> String {
+        let report = self.with_options(label, |_| {});
+        let bytes = report.outputs.first().cloned().flatten().expect("an output");
+        String::from_utf8_lossy(&bytes).into_owned()
+    }
+}
+
+fn label(name: &str) -> String {
+    format!("//n:{name}")
+}
+
+#[test]
+fn an_answer_is_paid_once_and_told_in_the_ledger() {
+    let case = case();
+    let built = case.bench.build(&["//n:more"]);
+    assert_eq!(case.labels(), [label("asked"), label("more")]);
+    assert_eq!(
+        (built.report.tally.spent.calls, built.report.tally.spent.micros),
+        (2, Some(2 * COST))
+    );
+    // A comment stops at the free node; the way back to an earlier text costs nothing.
+    case.bench.put("f.txt", "x\n# a comment\n");
+    case.bench.build(&["//n:more"]);
+    assert_eq!(case.labels(), [""; 0]);
+    case.bench.put("f.txt", "y\n");
+    case.bench.build(&["//n:asked"]);
+    assert_eq!(case.labels(), [label("asked")]);
+    case.bench.put("f.txt", "x\n");
+    let built = case.bench.build(&["//n:asked"]);
+    assert_eq!(case.labels(), [""; 0]);
+    assert_eq!((built.report.tally.saved.calls, built.report.tally.saved.micros), (1, Some(COST)));
+    let told = [
+        (label("asked"), Outcome::Full),
+        (label("asked"), Outcome::Full),
+        (label("asked"), Outcome::Saved),
+        (label("more"), Outcome::Full),
+    ];
+    assert_eq!(case.ledger(), told);
+}
+
+/// Looks into the store while the build goes on.
+struct Witness {
+    store: Arc<Shelf>,
+    /// How many results it found there, each time it ran.
+    found: Arc<Mutex<Vec<usize>>>,
+}
+
+impl Producer for Witness {
+    fn id(&self) -> ProducerId {
+        ProducerId::new("concat", 9)
+    }
+
+    fn produce(&self, _: &Inputs<'_>) -> Result<Output, Failure> {
+        let paid = |key| self.store.action(key).ok().flatten().is_some_and(|record| record.spent.is_some());
+        let found = self.store.keys().iter().filter(|key| paid(key)).count();
+        self.found.lock().expect("no panic while it is held").push(found);
+        Ok(Output::new("seen"))
+    }
+}
+
+#[test]
+fn an_answer_is_durable_before_anyone_reads_it() {
+    let (oracle, store, found) = (Oracle::default(), Arc::new(Shelf::new()), Arc::<Mutex<Vec<usize>>>::default());
+    let mut registry = registry(&BTreeMap::new());
+    registry.add(oracle.clone());
+    registry.add(Witness {
+        store: store.clone(),
+        found: found.clone(),
+    });
+    let mut case = with(registry, oracle);
+    case.bench.store = store;
+    case.bench.build(&["//n:read"]);
+    assert_eq!(*found.lock().expect("no panic while it was held"), [1]);
+}
+
+#[test]
+fn pricing_makes_what_is_free_and_asks_nothing() {
+    let case = case();
+    let report = case.with_options("//n:more", |options| options.price = true);
+    assert_eq!(case.labels(), [""; 0]);
+    let plans: Vec<_> = report
+        .plans
+        .iter()
+        .map(|priced| {
+            (
+                &*priced.label,
+                priced.certain,
+                priced.plan.mode.as_str(),
+                priced.plan.prompt.as_str(),
+            )
+        })
+        .collect();
+    // What asks about an answer that is not there yet may ask, of inputs of which one is not known.
+    assert_eq!(
+        plans,
+        [
+            ("//n:asked", true, "full", "//n:asked of 0 unknown"),
+            ("//n:more", false, "full", "//n:more of 1 unknown")
+        ]
+    );
+    assert_eq!(case.bench.known(&["//n:more"]), None);
+    let built = case.bench.build(&["//n:more"]);
+    assert_eq!(case.labels(), [label("asked"), label("more")]);
+    assert!(!built.ran().contains(&"//n:free"), "what was free is made already");
+    // Of an earlier answer: a patch. Nothing to ask: no plan.
+    let report = case.with_options("//n:more", |options| options.price = true);
+    assert_eq!(report.plans, []);
+    case.bench.put("f.txt", "y\n");
+    let report = case.with_options("//n:asked", |options| options.price = true);
+    assert_eq!(report.plans[0].plan.mode, "patch");
+}
+
+#[test]
+fn the_earlier_answer_comes_with_its_notes_and_inputs() {
+    let case = case();
+    case.bench.build(&["//n:asked"]);
+    case.asked();
+    case.bench.put("f.txt", "y\n");
+    case.bench.build(&["//n:asked"]);
+    let notes = Notes::from([("mode".to_owned(), "full".to_owned())]);
+    let asked = case.asked();
+    let before = asked[0].previous.clone().expect("an earlier answer");
+    assert_eq!((before.0.as_str(), before.1), ("answer 1 to x\n", notes));
+    assert_eq!(before.2.len(), 1);
+    assert!(before.2[0].contains("x\n"));
+}
+
+#[test]
+fn a_fresh_answer_is_a_new_version_under_the_same_key() {
+    let case = case();
+    let first = case.text("//n:read");
+    case.asked();
+    let fresh = BTreeSet::from([label("asked")]);
+    let report = case.with_options("//n:asked", |options| options.fresh = fresh);
+    let asked = case.asked();
+    assert_eq!((asked.len(), asked[0].fresh), (1, true));
+    assert_eq!(report.failures, []);
+    assert_ne!(case.text("//n:read"), first);
+    assert_eq!(case.labels(), [""; 0]);
+    let versions = case.bench.store.history(ViewId(1), "//n:asked").expect("a store");
+    assert_eq!(versions.len(), 2);
+    assert_eq!(versions[0].key, versions[1].key);
+    assert_ne!(versions[0].output, versions[1].output);
+}
+
+#[test]
+fn an_answer_that_cannot_be_used_is_kept_and_counted_and_asked_again() {
+    let case = case();
+    case.bench.put("f.txt", "REJECT\n");
+    for times in 1..=3 {
+        let built = case.bench.build(&["//n:read"]);
+        assert_eq!(built.failures().len(), 1);
+        let remarks = case.bench.session().remarks().expect("a store");
+        let failure = remarks["//n:asked"].failure.clone().expect("it failed");
+        assert_eq!(
+            (failure.times, failure.raw.as_slice(), &*failure.why.code),
+            (times, &b"gibberish"[..], "E_ANSWER")
+        );
+    }
+    assert_eq!(case.ledger(), vec![(label("asked"), Outcome::Rejected); 3]);
+    case.bench.put("f.txt", "fine\n");
+    case.bench.build(&["//n:read"]);
+    assert_eq!(case.bench.session().remarks().expect("a store").get("//n:asked"), None);
+}
+
+#[test]
+fn what_is_limited_or_deferred_is_no_failure_of_its_target_and_nothing_is_filed() {
+    for (word, limited, deferred) in [("LIMIT", 1, 0), ("DEFER", 0, 1)] {
+        let case = case();
+        case.bench.put("f.txt", &format!("{word}\n"));
+        let built = case.bench.build_as(&["//n:read", "//n:free"], &How::default());
+        let tally = &built.report.tally;
+        assert_eq!((tally.failed, tally.limited, tally.deferred), (0, limited, deferred));
+        assert_eq!(built.report.failures.len(), limited);
+        assert_eq!(case.bench.known(&["//n:read", "//n:free"]), None);
+        assert!(case.bench.session().remarks().expect("a store").is_empty());
+        assert_eq!(case.labels(), [label("asked")]);
+        case.bench.build(&["//n:read"]);
+        assert_eq!(case.labels(), [label("asked")], "it is asked for again");
+    }
+}
+
+fn correct(case: &Case, text: &str) -> Option<Digest> {
+    let mut session: Session = case.bench.session();
+    let notes = Notes::from([("mode".to_owned(), "edited".to_owned())]);
+    session.correct("//n:asked", text.as_bytes().to_vec(), notes).expect("a store")
+}
+
+#[test]
+fn a_correction_stands_until_inputs_move_and_is_then_what_the_next_answer_starts_from() {
+    let case = case();
+    assert_eq!(correct(&case, "mine"), None, "there is nothing to correct yet");
+    case.bench.build(&["//n:read"]);
+    case.asked();
+    assert_eq!(correct(&case, "mine"), Some(Digest::of(b"mine")));
+    assert_eq!(case.text("//n:asked"), "mine");
+    assert!(case.text("//n:read").contains("mine"), "its readers follow");
+    // Also for who begins with nothing but the store.
+    case.bench.put("f.txt", "y\n");
+    assert!(case.text("//n:asked").starts_with("answer"));
+    let asked = case.asked();
+    let before = asked[0].previous.clone().expect("an earlier answer");
+    assert_eq!((before.0.as_str(), before.1["mode"].as_str()), ("mine", "edited"));
+    case.bench.put("f.txt", "x\n");
+    assert_eq!(case.text("//n:asked"), "mine");
+    assert_eq!(case.labels(), [""; 0]);
+}
+
+#[test]
+fn a_correction_of_what_is_stale_leaves_it_stale() {
+    let case = case();
+    case.bench.build(&["//n:asked"]);
+    case.asked();
+    case.bench.put("f.txt", "y\n");
+    correct(&case, "mine");
+    case.bench.build(&["//n:asked"]);
+    assert_eq!(case.labels(), [label("asked")]);
+}
+
+/// A question that no rule knows is answered once, remembered by its label, and told in the ledger.
+#[test]
+fn a_loose_result_is_keyed_and_paid_like_any_other() {
+    use engine::build::loose::Loose;
+    use engine::seams::producer::Input;
+    let case = case();
+    let ask = |text: &str, fresh: bool| {
+        let roles = BTreeMap::from([(Arc::from("text"), vec![Input::of("", text.as_bytes())])]);
+        let wanted = Loose {
+            label: "//asked/q:answer",
+            uses: "oracle",
+            params: &Params::new(),
+            roles: &roles,
+            fresh,
+        };
+        let mut session = case.bench.session();
+        let made = session
+            .make_loose(&wanted, &Cancel::default())
+            .expect("a store")
+            .expect("an answer");
+        (String::from_utf8_lossy(&made.bytes).into_owned(), made.cached)
+    };
+    assert_eq!(ask("a", false), ("answer 1 to a".to_owned(), false));
+    assert_eq!(ask("a", false), ("answer 1 to a".to_owned(), true));
+    assert_eq!(ask("b", false), ("answer 2 to b".to_owned(), false));
+    assert_eq!(ask("a", false), ("answer 1 to a".to_owned(), true));
+    assert_eq!(ask("a", true), ("answer 3 to a".to_owned(), false));
+    let last = case.bench.session().last("//asked/q:answer").expect("a store").expect("a result");
+    assert_eq!(last.filed.output, Digest::of(b"answer 3 to a"));
+    assert_eq!(case.bench.store.history(ViewId(1), "//asked/q:answer").expect("a store").len(), 4);
+    let outcomes: Vec<Outcome> = case.ledger().into_iter().map(|(_, outcome)| outcome).collect();
+    assert_eq!(
+        outcomes,
+        [Outcome::Full, Outcome::Full, Outcome::Full, Outcome::Saved, Outcome::Saved]
+    );
+    // Builds of what rules make are not disturbed, and do not disturb it.
+    case.bench.build(&["//n:read"]);
+    assert!(ask("b", false).1);
+}

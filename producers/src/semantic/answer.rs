@@ -1,0 +1,387 @@
+//! Answers: the sections that a model wrote, found in whatever dress it gave them, and what is wrong with them.
+//!
+//! Headings, bold letters, a missing colon, another order and a fence around the whole are borne; a missing section is not. What is read
+//! is made canonical, so that reading what was written gives the same again.
+
+use super::clean::clean;
+use super::slots::simple;
+use super::wishes::{Section, is_name};
+use std::collections::BTreeMap;
+
+/// Longest text of a section in bytes.
+pub(super) const LONGEST_SECTION: usize = 8000;
+
+/// Sections by name.
+pub(super) type Sections = BTreeMap<String, String>;
+
+/// Sections by type.
+pub(super) type Summaries = BTreeMap<String, Sections>;
+
+/// What was read, and what is wrong with it in sentences for its author.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Read {
+    pub(super) summaries: Summaries,
+    pub(super) faults: Vec<String>,
+}
+
+/// Reads an answer about the types `about` (key and identifier) for the sections that are wanted.
+pub(super) fn read(text: &str, about: &[(&str, &str)], wanted: &[Section]) -> Read {
+    let text = clean(text);
+    let text = unwrapped(&text);
+    let mut read = Read::default();
+    let mut own = (about.len() == 1).then(|| about[0].0);
+    let mut at: Option<(String, String)> = None;
+    let mut body = String::new();
+    let mut fence: Option<usize> = None;
+    for line in text.lines() {
+        let ticks = fence_len(line);
+        if fence.is_none() {
+            if let Some(key) = type_heading(line, about) {
+                close(&mut read, &mut at, &mut body);
+                own = Some(key);
+                continue;
+            }
+            if announces_type(line) {
+                if about.len() > 1 {
+                    read.faults.push(format!(
+                        "no type was asked about in the line '{}'",
+                        super::slots::cut(line.trim(), 80)
+                    ));
+                }
+                continue;
+            }
+            if let Some((name, rest)) = section_heading(line, wanted) {
+                close(&mut read, &mut at, &mut body);
+                match own {
+                    Some(key) => at = Some((key.to_owned(), name.to_owned())),
+                    None => read.faults.push(format!("{name} stands before any line '# TYPE: …'")),
+                }
+                body.push_str(rest);
+                body.push('\n');
+                continue;
+            }
+        }
+        match (fence, ticks) {
+            (None, 3..) => fence = Some(ticks),
+            (Some(open), _) if ticks >= open && line.trim().bytes().all(|byte| byte == b'`') => fence = None,
+            _ => {}
+        }
+        body.push_str(line);
+        body.push('\n');
+    }
+    close(&mut read, &mut at, &mut body);
+    read
+}
+
+/// Files the section that ends here.
+fn close(read: &mut Read, at: &mut Option<(String, String)>, body: &mut String) {
+    let text = canonical(body);
+    body.clear();
+    let Some((key, name)) = at.take() else { return };
+    let sections = read.summaries.entry(key.clone()).or_default();
+    if sections.contains_key(&name) {
+        read.faults.push(format!("{name} of {key} stands twice"));
+    }
+    if text.len() > LONGEST_SECTION {
+        read.faults
+            .push(format!("{name} of {key} has {} bytes; {LONGEST_SECTION} are the most", text.len()));
+    }
+    sections.insert(name, text);
+}
+
+/// What is missing for a whole answer.
+pub(super) fn missing(summaries: &Summaries, about: &[(&str, &str)], wanted: &[Section]) -> Vec<String> {
+    let mut faults = Vec::new();
+    for (key, _) in about {
+        let Some(sections) = summaries.get(*key) else {
+            faults.push(format!("there is no summary of {key}"));
+            continue;
+        };
+        for section in wanted {
+            match sections.get(&section.name).map(String::as_str) {
+                None => faults.push(format!("the section {} of {key} is missing", section.name)),
+                Some("") => faults.push(format!(
+                    "the section {} of {key} is empty; write \"- None.\" when there is nothing to say",
+                    section.name
+                )),
+                Some(_) => {}
+            }
+        }
+    }
+    faults
+}
+
+/// Whether an answer says that nothing changes.
+pub(super) fn is_no_change(text: &str) -> bool {
+    let cleaned = clean(text);
+    let words: Vec<String> = unwrapped(&cleaned)
+        .split(|c: char| !c.is_alphanumeric())
+        .filter(|word| !word.is_empty())
+        .map(str::to_uppercase)
+        .collect();
+    words == ["NO", "CHANGE"] || words == ["NO", "CHANGES"] || words == ["NO_CHANGE"]
+}
+
+/// The text without a fence around the whole of it.
+fn unwrapped(text: &str) -> &str {
+    let text = text.trim();
+    let Some((first, rest)) = text.split_once('\n') else { return text };
+    let ticks = fence_len(first);
+    let word = &first.trim()[ticks.min(first.trim().len())..];
+    if ticks < 3 || !word.chars().all(|c| c.is_ascii_alphanumeric()) {
+        return text;
+    }
+    match rest.rsplit_once('\n') {
+        Some((inner, last)) if fence_len(last) >= ticks && last.trim().len() == fence_len(last) => {
+            // A fence that is closed before was around something smaller.
+            let closed = inner.lines().any(|line| fence_len(line) == ticks && line.trim().len() == ticks);
+            if closed { text } else { inner }
+        }
+        _ => text,
+    }
+}
+
+fn fence_len(line: &str) -> usize {
+    let line = line.trim_start();
+    line.bytes().take_while(|byte| *byte == b'`').count()
+}
+
+/// A line without what makes it stand out, and whether there was any.
+fn undecorated(line: &str) -> (&str, bool) {
+    let bare = line.trim();
+    let inner = bare.trim_start_matches(['#', '*', '_', '>', ' ']);
+    (inner, inner.len() != bare.len())
+}
+
+/// The name of a section that a line opens, and what follows it on the line.
+fn section_heading<'w, 'l>(line: &'l str, wanted: &'w [Section]) -> Option<(&'w str, &'l str)> {
+    if line.trim_start().starts_with("- ") {
+        return None;
+    }
+    let (inner, decorated) = undecorated(line);
+    let numbered = inner.trim_start_matches(|c: char| c.is_ascii_digit());
+    let inner = if numbered.len() < inner.len() && decorated {
+        numbered.trim_start_matches(['.', ')', ' '])
+    } else {
+        inner
+    };
+    let len = inner
+        .find(|c: char| !(c.is_ascii_alphanumeric() || matches!(c, '_' | ' ' | '-')))
+        .unwrap_or(inner.len());
+    let written = inner[..len].trim_end_matches([' ', '_', '-']);
+    let after = inner[written.len()..].trim_start_matches(['*', '_', ' ']);
+    let name = written.replace([' ', '-'], "_");
+    let section = wanted.iter().find(|section| section.name.eq_ignore_ascii_case(&name))?;
+    let exact = written == section.name;
+    match after.strip_prefix(':') {
+        Some(rest) => {
+            let rest = rest.trim_start_matches(['*', '_']).trim_start();
+            (exact || decorated || rest.is_empty()).then_some((section.name.as_str(), rest))
+        }
+        None => (after.is_empty() && (exact || decorated)).then_some((section.name.as_str(), "")),
+    }
+}
+
+/// Whether a line is one that announces a type, known or not.
+fn announces_type(line: &str) -> bool {
+    let (inner, _) = undecorated(line);
+    inner.strip_prefix("TYPE").is_some_and(|rest| rest.trim_start().starts_with(':'))
+}
+
+/// The type that a line announces.
+fn type_heading<'a>(line: &str, about: &[(&'a str, &str)]) -> Option<&'a str> {
+    let (inner, _) = undecorated(line);
+    let head = inner.get(..4).filter(|head| head.eq_ignore_ascii_case("type"))?;
+    let rest = inner[head.len()..].trim_start().strip_prefix(':')?;
+    let words: Vec<&str> = rest.split([' ', '`', '*', '(', ')', ',']).filter(|word| !word.is_empty()).collect();
+    // A generic type has a backtick in its key.
+    let whole = rest.trim().trim_matches(['*', ' ']);
+    let named =
+        |key: &str, id: &str| whole == key || whole.starts_with(&format!("{key} ")) || words.iter().any(|word| *word == key || *word == id);
+    if let Some((key, _)) = about.iter().find(|(key, id)| named(key, id)) {
+        return Some(key);
+    }
+    let mut fitting = about
+        .iter()
+        .filter(|(key, _)| words.first().is_some_and(|word| *word == simple(key)));
+    match (fitting.next(), fitting.next()) {
+        (Some((key, _)), None) => Some(key),
+        _ => None,
+    }
+}
+
+/// A section's text in the one form it is kept in: no heading, no space at line ends, at most one empty line in a row, fences closed.
+pub(super) fn canonical(text: &str) -> String {
+    let mut out: Vec<String> = Vec::new();
+    let mut fence: Option<usize> = None;
+    for line in text.lines() {
+        let line = line.trim_end();
+        let ticks = fence_len(line);
+        let line = match fence {
+            None => plain_line(line),
+            // Nothing inside a fence may look like a line of the file around it.
+            Some(_) if line.starts_with('#') || is_heading(line) => format!(" {line}"),
+            Some(_) => line.to_owned(),
+        };
+        match (fence, ticks) {
+            (None, 3..) => fence = Some(ticks),
+            (Some(open), _) if ticks >= open && line.trim().len() == ticks => fence = None,
+            _ => {}
+        }
+        if !(line.is_empty() && fence.is_none() && out.last().is_none_or(String::is_empty)) {
+            out.push(line);
+        }
+    }
+    while out.last().is_some_and(String::is_empty) {
+        out.pop();
+    }
+    if let Some(ticks) = fence {
+        out.push("`".repeat(ticks));
+    }
+    out.join("\n")
+}
+
+/// Whether a line looks like the name of a section.
+fn is_heading(line: &str) -> bool {
+    line.strip_suffix(':').is_some_and(is_name)
+}
+
+/// A line without the marks of a heading, with the one mark of list items.
+fn plain_line(line: &str) -> String {
+    let mut line = line;
+    loop {
+        let indent = line.len() - line.trim_start().len();
+        let inner = &line[indent..];
+        let marks = inner.bytes().take_while(|byte| *byte == b'#').count();
+        if marks == 0 || !inner[marks..].starts_with(' ') && inner.len() > marks {
+            break;
+        }
+        line = inner[marks..].trim_start();
+    }
+    let indent = line.len() - line.trim_start().len();
+    let inner = &line[indent..];
+    match inner.strip_prefix("* ").or_else(|| inner.strip_prefix("• ")) {
+        Some(rest) => format!("{}- {}", &line[..indent], rest.trim_start()),
+        None if is_heading(line) => format!("- {line}"),
+        None => line.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::semantic::wishes::SECTIONS;
+    use proptest::prelude::*;
+
+    pub(crate) fn wanted() -> Vec<Section> {
+        let seeds = SECTIONS.iter().map(|(name, _)| *name).chain(["THREADING"]);
+        seeds
+            .map(|name| Section {
+                name: name.into(),
+                about: String::new(),
+            })
+            .collect()
+    }
+
+    const ABOUT: [(&str, &str); 1] = [("N.A", "T_1")];
+    const TWO: [(&str, &str); 2] = [("N.A", "T_1"), ("N.B`1", "T_2")];
+
+    #[test]
+    fn any_dress_is_borne() {
+        for text in [
+            "ROLE:\nx\nLIFECYCLE:\ny\nEDGE_CASES:\nz\nLIMITATIONS:\nl\nRECOMMENDATIONS:\nr\nTHREADING:\nt\n",
+            "Here it is:\n\n```markdown\n## Role\nx\n## Lifecycle\ny\n## Edge cases\nz\n## Limitations\nl\n## Recommendations\nr\n## Threading\nt\n```",
+            "**THREADING**: t\n**LIFECYCLE:** y\n**Role**\nx\n\n\n**Edge-Cases:**\nz\n1. LIMITATIONS\nLIMITATIONS\nl\n### RECOMMENDATIONS ###\nRECOMMENDATIONS: r\n",
+            "# TYPE: N.A\nROLE: x\nLIFECYCLE: y\nEDGE_CASES: z\nLIMITATIONS: l\nRECOMMENDATIONS: r\nTHREADING: t",
+        ] {
+            let text = text
+                .replace("Here it is:\n\n", "")
+                .replace("1. LIMITATIONS\n", "")
+                .replace("### RECOMMENDATIONS ###\n", "");
+            let read = read(&text, &ABOUT, &wanted());
+            assert_eq!(read.faults, Vec::<String>::new(), "{text}");
+            let all: Vec<&str> = read.summaries["N.A"].values().map(String::as_str).collect();
+            assert_eq!(all, ["z", "y", "l", "r", "x", "t"], "{text}");
+            assert_eq!(missing(&read.summaries, &ABOUT, &wanted()), Vec::<String>::new());
+        }
+    }
+
+    #[test]
+    fn what_is_missing_twice_or_too_long_is_told() {
+        let text = format!("ROLE:\na\nROLE:\nb\nLIFECYCLE:\n\nEDGE_CASES:\n{}\n", "x".repeat(9000));
+        let read = read(&text, &ABOUT, &wanted());
+        assert_eq!(
+            read.faults,
+            ["ROLE of N.A stands twice", "EDGE_CASES of N.A has 9000 bytes; 8000 are the most"]
+        );
+        let faults = missing(&read.summaries, &ABOUT, &wanted());
+        assert_eq!(faults.len(), 4, "{faults:?}");
+        let nothing = super::read("", &ABOUT, &wanted());
+        assert_eq!(missing(&nothing.summaries, &ABOUT, &wanted()), ["there is no summary of N.A"]);
+    }
+
+    #[test]
+    fn types_of_a_group_are_told_apart() {
+        for text in [
+            "# TYPE: N.A\nROLE: a\n# TYPE: N.B`1 (T_2)\nROLE: b",
+            "**Type: `A`**\nROLE: a\n## Type: T_2\nROLE: b",
+            "TYPE: N.A T_1\nROLE: a\nTYPE: B\nROLE: b",
+        ] {
+            let read = read(text, &TWO, &wanted());
+            assert_eq!(
+                (read.summaries["N.A"]["ROLE"].as_str(), read.summaries["N.B`1"]["ROLE"].as_str()),
+                ("a", "b"),
+                "{text}"
+            );
+        }
+        assert_eq!(read("ROLE: a", &TWO, &wanted()).faults, ["ROLE stands before any line '# TYPE: …'"]);
+    }
+
+    #[test]
+    fn no_change_in_any_dress() {
+        for text in ["NO CHANGE", " no change.\n", "```\nNO CHANGE\n```", "**No changes**"] {
+            assert!(is_no_change(text), "{text}");
+        }
+        assert!(!is_no_change("NO CHANGE in ROLE") && !is_no_change("ROLE:\nNO CHANGE"));
+    }
+
+    fn body() -> impl Strategy<Value = String> {
+        let line = prop_oneof![
+            "[-*#•a-zA-Z` :.]{0,24}",
+            Just("```cs".to_owned()),
+            Just("```".to_owned()),
+            Just("ROLE: x".to_owned()),
+            Just("## N.A T_1".to_owned()),
+            Just("# TYPE: N.A".to_owned()),
+            Just("- a claim [Get]".to_owned()),
+        ];
+        proptest::collection::vec(line, 1..6).prop_map(|lines| lines.join("\n"))
+    }
+
+    proptest! {
+        #[test]
+        fn the_canonical_form_is_its_own(text in body()) {
+            let once = canonical(&text);
+            prop_assert_eq!(canonical(&once), once);
+        }
+
+        /// Whatever was read, written in any order and read again, is the same.
+        #[test]
+        fn what_was_read_is_read_again(bodies in proptest::collection::vec(body(), 6), order in Just((0..6).collect::<Vec<usize>>()).prop_shuffle()) {
+            let wanted = wanted();
+            let text: String = wanted.iter().zip(&bodies).map(|(section, body)| format!("{}:\n{body}\n", section.name)).collect();
+            let first = read(&text, &ABOUT, &wanted).summaries;
+            let Some(sections) = first.get("N.A") else { return Ok(()) };
+            let again: String = order.iter().filter_map(|at| {
+                let name = &wanted[*at].name;
+                Some(format!("{name}:\n{}\n\n", sections.get(name)?))
+            }).collect();
+            prop_assert_eq!(&read(&again, &ABOUT, &wanted).summaries, &first, "{}", again);
+        }
+
+        #[test]
+        fn any_text_is_read(text in any::<String>()) {
+            read(&text, &TWO, &wanted());
+        }
+    }
+}

@@ -1,0 +1,147 @@
+//! The churn guard: a section that a patch words anew without need keeps its old text.
+//!
+//! Needless is what rests on nothing that moved (only dependencies moved, and neither the old nor the new text speaks of one of them), and
+//! what says the same in other words: the same evidence, the same numbers, names and negations, and [`SAME_WORDS`] of the words.
+
+use super::evidence::{self, Names};
+use super::moved::Moved;
+use super::slots::simple;
+use std::collections::BTreeSet;
+
+/// Share of common words from which on a text with the same facts is a mere rewording.
+pub(super) const SAME_WORDS: f64 = 0.6;
+
+/// Why the old text stays; `None` when the new one may take its place.
+pub(super) fn needless(old: &str, new: &str, key: &str, moved: &Moved, names: &Names) -> Option<&'static str> {
+    if old == new {
+        return Some("nothing is different");
+    }
+    if !moved.own && !speaks_of(old, moved) && !speaks_of(new, moved) {
+        return Some("it rests on nothing that moved");
+    }
+    let evidence = |text: &str| evidence::check(text, key, names).kept;
+    let (before, after) = (Words::of(old), Words::of(new));
+    (evidence(old) == evidence(new) && before.facts == after.facts && before.likeness(&after) >= SAME_WORDS)
+        .then_some("it only words the same anew")
+}
+
+/// Whether a text names a dependency that moved.
+fn speaks_of(text: &str, moved: &Moved) -> bool {
+    let words: BTreeSet<&str> = text.split(|c: char| !(c.is_alphanumeric() || c == '_')).collect();
+    moved.dependencies.iter().any(|key| words.contains(simple(key)))
+}
+
+/// A text as a bag of words.
+struct Words {
+    /// Words that carry a fact: numbers, names as code writes them, negations, sorted with repeats.
+    facts: Vec<String>,
+    /// All others.
+    plain: BTreeSet<String>,
+}
+
+impl Words {
+    fn of(text: &str) -> Self {
+        let mut words = Self {
+            facts: Vec::new(),
+            plain: BTreeSet::new(),
+        };
+        let mut quoted = false;
+        for part in text.split('`') {
+            for word in part
+                .split(|c: char| !(c.is_alphanumeric() || matches!(c, '_' | '\'')))
+                .filter(|word| !word.is_empty())
+            {
+                let lower = word.to_lowercase();
+                if quoted || is_fact(word) || is_negation(&lower) {
+                    words.facts.push(if quoted || is_fact(word) { word.to_owned() } else { lower });
+                } else {
+                    words.plain.insert(lower);
+                }
+            }
+            quoted = !quoted;
+        }
+        words.facts.sort();
+        words
+    }
+
+    /// Share of common words.
+    fn likeness(&self, other: &Self) -> f64 {
+        let all = self.plain.union(&other.plain).count();
+        if all == 0 {
+            return 1.0;
+        }
+        self.plain.intersection(&other.plain).count() as f64 / all as f64
+    }
+}
+
+/// Digits, underscores, or a capital behind the first letter.
+fn is_fact(word: &str) -> bool {
+    word.chars().any(|c| c.is_ascii_digit() || c == '_') || word.chars().skip(1).any(char::is_uppercase)
+}
+
+fn is_negation(word: &str) -> bool {
+    word.ends_with("n't")
+        || matches!(
+            word,
+            "no" | "not"
+                | "never"
+                | "none"
+                | "nothing"
+                | "without"
+                | "cannot"
+                | "unless"
+                | "except"
+                | "only"
+                | "always"
+                | "null"
+                | "true"
+                | "false"
+        )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::semantic::slots::{Kind, Slot};
+
+    fn names() -> Names {
+        Names::of(&[Slot {
+            kind: Kind::Code,
+            key: "N.A".into(),
+            pieces: vec![("Get".into(), "Get".into()), ("Put".into(), "Put".into())],
+        }])
+    }
+
+    #[test]
+    fn rewording_is_refused_and_news_is_not() {
+        let own = Moved {
+            own: true,
+            ..Moved::default()
+        };
+        let old = "- Keeps nodes in memory and throws when the key is missing [Get].";
+        for (new, refused) in [
+            ("- Keeps the nodes in memory, and throws when a key is missing [Get].", true),
+            ("- Keeps nodes in memory and throws when the key is not missing [Get].", false),
+            ("- Keeps nodes in memory and throws when the key is missing [Put].", false),
+            ("- Keeps 16 nodes in memory and throws when the key is missing [Get].", false),
+            (
+                "- Keeps nodes in memory and throws KeyNotFoundException when the key is missing [Get].",
+                false,
+            ),
+            ("- Writes every change to the journal before it answers [Get].", false),
+        ] {
+            assert_eq!(needless(old, new, "N.A", &own, &names()).is_some(), refused, "{new}");
+        }
+    }
+
+    #[test]
+    fn what_rests_on_nothing_that_moved_stays() {
+        let role = Moved {
+            dependencies: BTreeSet::from(["N.Clock`1".to_owned()]),
+            ..Moved::default()
+        };
+        assert!(needless("- A.", "- Something else entirely.", "N.A", &role, &names()).is_some());
+        assert_eq!(needless("- A.", "- Uses Clock for time.", "N.A", &role, &names()), None);
+        assert_eq!(needless("- Uses Clock.", "- Nothing.", "N.A", &role, &names()), None);
+    }
+}

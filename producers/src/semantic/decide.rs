@@ -1,0 +1,173 @@
+//! How a node comes by its answer: the earlier one as it is, a patch of it, or a new one; and why.
+
+use super::answer::{self, Summaries};
+use super::document;
+use super::moved::{Moved, moved};
+use super::prompt::Material;
+use super::slots::{Blobs, Slot, past};
+use super::subject::{Subject, short};
+use engine::seams::paid::{Notes, Previous};
+use engine::seams::producer::{Failure, Inputs};
+use std::collections::BTreeSet;
+
+/// An earlier answer.
+pub(super) struct Base {
+    pub(super) summaries: Summaries,
+    pub(super) notes: Notes,
+    pub(super) digest: String,
+    /// Patches since the last whole answer.
+    pub(super) chain: u64,
+    /// Sections that a person wrote, by key of the type.
+    pub(super) corrected: BTreeSet<(String, String)>,
+}
+
+impl Base {
+    /// Reads an earlier result; `None` when no model and no person wrote it.
+    pub(super) fn read(previous: &Previous, subject: &Subject, material: &Material<'_>) -> Option<Self> {
+        let notes = previous.notes.clone();
+        notes.get("mode").filter(|mode| *mode != "withheld")?;
+        let text = std::str::from_utf8(&previous.output).ok()?;
+        let summaries = document::read(text, &subject.heads, &material.wishes.sections);
+        Some(Self {
+            corrected: corrected(&notes, subject),
+            chain: notes.get("chain").and_then(|chain| chain.parse().ok()).unwrap_or(0),
+            digest: previous.digest.to_string(),
+            summaries,
+            notes,
+        })
+    }
+}
+
+/// The sections that a person wrote, as the note `corrected` lists them: `ROLE`, in groups `T_ab12cd34/ROLE`.
+pub(super) fn corrected(notes: &Notes, subject: &Subject) -> BTreeSet<(String, String)> {
+    let names = notes
+        .get("corrected")
+        .into_iter()
+        .flat_map(|names| names.split(','))
+        .filter(|name| !name.is_empty());
+    names
+        .filter_map(|name| {
+            let (id, name) = name.rsplit_once('/').map_or((None, name), |(id, name)| (Some(id), name));
+            let head = subject
+                .heads
+                .iter()
+                .find(|head| id.is_none_or(|id| id == head.id || id == head.key))?;
+            Some((head.key.clone(), name.to_owned()))
+        })
+        .collect()
+}
+
+/// What is to be done.
+pub(super) enum Way {
+    /// The earlier answer holds.
+    Unchanged(String),
+    /// The earlier answer is patched.
+    Patch(Box<Moved>, String),
+    /// A new answer.
+    Full(String),
+}
+
+/// Decides, with the digest of the full prompt of now.
+///
+/// # Errors
+/// When an earlier input is not of our making.
+pub(super) fn decide(
+    inputs: &Inputs<'_>,
+    subject: &Subject,
+    material: &Material<'_>,
+    base: Option<&Base>,
+    prompt: &str,
+) -> Result<Way, Failure> {
+    let full = |why: &str| Ok(Way::Full(why.to_owned()));
+    if inputs.fresh {
+        return full("a new answer was asked for");
+    }
+    let (Some(base), Some(previous)) = (base, &inputs.previous) else {
+        return full(match &inputs.previous {
+            None => "there is no earlier answer",
+            Some(_) => "the earlier summary is no model's",
+        });
+    };
+    if base.notes.get("mode").is_some_and(|mode| mode == "part") {
+        return full("it was part of a group's answer before");
+    }
+    let edited = base.notes.get("mode").is_some_and(|mode| mode == "edited");
+    let rules = base.notes.get("rules");
+    if rules.map_or(!edited, |rules| *rules != material.rules()) {
+        return full("the model, the template or the sections are others");
+    }
+    let about: Vec<(&str, &str)> = material.heads.iter().map(|head| (head.key.as_str(), head.id.as_str())).collect();
+    if !answer::missing(&base.summaries, &about, &material.wishes.sections).is_empty() {
+        return full("the earlier answer lacks sections that are wanted");
+    }
+    if base.notes.get("prompt").is_some_and(|then| *then == short(prompt)) {
+        return Ok(Way::Unchanged("nothing that a model is shown moved".to_owned()));
+    }
+    let Some(mut blobs) = past(previous) else {
+        return full("the store no longer has what the earlier answer was made of");
+    };
+    if inputs.unknown > 0 {
+        assume(&mut blobs, &subject.blobs);
+    }
+    let then = subject.slots(&blobs)?;
+    let moved = moved(&then, material.slots);
+    if moved.is_empty() {
+        return Ok(Way::Unchanged("nothing that a model is shown moved".to_owned()));
+    }
+    let wishes = material.wishes;
+    if base.chain >= wishes.max_patches {
+        return full(&format!("{} patches in a row are the most (max_patches)", wishes.max_patches));
+    }
+    if moved.share > wishes.max_diff {
+        let why = format!(
+            "{:.0} % of what a model is shown moved, more than {:.0} % (max_diff)",
+            moved.share * 100.0,
+            wishes.max_diff * 100.0
+        );
+        return Ok(Way::Full(why));
+    }
+    let why = match (moved.members.as_slice(), moved.own) {
+        ([], false) => format!("what it depends on moved: {}", list(moved.dependencies.iter().map(String::as_str))),
+        ([], true) => "its head or its documentation moved".to_owned(),
+        (members, _) => format!("members moved: {}", list(members.iter().map(String::as_str))),
+    };
+    Ok(Way::Patch(Box::new(moved), why))
+}
+
+/// For a plan: roles that are not known yet are taken to stay as they were.
+fn assume(then: &mut Blobs, now: &Blobs) {
+    for role in ["roles", "dependencies"] {
+        if let Some(then) = then.get_mut(role) {
+            then.retain(|key, _| now.get(role).is_some_and(|now| now.contains_key(key)));
+        }
+    }
+}
+
+fn list<'a>(names: impl Iterator<Item = &'a str>) -> String {
+    let names: Vec<&str> = names.collect();
+    let shown = names.iter().take(5).copied().collect::<Vec<_>>().join(", ");
+    match names.len().saturating_sub(5) {
+        0 => shown,
+        more => format!("{shown} and {more} more"),
+    }
+}
+
+/// The texts of a prompt, the digest of which is noted: two equal ones want the same answer.
+pub(super) fn full_prompt(material: &Material<'_>) -> String {
+    super::prompt::text(&material.full())
+}
+
+/// Texts of other types of a group, for a prompt about some of them: their declarations only.
+pub(super) fn around(slots: &[Slot], about: &BTreeSet<&str>) -> Vec<Slot> {
+    use super::slots::Kind;
+    let keep = |slot: &Slot| -> Option<Slot> {
+        if !slot.kind.is_own() || about.contains(slot.key.as_str()) {
+            return Some(slot.clone());
+        }
+        (slot.kind == Kind::Structure).then(|| Slot {
+            kind: Kind::Signatures,
+            ..slot.clone()
+        })
+    };
+    slots.iter().filter_map(keep).collect()
+}

@@ -1,0 +1,161 @@
+//! Summaries as files, in the seed's format (000 §3.5): head lines, then the sections in their order. Of a group: one file, a heading `##`
+//! for each type. Reading gives back what was written.
+
+use super::answer::{Sections, Summaries, canonical};
+use super::wishes::Section;
+use crate::csharp::ids::short_hash;
+use engine::values::digest::Digest;
+
+/// What stands at the head of a type's summary.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Head {
+    /// Key in `//index:types`; with `#` and the member's key for a member.
+    pub(super) key: String,
+    /// Type identifier.
+    pub(super) id: String,
+    /// Digest of its structure.
+    pub(super) structure: Digest,
+    /// Digest of its implementation.
+    pub(super) code: Digest,
+    /// Identifiers of the types that its structure names.
+    pub(super) dependencies: Vec<String>,
+}
+
+/// The summary of one type.
+pub(super) fn write(head: &Head, source: &str, sections: &Sections, wanted: &[Section]) -> String {
+    format!("# Semantic: {}", part(head, source, sections, wanted))
+}
+
+/// The summaries of a group, and its identifier and source before them.
+pub(super) fn write_group(id: &str, heads: &[Head], source: &str, summaries: &Summaries, wanted: &[Section]) -> String {
+    let ids: Vec<&str> = heads.iter().map(|head| head.id.as_str()).collect();
+    let mut text = format!("# Semantic: {id}\nTypes: {}\nSource: {source}\n", ids.join(","));
+    let none = Sections::new();
+    for head in heads {
+        text.push_str("\n## ");
+        text.push_str(&part(head, source, summaries.get(&head.key).unwrap_or(&none), wanted));
+    }
+    text
+}
+
+fn part(head: &Head, source: &str, sections: &Sections, wanted: &[Section]) -> String {
+    let dependencies = if head.dependencies.is_empty() {
+        "none".to_owned()
+    } else {
+        head.dependencies.join(", ")
+    };
+    let mut text = format!(
+        "{} {}\nStructureHash: {}\nImplHash: {}\nDependencies: {dependencies}\nSource: {source}\n",
+        head.key,
+        head.id,
+        short_hash(&head.structure),
+        short_hash(&head.code)
+    );
+    for section in wanted {
+        let body = sections.get(&section.name).map_or("", String::as_str);
+        text.push_str(&format!("\n{}:\n{body}\n", section.name));
+    }
+    text
+}
+
+/// The part of a group's file that is about a type, as a file of its own.
+pub(super) fn part_of(group: &str, id: &str) -> Option<String> {
+    let mut part: Option<String> = None;
+    for line in group.lines() {
+        if let Some(heading) = line.strip_prefix("## ") {
+            if part.is_some() {
+                break;
+            }
+            if heading.rsplit(' ').next() == Some(id) {
+                part = Some(format!("# Semantic: {heading}\n"));
+            }
+        } else if let Some(text) = &mut part {
+            text.push_str(line);
+            text.push('\n');
+        }
+    }
+    part.map(|text| format!("{}\n", text.trim_end()))
+}
+
+/// The sections of a summary, or of every type of a group's, by key; what is not there is left out.
+pub(super) fn read(text: &str, heads: &[Head], wanted: &[Section]) -> Summaries {
+    let mut summaries = Summaries::new();
+    let mut own: Option<&str> = None;
+    let mut at: Option<&str> = None;
+    let mut body = String::new();
+    let mut file = |own: Option<&str>, at: &mut Option<&str>, body: &mut String| {
+        let text = canonical(body);
+        body.clear();
+        if let (Some(own), Some(name)) = (own, at.take()) {
+            summaries.entry(own.to_owned()).or_default().insert(name.to_owned(), text);
+        }
+    };
+    for line in text.lines() {
+        let heading = line.strip_prefix("# Semantic: ").or_else(|| line.strip_prefix("## "));
+        let section = line
+            .strip_suffix(':')
+            .and_then(|name| wanted.iter().find(|section| section.name == name));
+        if let Some(heading) = heading {
+            file(own, &mut at, &mut body);
+            let id = heading.rsplit(' ').next();
+            own = heads.iter().find(|head| id == Some(&head.id)).map(|head| head.key.as_str());
+        } else if let Some(section) = section {
+            file(own, &mut at, &mut body);
+            at = Some(&section.name);
+        } else {
+            body.push_str(line);
+            body.push('\n');
+        }
+    }
+    file(own, &mut at, &mut body);
+    summaries
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::semantic::answer;
+    use proptest::prelude::*;
+
+    fn wanted() -> Vec<Section> {
+        ["ROLE", "LIFECYCLE", "X_1"]
+            .map(|name| Section {
+                name: name.into(),
+                about: String::new(),
+            })
+            .to_vec()
+    }
+
+    fn head(key: &str, id: &str) -> Head {
+        Head {
+            key: key.into(),
+            id: id.into(),
+            structure: Digest([1; 32]),
+            code: Digest([2; 32]),
+            dependencies: vec![],
+        }
+    }
+
+    proptest! {
+        /// What a model may say, once it has been read as an answer, is read back from the file as it was.
+        #[test]
+        fn what_was_answered_is_read_back(text in "((ROLE|LIFECYCLE|X_1|OTHER):?\n|# TYPE: N\\.B\n|# Semantic: N\\.A T_1\n|## N\\.B T_2\n|```\n|- [a-z ]{0,6}\n|\n|Source: x\n){0,14}") {
+            let heads = [head("N.A", "T_1"), head("N.B", "T_2")];
+            let about = [("N.A", "T_1"), ("N.B", "T_2")];
+            let wanted = wanted();
+            let mut summaries = answer::read(&format!("# TYPE: N.A\n{text}"), &about, &wanted).summaries;
+            for head in &heads {
+                let sections = summaries.entry(head.key.clone()).or_default();
+                wanted.iter().for_each(|section| drop(sections.entry(section.name.clone()).or_default()));
+            }
+            let group = write_group("G_1", &heads, "m", &summaries, &wanted);
+            prop_assert_eq!(&read(&group, &heads, &wanted), &summaries, "{}", group);
+            for head in &heads {
+                let part = part_of(&group, &head.id).expect("a part");
+                prop_assert_eq!(&part, &write(head, "m", &summaries[&head.key], &wanted).trim_end().to_owned().add("\n"));
+            }
+        }
+    }
+
+    use std::ops::Add;
+}

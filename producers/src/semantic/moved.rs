@@ -1,0 +1,143 @@
+//! What moved between the inputs of an earlier answer and those of now: a unified difference of every text, the members in it, and how
+//! much of the whole it is.
+
+use super::slots::{Kind, Slot, simple};
+use similar::{ChangeTag, TextDiff};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Longest difference of one text that is shown, in bytes.
+const LONGEST: usize = 60_000;
+
+/// The difference between two sets of texts.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Moved {
+    /// Title and unified difference of every text that moved.
+    pub(super) diffs: Vec<(String, String)>,
+    /// Members that were added, changed or removed, as `Type.member (what)`.
+    pub(super) members: Vec<String>,
+    /// Simple names of those members.
+    pub(super) names: BTreeSet<String>,
+    /// Dependencies of which something shown moved.
+    pub(super) dependencies: BTreeSet<String>,
+    /// Whether the code, declarations or documentation of what is summarised moved.
+    pub(super) own: bool,
+    /// Part of the text that moved, from 0 to 1.
+    pub(super) share: f64,
+}
+
+impl Moved {
+    /// Whether nothing moved.
+    pub(super) fn is_empty(&self) -> bool {
+        self.diffs.is_empty()
+    }
+}
+
+/// Compares the texts of then and now.
+pub(super) fn moved(then: &[Slot], now: &[Slot]) -> Moved {
+    let by = |slots: &[Slot]| -> BTreeMap<(Kind, String), Slot> {
+        slots.iter().map(|slot| ((slot.kind, slot.key.clone()), slot.clone())).collect()
+    };
+    let (then, now) = (by(then), by(now));
+    let places: BTreeSet<&(Kind, String)> = then.keys().chain(now.keys()).collect();
+    let mut moved = Moved::default();
+    let (mut changed, mut whole) = (0_usize, 0_usize);
+    let mut members: BTreeMap<String, &str> = BTreeMap::new();
+    for place in places {
+        let (old, new) = (then.get(place), now.get(place));
+        let [old_text, new_text] = [old, new].map(|slot| slot.map(Slot::text).unwrap_or_default());
+        whole += old_text.len() + new_text.len();
+        if old_text == new_text {
+            continue;
+        }
+        let (kind, key) = (place.0, place.1.as_str());
+        let diff = TextDiff::from_lines(&old_text, &new_text);
+        changed += diff
+            .iter_all_changes()
+            .filter(|change| change.tag() != ChangeTag::Equal)
+            .map(|change| change.value().len())
+            .sum::<usize>();
+        let shown = diff.unified_diff().context_radius(2).to_string();
+        moved
+            .diffs
+            .push((format!("{} of {key}", kind.title()), super::slots::cut(&shown, LONGEST)));
+        if kind.is_own() {
+            moved.own = true;
+            for (name, what) in changes(old, new) {
+                moved.names.insert(name.split('(').next().unwrap_or(&name).to_owned());
+                members.entry(format!("{}.{name}", simple(key))).or_insert(what);
+            }
+        } else {
+            moved.dependencies.insert(key.to_owned());
+        }
+    }
+    moved.members = members.into_iter().map(|(name, what)| format!("{name} ({what})")).collect();
+    moved.share = if whole == 0 { 0.0 } else { changed as f64 / whole as f64 };
+    moved
+}
+
+/// Members whose piece is another one, with a word for how.
+fn changes(old: Option<&Slot>, new: Option<&Slot>) -> Vec<(String, &'static str)> {
+    let pieces = |slot: Option<&Slot>| -> BTreeMap<String, String> {
+        let mut pieces: BTreeMap<String, String> = BTreeMap::new();
+        for (name, text) in slot.into_iter().flat_map(|slot| &slot.pieces).filter(|(name, _)| !name.is_empty()) {
+            pieces.entry(name.clone()).or_default().push_str(text);
+        }
+        pieces
+    };
+    let (old, new) = (pieces(old), pieces(new));
+    let names: BTreeSet<&String> = old.keys().chain(new.keys()).collect();
+    let word = |name: &String| match (old.get(name), new.get(name)) {
+        (None, _) => Some("added"),
+        (_, None) => Some("removed"),
+        (old, new) => (old != new).then_some("changed"),
+    };
+    names.into_iter().filter_map(|name| Some((name.clone(), word(name)?))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn slot(kind: Kind, key: &str, pieces: &[(&str, &str)]) -> Slot {
+        Slot {
+            kind,
+            key: key.into(),
+            pieces: pieces.iter().map(|(name, text)| ((*name).into(), (*text).into())).collect(),
+        }
+    }
+
+    #[test]
+    fn what_moved_is_named() {
+        let then = [
+            slot(
+                Kind::Code,
+                "N.A",
+                &[("M()", "M() { a; }"), ("Gone", "int Gone"), ("Same", "int Same")],
+            ),
+            slot(Kind::Role, "N.D", &[("", "old role")]),
+        ];
+        let now = [
+            slot(
+                Kind::Code,
+                "N.A",
+                &[("M()", "M() { b; }"), ("Same", "int Same"), ("New", "int New")],
+            ),
+            slot(Kind::Role, "N.D", &[("", "new role")]),
+        ];
+        let moved = super::moved(&then, &now);
+        assert_eq!(moved.members, ["A.Gone (removed)", "A.M() (changed)", "A.New (added)"]);
+        assert_eq!(
+            moved.diffs.iter().map(|(title, _)| title.as_str()).collect::<Vec<_>>(),
+            ["Code of N.A", "Role of N.D"]
+        );
+        assert!(
+            moved.diffs[0].1.contains("-M() { a; }\n") && moved.diffs[0].1.contains("+M() { b; }\n"),
+            "{}",
+            moved.diffs[0].1
+        );
+        assert!(moved.own && moved.dependencies.contains("N.D") && moved.share > 0.5 && moved.share <= 1.0);
+        assert!(super::moved(&now, &now).is_empty());
+        let only_role = super::moved(&now, &[now[0].clone(), then[1].clone()]);
+        assert!(!only_role.own && only_role.members.is_empty());
+    }
+}

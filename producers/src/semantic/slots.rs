@@ -1,0 +1,299 @@
+//! What a prompt shows, cut into named texts: the structure, code and documentation of each type, and what its dependencies are for.
+//!
+//! The same cutting is done for the inputs of now and for those of an earlier answer, so that what moved is what differs between the two.
+//! Every text is cleaned of control characters and of what looks like a key before anyone sees it.
+
+use super::clean::clean;
+use super::code_lines::code_lines;
+use super::secrets::redact;
+use crate::csharp::implementation::{self, ImplHeader, ImplMember};
+use crate::csharp::render::doc;
+use crate::csharp::structure::{self, ApiMember, TypeStructure};
+use crate::csharp::xmldoc;
+use engine::seams::paid::Previous;
+use engine::seams::producer::{Failure, Input, Inputs};
+use engine::values::label::unescape;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Longest text of one dependency's declarations.
+const LONGEST_SIGNATURES: usize = 1500;
+
+/// Longest text of one dependency's ROLE.
+const LONGEST_ROLE: usize = 1200;
+
+/// What a type says of itself whose source no model may see.
+pub(super) const WITHHELD: &str = "Withheld: its source is never sent to a model.";
+
+/// What a text is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Kind {
+    Structure,
+    Code,
+    Docs,
+    Role,
+    Signatures,
+}
+
+impl Kind {
+    /// How people call it.
+    pub(super) fn title(self) -> &'static str {
+        match self {
+            Self::Structure => "Declarations",
+            Self::Code => "Code",
+            Self::Docs => "Documentation",
+            Self::Role => "Role",
+            Self::Signatures => "Used declarations",
+        }
+    }
+
+    /// Whether it belongs to what is summarised, and not to what that depends on.
+    pub(super) fn is_own(self) -> bool {
+        matches!(self, Self::Structure | Self::Code | Self::Docs)
+    }
+}
+
+/// One text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Slot {
+    pub(super) kind: Kind,
+    /// The type it is of.
+    pub(super) key: String,
+    /// Pieces by the name of the member they are of; `""` for what belongs to none.
+    pub(super) pieces: Vec<(String, String)>,
+}
+
+impl Slot {
+    fn new(kind: Kind, key: &str, pieces: Vec<(String, String)>) -> Self {
+        let pieces = pieces.into_iter().map(|(name, text)| (name, redact(&clean(&text)).0));
+        Self {
+            kind,
+            key: key.to_owned(),
+            pieces: pieces.filter(|(_, text)| !text.is_empty()).collect(),
+        }
+    }
+
+    /// The whole text, a line end behind every piece.
+    pub(super) fn text(&self) -> String {
+        self.pieces.iter().flat_map(|(_, text)| [text.as_str(), "\n"]).collect()
+    }
+}
+
+/// Blobs by role and by the type that they are of.
+pub(super) type Blobs = BTreeMap<String, BTreeMap<String, Input>>;
+
+/// The inputs of now; those of a role with one input are of the type `own`.
+pub(super) fn present(inputs: &Inputs<'_>, own: &str) -> Blobs {
+    let of = |input: &Input| {
+        let key = if input.item.is_empty() { own } else { &input.item };
+        (key.to_owned(), input.clone())
+    };
+    let roles = inputs.roles.iter();
+    roles
+        .map(|(role, list)| (role.to_string(), list.iter().map(of).collect()))
+        .collect()
+}
+
+/// The inputs of an earlier answer; `None` when the store no longer has one that was shown.
+pub(super) fn past(previous: &Previous) -> Option<Blobs> {
+    let mut blobs = Blobs::new();
+    for input in &previous.inputs {
+        if !["structure", "impl", "code", "xmldoc", "roles", "dependencies"].contains(&&*input.role) {
+            continue;
+        }
+        let key = key_of(&input.label);
+        let blob = Input {
+            item: key.as_str().into(),
+            digest: input.digest,
+            label: input.label.clone(),
+            bytes: input.bytes.clone()?,
+        };
+        blobs.entry(input.role.to_string()).or_default().insert(key, blob);
+    }
+    Some(blobs)
+}
+
+/// The type that a label is of.
+fn key_of(label: &str) -> String {
+    let package = label.rsplit_once(':').map_or(label, |(package, _)| package);
+    let key = package.strip_prefix("//types/").unwrap_or(package);
+    unescape(key.split('#').next().unwrap_or(key))
+}
+
+/// Cuts blobs into texts: those of the types `about` first, then those of their dependencies.
+///
+/// # Errors
+/// When a blob is not of our making.
+pub(super) fn slots(blobs: &Blobs, about: &[&str]) -> Result<Vec<Slot>, Failure> {
+    let none = BTreeMap::new();
+    let role = |name: &str| blobs.get(name).unwrap_or(&none);
+    let mut slots = Vec::new();
+    let mut words = BTreeSet::new();
+    for key in about {
+        let Some(input) = role("structure").get(*key) else { continue };
+        let whole = structure::read(input)?;
+        let own = Slot::new(Kind::Structure, key, declarations(&whole));
+        collect_words(&own.text(), &mut words);
+        slots.push(own);
+        if let Some(input) = role("code").get(*key) {
+            let text = text_of(input)?;
+            let code = Slot::new(Kind::Code, key, vec![(String::new(), code_lines(&text))]);
+            collect_words(&code.text(), &mut words);
+            slots.push(code);
+        }
+        if let Some(input) = role("impl").get(*key) {
+            let (header, members) = implementation::read(input)?;
+            let code = Slot::new(Kind::Code, key, code_of(&whole, &header, &members));
+            collect_words(&code.text(), &mut words);
+            slots.push(code);
+        }
+        if let Some(input) = role("xmldoc").get(*key) {
+            let docs = xmldoc::read(input)?;
+            let own = (String::new(), doc::read(&docs.own).full_text());
+            let members = docs.members.iter().map(|(member, xml)| {
+                let text = doc::read(xml).full_text().replace('\n', " ");
+                (member.clone(), if text.is_empty() { text } else { format!("{member}: {text}") })
+            });
+            slots.push(Slot::new(Kind::Docs, key, std::iter::once(own).chain(members).collect()));
+        }
+    }
+    let mut withheld = BTreeSet::new();
+    for (key, input) in role("roles") {
+        let text = text_of(input)?;
+        if text.contains(WITHHELD) {
+            withheld.insert(key);
+        }
+        slots.push(Slot::new(Kind::Role, key, vec![(String::new(), cut(text.trim(), LONGEST_ROLE))]));
+    }
+    for (key, input) in role("dependencies").iter().filter(|(key, _)| !withheld.contains(key)) {
+        let whole = structure::read(input)?;
+        slots.push(Slot::new(Kind::Signatures, key, used(&whole, &words)));
+    }
+    slots.retain(|slot| !slot.pieces.is_empty());
+    Ok(slots)
+}
+
+fn text_of(input: &Input) -> Result<String, Failure> {
+    let text = std::str::from_utf8(&input.bytes).map_err(|_| Failure::permanent(format!("{} is not UTF-8 text", input.label)))?;
+    Ok(text.to_owned())
+}
+
+/// A text of at most so many bytes, cut at a line or a word.
+pub(super) fn cut(text: &str, longest: usize) -> String {
+    if text.len() <= longest {
+        return text.to_owned();
+    }
+    let end = (0..=longest).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
+    let end = text[..end].rfind(['\n', ' ']).filter(|at| *at > end / 2).unwrap_or(end);
+    format!("{} …", text[..end].trim_end())
+}
+
+/// The simple name of a type's key.
+pub(super) fn simple(key: &str) -> &str {
+    let key = key.split('@').next().unwrap_or(key);
+    let last = key.rsplit(['.', '+']).next().unwrap_or(key);
+    last.split('`').next().unwrap_or(last)
+}
+
+fn collect_words(text: &str, words: &mut BTreeSet<String>) {
+    let each = text
+        .split(|c: char| !(c.is_alphanumeric() || c == '_'))
+        .filter(|word| !word.is_empty());
+    words.extend(each.map(str::to_owned));
+}
+
+fn head(whole: &TypeStructure) -> String {
+    let header = &whole.header;
+    let mut text = condition(&header.condition);
+    header
+        .attributes
+        .iter()
+        .for_each(|attribute| text.push_str(&format!("[{attribute}] ")));
+    text.push_str(if header.attributed.is_empty() {
+        &header.signature
+    } else {
+        &header.attributed
+    });
+    if !header.bases.is_empty() {
+        text.push_str(&format!(" : {}", header.bases.join(", ")));
+    }
+    header
+        .constraints
+        .iter()
+        .for_each(|constraint| text.push_str(&format!(" {constraint}")));
+    text
+}
+
+fn condition(condition: &str) -> String {
+    if condition.is_empty() {
+        String::new()
+    } else {
+        format!("/* #if {condition} */ ")
+    }
+}
+
+fn declaration(member: &ApiMember) -> String {
+    let attributes: String = member.attributes.iter().map(|attribute| format!("[{attribute}] ")).collect();
+    let signature = if member.attributed.is_empty() {
+        &member.signature
+    } else {
+        &member.attributed
+    };
+    format!("{}{attributes}{signature}", condition(&member.condition))
+}
+
+fn declarations(whole: &TypeStructure) -> Vec<(String, String)> {
+    let members = whole.members.iter().map(|member| (member.key.clone(), declaration(member)));
+    std::iter::once((String::new(), head(whole))).chain(members).collect()
+}
+
+/// Bodies and what is no API. A member of the API goes by its key: its declaration stands elsewhere in the prompt.
+fn code_of(whole: &TypeStructure, header: &ImplHeader, members: &[ImplMember]) -> Vec<(String, String)> {
+    let own = header
+        .body
+        .iter()
+        .map(|body| (String::new(), format!("{}{}", simple(&whole.header.symbol), code_lines(body))));
+    let members = members.iter().map(|member| {
+        let attributes: String = member.attributes.iter().map(|attribute| format!("[{attribute}] ")).collect();
+        let name = if member.signature.is_empty() {
+            &member.key
+        } else {
+            &member.signature
+        };
+        let modifiers: String = if member.signature.is_empty() {
+            member.modifiers.iter().map(|word| format!("{word} ")).collect()
+        } else {
+            String::new()
+        };
+        let value = matches!(member.kind.as_str(), "field" | "constant" | "enum member") && !member.body.is_empty();
+        let join = if value {
+            " = "
+        } else if member.body.is_empty() {
+            ""
+        } else {
+            " "
+        };
+        let follows = match &member.follows {
+            Some((last, distance)) if !last.is_empty() => format!(" = {last} + {distance}"),
+            _ => String::new(),
+        };
+        let text = format!("{attributes}{modifiers}{name}{join}{}{follows}", code_lines(&member.body));
+        (member.key.clone(), text)
+    });
+    own.chain(members).collect()
+}
+
+/// Of a dependency: its head, and the members whose names the words hold, as far as they fit.
+fn used(whole: &TypeStructure, words: &BTreeSet<String>) -> Vec<(String, String)> {
+    let mut pieces = vec![(String::new(), head(whole))];
+    let mut len = pieces[0].1.len();
+    for member in whole.members.iter().filter(|member| words.contains(&member.name)) {
+        let text = declaration(member);
+        len += text.len();
+        if len > LONGEST_SIGNATURES {
+            pieces.push(("…".to_owned(), "// …".to_owned()));
+            break;
+        }
+        pieces.push((member.key.clone(), text));
+    }
+    pieces
+}

@@ -1,0 +1,75 @@
+//! Splicing: the sections of a patch in the places of the old ones, and nothing else.
+
+use super::answer::Summaries;
+use std::collections::BTreeSet;
+
+/// An earlier answer with a patch in it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Spliced {
+    pub(super) summaries: Summaries,
+    /// Sections that are another text now.
+    pub(super) changed: Vec<String>,
+    /// Sections whose old text stayed although they were answered, with why.
+    pub(super) kept: Vec<(String, &'static str)>,
+}
+
+/// Puts `answered` into `old`. A section stays when `keep` says why.
+pub(super) fn splice(old: &Summaries, answered: &Summaries, keep: impl Fn(&str, &str, &str, &str) -> Option<&'static str>) -> Spliced {
+    let mut spliced = Spliced {
+        summaries: old.clone(),
+        ..Spliced::default()
+    };
+    for (key, sections) in answered {
+        for (name, new) in sections {
+            let Some(place) = spliced.summaries.get_mut(key).and_then(|sections| sections.get_mut(name)) else {
+                continue;
+            };
+            let shown = if old.len() > 1 { format!("{key}/{name}") } else { name.clone() };
+            match keep(key, name, place, new) {
+                Some(why) => spliced.kept.push((shown, why)),
+                None => {
+                    new.clone_into(place);
+                    spliced.changed.push(shown);
+                }
+            }
+        }
+    }
+    spliced
+}
+
+/// Puts a person's words back: the sections `corrected` of `theirs`. Says whether there are any.
+pub(super) fn overlay(summaries: &mut Summaries, theirs: &Summaries, corrected: &BTreeSet<(String, String)>) {
+    for (key, name) in corrected {
+        if let Some(text) = theirs.get(key).and_then(|sections| sections.get(name)) {
+            summaries.entry(key.clone()).or_default().insert(name.clone(), text.clone());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn summaries() -> impl Strategy<Value = Summaries> {
+        let sections = proptest::collection::btree_map("[A-E]", "[a-z ]{1,6}", 0..5);
+        proptest::collection::btree_map("[TU]", sections, 1..3)
+    }
+
+    proptest! {
+        /// Only what is in both moves, and it moves to what was answered.
+        #[test]
+        fn nothing_else_moves(old in summaries(), answered in summaries(), corrected in "[A-E]") {
+            let keep = |_: &str, name: &str, _: &str, _: &str| (name == corrected).then_some("a person wrote it");
+            let spliced = splice(&old, &answered, keep);
+            for (key, sections) in &old {
+                for (name, text) in sections {
+                    let new = answered.get(key).and_then(|sections| sections.get(name)).filter(|_| *name != corrected);
+                    prop_assert_eq!(&spliced.summaries[key][name], new.unwrap_or(text));
+                }
+            }
+            prop_assert_eq!(spliced.summaries.len(), old.len());
+            prop_assert_eq!(splice(&old, &Summaries::new(), keep).summaries, old);
+        }
+    }
+}

@@ -1,0 +1,130 @@
+//! What a summary is about: one type, a group of mutually dependent types, or one member, as the inputs of the node tell it.
+
+use super::document::Head;
+use super::secrets::withheld;
+use super::slots::{self, Blobs, Slot};
+use super::template::Template;
+use super::wishes::Wishes;
+use crate::csharp::deps;
+use crate::csharp::ids::group_id;
+use crate::csharp::types::TypeRow;
+use engine::seams::producer::{Failure, Input, Inputs};
+use engine::values::digest::Digest;
+use engine::values::table::Table;
+use std::collections::BTreeMap;
+
+/// What is asked about.
+pub(super) struct Subject {
+    /// Identifier of the group, when it is one.
+    pub(super) group: Option<String>,
+    /// The types (or the member), in the order of their keys.
+    pub(super) heads: Vec<Head>,
+    /// Keys of the types, in the same order.
+    pub(super) keys: Vec<String>,
+    /// By key of a type: the glob that keeps its source from being sent.
+    pub(super) withheld: BTreeMap<String, String>,
+    /// The inputs.
+    pub(super) blobs: Blobs,
+}
+
+impl Subject {
+    /// Reads the inputs.
+    ///
+    /// # Errors
+    /// When one is missing or not of our making.
+    pub(super) fn read(inputs: &Inputs<'_>, wishes: &Wishes) -> Result<Self, Failure> {
+        let rows = rows(inputs)?;
+        let own = rows.first().map(|(key, _)| key.clone()).unwrap_or_default();
+        let blobs = slots::present(inputs, &own);
+        let several = inputs.all("structure").iter().any(|input| !input.item.is_empty());
+        let digest = |role: &str, key: &str| blobs.get(role)?.get(key).map(|input| input.digest);
+        let (mut heads, mut keys, mut never) = (Vec::new(), Vec::new(), BTreeMap::new());
+        for (key, row) in &rows {
+            let lacks = |role: &str| Failure::permanent(format!("input '{role}' has nothing about {key}"));
+            let structure = digest("structure", key).ok_or_else(|| lacks("structure"))?;
+            let code = digest("code", key).or_else(|| digest("impl", key)).ok_or_else(|| lacks("impl"))?;
+            if let Some(glob) = row.files.iter().find_map(|file| withheld(file, &wishes.never_send)) {
+                never.insert(key.clone(), glob.to_owned());
+            }
+            let member = inputs.var("member").filter(|_| inputs.roles.contains_key("code"));
+            heads.push(Head {
+                key: member.map_or_else(|| key.clone(), |member| format!("{key}#{member}")),
+                id: row.id.clone(),
+                structure,
+                code,
+                dependencies: dependencies(blobs.get("deps").and_then(|deps| deps.get(key)))?,
+            });
+            keys.push(key.clone());
+        }
+        let mut ids: Vec<&str> = heads.iter().map(|head| head.id.as_str()).collect();
+        ids.sort_unstable();
+        Ok(Self {
+            group: several.then(|| group_id(&ids)),
+            heads,
+            keys,
+            withheld: never,
+            blobs,
+        })
+    }
+
+    /// The heads of the types that a model may see.
+    pub(super) fn shown(&self) -> Vec<Head> {
+        let shown = self
+            .heads
+            .iter()
+            .zip(&self.keys)
+            .filter(|(_, key)| !self.withheld.contains_key(*key));
+        shown.map(|(head, _)| head.clone()).collect()
+    }
+
+    /// The texts that a prompt shows, of these inputs or of earlier ones.
+    ///
+    /// # Errors
+    /// When a blob is not of our making.
+    pub(super) fn slots(&self, blobs: &Blobs) -> Result<Vec<Slot>, Failure> {
+        let about: Vec<&str> = self
+            .keys
+            .iter()
+            .map(String::as_str)
+            .filter(|key| !self.withheld.contains_key(*key))
+            .collect();
+        slots::slots(blobs, &about)
+    }
+}
+
+/// The key of the type of a head, without its member.
+pub(super) fn type_key(key: &str) -> &str {
+    key.split('#').next().unwrap_or(key)
+}
+
+/// The template: the user's, or the built-in one.
+///
+/// # Errors
+/// When there is something wrong with it.
+pub(super) fn template(inputs: &Inputs<'_>, wishes: &Wishes) -> Result<Template, Failure> {
+    match inputs.maybe("template") {
+        Some(input) => Template::read(wishes.template.as_deref().unwrap_or("the template"), &input.bytes),
+        None => Template::built_in(),
+    }
+}
+
+fn rows(inputs: &Inputs<'_>) -> Result<Vec<(String, TypeRow)>, Failure> {
+    let broken = || Failure::permanent("input 'type' is not rows of //index:types");
+    let table = Table::open(&inputs.one("type")?.bytes).ok_or_else(broken)?;
+    let rows: Vec<(String, TypeRow)> = table
+        .rows()
+        .map(|(key, value)| Ok((key.to_owned(), serde_json::from_slice(value).map_err(|_| broken())?)))
+        .collect::<Result<_, Failure>>()?;
+    if rows.is_empty() { Err(broken()) } else { Ok(rows) }
+}
+
+fn dependencies(input: Option<&Input>) -> Result<Vec<String>, Failure> {
+    let Some(input) = input else { return Ok(Vec::new()) };
+    let deps = deps::read(input)?;
+    Ok(deps.structure.iter().filter_map(|key| deps.ids.get(key)).cloned().collect())
+}
+
+/// The digest of a text in the form of notes.
+pub(super) fn short(text: &str) -> String {
+    Digest::of(text.as_bytes()).short()
+}

@@ -1,0 +1,327 @@
+//! What the manifest wishes of summaries that a language model writes: the parameters of the producer `semantic`, checked and read.
+//!
+//! For the built-in model `extractive` only `model` and `docs` mean anything; whatever else is written for a language model does not
+//! enter its key.
+
+use crate::llm::model;
+use engine::seams::producer::{Bound, ParamError, Params};
+use serde_json::Value;
+use std::collections::BTreeMap;
+
+/// The sections of the seed (000 §3.5) with what the model is told about each.
+pub(super) const SECTIONS: [(&str, &str); 5] = [
+    (
+        "ROLE",
+        "what it is for and what it is responsible for, in one to three sentences that readers of dependent types need",
+    ),
+    ("LIFECYCLE", "how it is created, used, shared between threads and ended"),
+    (
+        "EDGE_CASES",
+        "inputs and states that callers must know: nulls, empties, limits, what is thrown when",
+    ),
+    ("LIMITATIONS", "what it does not do, costs, what is not safe"),
+    ("RECOMMENDATIONS", "how to use it well, what to look at before changing it"),
+];
+
+/// Every parameter.
+const KNOWN: [&str; 10] = [
+    "docs",
+    "evidence",
+    "max_diff",
+    "max_patches",
+    "max_tokens",
+    "model",
+    "never_send",
+    "sections",
+    "structures",
+    "template",
+];
+
+/// Parameters that say how an answer is come by and not what it is: they are no part of the key.
+const SETTINGS: [&str; 2] = ["max_diff", "max_patches"];
+
+/// Most sections, the seed's included.
+const MOST_SECTIONS: usize = 20;
+
+/// A section of a summary.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Section {
+    /// Its name, as it stands before its colon.
+    pub(super) name: String,
+    /// What the model is told to write in it.
+    pub(super) about: String,
+}
+
+/// The parameters as read.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Wishes {
+    /// The model as bound.
+    pub(super) model: Params,
+    /// The seed's sections and the user's, in this order.
+    pub(super) sections: Vec<Section>,
+    /// Whether claims are to name their evidence, and names of nothing are dropped.
+    pub(super) evidence: bool,
+    /// Whether documentation is shown.
+    pub(super) docs: bool,
+    /// Longest answer for one type, in tokens.
+    pub(super) max_tokens: u64,
+    /// Patches in a row before an answer is written anew.
+    pub(super) max_patches: u64,
+    /// Part of the inputs' text beyond which a change is answered anew.
+    pub(super) max_diff: f64,
+    /// Globs of files that no model sees, beside those that nobody wants seen.
+    pub(super) never_send: Vec<String>,
+    /// Path of the template, for messages.
+    pub(super) template: Option<String>,
+}
+
+impl Wishes {
+    /// Reads bound parameters; what is missing has its default.
+    pub(super) fn read(params: &Params, settings: &Params) -> Self {
+        let texts = |name: &str| -> Vec<String> {
+            let list = params.get(name).and_then(Value::as_array).into_iter().flatten();
+            list.filter_map(|text| text.as_str().map(str::to_owned)).collect()
+        };
+        let own = params.get("sections").and_then(Value::as_array).into_iter().flatten();
+        let own = own.filter_map(|section| {
+            Some(Section {
+                name: section.get("name")?.as_str()?.to_owned(),
+                about: section.get("about")?.as_str()?.to_owned(),
+            })
+        });
+        let seeds = SECTIONS.iter().map(|(name, about)| Section {
+            name: (*name).to_owned(),
+            about: (*about).to_owned(),
+        });
+        Self {
+            model: params.get("model").and_then(Value::as_object).cloned().unwrap_or_default(),
+            sections: seeds.chain(own).collect(),
+            evidence: params.get("evidence").and_then(Value::as_bool).unwrap_or(true),
+            docs: params.get("docs").and_then(Value::as_bool).unwrap_or(false),
+            max_tokens: params.get("max_tokens").and_then(Value::as_u64).unwrap_or(1200),
+            max_patches: settings.get("max_patches").and_then(Value::as_u64).unwrap_or(8),
+            max_diff: settings.get("max_diff").and_then(Value::as_f64).unwrap_or(0.5),
+            never_send: texts("never_send"),
+            template: params.get("template").and_then(Value::as_str).map(str::to_owned),
+        }
+    }
+
+    /// The model as its provider names it, for the line `Source:`.
+    pub(super) fn model_name(&self) -> &str {
+        let text = |key: &str| self.model.get(key).and_then(Value::as_str);
+        text("name").or_else(|| text("api")).unwrap_or("a model")
+    }
+
+    /// Most tokens of question and answer together, if the model says.
+    pub(super) fn context_tokens(&self) -> Option<u64> {
+        self.model.get("context_tokens").and_then(Value::as_u64)
+    }
+
+    /// Most tokens of an answer about `types` types.
+    pub(super) fn answer_tokens(&self, types: usize) -> u64 {
+        let wanted = self.max_tokens.saturating_mul(types.max(1) as u64);
+        self.model
+            .get("max_tokens")
+            .and_then(Value::as_u64)
+            .map_or(wanted, |most| wanted.min(most))
+    }
+}
+
+/// Puts the model in the place of its name, fills in the switches that rules look at, and takes out what must not enter the key.
+pub(super) fn bind(params: &Params, models: &BTreeMap<String, Params>) -> Bound {
+    let mut bound = model::bind(params, models);
+    let asks = asks(&bound.params);
+    if !asks {
+        bound.params.retain(|name, _| matches!(name.as_str(), "model" | "docs" | "asks"));
+    }
+    for name in SETTINGS {
+        if let Some(value) = bound.params.remove(name) {
+            bound.settings.insert(name.to_owned(), value);
+        }
+    }
+    let mut default = |name: &str, value: Value| {
+        bound.params.entry(name).or_insert(value);
+    };
+    default("docs", (!asks).into());
+    default("structures", asks.into());
+    default("template", Value::Null);
+    bound
+}
+
+/// Whether bound parameters name a language model.
+pub(super) fn asks(params: &Params) -> bool {
+    params.get("asks").and_then(Value::as_bool).unwrap_or(false)
+}
+
+/// Checks parameters as written.
+///
+/// # Errors
+/// Everything that is wrong with them.
+pub(super) fn check(params: &Params) -> Result<(), Vec<ParamError>> {
+    let mut errors = Vec::new();
+    for (name, value) in params {
+        let (message, hint) = match name.as_str() {
+            "model" if value.is_string() => continue,
+            "model" => (
+                "'model' is the name of a model",
+                "write model = \"extractive\", or the NAME of a table [model.NAME]",
+            ),
+            "docs" | "structures" | "evidence" if value.is_boolean() => continue,
+            "docs" => ("'docs' is true or false", "true lets the model read documentation comments"),
+            "structures" => (
+                "'structures' is true or false",
+                "true shows the model what it uses of its dependencies' declarations",
+            ),
+            "evidence" => (
+                "'evidence' is true or false",
+                "true asks for members behind claims and drops names of nothing",
+            ),
+            "max_patches" if value.as_u64().is_some_and(|number| number <= 1000) => continue,
+            "max_patches" => (
+                "'max_patches' is a whole number from 0 to 1000",
+                "write max_patches = 8; 0 asks anew every time",
+            ),
+            "max_diff" if value.as_f64().is_some_and(|share| (0.0..=1.0).contains(&share)) => continue,
+            "max_diff" => (
+                "'max_diff' is a number from 0 to 1",
+                "write max_diff = 0.5: where more than half of the text moved, ask anew",
+            ),
+            "max_tokens" if value.as_u64().is_some_and(|number| (64..=1_000_000).contains(&number)) => continue,
+            "max_tokens" => (
+                "'max_tokens' is a whole number from 64 to 1000000",
+                "write max_tokens = 1200, the longest answer for one type",
+            ),
+            "template" if value.as_str().is_some_and(is_path) => continue,
+            "template" => (
+                "'template' is the path of a file below the workspace",
+                "write template = \"prompts/semantic.md\"",
+            ),
+            "never_send" if is_globs(value) => continue,
+            "never_send" => ("'never_send' is a list of globs", "write never_send = [\"src/Licensing/**\"]"),
+            "sections" => {
+                sections(value, &mut errors);
+                continue;
+            }
+            other => {
+                errors.push(ParamError::unknown(other, &KNOWN));
+                continue;
+            }
+        };
+        errors.push(wrong(name, message, hint));
+    }
+    if errors.is_empty() { Ok(()) } else { Err(errors) }
+}
+
+fn wrong(param: &str, message: &str, hint: &str) -> ParamError {
+    ParamError {
+        param: param.to_owned(),
+        message: message.to_owned(),
+        hint: Some(hint.to_owned()),
+        unknown: false,
+    }
+}
+
+fn is_path(path: &str) -> bool {
+    !path.is_empty()
+        && !path.starts_with('/')
+        && !path.contains(['\\', ':'])
+        && path.split('/').all(|part| !matches!(part, "" | "." | ".."))
+}
+
+fn is_globs(value: &Value) -> bool {
+    value
+        .as_array()
+        .is_some_and(|list| list.iter().all(|text| text.as_str().is_some_and(super::secrets::is_glob)))
+}
+
+/// Whether a text can stand before the colon of a section.
+pub(super) fn is_name(name: &str) -> bool {
+    name.len() <= 40
+        && name.starts_with(|c: char| c.is_ascii_uppercase())
+        && name.chars().all(|c| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_')
+}
+
+fn sections(value: &Value, errors: &mut Vec<ParamError>) {
+    const FORM: &str = "write sections = [{ name = \"THREADING\", about = \"which threads may call what\" }]";
+    let Some(list) = value.as_array() else {
+        errors.push(wrong("sections", "'sections' is a list of tables", FORM));
+        return;
+    };
+    if list.len() + SECTIONS.len() > MOST_SECTIONS {
+        let message = format!(
+            "a summary has at most {MOST_SECTIONS} sections, {} of them the seed's",
+            SECTIONS.len()
+        );
+        errors.push(wrong("sections", &message, "leave some out"));
+    }
+    let mut seen: Vec<&str> = SECTIONS.iter().map(|(name, _)| *name).collect();
+    for (at, section) in list.iter().enumerate() {
+        let text = |key: &str| section.get(key).and_then(Value::as_str).unwrap_or_default();
+        let (name, about) = (text("name"), text("about"));
+        let others = section
+            .as_object()
+            .is_none_or(|table| table.keys().any(|key| !matches!(key.as_str(), "name" | "about")));
+        let place = format!("sections.{at}");
+        if others {
+            errors.push(wrong(&place, "a section has a 'name' and an 'about' and nothing else", FORM));
+        } else if !is_name(name) {
+            errors.push(wrong(
+                &place,
+                "the name of a section is written in capitals, digits and '_', at most 40 of them",
+                FORM,
+            ));
+        } else if seen.contains(&name) {
+            errors.push(wrong(&place, "there is a section of this name already", "choose another name"));
+        } else if about.trim().is_empty() || about.len() > 500 || about.chars().any(char::is_control) {
+            errors.push(wrong(
+                &place,
+                "'about' tells the model in one line of up to 500 characters what to write",
+                FORM,
+            ));
+        }
+        seen.push(name);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn object(value: Value) -> Params {
+        value.as_object().cloned().expect("an object")
+    }
+
+    #[test]
+    fn every_wrong_parameter_is_told_with_a_hint() {
+        let params = object(serde_json::json!({
+            "model": 1, "docs": "yes", "structures": 1, "evidence": 0, "max_patches": -1, "max_diff": 2, "max_tokens": 3,
+            "template": "../x", "never_send": "a", "sections": [{"name": "role", "about": "x"}, {"name": "ROLE", "about": "x"},
+            {"name": "X", "about": ""}, {"name": "Y", "about": "y", "more": 1}], "sectoins": 1
+        }));
+        let errors = check(&params).expect_err("all of it is wrong");
+        assert_eq!(errors.len(), 14, "{errors:#?}");
+        assert!(errors.iter().all(|error| error.hint.is_some()));
+        assert!(errors.iter().any(|error| error.param == "sections.3") && errors.iter().any(|error| error.unknown));
+        let good = serde_json::json!({"model": "team", "sections": [{"name": "THREADING", "about": "threads"}], "max_diff": 0.25, "template": "p/s.md"});
+        assert_eq!(check(&object(good)), Ok(()));
+    }
+
+    #[test]
+    fn what_only_a_language_model_needs_is_not_in_the_key_of_the_built_in_one() {
+        let written =
+            object(serde_json::json!({"model": "extractive", "max_tokens": 90, "sections": [], "max_diff": 0.1, "template": "a.md"}));
+        let bound = bind(&written, &BTreeMap::new());
+        let expected = serde_json::json!({"asks": false, "docs": true, "model": "extractive", "structures": false, "template": null});
+        assert_eq!((Value::Object(bound.params), bound.settings.len()), (expected, 0));
+        let team = object(serde_json::json!({"api": "openai", "name": "m", "base_url": "http://x"}));
+        let written = object(serde_json::json!({"model": "team", "max_tokens": 90, "max_diff": 0.1}));
+        let bound = bind(&written, &BTreeMap::from([("team".to_owned(), team)]));
+        let expected = serde_json::json!({"asks": true, "docs": false, "max_tokens": 90, "model": {"api": "openai", "name": "m"}, "structures": true, "template": null});
+        assert_eq!(Value::Object(bound.params.clone()), expected);
+        let wishes = Wishes::read(&bound.params, &bound.settings);
+        assert_eq!(
+            (wishes.max_diff, wishes.max_patches, wishes.model_name(), wishes.answer_tokens(3)),
+            (0.1, 8, "m", 270)
+        );
+    }
+}

@@ -1,0 +1,302 @@
+//! A desk: a C# workspace in memory built by the real engine and rules, and a model that answers as a test scripts it.
+
+use engine::build::Options;
+use engine::build::correct::Last;
+use engine::build::engine::{Definition, Engine, EngineError};
+use engine::build::layout::Plain;
+use engine::build::request::{Report, Request};
+use engine::build::session::Session;
+use engine::files::memory::MemoryWorld;
+use engine::manifest::model::Manifest;
+use engine::manifest::read::{ManifestSource, load};
+use engine::seams::paid::Spent;
+use engine::seams::producer::{Cancel, Failure, Params, Registry};
+use engine::store::ViewId;
+use engine::store::memory::MemoryStore;
+use engine::values::diagnostic::Diagnostic;
+use engine::values::digest::Digest;
+use engine::values::event::{Event, Observer};
+use engine::values::pattern::PatternSet;
+use producers::llm::{Answer, Ask, Count, Question, Role};
+use producers::rulesets;
+use std::sync::{Arc, Mutex};
+
+/// Sections of the seed.
+pub const SECTIONS: [&str; 5] = ["ROLE", "LIFECYCLE", "EDGE_CASES", "LIMITATIONS", "RECOMMENDATIONS"];
+
+/// One question as it reached the model.
+#[derive(Clone, Debug)]
+pub struct Asked {
+    /// The turn of the system.
+    pub system: String,
+    /// The last turn.
+    pub user: String,
+    /// All turns.
+    pub whole: String,
+    /// The number of the question in its node.
+    pub attempt: u32,
+}
+
+impl Asked {
+    /// Keys of the types that it is about.
+    pub fn types(&self) -> Vec<String> {
+        let from = self
+            .whole
+            .find("Summarise:\n")
+            .or_else(|| self.whole.find("these types before:\n"))
+            .expect("a list of types");
+        let lines = self.whole[from..].lines().skip(1);
+        lines
+            .take_while(|line| line.starts_with("- "))
+            .map(|line| line[2..].rsplit_once(" (").expect("an id").0.to_owned())
+            .collect()
+    }
+
+    /// Whether it asks for a patch.
+    pub fn is_patch(&self) -> bool {
+        self.user.contains("You summarised these types before")
+    }
+}
+
+type Answerer = Box<dyn FnMut(&Asked) -> Result<String, Failure> + Send>;
+
+/// A model that answers as scripted and remembers what it was asked. A token is four bytes; one in costs 1, one out 2.
+pub struct Model {
+    asked: Mutex<Vec<Asked>>,
+    answerer: Mutex<Answerer>,
+}
+
+/// A whole answer about every type that is asked about.
+pub fn whole(asked: &Asked) -> String {
+    let types = asked.types();
+    let mut text = String::new();
+    for key in &types {
+        if types.len() > 1 {
+            text.push_str(&format!("# TYPE: {key}\n"));
+        }
+        for name in SECTIONS {
+            text.push_str(&format!("{name}:\n- The {} of {key} in few words.\n\n", name.to_lowercase()));
+        }
+    }
+    text
+}
+
+impl Ask for Model {
+    fn ask(&self, question: &Question<'_>, _: &Cancel) -> Result<Answer, Failure> {
+        let texts: Vec<String> = question
+            .turns
+            .iter()
+            .map(|turn| turn.parts.iter().map(|part| part.text.as_str()).collect::<Vec<_>>().join("\n\n"))
+            .collect();
+        assert_eq!(question.turns[0].role, Role::System);
+        let asked = Asked {
+            system: texts[0].clone(),
+            user: texts[texts.len() - 1].clone(),
+            whole: texts.join("\n\n"),
+            attempt: question.attempt,
+        };
+        self.asked.lock().expect("whole").push(asked.clone());
+        let text = (self.answerer.lock().expect("whole"))(&asked)?;
+        let most = question.max_tokens as usize * 4;
+        let cut = text.len() > most;
+        let text = if cut { text[..most].to_owned() } else { text };
+        let (input, output) = (asked.whole.len() as u64 / 4, text.len() as u64 / 4);
+        let spent = Spent {
+            model: "m".to_owned(),
+            calls: 1,
+            input_tokens: input,
+            output_tokens: output,
+            micros: Some(input + 2 * output),
+            ..Spent::default()
+        };
+        Ok(Answer {
+            text,
+            cut,
+            spent,
+            ..Answer::default()
+        })
+    }
+
+    fn count(&self, _: &Params, text: &str) -> Count {
+        Count {
+            tokens: text.len() as u64 / 4,
+            exact: true,
+        }
+    }
+
+    fn price(&self, _: &Params, input: u64, _: u64, output: u64) -> Option<u64> {
+        Some(input + 2 * output)
+    }
+
+    fn flush(&self) -> Result<(), Failure> {
+        Ok(())
+    }
+}
+
+/// Hears which producers ran.
+#[derive(Default)]
+struct Ran(Mutex<Vec<String>>);
+
+impl Observer for Ran {
+    fn event(&self, event: &Event<'_>) {
+        if let Event::Ran { label, .. } = event {
+            self.0.lock().expect("whole").push((*label).to_owned());
+        }
+    }
+}
+
+/// The workspace.
+pub struct Desk {
+    world: MemoryWorld,
+    store: Arc<MemoryStore>,
+    registry: Registry,
+    manifest: Arc<Manifest>,
+    digest: Digest,
+    /// The model.
+    pub model: Arc<Model>,
+}
+
+/// What a build came to.
+pub struct Built {
+    /// The engine's report.
+    pub report: Report,
+    /// Labels whose producer ran.
+    pub ran: Vec<String>,
+    /// What the model was asked.
+    pub asked: Vec<Asked>,
+}
+
+impl Built {
+    /// Codes of failures.
+    pub fn failures(&self) -> Vec<&str> {
+        self.report.failures.iter().map(|why| why.code.as_str()).collect()
+    }
+}
+
+/// The manifest of a workspace with the model `m` and further parameters of `semantic`, one a line.
+pub fn manifest(params: &str, model: &str) -> String {
+    format!(
+        "[workspace]\nrulesets = [\"csharp\"]\n[model.m]\napi = \"replay\"\nname = \"oracle-1\"\nrecording = \"r.jsonl\"\n{model}\n[producer.semantic]\nparams.model = \"m\"\n{params}\n"
+    )
+}
+
+impl Desk {
+    /// A workspace whose model answers everything in full.
+    pub fn new(params: &str, files: &[(&str, &str)]) -> Self {
+        Self::with(&manifest(params, ""), files)
+    }
+
+    /// A workspace with this manifest.
+    pub fn with(manifest: &str, files: &[(&str, &str)]) -> Self {
+        let model = Arc::new(Model {
+            asked: Mutex::default(),
+            answerer: Mutex::new(Box::new(|asked| Ok(whole(asked)))),
+        });
+        let mut registry = Registry::default();
+        producers::register(&mut registry, model.clone());
+        let mut desk = Self {
+            world: MemoryWorld::new(),
+            store: Arc::new(MemoryStore::new()),
+            registry,
+            manifest: Arc::default(),
+            digest: Digest([0; 32]),
+            model,
+        };
+        desk.redefine(manifest);
+        files.iter().for_each(|(path, text)| desk.put(path, text));
+        desk
+    }
+
+    /// Another manifest.
+    pub fn redefine(&mut self, text: &str) {
+        let source = ManifestSource {
+            name: "cortex.toml".to_owned(),
+            text,
+        };
+        let loaded = load(&source, &rulesets::text, rulesets::NAMES, &self.registry);
+        self.manifest = Arc::new(loaded.unwrap_or_else(|errors| panic!("{errors:#?}")).manifest);
+        self.digest = Digest::of(text.as_bytes());
+    }
+
+    /// Writes a file.
+    pub fn put(&self, path: &str, text: &str) {
+        self.world.put(path, text);
+    }
+
+    /// The model answers like this from now on.
+    pub fn answers(&self, answerer: impl FnMut(&Asked) -> Result<String, Failure> + Send + 'static) {
+        *self.model.answerer.lock().expect("whole") = Box::new(answerer);
+    }
+
+    /// A session.
+    pub fn session(&self) -> Session {
+        let engine = Engine {
+            world: Arc::new(self.world.clone()),
+            store: self.store.clone(),
+            registry: Arc::new(self.registry.clone()),
+            view: ViewId(1),
+            finish: Arc::new(Plain),
+        };
+        let manifest = self.manifest.clone();
+        let look = engine.look::<EngineError>(&self.digest, || Ok(manifest)).expect("a look");
+        let definition = Definition {
+            rows: Vec::new(),
+            digest: self.digest,
+            manifest: self.manifest.clone(),
+        };
+        Session::open(engine, &definition, look).expect("a session")
+    }
+
+    /// Builds with other options.
+    pub fn build_as(&self, pattern: &str, change: impl FnOnce(&mut Options)) -> Built {
+        let mut options = Options {
+            jobs: 2,
+            keep_going: true,
+            ..Options::default()
+        };
+        change(&mut options);
+        let request = Request {
+            patterns: PatternSet::parse(&[pattern.to_owned()]).expect("a pattern"),
+            list: true,
+            digest: Digest::of(pattern.as_bytes()),
+            options,
+            outputs: true,
+        };
+        let ran = Ran::default();
+        let report = self.session().build(&request, &ran, &Cancel::default()).expect("a report");
+        Built {
+            report,
+            ran: ran.0.into_inner().expect("whole"),
+            asked: std::mem::take(&mut *self.model.asked.lock().expect("whole")),
+        }
+    }
+
+    /// Builds.
+    pub fn build(&self, pattern: &str) -> Built {
+        self.build_as(pattern, |_| {})
+    }
+
+    /// Builds one target and gives its text and what the model was asked.
+    pub fn text(&self, label: &str) -> (String, Vec<Asked>) {
+        let built = self.build(label);
+        let bytes = built.report.outputs.first().cloned().flatten();
+        let bytes = bytes.unwrap_or_else(|| panic!("no output: {:#?}", built.report.failures));
+        (String::from_utf8(bytes.to_vec()).expect("text"), built.asked)
+    }
+
+    /// How the last result of a node came about.
+    pub fn last(&self, label: &str) -> Last {
+        self.session().last(label).expect("a store").expect("a result")
+    }
+
+    /// A note of the last result of a node.
+    pub fn note(&self, label: &str, name: &str) -> String {
+        self.last(label).record.notes.get(name).cloned().unwrap_or_default()
+    }
+
+    /// What was said with the last result of a node.
+    pub fn codes(&self, label: &str) -> Vec<String> {
+        let diagnostics: Vec<Diagnostic> = self.last(label).record.diagnostics;
+        diagnostics.into_iter().map(|diagnostic| diagnostic.code).collect()
+    }
+}

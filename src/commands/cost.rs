@@ -1,0 +1,97 @@
+//! `cortex cost`: what models cost this checkout.
+
+use super::show;
+use crate::cli::{CostArgs, Since};
+use crate::context::{Context, Outcome};
+use crate::render::money::{amount, spent};
+use crate::render::{Style, count, duration, moment, printable};
+use engine::store::ledger::Outcome as Became;
+use std::io::Write;
+use workbench::spending::{Spending, Sum, spending};
+
+/// Targets listed by what they cost; --json has all.
+const DEAREST: usize = 10;
+
+/// Runs it.
+pub fn run(context: &Context, args: &CostArgs) -> Outcome {
+    let workspace = context.workspace("cost")?;
+    let session = workspace.session()?;
+    context.say(workspace.warnings());
+    let now = session.engine.world.now_secs();
+    let since = match args.since {
+        None => 0,
+        Some(Since::At(at)) => at,
+        Some(Since::Before(span)) => now.saturating_sub(span),
+    };
+    let found = spending(&session, since)?;
+    let currency = workbench::paid::currency(&session);
+    let text = if args.json || context.json() {
+        let mut document = serde_json::json!(found);
+        document["since"] = since.into();
+        document["currency"] = serde_json::json!(currency);
+        format!("{document:#}\n")
+    } else {
+        text(&found, currency.as_deref().unwrap_or_default(), context.out)
+    };
+    show::written(write!(std::io::stdout().lock(), "{text}"))
+}
+
+fn text(found: &Spending, currency: &str, style: Style) -> String {
+    let Some(first) = found.first else {
+        return "No model was asked, and no filed answer used.\n".to_owned();
+    };
+    let money = |sum: &Sum| {
+        let unpriced = match sum.unpriced {
+            0 => String::new(),
+            number => format!(" and {} without a price", count(number)),
+        };
+        let known = sum.spent.micros.map(|micros| format!("{} {currency}", amount(micros)));
+        format!("{}{unpriced}", known.unwrap_or_else(|| "no price known".to_owned()))
+    };
+    let mut text = format!("{} {}\n", style.bold("spent"), money(&found.spent));
+    let mut line = |name: &str, sum: &Sum| {
+        let mut cost = sum.spent.clone();
+        cost.micros = None;
+        text.push_str(&format!(
+            "  {name:<28} {:>5} × {}, {} {}\n",
+            count(sum.times),
+            spent(&cost),
+            money(sum),
+            style.dim(&format!("({})", duration(sum.took_us)))
+        ));
+    };
+    for (outcome, name) in [
+        (Became::Full, "new answers"),
+        (Became::Patch, "patches"),
+        (Became::Unchanged, "found to hold"),
+        (Became::Rejected, "answers of no use"),
+    ] {
+        if let Some(sum) = found.by_outcome.get(&outcome) {
+            line(name, sum);
+        }
+    }
+    if found.by_model.len() > 1 {
+        for (model, sum) in &found.by_model {
+            line(&printable(model), sum);
+        }
+    }
+    if let Some(saved) = found.by_outcome.get(&Became::Saved) {
+        text.push_str(&format!("{} {}\n", style.bold("saved"), money(saved)));
+        text.push_str(&format!(
+            "  filed answers                {:>5} × {}\n",
+            count(saved.times),
+            spent(&engine::seams::paid::Spent {
+                micros: None,
+                ..saved.spent.clone()
+            })
+        ));
+    }
+    if !found.targets.is_empty() {
+        text.push_str(&format!("{}\n", style.bold("dearest")));
+    }
+    for (label, sum) in found.targets.iter().take(DEAREST) {
+        text.push_str(&format!("  {} {}\n", style.cyan(&printable(label)), style.dim(&money(sum))));
+    }
+    text.push_str(&style.dim(&format!("since {}\n", moment(first))));
+    text
+}

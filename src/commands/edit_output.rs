@@ -1,0 +1,120 @@
+//! `cortex edit-output`: a person's words in the place of an output.
+
+use super::{build, history};
+use crate::cli::EditOutputArgs;
+use crate::context::{Context, Failed, Outcome};
+use crate::exit::Code;
+use engine::build::Options;
+use engine::build::request::Request;
+use engine::values::diagnostic::{Diagnostic, Severity};
+use engine::values::digest::Digest;
+use workbench::correction::{CORRECTED, LONGEST, Refused, notes, released};
+use workbench::editor::{self, EditError};
+
+/// Runs it.
+pub fn run(context: &Context, args: &EditOutputArgs) -> Outcome {
+    let workspace = context.workspace("edit-output")?;
+    let mut session = workspace.session()?;
+    context.say(workspace.warnings());
+    let label = history::meant(&mut session, &args.label, "corrected")?;
+    let nothing = || {
+        let why = Diagnostic::error("E_NO_OUTPUT", "there is no output to correct").label(&label);
+        Failed::new(Code::Usage, why.hint(format!("cortex build '{label}'")))
+    };
+    if !workbench::paid::is_paid(&session, &label) {
+        let why = Diagnostic::error(
+            "E_NOT_PAID",
+            "no model makes it: the next build would make it again from its inputs",
+        )
+        .label(&label);
+        return Err(Failed::new(Code::Usage, why.hint("only answers of models can be corrected")));
+    }
+    let last = session.last(&label)?.ok_or_else(nothing)?;
+    let old = session.engine.store.blob(&last.filed.output)?.ok_or_else(nothing)?;
+    let old = String::from_utf8_lossy(&old).into_owned();
+    let (new, noted) = if args.release {
+        (old.clone(), released(&last.record.notes))
+    } else {
+        let new = match (args.version, &args.file) {
+            (Some(number), _) => version(&mut session, &label, number)?,
+            (None, Some(file)) => editor::read(file, LONGEST as u64 + 1).map_err(|error| unedited(&label, error))?,
+            (None, None) => editor::edit(chosen_editor().as_deref(), &old, LONGEST as u64 + 1).map_err(|error| unedited(&label, error))?,
+        };
+        if new == old {
+            context.say(&[Diagnostic::new(Severity::Note, "N_SAME", "nothing was changed").label(&label)]);
+            return Ok(Code::Ok);
+        }
+        let noted = notes(&old, &new, &last.record.notes).map_err(|refused| refuse(&label, refused))?;
+        (new, noted)
+    };
+    let by_hand = noted.get(CORRECTED).cloned().unwrap_or_default();
+    session.correct(&label, new.into_bytes(), noted)?.ok_or_else(nothing)?;
+    if !last.current {
+        let why = "its inputs have moved since it was made; the next build asks for a patch of what you wrote";
+        context.say(&[Diagnostic::new(Severity::Note, "N_STALE", why).label(&label)]);
+    } else {
+        // Lays the file out, which shows the correction.
+        let request = Request {
+            patterns: build::patterns(std::slice::from_ref(&label))?,
+            digest: Digest::of(label.as_bytes()),
+            options: Options::default(),
+            list: false,
+            outputs: false,
+        };
+        let mut session = workspace.session()?;
+        let report = build::build(context, &mut session, &request)?;
+        if build::code(&report) != Code::Ok {
+            return Ok(build::code(&report));
+        }
+    }
+    let what = match (args.release, by_hand.as_str()) {
+        (true, _) => "nothing of it is yours any more; the next answer replaces it".to_owned(),
+        (false, "") => "corrected".to_owned(),
+        (false, sections) => format!("corrected; yours now: {}", sections.replace(',', ", ")),
+    };
+    eprintln!("{label}: {what}");
+    Ok(Code::Ok)
+}
+
+/// What VISUAL or EDITOR names.
+fn chosen_editor() -> Option<String> {
+    let set = |name: &&str| std::env::var(name).ok().filter(|value| !value.is_empty());
+    ["VISUAL", "EDITOR"].iter().find_map(set)
+}
+
+fn unedited(label: &str, error: EditError) -> Failed {
+    let (code, hint) = match &error {
+        EditError::None => (Code::Usage, "set EDITOR, or give the text with --file FILE (- for standard input)"),
+        EditError::Ended(_) => (Code::Usage, "nothing was changed; try again"),
+        EditError::NotStarted(_) => (Code::Usage, "set EDITOR to a program that is there"),
+        EditError::Unreadable { .. } => (Code::Io, "give a text file, or - for standard input"),
+        EditError::NoPlace(_) => (Code::Io, "check TMPDIR"),
+    };
+    Failed::new(code, Diagnostic::error("E_EDITOR", error.to_string()).label(label).hint(hint))
+}
+
+fn refuse(label: &str, refused: Refused) -> Failed {
+    let (why, hint) = match refused {
+        Refused::Long => (format!("the text is longer than {LONGEST} bytes"), "shorten it".to_owned()),
+        Refused::Control(line) => (
+            format!("line {line} holds a control character"),
+            "write plain text; tabs and line breaks are fine".to_owned(),
+        ),
+        Refused::Missing(names) => (
+            format!("the sections {} are missing", names.join(", ")),
+            "keep every section's line, such as ROLE:, and write what you mean below it".to_owned(),
+        ),
+    };
+    Failed::new(Code::Usage, Diagnostic::error("E_CORRECTION", why).label(label).hint(hint))
+}
+
+fn version(session: &mut engine::build::session::Session, label: &str, number: u32) -> Result<String, Failed> {
+    let (_, found) = history::of(session, label)?;
+    let wanted = found.iter().find(|version| version.number == number);
+    let blob = workbench::versions::blob(session, wanted.map(|version| &version.output))?;
+    let text = blob.and_then(|blob| String::from_utf8(blob.to_vec()).ok());
+    text.ok_or_else(|| {
+        let why = Diagnostic::error("E_NO_VERSION", format!("version {number} of it is not kept")).label(label);
+        Failed::new(Code::Usage, why.hint(format!("`cortex history '{label}'` lists what there is")))
+    })
+}

@@ -1,0 +1,80 @@
+//! `cortex prompt`: what a model would be asked. Nothing is sent.
+
+use super::{build, history, show};
+use crate::cli::PromptArgs;
+use crate::context::{Context, Failed, Outcome};
+use crate::exit::Code;
+use crate::render::{money, printable};
+use engine::build::Options;
+use engine::build::request::Request;
+use engine::values::diagnostic::{Diagnostic, Severity};
+use engine::values::digest::Digest;
+use std::collections::BTreeSet;
+use std::io::Write;
+
+/// Runs it.
+pub fn run(context: &Context, args: &PromptArgs) -> Outcome {
+    let workspace = context.workspace("prompt")?;
+    let mut session = workspace.session()?;
+    context.say(workspace.warnings());
+    let label = match history::meant(&mut session, &args.label, "asked for") {
+        Ok(label) => label,
+        // What is not known before its sets are built is found by the build below.
+        Err(_) => args.label.clone(),
+    };
+    let fresh = if args.full {
+        BTreeSet::from([label.clone()])
+    } else {
+        BTreeSet::new()
+    };
+    let request = Request {
+        patterns: build::patterns(std::slice::from_ref(&label))?,
+        digest: Digest::of(format!("prompt\0{label}").as_bytes()),
+        options: Options {
+            jobs: build::default_jobs(),
+            keep_going: false,
+            price: true,
+            fresh,
+            ..Options::default()
+        },
+        list: true,
+        outputs: false,
+    };
+    let report = build::build(context, &mut session, &request)?;
+    let code = build::code(&report);
+    if code != Code::Ok {
+        return Ok(code);
+    }
+    let [root] = report.roots.as_slice() else {
+        let why = Diagnostic::error(
+            "E_SEVERAL",
+            format!("{label} means {} targets, one can be asked for", report.roots.len()),
+        );
+        return Err(Failed::new(Code::Usage, why.hint("name one label, with its ':target'")));
+    };
+    let label = root.label.to_string();
+    let Some(priced) = report.plans.iter().find(|priced| *priced.label == *label) else {
+        let why = Diagnostic::error("E_NO_PROMPT", "no model would be asked for it").label(&label);
+        let hint = match root.output {
+            Some(_) => "it stands as it is, or no model makes it; --full shows the prompt of a new answer of a model",
+            None => "its producer asks no model: see its rule with `cortex rules show`",
+        };
+        return Err(Failed::new(Code::Usage, why.hint(hint)));
+    };
+    if !priced.certain {
+        let others = report.plans.iter().filter(|other| *other.label != *label).count();
+        let why = format!("{others} other answers have to be there first; this is the prompt as far as it is known");
+        context.say(&[Diagnostic::new(Severity::Note, "N_NOT_YET", why).label(&label)]);
+    }
+    if args.json || context.json() {
+        return show::written(writeln!(std::io::stdout().lock(), "{:#}", serde_json::json!(priced)));
+    }
+    let plan = &priced.plan;
+    eprintln!(
+        "{}",
+        context
+            .err
+            .dim(&printable(&format!("{} ({}): {}", plan.mode, plan.why, money::spent(&plan.cost))))
+    );
+    show::written(write!(std::io::stdout().lock(), "{}", printable(&plan.prompt)))
+}

@@ -1,0 +1,45 @@
+//! `cortex regenerate`: a new answer although one is filed.
+
+use super::{build, history};
+use crate::cli::RegenerateArgs;
+use crate::context::{Context, Failed, Outcome};
+use crate::exit::Code;
+use engine::build::Options;
+use engine::build::request::Request;
+use engine::values::diagnostic::Diagnostic;
+use engine::values::digest::Digest;
+use std::time::Instant;
+
+/// Runs it.
+pub fn run(context: &Context, args: &RegenerateArgs) -> Outcome {
+    let start = Instant::now();
+    let workspace = context.asking("regenerate", &args.asking)?;
+    let mut session = workspace.session()?;
+    context.say(workspace.warnings());
+    let mut labels = Vec::new();
+    for text in &args.labels {
+        labels.push(history::meant(&mut session, text, "made anew at a time")?);
+    }
+    if let Some(free) = labels.iter().find(|label| !workbench::paid::is_paid(&session, label)) {
+        let why = Diagnostic::error("E_NOT_PAID", "no model makes it, so making it again gives the same").label(free);
+        return Err(Failed::new(
+            Code::Usage,
+            why.hint("set params.model of its producer in cortex.toml, or use `cortex build`"),
+        ));
+    }
+    let request = Request {
+        patterns: build::patterns(&labels)?,
+        digest: Digest::of(format!("regenerate\0{}", labels.join("\0")).as_bytes()),
+        options: Options {
+            jobs: build::default_jobs(),
+            paid_jobs: args.asking.jobs(),
+            fresh: labels.iter().cloned().collect(),
+            ..Options::default()
+        },
+        list: true,
+        outputs: false,
+    };
+    let report = build::build(context, &mut session, &request)?;
+    build::told(context, &report, start);
+    Ok(build::code(&report))
+}

@@ -1,0 +1,69 @@
+//! Money and tokens as text.
+
+use super::count;
+use engine::seams::paid::{Notes, Spent};
+
+/// Millionths of a currency: `0.0213`, `12.50`.
+pub fn amount(micros: u64) -> String {
+    let (whole, part) = (micros / 1_000_000, micros % 1_000_000);
+    match part {
+        _ if whole > 0 => format!("{}.{:02}", count(whole), part / 10_000),
+        0 => "0".to_owned(),
+        // Four digits that say something.
+        1..100 => format!("0.{part:06}"),
+        _ => format!("0.{:04}", part / 100),
+    }
+}
+
+/// `3 calls, 12,345 tokens in (2,000 cached), 678 out, 0.0213`.
+pub fn spent(spent: &Spent) -> String {
+    let calls = match spent.calls {
+        1 => "1 call".to_owned(),
+        calls => format!("{} calls", count(u64::from(calls))),
+    };
+    let cached = match spent.cached_tokens {
+        0 => String::new(),
+        cached => format!(" ({} cached)", count(cached)),
+    };
+    let about = if spent.estimated { "about " } else { "" };
+    let money = spent.micros.map_or(String::new(), |micros| format!(", cost {}", amount(micros)));
+    format!(
+        "{calls}, {about}{} tokens in{cached}, {} out{money}",
+        count(spent.input_tokens),
+        count(spent.output_tokens)
+    )
+}
+
+/// What a producer noted, for people: `patch of 3f2a… (2nd in a row): impl moved`.
+pub fn notes(notes: &Notes) -> Option<String> {
+    let mode = notes.get("mode")?;
+    let mut text = mode.clone();
+    if let Some(base) = notes.get("base") {
+        text.push_str(&format!(" of {}", base.get(..12).unwrap_or(base)));
+    }
+    if let Some(why) = notes.get("why") {
+        text.push_str(&format!(" ({why})"));
+    }
+    if let Some(corrected) = notes.get("corrected").filter(|corrected| !corrected.is_empty()) {
+        text.push_str(&format!(", by hand: {corrected}"));
+    }
+    Some(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn amounts_keep_the_digits_that_count() {
+        for (micros, text) in [
+            (0, "0"),
+            (7, "0.000007"),
+            (21_300, "0.0213"),
+            (2_500_000, "2.50"),
+            (1_234_567_890, "1,234.56"),
+        ] {
+            assert_eq!(amount(micros), text);
+        }
+    }
+}

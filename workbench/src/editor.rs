@@ -1,0 +1,70 @@
+//! A person's editor, and files that a person names.
+
+use std::io::Read;
+use std::path::Path;
+use std::process::Command;
+
+/// Why there is no text.
+#[derive(Debug, thiserror::Error)]
+pub enum EditError {
+    /// Neither VISUAL nor EDITOR says which editor.
+    #[error("no editor is set")]
+    None,
+    /// The editor did not end well.
+    #[error("the editor ended with {0}")]
+    Ended(std::process::ExitStatus),
+    /// The editor cannot be started.
+    #[error("the editor cannot be started: {0}")]
+    NotStarted(std::io::Error),
+    /// A file cannot be read.
+    #[error("{path} cannot be read: {reason}")]
+    Unreadable {
+        /// Which.
+        path: String,
+        /// The system's words.
+        reason: String,
+    },
+    /// There is no place for a copy.
+    #[error("no temporary file can be made: {0}")]
+    NoPlace(std::io::Error),
+}
+
+/// The text of a file, or of standard input for `-`, with LF line ends. Reads at most `most` bytes.
+///
+/// # Errors
+/// When it cannot be read or is not UTF-8.
+pub fn read(file: &Path, most: u64) -> Result<String, EditError> {
+    let mut bytes = Vec::new();
+    let done = if file == Path::new("-") {
+        std::io::stdin().lock().take(most).read_to_end(&mut bytes)
+    } else {
+        std::fs::File::open(file).and_then(|opened| opened.take(most).read_to_end(&mut bytes))
+    };
+    let unreadable = |reason: String| EditError::Unreadable {
+        path: file.display().to_string(),
+        reason,
+    };
+    done.map_err(|error| unreadable(error.to_string()))?;
+    String::from_utf8(bytes)
+        .map(|text| text.replace("\r\n", "\n"))
+        .map_err(|_| unreadable("it is not UTF-8 text".to_owned()))
+}
+
+/// Opens a person's editor (a command as a shell would run it) on a copy of a text and gives what was saved, at most `most` bytes.
+///
+/// # Errors
+/// When there is no editor, or it does not end well.
+pub fn edit(editor: Option<&str>, old: &str, most: u64) -> Result<String, EditError> {
+    let editor = editor.ok_or(EditError::None)?;
+    let folder = tempfile::tempdir().map_err(EditError::NoPlace)?;
+    let file = folder.path().join("output.md");
+    std::fs::write(&file, old).map_err(EditError::NoPlace)?;
+    // As git does it: the value may hold arguments.
+    let mut shell = Command::new("sh");
+    shell.arg("-c").arg(format!("{editor} \"$@\"")).arg(editor).arg(&file);
+    let status = shell.status().map_err(EditError::NotStarted)?;
+    if !status.success() {
+        return Err(EditError::Ended(status));
+    }
+    read(&file, most)
+}

@@ -1,0 +1,32 @@
+//! What of a workspace costs money: which targets models make, and in what currency they are paid.
+
+use engine::build::session::Session;
+use engine::manifest::model::Manifest;
+use engine::seams::producer::{Pool, Registry};
+use serde_json::Value;
+
+/// Whether a model makes the target.
+pub fn is_paid(session: &Session, label: &str) -> bool {
+    let Some(found) = session.rules.find(label) else { return false };
+    let producer = session.rules.rule(found.rule).producer;
+    pays(session.rules.manifest(), &session.engine.registry, producer)
+}
+
+/// Whether a model makes any target of the workspace.
+pub fn any(manifest: &Manifest, registry: &Registry) -> bool {
+    (0..manifest.producers.len()).any(|producer| pays(manifest, registry, u32::try_from(producer).unwrap_or(u32::MAX)))
+}
+
+fn pays(manifest: &Manifest, registry: &Registry, producer: u32) -> bool {
+    let definition = &manifest.producers[producer as usize];
+    let implementation = registry.get(&definition.uses);
+    implementation.is_some_and(|implementation| implementation.pool(&definition.params) == Pool::Paid)
+}
+
+/// The currency of the first model that has a price.
+pub fn currency(session: &Session) -> Option<String> {
+    let models = &session.rules.manifest().models;
+    let price = models.values().find_map(|model| model.get("price")?.as_object())?;
+    let currency = price.get("currency").and_then(Value::as_str);
+    Some(currency.unwrap_or("USD").to_owned())
+}

@@ -1,0 +1,102 @@
+//! Versions: what History keeps of a target, and what two versions differ in.
+
+use engine::build::engine::EngineError;
+use engine::build::session::Session;
+use engine::store::StoreError;
+use engine::store::records::{ActionRecord, InputRecord};
+use engine::values::digest::Digest;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// One version of a target's output.
+#[derive(Clone, Debug)]
+pub struct Version {
+    /// Its number, from 1.
+    pub number: u32,
+    /// Seconds since 1970 when it became the output.
+    pub at: u64,
+    /// Its digest.
+    pub output: Digest,
+    /// Whether it is what stands now.
+    pub present: bool,
+    /// How it came about; `None` when the store no longer has the record. A result that was filed anew under its key (regenerated,
+    /// corrected) has only the record of the last filing, and older versions of that key have none.
+    pub record: Option<ActionRecord>,
+}
+
+/// All versions of a target, oldest first, with how it stands.
+///
+/// # Errors
+/// When the store cannot be read.
+pub fn versions(session: &Session, label: &str) -> Result<Vec<Version>, StoreError> {
+    let store = &session.engine.store;
+    let present = session
+        .graph
+        .find(label)
+        .and_then(|id| session.graph.node(id).result)
+        .map(|filed| filed.output);
+    let mut versions = Vec::new();
+    for version in store.history(session.engine.view, label)? {
+        let record = store.action(&version.key)?.filter(|record| record.output == version.output);
+        versions.push(Version {
+            number: version.version,
+            at: version.at,
+            output: version.output,
+            present: false,
+            record,
+        });
+    }
+    if let Some(last) = versions.iter_mut().rev().find(|version| Some(version.output) == present) {
+        last.present = true;
+    }
+    Ok(versions)
+}
+
+/// What became of one input between two versions.
+#[derive(Clone, Debug)]
+pub struct InputChange {
+    /// Role in the rule.
+    pub role: Arc<str>,
+    /// The node.
+    pub label: Arc<str>,
+    /// What it gave to the first version; `None` when that did not read it.
+    pub from: Option<Digest>,
+    /// What it gave to the second.
+    pub to: Option<Digest>,
+}
+
+/// The inputs that two versions do not share.
+pub fn input_changes(from: &ActionRecord, to: &ActionRecord) -> Vec<InputChange> {
+    let by_place = |record: &ActionRecord| -> BTreeMap<(Arc<str>, Arc<str>), Digest> {
+        let place = |input: &InputRecord| ((input.role.clone(), input.label.clone()), input.digest);
+        record.inputs.iter().map(place).collect()
+    };
+    let (from, mut to) = (by_place(from), by_place(to));
+    let mut changes = Vec::new();
+    for ((role, label), digest) in from {
+        let now = to.remove(&(role.clone(), label.clone()));
+        if now != Some(digest) {
+            changes.push(InputChange {
+                role,
+                label,
+                from: Some(digest),
+                to: now,
+            });
+        }
+    }
+    changes.extend(to.into_iter().map(|((role, label), digest)| InputChange {
+        role,
+        label,
+        from: None,
+        to: Some(digest),
+    }));
+    changes
+}
+
+/// The blob of a version, if the store still has it.
+///
+/// # Errors
+/// When the store cannot be read.
+pub fn blob(session: &Session, digest: Option<&Digest>) -> Result<Option<Arc<[u8]>>, EngineError> {
+    Ok(digest.map(|digest| session.engine.store.blob(digest)).transpose()?.flatten())
+}
