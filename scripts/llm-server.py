@@ -81,6 +81,7 @@ def write_model(path):
 def main():
     arguments = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     arguments.add_argument("--key", help="a key that clients must send")
+    arguments.add_argument("--grammar", help="the form (GBNF) of answers to requests that bring no grammar of their own")
     options = arguments.parse_args()
     stop = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
@@ -98,6 +99,9 @@ def main():
         params.cpuparams.n_threads = 1
         params.warmup = False
         params.verbosity = -1
+        if options.grammar:
+            kind = xllamacpp.common_grammar_type.COMMON_GRAMMAR_TYPE_USER
+            params.sampling.grammar = xllamacpp.CommonGrammar(kind, options.grammar)
         if options.key:
             params.api_keys = [options.key]
         server = xllamacpp.Server(params)

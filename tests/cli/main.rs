@@ -7,5 +7,6 @@ mod errors;
 mod journey;
 mod looking;
 mod members;
+mod models;
 mod projects;
 mod store;

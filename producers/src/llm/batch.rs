@@ -15,6 +15,7 @@ use engine::seams::producer::{Cancel, Failure, Params};
 use engine::values::diagnostic::Diagnostic;
 use engine::values::digest::{ActionKey, Digest};
 use serde_json::Value;
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -96,15 +97,15 @@ impl Batches {
                 Err(complaint) => {
                     let secrets = super::secret::Secrets::default();
                     Err(match asked.called(&secrets).complaint(&complaint, None) {
-                        Trouble::Transient { why, .. } => Failure::Transient(Box::new(why)),
-                        Trouble::Permanent(why) | Trouble::Absent(why) | Trouble::Refused(why) => Failure::Permanent(Box::new(why)),
+                        Trouble::Transient { why, .. } => Failure::Transient(why),
+                        Trouble::Permanent(why) | Trouble::Absent(why) | Trouble::Refused(why) => Failure::Permanent(why),
                         Trouble::Settled(failure) => failure,
                         Trouble::Cancelled => Failure::Cancelled,
                     })
                 }
             };
         }
-        if !state.collected.contains_key(&id) {
+        if let Entry::Vacant(place) = state.collected.entry(id) {
             // It is spent as soon as it is sent, whenever the answer comes.
             let (hold, most) = runtime.hold(asked, true, cancel)?;
             hold.settle(most);
@@ -112,13 +113,12 @@ impl Batches {
                 Api::Anthropic => anthropic::body(&asked.model, asked.question, false),
                 _ => openai::body(&asked.model, asked.question, asked.reach.base_url, false),
             };
-            let collected = Collected {
+            place.insert(Collected {
                 model: asked.question.model.clone(),
                 settings: asked.question.settings.clone(),
                 digest,
                 body,
-            };
-            state.collected.insert(id, collected);
+            });
         }
         Err(Failure::Deferred)
     }
@@ -272,7 +272,7 @@ impl Batches {
                             busy: false,
                         }) => {
                             unsure = true;
-                            Err(Trouble::Settled(Failure::Transient(Box::new(why))))
+                            Err(Trouble::Settled(Failure::Transient(why)))
                         }
                         created => created,
                     }

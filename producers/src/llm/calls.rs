@@ -36,7 +36,7 @@ impl Runtime {
                 Trouble::Transient { why, floor, busy } => (why, floor, busy),
                 Trouble::Permanent(why) | Trouble::Absent(why) | Trouble::Refused(why) => {
                     self.breakers.succeeded(address);
-                    return Err(Failure::Permanent(Box::new(why)));
+                    return Err(Failure::Permanent(why));
                 }
                 Trouble::Settled(failure) => {
                     self.breakers.given_up(address);
@@ -65,7 +65,7 @@ impl Runtime {
                         floor.as_secs()
                     ));
                 }
-                return Err(Failure::Transient(Box::new(why)));
+                return Err(Failure::Transient(why));
             }
             if !self.world.wait(pause(failed, self.world.chance(), floor), cancel) {
                 return Err(Failure::Cancelled);

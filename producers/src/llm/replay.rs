@@ -123,7 +123,7 @@ impl Recordings {
         Ok(reply)
     }
 
-    /// Adds an answer to a recording. The line is written at once and whole, so that no other process' line can be inside it.
+    /// Adds an answer to a recording, or says why it could not. The line is written at once and whole, so that no other process' line can be inside it.
     pub(super) fn record(
         &self,
         root: &Path,
@@ -131,7 +131,7 @@ impl Recordings {
         model: &Model<'_>,
         question: &Question<'_>,
         reply: &Reply,
-    ) -> Result<(), Diagnostic> {
+    ) -> Option<Diagnostic> {
         let line = Line {
             digest: digest(question.turns).to_string(),
             model: model.name.to_owned(),
@@ -159,7 +159,7 @@ impl Recordings {
                     .open(path)?
                     .write_all(text.as_bytes())
             });
-        written.map_err(|error| {
+        written.err().map(|error| {
             Diagnostic::warning("W_RECORD", format!("the answer could not be recorded in {record}: {error}"))
                 .hint("look at the folder's rights and the disk; the answer itself is kept")
         })

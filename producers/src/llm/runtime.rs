@@ -110,7 +110,7 @@ impl Runtime {
             let secrets = Secrets::default();
             let found = format!("{} asked, {} kept for the answer", asked.input.tokens, asked.question.max_tokens);
             let why = asked.called(&secrets).context(asked.most_tokens(), fits, &found);
-            return Err(Failure::Permanent(Box::new(why)));
+            return Err(Failure::Permanent(why));
         }
         Ok(())
     }
@@ -144,7 +144,7 @@ impl Runtime {
                 Err(Trouble::Refused(why)) => {
                     let answer = asked.answer(reply, (usage, estimated), vain, false);
                     Err(Trouble::Settled(Failure::Rejected(Box::new(Rejected {
-                        why,
+                        why: *why,
                         raw: answer.text.into_bytes(),
                         spent: Some(answer.spent),
                     }))))
@@ -163,9 +163,7 @@ impl Runtime {
 
     fn record(&self, asked: &Asked<'_>, reply: &Reply) -> Option<Diagnostic> {
         let record = asked.reach.record?;
-        self.recordings
-            .record(&self.root, record, &asked.model, asked.question, reply)
-            .err()
+        self.recordings.record(&self.root, record, &asked.model, asked.question, reply)
     }
 
     fn ask_recording(&self, asked: &Asked<'_>, cancel: &Cancel) -> Result<Answer, Failure> {

@@ -18,15 +18,15 @@ const LONGEST_ERROR: usize = 64 << 10;
 pub(super) enum Trouble {
     Cancelled,
     /// It will fail again.
-    Permanent(Diagnostic),
+    Permanent(Box<Diagnostic>),
     /// There is no such thing there.
-    Absent(Diagnostic),
+    Absent(Box<Diagnostic>),
     /// The model answered that it will not; that was paid for.
-    Refused(Diagnostic),
+    Refused(Box<Diagnostic>),
     /// Nothing was sent, or it is settled what to tell.
     Settled(Failure),
     Transient {
-        why: Diagnostic,
+        why: Box<Diagnostic>,
         /// What the server asked for.
         floor: Option<Duration>,
         /// Whether the server lives and only wants fewer calls.
@@ -48,10 +48,10 @@ impl Called<'_> {
         format!("model '{}' at {}", self.reach.label, self.secrets.scrub(host(self.reach.base_url)))
     }
 
-    fn error(&self, code: &str, message: String, found: &str, hint: &str) -> Diagnostic {
+    fn error(&self, code: &str, message: String, found: &str, hint: &str) -> Box<Diagnostic> {
         let why = Diagnostic::error(code, message).hint(hint);
         let found = self.secrets.shown(found);
-        if found.is_empty() { why } else { why.found(found) }
+        Box::new(if found.is_empty() { why } else { why.found(found) })
     }
 
     fn transient(&self, message: String, found: &str, hint: &str) -> Trouble {
@@ -171,7 +171,7 @@ impl Called<'_> {
     }
 
     /// The question is too long for the model.
-    pub(super) fn context(&self, asked: u64, fits: u64, found: &str) -> Diagnostic {
+    pub(super) fn context(&self, asked: u64, fits: u64, found: &str) -> Box<Diagnostic> {
         let numbers = match (asked, fits) {
             (0, 0) => String::new(),
             (0, fits) => format!(": {fits} tokens fit"),

@@ -1,0 +1,243 @@
+//! Summaries by a model from outside: a program stands in for the model, counts its calls, and answers what it is told to.
+
+use crate::bench::{Bench, Ran};
+
+const SHELF: &str = "namespace N;\npublic class Shelf\n{\n    private int[] _kept = new int[4];\n    public int Get(int at) { return _kept[at]; }\n    public void Put(Item item) { _kept[0] = item.Weight; }\n}\n";
+const ITEM: &str = "namespace N;\npublic class Item { public int Weight { get; set; } }\n";
+
+/// Counts its calls in `calls`; answers patches with what is in `patch`, all else with every section.
+const MODEL: &str = r#"question=$(cat); printf 'x' >> "$0/calls"; printf '%s' "$question" > "$0/asked"
+case "$question" in
+  *"NO CHANGE"*) cat "$0/patch" ;;
+  *) cat "$0/full" ;;
+esac"#;
+
+const FULL: &str = "ROLE:\n- Keeps numbers. [Get]\n\nLIFECYCLE:\n- None.\n\nEDGE_CASES:\n- Throws beyond its end. [Get]\n\nLIMITATIONS:\n- Four at most. [_kept]\n\nRECOMMENDATIONS:\n- None.\n";
+
+fn shelf() -> Bench {
+    let bench = Bench::empty();
+    let folder = bench.beside("model");
+    std::fs::create_dir(&folder).expect("a folder");
+    let argv = serde_json::json!(["sh", "-c", MODEL, folder]);
+    bench.write(
+        "cortex.toml",
+        &format!(
+            "[workspace]\nname = \"shelf\"\nrulesets = [\"csharp\"]\n\n[model.sim]\napi = \"command\"\nname = \"sim\"\ncommand = {argv}\n\
+             price = {{ input = 1.0, output = 10.0 }}\n\n[producer.semantic]\nparams.model = \"sim\"\n"
+        ),
+    );
+    bench.write("Shelf.cs", SHELF);
+    bench.write("Item.cs", ITEM);
+    say(&bench, "full", FULL);
+    say(&bench, "patch", "NO CHANGE\n");
+    bench
+}
+
+fn say(bench: &Bench, what: &str, text: &str) {
+    std::fs::write(bench.beside("model").join(what), text).expect("a file");
+}
+
+/// Calls since this was last asked.
+fn calls(bench: &Bench) -> usize {
+    let file = bench.beside("model").join("calls");
+    let calls = std::fs::read(&file).unwrap_or_default().len();
+    std::fs::write(&file, "").expect("a file");
+    calls
+}
+
+fn spent(ran: &Ran, what: &str) -> u64 {
+    ran.json()["tally"]["spent"][what].as_u64().unwrap_or_default()
+}
+
+const SEMANTIC: &str = "//types/N.Shelf:semantic";
+
+#[test]
+fn a_build_is_priced_before_it_is_made_and_paid_once() {
+    let bench = shelf();
+    let priced = bench.run(&["build", "--dry-run", SEMANTIC]);
+    assert_eq!((priced.code, calls(&bench)), (0, 0), "{priced:?}");
+    assert!(
+        priced.err.contains("asks     1 new answer: 1 call, about ") && priced.err.contains(" USD"),
+        "{}",
+        priced.err
+    );
+    assert!(priced.err.contains("may ask  1 new answer: 1 call"), "{}", priced.err);
+    let built = bench.run(&["--output", "json", "build", SEMANTIC]);
+    assert_eq!((built.code, spent(&built, "calls"), calls(&bench)), (0, 2, 2), "{built:?}");
+    assert_eq!(bench.run(&["build", SEMANTIC]).code, 0);
+    let nothing = bench.run(&["--output", "json", "build", "--dry-run", SEMANTIC]);
+    assert_eq!((nothing.json()["plans"].as_array().map(Vec::len), calls(&bench)), (Some(0), 0));
+    // A comment and a blank line reach no model.
+    bench.write("Shelf.cs", &SHELF.replace("    public", "\n    // gets\n    public"));
+    bench.run(&["build", SEMANTIC]);
+    assert_eq!(calls(&bench), 0);
+    let cost = bench.run(&["cost", "--json"]).json();
+    assert_eq!(
+        (&cost["by_outcome"]["full"]["times"], &cost["currency"]),
+        (&2.into(), &"USD".into())
+    );
+    assert!(cost["spent"]["spent"]["micros"].as_u64().is_some_and(|micros| micros > 0), "{cost}");
+}
+
+#[test]
+fn limits_stop_before_they_are_passed() {
+    let bench = shelf();
+    for limit in [["--max-calls", "1"], ["--max-tokens", "20"], ["--max-cost", "0.000001"]] {
+        let stopped = bench.run(&[&["build", "--llm-jobs", "1"], &limit[..], &[SEMANTIC]].concat());
+        assert_eq!(stopped.code, 9, "{stopped:?}");
+        assert!(stopped.err.contains("E_LIMIT") && stopped.err.contains(limit[0]), "{}", stopped.err);
+    }
+    assert_eq!(
+        calls(&bench),
+        1,
+        "what was within the first limit was asked, and is not asked again"
+    );
+    let offline = bench.run(&["--offline", "build", SEMANTIC]);
+    assert_eq!((offline.code, calls(&bench)), (1, 0));
+    assert!(offline.err.contains("E_OFFLINE"), "{}", offline.err);
+    assert_eq!(bench.run(&["build", SEMANTIC]).code, 0);
+    assert_eq!(calls(&bench), 1);
+}
+
+#[test]
+fn an_edit_is_answered_by_a_patch() {
+    let bench = shelf();
+    bench.run(&["build", SEMANTIC]);
+    calls(&bench);
+    bench.write("Shelf.cs", &SHELF.replace("return _kept[at];", "return _kept[at % 4];"));
+    // Until someone asks for it, what is there is shown, and said to be old.
+    let old = bench.run(&["show", SEMANTIC]);
+    assert!(
+        old.code == 0 && old.out.contains("Throws beyond its end.") && old.err.contains("N_STALE"),
+        "{old:?}"
+    );
+    let prompt = bench.run(&["prompt", SEMANTIC]);
+    assert!(
+        prompt.out.contains("+return _kept[at % 4];") && prompt.err.starts_with("patch ("),
+        "{prompt:?}"
+    );
+    let whole = bench.run(&["prompt", "--full", SEMANTIC]);
+    assert!(!whole.out.contains("+return") && whole.err.starts_with("full ("), "{whole:?}");
+    assert_eq!(calls(&bench), 0);
+    say(&bench, "patch", "EDGE_CASES:\n- Wraps around beyond its end. [Get]\n");
+    let shown = bench.run(&["show", "--refresh", SEMANTIC]);
+    assert!(
+        shown.out.contains("Wraps around") && shown.out.contains("Four at most."),
+        "{shown:?}"
+    );
+    assert_eq!(calls(&bench), 1);
+    let asked = std::fs::read_to_string(bench.beside("model").join("asked")).expect("a question");
+    let told = prompt.out.trim_end();
+    assert!(
+        told.ends_with(asked.trim_end().rsplit("\n\n").next().expect("a paragraph")),
+        "what was shown is what was sent"
+    );
+    let history = bench.run(&["history", "--json", SEMANTIC]).json();
+    let modes: Vec<&str> = history["versions"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter_map(|version| version["notes"]["mode"].as_str())
+        .collect();
+    assert_eq!(modes, ["full", "patch"]);
+    let diff = bench.run(&["diff", SEMANTIC]);
+    assert!(diff.out.contains("+- Wraps around") && diff.out.contains("input impl"), "{diff:?}");
+    // No change is an answer.
+    say(&bench, "patch", "NO CHANGE\n");
+    bench.write("Shelf.cs", &SHELF.replace("return _kept[at];", "return _kept[at & 3];"));
+    assert_eq!(bench.run(&["build", SEMANTIC]).code, 0);
+    assert!(bench.run(&["show", SEMANTIC]).out.contains("Wraps around"));
+    assert_eq!(calls(&bench), 1);
+}
+
+#[test]
+fn a_person_has_the_last_word() {
+    let bench = shelf();
+    bench.run(&["build", SEMANTIC]);
+    calls(&bench);
+    let text = bench.run(&["show", "--raw", SEMANTIC]).out;
+    std::fs::write(bench.beside("mine.md"), text.replace("Four at most.", "Four, by contract.")).expect("a file");
+    let file = bench.beside("mine.md").to_string_lossy().into_owned();
+    let edited = bench.run(&["edit-output", SEMANTIC, "--file", &file]);
+    assert!(edited.code == 0 && edited.err.contains("yours now: LIMITATIONS"), "{edited:?}");
+    assert!(bench.run(&["show", SEMANTIC]).out.contains("Four, by contract."));
+    // A later patch, and even a whole new answer, leave it as it is, and say so.
+    bench.write("Shelf.cs", &SHELF.replace("return _kept[at];", "return _kept[at % 4];"));
+    say(
+        &bench,
+        "patch",
+        "EDGE_CASES:\n- Wraps around. [Get]\nLIMITATIONS:\n- None at all.\n",
+    );
+    let built = bench.run(&["build", SEMANTIC]);
+    assert!(built.err.contains("W_CORRECTED"), "{built:?}");
+    let patched = bench.run(&["show", SEMANTIC]).out;
+    assert!(
+        patched.contains("Wraps around.") && patched.contains("Four, by contract."),
+        "{patched}"
+    );
+    let anew = bench.run(&["regenerate", SEMANTIC]);
+    assert_eq!(anew.code, 0, "{anew:?}");
+    assert!(bench.run(&["show", SEMANTIC]).out.contains("Four, by contract."));
+    // Let go, it is the model's again.
+    assert_eq!(bench.run(&["edit-output", SEMANTIC, "--release"]).code, 0);
+    assert_eq!(bench.run(&["regenerate", SEMANTIC]).code, 0);
+    assert!(bench.run(&["show", SEMANTIC]).out.contains("Four at most."));
+    // An earlier version can be put back.
+    assert_eq!(bench.run(&["edit-output", SEMANTIC, "--version", "1"]).code, 0);
+    let missing = bench.run(&["edit-output", SEMANTIC, "--file", "/dev/null"]);
+    assert!(missing.code == 2 && missing.err.contains("E_CORRECTION"), "{missing:?}");
+}
+
+#[test]
+fn an_answer_of_no_use_is_repaired_once_and_then_kept_to_be_looked_at() {
+    let bench = shelf();
+    say(&bench, "full", "I would rather talk about the weather.\u{1b}[31m\n");
+    let failed = bench.run(&["build", "--keep-going", SEMANTIC, "//types/N.Shelf:outline"]);
+    assert_eq!((failed.code, calls(&bench)), (1, 2), "{failed:?}");
+    assert!(bench.run(&["show", "//types/N.Shelf:outline"]).code == 0, "other targets are there");
+    let raw = bench.run(&["show", "--rejected", "//types/N.Item:semantic"]);
+    assert!(
+        raw.code == 0 && raw.out.contains("weather") && !raw.out.contains('\u{1b}'),
+        "{raw:?}"
+    );
+    let cost = bench.run(&["cost", "--json"]).json();
+    assert_eq!(cost["by_outcome"]["rejected"]["spent"]["calls"], 2, "{cost}");
+    let status = bench.run(&["status"]);
+    assert!(status.out.contains("E_ANSWER"), "{status:?}");
+    say(&bench, "full", FULL);
+    assert_eq!(bench.run(&["build", SEMANTIC]).code, 0);
+}
+
+#[test]
+fn a_question_over_unchanged_code_is_free() {
+    let bench = shelf();
+    say(
+        &bench,
+        "full",
+        "CONCLUSION:\nIt keeps four.\nEVIDENCE:\n- [N.Shelf.Get] reads them\n- [N.Gone] nothing\nPATHS:\n- None\n",
+    );
+    let ask = ["investigate", "How many numbers are kept?", "--scope", "N", "--json"];
+    let first = bench.run(&ask).json();
+    assert_eq!(
+        (&first["cached"], &first["answer"]["conclusion"]),
+        (&false.into(), &"It keeps four.".into())
+    );
+    assert_eq!(
+        (&first["answer"]["dropped"], &first["answer"]["evidence"][0]["member"]),
+        (&1.into(), &"Get".into())
+    );
+    let second = bench.run(&ask).json();
+    assert_eq!((&second["cached"], calls(&bench)), (&true.into(), 1));
+    let mut operations = std::fs::read_dir(bench.root().join(".cortex/out/ops")).expect("a folder");
+    let operation = operations.next().expect("an operation").expect("a file").path();
+    assert!(operations.next().is_none(), "the same question is the same operation");
+    let operation = std::fs::read_to_string(operation).expect("a file");
+    let operation: serde_json::Value = serde_json::from_str(&operation).expect("JSON");
+    assert_eq!(
+        (&operation["state"], &operation["result"]["conclusion"]),
+        (&"done".into(), &"It keeps four.".into())
+    );
+    bench.write("Shelf.cs", &SHELF.replace("public int Get", "public long Get"));
+    assert_eq!(bench.run(&ask).json()["cached"], false);
+    assert_eq!(calls(&bench), 1);
+}
