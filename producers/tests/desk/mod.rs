@@ -109,7 +109,12 @@ impl Ask for Model {
             micros: Some(input + 2 * output),
             ..Spent::default()
         };
-        Ok(Answer { text, cut, spent })
+        Ok(Answer {
+            text,
+            cut,
+            spent,
+            ..Answer::default()
+        })
     }
 
     fn count(&self, _: &Params, text: &str) -> Count {
