@@ -80,6 +80,7 @@ pub enum Command {
     Regenerate(RegenerateArgs),
     EditOutput(EditOutputArgs),
     Cost(CostArgs),
+    Investigate(InvestigateArgs),
     Status(StatusArgs),
     Gc(GcArgs),
     Rules(RulesArgs),
@@ -341,6 +342,33 @@ pub struct CostArgs {
     /// As JSON.
     #[arg(long)]
     pub json: bool,
+}
+
+/// Answer a question about the code from outlines and summaries.
+///
+/// The answer is filed by the question and what it was shown: asking the same about unchanged code is free. `.cortex/out/ops/ID.json`
+/// tells how it goes.
+#[derive(Debug, Args)]
+pub struct InvestigateArgs {
+    /// The question.
+    pub question: String,
+    /// About which types: patterns or names.
+    #[arg(long, value_name = "PATTERN", default_value = "//types/...:outline", num_args = 1..)]
+    pub scope: Vec<String>,
+    /// Show a model at most about so many tokens.
+    #[arg(long, value_name = "TOKENS", default_value_t = 16_000)]
+    pub budget: u64,
+    /// Which model [default: that of the summaries].
+    #[arg(long, value_name = "NAME")]
+    pub model: Option<String>,
+    /// Ask although an answer is filed.
+    #[arg(long)]
+    pub fresh: bool,
+    /// As JSON.
+    #[arg(long)]
+    pub json: bool,
+    #[command(flatten)]
+    pub asking: AskingArgs,
 }
 
 /// A point in time, or a span before now.

@@ -3,6 +3,7 @@
 
 pub mod command;
 pub mod csharp;
+pub mod investigate;
 pub mod llm;
 pub mod rulesets;
 mod scratch;
@@ -11,6 +12,7 @@ pub mod text;
 
 /// Adds every producer of this crate; `ask` answers those that ask models.
 pub fn register(registry: &mut engine::seams::producer::Registry, ask: std::sync::Arc<dyn llm::Ask>) {
+    registry.add(investigate::Investigate { ask: ask.clone() });
     command::register(registry);
     text::register(registry);
     csharp::register(registry);

@@ -25,12 +25,7 @@ pub fn run(context: &Context, args: &ExplainArgs) -> Outcome {
         }
         format!("{document:#}\n")
     } else {
-        let mut text = explanation::text(&explained, context.out);
-        for former in former {
-            let plural = if former.versions == 1 { "" } else { "s" };
-            text.push_str(&format!("  formerly   {}, {} version{plural}\n", former.label, former.versions));
-        }
-        text
+        explanation::text(&explained, &former, context.out)
     };
     show::written(write!(std::io::stdout().lock(), "{text}"))
 }

@@ -10,6 +10,7 @@ mod facts;
 mod gc;
 mod history;
 mod init;
+mod investigate;
 mod last_good;
 mod outline;
 mod outputs;
@@ -49,6 +50,7 @@ pub fn run(cli: Cli) -> ExitCode {
         Command::Regenerate(args) => regenerate::run(&context, args),
         Command::EditOutput(args) => edit_output::run(&context, args),
         Command::Cost(args) => cost::run(&context, args),
+        Command::Investigate(args) => investigate::run(&context, args),
         Command::Status(_) => status::run(&context),
         Command::Gc(args) => gc::run(&context, args),
         Command::Rules(args) => rules::run(&context, args),

@@ -12,7 +12,7 @@ use engine::values::suggest::nearest;
 use engine::values::table::Table;
 use producers::csharp::deps::index::dotted;
 use producers::csharp::types::symbol_of;
-use producers::csharp::usages::{Place, declaring, related};
+use producers::csharp::usages::{Place, declaring, members_of, related};
 use std::collections::BTreeSet;
 use std::io::Write;
 
@@ -74,6 +74,18 @@ pub fn run(context: &Context, args: &UsagesArgs) -> Outcome {
         }
     }
     possible.retain(|place| !certain.contains(place));
+    if let Some(member) = &wanted.member
+        && certain.is_empty()
+        && possible.is_empty()
+        && code == Code::Ok
+        && !members_of(&members, std::slice::from_ref(&wanted.key))
+            .map_err(|_| damaged())?
+            .contains(member)
+    {
+        let symbol = args.symbol.split('(').next().unwrap_or_default();
+        let named = symbol.rfind(['#', '.']).map_or("", |at| &symbol[..=at]);
+        return Err(no_member(&members, std::slice::from_ref(&wanted.key), member, named, &args.symbol)?);
+    }
     print(context, args, &wanted, &certain, &possible)?;
     // What could not be read was said; the list is not whole then.
     Ok(code)
@@ -140,6 +152,12 @@ fn wanted(types: &[u8], members: &[u8], symbol: &str) -> Result<Wanted, Failed> 
                 }
             }
         }
+        if owners.is_empty() {
+            let named = matching(types, outer);
+            if !named.is_empty() {
+                return Err(no_member(members, &named, last, &format!("{outer}."), symbol)?);
+            }
+        }
         return one(owners, symbol, types).map(|key| Wanted {
             key,
             member: Some(last.to_owned()),
@@ -149,6 +167,19 @@ fn wanted(types: &[u8], members: &[u8], symbol: &str) -> Result<Wanted, Failed> 
         key,
         member: member.map(str::to_owned),
     })
+}
+
+/// The error that types have no such member, with those that are spelled alike. `named`: what was written before the member.
+fn no_member(members: &[u8], types: &[String], member: &str, named: &str, symbol: &str) -> Result<Failed, Failed> {
+    let known = members_of(members, types).map_err(|_| damaged())?;
+    let near = nearest(member, known.iter().map(String::as_str), SUGGESTIONS);
+    let near: Vec<String> = near.iter().map(|name| format!("{named}{name}")).collect();
+    let hint = match near.first() {
+        Some(first) => format!("did you mean {first}?"),
+        None => format!("`cortex outline '{}'` lists its members", named.trim_end_matches(['#', '.'])),
+    };
+    let error = Diagnostic::error("SymbolNotFound", "the type has no member of this name").found(symbol);
+    Ok(Failed::new(Code::Usage, error.hint(hint).candidates(near)))
 }
 
 /// Keys of the types that a name means: all of it, or its end at a dot.

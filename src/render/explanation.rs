@@ -5,7 +5,9 @@ use engine::build::explain::{Explanation, Move, Moved, Step};
 use engine::build::query::Standing;
 use engine::planning::key::KeyField;
 use engine::values::digest::Digest;
+use engine::values::event::Reason;
 use unicode_width::UnicodeWidthStr;
+use workbench::aliases::Former;
 
 /// Inputs and moves listed; the true count is always said.
 const SHOWN: usize = 12;
@@ -17,12 +19,13 @@ const GATES: usize = 3;
 const DEEPEST: usize = 8;
 
 /// The explanation for people.
-pub fn text(explanation: &Explanation, style: Style) -> String {
+pub fn text(explanation: &Explanation, former: &[Former], style: Style) -> String {
     let mut page = Page {
         text: String::new(),
         style,
     };
     let standing = match explanation.standing {
+        _ if explanation.leaf && explanation.failure.is_some() => style.red("source that is not there"),
         _ if explanation.leaf => style.green("source"),
         Standing::Current if explanation.filed => style.green("current (a result made elsewhere or earlier is filed under its key)"),
         Standing::Current => style.green("current"),
@@ -36,7 +39,8 @@ pub fn text(explanation: &Explanation, style: Style) -> String {
     page.text = format!("{} {standing}\n", style.bold(&printable(&explanation.label)));
     page.why_stale(explanation);
     page.made(explanation);
-    page.why_it_ran(explanation);
+    page.why_it_ran(explanation, !former.is_empty());
+    page.formerly(former);
     page.text
 }
 
@@ -52,7 +56,10 @@ impl Page {
     }
 
     fn why_stale(&mut self, explanation: &Explanation) {
-        if let Some(failure) = &explanation.failure {
+        // That a file was removed is told once: by what happened to it.
+        let removed = |step: &Step| matches!(step.reason, Some(Reason::FileRemoved { .. }));
+        let told = explanation.leaf && explanation.chain.iter().any(removed);
+        if let Some(failure) = explanation.failure.as_ref().filter(|_| !told) {
             let past = if explanation.standing == Standing::Failed {
                 ""
             } else {
@@ -67,10 +74,13 @@ impl Page {
             return;
         }
         self.moves("moved", &explanation.moves);
-        let mut chain = explanation.chain.iter();
+        // Of a source that is not there, nothing is what it is in the sources.
+        let missing = explanation.leaf && explanation.failure.is_some();
+        let said = |step: &&Step| !missing || step.reason.is_some() || step.input.is_some();
+        let mut chain = explanation.chain.iter().filter(said);
         if let Some(first) = chain.next() {
-            self.line("because", &self.step(first));
-            chain.for_each(|step| self.line("", &self.step(step)));
+            self.steps("because", first);
+            chain.for_each(|step| self.steps("", step));
         }
         if explanation.leaf {
             return;
@@ -88,6 +98,18 @@ impl Page {
             self.line("note", "the record of its last run is gone, so what it was made of is not known");
         }
         self.line("next", &format!("cortex build '{}'", printable(&explanation.label)));
+    }
+
+    fn steps(&mut self, name: &str, step: &Step) {
+        if step.redefined.is_empty() {
+            return self.line(name, &self.step(step));
+        }
+        let label = self.style.cyan(&printable(&step.label));
+        for (at, redefined) in step.redefined.iter().take(SHOWN).enumerate() {
+            let name = if at == 0 { name } else { "" };
+            self.line(name, &format!("{label}: {}", printable(&redefined.to_string())));
+        }
+        self.rest(step.redefined.len());
     }
 
     fn step(&self, step: &Step) -> String {
@@ -174,12 +196,30 @@ impl Page {
         }
     }
 
-    fn why_it_ran(&mut self, explanation: &Explanation) {
+    /// The versions of the target from when its type had other names.
+    fn formerly(&mut self, former: &[Former]) {
+        for (at, former) in former.iter().enumerate() {
+            let plural = if former.versions == 1 { "" } else { "s" };
+            let text = format!(
+                "{}, {} version{plural}",
+                self.style.cyan(&printable(&former.label)),
+                former.versions
+            );
+            self.line(if at == 0 { "formerly" } else { "" }, &text);
+            for past in former.history.iter().rev().take(SHOWN) {
+                self.line("", &format!("  {} {}", moment(past.at), past.output.short()));
+            }
+            self.rest(former.versions);
+        }
+    }
+
+    fn why_it_ran(&mut self, explanation: &Explanation, renamed: bool) {
         if explanation.leaf || explanation.record.is_none() {
             return;
         }
         let version = explanation.versions;
         match explanation.last_moves.as_slice() {
+            _ if version <= 1 && renamed => self.line("last ran", "for the first time under this name"),
             _ if version <= 1 => self.line("last ran", "for the first time in this checkout"),
             [] => {
                 let why = explanation
@@ -263,7 +303,7 @@ pub fn json(explanation: &Explanation) -> serde_json::Value {
     let chain: Vec<serde_json::Value> = explanation
         .chain
         .iter()
-        .map(|step| serde_json::json!({"label": &*step.label, "input": step.input, "reason": step.reason, "text": step.reason.as_ref().map(ToString::to_string)}))
+        .map(|step| serde_json::json!({"label": &*step.label, "input": step.input, "reason": step.reason, "redefined": step.redefined, "text": step.reason.as_ref().map(ToString::to_string)}))
         .collect();
     serde_json::json!({
         "label": &*explanation.label,

@@ -36,6 +36,12 @@ pub fn text(report: &Report, targets: u64, dry_run: bool, took: Duration, style:
             parts.push("0 made".to_owned());
         }
         parts.push(format!("{} left", count(report.left as u64)));
+    } else if !report.plans.is_empty() {
+        let number = |certain: bool| report.plans.iter().filter(|priced| priced.certain == certain).count() as u64;
+        parts.push(format!("{} to ask a model for", count(number(true))));
+        if number(false) > 0 {
+            parts.push(format!("{} more depend on what it says", count(number(false))));
+        }
     } else if parts.is_empty() {
         parts.push("all up to date".to_owned());
     }

@@ -329,3 +329,18 @@ fn init_writes_a_name_that_is_accepted() {
         assert_eq!(status.code, 0, "{status:?}");
     }
 }
+
+#[test]
+fn a_label_of_any_length_is_cut_where_it_is_shown() {
+    let bench = Bench::documents();
+    for label in [
+        format!("//docs/{}:words", "é".repeat(600)),
+        format!("//{}/*:words", "x".repeat(600)),
+    ] {
+        let ran = bench.run(&["explain", &label]);
+        assert_eq!(ran.code, 2, "{}", ran.err);
+        let longest = ran.err.lines().map(|line| line.chars().count()).max();
+        assert!(ran.err.contains(": no target matches this\n  found: //"), "{}", ran.err);
+        assert!(longest.is_some_and(|chars| chars < 200), "{}", ran.err);
+    }
+}

@@ -226,6 +226,26 @@ fn usages_of_types_and_members() {
     assert!(in_attribute.out.contains(line), "{}", in_attribute.out);
     let unknown = bench.run(&["usages", "Nope"]);
     assert!(unknown.code == 2 && unknown.all().contains("SymbolNotFound"), "{unknown:?}");
+    insta::assert_snapshot!(bench.run(&["usages", "NodeStore.Gte"]).all(), @"
+    exit 2
+    error[SymbolNotFound]: the type has no member of this name
+      found: NodeStore.Gte
+      help: did you mean NodeStore.Get?
+    ");
+    insta::assert_snapshot!(bench.run(&["usages", "NodeStore#Gte(System.Int32)"]).all(), @"
+    exit 2
+    error[SymbolNotFound]: the type has no member of this name
+      found: NodeStore#Gte(System.Int32)
+      help: did you mean NodeStore#Get?
+    ");
+    insta::assert_snapshot!(bench.run(&["usages", "NodeStore.Qqqqqqqqqqqq"]).all(), @"
+    exit 2
+    error[SymbolNotFound]: the type has no member of this name
+      found: NodeStore.Qqqqqqqqqqqq
+      help: `cortex outline 'NodeStore'` lists its members
+    ");
+    // A member without uses is no error.
+    assert_eq!(bench.run(&["usages", "NodeStore#Dispose"]).code, 0);
 }
 
 #[test]
@@ -254,6 +274,7 @@ fn pages() {
       regenerate   Ask for a new answer although one is filed
       edit-output  Correct an output of a model by hand
       cost         Sum up what models cost this checkout, and what filed answers saved
+      investigate  Answer a question about the code from outlines and summaries
       status       Show how the workspace stands: sources, targets, summaries, store. Runs nothing
       gc           Count what the store holds that this checkout does not reach
       rules        List or print the built-in rulesets
@@ -451,4 +472,67 @@ fn garbage_is_told_in_sentences() {
     std::fs::write(other.join("cortex.toml"), "[workspace]\nname = \"other\"\nrulesets = []\n").expect("file");
     let text = bench.run(&["-C", other.to_str().expect("text"), "gc", "--dry-run"]).out;
     assert!(text.contains("A collection would remove 3 outputs and 3 results, "), "{text}");
+}
+
+/// What `explain` says a target is stale because of.
+fn because(bench: &Bench, label: &str) -> String {
+    let told = bench.run(&["explain", label]).out;
+    let lines = told.lines().skip_while(|line| !line.starts_with("  because"));
+    let lines: Vec<&str> = lines.take_while(|line| !line.starts_with("  next")).map(str::trim).collect();
+    lines.join("\n")
+}
+
+#[test]
+fn explanations_name_the_parameter_that_moved() {
+    let bench = Bench::documents();
+    let manifest = std::fs::read_to_string(bench.root().join("cortex.toml")).expect("a manifest");
+    assert_eq!(bench.run(&["build", "//docs/...", "//index:total"]).code, 0);
+    bench.write("cortex.toml", &manifest.replace("\"-w\"", "\"-c\""));
+    insta::assert_snapshot!(because(&bench, "//index:total"), @r#"
+    because    //index:total: words DIGEST → has to be built first
+    //docs/docs/a.md:words: parameter argv of producer count: ["wc","-w","{in.text}"] → ["wc","-c","{in.text}"]
+    "#);
+    let json = bench.run(&["explain", "--json", "//docs/docs/a.md:words"]).json();
+    assert_eq!(json["chain"][0]["redefined"][0]["name"], "argv", "{json}");
+    bench.write(
+        "cortex.toml",
+        &manifest
+            .replace("text = \"//files", "page = \"//files")
+            .replace("{in.text}", "{in.page}"),
+    );
+    insta::assert_snapshot!(because(&bench, "//docs/docs/b.md:words"), @r#"
+    because    //docs/docs/b.md:words: parameter argv of producer count: ["wc","-w","{in.text}"] → ["wc","-w","{in.page}"]
+    //docs/docs/b.md:words: input page of the rule: none → //files/{doc}:bytes
+    //docs/docs/b.md:words: input text of the rule: //files/{doc}:bytes → none
+    "#);
+    // A build of something else files the new manifest, and the one of before is gone: less is said, nothing wrong.
+    assert_eq!(bench.run(&["build", "//docs/docs/a.md:words"]).code, 0);
+    bench.write("cortex.toml", &manifest.replace("\"-w\"", "\"-c\""));
+    assert_eq!(bench.run(&["build", "//docs/docs/a.md:words"]).code, 0);
+    insta::assert_snapshot!(because(&bench, "//docs/docs/b.md:words"), @"because    //docs/docs/b.md:words: its parameters or its rule changed before the last build, which did not ask for it");
+    // Nothing about the target's own definition moved.
+    bench.write("cortex.toml", &format!("{manifest}# a comment\n"));
+    assert_eq!(because(&bench, "//docs/docs/b.md:words"), "");
+}
+
+#[test]
+fn a_removed_source_is_told_once() {
+    let bench = Bench::documents();
+    assert_eq!(bench.run(&["build", "//index:total"]).code, 0);
+    std::fs::remove_file(bench.root().join("docs/b.md")).expect("removed");
+    insta::assert_snapshot!(bench.run(&["explain", "//files/docs/b.md:bytes"]).all(), @r"
+    exit 0
+    //files/docs/b.md:bytes source that is not there
+      because    //files/docs/b.md:bytes: docs/b.md was removed
+      output     DIGEST
+    ");
+    let total = bench.run(&["explain", "//index:total"]).out;
+    assert_eq!(total.matches("was removed").count(), 1, "{total}");
+    assert!(!total.contains("E_NO_FILE"), "{total}");
+    assert_eq!(bench.run(&["build", "//index:total"]).code, 0);
+    insta::assert_snapshot!(bench.run(&["explain", "//files/docs/b.md:bytes"]).all(), @r"
+    exit 0
+    //files/docs/b.md:bytes source that is not there
+      failed     E_NO_FILE: there is no readable source file docs/b.md
+    ");
 }

@@ -182,6 +182,7 @@ fn a_renamed_type_keeps_its_history_under_the_new_name() {
             .to_owned()
     };
     let old = id("N.Shelf");
+    let before = bench.run(&["explain", "--json", "//types/Shelf:outline"]).json();
     assert_eq!(aliases()["aliases"], serde_json::json!({}));
     bench.write("Shelf.cs", &SHELF.replace("Shelf", "Rack"));
     assert_eq!(bench.run(&["build", "//..."]).code, 0);
@@ -189,13 +190,15 @@ fn a_renamed_type_keeps_its_history_under_the_new_name() {
     assert_eq!(aliases()["names"], serde_json::json!({ &old: "N.Shelf" }));
     let explained = bench.run(&["explain", "//types/Rack:outline"]).out;
     assert!(
-        explained.contains("  formerly   //types/N.Shelf:outline, 1 version\n"),
+        explained.contains("  last ran   for the first time under this name\n  formerly   //types/N.Shelf:outline, 1 version\n               WHEN WHEN UTC DIGEST\n"),
         "{explained}"
     );
     let json = bench.run(&["explain", "--json", "//types/Rack:outline"]).json();
+    let former = &json["former"][0];
     assert_eq!(
-        json["former"],
-        serde_json::json!([{ "label": "//types/N.Shelf:outline", "versions": 1 }])
+        (&former["label"], &former["versions"], &former["history"][0]["output"]),
+        (&"//types/N.Shelf:outline".into(), &1.into(), &before["output"]),
+        "{json}"
     );
     let missing = bench.run(&["outline", "Shelf"]);
     assert!(

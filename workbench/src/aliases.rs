@@ -10,7 +10,7 @@ use engine::build::session::Session;
 use engine::store::StoreError;
 use engine::values::digest::Digest;
 use engine::values::table::Table;
-use producers::csharp::aliases::{Identity, aliases, identity};
+use producers::csharp::aliases::{Identity, aliases, alone, identity, place};
 use producers::csharp::types::TypeRow;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -140,18 +140,18 @@ fn told(session: &Session, before: &Aliases) -> Result<Aliases, StoreError> {
     let told = versions.iter().rposition(|version| version.output.to_string() == before.types);
     let mut after = before.clone();
     let mut whole = true;
-    let mut last: Option<BTreeMap<String, String>> = None;
+    let mut last: Option<BTreeMap<String, TypeRow>> = None;
     for version in &versions[told.unwrap_or(0)..] {
         let Some(blob) = store.blob(&version.output)? else {
             last = None;
             continue;
         };
-        let ids = ids(&blob);
+        let types = types(&blob);
         if let Some(last) = &last {
-            let gone: Vec<(&String, &String)> = last.iter().filter(|(key, _)| !ids.contains_key(*key)).collect();
-            let come: Vec<(&String, &String)> = ids.iter().filter(|(key, _)| !last.contains_key(*key)).collect();
+            let gone = changed(last, &types);
+            let come = changed(&types, last);
             if !gone.is_empty() && !come.is_empty() {
-                let names = gone.iter().map(|(key, id)| ((*id).clone(), (*key).clone())).collect();
+                let names = gone.iter().map(|(key, row)| (row.id.clone(), (*key).to_owned())).collect();
                 let gone = identities(session, &gone, version.at, false)?;
                 let come = identities(session, &come, version.at, true)?;
                 // What was not built yet can still be told apart once it is.
@@ -162,26 +162,32 @@ fn told(session: &Session, before: &Aliases) -> Result<Aliases, StoreError> {
                 after.add(aliases(&known(gone), &known(come)), &names);
             }
         }
-        last = Some(ids);
+        last = Some(types);
     }
     if let (Some(last), true) = (last, whole) {
-        after.drop_present(&last.into_values().collect());
+        after.drop_present(&last.into_values().map(|row| row.id).collect());
         after.types = versions.last().map(|version| version.output.to_string()).unwrap_or_default();
     }
     Ok(after)
 }
 
-/// Identifiers of types by key.
-fn ids(table: &[u8]) -> BTreeMap<String, String> {
+/// The types of a `//index:types`, by key.
+fn types(table: &[u8]) -> BTreeMap<String, TypeRow> {
     let rows = Table::open(table).into_iter().flat_map(|table| table.rows());
-    rows.filter_map(|(key, row)| Some((key.to_owned(), serde_json::from_slice::<TypeRow>(row).ok()?.id)))
+    rows.filter_map(|(key, row)| Some((key.to_owned(), serde_json::from_slice(row).ok()?)))
         .collect()
+}
+
+/// Those of `these` whose keys are not among the others.
+fn changed<'t>(these: &'t BTreeMap<String, TypeRow>, others: &BTreeMap<String, TypeRow>) -> BTreeMap<&'t str, &'t TypeRow> {
+    let missing = these.iter().filter(|(key, _)| !others.contains_key(*key));
+    missing.map(|(key, row)| (key.as_str(), row)).collect()
 }
 
 /// What types said when the index of that time was made: the first that came of them from then on (`new`), else the last before.
 fn identities(
     session: &Session,
-    types: &[(&String, &String)],
+    types: &BTreeMap<&str, &TypeRow>,
     at: u64,
     new: bool,
 ) -> Result<BTreeMap<String, Option<Identity>>, StoreError> {
@@ -193,13 +199,17 @@ fn identities(
             .map(|version| &version.output);
         found.map_or(Ok(None), |digest| session.engine.store.blob(digest))
     };
+    let alone = alone(types);
     let mut found = BTreeMap::new();
-    for (key, id) in types {
+    for (key, row) in types {
         let state = match (blob(key, ":structure")?, blob(key, ":impl")?) {
-            (Some(structure), Some(implementation)) => Some(identity(key, id, &structure, &implementation)),
+            (Some(structure), Some(implementation)) => Some(Identity {
+                place: alone.contains(key).then(|| place(key, row, &structure, &implementation)).flatten(),
+                ..identity(key, &row.id, &structure, &implementation)
+            }),
             _ => None,
         };
-        found.insert((*key).clone(), state);
+        found.insert((*key).to_owned(), state);
     }
     Ok(found)
 }
@@ -211,6 +221,19 @@ pub struct Former {
     pub label: String,
     /// How many versions History has of it.
     pub versions: usize,
+    /// Those versions, oldest first.
+    pub history: Vec<Past>,
+}
+
+/// A version of a target that had another name then.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Past {
+    /// When it became the output, in seconds since 1970.
+    pub at: u64,
+    /// Its output.
+    pub output: Digest,
+    /// The key it was filed under.
+    pub key: String,
 }
 
 /// The History that a target of a type has under the type's former names.
@@ -227,11 +250,22 @@ pub fn former(root: &Path, session: &Session, of: &str) -> Result<Vec<Former>, S
     for name in known.former(&id) {
         let label = label(name, rest);
         let versions = session.engine.store.history(session.engine.view, &label)?;
-        let versions = versions.chunk_by(|one, next| one.key == next.key).count();
-        if versions > 0 {
-            found.push(Former { label, versions });
+        let history: Vec<Past> = versions
+            .chunk_by(|one, next| one.key == next.key)
+            .filter_map(|same| same.last())
+            .map(|version| Past {
+                at: version.at,
+                output: version.output,
+                key: version.key.to_string(),
+            })
+            .collect();
+        if !history.is_empty() {
+            let versions = history.len();
+            found.push(Former { label, versions, history });
         }
     }
+    // The last name comes last, as its versions do.
+    found.sort_by_key(|former| former.history.last().map(|last| last.at));
     Ok(found)
 }
 
@@ -249,7 +283,8 @@ pub fn renamed(root: &Path, session: &Session, name: &str) -> Result<Option<Stri
 fn present(session: &Session) -> Result<BTreeMap<String, String>, StoreError> {
     let now = session.graph.find(TYPES).and_then(|id| session.graph.node(id).result);
     let blob = now.map_or(Ok(None), |filed| session.engine.store.blob(&filed.output))?;
-    Ok(blob.map(|blob| ids(&blob)).unwrap_or_default())
+    let types = blob.map(|blob| types(&blob)).unwrap_or_default();
+    Ok(types.into_iter().map(|(key, row)| (key, row.id)).collect())
 }
 
 fn write(root: &Path, aliases: &Aliases) -> std::io::Result<()> {

@@ -8,6 +8,7 @@ pub mod facts;
 pub mod finish;
 pub mod garbage;
 pub mod init;
+pub mod investigation;
 pub mod last_good;
 pub mod location;
 pub mod paid;

@@ -136,7 +136,7 @@ fn said(session: &Session, made: &[(NodeId, Label)], standings: &[Standing], sta
         let Some(remark) = remarks.remove(label.as_str()) else { continue };
         match standing {
             Standing::Current => status.diagnostics.extend(remark.said),
-            Standing::Failed => status.failures.extend(remark.failure.map(|failed| failed.why)),
+            Standing::Failed => status.failures.extend(remark.failure.map(|failed| failed.told())),
             _ => {}
         }
     }

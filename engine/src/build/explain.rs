@@ -3,14 +3,18 @@
 use super::engine::EngineError;
 use super::outlook::{Gate, Prospect, gate, marked};
 use super::query::{Reach, Standing, failure_now, standing};
+use super::redefinition::{Redefinition, redefinitions};
 use super::remarks::Remark;
 use super::run::look::{InputNow, Known};
 use super::run::{How, Run};
 use super::session::Session;
 use crate::graph::NodeId;
+use crate::manifest::compiled;
 use crate::planning::key::KeyField;
-use crate::store::Store;
+use crate::planning::rules::RuleIndex;
+use crate::seams::producer::Registry;
 use crate::store::records::{ActionRecord, InputRecord};
+use crate::store::{Part, Store};
 use crate::values::diagnostic::Diagnostic;
 use crate::values::digest::{ActionKey, Digest};
 use crate::values::event::Reason;
@@ -69,6 +73,8 @@ pub struct Step {
     pub input: Option<Move>,
     /// What happened to it, where the way ends.
     pub reason: Option<Reason>,
+    /// What is different about its definition, as far as the one of before is known. The way ends where there is something.
+    pub redefined: Vec<Redefinition>,
 }
 
 /// An input as it stands.
@@ -130,7 +136,7 @@ impl Session {
     /// # Errors
     /// When the store cannot be read.
     pub fn explain(&mut self, patterns: &PatternSet) -> Result<Result<Explanation, Vec<Diagnostic>>, EngineError> {
-        let before = Before::of(self);
+        let before = Before::of(self)?;
         let survey = self.survey(patterns.patterns(), Reach::Named)?;
         if !survey.refused.is_empty() || !survey.unknown.is_empty() {
             let unknown = survey
@@ -148,6 +154,7 @@ impl Session {
         let remarks = self.remarks()?;
         let history = store.history(self.engine.view, &self.graph.node(id).label)?;
         let view = self.engine.view;
+        let registry = self.engine.registry.clone();
         let mut explanation = self.dry(|run| {
             run.settle_all(&[id])?;
             let prospect = Prospect::of(run, &before.marked)?;
@@ -160,6 +167,7 @@ impl Session {
                 prospect: &prospect,
                 store: &*store,
                 before: &before,
+                registry: &registry,
                 remarks: &remarks,
             };
             Ok(Explanation {
@@ -227,18 +235,36 @@ struct Before {
     /// What was marked, readers not counted.
     marked: FxHashSet<NodeId>,
     redefined: bool,
+    /// The rules that the stored graph belongs to, when they are others than now and still kept.
+    rules: Option<RuleIndex>,
 }
 
 impl Before {
-    fn of(session: &Session) -> Self {
+    fn of(session: &Session) -> Result<Self, EngineError> {
         let origins = session.marked().into_iter().filter(|marked| marked.via.is_none());
-        Self {
+        let rules = if session.is_redefined() { rules_before(session)? } else { None };
+        Ok(Self {
+            rules,
             reasons: origins.map(|marked| (marked.node, session.reason(&marked))).collect(),
             keys: session.graph.iter().filter_map(|(id, node)| Some((id, node.result?.key))).collect(),
             marked: marked(&session.graph),
             redefined: session.is_redefined(),
-        }
+        })
     }
+}
+
+/// The rules that the stored graph belongs to. A look keeps the manifest of the last build until the next one files its own.
+fn rules_before(session: &Session) -> Result<Option<RuleIndex>, EngineError> {
+    let digest = |bytes: &[u8]| Some(Digest(bytes.try_into().ok()?));
+    let (Some(manifest), Some(registry)) = (digest(&session.state.manifest), digest(&session.state.registry)) else {
+        return Ok(None);
+    };
+    let row = session
+        .engine
+        .store
+        .row(session.engine.view, Part::Manifests, &compiled::key(&manifest, &registry))?;
+    let loaded = row.and_then(|row| compiled::decode(&row));
+    Ok(loaded.map(|loaded| RuleIndex::new(Arc::new(loaded.manifest))))
 }
 
 struct Finder<'a, 'r> {
@@ -246,6 +272,7 @@ struct Finder<'a, 'r> {
     prospect: &'a Prospect,
     store: &'a dyn Store,
     before: &'a Before,
+    registry: &'a Registry,
     remarks: &'a BTreeMap<String, Remark>,
 }
 
@@ -315,16 +342,49 @@ impl Finder<'_, '_> {
         })
     }
 
+    /// What a node's last output was made of, if that is still known.
+    fn record(&self, id: NodeId) -> Result<Option<ActionRecord>, EngineError> {
+        match self.before.keys.get(&id) {
+            Some(key) => Ok(self.store.action(key)?),
+            None => Ok(None),
+        }
+    }
+
     /// What moved since a node's last output was made; empty when its record is gone.
     fn moves(&mut self, id: NodeId) -> Result<Vec<Move>, EngineError> {
-        let Some(key) = self.before.keys.get(&id) else {
-            return Ok(Vec::new());
-        };
-        let (Some(record), Some(planned)) = (self.store.action(key)?, self.run.planned(id)?) else {
+        let (Some(record), Some(planned)) = (self.record(id)?, self.run.planned(id)?) else {
             return Ok(Vec::new());
         };
         let now = self.run.inputs_now(&planned)?;
         Ok(since(&record.inputs, &now))
+    }
+
+    /// What is different about a node's definition since it was last made, as far as that is known.
+    fn redefined(&mut self, id: NodeId) -> Result<Vec<Redefinition>, EngineError> {
+        if !self.before.keys.contains_key(&id) {
+            return Ok(Vec::new());
+        }
+        let label = self.run.graph().node(id).label.clone();
+        let now = self.run.rules;
+        let mut found = self
+            .before
+            .rules
+            .as_ref()
+            .map_or_else(Vec::new, |rules| redefinitions(rules, now, &label));
+        let uses = now.find(&label).map(|found| {
+            let producer = now.rule(found.rule).producer;
+            &now.manifest().producers[producer as usize].uses
+        });
+        // The record names what made the result, also where the manifest of then is gone.
+        if let (Some(record), Some(producer)) = (self.record(id)?, uses.and_then(|uses| self.registry.get(uses)))
+            && !found.iter().any(|one| matches!(one, Redefinition::Uses { .. }))
+        {
+            let (from, to) = (record.producer, producer.id().to_string());
+            if from != to {
+                found.insert(0, Redefinition::Version { from, to });
+            }
+        }
+        Ok(found)
     }
 
     /// From a stale node to what started it, each step along an input that moved. Ends at a leaf, at a node never made, or where the record is gone.
@@ -346,12 +406,23 @@ impl Finder<'_, '_> {
                 _ => 0,
             };
             let moved = moves.iter().min_by_key(far).cloned();
+            let redefined = self.redefined(id)?;
+            if !redefined.is_empty() {
+                chain.push(Step {
+                    label,
+                    input: None,
+                    reason: Some(Reason::DefinitionChanged),
+                    redefined,
+                });
+                break;
+            }
             if let Some(moved) = moved {
                 at = self.run.graph().find(&moved.label);
                 chain.push(Step {
                     label,
                     input: Some(moved),
                     reason: None,
+                    redefined: Vec::new(),
                 });
                 continue;
             }
@@ -376,8 +447,20 @@ impl Finder<'_, '_> {
                     None => Moved::Added { to: None },
                 },
             });
+            // Every input is known to be what it was, and the key still moved.
+            let other = match reason {
+                Some(Reason::LeftStale) => true,
+                Some(Reason::DefinitionChanged) => self.before.rules.is_some(),
+                _ => false,
+            };
+            let forgotten = other && self.record(id)?.is_some() && self.run.planned(id)?.is_some();
             at = open;
-            chain.push(Step { label, input, reason });
+            chain.push(Step {
+                label,
+                input,
+                reason,
+                redefined: if forgotten { vec![Redefinition::Forgotten] } else { Vec::new() },
+            });
         }
         Ok(chain)
     }

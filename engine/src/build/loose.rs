@@ -97,6 +97,10 @@ impl Session {
         };
         let output = match made {
             Ok(output) => output,
+            Err(Failure::Deferred) => {
+                // Nothing else comes that could be sent with it.
+                return Ok(Err(producer.flush().err().unwrap_or(Failure::Deferred)));
+            }
             Err(failure) => {
                 if let Failure::Rejected(rejected) = &failure
                     && let Some(spent) = rejected.spent.clone()

@@ -14,6 +14,7 @@ pub mod outlook;
 mod pools;
 mod prune;
 pub mod query;
+pub mod redefinition;
 pub mod remarks;
 pub mod request;
 mod run;

@@ -216,7 +216,7 @@ pub(super) fn failure_now(
     let Some(planned) = run.planned(id)? else { return Ok(None) };
     run.inputs_now(&planned)?;
     let key = run.key_now(id, &planned).map(|(key, _)| key);
-    Ok((key.is_some() && key == failed.key).then(|| failed.why.clone()))
+    Ok((key.is_some() && key == failed.key).then(|| failed.told()))
 }
 
 /// How a node stands once a dry run has looked at it. `made` tells whether it had an output before.

@@ -37,6 +37,17 @@ pub struct FailedTry {
     pub raw: Vec<u8>,
 }
 
+impl FailedTry {
+    /// Why, with how often in a row where that is more than once.
+    pub fn told(&self) -> Diagnostic {
+        let mut why = self.why.clone();
+        if self.times > 1 {
+            why.message = format!("{} (failed {} times in a row)", why.message, self.times);
+        }
+        why
+    }
+}
+
 /// So much of a rejected answer is kept.
 pub const LONGEST_RAW: usize = 256 << 10;
 

@@ -2,12 +2,13 @@
 //!
 //! A type that went away and one that came are the same type if they say the same, their names left aside: structure and implementation
 //! both, else the implementation alone (a new base, a new attribute), else the structure alone (a new body). Each is used only where it
-//! names one old and one new type; what could be two is no alias. Pure: where the two states come from is for the caller to know.
+//! names one old and one new type; what could be two is no alias. A type too small to be recognised by what it says is so by its place as
+//! well: it says the same in the same files, where no other type went away and no other came. Pure: where the two states come from is for the caller to know.
 
-use super::types::symbol_of;
+use super::types::{TypeRow, symbol_of};
 use engine::values::digest::Digest;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// What a type says without its names.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -18,6 +19,9 @@ pub struct Identity {
     pub implementation: Option<String>,
     /// Digest of the structure, names left aside; `None` when there is too little of it.
     pub structure: Option<String>,
+    /// Digest of files, kind, structure and implementation, names left aside, of a type that alone went away or came in its files; `None`
+    /// for others and for types without members.
+    pub place: Option<String>,
 }
 
 /// Fewest bytes of a text behind which a type is recognised.
@@ -33,7 +37,27 @@ pub fn identity(key: &str, id: &str, structure: &[u8], implementation: &[u8]) ->
         id: id.to_owned(),
         implementation: digest(implementation),
         structure: digest(structure),
+        place: None,
     }
+}
+
+/// What recognises a small type that alone went away or came in its files, from the outputs of `csharp/structure` and `csharp/impl`.
+pub fn place(key: &str, row: &TypeRow, structure: &[u8], implementation: &[u8]) -> Option<String> {
+    let [structure, implementation] = [structure, implementation].map(|text| nameless(&String::from_utf8_lossy(text), symbol_of(key)));
+    let members = structure.lines().count().max(implementation.lines().count()) > 1;
+    let files = row.files.join("\n");
+    let text = [&files, &row.kind, &row.assembly, &structure, &implementation].map(|part| format!("{}\n{part}", part.len()));
+    members.then(|| Digest::of(text.concat().as_bytes()).to_string())
+}
+
+/// The types of `changed` that share no file with another of them.
+pub fn alone<'r>(changed: &BTreeMap<&'r str, &TypeRow>) -> BTreeSet<&'r str> {
+    let mut by_file: BTreeMap<&str, usize> = BTreeMap::new();
+    for file in changed.values().flat_map(|row| &row.files) {
+        *by_file.entry(file).or_default() += 1;
+    }
+    let alone = |row: &TypeRow| !row.files.is_empty() && row.files.iter().all(|file| by_file.get(file.as_str()) == Some(&1));
+    changed.iter().filter(|(_, row)| alone(row)).map(|(key, _)| *key).collect()
 }
 
 /// The text without identifiers of members (they hold the type's name) and with `_` for the type's own name.
@@ -79,13 +103,14 @@ pub fn aliases(before: &BTreeMap<String, Identity>, after: &BTreeMap<String, Ide
         .collect();
     let mut found = BTreeMap::new();
     type Print = fn(&Identity) -> Option<(Option<String>, Option<String>)>;
-    let prints: [Print; 3] = [
+    let prints: [Print; 4] = [
         |identity| {
             let known = identity.structure.is_some() || identity.implementation.is_some();
             known.then(|| (identity.structure.clone(), identity.implementation.clone()))
         },
         |identity| identity.implementation.clone().map(|digest| (None, Some(digest))),
         |identity| identity.structure.clone().map(|digest| (Some(digest), None)),
+        |identity| identity.place.clone().map(|digest| (Some(digest), None)),
     ];
     for print in prints {
         let mut by_print: BTreeMap<_, (Vec<&Identity>, Vec<&Identity>)> = BTreeMap::new();
@@ -116,7 +141,6 @@ pub fn aliases(before: &BTreeMap<String, Identity>, after: &BTreeMap<String, Ide
 mod tests {
     use super::super::fixture::World;
     use super::*;
-    use std::collections::BTreeSet;
 
     fn state(text: &str) -> BTreeMap<String, Identity> {
         let (syntax, _) = super::super::parse::read(text, &BTreeSet::new(), "a.cs");
@@ -127,6 +151,55 @@ mod tests {
             (key, identity)
         };
         world.keys().into_iter().map(one).collect()
+    }
+
+    /// The states of two texts as a builder sees them: types that went or came by themselves have a place.
+    fn small(before: &str, after: &str) -> Vec<(String, String)> {
+        let states = [before, after].map(|text| {
+            let (syntax, _) = super::super::parse::read(text, &BTreeSet::new(), "a.cs");
+            let world = World::new(&[("a.cs", syntax)], &[]);
+            let rows: BTreeMap<String, TypeRow> = world.keys().into_iter().map(|key| (key.clone(), world.row(&key))).collect();
+            (world, rows)
+        });
+        let [from, to] = [(&states[0], &states[1].1), (&states[1], &states[0].1)].map(|((world, rows), others)| {
+            let changed = rows.iter().filter(|(key, _)| !others.contains_key(*key));
+            let changed: BTreeMap<&str, &TypeRow> = changed.map(|(key, row)| (key.as_str(), row)).collect();
+            let alone = alone(&changed);
+            let one = |(key, row): (&&str, &&TypeRow)| {
+                let [structure, implementation] = ["structure", "impl"].map(|name| world.output(name, key).bytes);
+                let mut found = identity(key, &row.id, &structure, &implementation);
+                found.place = alone.contains(key).then(|| place(key, row, &structure, &implementation)).flatten();
+                ((*key).to_owned(), found)
+            };
+            changed.iter().map(one).collect::<BTreeMap<_, _>>()
+        });
+        let name = |state: &BTreeMap<String, Identity>, id: &str| {
+            let found = state.iter().find(|(_, identity)| identity.id == id);
+            found.map_or_else(String::new, |(key, _)| key.clone())
+        };
+        aliases(&from, &to)
+            .iter()
+            .map(|(old, new)| (name(&from, old), name(&to, new)))
+            .collect()
+    }
+
+    #[test]
+    fn a_small_type_is_recognised_by_its_place_and_by_nothing_less() {
+        let small_type = "namespace N; class Keep { } class Small { int a; }";
+        let with = |from: &str, to: &str| small_type.replace(from, to);
+        assert_eq!(small(small_type, &with("Small", "Tiny")), pair("N.Small", "N.Tiny"));
+        let code = "namespace N; enum Color { Red }";
+        assert_eq!(small(code, &code.replace("Color", "Hue")), pair("N.Color", "N.Hue"));
+        // Says something else: another body, another member, another kind.
+        assert_eq!(small(small_type, &with("Small { int a", "Tiny { int a = 2")), []);
+        assert_eq!(small(small_type, &with("Small { int a", "Tiny { int b")), []);
+        assert_eq!(small(small_type, &with("class Small", "struct Tiny")), []);
+        // Not alone: two went, or two came.
+        assert_eq!(small(small_type, &with("Small", "Tiny").replace("class Keep { }", "")), []);
+        assert_eq!(small(small_type, &format!("{} class More {{ }}", with("Small", "Tiny"))), []);
+        // Nothing to recognise it by, and nothing that happened.
+        assert_eq!(small(small_type, &with("Keep", "Kept")), []);
+        assert_eq!(small(small_type, small_type), []);
     }
 
     const BEFORE: &str = "namespace N; public class Store : IStore { readonly Dictionary<string, Node> nodes = new(); public Store(int size) { Size = size; } public int Size { get; } public Store Copy(Store other) { return new Store(other.Size + Size); } } public class Other { public void Run(string text) { Console.WriteLine(text + text); Console.WriteLine(text.Length); } }";

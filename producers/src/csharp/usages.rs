@@ -19,7 +19,7 @@ use super::mentions::Mentions;
 use super::model::{NameUse, Syntax, TypeDecl};
 use super::types::{json, symbol_of};
 use engine::seams::producer::{Failure, Inputs, Output, Params, Producer, ProducerId, Sees};
-use engine::values::table::write_table;
+use engine::values::table::{Table, write_table};
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -371,4 +371,21 @@ pub fn related(members: &[u8], key: &str, member: &str) -> Result<BTreeSet<Strin
 /// When the blob is not of our making.
 pub fn declaring(members: &[u8], member: &str) -> Result<BTreeSet<String>, Failure> {
     Ok(World::read(members)?.declaring(member).into_iter().map(str::to_owned).collect())
+}
+
+/// Names of the members that any of these types declares or inherits from a type of the workspace. `members` is the blob of `//index:members`.
+///
+/// # Errors
+/// When the blob is not of our making.
+pub fn members_of(members: &[u8], types: &[String]) -> Result<BTreeSet<String>, Failure> {
+    let world = World::read(members)?;
+    let mut owners: BTreeSet<String> = types.iter().cloned().collect();
+    for key in types {
+        if let Some(line) = world.type_line(key) {
+            owners.extend(line.bases.iter().filter_map(|base| base.key()).map(str::to_owned));
+        }
+    }
+    let table = Table::open(members).ok_or_else(|| Failure::permanent("input 'members' is not a table"))?;
+    let declared = |name: &&str| world.declaring(name).iter().any(|owner| owners.contains(*owner));
+    Ok(table.keys().filter(declared).map(str::to_owned).collect())
 }

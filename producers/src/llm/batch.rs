@@ -161,7 +161,11 @@ impl Batches {
             })?;
             polled.insert(batch.id.clone());
             match progress {
-                Progress::Running => {}
+                // It may have been found only now.
+                Progress::Running => {
+                    let noted = self.shelf.write_note(&batch.id, &batch.note);
+                    noted.map_err(|error| disk("cannot be written", &error))?;
+                }
                 Progress::Finished(mut answers) => {
                     answers.retain(|kept| batch.note.items.contains_key(&kept.id));
                     let kept = self.shelf.write_answers(&batch.id, &answers);
@@ -246,7 +250,9 @@ impl Batches {
             sent,
             items: group.iter().map(|(id, item)| (id.clone(), item.digest.clone())).collect(),
         };
-        let id = Digest::of(format!("{sent} {:?}", note.items).as_bytes()).short();
+        let id = self
+            .shelf
+            .free_name(&Digest::of(format!("{sent} {:?}", note.items).as_bytes()).short());
         let write = |note: &Note| self.shelf.write_note(&id, note).map_err(|error| disk("cannot be written", &error));
         // Before it is sent, so that a run that is killed in between leaves a trace to find the batch by.
         write(&note)?;

@@ -132,6 +132,18 @@ impl Shelf {
         Ok(batches)
     }
 
+    /// A name for a batch that no other has.
+    pub(super) fn free_name(&self, wanted: &str) -> String {
+        let mut name = wanted.to_owned();
+        for number in 2.. {
+            if !self.0.join(format!("{name}.json")).exists() {
+                break;
+            }
+            name = format!("{wanted}-{number}");
+        }
+        name
+    }
+
     pub(super) fn write_note(&self, id: &str, note: &Note) -> io::Result<()> {
         self.write(&format!("{id}.json"), serde_json::to_string_pretty(note)? + "\n")
     }

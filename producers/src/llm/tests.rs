@@ -1,6 +1,10 @@
 //! Tests of asking models, against a server that does what a script says.
 
+mod batches;
+mod keys;
+mod limits;
 mod providers;
+mod recordings;
 mod server;
 
 use super::world::World;

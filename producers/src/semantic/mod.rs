@@ -15,7 +15,7 @@ mod document;
 mod evidence;
 mod extractive;
 mod facts;
-mod fence;
+pub(crate) mod fence;
 mod lifecycle;
 mod moved;
 mod plan;

@@ -1,6 +1,7 @@
 //! Roots: from patterns to the nodes they mean, sets built on the way.
 
 use super::{How, Run, RunError, leaves};
+use crate::build::redefinition::template_text as rule_text;
 use crate::build::state::{Known, KnownSet};
 use crate::graph::NodeId;
 use crate::manifest::model::SetSpec;
@@ -249,10 +250,11 @@ impl Run<'_> {
             Some(first) => format!("did you mean {first}?"),
             None => "`cortex query //...` lists what there is".to_owned(),
         };
-        Ok(Diagnostic::error("E_NO_TARGET", format!("no target matches {text}"))
-            .label(&text)
-            .hint(hint)
-            .candidates(near))
+        let error = match quoted(&text) {
+            Some(text) => Diagnostic::error("E_NO_TARGET", format!("no target matches {text}")).label(text),
+            None => Diagnostic::error("E_NO_TARGET", "no target matches this").found(text),
+        };
+        Ok(error.hint(hint).candidates(near))
     }
 
     /// The labels that a label would mean if its target or its family were spelled as a rule spells it, nearest first.
@@ -342,8 +344,19 @@ impl Run<'_> {
     }
 }
 
+/// Longest text, in characters, that a sentence or the place of an error quotes; longer ones are a found value, which is cut where it is shown.
+const QUOTED: usize = 120;
+
+fn quoted(text: &str) -> Option<&str> {
+    text.chars().nth(QUOTED).is_none().then_some(text)
+}
+
 pub(super) fn ambiguous(value: &str, text: &str, labels: Vec<String>) -> Diagnostic {
-    let error = Diagnostic::error("E_AMBIGUOUS", format!("'{value}' means {} targets", labels.len())).label(text);
+    let count = labels.len();
+    let error = match quoted(text) {
+        Some(text) => Diagnostic::error("E_AMBIGUOUS", format!("'{value}' means {count} targets")).label(text),
+        None => Diagnostic::error("E_AMBIGUOUS", format!("this means {count} targets")).found(text),
+    };
     error
         .hint("write enough of the name for one of them to be meant")
         .candidates(labels)
@@ -358,13 +371,4 @@ pub(super) fn unreadable(set: &SetSpec) -> Diagnostic {
     };
     Diagnostic::error(UNSET, format!("the set {text} has no output, so its targets are not known"))
         .hint("see why it failed above, or build it by itself")
-}
-
-fn rule_text(template: &crate::manifest::template::Template) -> String {
-    use crate::manifest::template::Piece;
-    let piece = |piece: &Piece| match piece {
-        Piece::Text(text) => text.to_string(),
-        Piece::Var(name) => format!("{{{name}}}"),
-    };
-    template.pieces.iter().map(piece).collect()
 }

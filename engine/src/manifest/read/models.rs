@@ -15,20 +15,58 @@ pub(super) const BUILT_IN: &str = "extractive";
 
 const APIS: [&str; 5] = ["openai", "anthropic", "extractive", "replay", "command"];
 /// Every key, with what it is.
-const KEYS: [(&str, Kind); 10] = [
+const KEYS: [(&str, Kind); 19] = [
     ("api", Kind::Text),
     ("name", Kind::Text),
     ("base_url", Kind::Text),
     ("api_key_env", Kind::Text),
+    ("api_key_command", Kind::Texts),
+    ("headers", Kind::Headers),
     ("command", Kind::Texts),
     ("recording", Kind::Text),
+    ("record", Kind::Text),
     ("timeout_seconds", Kind::Number),
+    ("retries", Kind::Number),
+    ("requests_per_minute", Kind::Number),
+    ("tokens_per_minute", Kind::Number),
+    ("stream", Kind::Flag),
     ("max_tokens", Kind::Number),
     ("context_tokens", Kind::Number),
     ("temperature", Kind::Number),
+    ("params", Kind::Params),
+    ("price", Kind::Price),
 ];
+/// Parameters of a request's body that cortex sets itself.
+const OWN_PARAMS: [&str; 11] = [
+    "model",
+    "messages",
+    "system",
+    "prompt",
+    "stream",
+    "stream_options",
+    "max_tokens",
+    "max_completion_tokens",
+    "max_output_tokens",
+    "temperature",
+    "n",
+];
+/// Headers that describe the request itself.
+const OWN_HEADERS: [&str; 6] = [
+    "host",
+    "content-length",
+    "content-type",
+    "transfer-encoding",
+    "connection",
+    "accept-encoding",
+];
+const PRICE_KEYS: [&str; 5] = ["input", "cached", "cache_write", "output", "currency"];
+/// Words in the names of headers whose values let someone in.
+const SECRET_WORDS: [&str; 7] = ["auth", "key", "token", "secret", "cookie", "password", "credential"];
+/// A million tokens cost less.
+const HIGHEST_PRICE: f64 = 1e6;
 /// Seconds of a day.
 const LONGEST_TIMEOUT: f64 = 86_400.0;
+const MOST_TRIES: u64 = 20;
 const SECRET_KEYS: [&str; 9] = [
     "api_key",
     "apikey",
@@ -46,6 +84,10 @@ enum Kind {
     Text,
     Texts,
     Number,
+    Flag,
+    Headers,
+    Params,
+    Price,
 }
 
 /// Hides every key that stands in the `[model]` table, before anything is reported.
@@ -59,6 +101,12 @@ pub(super) fn hide_secrets(report: &mut Report<'_>, models: Fields<'_, '_>) {
             if is_secret(key.get_ref(), item) {
                 report.hide(item.span);
             }
+            for (name, value) in item.value.as_table().into_iter().flatten() {
+                let inner = Item::new(models.span.file, value);
+                if key.get_ref() == "headers" && is_literal_secret(name.get_ref(), inner) {
+                    report.hide(inner.span);
+                }
+            }
         }
     }
 }
@@ -71,6 +119,15 @@ fn is_secret(key: &str, item: Item<'_, '_>) -> bool {
             DeValue::String(text) => looks_secret(text),
             _ => false,
         }
+}
+
+/// Whether a header's value lets someone in and stands here itself instead of in a variable.
+fn is_literal_secret(name: &str, item: Item<'_, '_>) -> bool {
+    let name = name.to_ascii_lowercase();
+    let Some(value) = item.value.as_str() else {
+        return false;
+    };
+    looks_secret(value) || (SECRET_WORDS.iter().any(|word| name.contains(word)) && !value.contains('$'))
 }
 
 /// Reads the `[model]` table of one file over those of earlier files.
@@ -103,6 +160,11 @@ fn read_one(report: &mut Report<'_>, name: Text<'_>, fields: Fields<'_, '_>) -> 
         }
     }
     check_api(report, name, fields);
+    check_files(report, fields);
+    if let (Some(_), Some(item)) = (fields.get("api_key_env"), fields.get("api_key_command")) {
+        let diagnostic = Diagnostic::error("E_MODEL", "a model has one key: 'api_key_env' names it already");
+        report.error(item.span, diagnostic.hint("remove one of the two"));
+    }
     if let Some(url) = fields.get("base_url")
         && let Some(text) = url.value.as_str()
         && !text.starts_with("http://")
@@ -127,6 +189,102 @@ fn right_kind(report: &mut Report<'_>, kind: Kind, key: Text<'_>, item: Item<'_,
             }
             good
         }
+        Kind::Flag => {
+            let good = item.value.as_bool().is_some();
+            if !good {
+                item.not(report, &what, "true or false");
+            }
+            good
+        }
+        Kind::Headers => Fields::of(report, item, "'headers'").is_some_and(|fields| good_headers(report, fields)),
+        Kind::Params => Fields::of(report, item, "'params'").is_some_and(|fields| good_params(report, fields)),
+        Kind::Price => Fields::of(report, item, "a price").is_some_and(|fields| good_price(report, fields)),
+    }
+}
+
+fn good_headers(report: &mut Report<'_>, fields: Fields<'_, '_>) -> bool {
+    let mut good = true;
+    for (name, item) in fields.entries() {
+        let lower = name.text.to_ascii_lowercase();
+        let is_token = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+        if name.text.is_empty() || !name.text.chars().all(is_token) || OWN_HEADERS.contains(&lower.as_str()) {
+            let diagnostic = Diagnostic::error("E_MODEL", "this header cannot be set");
+            report.error(name.span, diagnostic.hint("write headers = { \"x-team\" = \"docs\" }"));
+            good = false;
+        } else if is_literal_secret(name.text, item) {
+            refuse_secret(report, item.span);
+            good = false;
+        } else {
+            good &= item.text(report, &format!("'{}'", name.text)).is_some();
+        }
+    }
+    good
+}
+
+fn good_params(report: &mut Report<'_>, fields: Fields<'_, '_>) -> bool {
+    let mut good = true;
+    for (name, _) in fields.entries() {
+        if OWN_PARAMS.contains(&name.text) {
+            let hint = match name.text {
+                "temperature" | "max_tokens" => format!("write {} in the model's own table", name.text),
+                _ => "remove it".to_owned(),
+            };
+            let diagnostic = Diagnostic::error("E_MODEL", format!("cortex sets '{}' of a request itself", name.text));
+            report.error(name.span, diagnostic.hint(hint));
+            good = false;
+        }
+    }
+    good
+}
+
+fn good_price(report: &mut Report<'_>, fields: Fields<'_, '_>) -> bool {
+    const HINT: &str = "write price = { input = 0.25, cached = 0.025, output = 2.0, currency = \"USD\" }, for a million tokens";
+    fields.only(report, &PRICE_KEYS);
+    let mut good = fields.entries().all(|(key, _)| PRICE_KEYS.contains(&key.text));
+    for key in ["input", "output"] {
+        if fields.get(key).is_none() {
+            fields.missing(report, key, HINT);
+            good = false;
+        }
+    }
+    for (key, item) in fields.entries().filter(|(key, _)| PRICE_KEYS.contains(&key.text)) {
+        let is_price = |number: f64| (0.0..=HIGHEST_PRICE).contains(&number);
+        let (fits, wanted) = if key.text == "currency" {
+            let code = item.value.as_str().unwrap_or_default();
+            (
+                code.len() == 3 && code.bytes().all(|byte| byte.is_ascii_uppercase()),
+                "three capital letters",
+            )
+        } else {
+            let number = json(report, item, key.text, &mut Spans::new());
+            (
+                number.and_then(|number| number.as_f64()).is_some_and(is_price),
+                "a number from 0 to 1000000",
+            )
+        };
+        if !fits {
+            let diagnostic = Diagnostic::error("E_MODEL", format!("'{}' of a price is {wanted}", key.text));
+            report.error(item.span, diagnostic.hint(HINT));
+            good = false;
+        }
+    }
+    good
+}
+
+/// Recordings are files of the workspace.
+fn check_files(report: &mut Report<'_>, fields: Fields<'_, '_>) {
+    for key in ["recording", "record"] {
+        let Some(item) = fields.get(key) else {
+            continue;
+        };
+        let is_inside = |path: &str| !path.is_empty() && !path.starts_with('/') && path.split('/').all(|part| part != "..");
+        if item.value.as_str().is_some_and(|path| !is_inside(path)) {
+            let diagnostic = Diagnostic::error("E_MODEL", format!("'{key}' is a file in the workspace"));
+            report.error(
+                item.span,
+                diagnostic.hint(format!("write a relative path without '..': {key} = \"tests/answers.jsonl\"")),
+            );
+        }
     }
 }
 
@@ -145,6 +303,13 @@ fn in_range(report: &mut Report<'_>, key: &str, item: Item<'_, '_>, value: &Valu
         ),
         "max_tokens" => (is_count(value), "a whole number from 1 on", "write max_tokens = 2000"),
         "context_tokens" => (is_count(value), "a whole number from 1 on", "write context_tokens = 32000"),
+        "requests_per_minute" => (is_count(value), "a whole number from 1 on", "write requests_per_minute = 60"),
+        "tokens_per_minute" => (is_count(value), "a whole number from 1 on", "write tokens_per_minute = 100000"),
+        "retries" => (
+            value.as_u64().is_some_and(|tries| (1..=MOST_TRIES).contains(&tries)),
+            "a whole number from 1 to 20: how often a call is tried",
+            "write retries = 3",
+        ),
         _ => return true,
     };
     if !good {
@@ -198,7 +363,8 @@ fn check_api(report: &mut Report<'_>, name: Text<'_>, fields: Fields<'_, '_>) {
     let unused = fields
         .get("command")
         .filter(|_| api.text != "command")
-        .or(fields.get("recording").filter(|_| api.text != "replay"));
+        .or(fields.get("recording").filter(|_| api.text != "replay"))
+        .or(fields.get("record").filter(|_| matches!(api.text, "replay" | BUILT_IN)));
     if let Some(item) = unused {
         let message = format!("api = \"{}\" does not look at this", api.text);
         report.error(item.span, Diagnostic::error("E_MODEL", message).hint("remove it or change 'api'"));

@@ -64,6 +64,23 @@ impl Asking {
         self.folder.path()
     }
 
+    /// What the folder of pending batches holds.
+    pub(super) fn shelf(&self) -> Vec<(String, String)> {
+        let folder = self.root().join(".cortex/batches");
+        let entries = std::fs::read_dir(folder)
+            .into_iter()
+            .flatten()
+            .map(|entry| entry.expect("an entry").path());
+        let mut files: Vec<(String, String)> = entries
+            .map(|path| {
+                let name = path.file_name().expect("a name").to_string_lossy().into_owned();
+                (name, std::fs::read_to_string(path).expect("text"))
+            })
+            .collect();
+        files.sort();
+        files
+    }
+
     pub(super) fn ask(&self) -> Result<Answer, Failure> {
         self.ask_of(&self.runtime(), "What is it?")
     }

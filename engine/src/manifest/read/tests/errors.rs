@@ -450,6 +450,34 @@ fn models() {
         "http://",
     );
     check("[model.m]\napi = \"extractive\"\ncommand = ‹[\"x\"]›\n", "E_MODEL", "remove it");
+    for (marked, code, hint) in [
+        (
+            "price = { ‹inputs› = 1, input = 1, output = 2 }",
+            "E_UNKNOWN_KEY",
+            "did you mean 'input'?",
+        ),
+        ("price = ‹{ input = 1 }›", "E_MISSING", "for a million tokens"),
+        ("price = { input = ‹-1›, output = 2 }", "E_MODEL", "write price = "),
+        ("price = { input = 1, output = ‹\"2\"› }", "E_MODEL", "write price = "),
+        ("price = { input = 1, output = 2, currency = ‹\"euro\"› }", "E_MODEL", "USD"),
+        ("price = ‹3›", "E_TYPE", "a table"),
+        ("params = { ‹temperature› = 1 }", "E_MODEL", "own table"),
+        ("params.‹stream› = true", "E_MODEL", "remove it"),
+        ("headers = { ‹Host› = \"x\" }", "E_MODEL", "write headers = "),
+        ("headers = { x-team = ‹3› }", "E_TYPE", "a string"),
+        ("stream = ‹\"no\"›", "E_TYPE", "true or false"),
+        ("record = ‹\"x.jsonl\"›", "E_MODEL", "remove it"),
+        ("api_key_env = \"K\"\napi_key_command = ‹[\"pass\"]›", "E_MODEL", "one of the two"),
+    ] {
+        check(&format!("[model.m]\napi = \"extractive\"\n{marked}\n"), code, hint);
+    }
+    for path in ["/x", "../x", "a/../x", ""] {
+        check(
+            &format!("[model.m]\napi = \"replay\"\nrecording = ‹\"{path}\"›\n"),
+            "E_MODEL",
+            "relative path",
+        );
+    }
     check("‹store› = \"/var/x\"\n", "E_PERSONAL", "--store");
     check("[workspace]\n‹remote› = \"x\"\n", "E_PERSONAL", "your own configuration");
 }
@@ -465,6 +493,9 @@ fn keys_are_refused_and_never_shown() {
         "[model.m]\napi = \"extractive\"\nbase_url = ‹\"http://u:hunter2@x/v1\"›\n",
         "[producer.p]\nuses = \"text\"\nparams.a.b = [‹\"sk-hunter2hunter2\"›]\n",
         "model = { m = { api = \"extractive\", api_key = ‹\"hunter2hunter2\"› } }\n",
+        "[model.m]\napi = \"extractive\"\nheaders = { x-api-key = ‹\"hunter2hunter2\"› }\n",
+        "[model.m]\napi = \"extractive\"\nheaders.authorization = ‹\"Basic hunter2hunter2\"›\n",
+        "[model.m]\napi = \"extractive\"\nparams = { user = ‹\"sk-hunter2hunter2\"› }\n",
     ] {
         let error = check(marked, "E_SECRET", "environment variable");
         assert!(!format!("{error:?}").contains("hunter2"), "{error:?}");
@@ -532,6 +563,10 @@ fn numbers_of_models_have_ranges() {
         ("max_tokens", "-1", "1"),
         ("max_tokens", "1.5", "4096"),
         ("context_tokens", "0", "200000"),
+        ("retries", "0", "20"),
+        ("retries", "21", "1"),
+        ("requests_per_minute", "0", "1"),
+        ("tokens_per_minute", "-1", "1000000"),
         ("temperature", "99.0", "0.7"),
         ("temperature", "-0.1", "0"),
     ] {

@@ -1,0 +1,278 @@
+//! What a change of the manifest, a ruleset or a producer means for one target: the parameter, input, implementation or version that moved.
+//!
+//! Compares two checked manifests by the rule that makes the target. It knows no key and no store: whether the target is stale, and whether
+//! the manifest of before is still kept, is for the caller to know. What enters no key (where an output is laid out, whether it is kept,
+//! settings) is not looked at.
+
+use crate::manifest::model::{InputFrom, InputSpec, ProducerDef, Rule, SetSpec};
+use crate::manifest::template::{Piece, Template};
+use crate::planning::rules::RuleIndex;
+use serde::Serialize;
+use serde_json::Value;
+use std::collections::BTreeSet;
+use std::fmt;
+
+/// Longest value that is told, in characters.
+const LONGEST: usize = 120;
+
+/// One thing about a target's definition that is not what it was.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(tag = "redefined", rename_all = "snake_case")]
+pub enum Redefinition {
+    /// A parameter of its producer, defaults filled in.
+    Parameter {
+        /// The producer's name in the manifest.
+        producer: String,
+        /// The parameter.
+        name: String,
+        /// Its value before, if it had one.
+        from: Option<Value>,
+        /// Its value now, if it has one.
+        to: Option<Value>,
+    },
+    /// The implementation of its producer.
+    Uses {
+        /// The producer's name in the manifest.
+        producer: String,
+        /// The implementation before.
+        from: String,
+        /// The implementation now.
+        to: String,
+    },
+    /// The version of that implementation; the implementation too, where only the record of the result tells it.
+    Version {
+        /// Name and version before.
+        from: String,
+        /// Name and version now.
+        to: String,
+    },
+    /// Where the rule takes an input from.
+    Input {
+        /// Its role.
+        role: String,
+        /// Before, if there was such an input.
+        from: Option<String>,
+        /// Now, if there is one.
+        to: Option<String>,
+    },
+    /// No rule made it before.
+    Rule,
+    /// Something of the above, in a manifest that an earlier build read and nobody keeps any more.
+    Forgotten,
+}
+
+impl fmt::Display for Redefinition {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let value = |value: &Option<Value>| value.as_ref().map_or_else(|| "none".to_owned(), |value| short(&value.to_string()));
+        let text = |text: &Option<String>| text.as_deref().map_or_else(|| "none".to_owned(), short);
+        match self {
+            Self::Parameter { producer, name, from, to } => {
+                write!(f, "parameter {name} of producer {producer}: {} → {}", value(from), value(to))
+            }
+            Self::Uses { producer, from, to } => write!(f, "producer {producer} uses {} → {}", short(from), short(to)),
+            Self::Version { from, to } => write!(f, "producer {} → {}", short(from), short(to)),
+            Self::Input { role, from, to } => write!(f, "input {role} of the rule: {} → {}", text(from), text(to)),
+            Self::Rule => write!(f, "no rule made it before"),
+            Self::Forgotten => write!(
+                f,
+                "its parameters or its rule changed before the last build, which did not ask for it"
+            ),
+        }
+    }
+}
+
+/// At most [`LONGEST`] characters of a text.
+fn short(text: &str) -> String {
+    match text.char_indices().nth(LONGEST) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
+}
+
+/// What is different about the rule and the producer that make `label`. Empty when no rule makes it now.
+pub fn redefinitions(before: &RuleIndex, now: &RuleIndex, label: &str) -> Vec<Redefinition> {
+    let Some((rule, producer)) = maker(now, label) else {
+        return Vec::new();
+    };
+    let Some((old_rule, old)) = maker(before, label) else {
+        return vec![Redefinition::Rule];
+    };
+    let mut found = Vec::new();
+    if old.uses != producer.uses {
+        found.push(Redefinition::Uses {
+            producer: producer.name.clone(),
+            from: old.uses.clone(),
+            to: producer.uses.clone(),
+        });
+    }
+    let names: BTreeSet<&String> = old.params.keys().chain(producer.params.keys()).collect();
+    for name in names {
+        let (from, to) = (old.params.get(name), producer.params.get(name));
+        if from != to {
+            found.push(Redefinition::Parameter {
+                producer: producer.name.clone(),
+                name: name.clone(),
+                from: from.cloned(),
+                to: to.cloned(),
+            });
+        }
+    }
+    let roles: BTreeSet<&str> = old_rule.inputs.iter().chain(&rule.inputs).map(|input| &*input.role).collect();
+    for role in roles {
+        let of = |rule: &Rule| rule.inputs.iter().find(|input| *input.role == *role).map(input_text);
+        let (from, to) = (of(old_rule), of(rule));
+        if from != to {
+            found.push(Redefinition::Input {
+                role: role.to_owned(),
+                from,
+                to,
+            });
+        }
+    }
+    found
+}
+
+fn maker<'a>(rules: &'a RuleIndex, label: &str) -> Option<(&'a Rule, &'a ProducerDef)> {
+    let rule = rules.rule(rules.find(label)?.rule);
+    Some((rule, &rules.manifest().producers[rule.producer as usize]))
+}
+
+/// An input as a manifest writes it.
+fn input_text(input: &InputSpec) -> String {
+    let text = match &input.from {
+        InputFrom::One(label) => template_text(label),
+        InputFrom::Many { each, target } => format!("{} for each of {}", template_text(target), set_text(each)),
+        InputFrom::Slice { node, keys } => format!("rows of {} for {}", template_text(node), set_text(keys)),
+    };
+    if input.digest_only { format!("{text} (digest)") } else { text }
+}
+
+fn set_text(set: &SetSpec) -> String {
+    match set {
+        SetSpec::Sources(name) => format!("sources:{name}"),
+        SetSpec::Glob(glob) => format!("glob:{glob}"),
+        SetSpec::Node { label, row, field } => {
+            let row = row.iter().map(|row| format!(" row {}", template_text(row)));
+            let field = field.iter().map(|field| format!(" field {field}"));
+            row.chain(field).fold(template_text(label), |text, more| text + &more)
+        }
+        SetSpec::List(items) => format!("[{}]", items.iter().map(template_text).collect::<Vec<_>>().join(", ")),
+    }
+}
+
+/// A template as a manifest writes it.
+pub(super) fn template_text(template: &Template) -> String {
+    let piece = |piece: &Piece| match piece {
+        Piece::Text(text) => text.to_string(),
+        Piece::Var(name) => format!("{{{name}}}"),
+    };
+    template.pieces.iter().map(piece).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::manifest::model::Manifest;
+    use crate::values::digest::Digest;
+    use std::sync::Arc;
+
+    fn producer(uses: &str, params: &[(&str, Value)]) -> ProducerDef {
+        ProducerDef {
+            name: "p".to_owned(),
+            uses: uses.to_owned(),
+            params: params.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect(),
+            settings: Default::default(),
+            keep: true,
+        }
+    }
+
+    fn input(role: &str, label: &str, digest_only: bool) -> InputSpec {
+        InputSpec {
+            role: role.into(),
+            from: InputFrom::One(Template::parse(label).expect("a template")),
+            digest_only,
+        }
+    }
+
+    fn rules(producer: ProducerDef, target: &str, inputs: Vec<InputSpec>) -> RuleIndex {
+        let rule = Rule {
+            target: Template::parse(target).expect("a template"),
+            each: Some(("x".into(), SetSpec::List(Vec::new()))),
+            inner: None,
+            producer: 0,
+            inputs,
+            out: None,
+            digest: Digest([0; 32]),
+        };
+        RuleIndex::new(Arc::new(Manifest {
+            producers: vec![producer],
+            rules: vec![rule],
+            ..Manifest::default()
+        }))
+    }
+
+    fn told(before: &RuleIndex, now: &RuleIndex) -> Vec<String> {
+        redefinitions(before, now, "//a/b:t").iter().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn what_moved_is_named_from_and_to() {
+        let own = || vec![input("own", "//f/{x}:bytes", false)];
+        let one = rules(producer("u", &[("a", 1.into()), ("b", "x".into())]), "//a/{x}:t", own());
+        assert_eq!(told(&one, &one), Vec::<String>::new());
+        let params = rules(producer("u", &[("b", "y".into()), ("c", true.into())]), "//a/{x}:t", own());
+        assert_eq!(
+            told(&one, &params),
+            [
+                "parameter a of producer p: 1 → none",
+                "parameter b of producer p: \"x\" → \"y\"",
+                "parameter c of producer p: none → true",
+            ]
+        );
+        let uses = rules(producer("w", &[("a", 1.into()), ("b", "x".into())]), "//a/{x}:t", own());
+        assert_eq!(told(&one, &uses), ["producer p uses u → w"]);
+        let inputs = vec![input("more", "//f/{x}:doc", false), input("own", "//f/{x}:bytes", true)];
+        let inputs = rules(producer("u", &[("a", 1.into()), ("b", "x".into())]), "//a/{x}:t", inputs);
+        assert_eq!(
+            told(&one, &inputs),
+            [
+                "input more of the rule: none → //f/{x}:doc",
+                "input own of the rule: //f/{x}:bytes → //f/{x}:bytes (digest)",
+            ]
+        );
+    }
+
+    #[test]
+    fn a_target_of_another_rule_is_told_as_new_or_not_at_all() {
+        let one = rules(producer("u", &[]), "//a/{x}:t", Vec::new());
+        let other = rules(producer("u", &[]), "//a/{x}:s", Vec::new());
+        assert_eq!(told(&other, &one), ["no rule made it before"]);
+        assert_eq!(told(&one, &other), Vec::<String>::new());
+    }
+
+    #[test]
+    fn a_long_value_is_cut() {
+        let long = |text: &str| rules(producer("u", &[("a", text.repeat(500).into())]), "//a/{x}:t", Vec::new());
+        let told = told(&long("é"), &long("ü"));
+        assert!(told[0].chars().count() < 300, "{told:?}");
+    }
+
+    #[test]
+    fn inputs_read_as_they_are_written() {
+        let node = SetSpec::Node {
+            label: Template::parse("//index:f").expect("a template"),
+            row: Some(Template::parse("{x}").expect("a template")),
+            field: Some("project".to_owned()),
+        };
+        assert_eq!(set_text(&node), "//index:f row {x} field project");
+        let many = InputSpec {
+            role: "r".into(),
+            from: InputFrom::Many {
+                each: SetSpec::Sources("csharp".to_owned()),
+                target: Template::parse("//f/{item}:t").expect("a template"),
+            },
+            digest_only: false,
+        };
+        assert_eq!(input_text(&many), "//f/{item}:t for each of sources:csharp");
+    }
+}

@@ -1,0 +1,183 @@
+//! Answers to questions: three sections of text as a structure, with evidence that names nothing dropped.
+
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
+
+/// A structured answer; what `//investigations/ID:answer` holds as JSON.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Findings {
+    /// What was asked.
+    pub question: String,
+    /// What answered: a model's name, or `extractive`.
+    pub source: String,
+    /// The answer in a few sentences.
+    pub conclusion: String,
+    /// What it rests on.
+    pub evidence: Vec<Evidence>,
+    /// Ways through the code, each a chain of types or members.
+    pub paths: Vec<String>,
+    /// How many pieces of evidence named nothing that was shown, and were dropped.
+    pub dropped: usize,
+    /// Types that were in the scope and did not fit into the budget.
+    pub left_out: Vec<String>,
+}
+
+/// One piece of evidence.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Evidence {
+    /// The symbol path of the type.
+    #[serde(rename = "type")]
+    pub key: String,
+    /// The member, if one is named.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub member: Option<String>,
+    /// What it shows.
+    pub text: String,
+}
+
+/// Why a text is no answer.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Unanswered {
+    /// A section is missing or empty.
+    #[error("the section {0} is missing or empty")]
+    Missing(&'static str),
+}
+
+/// Longest text of a section in characters.
+const LONGEST: usize = 20_000;
+/// Most entries of a list.
+const MOST: usize = 60;
+
+/// Reads an answer. `shown` are the symbol paths of the types that the model was shown.
+///
+/// # Errors
+/// When a section is missing.
+pub fn read(text: &str, question: &str, source: &str, shown: &BTreeSet<&str>) -> Result<Findings, Unanswered> {
+    let sections = split(text);
+    let section = |name: &'static str| sections.iter().find(|(found, _)| *found == name).map(|(_, text)| text.as_str());
+    let conclusion = section("CONCLUSION").map(str::trim).filter(|text| !text.is_empty());
+    let mut findings = Findings {
+        question: question.to_owned(),
+        source: source.to_owned(),
+        conclusion: conclusion.ok_or(Unanswered::Missing("CONCLUSION"))?.chars().take(LONGEST).collect(),
+        ..Findings::default()
+    };
+    for line in items(section("EVIDENCE").ok_or(Unanswered::Missing("EVIDENCE"))?) {
+        match evidence(line, shown) {
+            Some(found) => findings.evidence.push(found),
+            None => findings.dropped += 1,
+        }
+    }
+    let none = |line: &str| matches!(line.trim_end_matches('.').to_ascii_lowercase().as_str(), "none" | "n/a" | "-");
+    let paths = items(section("PATHS").unwrap_or_default()).filter(|line| !none(line));
+    findings.paths = paths.map(|line| line.chars().take(LONGEST).collect()).collect();
+    Ok(findings)
+}
+
+/// Sections by name: a line that is the name in capitals, perhaps as a heading or in bold, with or without a colon and the first words.
+fn split(text: &str) -> Vec<(&'static str, String)> {
+    let mut sections: Vec<(&'static str, String)> = Vec::new();
+    for line in text.lines() {
+        let clean: String = line.chars().filter(|c| !c.is_control() || *c == '\t').collect();
+        let bare = clean.trim().trim_start_matches(['#', '*', ' ']);
+        let named = ["CONCLUSION", "EVIDENCE", "PATHS"].into_iter().find_map(|name| {
+            let rest = bare.strip_prefix(name)?;
+            let rest = rest.trim_start_matches('*');
+            let rest = match rest.strip_prefix(':') {
+                Some(rest) => rest,
+                None if rest.trim().is_empty() => "",
+                None => return None,
+            };
+            Some((name, rest.trim_start_matches('*').trim().to_owned()))
+        });
+        if let Some((name, rest)) = named
+            && sections.iter().all(|(known, _)| *known != name)
+        {
+            sections.push((name, format!("{rest}\n")));
+        } else if let Some((_, section)) = sections.last_mut() {
+            section.push_str(&clean);
+            section.push('\n');
+        }
+    }
+    sections
+}
+
+/// The entries of a list, without their marks.
+fn items(section: &str) -> impl Iterator<Item = &str> {
+    let lines = section.lines().map(|line| line.trim().trim_start_matches(['-', '*', '•']).trim());
+    lines.filter(|line| !line.is_empty()).take(MOST)
+}
+
+/// `[Type.Member] text`, `[Type] text`; `None` when it names no type that was shown.
+fn evidence(line: &str, shown: &BTreeSet<&str>) -> Option<Evidence> {
+    let (named, text) = line.strip_prefix('[')?.split_once(']')?;
+    let named = named.trim().trim_matches('`');
+    let (key, member) = of_shown(named, shown)?;
+    let text: String = text
+        .trim()
+        .trim_start_matches([':', '—', '-'])
+        .trim()
+        .chars()
+        .take(LONGEST)
+        .collect();
+    (!text.is_empty()).then(|| Evidence {
+        key: key.to_owned(),
+        member: member.map(str::to_owned),
+        text,
+    })
+}
+
+/// The type that a name means: its whole path, or an end of it that no other has; what follows is a member.
+fn of_shown<'s, 'n>(named: &'n str, shown: &BTreeSet<&'s str>) -> Option<(&'s str, Option<&'n str>)> {
+    let find = |name: &str| -> Option<&'s str> {
+        if let Some(key) = shown.get(name) {
+            return Some(key);
+        }
+        let ends = |key: &&&'s str| key.strip_suffix(name).is_some_and(|before| before.ends_with(['.', '+']));
+        let mut found = shown.iter().filter(ends);
+        found.next().filter(|_| found.next().is_none()).copied()
+    };
+    if let Some(key) = find(named) {
+        return Some((key, None));
+    }
+    let cut = named.find('(').map_or(named, |at| &named[..at]);
+    let at = cut.rfind(['.', '#'])?;
+    Some((find(&named[..at])?, Some(&named[at + 1..])))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shown() -> BTreeSet<&'static str> {
+        BTreeSet::from(["N.Store", "N.Store+Entry", "M.Codec"])
+    }
+
+    #[test]
+    fn an_answer_is_read_and_evidence_that_names_nothing_is_dropped() {
+        let text = "Sure!\n## CONCLUSION:\nIt is cached.\nTwice.\n**EVIDENCE**:\n- [N.Store.Get(int)] looks into the cache\n- [Store+Entry]: holds it\n- [Gone.Type] nothing\n- no brackets\nPATHS:\n- Store.Get → Codec.Decode\n";
+        let found = read(text, "q?", "m", &shown()).expect("an answer");
+        assert_eq!(found.conclusion, "It is cached.\nTwice.");
+        let evidence: Vec<(&str, Option<&str>)> = found.evidence.iter().map(|one| (one.key.as_str(), one.member.as_deref())).collect();
+        assert_eq!(evidence, [("N.Store", Some("Get(int)")), ("N.Store+Entry", None)]);
+        assert_eq!(
+            (found.dropped, found.paths.as_slice()),
+            (2, &["Store.Get → Codec.Decode".to_owned()][..])
+        );
+    }
+
+    #[test]
+    fn what_lacks_a_section_is_no_answer() {
+        assert_eq!(read("EVIDENCE:\n- x", "q", "m", &shown()), Err(Unanswered::Missing("CONCLUSION")));
+        assert_eq!(read("CONCLUSION: yes", "q", "m", &shown()), Err(Unanswered::Missing("EVIDENCE")));
+        let empty = read("CONCLUSION: yes\nEVIDENCE:\nPATHS:\nNone.", "q", "m", &shown()).expect("an answer");
+        assert_eq!((empty.conclusion.as_str(), empty.evidence.len(), empty.paths.len()), ("yes", 0, 0));
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn nothing_makes_it_panic(text in "[\\PC\n:#*\\[\\]-]{0,200}") {
+            let _ = read(&text, "q", "m", &shown());
+        }
+    }
+}

@@ -1,0 +1,15 @@
+#!/usr/bin/env bash
+# Counts calls and tokens of summaries over a series of real commits of a C# repository: by a cache of whole files, with cortex's
+# cut-offs, and with cut-offs and patches. Nothing is sent: a program stands in for the model (scripts/llm_sim.py says how it answers);
+# what is counted are the prompts that a model would get and answers of plausible length.
+#
+# usage: scripts/bench-llm.sh REPOSITORY [--commits N] [--until REV]
+#        REPOSITORY is a git repository with history, bare or not. It is cloned; nothing in it changes.
+#
+# CORTEX_BIN  the binary (default: target/release/cortex)
+set -euo pipefail
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+export PYTHONDONTWRITEBYTECODE=1
+python3 "$here/bench_llm.py" "$@" --work "$work" --cortex "${CORTEX_BIN:-$here/../target/release/cortex}"

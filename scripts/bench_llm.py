@@ -1,0 +1,119 @@
+"""Counts what summaries cost over a series of real commits: called by scripts/bench-llm.sh, which says how."""
+import argparse
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+PATTERN = "//types/...:semantic"
+
+
+def git(clone: Path, *args: str) -> str:
+    return subprocess.run(["git", "-C", str(clone), *args], check=True, capture_output=True, text=True).stdout
+
+
+class Pass:
+    """One way to keep summaries, with a checkout and a store of its own."""
+
+    def __init__(self, name: str, repository: Path, work: Path, cortex: str, params: str):
+        self.name, self.cortex = name, cortex
+        self.clone, self.store = work / name, work / f"{name}.store"
+        for folder in (self.clone, self.store):
+            shutil.rmtree(folder, ignore_errors=True)
+        subprocess.run(["git", "clone", "-q", "--no-checkout", str(repository), str(self.clone)], check=True)
+        self.params = params
+
+    def start(self, commit: str) -> dict:
+        git(self.clone, "checkout", "-q", "--force", commit)
+        self.run("init", "--force")
+        manifest = self.clone / "cortex.toml"
+        simulated = json.dumps([sys.executable, str(HERE / "llm_sim.py")])
+        manifest.write_text(
+            f'{manifest.read_text()}\n[model.simulated]\napi = "command"\ncommand = {simulated}\n'
+            f'[producer.semantic]\nparams = {{ model = "simulated", {self.params} }}\n'
+        )
+        return self.build()
+
+    def step(self, commit: str) -> dict:
+        git(self.clone, "checkout", "-q", "--force", commit)
+        return self.build()
+
+    def run(self, *args: str) -> str:
+        env = {**os.environ, "CORTEX_STORE": str(self.store)}
+        done = subprocess.run([self.cortex, "-C", str(self.clone), *args], capture_output=True, text=True, env=env)
+        if done.returncode not in (0, 1):
+            raise SystemExit(f"{args}: {done.stderr[-2000:]}")
+        return done.stdout
+
+    def build(self) -> dict:
+        report = json.loads(self.run("--output", "json", "build", PATTERN, "//index:json"))
+        for failure in report["failures"][:3]:
+            print(f"{self.name}: {failure['code']} {failure['message']} {failure.get('label')}", file=sys.stderr)
+        return report["tally"]["spent"]
+
+    def cost(self) -> dict[str, tuple[int, int, int]]:
+        """Calls and tokens of each target so far."""
+        spent = {label: sum_["spent"] for label, sum_ in json.loads(self.run("cost", "--json"))["targets"]}
+        return {label: (one["calls"], one["input_tokens"], one["output_tokens"]) for label, one in spent.items()}
+
+    def types_of(self, files: set[str]) -> list[str]:
+        index = json.loads((self.clone / ".cortex/out/index.json").read_text())
+        return [one.get("key", one["fqn"]) for one in index["types"] if one["file"] in files or files & set(one.get("files", []))]
+
+    def readers(self, types: list[str]) -> set[str]:
+        """Summaries that are written from these types or, however far, from summaries of them."""
+        if not types:
+            return set()
+        expression = " + ".join(f"//types/{key}:semantic" for key in types)
+        nodes = self.run("query", f"rdeps({expression})").split()
+        return {label for label in nodes if label.endswith(":semantic") and "#" not in label}
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("repository", type=Path)
+    parser.add_argument("--commits", type=int, default=40)
+    parser.add_argument("--until", default="HEAD")
+    parser.add_argument("--work", type=Path, required=True)
+    parser.add_argument("--cortex", required=True)
+    args = parser.parse_args()
+    log = git(args.repository, "log", "--first-parent", f"-{args.commits + 1}", "--format=%H", args.until, "--", "*.cs").split()
+    commits = list(reversed(log))
+    patches = Pass("patches", args.repository, args.work, args.cortex, "")
+    cuts = Pass("cuts", args.repository, args.work, args.cortex, "max_patches = 0")
+    first = patches.start(commits[0])
+    cuts.start(commits[0])
+    whole = patches.cost()
+    average = [sum(column) / len(whole) for column in zip(*whole.values())]
+    # A file-level cache knows that a file changed, and nothing of what in it did: every type of the file is summarised anew, and in the
+    # second figure everything that is written from those summaries, too.
+    total = {name: [0, 0, 0] for name in ("files", "files and readers", "cut-offs", "patches")}
+
+    def add(name: str, spent):
+        total[name] = [before + more for before, more in zip(total[name], spent)]
+
+    for before, after in zip(commits, commits[1:]):
+        changed = set(git(args.repository, "diff", "--name-only", before, after, "--", "*.cs").split("\n")) - {""}
+        for one, name in ((patches, "patches"), (cuts, "cut-offs")):
+            spent = one.step(after)
+            add(name, (spent["calls"], spent["input_tokens"], spent["output_tokens"]))
+        types = patches.types_of(changed)
+        for label in [f"//types/{key}:semantic" for key in types]:
+            add("files", whole.get(label, average))
+        for label in patches.readers(types):
+            add("files and readers", whole.get(label, average) if not label.startswith("//groups/") else whole.get(label, (0, 0, 0)))
+        print(f"{after[:8]} {len(changed)} files: {total}", file=sys.stderr)
+    print(f"{args.repository.name}, {len(commits) - 1} commits from {commits[0][:8]} to {commits[-1][:8]}; first build: "
+          f"{first['calls']} calls, {first['input_tokens']:,} tokens in, {first['output_tokens']:,} out\n")
+    print("| | calls | tokens in | tokens out | all tokens | fewer calls | fewer tokens |")
+    print("|---|--:|--:|--:|--:|--:|--:|")
+    base = total["files and readers"]
+    for name, (calls, into, out) in total.items():
+        ratio = lambda of, by: f"{of / by:.1f}×" if by else "–"
+        print(f"| {name} | {calls:,.0f} | {into:,.0f} | {out:,.0f} | {into + out:,.0f} | {ratio(base[0], calls)} | {ratio(base[1] + base[2], into + out)} |")
+
+
+main()

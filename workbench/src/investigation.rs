@@ -1,0 +1,189 @@
+//! Investigations: which outlines and summaries fit a question and a budget, and the operation that a caller can watch (seed 000 §3, §7).
+
+use crate::workspace::WorkbenchError;
+use engine::build::session::Session;
+use engine::seams::producer::Input;
+use engine::values::digest::Digest;
+use engine::values::label::{Label, escape, unescape};
+use engine::values::table::Table;
+use producers::investigate::relevance;
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// An outline that is in the scope.
+pub struct Candidate {
+    /// Its label, `//types/KEY:outline`.
+    pub label: Arc<str>,
+    /// The blob.
+    pub bytes: Arc<[u8]>,
+}
+
+/// What a model is to be shown.
+#[derive(Debug, Default)]
+pub struct Material {
+    /// Blobs by role, `outline` and `summary`, sorted by symbol path.
+    pub roles: BTreeMap<Arc<str>, Vec<Input>>,
+    /// Types shown.
+    pub shown: usize,
+    /// Types of the scope that did not fit, those that fit best first.
+    pub left_out: Vec<String>,
+    /// About how many tokens it is.
+    pub tokens: u64,
+}
+
+/// Bytes of a token of code and English text, about.
+const BYTES: u64 = 4;
+
+/// Chooses what fits best into `budget` tokens: by the words that a type shares with the question, then by how often it is referred to.
+/// Summaries that are there are taken as they are; none is asked for.
+///
+/// # Errors
+/// When the store cannot be read.
+pub fn gather(session: &Session, question: &str, candidates: Vec<Candidate>, budget: u64) -> Result<Material, WorkbenchError> {
+    let words = relevance::words(question);
+    let references = references(session)?;
+    let mut ranked: Vec<(u32, u32, String, Vec<(&'static str, Input)>)> = Vec::new();
+    for candidate in candidates {
+        let Ok(label) = Label::parse(&candidate.label) else { continue };
+        let Some(key) = label.package().strip_prefix("types/").map(unescape) else {
+            continue;
+        };
+        let mut texts = vec![("outline", input(&key, &candidate.label, candidate.bytes))];
+        if let Some(summary) = summary(session, &key)? {
+            texts.push(("summary", summary));
+        }
+        let all: String = texts.iter().map(|(_, input)| String::from_utf8_lossy(&input.bytes)).collect();
+        let score = relevance::score(&words, &key, &all);
+        ranked.push((score, references.get(&key).copied().unwrap_or_default(), key, texts));
+    }
+    ranked.sort_by(|a, b| (b.0, b.1).cmp(&(a.0, a.1)).then_with(|| a.2.cmp(&b.2)));
+    let mut material = Material::default();
+    for (_, _, key, texts) in ranked {
+        let size: u64 = texts.iter().map(|(_, input)| input.bytes.len() as u64).sum();
+        let tokens = size.div_ceil(BYTES);
+        if material.tokens + tokens > budget {
+            material.left_out.push(key);
+            continue;
+        }
+        material.tokens += tokens;
+        material.shown += 1;
+        for (role, input) in texts {
+            material.roles.entry(role.into()).or_default().push(input);
+        }
+    }
+    material
+        .roles
+        .values_mut()
+        .for_each(|inputs| inputs.sort_by(|a, b| a.item.cmp(&b.item)));
+    Ok(material)
+}
+
+fn input(key: &str, label: &Arc<str>, bytes: Arc<[u8]>) -> Input {
+    Input {
+        label: label.clone(),
+        ..Input::of(key, bytes)
+    }
+}
+
+fn summary(session: &Session, key: &str) -> Result<Option<Input>, WorkbenchError> {
+    let label = format!("//types/{}:semantic", escape(key));
+    let Some(last) = session.last(&label)? else { return Ok(None) };
+    let blob = session.engine.store.blob(&last.filed.output)?;
+    Ok(blob.map(|bytes| input(key, &label.into(), bytes)))
+}
+
+/// How often each type is referred to, as far as `//index:graph` was ever made.
+fn references(session: &Session) -> Result<BTreeMap<String, u32>, WorkbenchError> {
+    let Some(last) = session.last("//index:graph")? else {
+        return Ok(BTreeMap::new());
+    };
+    let blob = session.engine.store.blob(&last.filed.output)?;
+    let Some(table) = blob.as_deref().and_then(Table::open) else {
+        return Ok(BTreeMap::new());
+    };
+    let row = |(key, value): (&str, &[u8])| {
+        let row: serde_json::Value = serde_json::from_slice(value).ok()?;
+        Some((key.to_owned(), u32::try_from(row.get("references")?.as_u64()?).ok()?))
+    };
+    Ok(table.rows().filter_map(row).collect())
+}
+
+/// How an operation stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum State {
+    /// Outlines are being made.
+    Gathering,
+    /// A model is being asked.
+    Asking,
+    /// The answer is there.
+    Done,
+    /// There is no answer.
+    Failed,
+}
+
+/// An operation that a caller can watch: `.cortex/out/ops/ID.json`.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Operation {
+    /// Its identifier: the same for the same question and scope.
+    pub op_id: String,
+    /// What kind of operation.
+    pub kind: &'static str,
+    /// What was asked.
+    pub question: String,
+    /// About what.
+    pub scope: Vec<String>,
+    /// How it stands.
+    pub state: State,
+    /// Where the answer is filed.
+    pub label: String,
+    /// What happened so far, one sentence each.
+    pub events: Vec<String>,
+    /// The answer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub result: Option<serde_json::Value>,
+    /// Why there is none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<serde_json::Value>,
+}
+
+impl Operation {
+    /// An operation that begins.
+    pub fn begin(question: &str, scope: &[String]) -> Self {
+        let id = Digest::of(format!("{question}\0{}", scope.join("\0")).as_bytes()).short();
+        Self {
+            label: format!("//investigations/{id}:answer"),
+            op_id: id,
+            kind: "investigate",
+            question: question.to_owned(),
+            scope: scope.to_vec(),
+            state: State::Gathering,
+            events: Vec::new(),
+            result: None,
+            error: None,
+        }
+    }
+
+    /// Writes it down, whole or not at all. Where it cannot be written nobody watches.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn write(&self, root: &Path) -> Result<PathBuf, std::io::Error> {
+        let out = root.join(".cortex/out");
+        let folder = out.join("ops");
+        std::fs::create_dir_all(&folder)?;
+        if folder.canonicalize()? != root.canonicalize()?.join(".cortex/out/ops") {
+            return Err(std::io::Error::other("it leads out of the workspace"));
+        }
+        let mut bytes = serde_json::to_vec_pretty(self)?;
+        bytes.push(b'\n');
+        let file = folder.join(format!("{}.json", self.op_id));
+        let mut copy = tempfile::NamedTempFile::new_in(&folder)?;
+        std::io::Write::write_all(&mut copy, &bytes)?;
+        copy.persist(&file).map_err(|error| error.error)?;
+        Ok(file)
+    }
+}
