@@ -157,7 +157,8 @@ fn what_a_model_is_not_shown_is_not_asked_about() {
     );
     // One that it uses is a patch.
     desk.put("src/Clock.cs", &edited(CLOCK, "long Now", "ulong Now"));
-    desk.answers(|_| Ok("NO CHANGE".to_owned()));
+    let no_change = |asked: &Asked| Ok(if asked.is_patch() { "NO CHANGE".to_owned() } else { whole(asked) });
+    desk.answers(no_change);
     let built = desk.build(LABEL);
     assert_eq!(types(&built), ["N.IClock", "N.Store"]);
     assert_eq!(
@@ -168,7 +169,7 @@ fn what_a_model_is_not_shown_is_not_asked_about() {
     let bare = store("params.structures = false");
     bare.build(LABEL);
     bare.put("src/Clock.cs", &edited(CLOCK, "long Now", "ulong Now"));
-    bare.answers(|_| Ok("NO CHANGE".to_owned()));
+    bare.answers(no_change);
     assert_eq!(types(&bare.build(LABEL)), ["N.IClock"]);
 }
 
@@ -444,7 +445,7 @@ fn no_secret_is_in_any_prompt() {
     assert_eq!(built.failures(), [""; 0]);
     assert_eq!(built.asked.len(), 3, "{:?}", types(&built));
     let all: String = built.asked.iter().map(|asked| asked.whole.as_str()).collect();
-    for word in [key, "hunter22", "LICENCEWORD", "Secretive()", "class Checker"] {
+    for word in [key, "hunter22", "LICENCEWORD", "string Secretive", "class Checker"] {
         assert!(!all.contains(word), "{word}");
     }
     assert!(all.contains("«redacted»"));
@@ -591,7 +592,6 @@ fn a_member_is_a_rule_away() {
 fn a_plan_shows_the_prompt_and_its_price() {
     let desk = store("");
     let built = desk.build_as("//types/...:semantic", |options| {
-        options.dry_run = true;
         options.price = true;
     });
     let plans: Vec<_> = built.report.plans.iter().map(|priced| (&*priced.label, &priced.plan)).collect();
@@ -608,7 +608,6 @@ fn a_plan_shows_the_prompt_and_its_price() {
     desk.put("src/Store.cs", &edited(STORE, "Trim(16)", "Trim(17)"));
     let price = |desk: &Desk| {
         desk.build_as(LABEL, |options| {
-            options.dry_run = true;
             options.price = true;
         })
     };
@@ -625,7 +624,6 @@ fn a_plan_shows_the_prompt_and_its_price() {
     assert_eq!((of_store.plan.mode.as_str(), of_store.certain), ("patch", false));
     let group = pair("", "");
     let built = group.build_as("//types/N.B:semantic", |options| {
-        options.dry_run = true;
         options.price = true;
     });
     let calls: u32 = built.report.plans.iter().map(|priced| priced.plan.cost.calls).sum();

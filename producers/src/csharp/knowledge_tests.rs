@@ -398,7 +398,7 @@ fn golden_outputs_belong_to_versions() {
     }
     assert!(Table::open(&world.types).is_some_and(|table| table.len() == 3));
     insta::assert_snapshot!(lines.join("\n"), @r#"
-    csharp/graph@1 abf4a7cebc0d
+    csharp/graph@2 143c8af71b7a
     csharp/conflicts@1 af1349b9f5f9
     csharp/index-json@1 0c6a9a70dbdf
     csharp/types@3 ed524f5833c4

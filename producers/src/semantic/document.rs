@@ -146,7 +146,9 @@ mod tests {
             let mut summaries = answer::read(&format!("# TYPE: N.A\n{text}"), &about, &wanted).summaries;
             for head in &heads {
                 let sections = summaries.entry(head.key.clone()).or_default();
-                wanted.iter().for_each(|section| drop(sections.entry(section.name.clone()).or_default()));
+                for section in &wanted {
+                    sections.entry(section.name.clone()).or_default();
+                }
             }
             let group = write_group("G_1", &heads, "m", &summaries, &wanted);
             prop_assert_eq!(&read(&group, &heads, &wanted), &summaries, "{}", group);

@@ -18,12 +18,14 @@ mod facts;
 pub(crate) mod fence;
 mod lifecycle;
 mod moved;
+mod plan;
 mod prompt;
 mod secrets;
 mod shrink;
 mod slots;
 mod splice;
 mod subject;
+mod talk;
 mod template;
 mod tokens;
 mod wishes;
@@ -78,7 +80,7 @@ impl Producer for Semantic {
     }
 
     fn plan(&self, inputs: &Inputs<'_>) -> Result<Plan, Failure> {
-        asked::plan(inputs, &*self.ask)
+        plan::plan(inputs, &*self.ask)
     }
 
     fn flush(&self) -> Result<(), Failure> {

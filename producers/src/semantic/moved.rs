@@ -2,11 +2,15 @@
 //! much of the whole it is.
 
 use super::slots::{Kind, Slot, simple};
-use similar::{ChangeTag, TextDiff};
+use rustc_hash::FxHashMap;
+use similar::TextDiff;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Longest difference of one text that is shown, in bytes.
 const LONGEST: usize = 60_000;
+
+/// Texts of more lines are taken to have moved as a whole: to compare them line by line could take long.
+const MOST_LINES: usize = 20_000;
 
 /// The difference between two sets of texts.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -50,12 +54,16 @@ pub(super) fn moved(then: &[Slot], now: &[Slot]) -> Moved {
             continue;
         }
         let (kind, key) = (place.0, place.1.as_str());
+        let bytes = changed_bytes(&old_text, &new_text);
+        changed += bytes;
+        if bytes == old_text.len() + new_text.len() && old.is_some() && new.is_some() && bytes > LONGEST {
+            moved
+                .diffs
+                .push((format!("{} of {key}", kind.title()), "everything is different".to_owned()));
+            moved.own |= kind.is_own();
+            continue;
+        }
         let diff = TextDiff::from_lines(&old_text, &new_text);
-        changed += diff
-            .iter_all_changes()
-            .filter(|change| change.tag() != ChangeTag::Equal)
-            .map(|change| change.value().len())
-            .sum::<usize>();
         let shown = diff.unified_diff().context_radius(2).to_string();
         moved
             .diffs
@@ -73,6 +81,20 @@ pub(super) fn moved(then: &[Slot], now: &[Slot]) -> Moved {
     moved.members = members.into_iter().map(|(name, what)| format!("{name} ({what})")).collect();
     moved.share = if whole == 0 { 0.0 } else { changed as f64 / whole as f64 };
     moved
+}
+
+/// Bytes of lines that only one of two texts has, wherever they stand. Linear.
+fn changed_bytes(old: &str, new: &str) -> usize {
+    if old.lines().count().max(new.lines().count()) > MOST_LINES {
+        return old.len() + new.len();
+    }
+    let mut counts: FxHashMap<&str, i64> = FxHashMap::default();
+    old.split_inclusive('\n').for_each(|line| *counts.entry(line).or_default() += 1);
+    new.split_inclusive('\n').for_each(|line| *counts.entry(line).or_default() -= 1);
+    counts
+        .iter()
+        .map(|(line, count)| line.len() * usize::try_from(count.unsigned_abs()).unwrap_or(0))
+        .sum()
 }
 
 /// Members whose piece is another one, with a word for how.

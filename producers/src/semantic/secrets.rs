@@ -6,6 +6,7 @@
 //! token than leave a key.
 
 use crate::csharp::project::glob::Glob;
+use crate::csharp::project::path::ROOT;
 
 /// Files that nobody wants seen.
 const FILES: [&str; 16] = [
@@ -76,12 +77,12 @@ pub(super) fn withheld<'g>(file: &str, never_send: &'g [String]) -> Option<&'g s
     let globs = FILES.iter().copied().chain(never_send.iter().map(String::as_str));
     globs
         .into_iter()
-        .find(|glob| Glob::new("/", glob).is_some_and(|glob| glob.matches(file)))
+        .find(|glob| Glob::new(ROOT, glob).is_some_and(|glob| glob.matches(file)))
 }
 
 /// Whether a text is a glob that can match.
 pub(super) fn is_glob(text: &str) -> bool {
-    Glob::new("/", text).is_some()
+    Glob::new(ROOT, text).is_some()
 }
 
 /// The text without what looks like a key, and how many places were redacted.

@@ -1,0 +1,104 @@
+//! What a summary would ask and cost, without asking: the very turns that would be sent, counted.
+
+use super::decide::{self, Base, Way};
+use super::moved::Moved;
+use super::prompt::{self, Material};
+use super::subject::{self, Subject};
+use super::talk::{Talk, names_of};
+use super::wishes::Wishes;
+use crate::llm::Ask;
+use engine::seams::paid::{Plan, Spent};
+use engine::seams::producer::{Failure, Inputs};
+
+/// Tokens that a ROLE which is not known yet may have.
+const GUESSED_ROLE: u64 = 60;
+
+/// Tokens that a whole answer about one type is guessed to have, and one of a patch.
+const GUESSED_ANSWERS: (u64, u64) = (400, 120);
+
+/// What would be asked.
+///
+/// # Errors
+/// When an input or the template is wrong, or no prompt fits.
+pub(super) fn plan(inputs: &Inputs<'_>, ask: &dyn Ask) -> Result<Plan, Failure> {
+    let wishes = Wishes::read(inputs.params, inputs.settings);
+    let subject = Subject::read(inputs, &wishes)?;
+    let free = |mode: &str, why: &str| Plan {
+        mode: mode.to_owned(),
+        why: why.to_owned(),
+        prompt: String::new(),
+        cost: Spent {
+            model: wishes.model_name().to_owned(),
+            micros: ask.price(inputs.settings, 0, 0, 0),
+            ..Spent::default()
+        },
+    };
+    if !inputs.all("grouped").is_empty() {
+        return Ok(free("part", "its group is asked about as one"));
+    }
+    let heads = subject.shown();
+    if heads.is_empty() {
+        return Ok(free("withheld", "its source is never sent"));
+    }
+    let template = subject::template(inputs, &wishes)?;
+    let slots = subject.slots(&subject.blobs)?;
+    let material = Material {
+        template: &template,
+        wishes: &wishes,
+        heads: &heads,
+        slots: &slots,
+    };
+    let prompt = decide::full_prompt(&material);
+    let base = inputs
+        .previous
+        .as_ref()
+        .and_then(|previous| Base::read(previous, &subject, &material));
+    let talk = Talk::new(inputs, ask, &wishes, &template);
+    let (mode, why, questions, guess) = match decide::decide(inputs, &subject, &material, base.as_ref(), &prompt)? {
+        // An earlier answer may hold or not when what it reads is to be asked for first; the dearer guess is told.
+        Way::Unchanged(_) if inputs.unknown > 0 => {
+            let why = format!("{} of its inputs have to be made first", inputs.unknown);
+            let old = base.as_ref().map(|base| base.summaries.clone()).unwrap_or_default();
+            ("patch", why, vec![material.patch(&old, &Moved::default(), &[])], GUESSED_ANSWERS.1)
+        }
+        Way::Unchanged(why) => {
+            return Ok(Plan {
+                why,
+                ..free("unchanged", "")
+            });
+        }
+        Way::Patch(moved, why) => {
+            let base = base.as_ref().expect("invariant: a patch has a base");
+            let turns = material.patch(&base.summaries, &moved, &names_of(&base.corrected));
+            ("patch", why, vec![turns], GUESSED_ANSWERS.1)
+        }
+        Way::Full(why) => {
+            let parts = talk.parts(&heads, &slots, 0)?;
+            let questions = parts.iter().map(|part| talk.material(&part.heads, &part.slots).full()).collect();
+            ("full", why, questions, GUESSED_ANSWERS.0)
+        }
+    };
+    let mut cost = Spent {
+        model: wishes.model_name().to_owned(),
+        calls: u32::try_from(questions.len()).unwrap_or(u32::MAX),
+        ..Spent::default()
+    };
+    let mut shown = String::new();
+    for turns in &questions {
+        let text = prompt::text(turns);
+        let count = ask.count(&wishes.model, &text);
+        cost.input_tokens += count.tokens;
+        cost.estimated |= !count.exact || inputs.unknown > 0;
+        shown.push_str(&text);
+    }
+    cost.input_tokens += inputs.unknown as u64 * GUESSED_ROLE;
+    let each = if mode == "full" { guess * heads.len() as u64 } else { guess };
+    cost.output_tokens = each.min(wishes.answer_tokens(heads.len()));
+    cost.micros = ask.price(inputs.settings, cost.input_tokens, 0, cost.output_tokens);
+    Ok(Plan {
+        mode: mode.to_owned(),
+        why,
+        prompt: format!("{}\n", shown.trim_end()),
+        cost,
+    })
+}

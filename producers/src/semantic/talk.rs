@@ -1,0 +1,308 @@
+//! The conversation of one node with its model: a question at a time, within the model's room, and nothing spent is lost sight of.
+
+use super::answer::{self, Sections, Summaries};
+use super::churn;
+use super::decide::{self, Base};
+use super::document::Head;
+use super::evidence::Names;
+use super::moved::Moved;
+use super::prompt::{self, Material};
+use super::shrink;
+use super::slots::Slot;
+use super::splice;
+use super::subject::type_key;
+use super::template::Template;
+use super::wishes::Wishes;
+use crate::llm::{Answer, Ask, Question, Turn};
+use engine::seams::paid::{Rejected, Spent};
+use engine::seams::producer::{Failure, Inputs};
+use engine::values::diagnostic::Diagnostic;
+use std::collections::BTreeSet;
+
+/// An answer on its way to an output.
+pub(super) struct Made {
+    pub(super) mode: &'static str,
+    pub(super) why: String,
+    pub(super) summaries: Summaries,
+    /// Patches since the last whole answer, this one included.
+    pub(super) chain: u64,
+    /// Sections that the churn guard kept, with why.
+    pub(super) kept: Vec<(String, &'static str)>,
+    /// Sections that a model wrote just now, as opposed to those that were there.
+    pub(super) answered: Option<BTreeSet<(String, String)>>,
+}
+
+impl Made {
+    pub(super) fn of(mode: &'static str, why: String, summaries: Summaries) -> Self {
+        Self {
+            mode,
+            why,
+            summaries,
+            chain: 0,
+            kept: Vec::new(),
+            answered: None,
+        }
+    }
+}
+
+/// Some types of a prompt that fits, after so many steps of [`shrink`].
+pub(super) struct Fitting {
+    pub(super) heads: Vec<Head>,
+    pub(super) slots: Vec<Slot>,
+    step: usize,
+}
+
+/// The conversation of one node with its model.
+pub(super) struct Talk<'a> {
+    inputs: &'a Inputs<'a>,
+    ask: &'a dyn Ask,
+    wishes: &'a Wishes,
+    template: &'a Template,
+    pub(super) spent: Option<Spent>,
+    asked: u32,
+    pub(super) repaired: bool,
+    /// The furthest step of [`shrink`] that was needed.
+    pub(super) step: Option<usize>,
+    /// The last answer, for people to look at when nothing comes of it.
+    raw: String,
+    /// What was said with the answers.
+    pub(super) remarks: Vec<Diagnostic>,
+}
+
+impl<'a> Talk<'a> {
+    pub(super) fn new(inputs: &'a Inputs<'a>, ask: &'a dyn Ask, wishes: &'a Wishes, template: &'a Template) -> Self {
+        Self {
+            inputs,
+            ask,
+            wishes,
+            template,
+            spent: None,
+            asked: 0,
+            repaired: false,
+            step: None,
+            raw: String::new(),
+            remarks: Vec::new(),
+        }
+    }
+
+    pub(super) fn material<'m>(&'m self, heads: &'m [Head], slots: &'m [Slot]) -> Material<'m> {
+        Material {
+            template: self.template,
+            wishes: self.wishes,
+            heads,
+            slots,
+        }
+    }
+
+    /// Asks once. What was spent before is not lost when this fails.
+    fn question(&mut self, turns: &[Turn], types: usize) -> Result<Answer, Failure> {
+        let question = Question {
+            model: &self.wishes.model,
+            settings: self.inputs.settings,
+            key: self.inputs.key,
+            attempt: self.asked,
+            turns,
+            max_tokens: self.wishes.answer_tokens(types),
+        };
+        self.asked += 1;
+        let answer = self
+            .ask
+            .ask(&question, self.inputs.cancel)
+            .map_err(|failure| self.in_vain(failure))?;
+        self.spent.get_or_insert_default().add(&answer.spent);
+        self.raw.clone_from(&answer.text);
+        self.remarks.extend(answer.remarks.iter().cloned());
+        Ok(answer)
+    }
+
+    /// A failure after answers that cost something: it carries what they cost.
+    fn in_vain(&self, failure: Failure) -> Failure {
+        if self.spent.is_none() {
+            return failure;
+        }
+        match failure {
+            Failure::Permanent(why) | Failure::Transient(why) | Failure::Limit(why) if why.code != "E_CONTEXT" => self.rejected(*why),
+            Failure::Rejected(mut rejected) => {
+                let mut spent = self.spent.clone().unwrap_or_default();
+                rejected.spent.iter().for_each(|more| spent.add(more));
+                rejected.spent = Some(spent);
+                Failure::Rejected(rejected)
+            }
+            other => other,
+        }
+    }
+
+    fn rejected(&self, why: Diagnostic) -> Failure {
+        Failure::Rejected(Box::new(Rejected {
+            why,
+            raw: self.raw.clone().into_bytes(),
+            spent: self.spent.clone(),
+        }))
+    }
+
+    /// Whether a conversation and its answer fit: else what they need and what there is.
+    fn fits(&self, turns: &[Turn], types: usize) -> Result<(), (u64, u64)> {
+        let Some(limit) = self.wishes.context_tokens() else { return Ok(()) };
+        let needed = self.ask.count(&self.wishes.model, &prompt::text(turns)).tokens + self.wishes.answer_tokens(types);
+        if needed <= limit { Ok(()) } else { Err((needed, limit)) }
+    }
+
+    /// Prompts that fit, about all of these types, beginning at a step of [`shrink`].
+    pub(super) fn parts(&self, heads: &[Head], slots: &[Slot], from: usize) -> Result<Vec<Fitting>, Failure> {
+        let mut last = (0, 0);
+        for step in from..=shrink::LAST {
+            if step > shrink::BEFORE_SPLIT && heads.len() > 1 {
+                let (one, other) = heads.split_at(heads.len() / 2);
+                let half = |heads: &[Head]| {
+                    let about: BTreeSet<&str> = heads.iter().map(|head| type_key(&head.key)).collect();
+                    self.parts(heads, &decide::around(slots, &about), 0)
+                };
+                let mut parts = half(one)?;
+                parts.extend(half(other)?);
+                return Ok(parts);
+            }
+            let slots = shrink::shrunk(slots, step);
+            match self.fits(&self.material(heads, &slots).full(), heads.len()) {
+                Ok(()) => {
+                    return Ok(vec![Fitting {
+                        heads: heads.to_vec(),
+                        slots,
+                        step,
+                    }]);
+                }
+                Err(numbers) => last = numbers,
+            }
+        }
+        let (needed, limit) = last;
+        let names: Vec<&str> = heads.iter().map(|head| head.key.as_str()).collect();
+        let message = if limit == 0 {
+            format!("the model has no room for {}, even without bodies", names.join(", "))
+        } else {
+            format!(
+                "question and answer about {} take {needed} tokens even without bodies; the model has room for {limit}",
+                names.join(", ")
+            )
+        };
+        let hint = "use a model with more context_tokens, or a smaller max_tokens of the producer";
+        Err(Failure::Permanent(Box::new(Diagnostic::error("E_CONTEXT", message).hint(hint))))
+    }
+
+    /// Asks for a whole answer, in parts when it does not fit otherwise.
+    pub(super) fn full(&mut self, heads: &[Head], slots: &[Slot], why: String) -> Result<Made, Failure> {
+        let mut made = Made::of("full", why, Summaries::new());
+        let mut open = self.parts(heads, slots, 0)?;
+        open.reverse();
+        while let Some(part) = open.pop() {
+            self.step = self.step.max(Some(part.step));
+            match self.one_part(&part) {
+                Ok(summaries) => made.summaries.extend(summaries),
+                // The model has less room than it was thought to have.
+                Err(Failure::Permanent(told)) if told.code == "E_CONTEXT" => {
+                    let parts = self.parts(&part.heads, &part.slots, part.step + 1);
+                    let mut parts = parts.map_err(|_| self.in_vain(Failure::Permanent(told)))?;
+                    parts.reverse();
+                    open.extend(parts);
+                }
+                Err(failure) => return Err(failure),
+            }
+        }
+        Ok(made)
+    }
+
+    /// Asks about some types, and once more when the answer is none.
+    fn one_part(&mut self, part: &Fitting) -> Result<Summaries, Failure> {
+        let turns = self.material(&part.heads, &part.slots).full();
+        let about: Vec<(&str, &str)> = part.heads.iter().map(|head| (head.key.as_str(), head.id.as_str())).collect();
+        let first = self.question(&turns, about.len())?;
+        let faults = match self.check(&first, &about) {
+            Ok(summaries) => return Ok(summaries),
+            Err(faults) => faults,
+        };
+        self.repaired = true;
+        let again = self.question(
+            &prompt::repair(&turns, &super::slots::cut(&first.text, 40_000), &faults),
+            about.len(),
+        )?;
+        self.check(&again, &about).map_err(|faults| {
+            let shown: Vec<&str> = faults.iter().take(5).map(String::as_str).collect();
+            let why = Diagnostic::error("E_ANSWER", "the model's answer is no summary, nor is its second one")
+                .found(super::slots::cut(&shown.join("; "), 400))
+                .hint("'cortex show LABEL --raw' shows the answer; try another model, a larger max_tokens, or a clearer template");
+            self.rejected(why)
+        })
+    }
+
+    fn check(&self, answer: &Answer, about: &[(&str, &str)]) -> Result<Summaries, Vec<String>> {
+        let read = answer::read(&answer.text, about, &self.wishes.sections);
+        let mut faults = read.faults;
+        faults.extend(answer::missing(&read.summaries, about, &self.wishes.sections));
+        if answer.cut {
+            let most = self.wishes.answer_tokens(about.len());
+            faults.insert(0, format!("it was cut off at {most} tokens; be briefer"));
+        }
+        if faults.is_empty() { Ok(read.summaries) } else { Err(faults) }
+    }
+
+    /// Asks for a patch; the inner error says why a whole answer is needed instead.
+    pub(super) fn patch(
+        &mut self,
+        material: &Material<'_>,
+        base: &Base,
+        moved: &Moved,
+        why: String,
+    ) -> Result<Result<Made, String>, Failure> {
+        let turns = material.patch(&base.summaries, moved, &names_of(&base.corrected));
+        if self.fits(&turns, material.heads.len()).is_err() {
+            return Ok(Err("the patch does not fit into the model's context".to_owned()));
+        }
+        let answer = match self.question(&turns, material.heads.len()) {
+            Err(Failure::Permanent(told)) if told.code == "E_CONTEXT" => {
+                return Ok(Err("the patch does not fit into the model's context".to_owned()));
+            }
+            answer => answer?,
+        };
+        let made = |why, summaries| Made {
+            chain: base.chain,
+            answered: Some(BTreeSet::new()),
+            ..Made::of("patch", why, summaries)
+        };
+        if answer.cut {
+            return Ok(Err("the patch was cut off".to_owned()));
+        }
+        if answer::is_no_change(&answer.text) {
+            return Ok(Ok(made(format!("{why}; the model changes nothing"), base.summaries.clone())));
+        }
+        let about: Vec<(&str, &str)> = material.heads.iter().map(|head| (head.key.as_str(), head.id.as_str())).collect();
+        let read = answer::read(&answer.text, &about, &self.wishes.sections);
+        let empty = read.summaries.values().flat_map(Sections::values).any(String::is_empty);
+        if let Some(fault) = read.faults.first() {
+            return Ok(Err(format!("the patch could not be put in: {fault}")));
+        }
+        if empty || read.summaries.values().all(Sections::is_empty) {
+            return Ok(Err("the patch could not be put in: it has no section, or an empty one".to_owned()));
+        }
+        let names = Names::of(material.slots);
+        let spliced = splice::splice(&base.summaries, &read.summaries, |key, name, old, new| {
+            if base.corrected.contains(&(key.to_owned(), name.to_owned())) {
+                return Some("a person wrote it");
+            }
+            churn::needless(old, new, type_key(key), moved, &names)
+        });
+        let changed = !spliced.changed.is_empty();
+        let written = read
+            .summaries
+            .iter()
+            .flat_map(|(key, sections)| sections.keys().map(move |name| (key.clone(), name.clone())));
+        Ok(Ok(Made {
+            chain: base.chain + u64::from(changed),
+            kept: spliced.kept,
+            answered: Some(written.collect()),
+            ..made(why, spliced.summaries)
+        }))
+    }
+}
+
+/// Sections that a person wrote, as prompts name them.
+pub(super) fn names_of(corrected: &BTreeSet<(String, String)>) -> Vec<String> {
+    corrected.iter().map(|(key, name)| format!("{name} of {key}")).collect()
+}
