@@ -118,26 +118,27 @@ fn check_line(line: &str, key: &str, names: &Names, checked: &mut Checked) {
             previous = '`';
             continue;
         }
-        if c == '[' && !(previous.is_alphanumeric() || matches!(previous, '_' | '`' | ']' | ')')) {
-            if let Some(len) = bracket(rest) {
-                let inner = &rest[1..len - 1];
-                let link = rest[len..].starts_with('(');
-                if let Some(items) = items(inner).filter(|_| !link) {
-                    let (good, bad): (Vec<&str>, Vec<&str>) = items.iter().copied().partition(|item| names.knows(key, item));
-                    checked.dropped += bad.len();
-                    checked.count += good.len();
-                    checked.kept.extend(good.iter().map(|item| (*item).to_owned()));
-                    if good.is_empty() {
-                        checked.text.truncate(checked.text.trim_end_matches(' ').len());
-                    } else if bad.is_empty() {
-                        checked.text.push_str(&rest[..len]);
-                    } else {
-                        checked.text.push_str(&format!("[{}]", good.join(", ")));
-                    }
-                    rest = &rest[len..];
-                    previous = ']';
-                    continue;
+        if c == '['
+            && !(previous.is_alphanumeric() || matches!(previous, '_' | '`' | ']' | ')'))
+            && let Some(len) = bracket(rest)
+        {
+            let inner = &rest[1..len - 1];
+            let link = rest[len..].starts_with('(');
+            if let Some(items) = items(inner).filter(|_| !link) {
+                let (good, bad): (Vec<&str>, Vec<&str>) = items.iter().copied().partition(|item| names.knows(key, item));
+                checked.dropped += bad.len();
+                checked.count += good.len();
+                checked.kept.extend(good.iter().map(|item| (*item).to_owned()));
+                if good.is_empty() {
+                    checked.text.truncate(checked.text.trim_end_matches(' ').len());
+                } else if bad.is_empty() {
+                    checked.text.push_str(&rest[..len]);
+                } else {
+                    checked.text.push_str(&format!("[{}]", good.join(", ")));
                 }
+                rest = &rest[len..];
+                previous = ']';
+                continue;
             }
         }
         checked.text.push(c);

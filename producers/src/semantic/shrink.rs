@@ -1,8 +1,9 @@
 //! Prompts that do not fit: what is left out, and in which order. What a reader could do without goes first; the declarations of the types
 //! themselves never go.
 //!
-//! 1. Declarations of dependencies. 2. Documentation. 3. All but the first line of dependencies' roles. 4. Roles of all dependencies but
-//! those that the type's own head names. Then a group is asked about in parts. 5. to 8. Bodies: the longest eighth, quarter, half, all.
+//! First the declarations of dependencies, then documentation, then all but the first line of dependencies' roles, then the roles of all
+//! dependencies but those that the type's own head names. Then a group is asked about in parts. Then bodies: the longest eighth, a
+//! quarter, half, all.
 
 use super::slots::{Kind, Slot, simple};
 use std::collections::BTreeSet;
@@ -118,7 +119,7 @@ mod tests {
             assert!(len(step) < len(step - 1), "{step}");
             let left = shrunk(&slots, step);
             assert_eq!(left[0], slots[0]);
-            assert_eq!(left.iter().any(|slot| slot.key == "N.Near" && slot.kind == Kind::Role), true);
+            assert!(left.iter().any(|slot| slot.key == "N.Near" && slot.kind == Kind::Role));
         }
         let last = shrunk(&slots, LAST);
         assert_eq!(last[1].pieces[3].1, "M160() /* body left out */");

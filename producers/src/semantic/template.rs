@@ -141,7 +141,7 @@ impl Template {
             (Part::Full, lines[1].or(lines[0]), ["structure", "impl", "sections"].as_slice()),
             (Part::Patch, lines[2].or(lines[0]), ["previous", "diff", "sections"].as_slice()),
         ] {
-            for name in needed.iter().filter(|name| !template.uses(part, name)) {
+            if let Some(name) = needed.iter().find(|name| !template.uses(part, name)) {
                 let message = format!(
                     "the part '{}' does not use {{{{{name}}}}}, without which there is nothing to answer",
                     part.name()
