@@ -8,6 +8,30 @@ scratch=$(mktemp -d)
 server=
 trap '[ -z "$server" ] || kill "$server" 2>/dev/null || true; rm -rf "$scratch"' EXIT
 
+failed() { echo "check-llm.sh: $1" >&2; tail -n 20 "$scratch/log" >&2; exit 1; }
+
+# Arguments are those of the server; sets `url`.
+start_server() {
+    : >"$scratch/url"
+    "$scratch/python/bin/python" scripts/llm-server.py --key "$LLM_KEY" "$@" >"$scratch/url" 2>"$scratch/log" &
+    server=$!
+    for _ in $(seq 100); do
+        [ -s "$scratch/url" ] && break
+        kill -0 "$server" 2>/dev/null || failed "the server did not start"
+        sleep 0.2
+    done
+    url=$(head -n 1 "$scratch/url")
+}
+
+stop_server() {
+    kill "$server"
+    for _ in $(seq 50); do
+        kill -0 "$server" 2>/dev/null || { server=; return; }
+        sleep 0.1
+    done
+    failed "the server did not end when told"
+}
+
 python3 -m venv "$scratch/python"
 "$scratch/python/bin/pip" install --quiet --disable-pip-version-check xllamacpp gguf
 cargo build --quiet --locked -p producers --example ask
@@ -16,14 +40,7 @@ ask=${CARGO_TARGET_DIR:-target}/debug/examples/ask
 export LLM_KEY=key-of-this-run-only
 # llama.cpp takes a grammar of a request in OpenAI's format only; answers to the others have the server's own.
 form() { printf 'root ::= "%s:\\n" item item\nitem ::= "- " [a-z]{4,16} "\\n"' "$1"; }
-"$scratch/python/bin/python" scripts/llm-server.py --key "$LLM_KEY" --grammar "$(form ROLE)" >"$scratch/url" 2>"$scratch/log" &
-server=$!
-for _ in $(seq 100); do
-    [ -s "$scratch/url" ] && break
-    kill -0 "$server" 2>/dev/null || { cat "$scratch/log" >&2; echo "check-llm.sh: the server did not start" >&2; exit 1; }
-    sleep 0.2
-done
-url=$(head -n 1 "$scratch/url")
+start_server --grammar "$(form ROLE)"
 
 # model API STREAM [KEY VARIABLE]
 model() {
@@ -35,8 +52,6 @@ print(json.dumps({"api": api, "name": "tiny", "base_url": url + ("/v1" if api ==
                   "stream": stream == "stream", "temperature": 0.5, "params": params}))
 PY
 }
-
-failed() { echo "check-llm.sh: $1" >&2; tail -n 20 "$scratch/log" >&2; exit 1; }
 
 for api in openai anthropic; do
     for stream in stream whole; do
@@ -61,10 +76,35 @@ PY
     ! grep -q not-the-key-at-all <<<"$why" || failed "$api: a key was shown"
 done
 
-kill "$server"
-for _ in $(seq 50); do
-    kill -0 "$server" 2>/dev/null || { server=; break; }
-    sleep 0.1
+stop_server
+
+# The whole way: summaries of the fixture, their form kept by the server.
+start_server --context 32768 --grammar 'root ::= "ROLE:\n" item "LIFECYCLE:\n" item "EDGE_CASES:\n" item "LIMITATIONS:\n" item "RECOMMENDATIONS:\n" item
+item ::= "- " [a-z]{4,16} "\n"'
+cargo build --quiet --locked
+cortex=${CARGO_TARGET_DIR:-target}/debug/cortex
+type=//types/MemoTree.Core.NodeId:semantic
+for api in openai anthropic; do
+    cp -r fixtures/memotree "$scratch/$api"
+    rm -rf "$scratch/$api/.cortex"
+    base=$url
+    [ $api = anthropic ] || base=$url/v1
+    cat >>"$scratch/$api/cortex.toml" <<TOML
+[model.tiny]
+api = "$api"
+name = "tiny"
+base_url = "$base"
+api_key_env = "LLM_KEY"
+context_tokens = 32000
+[producer.semantic]
+params = { model = "tiny", evidence = false, structures = false }
+TOML
+    run() { CORTEX_STORE=$scratch/$api.store "$cortex" -C "$scratch/$api" "$@"; }
+    run show "$type" >"$scratch/first" 2>"$scratch/log" || failed "$api: no summary"
+    [ "$(grep -cE '^(ROLE|LIFECYCLE|EDGE_CASES|LIMITATIONS|RECOMMENDATIONS):$' "$scratch/first")" = 5 ] || failed "$api: sections are missing"
+    run --output json build "$type" | grep -q '"ran":0[,}]' || failed "$api: the second build ran something"
+    run cost --json | grep -q '"estimated": false' || failed "$api: tokens were not counted by the server"
+    ! grep -rqF "$LLM_KEY" "$scratch/$api" "$scratch/$api.store" "$scratch/first" "$scratch/log" || failed "$api: the key was written down"
 done
-[ -z "$server" ] || failed "the server did not end when told"
-echo "check-llm.sh: openai and anthropic, streaming and whole, against llama.cpp: all as it must be"
+stop_server
+echo "check-llm.sh: openai and anthropic, streaming and whole, against llama.cpp, and summaries of the fixture: all as it must be"

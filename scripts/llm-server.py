@@ -31,13 +31,13 @@ def vocabulary():
     return tokens
 
 
-def write_model(path):
+def write_model(path, context):
     """A Llama of one layer whose weights are always the same."""
     random = np.random.default_rng(7)
     tokens = vocabulary()
     writer = gguf.GGUFWriter(path, "llama")
     writer.add_name("tiny")
-    writer.add_context_length(CONTEXT)
+    writer.add_context_length(context)
     writer.add_embedding_length(WIDTH)
     writer.add_block_count(1)
     writer.add_feed_forward_length(HIDDEN)
@@ -82,19 +82,20 @@ def main():
     arguments = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     arguments.add_argument("--key", help="a key that clients must send")
     arguments.add_argument("--grammar", help="the form (GBNF) of answers to requests that bring no grammar of their own")
+    arguments.add_argument("--context", type=int, default=CONTEXT, help="tokens of question and answer together")
     options = arguments.parse_args()
     stop = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: stop.set())
     with tempfile.TemporaryDirectory(prefix="llm-") as folder:
         model = Path(folder) / "tiny.gguf"
-        write_model(model)
+        write_model(model, options.context)
         params = xllamacpp.CommonParams()
         params.model.path = str(model)
         params.model_alias = {"tiny"}
         params.hostnames = ["127.0.0.1"]
         params.port = 0
-        params.n_ctx = CONTEXT
+        params.n_ctx = options.context
         params.n_parallel = 1
         params.cpuparams.n_threads = 1
         params.warmup = False

@@ -20,6 +20,15 @@ pub struct Candidate {
     pub bytes: Arc<[u8]>,
 }
 
+/// A type with what there is of it.
+struct Ranked {
+    /// Words shared with the question, then references.
+    fit: (u32, u32),
+    key: String,
+    /// Role and text.
+    texts: Vec<(&'static str, Input)>,
+}
+
 /// What a model is to be shown.
 #[derive(Debug, Default)]
 pub struct Material {
@@ -44,7 +53,7 @@ const BYTES: u64 = 4;
 pub fn gather(session: &Session, question: &str, candidates: Vec<Candidate>, budget: u64) -> Result<Material, WorkbenchError> {
     let words = relevance::words(question);
     let references = references(session)?;
-    let mut ranked: Vec<(u32, u32, String, Vec<(&'static str, Input)>)> = Vec::new();
+    let mut ranked: Vec<Ranked> = Vec::new();
     for candidate in candidates {
         let Ok(label) = Label::parse(&candidate.label) else { continue };
         let Some(key) = label.package().strip_prefix("types/").map(unescape) else {
@@ -56,11 +65,15 @@ pub fn gather(session: &Session, question: &str, candidates: Vec<Candidate>, bud
         }
         let all: String = texts.iter().map(|(_, input)| String::from_utf8_lossy(&input.bytes)).collect();
         let score = relevance::score(&words, &key, &all);
-        ranked.push((score, references.get(&key).copied().unwrap_or_default(), key, texts));
+        ranked.push(Ranked {
+            fit: (score, references.get(&key).copied().unwrap_or_default()),
+            key,
+            texts,
+        });
     }
-    ranked.sort_by(|a, b| (b.0, b.1).cmp(&(a.0, a.1)).then_with(|| a.2.cmp(&b.2)));
+    ranked.sort_by(|a, b| b.fit.cmp(&a.fit).then_with(|| a.key.cmp(&b.key)));
     let mut material = Material::default();
-    for (_, _, key, texts) in ranked {
+    for Ranked { key, texts, .. } in ranked {
         let size: u64 = texts.iter().map(|(_, input)| input.bytes.len() as u64).sum();
         let tokens = size.div_ceil(BYTES);
         if material.tokens + tokens > budget {
