@@ -385,13 +385,13 @@ fn a_dry_run_after_an_edit_says_what_runs_and_what_that_depends_on() {
     bench.write(path, &text.replace("Nodes cannot be moved yet", "Moving is for later"));
     insta::assert_snapshot!(bench.run(&["build", "--dry-run", "//..."]).all(), @"
     exit 0
-    1,347 targets: 2 will run, 1,082 more may run (TIME)
+    1,348 targets: 2 will run, 1,083 more may run (TIME)
       will run //files/src/MemoTree.Core/NodeStore.cs:defines
                //files/src/MemoTree.Core/NodeStore.cs:source
       may run  783 of the others only if //files/src/MemoTree.Core/NodeStore.cs:names gives something else
     ");
     let status = bench.run(&["status"]);
-    assert!(status.out.contains("2 to run, 1,082 more may run"), "{}", status.out);
+    assert!(status.out.contains("2 to run, 1,083 more may run"), "{}", status.out);
     let text = bench.run(&["explain", "//types/NodeId:outline"]);
     assert!(
         text.out
@@ -510,6 +510,26 @@ fn explanations_name_the_parameter_that_moved() {
     bench.write("cortex.toml", &manifest.replace("\"-w\"", "\"-c\""));
     assert_eq!(bench.run(&["build", "//docs/docs/a.md:words"]).code, 0);
     insta::assert_snapshot!(because(&bench, "//docs/docs/b.md:words"), @"because    //docs/docs/b.md:words: its parameters or its rule changed before the last build, which did not ask for it");
+    // After the build the reason is still known, also when a comment moved since.
+    assert_eq!(bench.run(&["build", "//docs/docs/b.md:words"]).code, 0);
+    bench.write("cortex.toml", &manifest);
+    assert_eq!(bench.run(&["build", "//docs/..."]).code, 0);
+    bench.write("cortex.toml", &manifest.replace("\"-w\"", "\"-m\""));
+    assert_eq!(bench.run(&["build", "//docs/..."]).code, 0);
+    bench.write(
+        "cortex.toml",
+        &manifest
+            .replace("\"-w\"", "\"-m\"")
+            .replace("[workspace]", "# a comment\n[workspace]"),
+    );
+    assert_eq!(bench.run(&["build", "//docs/..."]).code, 0);
+    let text = bench.run(&["explain", "//docs/docs/b.md:words"]).out;
+    assert!(
+        text.contains("  last ran   with the same inputs: parameter argv of producer count: [\"wc\",\"-w\",\"{in.text}\"] → [\"wc\",\"-m\",\"{in.text}\"]\n"),
+        "{text}"
+    );
+    bench.write("cortex.toml", &manifest);
+    assert_eq!(bench.run(&["build", "//docs/..."]).code, 0);
     // Nothing about the target's own definition moved.
     bench.write("cortex.toml", &format!("{manifest}# a comment\n"));
     assert_eq!(because(&bench, "//docs/docs/b.md:words"), "");
@@ -535,4 +555,53 @@ fn a_removed_source_is_told_once() {
     //files/docs/b.md:bytes source that is not there
       failed     E_NO_FILE: there is no readable source file docs/b.md
     ");
+}
+
+#[test]
+fn a_summary_that_failed_is_pending_in_the_index() {
+    let bench = Bench::empty();
+    let manifest = |tell: &str| {
+        let head = "[workspace]\nname = \"p\"\nrulesets = [\"csharp\"]\n[producer.semantic]\nparams.model = \"own\"\n[model.own]\napi = \"command\"\n";
+        bench.write(
+            "cortex.toml",
+            &format!("{head}command = [\"sh\", \"-c\", \"cat >/dev/null; {tell}\"]\n"),
+        );
+    };
+    manifest("exit 1");
+    bench.write("A.cs", "namespace N;\npublic class A { public void Run() { } }\n");
+    let states = || {
+        let text = std::fs::read_to_string(bench.root().join(".cortex/out/index.json")).expect("laid out");
+        let index: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+        let counted = bench.run(&["--output", "json", "status"]).json()["semantic"].clone();
+        (index["types"][0]["semanticState"].as_str().expect("a word").to_owned(), counted)
+    };
+    let alone = |word: &str, (told, counted): (String, serde_json::Value)| {
+        assert_eq!((told.as_str(), &counted[word]), (word, &1.into()), "{counted}");
+    };
+    assert_eq!(bench.run(&["build", "//index:json"]).code, 0);
+    alone("none", states());
+    assert_eq!(bench.run(&["build", "//..."]).code, 1);
+    alone("pending", states());
+    // It is the last try that counts, not the last build.
+    assert_eq!(bench.run(&["build", "//index:json"]).code, 0);
+    alone("pending", states());
+    // An earlier summary does not hide that the next one failed.
+    let answer = "printf 'ROLE:\\\\n- Runs.\\\\nLIFECYCLE:\\\\n- None.\\\\nEDGE_CASES:\\\\n- None.\\\\nLIMITATIONS:\\\\n- None.\\\\nRECOMMENDATIONS:\\\\n- None.\\\\n'";
+    manifest(answer);
+    let built = bench.run(&["build", "//..."]);
+    assert_eq!(built.code, 0, "{built:?}");
+    alone("cached", states());
+    manifest("exit 1");
+    bench.write(
+        "A.cs",
+        "namespace N;\npublic class A { public void Run() { throw new System.Exception(); } }\n",
+    );
+    assert_eq!(bench.run(&["build", "//index:json"]).code, 0);
+    alone("stale", states());
+    assert_eq!(bench.run(&["build", "//..."]).code, 1);
+    alone("pending", states());
+    // What moved since may let the next try succeed.
+    bench.write("A.cs", "namespace N;\npublic class A { public void Run() { Run(); } }\n");
+    assert_eq!(bench.run(&["build", "//index:types"]).code, 0);
+    assert_eq!(bench.run(&["status", "--output", "json"]).json()["semantic"]["stale"], 1);
 }
