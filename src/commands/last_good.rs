@@ -53,7 +53,9 @@ pub fn remark_missing(
     command: Option<&str>,
     label: &str,
 ) -> Result<(), Failed> {
-    let Some((name, rest)) = parts(label) else { return Ok(()) };
+    let Some((name, rest)) = parts(label) else {
+        return remark_made(context, session, label);
+    };
     if remark_renamed(context, workspace, session, label)? {
         return Ok(());
     }
@@ -72,6 +74,17 @@ pub fn remark_missing(
     let why = Diagnostic::new(Severity::Note, "N_NOT_WHOLE", message).at(first.file.clone(), first.line, first.column);
     let command = command.unwrap_or("show");
     context.say(&[why.hint(format!("`{}` shows the last version from before", again(command, label)))]);
+    Ok(())
+}
+
+/// Says of a label that is about no type and means nothing when it was made last, if it was.
+fn remark_made(context: &Context, session: &Session, label: &str) -> Result<(), Failed> {
+    let history = session.engine.store.history(session.engine.view, label)?;
+    if let Some(last) = history.last() {
+        let why = format!("it was last made {}", render::moment(last.at));
+        let why = Diagnostic::new(Severity::Note, "N_GONE", why).label(label);
+        context.say(&[why.hint(format!("`cortex history '{label}'` lists what is kept of it"))]);
+    }
     Ok(())
 }
 

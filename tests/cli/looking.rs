@@ -555,6 +555,16 @@ fn a_removed_source_is_told_once() {
     //files/docs/b.md:bytes source that is not there
       failed     E_NO_FILE: there is no readable source file docs/b.md
     ");
+    // Its own targets are gone with the next build, and were there.
+    assert_eq!(bench.run(&["build", "//index:total"]).code, 0);
+    let gone = bench.run(&["explain", "//docs/docs/b.md:words"]);
+    assert!(
+        gone.code == 2
+            && gone
+                .err
+                .contains("note[N_GONE] //docs/docs/b.md:words: it was last made WHEN WHEN UTC\n"),
+        "{gone:?}"
+    );
 }
 
 #[test]
