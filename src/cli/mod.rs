@@ -241,11 +241,11 @@ pub struct DiffArgs {
     /// Which target.
     pub label: String,
     /// The older version, by its number in `cortex history` [default: the one before B].
-    #[arg(value_name = "A")]
-    pub from: Option<u32>,
+    #[arg(value_name = "A", allow_negative_numbers = true)]
+    pub from: Option<i64>,
     /// The newer version [default: the last].
-    #[arg(value_name = "B")]
-    pub to: Option<u32>,
+    #[arg(value_name = "B", allow_negative_numbers = true)]
+    pub to: Option<i64>,
     /// As JSON.
     #[arg(long)]
     pub json: bool,

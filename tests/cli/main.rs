@@ -9,4 +9,5 @@ mod looking;
 mod members;
 mod models;
 mod projects;
+mod states;
 mod store;
