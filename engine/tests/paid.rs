@@ -337,7 +337,21 @@ fn an_answer_that_cannot_be_used_is_kept_and_counted_and_asked_again() {
             (times, &b"gibberish"[..], "E_ANSWER")
         );
     }
+    // A fourth is not paid for, until a person asks or something moves.
+    case.asked();
+    let built = case.bench.build(&["//n:read"]);
+    assert!(built.failures().len() == 1 && case.labels().is_empty());
+    let told = built.report.failures[0].hint.clone().unwrap_or_default();
+    assert!(told.contains("cortex regenerate"), "{told}");
+    let priced = case.with_options("//n:asked", |options| options.price = true);
+    assert_eq!(priced.plans, []);
+    let remarks = case.bench.session().remarks().expect("a store");
+    let failure = remarks["//n:asked"].failure.clone().expect("it failed");
+    assert_eq!((failure.times, failure.raw.as_slice()), (3, &b"gibberish"[..]));
     assert_eq!(case.ledger(), vec![(label("asked"), Outcome::Rejected); 3]);
+    let fresh = BTreeSet::from([label("asked")]);
+    case.with_options("//n:asked", |options| options.fresh = fresh);
+    assert_eq!(case.labels(), [label("asked")]);
     case.bench.put("f.txt", "fine\n");
     case.bench.build(&["//n:read"]);
     assert_eq!(case.bench.session().remarks().expect("a store").get("//n:asked"), None);

@@ -85,7 +85,7 @@ impl Remark {
         })
     }
 
-    fn from_row(row: &[u8]) -> Option<Self> {
+    pub(super) fn from_row(row: &[u8]) -> Option<Self> {
         let body: Body = decode(row)?;
         let key = match body.key.as_slice() {
             [] => None,

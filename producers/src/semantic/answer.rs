@@ -194,11 +194,21 @@ fn type_heading<'a>(line: &str, about: &[(&'a str, &str)]) -> Option<&'a str> {
     let head = inner.get(..4).filter(|head| head.eq_ignore_ascii_case("type"))?;
     let rest = inner[head.len()..].trim_start().strip_prefix(':')?;
     let words: Vec<&str> = rest.split([' ', '`', '*', '(', ')', ',']).filter(|word| !word.is_empty()).collect();
-    // A generic type has a backtick in its key.
-    let whole = rest.trim().trim_matches(['*', ' ']);
-    let named =
-        |key: &str, id: &str| whole == key || whole.starts_with(&format!("{key} ")) || words.iter().any(|word| *word == key || *word == id);
-    if let Some((key, _)) = about.iter().find(|(key, id)| named(key, id)) {
+    // A generic type has a backtick in its key, and the key without it may be that of another type.
+    let whole = rest.trim().trim_start_matches(['*', ' ', '`']);
+    let begins = |key: &str| {
+        let after = whole.strip_prefix(key)?.trim_start_matches('*');
+        let arity = after
+            .strip_prefix('`')
+            .is_some_and(|after| after.starts_with(|c: char| c.is_ascii_digit()));
+        let goes_on = after.starts_with(|c: char| c.is_alphanumeric() || matches!(c, '_' | '.' | '+' | '#' | '@'));
+        (!arity && !goes_on).then_some(key.len())
+    };
+    let longest = about.iter().filter_map(|(key, _)| Some((begins(key)?, *key))).max();
+    if let Some((_, key)) = longest {
+        return Some(key);
+    }
+    if let Some((key, _)) = about.iter().find(|(_, id)| words.contains(id)) {
         return Some(key);
     }
     let mut fitting = about
@@ -356,6 +366,24 @@ mod tests {
             Just("- a claim [Get]".to_owned()),
         ];
         proptest::collection::vec(line, 1..6).prop_map(|lines| lines.join("\n"))
+    }
+
+    /// A type and its generic namesake are two.
+    #[test]
+    fn headings_tell_arities_apart() {
+        let about = [("N.A", "T_1"), ("N.A`1", "T_2"), ("N.A`1+In", "T_3"), ("N.Ab", "T_4")];
+        for (line, key) in [
+            ("# TYPE: N.A", Some("N.A")),
+            ("# TYPE: N.A`1", Some("N.A`1")),
+            ("## Type: `N.A`1`", Some("N.A`1")),
+            ("**TYPE: N.A`1+In** (T_3)", Some("N.A`1+In")),
+            ("# TYPE: N.A`2", None),
+            ("# TYPE: N.Ab", Some("N.Ab")),
+            ("# TYPE: something of T_2", Some("N.A`1")),
+            ("# TYPE: `N.A`", Some("N.A")),
+        ] {
+            assert_eq!(type_heading(line, &about), key, "{line}");
+        }
     }
 
     proptest! {

@@ -69,9 +69,15 @@ impl Run<'_> {
         if self.find_result(id, &work)? {
             return Ok(());
         }
-        if self.options.price && self.is_paid(&work) {
-            self.price(id, work);
-            return Ok(());
+        if self.is_paid(&work) {
+            if let Some(before) = self.given_up(id, &key)? {
+                self.fail_again(id, before);
+                return Ok(());
+            }
+            if self.options.price {
+                self.price(id, work);
+                return Ok(());
+            }
         }
         if self.options.dry_run {
             // Of several nodes with one key the first runs and the others take what it makes.

@@ -16,15 +16,19 @@ impl Run<'_> {
 
     /// The node has no output: the try to make it under `key` failed. `raw` is an answer that came all the same.
     pub(super) fn fail_under(&mut self, id: NodeId, key: Option<ActionKey>, why: Diagnostic, raw: Vec<u8>) {
+        let times = 1;
+        self.tell_failure(id, FailedTry { key, why, times, raw });
+    }
+
+    /// The node has no output, as is told and remembered.
+    pub(super) fn tell_failure(&mut self, id: NodeId, failed: FailedTry) {
         let label = self.graph.node(id).label.clone();
-        let why = super::finish::located(why, &label);
+        let why = super::finish::located(failed.why, &label);
         self.tally.failed += 1;
         self.emit(&Event::Failed { label: &label, why: &why });
         let failed = FailedTry {
-            key,
             why: why.clone(),
-            times: 1,
-            raw,
+            ..failed
         };
         self.heard.failed.push((id, failed));
         self.failures.push(why);

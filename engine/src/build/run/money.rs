@@ -2,13 +2,19 @@
 
 use super::{Run, RunError, Slot, Work};
 use crate::build::jobs::{Make, Task};
+use crate::build::remarks::{FailedTry, Remark};
 use crate::build::writer::Batch;
 use crate::graph::NodeId;
 use crate::seams::paid::{Plan, Spent};
 use crate::seams::producer::{Failure, Pool};
+use crate::store::Part;
 use crate::store::ledger::{LedgerEntry, Outcome};
+use crate::values::digest::ActionKey;
 use crate::values::event::Event;
 use std::sync::Arc;
+
+/// So many answers of no use in a row are paid for under one key (seed 000 §5.3: at most three tries).
+const TRIES: u32 = 3;
 
 /// What one target would ask for.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
@@ -36,6 +42,28 @@ impl Run<'_> {
     /// Whether a person asked for a new result although one is filed.
     pub(super) fn is_fresh(&self, id: NodeId) -> bool {
         !self.options.fresh.is_empty() && self.options.fresh.contains(&*self.graph.node(id).label)
+    }
+
+    /// The last try under this key, if so many answers were of no use that no other is paid for until something moves.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub(super) fn given_up(&self, id: NodeId, key: &ActionKey) -> Result<Option<FailedTry>, RunError> {
+        if self.is_fresh(id) {
+            return Ok(None);
+        }
+        let label = self.graph.node(id).label.clone();
+        let row = self.store.row(self.view, Part::Remarks, label.as_bytes())?;
+        let failure = row.and_then(|row| Remark::from_row(&row)).and_then(|remark| remark.failure);
+        Ok(failure.filter(|failure| failure.times >= TRIES && !failure.raw.is_empty() && failure.key == Some(*key)))
+    }
+
+    /// Collecting → Failed, for the reason of the last try; nothing is asked.
+    pub(super) fn fail_again(&mut self, id: NodeId, before: FailedTry) {
+        let label = self.graph.node(id).label.clone();
+        let hint = format!("it is not asked for again until something moves; `cortex regenerate '{label}'` asks once more");
+        let why = before.why.hint(hint);
+        self.tell_failure(id, FailedTry { why, times: 0, ..before });
     }
 
     /// Collecting → Running: the producer says what it would ask for, of the inputs that are known.
