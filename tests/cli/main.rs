@@ -8,5 +8,8 @@ mod journey;
 mod looking;
 mod members;
 mod models;
+mod money;
 mod projects;
+mod served;
+mod server;
 mod store;
