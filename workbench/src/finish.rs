@@ -29,6 +29,7 @@ pub fn with_states(blob: &[u8], state: &dyn Fn(&str) -> NodeState) -> Option<Vec
         let label = format!("//types/{}:semantic", engine::values::label::escape(key));
         let word = match state(&label) {
             NodeState::None => "none",
+            NodeState::Pending => "pending",
             NodeState::Stale => "stale",
             NodeState::Current => "cached",
         };

@@ -19,8 +19,10 @@ use std::sync::Arc;
 /// What a node's state is, for outputs that show the states of others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NodeState {
-    /// It was never made.
+    /// It was never asked for.
     None,
+    /// It was asked for and has no output yet: the try failed, was interrupted, or the answer comes later.
+    Pending,
     /// Its last output may be out of date.
     Stale,
     /// Its output is current.
@@ -30,7 +32,7 @@ pub enum NodeState {
 /// The state of a label in a graph whose tainted nodes are `tainted`.
 pub fn state_of(graph: &Graph, tainted: &StaleSet, label: &str) -> NodeState {
     match graph.find(label) {
-        Some(id) if graph.node(id).result.is_none() => NodeState::None,
+        Some(id) if graph.node(id).result.is_none() => NodeState::Pending,
         Some(id) if tainted.contains(id) => NodeState::Stale,
         Some(_) => NodeState::Current,
         None => NodeState::None,
