@@ -143,12 +143,14 @@ impl Context {
 
     /// Prints diagnostics to standard error (in JSON form one a line).
     pub fn say(&self, diagnostics: &[Diagnostic]) {
-        for one in diagnostics {
-            if self.json() {
+        if self.json() {
+            for one in diagnostics {
                 eprintln!("{}", diagnostic::json(one));
-            } else {
-                eprintln!("{}", diagnostic::text(one, self.err));
             }
+            return;
+        }
+        for text in diagnostic::texts(diagnostics, self.err) {
+            eprintln!("{text}");
         }
     }
 }

@@ -14,13 +14,13 @@ pub fn run(context: &Context, args: &DiffArgs) -> Outcome {
     let workspace = context.workspace("diff")?;
     let mut session = workspace.session()?;
     context.say(workspace.warnings());
-    let (label, found) = history::of(&mut session, &args.label)?;
-    let none = |number: u32| {
+    let (label, found) = history::of(context, &workspace, &mut session, &args.label)?;
+    let none = |number: i64| {
         let numbers: Vec<String> = found.iter().map(|version| version.number.to_string()).collect();
         let why = Diagnostic::error("E_NO_VERSION", format!("there is no version {number} of it")).label(&label);
         Failed::new(Code::Usage, why.hint(format!("there are {}", numbers.join(", "))))
     };
-    let at = |number: u32| {
+    let at = |number: i64| {
         found
             .iter()
             .position(|version| version.number == number)

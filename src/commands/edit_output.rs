@@ -109,8 +109,8 @@ fn refuse(label: &str, refused: Refused) -> Failed {
 }
 
 fn version(session: &mut engine::build::session::Session, label: &str, number: u32) -> Result<String, Failed> {
-    let (_, found) = history::of(session, label)?;
-    let wanted = found.iter().find(|version| version.number == number);
+    let found = workbench::versions::versions(session, label)?;
+    let wanted = found.iter().find(|version| version.number == i64::from(number));
     let blob = workbench::versions::blob(session, wanted.map(|version| &version.output))?;
     let text = blob.and_then(|blob| String::from_utf8(blob.to_vec()).ok());
     text.ok_or_else(|| {

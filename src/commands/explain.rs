@@ -1,6 +1,6 @@
 //! `cortex explain`: is it current, what moved, and who moved that.
 
-use super::{build, show};
+use super::{build, last_good, show};
 use crate::cli::ExplainArgs;
 use crate::context::{Context, Failed, Outcome};
 use crate::exit::Code;
@@ -13,10 +13,14 @@ pub fn run(context: &Context, args: &ExplainArgs) -> Outcome {
     let workspace = context.workspace("explain")?;
     let mut session = workspace.session()?;
     context.say(workspace.warnings());
-    let explained = session.explain(&patterns)?.map_err(|diagnostics| Failed {
-        code: Code::Usage,
-        diagnostics,
-    })?;
+    let explained = match session.explain(&patterns)? {
+        Ok(explained) => explained,
+        Err(diagnostics) => {
+            last_good::remark_missing(context, &workspace, &session, None, &args.label)?;
+            let code = Code::Usage;
+            return Err(Failed { code, diagnostics });
+        }
+    };
     let former = workbench::aliases::former(&workspace.root, &session, &explained.label)?;
     let text = if args.json || context.json() {
         let mut document = explanation::json(&explained);

@@ -1,6 +1,6 @@
 //! `cortex history`: the versions of a target.
 
-use super::{build, show};
+use super::{build, last_good, show};
 use crate::cli::HistoryArgs;
 use crate::context::{Context, Failed, Outcome};
 use crate::exit::Code;
@@ -8,14 +8,15 @@ use crate::render::versions;
 use engine::build::session::Session;
 use engine::values::diagnostic::Diagnostic;
 use std::io::Write;
-use workbench::versions::Version;
+use workbench::versions::{Version, lineage};
+use workbench::workspace::Workspace;
 
 /// Runs it.
 pub fn run(context: &Context, args: &HistoryArgs) -> Outcome {
     let workspace = context.workspace("history")?;
     let mut session = workspace.session()?;
     context.say(workspace.warnings());
-    let (label, found) = of(&mut session, &args.label)?;
+    let (label, found) = of(context, &workspace, &mut session, &args.label)?;
     let text = if args.json || context.json() {
         format!("{:#}\n", versions::json(&label, &found))
     } else {
@@ -34,9 +35,18 @@ pub fn meant(session: &mut Session, text: &str, what: &str) -> Result<String, Fa
 }
 
 /// The label that is meant, and its versions; at least one.
-pub fn of(session: &mut Session, text: &str) -> Result<(String, Vec<Version>), Failed> {
-    let label = meant(session, text, "looked back on")?;
-    let found = workbench::versions::versions(session, &label)?;
+pub fn of(context: &Context, workspace: &Workspace, session: &mut Session, text: &str) -> Result<(String, Vec<Version>), Failed> {
+    let label = match meant(session, text, "looked back on") {
+        Ok(label) => label,
+        Err(failed) => {
+            last_good::remark_missing(context, workspace, session, None, text)?;
+            return Err(failed);
+        }
+    };
+    if session.graph.find(&label).is_none() {
+        last_good::remark_renamed(context, workspace, session, &label)?;
+    }
+    let found = lineage(&workspace.root, session, &label)?;
     if found.is_empty() {
         let why = Diagnostic::error("E_NO_VERSION", "it was never made in this checkout").label(&label);
         return Err(Failed::new(Code::Usage, why.hint(format!("cortex build '{label}'"))));

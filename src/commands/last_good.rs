@@ -10,7 +10,7 @@ use engine::values::diagnostic::{Diagnostic, Severity};
 use engine::values::label::{escape_joined, unescape};
 use engine::values::table::Table;
 use std::collections::BTreeSet;
-use workbench::last_good::{behind, broken, label, last_good, meant, meant_member, note, parts};
+use workbench::last_good::{behind, broken, gone, label, last_good, meant, meant_member, note, parts};
 use workbench::workspace::Workspace;
 
 /// The flag as it is written.
@@ -33,26 +33,58 @@ pub fn remark<'l>(context: &Context, session: &Session, command: &str, labels: i
     Ok(())
 }
 
-/// Says of a label that means nothing whether that is because its type has another name now, or a file does not parse.
-pub fn remark_missing(context: &Context, workspace: &Workspace, session: &Session, command: &str, label: &str) -> Result<(), Failed> {
-    let Some((name, rest)) = parts(label) else { return Ok(()) };
-    if let Some(key) = workbench::aliases::renamed(&workspace.root, session, &name)? {
-        let why = Diagnostic::new(Severity::Note, "N_RENAMED", format!("{name} is {key} now"));
-        context.say(&[why.hint(format!("did you mean {}?", self::label(&key, rest)))]);
-        return Ok(());
-    }
-    let broken = broken(session)?;
-    if broken.is_empty() {
+/// Says of a label whose type has another name now which that is. Whether it did.
+pub fn remark_renamed(context: &Context, workspace: &Workspace, session: &Session, label: &str) -> Result<bool, Failed> {
+    let Some((name, rest)) = parts(label) else { return Ok(false) };
+    let Some(key) = workbench::aliases::renamed(&workspace.root, session, &name)? else {
+        return Ok(false);
+    };
+    let why = Diagnostic::new(Severity::Note, "N_RENAMED", format!("{name} is {key} now"));
+    context.say(&[why.hint(format!("did you mean {}?", self::label(&key, rest)))]);
+    Ok(true)
+}
+
+/// Says of a label that means nothing whether that is because its type has another name now, a file does not parse, or the type is gone.
+/// `command` is who asks, if it has a `--last-good`.
+pub fn remark_missing(
+    context: &Context,
+    workspace: &Workspace,
+    session: &Session,
+    command: Option<&str>,
+    label: &str,
+) -> Result<(), Failed> {
+    let Some((name, rest)) = parts(label) else {
+        return remark_made(context, session, label);
+    };
+    if remark_renamed(context, workspace, session, label)? {
         return Ok(());
     }
     let Some(key) = meant(session, &name)? else { return Ok(()) };
+    let broken = broken(session)?;
     let found = behind(session, &BTreeSet::from([key.clone()]), &broken)?;
     let Some(first) = found.get(&key).and_then(|places| places.first()) else {
+        if let Some(until) = gone(session, &key)? {
+            let why = format!("{key} was there until {}", render::moment(until));
+            let why = Diagnostic::new(Severity::Note, "N_GONE", why);
+            context.say(&[why.hint(format!("`cortex history '{}'` lists what is kept of it", self::label(&key, rest)))]);
+        }
         return Ok(());
     };
     let message = format!("{} does not parse; {key} was read from it before", first.file);
     let why = Diagnostic::new(Severity::Note, "N_NOT_WHOLE", message).at(first.file.clone(), first.line, first.column);
+    let command = command.unwrap_or("show");
     context.say(&[why.hint(format!("`{}` shows the last version from before", again(command, label)))]);
+    Ok(())
+}
+
+/// Says of a label that is about no type and means nothing when it was made last, if it was.
+fn remark_made(context: &Context, session: &Session, label: &str) -> Result<(), Failed> {
+    let history = session.engine.store.history(session.engine.view, label)?;
+    if let Some(last) = history.last() {
+        let why = format!("it was last made {}", render::moment(last.at));
+        let why = Diagnostic::new(Severity::Note, "N_GONE", why).label(label);
+        context.say(&[why.hint(format!("`cortex history '{label}'` lists what is kept of it"))]);
+    }
     Ok(())
 }
 

@@ -29,7 +29,7 @@ pub fn run(context: &Context, args: &OutlineArgs) -> Outcome {
         Ok(made) => made,
         Err(failed) => {
             for label in &labels {
-                last_good::remark_missing(context, &workspace, &session, "outline", label)?;
+                last_good::remark_missing(context, &workspace, &session, Some("outline"), label)?;
             }
             return Err(failed);
         }

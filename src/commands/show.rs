@@ -40,7 +40,7 @@ pub fn run(context: &Context, args: &ShowArgs) -> Outcome {
     let shown = match output(context, &mut session, &args.label) {
         Ok(shown) => shown,
         Err(failed) => {
-            last_good::remark_missing(context, &workspace, &session, "show", &args.label)?;
+            last_good::remark_missing(context, &workspace, &session, Some("show"), &args.label)?;
             return Err(failed);
         }
     };

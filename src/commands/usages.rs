@@ -222,7 +222,8 @@ fn one(mut found: Vec<String>, symbol: &str, types: &[u8]) -> Result<String, Fai
             Code::Usage,
             Diagnostic::error("AmbiguousSymbol", "several types have this name")
                 .found(symbol)
-                .candidates(found),
+                .candidates(found)
+                .hint("write enough of the name for one of them to be meant"),
         )),
     }
 }

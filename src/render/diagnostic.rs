@@ -2,6 +2,7 @@
 
 use super::{Style, printable};
 use engine::values::diagnostic::{Diagnostic, Excerpt, Severity};
+use std::collections::HashSet;
 use unicode_width::UnicodeWidthStr;
 
 /// Candidates shown; the true count is always said.
@@ -12,6 +13,13 @@ const FOUND: usize = 120;
 const LINES: usize = 20;
 /// Characters of a line shown on either side of where its mistake begins.
 const AROUND: usize = 100;
+
+/// Diagnostics as text. What several targets say of one place in the same words is said once.
+pub fn texts(diagnostics: &[Diagnostic], style: Style) -> Vec<String> {
+    let mut told = HashSet::new();
+    let texts = diagnostics.iter().map(|one| text(one, style));
+    texts.filter(|text| told.insert(text.clone())).collect()
+}
 
 /// `error[E_CODE] place: sentence`, the line it is about, then the facts and the next step.
 pub fn text(diagnostic: &Diagnostic, style: Style) -> String {
@@ -163,6 +171,14 @@ fn word(severity: Severity) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_two_targets_say_of_one_place_is_said_once() {
+        use crate::cli::When;
+        let said = |label: &str, line| Diagnostic::warning("W_X", "odd").label(label).at("a.cs", line, 1);
+        let all = [said("//a:x", 1), said("//a:y", 1), said("//a:x", 2)];
+        assert_eq!(texts(&all, Style::stdout(When::Never)).len(), 2);
+    }
 
     #[test]
     fn a_found_value_is_cut_between_characters() {

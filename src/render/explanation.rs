@@ -174,10 +174,8 @@ impl Page {
             .max()
             .unwrap_or(0);
         for (at, input) in explanation.inputs.iter().take(SHOWN).enumerate() {
-            let digest = input
-                .digest
-                .as_ref()
-                .map_or_else(|| self.style.yellow("to be built"), Digest::short);
+            let unknown = || self.style.yellow(if input.missing { "not there" } else { "to be built" });
+            let digest = input.digest.as_ref().map_or_else(unknown, Digest::short);
             let role = format!("{:<width$}", printable(&input.role));
             let text = format!("{role} {digest} {}", self.style.cyan(&printable(&input.label)));
             self.line(if at == 0 { "inputs" } else { "" }, &text);
@@ -221,6 +219,13 @@ impl Page {
         match explanation.last_moves.as_slice() {
             _ if version <= 1 && renamed => self.line("last ran", "for the first time under this name"),
             _ if version <= 1 => self.line("last ran", "for the first time in this checkout"),
+            [] if !explanation.last_redefined.is_empty() => {
+                for (at, redefined) in explanation.last_redefined.iter().take(SHOWN).enumerate() {
+                    let name = if at == 0 { "last ran" } else { "" };
+                    self.line(name, &format!("with the same inputs: {}", printable(&redefined.to_string())));
+                }
+                self.rest(explanation.last_redefined.len());
+            }
             [] => {
                 let why = explanation
                     .producer_before
@@ -254,6 +259,7 @@ fn how(moved: &Moved) -> String {
     match moved {
         Moved::Changed { from, to } => format!("{} → {}", from.short(), to.short()),
         Moved::Open { from } => format!("{} → has to be built first", from.short()),
+        Moved::Missing { from } => format!("{} → not there any more", from.short()),
         Moved::Added { to: Some(to) } => format!("new: {}", to.short()),
         Moved::Added { to: None } => "new: has to be built first".to_owned(),
         Moved::Dropped { from } => format!("{} → no input any more", from.short()),
@@ -321,6 +327,7 @@ pub fn json(explanation: &Explanation) -> serde_json::Value {
         "versions": explanation.versions,
         "last_moved": explanation.last_moves,
         "last_chain": explanation.last_chain,
+        "last_redefined": explanation.last_redefined,
         "producer_before": explanation.producer_before,
         "failure": explanation.failure.as_ref().map(super::diagnostic::json),
     })

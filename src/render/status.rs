@@ -99,12 +99,13 @@ pub fn text(status: &Status, root: &Path, store: Option<&Path>, style: Style) ->
         text.push_str(&format!("  {} {}\n", style.dim("summaries"), states.join(", ")));
     }
     for list in [&status.failures, &status.diagnostics] {
-        for diagnostic in list.iter().take(SHOWN) {
-            text.push_str(&super::diagnostic::text(diagnostic, style));
+        let texts = super::diagnostic::texts(list, style);
+        for told in texts.iter().take(SHOWN) {
+            text.push_str(told);
             text.push('\n');
         }
-        if list.len() > SHOWN {
-            text.push_str(&style.dim(&format!("… {} in all, --output json lists them\n", list.len())));
+        if texts.len() > SHOWN {
+            text.push_str(&style.dim(&format!("… {} in all, --output json lists them\n", texts.len())));
         }
     }
     text

@@ -12,7 +12,11 @@ use workbench::versions::{InputChange, Version};
 pub fn list(label: &str, versions: &[Version], style: Style) -> String {
     let mut text = format!("{}\n", style.bold(&printable(label)));
     for version in versions.iter().rev() {
-        let mark = if version.present { style.green(" present") } else { String::new() };
+        let mark = match &version.former {
+            _ if version.present => style.green(" present"),
+            Some(former) => format!("  as {}", style.cyan(&printable(former))),
+            None => String::new(),
+        };
         text.push_str(&format!(
             "  {:>3}  {}  {}{mark}\n",
             version.number,
@@ -44,6 +48,7 @@ fn version_json(version: &Version) -> Value {
         "at": version.at,
         "output": version.output.to_string(),
         "present": version.present,
+        "former": version.former,
         "producer": record.map(|record| &record.producer),
         "took_us": record.map(|record| record.took_us),
         "spent": record.and_then(|record| record.spent.as_ref()),
@@ -78,7 +83,10 @@ const INPUT_LINES: usize = 40;
 
 /// The difference of the outputs, then of each input that moved.
 pub fn difference(difference: &Difference<'_>, style: Style) -> String {
-    let name = |version: &Version| format!("{} version {} ({})", difference.label, version.number, moment(version.at));
+    let name = |version: &Version| {
+        let label = version.former.as_deref().unwrap_or(difference.label);
+        format!("{label} version {} ({})", version.number, moment(version.at))
+    };
     let (from, to) = (name(difference.from), name(difference.to));
     let (before, after) = &difference.outputs;
     let mut text = match unified(before.as_deref(), after.as_deref(), &from, &to) {

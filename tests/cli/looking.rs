@@ -385,13 +385,13 @@ fn a_dry_run_after_an_edit_says_what_runs_and_what_that_depends_on() {
     bench.write(path, &text.replace("Nodes cannot be moved yet", "Moving is for later"));
     insta::assert_snapshot!(bench.run(&["build", "--dry-run", "//..."]).all(), @"
     exit 0
-    1,347 targets: 2 will run, 1,082 more may run (TIME)
+    1,348 targets: 2 will run, 1,083 more may run (TIME)
       will run //files/src/MemoTree.Core/NodeStore.cs:defines
                //files/src/MemoTree.Core/NodeStore.cs:source
       may run  783 of the others only if //files/src/MemoTree.Core/NodeStore.cs:names gives something else
     ");
     let status = bench.run(&["status"]);
-    assert!(status.out.contains("2 to run, 1,082 more may run"), "{}", status.out);
+    assert!(status.out.contains("2 to run, 1,083 more may run"), "{}", status.out);
     let text = bench.run(&["explain", "//types/NodeId:outline"]);
     assert!(
         text.out
@@ -401,7 +401,7 @@ fn a_dry_run_after_an_edit_says_what_runs_and_what_that_depends_on() {
     );
     let json = bench.run(&["build", "--dry-run", "//...", "--output", "json"]).json();
     let told = labels(&bench, "would_run", &["build", "--dry-run", "//..."]);
-    assert_eq!(told.len(), 1_084);
+    assert_eq!(told.len(), 1_085);
     let ran = labels(&bench, "ran", &["build", "//..."]);
     assert_eq!(ran.len(), 22);
     // Text is not kept: that of a file that did not move is made again when a reader needs its bytes.
@@ -510,6 +510,26 @@ fn explanations_name_the_parameter_that_moved() {
     bench.write("cortex.toml", &manifest.replace("\"-w\"", "\"-c\""));
     assert_eq!(bench.run(&["build", "//docs/docs/a.md:words"]).code, 0);
     insta::assert_snapshot!(because(&bench, "//docs/docs/b.md:words"), @"because    //docs/docs/b.md:words: its parameters or its rule changed before the last build, which did not ask for it");
+    // After the build the reason is still known, also when a comment moved since.
+    assert_eq!(bench.run(&["build", "//docs/docs/b.md:words"]).code, 0);
+    bench.write("cortex.toml", &manifest);
+    assert_eq!(bench.run(&["build", "//docs/..."]).code, 0);
+    bench.write("cortex.toml", &manifest.replace("\"-w\"", "\"-m\""));
+    assert_eq!(bench.run(&["build", "//docs/..."]).code, 0);
+    bench.write(
+        "cortex.toml",
+        &manifest
+            .replace("\"-w\"", "\"-m\"")
+            .replace("[workspace]", "# a comment\n[workspace]"),
+    );
+    assert_eq!(bench.run(&["build", "//docs/..."]).code, 0);
+    let text = bench.run(&["explain", "//docs/docs/b.md:words"]).out;
+    assert!(
+        text.contains("  last ran   with the same inputs: parameter argv of producer count: [\"wc\",\"-w\",\"{in.text}\"] → [\"wc\",\"-m\",\"{in.text}\"]\n"),
+        "{text}"
+    );
+    bench.write("cortex.toml", &manifest);
+    assert_eq!(bench.run(&["build", "//docs/..."]).code, 0);
     // Nothing about the target's own definition moved.
     bench.write("cortex.toml", &format!("{manifest}# a comment\n"));
     assert_eq!(because(&bench, "//docs/docs/b.md:words"), "");
@@ -535,4 +555,14 @@ fn a_removed_source_is_told_once() {
     //files/docs/b.md:bytes source that is not there
       failed     E_NO_FILE: there is no readable source file docs/b.md
     ");
+    // Its own targets are gone with the next build, and were there.
+    assert_eq!(bench.run(&["build", "//index:total"]).code, 0);
+    let gone = bench.run(&["explain", "//docs/docs/b.md:words"]);
+    assert!(
+        gone.code == 2
+            && gone
+                .err
+                .contains("note[N_GONE] //docs/docs/b.md:words: it was last made WHEN WHEN UTC\n"),
+        "{gone:?}"
+    );
 }

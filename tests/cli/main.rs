@@ -12,4 +12,5 @@ mod money;
 mod projects;
 mod served;
 mod server;
+mod states;
 mod store;

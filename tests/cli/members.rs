@@ -205,6 +205,51 @@ fn a_renamed_type_keeps_its_history_under_the_new_name() {
         missing.code == 2 && missing.err.contains("note[N_RENAMED]: Shelf is N.Rack now\n"),
         "{missing:?}"
     );
+    // Its versions under the former name stand after the present ones, and can be compared with them.
+    let listed = bench.run(&["history", "//types/Rack:outline"]).out;
+    insta::assert_snapshot!(listed.lines().filter(|line| !line.contains("csharp/")).collect::<Vec<_>>().join("\n"), @"
+    //types/N.Rack:outline
+        1  WHEN WHEN UTC  DIGEST present
+        0  WHEN WHEN UTC  DIGEST  as //types/N.Shelf:outline
+    ");
+    let versions = bench.run(&["history", "--json", "//types/Rack:outline"]).json();
+    let versions = versions["versions"].as_array().expect("a list").clone();
+    assert_eq!(versions.len(), 2);
+    assert_eq!(
+        (&versions[0]["version"], &versions[0]["former"], &versions[0]["output"]),
+        (&0.into(), &"//types/N.Shelf:outline".into(), &before["output"])
+    );
+    assert_eq!(
+        (&versions[1]["version"], &versions[1]["former"]),
+        (&1.into(), &serde_json::Value::Null)
+    );
+    let compared = bench.run(&["diff", "//types/Rack:outline"]);
+    assert!(
+        compared.out.contains("--- //types/N.Shelf:outline version 0")
+            && compared.out.contains("\n-# N.Shelf ")
+            && compared.out.contains("\n+# N.Rack "),
+        "{compared:?}"
+    );
+    assert!(
+        compared.out.contains("input complete //types/N.Rack:complete DIGEST → DIGEST"),
+        "{compared:?}"
+    );
+    assert_eq!(bench.run(&["diff", "//types/Rack:outline", "0", "1"]).out, compared.out);
+    let none = bench.run(&["diff", "//types/Rack:outline", "-7"]);
+    assert!(none.code == 2 && none.err.contains("there are 0, 1"), "{none:?}");
+    // Asked for by the former name.
+    let asked = bench.run(&["history", "//types/N.Shelf:outline"]);
+    assert!(
+        asked.code == 0 && asked.err.contains("note[N_RENAMED]: N.Shelf is N.Rack now\n"),
+        "{asked:?}"
+    );
+    for asked in [["history", "//types/Shelf:outline"], ["explain", "//types/Shelf:outline"]] {
+        let missing = bench.run(&asked);
+        assert!(
+            missing.code == 2 && missing.err.contains("note[N_RENAMED]: Shelf is N.Rack now\n"),
+            "{missing:?}"
+        );
+    }
     // Moved to another namespace: both former names lead to the present one.
     bench.write("Shelf.cs", &SHELF.replace("Shelf", "Rack").replace("namespace N", "namespace M.O"));
     assert_eq!(bench.run(&["build", "//..."]).code, 0);
@@ -220,6 +265,36 @@ fn a_renamed_type_keeps_its_history_under_the_new_name() {
     assert_eq!(bench.run(&["build", "//..."]).code, 0);
     assert_eq!(aliases()["aliases"].get(&old), None);
     assert_eq!(aliases()["aliases"].as_object().expect("an object").len(), 2);
+}
+
+#[test]
+fn a_type_that_is_gone_was_there() {
+    let bench = shelf();
+    bench.write("Shelf.cs", &SHELF.replace("Shelf", "Box"));
+    bench.write("Other.cs", "namespace N;\npublic interface Plain { string Say(); }\n");
+    assert_eq!(bench.run(&["build", "//..."]).code, 0);
+    std::fs::remove_file(bench.root().join("Shelf.cs")).expect("there");
+    // Before the build: what is gone is not said to be built first.
+    let stale = bench.run(&["explain", "//types/Box:complete"]);
+    assert!(
+        stale.out.contains("//files/Shelf.cs:syntax: bytes DIGEST → not there any more\n")
+            && stale.out.contains("//files/Shelf.cs:bytes: Shelf.cs was removed\n"),
+        "{stale:?}"
+    );
+    assert_eq!(bench.run(&["build", "//..."]).code, 0);
+    for command in ["explain", "outline", "history"] {
+        let gone = bench.run(&[command, "//types/Box:outline"]);
+        assert_eq!(gone.code, 2);
+        assert!(
+            gone.err
+                .contains("note[N_GONE]: N.Box was there until WHEN WHEN UTC\n  help: `cortex history '//types/N.Box:outline'` lists what is kept of it"),
+            "{gone:?}"
+        );
+    }
+    let kept = bench.run(&["history", "--json", "//types/N.Box:outline"]).json();
+    assert_eq!(kept["versions"].as_array().map(Vec::len), Some(1), "{kept}");
+    let never = bench.run(&["explain", "//types/Bag:outline"]);
+    assert!(never.code == 2 && !never.err.contains("N_GONE"), "{never:?}");
 }
 
 #[test]

@@ -130,6 +130,22 @@ pub fn meant(session: &Session, name: &str) -> Result<Option<String>, StoreError
     Ok(None)
 }
 
+/// When the workspace was first seen without a type that it had had, seconds since 1970; `None` when it has it.
+///
+/// # Errors
+/// When the store cannot be read.
+pub fn gone(session: &Session, key: &str) -> Result<Option<u64>, StoreError> {
+    let mut since = None;
+    for version in session.engine.store.history(session.engine.view, TYPES)?.iter().rev() {
+        let table = session.engine.store.blob(&version.output)?;
+        if table.as_deref().and_then(Table::open).is_some_and(|table| table.get(key).is_some()) {
+            break;
+        }
+        since = Some(version.at);
+    }
+    Ok(since)
+}
+
 /// The member that a name meant in the newest state of a type that had one of that name.
 ///
 /// # Errors

@@ -1,18 +1,23 @@
 //! Versions: what History keeps of a target, and what two versions differ in.
 
+use crate::aliases::former;
+use crate::last_good::{label as label_of, parts};
 use engine::build::engine::EngineError;
 use engine::build::session::Session;
 use engine::store::StoreError;
 use engine::store::records::{ActionRecord, InputRecord};
 use engine::values::digest::Digest;
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::sync::Arc;
 
 /// One version of a target's output.
 #[derive(Clone, Debug)]
 pub struct Version {
-    /// Its number, from 1.
-    pub number: u32,
+    /// Its number: from 1, and for versions under former names from 0 down.
+    pub number: i64,
+    /// The label it was made under, when the type had another name then.
+    pub former: Option<Arc<str>>,
     /// Seconds since 1970 when it became the output.
     pub at: u64,
     /// Its digest.
@@ -39,7 +44,8 @@ pub fn versions(session: &Session, label: &str) -> Result<Vec<Version>, StoreErr
     for version in store.history(session.engine.view, label)? {
         let record = store.action(&version.key)?.filter(|record| record.output == version.output);
         versions.push(Version {
-            number: version.version,
+            number: version.version.into(),
+            former: None,
             at: version.at,
             output: version.output,
             present: false,
@@ -50,6 +56,46 @@ pub fn versions(session: &Session, label: &str) -> Result<Vec<Version>, StoreErr
         last.present = true;
     }
     Ok(versions)
+}
+
+/// All versions of a target, oldest first, those from when its type had other names before the others. What those were made of bears the
+/// present name, so that it can be compared.
+///
+/// # Errors
+/// When the store cannot be read.
+pub fn lineage(root: &Path, session: &Session, label: &str) -> Result<Vec<Version>, StoreError> {
+    let present = versions(session, label)?;
+    let mut all = Vec::new();
+    for past in former(root, session, label)? {
+        let name: Arc<str> = past.label.as_str().into();
+        for version in versions(session, &name)? {
+            all.push(Version {
+                former: Some(name.clone()),
+                present: false,
+                record: version.record.map(|record| under(record, &name, label)),
+                ..version
+            });
+        }
+    }
+    for (version, number) in all.iter_mut().rev().zip((i64::MIN..=0).rev()) {
+        version.number = number;
+    }
+    all.extend(present);
+    Ok(all)
+}
+
+/// A record with the inputs that belong to the type of `from` named as those of the type of `to`.
+fn under(mut record: ActionRecord, from: &str, to: &str) -> ActionRecord {
+    if let (Some((from, _)), Some((to, _))) = (parts(from), parts(to)) {
+        for input in &mut record.inputs {
+            if let Some((key, rest)) = parts(&input.label)
+                && key == from
+            {
+                input.label = label_of(&to, rest).into();
+            }
+        }
+    }
+    record
 }
 
 /// What became of one input between two versions.

@@ -170,8 +170,9 @@ impl Workspace {
                 };
                 let loaded =
                     load(&source, &producers::rulesets::text, producers::rulesets::NAMES, registry).map_err(WorkbenchError::Manifest)?;
-                // Only the present manifest is kept.
-                let others = store.rows(*view, Part::Manifests)?.into_iter().filter(|(other, _)| *other != key);
+                // Only the present manifest is kept, and for `explain` the one that it replaced.
+                let stays = |row: &[u8]| row == key || row == compiled::BEFORE;
+                let others = store.rows(*view, Part::Manifests)?.into_iter().filter(|(other, _)| !stays(other));
                 let mut rows: Vec<RowChange> = others.map(|(other, _)| (Part::Manifests, other, None)).collect();
                 rows.push((Part::Manifests, key, Some(compiled::encode(&loaded))));
                 (loaded, rows)

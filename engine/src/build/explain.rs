@@ -14,7 +14,7 @@ use crate::planning::key::KeyField;
 use crate::planning::rules::RuleIndex;
 use crate::seams::producer::Registry;
 use crate::store::records::{ActionRecord, InputRecord};
-use crate::store::{Part, Store};
+use crate::store::{Part, Store, StoreError};
 use crate::values::diagnostic::Diagnostic;
 use crate::values::digest::{ActionKey, Digest};
 use crate::values::event::Reason;
@@ -52,6 +52,11 @@ pub enum Moved {
         /// What it gave.
         from: Digest,
     },
+    /// It is a source that is not there any more.
+    Missing {
+        /// What it gave.
+        from: Digest,
+    },
     /// It was no input before.
     Added {
         /// What it gives, if that is known.
@@ -86,6 +91,8 @@ pub struct Input {
     pub label: Arc<str>,
     /// Its digest, when it is known without building.
     pub digest: Option<Digest>,
+    /// Whether it is a source that is not there.
+    pub missing: bool,
 }
 
 /// Everything known about one node.
@@ -124,6 +131,8 @@ pub struct Explanation {
     pub last_moves: Vec<Move>,
     /// Who moved the first of `last_moves`: the input of it that had moved, the input of that one, and so on, down to a source file.
     pub last_chain: Vec<Move>,
+    /// What had changed about its definition when it last ran with the same inputs, as far as that is known.
+    pub last_redefined: Vec<Redefinition>,
     /// Producer of the version before, when it is not that of the present one.
     pub producer_before: Option<String>,
     /// Why it has no output at its present inputs, or why the last try at others failed.
@@ -184,6 +193,10 @@ impl Session {
             explanation.last_moves = between(&earlier.inputs, &latest.inputs);
             explanation.last_chain = chain_before(&*store, view, &explanation.last_moves)?;
             explanation.producer_before = (earlier.producer != latest.producer).then_some(earlier.producer);
+            // Where an input moved too, the definition may have changed before that.
+            if explanation.last_moves.is_empty() && explanation.standing == Standing::Current && !before.redefined {
+                explanation.last_redefined = self.last_redefined(&explanation.label)?;
+            }
         }
         Ok(Ok(explanation))
     }
@@ -255,16 +268,30 @@ impl Before {
 
 /// The rules that the stored graph belongs to. A look keeps the manifest of the last build until the next one files its own.
 fn rules_before(session: &Session) -> Result<Option<RuleIndex>, EngineError> {
-    let digest = |bytes: &[u8]| Some(Digest(bytes.try_into().ok()?));
-    let (Some(manifest), Some(registry)) = (digest(&session.state.manifest), digest(&session.state.registry)) else {
-        return Ok(None);
-    };
-    let row = session
-        .engine
-        .store
-        .row(session.engine.view, Part::Manifests, &compiled::key(&manifest, &registry))?;
-    let loaded = row.and_then(|row| compiled::decode(&row));
-    Ok(loaded.map(|loaded| RuleIndex::new(Arc::new(loaded.manifest))))
+    Ok(session.manifest_before()?.and_then(|row| rules(&row)))
+}
+
+fn rules(row: &[u8]) -> Option<RuleIndex> {
+    compiled::decode(row).map(|loaded| RuleIndex::new(Arc::new(loaded.manifest)))
+}
+
+impl Session {
+    /// The manifest that the stored state belongs to, as it is stored; `None` when it is not kept.
+    pub(super) fn manifest_before(&self) -> Result<Option<Vec<u8>>, StoreError> {
+        let digest = |bytes: &[u8]| Some(Digest(bytes.try_into().ok()?));
+        let (Some(manifest), Some(registry)) = (digest(&self.state.manifest), digest(&self.state.registry)) else {
+            return Ok(None);
+        };
+        let key = compiled::key(&manifest, &registry);
+        self.engine.store.row(self.engine.view, Part::Manifests, &key)
+    }
+
+    /// What the last change of the manifest changed about a target that was made since.
+    fn last_redefined(&self, label: &str) -> Result<Vec<Redefinition>, StoreError> {
+        let row = self.engine.store.row(self.engine.view, Part::Manifests, compiled::BEFORE)?;
+        let before = row.and_then(|row| rules(&row));
+        Ok(before.map_or_else(Vec::new, |before| redefinitions(&before, &self.rules, label)))
+    }
 }
 
 struct Finder<'a, 'r> {
@@ -301,6 +328,7 @@ impl Finder<'_, '_> {
                     role: input.role,
                     label: input.label,
                     digest: input.digest,
+                    missing: input.missing,
                 })
                 .collect();
         }
@@ -328,6 +356,7 @@ impl Finder<'_, '_> {
             versions: 0,
             last_moves: Vec::new(),
             last_chain: Vec::new(),
+            last_redefined: Vec::new(),
             producer_before: None,
             label,
             standing,
@@ -467,11 +496,22 @@ impl Finder<'_, '_> {
 }
 
 fn since(then: &[InputRecord], now: &[InputNow]) -> Vec<Move> {
-    let now: Vec<(Arc<str>, Arc<str>, Option<Digest>)> = now
+    let inputs: Vec<(Arc<str>, Arc<str>, Option<Digest>)> = now
         .iter()
         .map(|input| (input.role.clone(), input.label.clone(), input.digest))
         .collect();
-    moves(then, &now)
+    let missing: FxHashSet<&str> = now.iter().filter(|input| input.missing).map(|input| &*input.label).collect();
+    let mut moves = moves(then, &inputs);
+    for one in &mut moves {
+        if let Moved::Open { from } = one.how
+            && missing.contains(&*one.label)
+        {
+            one.how = Moved::Missing { from };
+        }
+    }
+    // What is certain comes first.
+    moves.sort_by_key(|one| matches!(one.how, Moved::Open { .. }));
+    moves
 }
 
 fn between(then: &[InputRecord], now: &[InputRecord]) -> Vec<Move> {

@@ -1,5 +1,6 @@
 //! Layout: outputs as readable files under `.cortex/out/`, under the names that rules give them.
 
+use super::remarks::Remarks;
 use super::run::{Run, RunError};
 use super::state::Known;
 use crate::graph::stale::{StaleSet, taint};
@@ -9,6 +10,7 @@ use crate::manifest::model::OutSpec;
 use crate::manifest::template::Vars;
 use crate::planning::expand;
 use crate::seams::world::{ExportOutcome, Exports, WorldError};
+use crate::store::{Part, StoreError};
 use crate::values::diagnostic::Diagnostic;
 use crate::values::digest::Digest;
 use crate::values::event::Event;
@@ -19,9 +21,9 @@ use std::sync::Arc;
 /// What a node's state is, for outputs that show the states of others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NodeState {
-    /// It was never asked for.
+    /// Nobody asked for it.
     None,
-    /// It was asked for and has no output yet: the try failed, was interrupted, or the answer comes later.
+    /// It was asked for and is not there: the last try failed or never came.
     Pending,
     /// Its last output may be out of date.
     Stale,
@@ -29,10 +31,12 @@ pub enum NodeState {
     Current,
 }
 
-/// The state of a label in a graph whose tainted nodes are `tainted`.
-pub fn state_of(graph: &Graph, tainted: &StaleSet, label: &str) -> NodeState {
+/// The state of a label in a graph whose tainted nodes are `tainted`, and in which the last try at `failed` did.
+pub fn state_of(graph: &Graph, tainted: &StaleSet, failed: &StaleSet, label: &str) -> NodeState {
     match graph.find(label) {
         Some(id) if graph.node(id).result.is_none() => NodeState::Pending,
+        // What moved since the try may let the next one succeed.
+        Some(id) if failed.contains(id) && !graph.node(id).reads().any(|read| tainted.contains(read)) => NodeState::Pending,
         Some(id) if tainted.contains(id) => NodeState::Stale,
         Some(_) => NodeState::Current,
         None => NodeState::None,
@@ -263,7 +267,8 @@ impl Run<'_> {
         };
         let finished = if finish.finishes(label) {
             let tainted = taint(self.graph, &Links::of(self.graph));
-            finish.finish(label, &blob, &|label| state_of(self.graph, &tainted, label))
+            let failed = self.failed_tries()?;
+            finish.finish(label, &blob, &|label| state_of(self.graph, &tainted, &failed, label))
         } else {
             None
         };
@@ -281,6 +286,19 @@ impl Run<'_> {
             self.observer.event(&Event::Exported { path });
         }
         Ok(written.map_err(|error| refused(&error, label)))
+    }
+
+    /// The nodes without output at their present inputs whose last try, in this build or before, failed.
+    fn failed_tries(&self) -> Result<StaleSet, StoreError> {
+        let before = Remarks::load(self.store.rows(self.view, Part::Remarks)?).by_label();
+        let before = before.iter().filter(|(_, remark)| remark.failure.is_some());
+        let before = before.filter_map(|(label, _)| self.graph.find(label));
+        let now = self.heard.failed.iter().map(|(id, _)| *id);
+        let mut failed = StaleSet::default();
+        for id in before.chain(now).filter(|&id| self.graph.is_stale(id)) {
+            failed.set(id, true);
+        }
+        Ok(failed)
     }
 
     /// Whether the node that has a path would be laid out there today, as far as this run knows.

@@ -9,6 +9,7 @@ use super::run::{Leftover, Options, Priced, Root, Run, Setup, Tally, UNSET};
 use super::session::{Session, SessionLeaves};
 use super::state::{Known, STATE_KEY, decode, encode};
 use crate::graph::NodeId;
+use crate::manifest::compiled;
 use crate::seams::producer::Cancel;
 use crate::store::{Commit, Part, RowChange};
 use crate::values::diagnostic::Diagnostic;
@@ -263,10 +264,18 @@ impl Session {
         if let Some(exports) = exports {
             commit.rows.extend(rows(Part::Exports, exports.take_dirty_rows()));
         }
+        let mut kept = None;
         if moved || self.is_redefined() {
             self.state.generation += 1;
             if let Some(stale) = stale {
                 self.state.stale = stale;
+            }
+            if self.is_redefined()
+                && let Some(row) = self.manifest_before()?
+                // Texts that say the same (a comment, another registry) replace nothing.
+                && !self.compiled.iter().any(|(_, _, now)| now.as_ref() == Some(&row))
+            {
+                kept = Some((Part::Manifests, compiled::BEFORE.to_vec(), Some(row)));
             }
             self.state.manifest = self.definition().0.to_vec();
             self.state.registry = self.engine.registry.digest().0.to_vec();
@@ -282,6 +291,7 @@ impl Session {
             .rows
             .extend(leftover.ledger.iter().map(crate::store::ledger::LedgerEntry::to_row));
         commit.rows.append(&mut self.compiled);
+        commit.rows.extend(kept);
         commit.rows.extend(remarks);
         if let Some((digest, mut known)) = known {
             known.generation = self.state.generation;

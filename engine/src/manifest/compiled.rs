@@ -27,6 +27,9 @@ pub fn key(texts: &Digest, registry: &Digest) -> Vec<u8> {
     hasher.finalize().as_bytes().to_vec()
 }
 
+/// The row of the manifest that was read before the present one, which nothing but `explain` reads.
+pub const BEFORE: &[u8] = b"before";
+
 /// The bytes of a manifest and its warnings.
 pub fn encode(loaded: &Loaded) -> Vec<u8> {
     let mut out = Encoder::default();

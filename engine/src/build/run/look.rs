@@ -37,6 +37,8 @@ pub struct InputNow {
     pub label: Arc<str>,
     /// Its digest, when it is known without running anything.
     pub digest: Option<Digest>,
+    /// Whether it is a source that is not there.
+    pub missing: bool,
 }
 
 impl Run<'_> {
@@ -151,6 +153,7 @@ impl Run<'_> {
                     role,
                     label: self.graph.node(node).label.clone(),
                     digest: self.output(node),
+                    missing: self.output(node).is_none() && leaves::leaf(&self.graph.node(node).label).is_some(),
                 },
                 EdgeFrom::Rows(digest) => {
                     let digest = (planned.known == Known::Present).then_some(digest);
@@ -158,6 +161,7 @@ impl Run<'_> {
                         role,
                         label: self.table_of(&planned.work, edge.spec),
                         digest,
+                        missing: false,
                     }
                 }
             }

@@ -2,6 +2,7 @@
 
 mod errors;
 mod model;
+mod models;
 mod robust;
 
 use super::{Loaded, ManifestSource, load};

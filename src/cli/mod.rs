@@ -1,5 +1,9 @@
 //! The flags: one argument struct per command, whose doc comments are the help.
 
+mod models;
+
+pub use models::{AskingArgs, CostArgs, EditOutputArgs, InvestigateArgs, PromptArgs, RegenerateArgs, Since};
+
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use engine::values::diagnostic::Diagnostic;
 use std::ffi::OsString;
@@ -126,49 +130,6 @@ pub struct BuildArgs {
     pub events: Option<PathBuf>,
 }
 
-/// How models are asked.
-#[derive(Clone, Debug, Default, Args)]
-pub struct AskingArgs {
-    /// Calls to models at the same time [default: half the cores, at most 4].
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
-    pub llm_jobs: Option<u16>,
-    /// Ask no model for more than this in all, in the currency of its price.
-    #[arg(long, value_name = "AMOUNT", value_parser = amount)]
-    pub max_cost: Option<u64>,
-    /// Make at most so many calls.
-    #[arg(long, value_name = "N")]
-    pub max_calls: Option<u64>,
-    /// Send and receive at most so many tokens.
-    #[arg(long, value_name = "N")]
-    pub max_tokens: Option<u64>,
-    /// Hand questions to the provider's batch interface, at half the price; a later build picks the answers up.
-    #[arg(long)]
-    pub batch: bool,
-}
-
-impl AskingArgs {
-    /// Calls at the same time: half the cores, at most 4, unless told (seed 000 §5.3).
-    pub fn jobs(&self) -> usize {
-        let half = std::thread::available_parallelism().map_or(1, |cores| (cores.get() / 2).clamp(1, 4));
-        self.llm_jobs.map_or(half, usize::from)
-    }
-}
-
-/// An amount of money in millionths.
-fn amount(text: &str) -> Result<u64, String> {
-    let wrong = || "write an amount such as 2.50".to_owned();
-    let (whole, part) = text.split_once('.').unwrap_or((text, ""));
-    if part.len() > 6 || whole.is_empty() || !text.chars().all(|c| c.is_ascii_digit() || c == '.') {
-        return Err(wrong());
-    }
-    let whole: u64 = whole.parse().map_err(|_| wrong())?;
-    let part: u64 = format!("{part:0<6}").parse().map_err(|_| wrong())?;
-    whole
-        .checked_mul(1_000_000)
-        .and_then(|whole| whole.checked_add(part))
-        .ok_or_else(wrong)
-}
-
 /// Print the output of a target, building it first.
 ///
 /// A summary that a model makes is shown as it is, with its state; --refresh has it made anew.
@@ -280,132 +241,14 @@ pub struct DiffArgs {
     /// Which target.
     pub label: String,
     /// The older version, by its number in `cortex history` [default: the one before B].
-    #[arg(value_name = "A")]
-    pub from: Option<u32>,
+    #[arg(value_name = "A", allow_negative_numbers = true)]
+    pub from: Option<i64>,
     /// The newer version [default: the last].
-    #[arg(value_name = "B")]
-    pub to: Option<u32>,
+    #[arg(value_name = "B", allow_negative_numbers = true)]
+    pub to: Option<i64>,
     /// As JSON.
     #[arg(long)]
     pub json: bool,
-}
-
-/// Print what a model would be asked for a target. Nothing is sent.
-#[derive(Debug, Args)]
-pub struct PromptArgs {
-    /// Which target.
-    pub label: String,
-    /// The prompt of a whole new answer, even where the earlier one would be patched or still stands.
-    #[arg(long)]
-    pub full: bool,
-    /// As JSON: mode, why, prompt, what it would cost.
-    #[arg(long)]
-    pub json: bool,
-}
-
-/// Ask for a new answer although one is filed.
-///
-/// The earlier ones stay in the target's history.
-#[derive(Debug, Args)]
-pub struct RegenerateArgs {
-    /// Which targets.
-    #[arg(required = true, value_name = "LABEL")]
-    pub labels: Vec<String>,
-    #[command(flatten)]
-    pub asking: AskingArgs,
-}
-
-/// Correct an output of a model by hand.
-///
-/// What you change is marked as yours, stands until you let it go, and later answers start from it.
-#[derive(Debug, Args)]
-pub struct EditOutputArgs {
-    /// Which target.
-    pub label: String,
-    /// Take the text from FILE (- for standard input) instead of opening an editor ($VISUAL, $EDITOR).
-    #[arg(long, value_name = "FILE", conflicts_with = "version")]
-    pub file: Option<PathBuf>,
-    /// Put an earlier version, by its number in `cortex history`, in its place.
-    #[arg(long, value_name = "N")]
-    pub version: Option<u32>,
-    /// Let your corrections go: the text stays until it is next made, and then nothing of it is yours.
-    #[arg(long, conflicts_with_all = ["file", "version"])]
-    pub release: bool,
-}
-
-/// Sum up what models cost this checkout, and what filed answers saved.
-#[derive(Debug, Args)]
-pub struct CostArgs {
-    /// Only from then on: a day (2026-11-01) or a span (12h, 7d, 4w).
-    #[arg(long, value_name = "WHEN", value_parser = Since::parse)]
-    pub since: Option<Since>,
-    /// As JSON.
-    #[arg(long)]
-    pub json: bool,
-}
-
-/// Answer a question about the code from outlines and summaries.
-///
-/// The answer is filed by the question and what it was shown: asking the same about unchanged code is free. `.cortex/out/ops/ID.json`
-/// tells how it goes.
-#[derive(Debug, Args)]
-pub struct InvestigateArgs {
-    /// The question.
-    pub question: String,
-    /// About which types: patterns or names.
-    #[arg(long, value_name = "PATTERN", default_value = "//types/...:outline", num_args = 1..)]
-    pub scope: Vec<String>,
-    /// Show a model at most about so many tokens.
-    #[arg(long, value_name = "TOKENS", default_value_t = 16_000)]
-    pub budget: u64,
-    /// Which model [default: that of the summaries].
-    #[arg(long, value_name = "NAME")]
-    pub model: Option<String>,
-    /// Ask although an answer is filed.
-    #[arg(long)]
-    pub fresh: bool,
-    /// As JSON.
-    #[arg(long)]
-    pub json: bool,
-    #[command(flatten)]
-    pub asking: AskingArgs,
-}
-
-/// A point in time, or a span before now.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Since {
-    /// Seconds since 1970.
-    At(u64),
-    /// Seconds before now.
-    Before(u64),
-}
-
-impl Since {
-    fn parse(text: &str) -> Result<Self, String> {
-        let wrong = || "write a day such as 2026-11-01, or a span such as 12h, 7d or 4w".to_owned();
-        if let Some(unit) = text.chars().last().filter(char::is_ascii_alphabetic) {
-            let number: u64 = text[..text.len() - 1].parse().map_err(|_| wrong())?;
-            let seconds = match unit {
-                'm' => 60,
-                'h' => 3_600,
-                'd' => 86_400,
-                'w' => 604_800,
-                _ => return Err(wrong()),
-            };
-            return number.checked_mul(seconds).map(Self::Before).ok_or_else(wrong);
-        }
-        let parts: Vec<u64> = text
-            .split('-')
-            .map(|part| part.parse().map_err(|_| wrong()))
-            .collect::<Result<_, _>>()?;
-        let [year @ 1970..=9999, month @ 1..=12, day @ 1..=31] = parts[..] else {
-            return Err(wrong());
-        };
-        // Days since 1970 of a day of the proleptic Gregorian calendar, its years beginning in March.
-        let (year, month) = if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
-        let days = 365 * year + year / 4 - year / 100 + year / 400 + (153 * month + 2) / 5 + day - 1;
-        Ok(Self::At((days - 719_468) * 86_400))
-    }
 }
 
 /// Show how the workspace stands: sources, targets, summaries, store. Runs nothing.
