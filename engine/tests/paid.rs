@@ -123,6 +123,10 @@ target = "//n:asked"
 producer = "oracle"
 inputs = { text = "//n:free" }
 [[rule]]
+target = "//n:alike"
+producer = "oracle"
+inputs = { text = "//n:free" }
+[[rule]]
 target = "//n:read"
 producer = "concat"
 inputs = { text = "//n:asked" }
@@ -216,6 +220,52 @@ fn an_answer_is_paid_once_and_told_in_the_ledger() {
         (label("more"), Outcome::Full),
     ];
     assert_eq!(case.ledger(), told);
+}
+
+#[test]
+fn two_targets_of_one_key_ask_once() {
+    for jobs in [1, 4] {
+        let case = case();
+        let mut request = case.bench.request(&["//n:alike", "//n:asked"], &How::default());
+        request.options.paid_jobs = jobs;
+        let report = case.bench.session().build(&request, &Silent, &Cancel::default()).expect("a report");
+        assert_eq!((case.asked().len(), report.tally.spent.calls, report.tally.saved.calls), (1, 1, 1));
+        let outcomes: Vec<Outcome> = case.ledger().into_iter().map(|(_, outcome)| outcome).collect();
+        assert!(
+            outcomes.contains(&Outcome::Full) && outcomes.contains(&Outcome::Saved),
+            "{outcomes:?}"
+        );
+    }
+}
+
+/// A failure keeps what the answers before it cost, whatever it is.
+#[test]
+fn nothing_spent_is_lost_with_a_failure() {
+    let why = || Box::new(Diagnostic::error("E_X", "no"));
+    let rejected = |spent| {
+        Failure::Rejected(Box::new(Rejected {
+            why: *why(),
+            raw: Vec::new(),
+            spent,
+        }))
+    };
+    let failures = [
+        Failure::Permanent(why()),
+        Failure::Transient(why()),
+        Failure::Limit(why()),
+        Failure::Cancelled,
+        rejected(None),
+        rejected(Some(spent())),
+    ];
+    for (at, failure) in failures.into_iter().enumerate() {
+        assert_eq!(failure.clone().after(None, ""), failure, "nothing was spent");
+        let Failure::Rejected(told) = failure.after(Some(&spent()), "raw") else {
+            panic!("{at} lost it");
+        };
+        let calls = if at == 5 { 2 } else { 1 };
+        assert_eq!(told.spent.map(|spent| spent.calls), Some(calls), "{at}");
+    }
+    assert_eq!(Failure::Deferred.after(Some(&spent()), ""), Failure::Deferred);
 }
 
 /// Looks into the store while the build goes on.

@@ -55,16 +55,20 @@ pub fn run(context: &Context, args: &InvestigateArgs) -> Outcome {
         })
         .filter(|candidate| candidate.label.starts_with("//types/"))
         .collect();
-    let material = gather(&session, question, candidates, args.budget)?;
+    let material = gather(&session, question, candidates, args.budget, &never_send(&session))?;
     let params = params(question, args, &session);
     step(
         &mut operation,
         State::Asking,
         format!(
-            "shows {} types, about {} tokens; {} more did not fit",
+            "shows {} types, about {} tokens; {} more did not fit{}",
             material.shown,
             material.tokens,
-            material.left_out.len()
+            material.left_out.len(),
+            match material.withheld.len() {
+                0 => String::new(),
+                number => format!(", {number} lie in files that are never sent"),
+            }
         ),
     );
     let label = operation.label.clone();
@@ -87,6 +91,7 @@ pub fn run(context: &Context, args: &InvestigateArgs) -> Outcome {
             return Err(Failed::new(code, why));
         }
     };
+    context.say(&made.diagnostics.iter().cloned().map(|said| said.label(&label)).collect::<Vec<_>>());
     let mut findings: Findings = serde_json::from_slice(&made.bytes).map_err(|error| {
         let why = Diagnostic::error("E_ANSWER", format!("the filed answer cannot be read: {error}")).label(&label);
         Failed::new(Code::TargetFailed, why.hint("ask again with --fresh"))
@@ -140,6 +145,19 @@ fn params(question: &str, args: &InvestigateArgs, session: &Session) -> Params {
     params
 }
 
+/// Globs of files that no model sees, as the producer of summaries has them.
+fn never_send(session: &Session) -> Vec<String> {
+    let summaries = session
+        .rules
+        .manifest()
+        .producers
+        .iter()
+        .filter(|producer| producer.uses == "semantic");
+    let globs = summaries.flat_map(|producer| [&producer.params, &producer.settings]);
+    let globs = globs.filter_map(|params| params.get("never_send")?.as_array());
+    globs.flatten().filter_map(|glob| glob.as_str().map(str::to_owned)).collect()
+}
+
 fn note(context: &Context, workspace: &Workspace, operation: &Operation) {
     if let Err(error) = operation.write(&workspace.root) {
         let why = format!("the operation cannot be written down: {error}");
@@ -150,7 +168,11 @@ fn note(context: &Context, workspace: &Workspace, operation: &Operation) {
 fn told(failure: Failure, label: &str) -> (Code, Diagnostic) {
     let (code, why) = match failure {
         Failure::Permanent(why) | Failure::Transient(why) => (Code::TargetFailed, *why),
-        Failure::Rejected(rejected) => (Code::TargetFailed, rejected.why),
+        Failure::Rejected(rejected) => match rejected.why.code.as_str() {
+            "E_LIMIT" => (Code::Limit, rejected.why),
+            "E_CANCELLED" => (Code::stopped(), rejected.why),
+            _ => (Code::TargetFailed, rejected.why),
+        },
         Failure::Limit(why) => (Code::Limit, *why),
         Failure::Deferred => {
             let why = Diagnostic::new(Severity::Note, "N_DEFERRED", "it was handed to the provider's batch interface");

@@ -25,7 +25,7 @@ pub fn text(report: &Report, targets: u64, dry_run: bool, took: Duration, style:
         part(tally.ran, "ran");
     }
     part(tally.cached, "cached");
-    part(tally.deferred, "asked for in a batch, answers come later");
+    part(tally.deferred, "handed over in a batch, answers come later");
     part(tally.limited, "not asked for: a limit was reached");
     part(tally.failed, "failed");
     part(tally.skipped, "skipped");
@@ -62,6 +62,13 @@ pub fn text(report: &Report, targets: u64, dry_run: bool, took: Duration, style:
         0 => String::new(),
         _ => format!("\n  {} {}", style.dim("asked   "), spent(&tally.spent)),
     };
+    let next = match tally.deferred {
+        0 => String::new(),
+        _ => format!(
+            "\n  {} the same build again, once the batch is answered (within a day): it picks the answers up and asks what waits for them",
+            style.dim("next    ")
+        ),
+    };
     let took = duration(u64::try_from(took.as_micros()).unwrap_or(u64::MAX));
     let interrupted = if report.cancelled {
         format!("{} ", style.red("interrupted;"))
@@ -69,7 +76,7 @@ pub fn text(report: &Report, targets: u64, dry_run: bool, took: Duration, style:
         String::new()
     };
     format!(
-        "{interrupted}{head} {} {}{money}",
+        "{interrupted}{head} {} {}{money}{next}",
         parts.join(", "),
         style.dim(&format!("({took}{saved})"))
     )

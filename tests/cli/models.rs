@@ -241,3 +241,45 @@ fn a_question_over_unchanged_code_is_free() {
     assert_eq!(bench.run(&ask).json()["cached"], false);
     assert_eq!(calls(&bench), 1);
 }
+
+#[test]
+fn an_investigation_shows_nothing_secret_and_loses_no_money() {
+    let bench = shelf();
+    let manifest = std::fs::read_to_string(bench.root().join("cortex.toml")).expect("a manifest");
+    bench.write("cortex.toml", &format!("{manifest}params.never_send = [\"Item.cs\"]\n"));
+    let code = SHELF.replace(
+        "public int Get",
+        "public const string ApiKey = \"sk-0123456789abcdefghij\"; public int Get",
+    );
+    bench.write("Shelf.cs", &code);
+    let ask = ["investigate", "How many numbers are kept?", "--scope", "N"];
+    say(&bench, "full", "I do not know.\n");
+    let limited = bench.run(&[&ask[..], &["--max-calls", "1"]].concat());
+    assert_eq!((limited.code, calls(&bench)), (9, 1), "{limited:?}");
+    assert!(
+        limited.err.contains("E_LIMIT") && limited.err.contains("1 lie in files that are never sent"),
+        "{}",
+        limited.err
+    );
+    let cost = bench.run(&["cost", "--json"]).json();
+    assert_eq!(cost["by_outcome"]["rejected"]["spent"]["calls"], 1, "{cost}");
+    let asked = std::fs::read_to_string(bench.beside("model").join("asked")).expect("a question");
+    assert!(
+        asked.contains("Shelf") && !asked.contains("Weight") && !asked.contains("0123456789abcdefghij"),
+        "{asked}"
+    );
+    // The built-in model's summaries and a question to another: the globs hold there too.
+    bench.write(
+        "cortex.toml",
+        &format!(
+            "{}params.never_send = [\"Item.cs\"]\n",
+            manifest.replace("params.model = \"sim\"", "params.model = \"extractive\"")
+        ),
+    );
+    let odd = [&b"CONCLUSION:\nIt keeps \xff four.\nEVIDENCE:\n- [N.Shelf] it\n"[..]].concat();
+    std::fs::write(bench.beside("model").join("full"), odd).expect("a file");
+    let told = bench.run(&[&ask[..], &["--model", "sim"]].concat());
+    assert!(told.code == 0 && told.err.contains("W_ENCODING"), "{told:?}");
+    let asked = std::fs::read_to_string(bench.beside("model").join("asked")).expect("a question");
+    assert!(!asked.contains("Weight"), "{asked}");
+}

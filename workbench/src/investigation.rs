@@ -8,7 +8,7 @@ use engine::values::label::{Label, escape, unescape};
 use engine::values::table::Table;
 use producers::investigate::relevance;
 use serde::Serialize;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -38,6 +38,8 @@ pub struct Material {
     pub shown: usize,
     /// Types of the scope that did not fit, those that fit best first.
     pub left_out: Vec<String>,
+    /// Types of the scope that no model may see, because a file of theirs is never sent.
+    pub withheld: Vec<String>,
     /// About how many tokens it is.
     pub tokens: u64,
 }
@@ -46,12 +48,21 @@ pub struct Material {
 const BYTES: u64 = 4;
 
 /// Chooses what fits best into `budget` tokens: by the words that a type shares with the question, then by how often it is referred to.
-/// Summaries that are there are taken as they are; none is asked for.
+/// Summaries that are there are taken as they are; none is asked for. What lies in files that are never sent (the globs of `never_send`, and
+/// those that hold keys by their name) is not shown.
 ///
 /// # Errors
 /// When the store cannot be read.
-pub fn gather(session: &Session, question: &str, candidates: Vec<Candidate>, budget: u64) -> Result<Material, WorkbenchError> {
+pub fn gather(
+    session: &Session,
+    question: &str,
+    candidates: Vec<Candidate>,
+    budget: u64,
+    never_send: &[String],
+) -> Result<Material, WorkbenchError> {
     let words = relevance::words(question);
+    let secret = secret(session, never_send)?;
+    let mut withheld = Vec::new();
     let references = references(session)?;
     let mut ranked: Vec<Ranked> = Vec::new();
     for candidate in candidates {
@@ -59,6 +70,10 @@ pub fn gather(session: &Session, question: &str, candidates: Vec<Candidate>, bud
         let Some(key) = label.package().strip_prefix("types/").map(unescape) else {
             continue;
         };
+        if secret.contains(&key) {
+            withheld.push(key);
+            continue;
+        }
         let mut texts = vec![("outline", input(&key, &candidate.label, candidate.bytes))];
         if let Some(summary) = summary(session, &key)? {
             texts.push(("summary", summary));
@@ -72,7 +87,10 @@ pub fn gather(session: &Session, question: &str, candidates: Vec<Candidate>, bud
         });
     }
     ranked.sort_by(|a, b| b.fit.cmp(&a.fit).then_with(|| a.key.cmp(&b.key)));
-    let mut material = Material::default();
+    let mut material = Material {
+        withheld,
+        ..Material::default()
+    };
     for Ranked { key, texts, .. } in ranked {
         let size: u64 = texts.iter().map(|(_, input)| input.bytes.len() as u64).sum();
         let tokens = size.div_ceil(BYTES);
@@ -105,6 +123,26 @@ fn summary(session: &Session, key: &str) -> Result<Option<Input>, WorkbenchError
     let Some(last) = session.last(&label)? else { return Ok(None) };
     let blob = session.engine.store.blob(&last.filed.output)?;
     Ok(blob.map(|bytes| input(key, &label.into(), bytes)))
+}
+
+/// The types of which some file is never sent.
+fn secret(session: &Session, never_send: &[String]) -> Result<BTreeSet<String>, WorkbenchError> {
+    let last = session.last("//index:types")?;
+    let blob = last
+        .map(|last| session.engine.store.blob(&last.filed.output))
+        .transpose()?
+        .flatten();
+    let Some(table) = blob.as_deref().and_then(Table::open) else {
+        return Ok(BTreeSet::new());
+    };
+    let is_secret = |value: &[u8]| {
+        let row: Option<serde_json::Value> = serde_json::from_slice(value).ok();
+        let files = row.as_ref().and_then(|row| row.get("files")?.as_array());
+        let mut files = files.into_iter().flatten().filter_map(serde_json::Value::as_str);
+        files.any(|file| producers::semantic::withheld(file, never_send).is_some())
+    };
+    let found = table.rows().filter(|(_, value)| is_secret(value));
+    Ok(found.map(|(key, _)| key.to_owned()).collect())
 }
 
 /// How often each type is referred to, as far as `//index:graph` was ever made.

@@ -13,6 +13,7 @@ use crate::seams::paid::{Notes, Plan, Spent};
 use crate::seams::producer::{Cancel, Failure, Input, Inputs, Params, Pool, Producer};
 use crate::store::ledger::{LedgerEntry, Outcome};
 use crate::store::records::{ActionRecord, Class, HistoryRecord, InputRecord, NewResult};
+use crate::values::diagnostic::Diagnostic;
 use crate::values::digest::{ActionKey, Digest};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -44,6 +45,8 @@ pub struct Made {
     pub spent: Option<Spent>,
     /// How it came about.
     pub notes: Notes,
+    /// What was said when it was made.
+    pub diagnostics: Vec<Diagnostic>,
 }
 
 impl Session {
@@ -77,6 +80,7 @@ impl Session {
                 cached: true,
                 spent: record.spent,
                 notes: record.notes,
+                diagnostics: record.diagnostics,
             }));
         }
         let inputs = Inputs {
@@ -120,7 +124,7 @@ impl Session {
                 return Ok(Err(failure));
             }
         };
-        let spent = output.spent.clone();
+        let (spent, diagnostics) = (output.spent.clone(), output.diagnostics.clone());
         let ledger = spent
             .clone()
             .map(|spent| entry(spent, outcome(output.notes.get("mode").map(String::as_str))));
@@ -154,6 +158,7 @@ impl Session {
             cached: false,
             spent,
             notes: output.notes,
+            diagnostics,
         }))
     }
 

@@ -3,6 +3,7 @@
 //! The engine knows no language model. It only knows that some outputs are paid for: they run in a pool of their own, are made durable at
 //! once, are told in a ledger, and can be priced before they are made.
 
+use super::producer::Failure;
 use crate::values::diagnostic::Diagnostic;
 use crate::values::digest::Digest;
 use minicbor::{Decode, Encode};
@@ -81,6 +82,39 @@ pub struct Rejected {
     pub raw: Vec<u8>,
     /// What was spent on it.
     pub spent: Option<Spent>,
+}
+
+impl Failure {
+    /// A failure that comes after answers which cost something: what they cost, and the last of them, go with it. A question that was put off
+    /// is answered later, from where it stands; what is known of it by then is told then.
+    #[must_use]
+    pub fn after(self, spent: Option<&Spent>, raw: &str) -> Self {
+        let Some(spent) = spent else { return self };
+        let rejected = |why: Diagnostic| {
+            Self::Rejected(Box::new(Rejected {
+                why,
+                raw: raw.as_bytes().to_vec(),
+                spent: Some(spent.clone()),
+            }))
+        };
+        match self {
+            Self::Permanent(why) | Self::Transient(why) | Self::Limit(why) => rejected(*why),
+            Self::Cancelled => rejected(
+                Diagnostic::error(
+                    "E_CANCELLED",
+                    "it was stopped after an answer that cannot be used, before another came",
+                )
+                .hint("build again; 'cortex show --rejected LABEL' shows the answer"),
+            ),
+            Self::Rejected(mut rejected) => {
+                let mut all = spent.clone();
+                rejected.spent.iter().for_each(|more| all.add(more));
+                rejected.spent = Some(all);
+                Self::Rejected(rejected)
+            }
+            Self::Deferred => self,
+        }
+    }
 }
 
 /// What the last result of the same node was and was made of. A hint: no output may be wrong without it.

@@ -11,7 +11,7 @@ pub use answer::{Evidence, Findings};
 
 use crate::llm::model::{self, EXTRACTIVE};
 use crate::llm::{Ask, Part, Question, Role, Turn};
-use crate::semantic::fence;
+use crate::semantic::{fence, redact};
 use engine::seams::paid::{Notes, Plan, Rejected, Spent};
 use engine::seams::producer::{Bound, Failure, Inputs, Output, ParamError, Params, Pool, Producer, ProducerId};
 use engine::values::diagnostic::Diagnostic;
@@ -42,7 +42,7 @@ PATHS:\n- <a way through the code: Type.Member → Type.Member → …, or None>
 
 impl Producer for Investigate {
     fn id(&self) -> ProducerId {
-        ProducerId::new("investigate", 1)
+        ProducerId::new("investigate", 2)
     }
 
     fn pool(&self, params: &Params) -> Pool {
@@ -127,7 +127,8 @@ impl Producer for Investigate {
         }
         let model = bound_model(inputs)?;
         let mut turns = case.turns();
-        let mut spent = Spent::default();
+        let (mut spent, mut diagnostics) = (None, Vec::new());
+        let mut raw = String::new();
         for attempt in 0..2 {
             let question = Question {
                 model,
@@ -137,19 +138,24 @@ impl Producer for Investigate {
                 turns: &turns,
                 max_tokens: max_tokens(inputs.params),
             };
-            let answer = self.ask.ask(&question, inputs.cancel)?;
-            spent.add(&answer.spent);
+            let answer = self
+                .ask
+                .ask(&question, inputs.cancel)
+                .map_err(|failure| failure.after(spent.as_ref(), &raw))?;
+            spent.get_or_insert_with(Spent::default).add(&answer.spent);
+            diagnostics.extend(answer.remarks);
             let why = match answer::read(&answer.text, case.question, &model_name(model), &case.shown()) {
+                _ if answer.cut => format!("it was cut off at {} tokens, be briefer", question.max_tokens),
                 Ok(findings) => {
+                    let mut notes = Notes::from([("mode".to_owned(), "full".to_owned()), ("model".to_owned(), model_name(model))]);
+                    if attempt > 0 {
+                        notes.insert("repaired".to_owned(), "1".to_owned());
+                    }
                     return Ok(Output {
                         bytes: written(&findings),
-                        spent: Some(spent),
-                        notes: Notes::from([
-                            ("mode".to_owned(), "full".to_owned()),
-                            ("model".to_owned(), model_name(model)),
-                            ("repaired".to_owned(), attempt.to_string()),
-                        ]),
-                        ..Output::default()
+                        diagnostics,
+                        spent,
+                        notes,
                     });
                 }
                 Err(why) => why.to_string(),
@@ -160,9 +166,10 @@ impl Producer for Investigate {
                 return Err(Failure::Rejected(Box::new(Rejected {
                     why: Diagnostic::error("E_ANSWER", message).hint(hint),
                     raw: answer.text.into_bytes(),
-                    spent: Some(spent),
+                    spent,
                 })));
             }
+            raw.clone_from(&answer.text);
             turns.push(said(Role::Assistant, answer.text));
             turns.push(said(
                 Role::User,
@@ -232,7 +239,8 @@ impl<'i> Case<'i> {
         let mut material = String::from("What is known of the code:\n\n");
         for (key, texts) in &self.types {
             for text in texts {
-                material.push_str(&fence::fenced(key, "", text));
+                // Outlines show the values of constants and of parameters.
+                material.push_str(&fence::fenced(key, "", &redact(text).0));
                 material.push('\n');
             }
         }

@@ -70,26 +70,28 @@ impl Batches {
         }
     }
 
-    /// The answer, when an earlier run asked for it and it is there; else the question is collected.
-    pub(super) fn ask(&self, runtime: &Runtime, asked: &Asked<'_>, cancel: &Cancel) -> Result<Answer, Failure> {
+    /// What became of a question that an earlier run sent in a batch: its answer, or that it is still to come. `None` when it is in none.
+    /// Whoever asks looks here first, with `--batch` or without: what was sent is paid for.
+    pub(super) fn sent_before(&self, runtime: &Runtime, asked: &Asked<'_>, cancel: &Cancel) -> Option<Result<Answer, Failure>> {
         let id = custom_id(asked.question.key, asked.question.attempt);
         let digest = digest(asked.question.turns).to_string();
         let mut state = self.lock();
-        state.cancel = cancel.clone();
-        self.look_after(&mut state, runtime, asked, cancel)?;
+        if let Err(failure) = self.look_after(&mut state, runtime, asked, &id, cancel) {
+            return Some(Err(failure));
+        }
         for batch in state.batches.iter().flatten() {
             if batch.note.items.get(&id) != Some(&digest) {
                 continue;
             }
             let Some(answers) = &batch.answers else {
-                return Err(Failure::Deferred);
+                return Some(Err(Failure::Deferred));
             };
             let Some(kept) = answers.iter().find(|kept| kept.id == id) else {
                 continue;
             };
             let result = kept.result(asked.question.max_tokens);
             state.handed.insert(id);
-            return match result {
+            return Some(match result {
                 Ok(reply) => {
                     let usage = asked.usage(&reply);
                     Ok(asked.answer(reply, usage, super::reply::Usage::default(), true))
@@ -103,8 +105,20 @@ impl Batches {
                         Trouble::Cancelled => Failure::Cancelled,
                     })
                 }
-            };
+            });
         }
+        None
+    }
+
+    /// The answer, when an earlier run asked for it and it is there; else the question is collected.
+    pub(super) fn ask(&self, runtime: &Runtime, asked: &Asked<'_>, cancel: &Cancel) -> Result<Answer, Failure> {
+        if let Some(found) = self.sent_before(runtime, asked, cancel) {
+            return found;
+        }
+        let id = custom_id(asked.question.key, asked.question.attempt);
+        let digest = digest(asked.question.turns).to_string();
+        let mut state = self.lock();
+        state.cancel = cancel.clone();
         if let Entry::Vacant(place) = state.collected.entry(id) {
             // It is spent as soon as it is sent, whenever the answer comes.
             let (hold, most) = runtime.hold(asked, true, cancel)?;
@@ -123,8 +137,8 @@ impl Batches {
         Err(Failure::Deferred)
     }
 
-    /// Reads the shelf once in a run, and asks once after each batch of this server.
-    fn look_after(&self, state: &mut State, runtime: &Runtime, asked: &Asked<'_>, cancel: &Cancel) -> Result<(), Failure> {
+    /// Reads the shelf once in a run, and asks once after each batch of this server; without `--batch` only after those that hold the question.
+    fn look_after(&self, state: &mut State, runtime: &Runtime, asked: &Asked<'_>, id: &str, cancel: &Cancel) -> Result<(), Failure> {
         let State { batches, polled, .. } = state;
         let batches = match batches {
             Some(batches) => batches,
@@ -133,7 +147,10 @@ impl Batches {
                 batches.insert(found)
             }
         };
-        let is_here = |batch: &Batch| batch.note.base_url == asked.reach.base_url && batch.note.api == api_name(asked.model.api);
+        let is_here = |batch: &Batch| {
+            let matters = runtime.limits.batch || batch.note.items.contains_key(id);
+            matters && batch.note.base_url == asked.reach.base_url && batch.note.api == api_name(asked.model.api)
+        };
         let waiting: Vec<usize> = (0..batches.len())
             .filter(|at| is_here(&batches[*at]) && batches[*at].answers.is_none() && !polled.contains(&batches[*at].id))
             .collect();

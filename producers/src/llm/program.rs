@@ -74,7 +74,8 @@ pub(super) fn run(program: &Program<'_>, cancel: &Cancel) -> Result<Said, Stop> 
         .process_group(0)
         .spawn()
         .map_err(Stop::NotStarted)?;
-    let heard = listen(&mut child, program, cancel);
+    let deadline = Instant::now().checked_add(program.timeout);
+    let heard = listen(&mut child, program, deadline, cancel);
     if !matches!(heard, Ok((_, false))) {
         end(&mut child);
     }
@@ -82,17 +83,38 @@ pub(super) fn run(program: &Program<'_>, cancel: &Cancel) -> Result<Said, Stop> 
     if cut {
         return Ok(Said { bytes, cut });
     }
-    match child.wait() {
-        Ok(status) if status.success() => Ok(Said { bytes, cut }),
-        Ok(status) => Err(Stop::Failed(status, String::from_utf8_lossy(&complaint).into_owned())),
-        Err(error) => Err(Stop::NotStarted(error)),
+    let status = ended(&mut child, deadline, cancel)?;
+    if status.success() {
+        Ok(Said { bytes, cut })
+    } else {
+        Err(Stop::Failed(status, String::from_utf8_lossy(&complaint).into_owned()))
+    }
+}
+
+/// Waits for the end of a program that says no more: it may have closed its pipes and live on.
+fn ended(child: &mut Child, deadline: Option<Instant>, cancel: &Cancel) -> Result<ExitStatus, Stop> {
+    let mut pause = Duration::from_millis(1);
+    loop {
+        let stop = match child.try_wait() {
+            Ok(Some(status)) => return Ok(status),
+            Ok(None) if cancel.is_cancelled() => Stop::Cancelled,
+            Ok(None) if deadline.is_some_and(|deadline| Instant::now() >= deadline) => Stop::TimedOut,
+            Ok(None) => {
+                std::thread::sleep(pause);
+                pause = (pause * 2).min(LOOK_UP);
+                continue;
+            }
+            Err(error) => Stop::NotStarted(error),
+        };
+        end(child);
+        return Err(stop);
     }
 }
 
 /// Standard output and standard error until both end, and whether the first grew too long.
 type Taken = ((Vec<u8>, Vec<u8>), bool);
 
-fn listen(child: &mut Child, program: &Program<'_>, cancel: &Cancel) -> Result<Taken, Stop> {
+fn listen(child: &mut Child, program: &Program<'_>, deadline: Option<Instant>, cancel: &Cancel) -> Result<Taken, Stop> {
     let (sender, heard) = channel();
     // The pipes are served by threads of their own, which end with the program.
     if let Some(mut input) = child.stdin.take() {
@@ -109,11 +131,10 @@ fn listen(child: &mut Child, program: &Program<'_>, cancel: &Cancel) -> Result<T
         open += 1;
         pump(complaints, sender, Heard::Complaint);
     }
-    gather(&heard, open, program, cancel)
+    gather(&heard, open, program.longest, deadline, cancel)
 }
 
-fn gather(heard: &Receiver<Heard>, mut open: u32, program: &Program<'_>, cancel: &Cancel) -> Result<Taken, Stop> {
-    let deadline = Instant::now().checked_add(program.timeout);
+fn gather(heard: &Receiver<Heard>, mut open: u32, longest: usize, deadline: Option<Instant>, cancel: &Cancel) -> Result<Taken, Stop> {
     let (mut out, mut complaint) = (Vec::new(), Vec::new());
     while open > 0 {
         if cancel.is_cancelled() {
@@ -132,8 +153,8 @@ fn gather(heard: &Receiver<Heard>, mut open: u32, program: &Program<'_>, cancel:
             Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => break,
         }
-        if out.len() > program.longest {
-            out.truncate(program.longest);
+        if out.len() > longest {
+            out.truncate(longest);
             return Ok(((out, complaint), true));
         }
     }

@@ -220,7 +220,10 @@ impl Ask for Runtime {
             Api::Replay => self.ask_recording(&asked, cancel),
             Api::Command => self.ask_program(&asked, cancel),
             Api::OpenAi | Api::Anthropic if self.limits.batch => self.batches.ask(self, &asked, cancel),
-            Api::OpenAi | Api::Anthropic => self.ask_server(&asked, cancel),
+            Api::OpenAi | Api::Anthropic => match self.batches.sent_before(self, &asked, cancel) {
+                Some(found) => found,
+                None => self.ask_server(&asked, cancel),
+            },
         }
     }
 

@@ -33,8 +33,22 @@ pub(super) fn read(text: &str, about: &[(&str, &str)], wanted: &[Section]) -> Re
     let mut at: Option<(String, String)> = None;
     let mut body = String::new();
     let mut fence: Option<usize> = None;
+    // A fence that opens before any section is around the answer, behind words of courtesy.
+    let mut around: Option<usize> = None;
     for line in text.lines() {
         let ticks = fence_len(line);
+        let bare = line.trim().bytes().all(|byte| byte == b'`');
+        if fence.is_none() && ticks >= 3 {
+            if at.is_none() && around.is_none() {
+                around = Some(ticks);
+                continue;
+            }
+            if bare && around.is_some_and(|open| ticks >= open) {
+                close(&mut read, &mut at, &mut body);
+                around = None;
+                continue;
+            }
+        }
         if fence.is_none() {
             if let Some(key) = type_heading(line, about) {
                 close(&mut read, &mut at, &mut body);
@@ -63,7 +77,7 @@ pub(super) fn read(text: &str, about: &[(&str, &str)], wanted: &[Section]) -> Re
         }
         match (fence, ticks) {
             (None, 3..) => fence = Some(ticks),
-            (Some(open), _) if ticks >= open && line.trim().bytes().all(|byte| byte == b'`') => fence = None,
+            (Some(open), _) if ticks >= open && bare => fence = None,
             _ => {}
         }
         body.push_str(line);
@@ -301,13 +315,11 @@ mod tests {
         for text in [
             "ROLE:\nx\nLIFECYCLE:\ny\nEDGE_CASES:\nz\nLIMITATIONS:\nl\nRECOMMENDATIONS:\nr\nTHREADING:\nt\n",
             "Here it is:\n\n```markdown\n## Role\nx\n## Lifecycle\ny\n## Edge cases\nz\n## Limitations\nl\n## Recommendations\nr\n## Threading\nt\n```",
+            "Sure!\n```\nROLE:\nx\nLIFECYCLE:\ny\nEDGE_CASES:\nz\nLIMITATIONS:\nl\nRECOMMENDATIONS:\nr\nTHREADING:\nt\n```\n\nI hope this helps.",
             "**THREADING**: t\n**LIFECYCLE:** y\n**Role**\nx\n\n\n**Edge-Cases:**\nz\n1. LIMITATIONS\nLIMITATIONS\nl\n### RECOMMENDATIONS ###\nRECOMMENDATIONS: r\n",
             "# TYPE: N.A\nROLE: x\nLIFECYCLE: y\nEDGE_CASES: z\nLIMITATIONS: l\nRECOMMENDATIONS: r\nTHREADING: t",
         ] {
-            let text = text
-                .replace("Here it is:\n\n", "")
-                .replace("1. LIMITATIONS\n", "")
-                .replace("### RECOMMENDATIONS ###\n", "");
+            let text = text.replace("1. LIMITATIONS\n", "").replace("### RECOMMENDATIONS ###\n", "");
             let read = read(&text, &ABOUT, &wanted());
             assert_eq!(read.faults, Vec::<String>::new(), "{text}");
             let all: Vec<&str> = read.summaries["N.A"].values().map(String::as_str).collect();

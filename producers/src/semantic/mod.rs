@@ -30,6 +30,9 @@ mod template;
 mod tokens;
 mod wishes;
 
+pub(crate) use secrets::redact;
+pub use secrets::withheld;
+
 use crate::llm::Ask;
 use engine::seams::paid::Plan;
 use engine::seams::producer::{Bound, Failure, Inputs, Output, ParamError, Params, Pool, Producer, ProducerId, Registry, Sees};

@@ -73,7 +73,7 @@ const NAMES: [&str; 12] = [
 const SHORTEST: usize = 32;
 
 /// The glob that keeps a file from being sent, if one does.
-pub(super) fn withheld<'g>(file: &str, never_send: &'g [String]) -> Option<&'g str> {
+pub fn withheld<'g>(file: &str, never_send: &'g [String]) -> Option<&'g str> {
     let globs = FILES.iter().copied().chain(never_send.iter().map(String::as_str));
     globs
         .into_iter()
@@ -86,7 +86,7 @@ pub(super) fn is_glob(text: &str) -> bool {
 }
 
 /// The text without what looks like a key, and how many places were redacted.
-pub(super) fn redact(text: &str) -> (String, usize) {
+pub(crate) fn redact(text: &str) -> (String, usize) {
     let (mut out, mut count) = (String::with_capacity(text.len()), 0);
     let mut in_block = false;
     for line in text.split_inclusive('\n') {

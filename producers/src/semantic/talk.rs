@@ -115,20 +115,11 @@ impl<'a> Talk<'a> {
         Ok(answer)
     }
 
-    /// A failure after answers that cost something: it carries what they cost.
+    /// A failure after answers that cost something: it carries what they cost. That there is no room leads to a smaller question, so it stays.
     fn in_vain(&self, failure: Failure) -> Failure {
-        if self.spent.is_none() {
-            return failure;
-        }
-        match failure {
-            Failure::Permanent(why) | Failure::Transient(why) | Failure::Limit(why) if why.code != "E_CONTEXT" => self.rejected(*why),
-            Failure::Rejected(mut rejected) => {
-                let mut spent = self.spent.clone().unwrap_or_default();
-                rejected.spent.iter().for_each(|more| spent.add(more));
-                rejected.spent = Some(spent);
-                Failure::Rejected(rejected)
-            }
-            other => other,
+        match &failure {
+            Failure::Permanent(why) if why.code == "E_CONTEXT" => failure,
+            _ => failure.after(self.spent.as_ref(), &self.raw),
         }
     }
 
@@ -190,7 +181,8 @@ impl<'a> Talk<'a> {
     /// Asks for a whole answer, in parts when it does not fit otherwise.
     pub(super) fn full(&mut self, heads: &[Head], slots: &[Slot], why: String) -> Result<Made, Failure> {
         let mut made = Made::of("full", why, Summaries::new());
-        let mut open = self.parts(heads, slots, 0)?;
+        let lost = |failure: Failure, talk: &Self| failure.after(talk.spent.as_ref(), &talk.raw);
+        let mut open = self.parts(heads, slots, 0).map_err(|failure| lost(failure, self))?;
         open.reverse();
         while let Some(part) = open.pop() {
             self.step = self.step.max(Some(part.step));
@@ -199,7 +191,7 @@ impl<'a> Talk<'a> {
                 // The model has less room than it was thought to have.
                 Err(Failure::Permanent(told)) if told.code == "E_CONTEXT" => {
                     let parts = self.parts(&part.heads, &part.slots, part.step + 1);
-                    let mut parts = parts.map_err(|_| self.in_vain(Failure::Permanent(told)))?;
+                    let mut parts = parts.map_err(|_| lost(Failure::Permanent(told), self))?;
                     parts.reverse();
                     open.extend(parts);
                 }
@@ -227,7 +219,7 @@ impl<'a> Talk<'a> {
             let shown: Vec<&str> = faults.iter().take(5).map(String::as_str).collect();
             let why = Diagnostic::error("E_ANSWER", "the model's answer is no summary, nor is its second one")
                 .found(super::slots::cut(&shown.join("; "), 400))
-                .hint("'cortex show LABEL --raw' shows the answer; try another model, a larger max_tokens, or a clearer template");
+                .hint("'cortex show --rejected LABEL' shows the answer; try another model, a larger max_tokens, or a clearer template");
             self.rejected(why)
         })
     }

@@ -132,6 +132,10 @@ pub(super) fn bind(params: &Params, models: &BTreeMap<String, Params>) -> Bound 
     let mut bound = model::bind(params, models);
     let asks = asks(&bound.params);
     if !asks {
+        // Other producers that ask keep to it.
+        if let Some(globs) = bound.params.get("never_send") {
+            bound.settings.insert("never_send".to_owned(), globs.clone());
+        }
         bound.params.retain(|name, _| matches!(name.as_str(), "model" | "docs" | "asks"));
     }
     for name in SETTINGS {

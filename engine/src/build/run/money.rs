@@ -150,12 +150,17 @@ impl Run<'_> {
         if self.tally.deferred == 0 {
             return;
         }
+        let before = self.failures.len();
         for producer in self.registry.iter() {
             match producer.flush() {
                 Ok(()) | Err(Failure::Cancelled | Failure::Deferred) => {}
                 Err(Failure::Permanent(why) | Failure::Transient(why) | Failure::Limit(why)) => self.failures.push(*why),
                 Err(Failure::Rejected(rejected)) => self.failures.push(rejected.why),
             }
+        }
+        // Nobody is told that an answer comes when its question may not have been sent.
+        if self.failures.len() > before {
+            self.tally.failed += std::mem::take(&mut self.tally.deferred);
         }
     }
 }

@@ -1,0 +1,307 @@
+//! What holds of money whatever happens: an answer that came is kept, nothing is asked twice, nothing is asked that nobody wished for.
+
+use crate::bench::Bench;
+use std::collections::BTreeSet;
+use std::net::TcpListener;
+use std::path::Path;
+
+/// Notes the question in a file of its own, does what `act` says, and answers with every section of every type asked about.
+const MODEL: &str = r#"question=$(cat); printf 'x' >> "$0/calls"
+printf '%s' "$question" > "$0/asked.$(printf '%s' "$question" | cksum | tr ' ' -)"
+[ -f "$0/act" ] && . "$0/act"
+cat "$0/full""#;
+
+pub const FULL: &str =
+    "ROLE:\n- Holds.\n\nLIFECYCLE:\n- None.\n\nEDGE_CASES:\n- None.\n\nLIMITATIONS:\n- None.\n\nRECOMMENDATIONS:\n- None.\n";
+
+/// A workspace of these types, each in a file of its own, summarised by the scripted model.
+fn workspace(types: &[(&str, &str)]) -> Bench {
+    let bench = Bench::empty();
+    std::fs::create_dir(bench.beside("model")).expect("a folder");
+    manifest(&bench, "", "");
+    for (name, code) in types {
+        bench.write(&format!("{name}.cs"), &format!("namespace N;\n{code}\n"));
+    }
+    put(&bench, "full", FULL);
+    bench
+}
+
+fn manifest(bench: &Bench, model: &str, producer: &str) {
+    let argv = serde_json::json!(["sh", "-c", MODEL, bench.beside("model")]);
+    bench.write(
+        "cortex.toml",
+        &format!(
+            "[workspace]\nname = \"money\"\nrulesets = [\"csharp\"]\n\n[model.sim]\napi = \"command\"\nname = \"sim\"\ncommand = {argv}\n{model}\n\
+             [producer.semantic]\nparams.model = \"sim\"\n{producer}\n"
+        ),
+    );
+}
+
+fn put(bench: &Bench, file: &str, text: &str) {
+    std::fs::write(bench.beside("model").join(file), text).expect("a file");
+}
+
+/// Calls since this was last asked.
+fn calls(bench: &Bench) -> usize {
+    let file = bench.beside("model").join("calls");
+    let calls = std::fs::read(&file).unwrap_or_default().len();
+    std::fs::write(&file, "").expect("a file");
+    calls
+}
+
+const PAIR: [(&str, &str); 2] = [
+    ("A", "public class A { public int Get() { return 1; } }"),
+    ("B", "public class B { public int Put() { return 2; } }"),
+];
+const ALL: &str = "//types/...:semantic";
+/// From the second call on.
+const SECOND: &str = "[ \"$(wc -c < \"$0/calls\")\" -ge 2 ] &&";
+
+#[test]
+fn an_interrupted_build_keeps_what_was_answered() {
+    let bench = workspace(&PAIR);
+    put(&bench, "act", &format!("{SECOND} {{ kill -INT $PPID; exec sleep 600; }}"));
+    let stopped = bench.run(&["build", "--llm-jobs", "1", ALL]);
+    assert_eq!((stopped.code, calls(&bench)), (130, 2), "{stopped:?}");
+    assert!(stopped.err.contains("1 file written, 1 left"), "{}", stopped.err);
+    put(&bench, "act", "");
+    assert_eq!(bench.run(&["build", ALL]).code, 0);
+    assert_eq!(calls(&bench), 1, "only what had not come is asked for again");
+    let cost = bench.run(&["cost", "--json"]).json();
+    assert_eq!(cost["spent"]["spent"]["calls"], 2, "{cost}");
+}
+
+#[test]
+fn a_killed_build_asks_for_no_answer_twice() {
+    let bench = workspace(&PAIR);
+    put(&bench, "act", &format!("{SECOND} {{ kill -KILL $PPID; exit 1; }}"));
+    assert_eq!(bench.run(&["build", "--llm-jobs", "1", ALL]).code, -1);
+    assert_eq!(calls(&bench), 2);
+    put(&bench, "act", "");
+    assert_eq!(bench.run(&["build", ALL]).code, 0);
+    assert_eq!(calls(&bench), 1);
+    let cost = bench.run(&["cost", "--json"]).json();
+    assert_eq!(
+        cost["spent"]["spent"]["calls"], 2,
+        "the answer before the kill is in the ledger: {cost}"
+    );
+}
+
+#[test]
+fn an_answer_of_no_use_before_an_interruption_is_in_the_ledger() {
+    let bench = workspace(&PAIR[..1]);
+    put(&bench, "full", "Nothing to say.\n");
+    put(&bench, "act", &format!("{SECOND} {{ kill -INT $PPID; exec sleep 600; }}"));
+    let stopped = bench.run(&["build", ALL]);
+    assert_eq!((stopped.code, calls(&bench)), (130, 2), "{stopped:?}");
+    let cost = bench.run(&["cost", "--json"]).json();
+    assert_eq!(cost["by_outcome"]["rejected"]["spent"]["calls"], 1, "{cost}");
+}
+
+#[test]
+fn a_limit_before_the_repair_is_told_as_a_limit_and_loses_nothing() {
+    let bench = workspace(&PAIR[..1]);
+    put(&bench, "full", "Nothing to say.\n");
+    let stopped = bench.run(&["build", "--max-calls", "1", ALL]);
+    assert_eq!((stopped.code, calls(&bench)), (9, 1), "{stopped:?}");
+    assert!(stopped.err.contains("E_LIMIT"), "{}", stopped.err);
+    let cost = bench.run(&["cost", "--json"]).json();
+    assert_eq!(cost["by_outcome"]["rejected"]["spent"]["calls"], 1, "{cost}");
+    assert!(
+        bench
+            .run(&["show", "--rejected", "//types/N.A:semantic"])
+            .out
+            .contains("Nothing to say.")
+    );
+}
+
+/// Files of a folder with their text, by path.
+fn files(folder: &Path) -> Vec<(String, Vec<u8>)> {
+    let mut found = Vec::new();
+    let mut open = vec![folder.to_path_buf()];
+    while let Some(next) = open.pop() {
+        for entry in std::fs::read_dir(next).into_iter().flatten().flatten() {
+            let path = entry.path();
+            if path.is_dir() {
+                open.push(path);
+            } else {
+                let name = path.strip_prefix(folder).expect("below").to_string_lossy().into_owned();
+                found.push((name, std::fs::read(&path).expect("a file")));
+            }
+        }
+    }
+    found.sort();
+    found
+}
+
+#[test]
+fn without_a_model_nothing_is_sent_and_offline_changes_nothing() {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    listener.set_nonblocking(true).expect("set");
+    let proxy = format!("http://{}", listener.local_addr().expect("an address"));
+    let made = |offline: bool| {
+        let bench = Bench::memotree();
+        let mut command = bench.command(&["build", "//..."]);
+        command.envs(["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy"].map(|name| (name, &proxy)));
+        if offline {
+            command.arg("--offline");
+        }
+        let built = bench.ran(command.output().expect("the program starts"));
+        assert_eq!(built.code, 0, "{built:?}");
+        let out = files(&bench.root().join(".cortex/out"));
+        assert!(out.iter().any(|(name, _)| name.ends_with(".semantic.md")));
+        assert_eq!(bench.run(&["cost", "--json"]).json()["spent"]["times"], 0);
+        out
+    };
+    assert!(made(false) == made(true), "the same files");
+    assert!(listener.accept().is_err(), "somebody was called");
+}
+
+/// What `[model.sim]` and `[producer.semantic]` say, and whether it is another question then.
+#[test]
+fn what_may_change_an_answer_is_asked_anew_and_nothing_else() {
+    let bench = workspace(&PAIR[..1]);
+    bench.write("own.md", "%% system\nBe brief.\n{{sections}}\n%% full\n{{structure}}\n{{impl}}\n");
+    bench.write(
+        "other.md",
+        "%% system\nBe very brief.\n{{sections}}\n%% full\n{{structure}}\n{{impl}}\n",
+    );
+    let key = || {
+        // Not by `Bench::run`, which hides digests.
+        let output = bench
+            .command(&["explain", "--json", "//types/N.A:semantic"])
+            .output()
+            .expect("the program starts");
+        let explained: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+        assert_eq!(explained["state"], "current", "{explained}");
+        explained["key"].clone()
+    };
+    let build = |model: &str, producer: &str| {
+        manifest(&bench, model, producer);
+        let built = bench.run(&["build", "//types/N.A:semantic"]);
+        assert_eq!(built.code, 0, "{model} {producer}: {built:?}");
+        key()
+    };
+    let first = build("", "");
+    for same in [
+        "timeout_seconds = 77",
+        "price = { input = 1.0, output = 2.0 }",
+        "retries = 2",
+        "requests_per_minute = 60000",
+        "tokens_per_minute = 90000000",
+        "record = \"answers.jsonl\"",
+    ] {
+        assert_eq!(build(same, ""), first, "{same}");
+    }
+    for same in ["params.max_patches = 3", "params.max_diff = 0.2"] {
+        assert_eq!(build("", same), first, "{same}");
+    }
+    let mut keys = BTreeSet::from([first.to_string()]);
+    for other in [
+        ("temperature = 0.5", ""),
+        ("max_tokens = 900", ""),
+        ("context_tokens = 30000", ""),
+        ("params = { seed = 7 }", ""),
+        ("", "params.template = \"own.md\""),
+        ("", "params.template = \"other.md\""),
+        ("", "params.docs = true"),
+        ("", "params.evidence = false"),
+        ("", "params.max_tokens = 800"),
+        ("", "params.structures = false"),
+        ("", "params.sections = [{ name = \"MORE\", about = \"anything\" }]"),
+    ] {
+        if other.1.contains("MORE") {
+            put(&bench, "full", &format!("{FULL}\nMORE:\n- None.\n"));
+        }
+        assert!(keys.insert(build(other.0, other.1).to_string()), "{other:?}");
+    }
+    put(&bench, "full", FULL);
+    // Back to where it began: the answer is there.
+    calls(&bench);
+    assert_eq!(build("", ""), first);
+    assert_eq!(calls(&bench), 0);
+}
+
+#[test]
+fn a_template_that_is_wrong_is_told_once_and_asks_nothing() {
+    let bench = workspace(&PAIR);
+    manifest(&bench, "", "params.template = \"own.md\"");
+    bench.write("own.md", "{{structure}}\n{{impl}}\n{{sections}}\n{{dependancies}}\n");
+    let failed = bench.run(&["build", ALL, "//types/...:outline"]);
+    assert_eq!((failed.code, calls(&bench)), (1, 0), "{failed:?}");
+    assert_eq!(
+        failed.err.matches("dependancies").count(),
+        2,
+        "told once, with its line: {}",
+        failed.err
+    );
+    assert!(
+        failed.err.contains("own.md:4:1") && failed.err.contains("{{dependencies}}"),
+        "{}",
+        failed.err
+    );
+    assert!(
+        bench.run(&["show", "//types/N.B:outline"]).out.contains("Put"),
+        "other targets go on"
+    );
+    let priced = bench.run(&["build", "--dry-run", ALL]);
+    assert_eq!((priced.code, calls(&bench)), (1, 0), "{priced:?}");
+    bench.write("own.md", "{{structure}}\n{{impl}}\n{{sections}}\n");
+    assert_eq!(bench.run(&["build", ALL]).code, 0);
+    assert_eq!(calls(&bench), 2);
+}
+
+#[test]
+fn prompts_are_the_same_on_any_machine() {
+    let asked = |settings: &[(&str, &str)], jobs: &str, calls: &str| {
+        let bench = Bench::memotree();
+        std::fs::create_dir(bench.beside("model")).expect("a folder");
+        put(&bench, "full", FULL);
+        let argv = serde_json::json!(["sh", "-c", MODEL, bench.beside("model")]);
+        let own = std::fs::read_to_string(bench.root().join("cortex.toml")).expect("a manifest");
+        let model = format!("{own}\n[model.sim]\napi = \"command\"\ncommand = {argv}\n[producer.semantic]\nparams.model = \"sim\"\n");
+        bench.write("cortex.toml", &model);
+        let mut command = bench.command(&[
+            "build",
+            "-j",
+            jobs,
+            "--llm-jobs",
+            calls,
+            "--keep-going",
+            "//types/MemoTree.*:semantic",
+        ]);
+        command.envs(settings.iter().copied());
+        bench.ran(command.output().expect("the program starts"));
+        let asked = files(&bench.beside("model"))
+            .into_iter()
+            .filter(|(name, _)| name.starts_with("asked."));
+        let asked: Vec<(String, String)> = asked
+            .map(|(name, text)| (name, String::from_utf8_lossy(&text).into_owned()))
+            .collect();
+        let folder = bench.root().to_string_lossy().into_owned();
+        assert!(asked.iter().all(|(_, text)| !text.contains(&folder)), "no path of this machine");
+        asked
+    };
+    let first = asked(&[], "1", "1");
+    assert!(first.len() > 20, "{}", first.len());
+    let second = asked(
+        &[("TZ", "Pacific/Kiritimati"), ("LANG", "tr_TR.UTF-8"), ("LC_ALL", "tr_TR.UTF-8")],
+        "8",
+        "4",
+    );
+    assert_eq!(first, second);
+}
+
+#[test]
+fn a_model_that_closes_its_output_and_stays_is_given_up() {
+    let bench = workspace(&PAIR[..1]);
+    manifest(&bench, "timeout_seconds = 0.3", "");
+    put(&bench, "act", "exec >&- 2>&-; exec sleep 600");
+    let built = bench.run(&["build", ALL]);
+    assert_eq!((built.code, calls(&bench)), (1, 1), "{built:?}");
+    assert!(
+        built.err.contains("E_COMMAND") && built.err.contains("did not end in time"),
+        "{}",
+        built.err
+    );
+}
