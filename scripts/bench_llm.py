@@ -84,20 +84,22 @@ def main():
     commits = list(reversed(log))
     patches = Pass("patches", args.repository, args.work, args.cortex, "")
     cuts = Pass("cuts", args.repository, args.work, args.cortex, "max_patches = 0")
+    roles = Pass("roles", args.repository, args.work, args.cortex, "structures = false")
     first = patches.start(commits[0])
     cuts.start(commits[0])
+    roles.start(commits[0])
     whole = patches.cost()
     average = [sum(column) / len(whole) for column in zip(*whole.values())]
     # A file-level cache knows that a file changed, and nothing of what in it did: every type of the file is summarised anew, and in the
     # second figure everything that is written from those summaries, too.
-    total = {name: [0, 0, 0] for name in ("files", "files and readers", "cut-offs", "patches")}
+    total = {name: [0, 0, 0] for name in ("files", "files and readers", "cut-offs", "patches", "patches, roles only")}
 
     def add(name: str, spent):
         total[name] = [before + more for before, more in zip(total[name], spent)]
 
     for before, after in zip(commits, commits[1:]):
         changed = set(git(args.repository, "diff", "--name-only", before, after, "--", "*.cs").split("\n")) - {""}
-        for one, name in ((patches, "patches"), (cuts, "cut-offs")):
+        for one, name in ((patches, "patches"), (cuts, "cut-offs"), (roles, "patches, roles only")):
             spent = one.step(after)
             add(name, (spent["calls"], spent["input_tokens"], spent["output_tokens"]))
         types = patches.types_of(changed)

@@ -490,7 +490,7 @@ fn a_prompt_that_does_not_fit_shrinks_in_order() {
     let roomy = Desk::with(&manifest("params.max_tokens = 300", "context_tokens = 100000"), &files);
     let (_, asked) = roomy.text(LABEL);
     assert!(asked[1].user.contains("Call199(key)") && roomy.codes(LABEL).is_empty());
-    let tight = Desk::with(&manifest("params.max_tokens = 300", "context_tokens = 1600"), &files);
+    let tight = Desk::with(&manifest("params.max_tokens = 300", "context_tokens = 1200"), &files);
     let (_, asked) = tight.text(LABEL);
     assert!(
         !asked[1].user.contains("Call0(key)") && asked[1].user.contains("body left out") && asked[1].user.contains("Trim"),

@@ -23,6 +23,8 @@ pub(super) struct Moved {
     pub(super) names: BTreeSet<String>,
     /// Dependencies of which something shown moved.
     pub(super) dependencies: BTreeSet<String>,
+    /// Types of which the code, declarations or documentation moved.
+    pub(super) types: BTreeSet<String>,
     /// Whether the code, declarations or documentation of what is summarised moved.
     pub(super) own: bool,
     /// Part of the text that moved, from 0 to 1.
@@ -61,6 +63,9 @@ pub(super) fn moved(then: &[Slot], now: &[Slot]) -> Moved {
                 .diffs
                 .push((format!("{} of {key}", kind.title()), "everything is different".to_owned()));
             moved.own |= kind.is_own();
+            if kind.is_own() {
+                moved.types.insert(key.to_owned());
+            }
             continue;
         }
         let diff = TextDiff::from_lines(&old_text, &new_text);
@@ -70,6 +75,7 @@ pub(super) fn moved(then: &[Slot], now: &[Slot]) -> Moved {
             .push((format!("{} of {key}", kind.title()), super::slots::cut(&shown, LONGEST)));
         if kind.is_own() {
             moved.own = true;
+            moved.types.insert(key.to_owned());
             for (name, what) in changes(old, new) {
                 moved.names.insert(name.split('(').next().unwrap_or(&name).to_owned());
                 members.entry(format!("{}.{name}", simple(key))).or_insert(what);

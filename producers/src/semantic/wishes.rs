@@ -12,14 +12,11 @@ use std::collections::BTreeMap;
 pub(super) const SECTIONS: [(&str, &str); 5] = [
     (
         "ROLE",
-        "what it is for and what it is responsible for, in one to three sentences that readers of dependent types need",
+        "what it is for, in one to three sentences that readers of dependent types need",
     ),
     ("LIFECYCLE", "how it is created, used, shared between threads and ended"),
-    (
-        "EDGE_CASES",
-        "inputs and states that callers must know: nulls, empties, limits, what is thrown when",
-    ),
-    ("LIMITATIONS", "what it does not do, costs, what is not safe"),
+    ("EDGE_CASES", "nulls, empties, limits, what is thrown when"),
+    ("LIMITATIONS", "what it does not do, what it costs, what is not safe"),
     ("RECOMMENDATIONS", "how to use it well, what to look at before changing it"),
 ];
 
