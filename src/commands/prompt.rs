@@ -7,10 +7,12 @@ use crate::exit::Code;
 use crate::render::{money, printable};
 use engine::build::Options;
 use engine::build::request::Request;
+use engine::build::session::Session;
 use engine::values::diagnostic::{Diagnostic, Severity};
 use engine::values::digest::Digest;
 use std::collections::BTreeSet;
 use std::io::Write;
+use std::sync::Arc;
 
 /// Runs it.
 pub fn run(context: &Context, args: &PromptArgs) -> Outcome {
@@ -61,6 +63,17 @@ pub fn run(context: &Context, args: &PromptArgs) -> Outcome {
         };
         return Err(Failed::new(Code::Usage, why.hint(hint)));
     };
+    // A type in a group of mutually dependent types is asked about with the others.
+    let whole = match priced.plan.mode.as_str() {
+        "part" => group_of(&session, &label).and_then(|group| report.plans.iter().find(|priced| priced.label == group)),
+        _ => None,
+    };
+    if let Some(whole) = whole {
+        let why = format!("it is asked about with its group: this is the prompt of {}", whole.label);
+        context.say(&[Diagnostic::new(Severity::Note, "N_GROUP", why).label(&label)]);
+    }
+    let priced = whole.unwrap_or(priced);
+    let label = priced.label.to_string();
     if !priced.certain {
         let others = report.plans.iter().filter(|other| *other.label != *label).count();
         let why = format!("{others} other answers have to be there first; this is the prompt as far as it is known");
@@ -77,4 +90,11 @@ pub fn run(context: &Context, args: &PromptArgs) -> Outcome {
             .dim(&printable(&format!("{} ({}): {}", plan.mode, plan.why, money::spent(&plan.cost))))
     );
     show::written(write!(std::io::stdout().lock(), "{}", printable(&plan.prompt)))
+}
+
+/// The group's summary that a type's is a part of.
+fn group_of(session: &Session, label: &str) -> Option<Arc<str>> {
+    let node = session.graph.node(session.graph.find(label)?);
+    let mut read = node.reads().map(|id| session.graph.node(id).label.clone());
+    read.find(|label| label.starts_with("//groups/") && label.ends_with(":semantic"))
 }

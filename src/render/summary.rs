@@ -37,7 +37,13 @@ pub fn text(report: &Report, targets: u64, dry_run: bool, took: Duration, style:
         }
         parts.push(format!("{} left", count(report.left as u64)));
     } else if !report.plans.is_empty() {
-        let number = |certain: bool| report.plans.iter().filter(|priced| priced.certain == certain).count() as u64;
+        let number = |certain: bool| {
+            report
+                .plans
+                .iter()
+                .filter(|priced| priced.certain == certain && asks(priced))
+                .count() as u64
+        };
         parts.push(format!("{} to ask a model for", count(number(true))));
         if number(false) > 0 {
             parts.push(format!("{} more depend on what it says", count(number(false))));
@@ -139,6 +145,11 @@ pub fn gate(gate: &Gate, style: Style) -> String {
     format!("{who} gives something else{before}")
 }
 
+/// Whether a call is made for it: not for what is made of another's answer, nor for what still holds or is never sent.
+fn asks(priced: &Priced) -> bool {
+    priced.plan.cost.calls > 0
+}
+
 /// What models would be asked and would cost, after a build that made only what is free.
 pub fn prices(plans: &[Priced], currency: Option<&str>, style: Style) -> String {
     let mut text = String::new();
@@ -152,7 +163,8 @@ pub fn prices(plans: &[Priced], currency: Option<&str>, style: Style) -> String 
     for (certain, name) in [(true, "asks"), (false, "may ask")] {
         let mut all = Spent::default();
         let mut modes: BTreeMap<&str, usize> = BTreeMap::new();
-        for priced in plans.iter().filter(|priced| priced.certain == certain) {
+        let told = |priced: &&Priced| priced.certain == certain && (asks(priced) || priced.plan.mode == "unchanged");
+        for priced in plans.iter().filter(told) {
             *modes.entry(priced.plan.mode.as_str()).or_default() += 1;
             all.add(&priced.plan.cost);
         }

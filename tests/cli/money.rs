@@ -229,12 +229,7 @@ fn a_template_that_is_wrong_is_told_once_and_asks_nothing() {
     bench.write("own.md", "{{structure}}\n{{impl}}\n{{sections}}\n{{dependancies}}\n");
     let failed = bench.run(&["build", ALL, "//types/...:outline"]);
     assert_eq!((failed.code, calls(&bench)), (1, 0), "{failed:?}");
-    assert_eq!(
-        failed.err.matches("dependancies").count(),
-        2,
-        "told once, with its line: {}",
-        failed.err
-    );
+    assert_eq!(failed.err.matches("dependancies").count(), 1, "told once: {}", failed.err);
     assert!(
         failed.err.contains("own.md:4:1") && failed.err.contains("{{dependencies}}"),
         "{}",
@@ -304,4 +299,34 @@ fn a_model_that_closes_its_output_and_stays_is_given_up() {
         "{}",
         built.err
     );
+}
+
+#[test]
+fn a_group_is_priced_and_shown_as_the_one_question_it_is() {
+    let bench = workspace(&[
+        (
+            "Left",
+            "public class Left { public Right Other { get; set; } public int Odd() { return 1; } }",
+        ),
+        (
+            "Right",
+            "public class Right { public Left Other { get; set; } public int Even() { return 2; } }",
+        ),
+    ]);
+    let priced = bench.run(&["build", "--dry-run", ALL]);
+    assert!(
+        priced.err.contains("1 to ask a model for, ") || priced.err.contains("1 to ask a model for ("),
+        "{}",
+        priced.err
+    );
+    assert!(
+        priced.err.contains("asks     1 new answer: 1 call") && !priced.err.contains("may ask"),
+        "{}",
+        priced.err
+    );
+    assert!(!priced.err.contains("depend on what it says"), "{}", priced.err);
+    let prompt = bench.run(&["prompt", "//types/N.Left:semantic"]);
+    assert!(prompt.out.contains("Odd") && prompt.out.contains("Even"), "{prompt:?}");
+    assert!(prompt.err.contains("N_GROUP") && prompt.err.contains("//groups/"), "{}", prompt.err);
+    assert_eq!(calls(&bench), 0);
 }

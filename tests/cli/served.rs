@@ -244,3 +244,24 @@ fn an_address_and_a_key_are_no_part_of_the_question() {
         assert!(!server.take().is_empty(), "{to}");
     }
 }
+
+#[test]
+fn an_address_with_a_key_in_it_is_refused_and_not_shown() {
+    let server = Server::new(|_, _| json(&chat(FULL)));
+    let bench = workspace(&server, "openai", "");
+    let manifest = std::fs::read_to_string(bench.root().join("cortex.toml")).expect("a manifest");
+    for (tail, code) in [
+        ("/v1?api_key=abcdef123456", "E_SECRET"),
+        ("/v1?sig=abcdef123456", "E_SECRET"),
+        ("/v1?version=3", "E_MODEL"),
+    ] {
+        bench.write(
+            "cortex.toml",
+            &manifest.replace(&server.port.to_string(), &format!("{}{tail}", server.port)),
+        );
+        let refused = run(&bench, &["build", ALL]);
+        assert!(refused.code == 2 && refused.err.contains(code), "{refused:?}");
+        assert!(!refused.err.contains("abcdef123456"), "{refused:?}");
+    }
+    assert_eq!(server.take().len(), 0);
+}

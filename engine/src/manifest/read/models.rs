@@ -115,10 +115,19 @@ fn is_secret(key: &str, item: Item<'_, '_>) -> bool {
     SECRET_KEYS.contains(&key.to_ascii_lowercase().as_str())
         || match item.value {
             DeValue::String(text) if key == "api_key_env" => !is_variable_name(text) || looks_secret(text),
-            DeValue::String(text) if key == "base_url" => has_user(text),
+            DeValue::String(text) if key == "base_url" => has_user(text) || has_key(text),
             DeValue::String(text) => looks_secret(text),
             _ => false,
         }
+}
+
+/// Whether an address says a key behind its '?'.
+fn has_key(url: &str) -> bool {
+    let Some((_, query)) = url.split_once('?') else { return false };
+    query.split('&').any(|pair| {
+        let name = pair.split('=').next().unwrap_or_default().to_ascii_lowercase();
+        looks_secret(pair) || name.contains("sig") || SECRET_WORDS.iter().any(|word| name.contains(word))
+    })
 }
 
 /// Whether a header's value lets someone in and stands here itself instead of in a variable.
@@ -167,12 +176,14 @@ fn read_one(report: &mut Report<'_>, name: Text<'_>, fields: Fields<'_, '_>) -> 
     }
     if let Some(url) = fields.get("base_url")
         && let Some(text) = url.value.as_str()
-        && !text.starts_with("http://")
-        && !text.starts_with("https://")
     {
-        let diagnostic =
-            Diagnostic::error("E_MODEL", "'base_url' is an http address").hint("write base_url = \"http://127.0.0.1:8080/v1\"");
-        report.error(url.span, diagnostic);
+        const FORM: &str = "write base_url = \"http://127.0.0.1:8080/v1\"";
+        if !text.starts_with("http://") && !text.starts_with("https://") {
+            report.error(url.span, Diagnostic::error("E_MODEL", "'base_url' is an http address").hint(FORM));
+        } else if text.contains(['?', '#']) && !has_key(text) {
+            let message = "'base_url' ends before any '?' or '#': paths are added to it";
+            report.error(url.span, Diagnostic::error("E_MODEL", message).hint(FORM));
+        }
     }
     model
 }
