@@ -137,7 +137,8 @@ fn check_line(line: &str, key: &str, names: &Names, checked: &mut Checked) {
                     checked.text.push_str(&format!("[{}]", good.join(", ")));
                 }
                 rest = &rest[len..];
-                previous = ']';
+                // What was dropped stands before nothing.
+                previous = if good.is_empty() { ' ' } else { ']' };
                 continue;
             }
         }
