@@ -7,9 +7,9 @@ use crate::render::events::{Both, EventLog};
 use crate::render::progress::Progress;
 use crate::render::summary;
 use crate::render::terminal::QuietControl;
-use engine::build::Options;
 use engine::build::request::{Report, Request};
 use engine::build::session::Session;
+use engine::build::{Options, Root};
 use engine::seams::producer::Cancel;
 use engine::values::diagnostic::Diagnostic;
 use engine::values::digest::Digest;
@@ -41,6 +41,7 @@ pub fn run(context: &Context, args: &BuildArgs) -> Outcome {
     if args.dry_run && workbench::paid::any(&definition.manifest, &workspace.engine.registry) {
         // What a model would be asked is known once everything free that it is told is made.
         (request.options.dry_run, request.options.price) = (false, true);
+        request.list = true;
     }
     // The process ends with the command: a hundred thousand rules need not be taken apart.
     std::mem::forget(definition.manifest.clone());
@@ -69,7 +70,9 @@ pub fn run(context: &Context, args: &BuildArgs) -> Outcome {
     } else if report.refused.is_empty() {
         conclude(context, &report, targets, args.dry_run, start);
         if request.options.price {
-            eprintln!("{}", summary::prices(&report.plans, currency.as_deref(), context.err));
+            let stands = |root: &&Root| root.output.is_some() && workbench::paid::is_paid(&session, &root.label);
+            let standing = report.roots.iter().filter(stands).count();
+            eprintln!("{}", summary::prices(&report.plans, standing, currency.as_deref(), context.err));
         }
     }
     Ok(code(&report))

@@ -151,11 +151,19 @@ fn asks(priced: &Priced) -> bool {
 }
 
 /// What models would be asked and would cost, after a build that made only what is free.
-pub fn prices(plans: &[Priced], currency: Option<&str>, style: Style) -> String {
+pub fn prices(plans: &[Priced], standing: usize, currency: Option<&str>, style: Style) -> String {
     let mut text = String::new();
     let mut line = |name: &str, value: &str| {
         text.push_str(&format!("\n  {} {value}", style.dim(&format!("{name:<8}"))));
     };
+    if standing > 0 {
+        let one = if standing == 1 {
+            "answer stands and costs"
+        } else {
+            "answers stand and cost"
+        };
+        line("cached", &format!("{} {one} nothing", count(standing as u64)));
+    }
     if plans.iter().all(|priced| priced.plan.cost.calls == 0) {
         line("asks", "nothing: no model would be called");
         return text.trim_start_matches('\n').to_owned();

@@ -67,6 +67,9 @@ impl Session {
             len: blob.len() as u64,
             made_at: self.engine.world.now_secs(),
             notes,
+            // A person's words cost no model's money; what was spent on the answer before is in the ledger.
+            spent: None,
+            took_us: 0,
             ..last.record
         };
         let version = HistoryRecord {
