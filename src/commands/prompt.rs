@@ -7,12 +7,10 @@ use crate::exit::Code;
 use crate::render::{money, printable};
 use engine::build::Options;
 use engine::build::request::Request;
-use engine::build::session::Session;
 use engine::values::diagnostic::{Diagnostic, Severity};
 use engine::values::digest::Digest;
 use std::collections::BTreeSet;
 use std::io::Write;
-use std::sync::Arc;
 
 /// Runs it.
 pub fn run(context: &Context, args: &PromptArgs) -> Outcome {
@@ -24,10 +22,12 @@ pub fn run(context: &Context, args: &PromptArgs) -> Outcome {
         // What is not known before its sets are built is found by the build below.
         Err(_) => args.label.clone(),
     };
-    let fresh = if args.full {
-        BTreeSet::from([label.clone()])
-    } else {
-        BTreeSet::new()
+    let fresh: BTreeSet<String> = match args.full {
+        true => workbench::paid::group_of(&session, &label)
+            .into_iter()
+            .chain([label.clone()])
+            .collect(),
+        false => BTreeSet::new(),
     };
     let request = Request {
         patterns: build::patterns(std::slice::from_ref(&label))?,
@@ -65,7 +65,10 @@ pub fn run(context: &Context, args: &PromptArgs) -> Outcome {
     };
     // A type in a group of mutually dependent types is asked about with the others.
     let whole = match priced.plan.mode.as_str() {
-        "part" => group_of(&session, &label).and_then(|group| report.plans.iter().find(|priced| priced.label == group)),
+        "part" => {
+            let group = workbench::paid::group_of(&session, &label);
+            group.and_then(|group| report.plans.iter().find(|priced| *priced.label == *group))
+        }
         _ => None,
     };
     if let Some(whole) = whole {
@@ -90,11 +93,4 @@ pub fn run(context: &Context, args: &PromptArgs) -> Outcome {
             .dim(&printable(&format!("{} ({}): {}", plan.mode, plan.why, money::spent(&plan.cost))))
     );
     show::written(write!(std::io::stdout().lock(), "{}", printable(&plan.prompt)))
-}
-
-/// The group's summary that a type's is a part of.
-fn group_of(session: &Session, label: &str) -> Option<Arc<str>> {
-    let node = session.graph.node(session.graph.find(label)?);
-    let mut read = node.reads().map(|id| session.graph.node(id).label.clone());
-    read.find(|label| label.starts_with("//groups/") && label.ends_with(":semantic"))
 }

@@ -33,7 +33,10 @@ pub fn run(context: &Context, args: &RegenerateArgs) -> Outcome {
         options: Options {
             jobs: build::default_jobs(),
             paid_jobs: args.asking.jobs(),
-            fresh: labels.iter().cloned().collect(),
+            fresh: labels
+                .iter()
+                .flat_map(|label| workbench::paid::group_of(&session, label).into_iter().chain([label.clone()]))
+                .collect(),
             ..Options::default()
         },
         list: true,

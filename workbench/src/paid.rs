@@ -12,6 +12,15 @@ pub fn is_paid(session: &Session, label: &str) -> bool {
     pays(session.rules.manifest(), &session.engine.registry, producer)
 }
 
+/// The target whose answer a label shows: a type of a group of mutually dependent types is asked about with the others, so that asking
+/// anew, or looking at the prompt, means the group. `None` before it was ever made, and for what is asked about by itself.
+pub fn group_of(session: &Session, label: &str) -> Option<String> {
+    let node = session.graph.node(session.graph.find(label)?);
+    let mut read = node.reads().map(|id| session.graph.node(id).label.clone());
+    read.find(|read| read.starts_with("//groups/") && is_paid(session, read))
+        .map(|read| read.to_string())
+}
+
 /// Whether a model makes any target of the workspace.
 pub fn any(manifest: &Manifest, registry: &Registry) -> bool {
     (0..manifest.producers.len()).any(|producer| pays(manifest, registry, u32::try_from(producer).unwrap_or(u32::MAX)))

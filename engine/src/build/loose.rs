@@ -9,7 +9,7 @@ use super::run::{Leftover, outcome};
 use super::session::Session;
 use crate::manifest::template::Vars;
 use crate::planning::key::{KeyDescription, KeyInput, action_key};
-use crate::seams::paid::{Notes, Plan, Spent};
+use crate::seams::paid::{Notes, Spent};
 use crate::seams::producer::{Cancel, Failure, Input, Inputs, Params, Pool, Producer};
 use crate::store::ledger::{LedgerEntry, Outcome};
 use crate::store::records::{ActionRecord, Class, HistoryRecord, InputRecord, NewResult};
@@ -160,28 +160,6 @@ impl Session {
             notes: output.notes,
             diagnostics,
         }))
-    }
-
-    /// What it would ask for; `None` when the result is filed already.
-    ///
-    /// # Errors
-    /// When the store cannot be read. The inner error is the producer's.
-    pub fn plan_loose(&self, wanted: &Loose<'_>) -> Result<Result<Option<Plan>, Failure>, EngineError> {
-        let (producer, bound) = match self.loose_producer(wanted) {
-            Ok(found) => found,
-            Err(failure) => return Ok(Err(failure)),
-        };
-        let key = loose_key(&*producer, &bound.params, wanted);
-        if !wanted.fresh && self.engine.store.action(&key)?.is_some() {
-            return Ok(Ok(None));
-        }
-        let cancel = Cancel::default();
-        let inputs = Inputs {
-            key: &key,
-            settings: &bound.settings,
-            ..Inputs::bare(wanted.label, &bound.params, wanted.roles, &NO_VARS, &cancel)
-        };
-        Ok(producer.plan(&inputs).map(Some))
     }
 
     fn loose_producer(&self, wanted: &Loose<'_>) -> Result<(Arc<dyn Producer>, crate::seams::producer::Bound), Failure> {

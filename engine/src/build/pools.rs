@@ -5,7 +5,7 @@
 
 use super::jobs::{Done, Job, Shared};
 use crate::graph::NodeId;
-use crate::seams::producer::Failure;
+use crate::seams::producer::{Failure, Pool};
 use crossbeam_channel::Sender;
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
@@ -28,7 +28,7 @@ pub struct Pools {
 
 /// Threads that take jobs by priority.
 struct Lane {
-    from: Lot,
+    from: Pool,
     threads: usize,
     /// Jobs handed out beyond those that run.
     ahead: usize,
@@ -37,14 +37,6 @@ struct Lane {
     waiting: BinaryHeap<Waiting>,
     out: usize,
     arrived: u64,
-}
-
-/// Where a job ran.
-#[derive(Clone, Copy, PartialEq)]
-enum Lot {
-    Cpu,
-    Slow,
-    Paid,
 }
 
 struct Waiting {
@@ -85,7 +77,7 @@ pub struct Finished {
     pub id: NodeId,
     /// What it came to.
     pub done: Done,
-    from: Lot,
+    from: Pool,
 }
 
 impl Pools {
@@ -100,9 +92,9 @@ impl Pools {
             cpu_waiting: Vec::new(),
             cpu_out: 0,
             // One more than runs for each thread: a thread that has to ask for its next job waits for a loop that programs keep off the cores.
-            slow: Lane::new(Lot::Slow, threads, threads),
+            slow: Lane::new(Pool::Slow, threads, threads),
             // A call takes seconds: what is asked next is decided when a thread is free.
-            paid: Lane::new(Lot::Paid, paid.clamp(1, MOST_THREADS), 0),
+            paid: Lane::new(Pool::Paid, paid.clamp(1, MOST_THREADS), 0),
             stopped: Arc::default(),
         }
     }
@@ -146,7 +138,7 @@ impl Pools {
                 let finished = Finished {
                     id: job.id,
                     done: job.run(&shared),
-                    from: Lot::Cpu,
+                    from: Pool::Cpu,
                 };
                 // The loop may have ended early; then nobody wants the result.
                 let _ = done.send(finished);
@@ -174,9 +166,9 @@ impl Pools {
     /// A job came back.
     pub fn took_back(&mut self, finished: &Finished) {
         match finished.from {
-            Lot::Cpu => self.cpu_out -= 1,
-            Lot::Slow => self.slow.out -= 1,
-            Lot::Paid => self.paid.out -= 1,
+            Pool::Cpu => self.cpu_out -= 1,
+            Pool::Slow => self.slow.out -= 1,
+            Pool::Paid => self.paid.out -= 1,
         }
     }
 
@@ -194,7 +186,7 @@ impl Pools {
 }
 
 impl Lane {
-    fn new(from: Lot, threads: usize, ahead: usize) -> Self {
+    fn new(from: Pool, threads: usize, ahead: usize) -> Self {
         Self {
             from,
             threads,

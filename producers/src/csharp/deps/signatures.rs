@@ -161,16 +161,3 @@ fn line(own: &str, declared: &Declared, resolver: &Resolver<'_>, mark: &str) -> 
     text.push('\n');
     text
 }
-
-/// Arguments that stand for the type's own parameters, in text form: `{!0,!1}`, nothing for a type without.
-pub fn own_arguments(symbol: &str) -> String {
-    let count = all_parameters(symbol);
-    let mut text = String::new();
-    for at in 0..count {
-        write!(text, "{}!{at}", if at == 0 { '{' } else { ',' }).expect("invariant: writing to memory cannot fail");
-    }
-    if count > 0 {
-        text.push('}');
-    }
-    text
-}
