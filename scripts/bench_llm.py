@@ -59,9 +59,8 @@ class Pass:
         spent = {label: sum_["spent"] for label, sum_ in json.loads(self.run("cost", "--json"))["targets"]}
         return {label: (one["calls"], one["input_tokens"], one["output_tokens"]) for label, one in spent.items()}
 
-    def types_of(self, files: set[str]) -> list[str]:
-        index = json.loads((self.clone / ".cortex/out/index.json").read_text())
-        return [one.get("key", one["fqn"]) for one in index["types"] if one["file"] in files or files & set(one.get("files", []))]
+    def index(self) -> list[dict]:
+        return json.loads((self.clone / ".cortex/out/index.json").read_text())["types"]
 
     def readers(self, types: list[str]) -> set[str]:
         """Summaries that are written from these types or, however far, from summaries of them."""
@@ -70,6 +69,10 @@ class Pass:
         expression = " + ".join(f"//types/{key}:semantic" for key in types)
         nodes = self.run("query", f"rdeps({expression})").split()
         return {label for label in nodes if label.endswith(":semantic") and "#" not in label}
+
+
+def name(entry: dict) -> str:
+    return entry.get("key", entry["fqn"])
 
 
 def main():
@@ -89,7 +92,17 @@ def main():
     cuts.start(commits[0])
     roles.start(commits[0])
     whole = patches.cost()
-    average = [sum(column) / len(whole) for column in zip(*whole.values())]
+    single = [cost for label, cost in whole.items() if label.startswith("//types/")]
+    average = [sum(column) / len(single) for column in zip(*single)]
+
+    def anew(labels: set[str], index: list[dict]) -> list[float]:
+        """What it costs to write these summaries whole: as at first, or as the average type where there was none. Types of a group are
+        written once, with the group."""
+        groups = {f"//types/{name(one)}:semantic": f"//groups/{one['semanticGroupId']}:semantic" for one in index if one.get("semanticGroupId")}
+        sizes = {group: list(groups.values()).count(group) for group in groups.values()}
+        asked = {groups.get(label, label) for label in labels}
+        unknown = lambda label: [1, average[1] * sizes.get(label, 1), average[2] * sizes.get(label, 1)]
+        return [sum(column) for column in zip(*(whole.get(label) or unknown(label) for label in asked))] or [0, 0, 0]
     # A file-level cache knows that a file changed, and nothing of what in it did: every type of the file is summarised anew, and in the
     # second figure everything that is written from those summaries, too.
     total = {name: [0, 0, 0] for name in ("files", "files and readers", "cut-offs", "patches", "patches, roles only")}
@@ -102,11 +115,10 @@ def main():
         for one, name in ((patches, "patches"), (cuts, "cut-offs"), (roles, "patches, roles only")):
             spent = one.step(after)
             add(name, (spent["calls"], spent["input_tokens"], spent["output_tokens"]))
-        types = patches.types_of(changed)
-        for label in [f"//types/{key}:semantic" for key in types]:
-            add("files", whole.get(label, average))
-        for label in patches.readers(types):
-            add("files and readers", whole.get(label, average) if not label.startswith("//groups/") else whole.get(label, (0, 0, 0)))
+        index = patches.index()
+        types = [name(one) for one in index if one["file"] in changed or changed & set(one.get("files", []))]
+        add("files", anew({f"//types/{key}:semantic" for key in types}, index))
+        add("files and readers", anew(patches.readers(types), index))
         print(f"{after[:8]} {len(changed)} files: {total}", file=sys.stderr)
     print(f"{args.repository.name}, {len(commits) - 1} commits from {commits[0][:8]} to {commits[-1][:8]}; first build: "
           f"{first['calls']} calls, {first['input_tokens']:,} tokens in, {first['output_tokens']:,} out\n")

@@ -329,4 +329,12 @@ fn a_group_is_priced_and_shown_as_the_one_question_it_is() {
     assert!(prompt.out.contains("Odd") && prompt.out.contains("Even"), "{prompt:?}");
     assert!(prompt.err.contains("N_GROUP") && prompt.err.contains("//groups/"), "{}", prompt.err);
     assert_eq!(calls(&bench), 0);
+    put(&bench, "full", &format!("# TYPE: N.Left\n{FULL}\n# TYPE: N.Right\n{FULL}"));
+    assert_eq!(bench.run(&["build", ALL]).code, 0);
+    assert_eq!(calls(&bench), 1);
+    // Asking anew for one of its types is asking anew for the group.
+    let whole = bench.run(&["prompt", "--full", "//types/N.Left:semantic"]);
+    assert!(whole.out.contains("Odd") && whole.out.contains("Even"), "{whole:?}");
+    assert_eq!(bench.run(&["regenerate", "//types/N.Left:semantic"]).code, 0);
+    assert_eq!(calls(&bench), 1);
 }

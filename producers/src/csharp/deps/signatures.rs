@@ -4,7 +4,7 @@
 //! compile it), then a line per member behind a tab: name, flags, number of own type parameters, result, parameters; shapes as in [`super::shape`]. Bodies, comments and attributes are not in it.
 
 use super::index::NameIndex;
-use super::resolve::{Resolver, all_parameters};
+use super::resolve::Resolver;
 use super::shape::Shape;
 use super::{OWN, Subject, surroundings};
 use crate::csharp::code::{self, Signature};
@@ -12,7 +12,6 @@ use crate::csharp::mentions::{Declared, Mentions, Place};
 use crate::csharp::model::MemberKind;
 use engine::seams::producer::{Failure, Inputs, Output, Params, Producer, ProducerId, Sees};
 use std::collections::BTreeSet;
-use std::fmt::Write;
 use std::rc::Rc;
 
 /// The producer `csharp/signatures`.
