@@ -132,11 +132,9 @@ impl Inventory for MemoryStore {
 
     fn views(&self) -> Result<Vec<(ViewId, ViewRecord)>, StoreError> {
         let tables = self.tables();
-        let of = |((view, part), rows): (&(ViewId, Part), &BTreeMap<Vec<u8>, Vec<u8>>)| {
-            let row = rows.get(VIEW_KEY).filter(|_| *part == Part::View)?;
-            Some((*view, ViewRecord::from_row(row)?))
-        };
-        let mut views: Vec<_> = tables.rows.iter().filter_map(of).collect();
+        let rows = tables.rows.iter().filter(|((_, part), _)| *part == Part::View);
+        let of = |view: ViewId, row: &[u8]| Some((view, ViewRecord::from_row(row)?));
+        let mut views: Vec<_> = rows.filter_map(|((view, _), rows)| of(*view, rows.get(VIEW_KEY)?)).collect();
         views.sort_unstable_by_key(|(view, _)| *view);
         Ok(views)
     }

@@ -95,6 +95,12 @@ pub enum StoreError {
         /// Who holds it, as it wrote itself down.
         holder: String,
     },
+    /// Another process builds the same checkout.
+    #[error("another build of this checkout is running, {holder}")]
+    ViewBusy {
+        /// Who, as it wrote itself down.
+        holder: String,
+    },
     /// The disk is full; nothing was lost.
     #[error("no space left for the store at {path}")]
     NoSpace {
@@ -136,6 +142,9 @@ pub enum StoreError {
         path: PathBuf,
     },
 }
+
+/// An action that this process alone asks for; see [`Store::flight`].
+pub type Flight = Box<dyn std::any::Any + Send>;
 
 /// What a store does. One conformance suite runs over every backend.
 pub trait Store: Send + Sync {
@@ -191,6 +200,15 @@ pub trait Store: Send + Sync {
 
     /// Lets others have the store until it is next called. What is not committed is not protected from gc meanwhile.
     fn let_go(&self) {}
+
+    /// Waits until no other process asks for what this key costs, and keeps others from it while the value lives; `None` where nobody else
+    /// can be, and when told to stop. What is filed under the key is to be looked up again afterwards.
+    ///
+    /// # Errors
+    /// When it cannot be told whether somebody else asks.
+    fn flight(&self, _key: &ActionKey, _is_cancelled: &dyn Fn() -> bool) -> Result<Option<Flight>, StoreError> {
+        Ok(None)
+    }
 
     /// Lets others have the store if one waits for it; whether it did. To be called between two steps of which each is whole.
     fn give_way(&self) -> bool {

@@ -46,6 +46,8 @@ struct Sharing {
     gave_way: Option<Instant>,
     /// Whether it was held before.
     held: bool,
+    /// The store's name, once it was opened.
+    id: Option<String>,
 }
 
 /// So long a command waits at least for a lock that it gave back itself: what it has done so far is worth more than at its beginning.
@@ -74,12 +76,12 @@ impl Folder {
         self.path.join(name)
     }
 
-    fn unopened(&self, error: io::Error) -> StoreError {
+    pub(super) fn unopened(&self, error: io::Error) -> StoreError {
         Fault::from(error).at(&self.path, "opened")
     }
 
     /// Makes the folder if need be, and refuses one that belongs to someone else: what it says would be believed.
-    fn enter(&self) -> Result<(), StoreError> {
+    pub(super) fn enter(&self) -> Result<(), StoreError> {
         DirBuilder::new()
             .recursive(true)
             .mode(0o700)
@@ -245,6 +247,7 @@ impl Medium for Folder {
             Found::Store(base, id) => {
                 let session = Session::new(base, Some(lock));
                 self.note_id(&id).map_err(|error| self.unopened(error))?;
+                self.sharing().id = Some(id);
                 Ok(session)
             }
             Found::Unfit(_, reason) => Err(Fault::Io(format!("a store just made is unfit: {reason}")).at(&self.path, "opened")),
@@ -277,6 +280,10 @@ impl Medium for Folder {
             .waiting
             .as_ref()
             .is_some_and(|file| lock::is_waited_for(file).unwrap_or(false))
+    }
+
+    fn id(&self) -> Option<String> {
+        self.sharing().id.clone()
     }
 
     fn gave_way(&self) {

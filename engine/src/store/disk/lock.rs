@@ -82,10 +82,13 @@ pub(super) fn take(path: &Path, terms: &Terms<'_>) -> Result<Lock, Refusal> {
     let start = Instant::now();
     let mut pause = Duration::from_millis(1);
     let (mut told, mut shown) = (None, None);
+    let mut tries = 0;
     while !try_take(&file)? {
         let waited = start.elapsed();
         let left = terms.timeout.saturating_sub(waited);
-        if left.is_zero() {
+        tries += 1;
+        // Once more even without time: someone may only be looking whether it is held.
+        if left.is_zero() && tries > 1 {
             return Err(Refusal::Busy(holder(&mut file)?.to_string()));
         }
         if let (None, Some(waiting)) = (&shown, terms.waiting) {
@@ -100,7 +103,7 @@ pub(super) fn take(path: &Path, terms: &Terms<'_>) -> Result<Lock, Refusal> {
                 told = Some(holder);
             }
         }
-        std::thread::sleep(pause.min(left));
+        std::thread::sleep(if tries == 1 { pause } else { pause.min(left) });
         // Quick at first, because holders give way; then a wait of minutes must not cost a core.
         pause = (pause + Duration::from_millis(1)).min(Duration::from_millis(if waited < TELL_AFTER * 10 { 5 } else { 25 }));
     }

@@ -4,6 +4,7 @@
 //! after a kill; redb's panics do not get out; one process at a time has the folder.
 
 mod census;
+mod claim;
 mod folder;
 mod frame;
 mod lock;
@@ -16,9 +17,11 @@ mod write;
 #[cfg(test)]
 mod tests;
 
+pub use claim::Claim;
+
 use super::records::{ActionRecord, HistoryRecord};
 use super::views::ViewRecord;
-use super::{Commit, Garbage, Inventory, Part, Row, Store, StoreError, Usage, ViewId};
+use super::{Commit, Flight, Garbage, Inventory, Part, Row, Store, StoreError, Usage, ViewId};
 use crate::values::diagnostic::Diagnostic;
 use crate::values::digest::{ActionKey, Digest};
 use hashbrown::HashSet;
@@ -42,6 +45,8 @@ pub struct DiskOptions {
     pub lock_timeout: Duration,
     /// Called when the lock has to be waited for.
     pub on_wait: Option<OnWait>,
+    /// Called when a checkout is waited for that another process builds.
+    pub on_wait_view: Option<OnWait>,
     /// Set a store aside that a newer cortex wrote, instead of refusing it.
     pub set_aside_newer: bool,
     /// Most memory for pages of the file.
@@ -56,6 +61,7 @@ impl Default for DiskOptions {
             purpose: "cortex".to_owned(),
             lock_timeout: Duration::from_secs(60),
             on_wait: None,
+            on_wait_view: None,
             set_aside_newer: false,
             cache_bytes: 16 << 20,
             gives_way: false,
@@ -125,6 +131,11 @@ impl DiskStore {
             },
             notices,
         ))
+    }
+
+    /// The store's name, which no other store has.
+    pub fn id(&self) -> Option<String> {
+        self.handle.medium().id()
     }
 
     /// Closes the file and gives the lock back; the next call of anything opens it again. To be called before something slow, so that
@@ -251,6 +262,13 @@ impl Store for DiskStore {
 
     fn let_go(&self) {
         self.handle.give_way();
+    }
+
+    fn flight(&self, key: &ActionKey, is_cancelled: &dyn Fn() -> bool) -> Result<Option<Flight>, StoreError> {
+        let path = self.handle.medium().path();
+        let taken = claim::take_flight(path, key, is_cancelled);
+        let taken = taken.map_err(|error| session::Fault::from(error).at(path, "locked"))?;
+        Ok(taken.map(|flight| Box::new(flight) as Flight))
     }
 }
 

@@ -30,6 +30,10 @@ pub(super) trait Medium: Send + Sync {
     fn is_waited_for(&self) -> bool {
         false
     }
+    /// The name of the store that was last opened.
+    fn id(&self) -> Option<String> {
+        None
+    }
     /// The lock was given back because others waited: they are to have their turn before it is taken again.
     fn gave_way(&self) {}
 }
