@@ -146,7 +146,7 @@ pub enum Done {
         /// How long it took.
         took: Duration,
         /// What of its cost is told already.
-        told: Told,
+        told: Box<Told>,
     },
     /// What it would ask for.
     Planned(Box<Plan>),
@@ -155,7 +155,7 @@ pub enum Done {
         /// Why.
         failure: Failure,
         /// What answers to parts of the question cost, which came and are filed.
-        filed: Spent,
+        filed: Box<Spent>,
         /// How long it took.
         took: Duration,
     },
@@ -170,7 +170,7 @@ impl Done {
     pub(super) fn failed(failure: Failure) -> Self {
         Self::Failed {
             failure,
-            filed: Spent::default(),
+            filed: Box::default(),
             took: Duration::ZERO,
         }
     }
@@ -304,7 +304,7 @@ impl Job {
                 digest: Digest::of(&output.bytes),
                 output: Box::new(output),
                 took: start.elapsed(),
-                told: parts.told(),
+                told: Box::new(parts.told()),
             }),
             Make::Plan { .. } => producer.plan(&inputs).map(|plan| Done::Planned(Box::new(plan))),
         }));
@@ -312,7 +312,7 @@ impl Job {
             Ok(Ok(done)) => done,
             Ok(Err(failure)) => Done::Failed {
                 failure,
-                filed: parts.told().now,
+                filed: Box::new(parts.told().now),
                 took: start.elapsed(),
             },
             Err(panic) => Done::failed(Failure::Permanent(Box::new(panicked(producer.id(), &*panic)))),
