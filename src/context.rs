@@ -6,13 +6,13 @@ use crate::render::{Style, diagnostic};
 use engine::build::engine::EngineError;
 use engine::seams::world::WorldError;
 use engine::store::StoreError;
-use engine::store::disk::DiskOptions;
+use engine::store::disk::{DiskOptions, DiskStore};
 use engine::values::diagnostic::{Diagnostic, Severity};
 use producers::llm::Limits;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
-use workbench::location::StoreChoice;
+use workbench::location::{StoreChoice, find_root};
 use workbench::workspace::{Opening, WorkbenchError, Workspace};
 
 /// The resolved flags.
@@ -89,9 +89,44 @@ impl Context {
         self.open(purpose, &AskingArgs::default())
     }
 
-    fn open(&self, purpose: &str, asking: &AskingArgs) -> Result<Workspace, Failed> {
+    /// Opens the store alone: that of `--store` or `CORTEX_STORE`, or of the workspace. `None` when the workspace has none yet. A folder that is
+    /// named and is no store is refused, and nothing made in it.
+    pub fn disk(&self, purpose: &str) -> Result<Option<DiskStore>, Failed> {
+        let choice = self.store()?;
+        let folder = match &choice {
+            StoreChoice::Folder(folder) => Some(folder.clone()),
+            choice => {
+                let here = self
+                    .global
+                    .directory
+                    .canonicalize()
+                    .unwrap_or_else(|_| self.global.directory.clone());
+                let root = find_root(&here).ok_or(WorkbenchError::NoManifest(here))?;
+                choice.folder(&root)
+            }
+        };
+        let Some(folder) = folder.filter(|folder| matches!(choice, StoreChoice::Folder(_)) || DiskStore::is_at(folder)) else {
+            return Ok(None);
+        };
+        if !DiskStore::is_at(&folder) {
+            let why = Diagnostic::error(
+                "E_NO_STORE",
+                format!("{} is not a store of cortex; nothing was touched", folder.display()),
+            );
+            return Err(Failed::new(
+                Code::Usage,
+                why.hint("name the folder that holds store.redb; `cortex status` prints a workspace's store"),
+            ));
+        }
+        let (disk, notices) = DiskStore::open(&folder, self.options(purpose))?;
+        self.say(&notices);
+        Ok(Some(disk))
+    }
+
+    /// How the store is opened.
+    fn options(&self, purpose: &str) -> DiskOptions {
         let style = self.err;
-        let options = DiskOptions {
+        DiskOptions {
             purpose: format!("cortex {purpose}"),
             lock_timeout: Duration::from_secs(self.global.lock_timeout),
             on_wait: Some(Arc::new(move |holder: &str| {
@@ -99,7 +134,11 @@ impl Context {
             })),
             set_aside_newer: true,
             ..DiskOptions::default()
-        };
+        }
+    }
+
+    fn open(&self, purpose: &str, asking: &AskingArgs) -> Result<Workspace, Failed> {
+        let options = self.options(purpose);
         let workspace = Workspace::open(Opening {
             from: &self.global.directory,
             store: self.store()?,

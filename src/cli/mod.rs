@@ -255,12 +255,32 @@ pub struct DiffArgs {
 #[derive(Debug, Args)]
 pub struct StatusArgs {}
 
-/// Count what the store holds that this checkout does not reach.
+/// Collect what no checkout of the store needs any more, and make its file shorter.
+///
+/// Kept are the results of all checkouts that share the store, pinned versions, the last versions of each target, what was corrected by
+/// hand and whatever was used lately. What was paid for goes only with --paid. Builds may go on meanwhile. Exit codes: 0 done, 1 the size
+/// was not reached, 3 the store is damaged, 4 another collection runs, 5 I/O.
 #[derive(Debug, Args)]
 pub struct GcArgs {
-    /// Only count; nothing is removed.
+    /// Only say what would be removed, and what would cost money to make again.
     #[arg(long)]
     pub dry_run: bool,
+    /// Collect only until the store's file is no longer than SIZE (500 MB, 2 GB), what was used longest ago first; if need be also versions
+    /// that cost nothing.
+    #[arg(long, value_name = "SIZE", value_parser = engine::values::quantity::bytes)]
+    pub max_size: Option<u64>,
+    /// How many versions of each target to keep [default: 3].
+    #[arg(long, value_name = "N")]
+    pub keep_versions: Option<usize>,
+    /// Keep what was used within SPAN (12h, 7d, 4w; 0 for nothing) [default: 7d].
+    #[arg(long, value_name = "SPAN", value_parser = engine::values::quantity::seconds)]
+    pub older_than: Option<u64>,
+    /// Take also what was paid for.
+    #[arg(long)]
+    pub paid: bool,
+    /// As JSON.
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// List or print the built-in rulesets.

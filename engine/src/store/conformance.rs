@@ -4,7 +4,7 @@ use super::codec::tests::any_action;
 use super::disk::{DiskOptions, DiskStore};
 use super::memory::MemoryStore;
 use super::records::{ActionRecord, HistoryRecord, NewResult};
-use super::{Commit, Garbage, Inventory, KEEP_VERSIONS, Part, RowChange, Usage, ViewId};
+use super::{Commit, Inventory, KEEP_VERSIONS, Part, RowChange, Usage, ViewId};
 use crate::values::digest::{ActionKey, Digest};
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
@@ -227,12 +227,6 @@ fn what_is_there_is_counted(store: &dyn Inventory) {
             history_versions: 1
         }
     );
-    let garbage = store
-        .garbage(&|action| *action == key("a"), &|blob| *blob == Digest::of(b"three"))
-        .unwrap();
-    assert_eq!((garbage.actions, garbage.blobs), (2, 1));
-    assert!(garbage.bytes >= 3);
-    assert_eq!(store.garbage(&|_| true, &|_| true).unwrap(), Garbage::default());
 }
 
 fn suite(make: &dyn Fn() -> Box<dyn Inventory>) {

@@ -3,7 +3,7 @@
 //! Blobs are hashed once, when they come in; memory that nobody else can write is not hashed again on reading.
 
 use super::records::{ActionRecord, HistoryRecord};
-use super::{Commit, Garbage, Inventory, KEEP_VERSIONS, Part, Row, Store, StoreError, Usage, ViewId};
+use super::{Commit, Inventory, KEEP_VERSIONS, Part, Row, Store, StoreError, Usage, ViewId};
 use crate::values::digest::{ActionKey, Digest};
 use hashbrown::HashMap;
 use std::collections::BTreeMap;
@@ -109,17 +109,6 @@ impl Inventory for MemoryStore {
             blob_stored_bytes: bytes,
             actions: tables.actions.len() as u64,
             history_versions: tables.history.values().map(|versions| versions.len() as u64).sum(),
-        })
-    }
-
-    fn garbage(&self, live_actions: &dyn Fn(&ActionKey) -> bool, live_blobs: &dyn Fn(&Digest) -> bool) -> Result<Garbage, StoreError> {
-        let tables = self.tables();
-        let dead = tables.blobs.iter().filter(|(digest, _)| !live_blobs(digest));
-        let (blobs, bytes) = dead.fold((0, 0), |(blobs, bytes), (_, blob)| (blobs + 1, bytes + blob.len() as u64));
-        Ok(Garbage {
-            actions: tables.actions.keys().filter(|key| !live_actions(key)).count() as u64,
-            blobs,
-            bytes,
         })
     }
 }

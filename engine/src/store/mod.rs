@@ -195,32 +195,13 @@ pub struct Usage {
     pub history_versions: u64,
 }
 
-/// What a sweep would take away.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Garbage {
-    /// Action records that nothing holds.
-    pub actions: u64,
-    /// Blobs that nothing holds.
-    pub blobs: u64,
-    /// Stored bytes of both.
-    pub bytes: u64,
-}
-
-/// Counting what is there, for `status` and `gc --dry-run`. Damaged records are counted nowhere.
+/// Counting what is there, for `status` and `gc`. Damaged records are counted nowhere.
 pub trait Inventory: Store {
     /// What the store holds.
     ///
     /// # Errors
     /// Only when the store as a whole cannot be read.
     fn usage(&self) -> Result<Usage, StoreError>;
-
-    /// What a sweep would take, when these actions and blobs are held. One pass over the tables, whatever their size.
-    ///
-    /// The two functions must not call the store.
-    ///
-    /// # Errors
-    /// Only when the store as a whole cannot be read.
-    fn garbage(&self, live_actions: &dyn Fn(&ActionKey) -> bool, live_blobs: &dyn Fn(&Digest) -> bool) -> Result<Garbage, StoreError>;
 }
 
 /// What is said of an output that was handed in under a digest that is not its own; it is not stored.

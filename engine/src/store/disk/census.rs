@@ -3,9 +3,10 @@
 use super::frame;
 use super::schema::{self, ACTIONS, BLOBS, HISTORY, Table};
 use crate::store::codec::{self, BlobRecord};
-use crate::store::{Garbage, Usage};
-use crate::values::digest::{ActionKey, Digest};
+use crate::store::{Part, Usage, ViewId};
+use crate::values::digest::Digest;
 use redb::{ReadTransaction, ReadableDatabase, ReadableTable, ReadableTableMetadata};
+use std::collections::BTreeSet;
 
 /// Calls `visit` with key, length of the whole row and body of every sound row.
 fn each(txn: &ReadTransaction, table: Table, mut visit: impl FnMut(&[u8], u64, &[u8])) -> Result<(), redb::Error> {
@@ -45,27 +46,25 @@ pub(super) fn usage(database: &dyn ReadableDatabase, file_bytes: u64) -> Result<
     Ok(usage)
 }
 
-/// What a sweep would take.
-pub(super) fn garbage(
-    database: &dyn ReadableDatabase,
-    live_actions: &dyn Fn(&ActionKey) -> bool,
-    live_blobs: &dyn Fn(&Digest) -> bool,
-) -> Result<Garbage, redb::Error> {
+/// The views that have rows other than those of their ledger, or versions, in order.
+pub(super) fn views(database: &dyn ReadableDatabase) -> Result<Vec<ViewId>, redb::Error> {
     let txn = database.begin_read()?;
-    let mut garbage = Garbage::default();
-    each(&txn, ACTIONS, |key, len, _| {
-        if let Ok(digest) = key.try_into()
-            && !live_actions(&ActionKey(Digest(digest)))
-        {
-            garbage.actions += 1;
-            garbage.bytes += len;
+    let mut views = BTreeSet::new();
+    let parts = Part::ALL.into_iter().filter(|part| *part != Part::Ledger).map(schema::table_of);
+    for table in parts.chain([HISTORY]) {
+        let Some(open) = schema::table(&txn, table)? else { continue };
+        let mut from = Some([0; 8]);
+        while let Some(start) = from {
+            let Some(entry) = open.range::<&[u8]>(&start[..]..)?.next() else {
+                break;
+            };
+            let (key, _) = entry?;
+            let Some(view) = key.value().first_chunk::<8>().map(|view| u64::from_be_bytes(*view)) else {
+                break;
+            };
+            views.insert(ViewId(view));
+            from = view.checked_add(1).map(u64::to_be_bytes);
         }
-    })?;
-    each_blob(&txn, |digest, record| {
-        if !live_blobs(&digest) {
-            garbage.blobs += 1;
-            garbage.bytes = garbage.bytes.saturating_add(record.stored_len);
-        }
-    })?;
-    Ok(garbage)
+    }
+    Ok(views.into_iter().collect())
 }

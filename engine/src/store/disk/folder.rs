@@ -9,7 +9,7 @@ use super::session::{Access, Base, Fault, Medium, Session, guarded};
 use super::{DiskOptions, SetAside};
 use crate::store::StoreError;
 use crate::values::diagnostic::Diagnostic;
-use redb::{Builder, DatabaseError};
+use redb::{Builder, DatabaseError, ReadableDatabase};
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::hash::{BuildHasher, RandomState};
 use std::io::{self, ErrorKind, Write};
@@ -19,6 +19,7 @@ use std::path::{Path, PathBuf};
 pub(super) const DATABASE: &str = "store.redb";
 const NEW_DATABASE: &str = "store.redb.new";
 const LOCK: &str = "store.lock";
+const COLLECTOR: &str = "store.collector";
 const ID: &str = "store-id";
 /// Cache of a database that is only read: most of it is read once, and memory that is used again costs less than fresh memory.
 const READ_CACHE: usize = 1 << 20;
@@ -75,6 +76,10 @@ impl Folder {
     }
 
     fn lock(&self) -> Result<Lock, StoreError> {
+        self.take(LOCK)
+    }
+
+    fn take(&self, name: &str) -> Result<Lock, StoreError> {
         let DiskOptions {
             purpose,
             lock_timeout,
@@ -82,7 +87,7 @@ impl Folder {
             ..
         } = &self.options;
         let on_wait = on_wait.as_ref().map(|on_wait| &**on_wait as &dyn Fn(&str));
-        lock::take(&self.file(LOCK), purpose, *lock_timeout, on_wait).map_err(|refusal| match refusal {
+        lock::take(&self.file(name), purpose, *lock_timeout, on_wait).map_err(|refusal| match refusal {
             Refusal::Busy(holder) => StoreError::Busy { holder },
             Refusal::Io(error) => self.unopened(error),
         })
@@ -217,6 +222,33 @@ impl Medium for Folder {
         let _ = fs::write(self.file(CONDEMNED), reason);
     }
 
+    fn collector(&self) -> Result<Option<Lock>, StoreError> {
+        self.take(COLLECTOR).map(Some)
+    }
+
+    fn collecting(&self) -> bool {
+        // A file that cannot be opened was never locked; one that cannot be tried counts as held, which costs a few rows.
+        File::open(self.file(COLLECTOR)).is_ok_and(|file| file.try_lock_shared().is_err())
+    }
+
+    fn copy(&self, from: &dyn ReadableDatabase) -> Result<bool, Fault> {
+        let new = self.file(NEW_DATABASE);
+        remove_if_there(&new)?;
+        let file = OpenOptions::new().read(true).write(true).create_new(true).mode(0o600).open(&new)?;
+        let copied = super::compact::copy(from, file, self.options.cache_bytes);
+        if copied.is_err() {
+            // What takes room on a full disk is given back at once; otherwise the next one who makes such a file removes it.
+            let _ = remove_if_there(&new);
+        }
+        copied.map(|()| true)
+    }
+
+    fn move_copy(&self) -> Result<(), Fault> {
+        fs::rename(self.file(NEW_DATABASE), self.file(DATABASE))?;
+        File::open(&self.path)?.sync_all()?;
+        Ok(())
+    }
+
     fn path(&self) -> &Path {
         &self.path
     }
@@ -224,6 +256,11 @@ impl Medium for Folder {
     fn file_bytes(&self) -> u64 {
         fs::metadata(self.file(DATABASE)).map_or(0, |file| file.len())
     }
+}
+
+/// Whether a folder holds a store, or what is left of one.
+pub(super) fn is_store(path: &Path) -> bool {
+    [DATABASE, ID].iter().any(|name| path.join(name).is_file())
 }
 
 fn remove_if_there(path: &Path) -> io::Result<()> {

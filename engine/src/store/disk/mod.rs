@@ -4,6 +4,7 @@
 //! after a kill; redb's panics do not get out; one process at a time has the folder.
 
 mod census;
+pub mod compact;
 mod folder;
 mod frame;
 mod lock;
@@ -11,13 +12,15 @@ mod pack;
 mod read;
 mod schema;
 mod session;
+pub mod sweep;
+mod sweep_fence;
 mod write;
 
 #[cfg(test)]
 mod tests;
 
 use super::records::{ActionRecord, HistoryRecord};
-use super::{Commit, Garbage, Inventory, Part, Row, Store, StoreError, Usage, ViewId};
+use super::{Commit, Inventory, Part, Row, Store, StoreError, Usage, ViewId};
 use crate::values::diagnostic::Diagnostic;
 use crate::values::digest::{ActionKey, Digest};
 use hashbrown::HashSet;
@@ -28,6 +31,7 @@ use std::fmt;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
+pub use sweep_fence::Collecting;
 
 /// Hears who holds the store, once per holder waited for.
 pub type OnWait = Arc<dyn Fn(&str) + Send + Sync>;
@@ -123,6 +127,11 @@ impl DiskStore {
         ))
     }
 
+    /// Whether a folder holds a store, or what is left of one.
+    pub fn is_at(dir: &Path) -> bool {
+        folder::is_store(dir)
+    }
+
     /// Closes the file and gives the lock back; the next call of anything opens it again. To be called before something slow, so that
     /// other processes are not kept waiting.
     pub fn release(&self) {
@@ -138,6 +147,19 @@ impl DiskStore {
         let result = self.handle.read(&mut notices, run);
         self.note(notices);
         result
+    }
+
+    /// As [`Self::read`], for writing.
+    fn change<T>(&self, run: impl FnOnce(&redb::Database) -> Result<T, redb::Error>) -> Result<T, StoreError> {
+        let mut notices = Vec::new();
+        let result = self.handle.write(&mut notices, run);
+        self.note(notices);
+        result
+    }
+
+    /// Lets those in who wait for the store.
+    fn let_others(&self) -> Result<(), StoreError> {
+        Ok(())
     }
 
     fn note(&self, notices: Vec<Diagnostic>) {
@@ -220,12 +242,10 @@ impl Store for DiskStore {
         if prepared.is_empty() {
             return Ok(());
         }
-        let mut notices = Vec::new();
-        let written = self.handle.write(&mut notices, |database| {
-            write::commit(database, view, &prepared, |digest| bad_blobs.contains(digest))
-        });
-        self.note(notices);
-        written?;
+        self.change(|database| {
+            let collecting = self.handle.medium().collecting();
+            write::commit(database, view, &prepared, collecting, |digest| bad_blobs.contains(digest))
+        })?;
         if !bad_blobs.is_empty() {
             let mut notes = self.notes();
             outputs.iter().for_each(|(digest, _)| {
@@ -244,9 +264,5 @@ impl Inventory for DiskStore {
     fn usage(&self) -> Result<Usage, StoreError> {
         let file_bytes = self.handle.medium().file_bytes();
         self.read(|database| census::usage(database, file_bytes))
-    }
-
-    fn garbage(&self, live_actions: &dyn Fn(&ActionKey) -> bool, live_blobs: &dyn Fn(&Digest) -> bool) -> Result<Garbage, StoreError> {
-        self.read(|database| census::garbage(database, live_actions, live_blobs))
     }
 }

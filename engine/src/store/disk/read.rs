@@ -43,7 +43,7 @@ pub(super) fn damaged(table: Table, key: &[u8], why: impl std::fmt::Display) -> 
 }
 
 /// Opens the framed value of a key and maps its body.
-fn value<T>(from: &ReadTable, table: Table, key: &[u8], map: impl FnOnce(&[u8]) -> Option<T>) -> Result<Value<T>, redb::Error> {
+pub(super) fn value<T>(from: &ReadTable, table: Table, key: &[u8], map: impl FnOnce(&[u8]) -> Option<T>) -> Result<Value<T>, redb::Error> {
     let Some(guard) = from.get(key)? else { return Ok(Value::Absent) };
     Ok(match frame::open(table.name, key, guard.value()) {
         Ok(body) => Value::Sound(body).and_then(table, key, map),

@@ -107,8 +107,21 @@ const LEDGER: Table = Table {
     value: "packed row",
 };
 
+/// When results made earlier were last found again.
+pub(super) const LAST_USE: Table = Table {
+    name: "last_use.1",
+    key: "action key [32]",
+    value: "seconds u64",
+};
+/// What was relied on while a collection ran.
+pub(super) const TOUCHED: Table = Table {
+    name: "touched.1",
+    key: "action key or digest [32]",
+    value: "empty",
+};
+
 /// Every table of the format.
-pub(super) const SCHEMA: [Table; 14] = [
+pub(super) const SCHEMA: [Table; 16] = [
     META,
     BLOBS,
     BLOB_DATA,
@@ -123,6 +136,8 @@ pub(super) const SCHEMA: [Table; 14] = [
     MANIFESTS,
     REMARKS,
     LEDGER,
+    LAST_USE,
+    TOUCHED,
 ];
 
 /// The table of a part.

@@ -20,6 +20,22 @@ pub(super) trait Medium: Send + Sync {
     fn open(&self, access: Access, lock: Option<Lock>, notices: &mut Vec<Diagnostic>) -> Result<Session, StoreError>;
     /// Remembers that the file is damaged, so that the next opening sets it aside.
     fn condemn(&self, reason: &str);
+    /// Takes what only one collection at a time has; nothing where only one process is.
+    fn collector(&self) -> Result<Option<Lock>, StoreError> {
+        Ok(None)
+    }
+    /// Whether a collection is under way, of this process or another. Asked while the database is open, so that one cannot begin unseen.
+    fn collecting(&self) -> bool {
+        false
+    }
+    /// Copies the rows of an open database into a new file, synced and ready to take its place; `false` where there are no files.
+    fn copy(&self, _from: &dyn ReadableDatabase) -> Result<bool, Fault> {
+        Ok(false)
+    }
+    /// Puts the copy in the place of the database, which is closed.
+    fn move_copy(&self) -> Result<(), Fault> {
+        Ok(())
+    }
     /// The folder, for messages.
     fn path(&self) -> &Path;
     /// Length of the file.
@@ -260,6 +276,35 @@ impl Handle {
         };
         self.leave(&fault);
         Err(fault.at(self.medium.path(), what))
+    }
+
+    /// Puts a compact copy in the place of the database. Nobody else reads or writes meanwhile; the lock is kept throughout.
+    pub(super) fn replace(&self, notices: &mut Vec<Diagnostic>) -> Result<(), StoreError> {
+        self.read(notices, |_| Ok(()))?;
+        let mut state = self.state.write().unwrap_or_else(PoisonError::into_inner);
+        let copied = match &*state {
+            State::Open(Session { base: Some(base), .. }) => self.medium.copy(base.readable()),
+            // Closed by another thread since: there is nothing to hold on to, and nothing was done.
+            _ => Ok(false),
+        };
+        match copied {
+            Ok(true) => {}
+            Ok(false) => return Ok(()),
+            Err(fault) => {
+                drop(state);
+                if matches!(fault, Fault::Damaged(_)) {
+                    self.leave(&fault);
+                }
+                return Err(fault.at(self.medium.path(), "compacted"));
+            }
+        }
+        let State::Open(session) = std::mem::replace(&mut *state, State::Closed) else {
+            return Ok(());
+        };
+        let lock = session.into_lock();
+        self.medium.move_copy().map_err(|fault| fault.at(self.medium.path(), "compacted"))?;
+        *state = State::Open(self.medium.open(Access::Read, lock, notices)?);
+        Ok(())
     }
 
     /// Closes the database after a fault; for good if it is damaged.

@@ -30,6 +30,7 @@ pub(super) struct Prepared<'a> {
     actions: Vec<(&'a [u8], Vec<u8>)>,
     rows: BTreeMap<Part, Vec<FramedRow>>,
     history: &'a [(String, HistoryRecord)],
+    source: &'a Commit,
     /// Sentences about outputs that were refused.
     pub(super) refused: Vec<String>,
 }
@@ -105,6 +106,7 @@ pub(super) fn prepare<'a>(view: ViewId, commit: &'a Commit, blobs: &[(Digest, &'
         actions,
         rows,
         history: &commit.history,
+        source: commit,
         refused,
     }
 }
@@ -120,11 +122,13 @@ fn keep_last<T, K: PartialEq>(items: &mut Vec<T>, key: impl Fn(&T) -> K) {
     });
 }
 
-/// Writes all of it durably, or nothing. Blobs for which `replace` holds are written even if they are recorded.
+/// Writes all of it durably, or nothing. Blobs for which `replace` holds are written even if they are recorded. While a collection is under
+/// way, what the commit relies on is noted for it.
 pub(super) fn commit(
     database: &Database,
     view: ViewId,
     prepared: &Prepared<'_>,
+    collecting: bool,
     replace: impl Fn(&Digest) -> bool,
 ) -> Result<(), redb::Error> {
     let mut txn = database.begin_write()?;
@@ -151,6 +155,9 @@ pub(super) fn commit(
     if !prepared.history.is_empty() {
         push_versions(&txn, view, prepared.history)?;
     }
+    if collecting {
+        super::sweep_fence::touch(&txn, prepared.source, &[])?;
+    }
     txn.commit()?;
     Ok(())
 }
@@ -171,10 +178,7 @@ fn put_blobs(txn: &WriteTransaction, packed: &[PackedBlob<'_>], replace: impl Fn
             .and_then(|value| codec::decode_blob(frame::open(BLOBS.name, key, value.value()).ok()?).ok());
         match old {
             Some(_) if !replace(&blob.digest) => continue,
-            Some(old) => {
-                let (from, to) = (schema::chunk_key(old.seq, 0), schema::chunk_key(old.seq, u32::MAX));
-                data.retain_in::<&[u8], _>(&from[..]..=&to[..], |_, _| false)?;
-            }
+            Some(old) => super::sweep::remove_chunks(&mut data, &old)?,
             None => {}
         }
         let seq = next.ok_or_else(|| StorageError::Corrupted("a sequence number at the end of all numbers".to_owned()))?;
