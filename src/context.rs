@@ -118,7 +118,11 @@ impl Context {
                 why.hint("name the folder that holds store.redb; `cortex status` prints a workspace's store"),
             ));
         }
-        let (disk, notices) = DiskStore::open(&folder, self.options(purpose))?;
+        let options = DiskOptions {
+            gives_way: true,
+            ..self.options(purpose)
+        };
+        let (disk, notices) = DiskStore::open(&folder, options)?;
         self.say(&notices);
         Ok(Some(disk))
     }

@@ -278,6 +278,9 @@ pub struct GcArgs {
     /// Take also what was paid for.
     #[arg(long)]
     pub paid: bool,
+    /// Forget checkouts whose folder is not there now, and not only those that were last used 30 days ago.
+    #[arg(long)]
+    pub forget_checkouts: bool,
     /// As JSON.
     #[arg(long)]
     pub json: bool,

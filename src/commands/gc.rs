@@ -55,6 +55,7 @@ fn options(args: &GcArgs) -> Options {
         keep_versions: args.keep_versions.unwrap_or(usual.keep_versions),
         older_than: args.older_than.unwrap_or(usual.older_than),
         paid: args.paid,
+        forget_checkouts: args.forget_checkouts,
         ..usual
     }
 }

@@ -1,6 +1,6 @@
 //! What the commands that take care of a store have to say, as text and as JSON.
 
-use super::{count, money, size};
+use super::{count, money, printable, size};
 use engine::store::Usage;
 use engine::store::disk::sweep::Tally;
 use serde_json::{Value, json};
@@ -56,6 +56,14 @@ pub fn collected(report: &Report, options: &Options) -> String {
         text.push_str(&format!("A collection would remove {amount}. Nothing was removed.\n"));
     } else {
         text.push_str(&format!("Removed {amount}.\n"));
+    }
+    for root in &report.forgotten {
+        let verb = if options.dry_run { "Would forget" } else { "Forgot" };
+        text.push_str(&format!("{verb} the checkout {}, which is not there.\n", printable(&root.display().to_string())));
+    }
+    for root in &report.vanished {
+        let root = printable(&root.display().to_string());
+        text.push_str(&format!("Kept: the checkout {root}, which is not there now; --forget-checkouts forgets it.\n"));
     }
     if report.young.actions > 0 {
         text.push_str(&format!(
@@ -146,6 +154,8 @@ pub fn collected_json(report: &Report, options: &Options) -> Value {
         "kept_young": kept_json(&report.young),
         "kept_paid": kept_json(&report.paid),
         "checkouts": report.checkouts,
+        "vanished": report.vanished,
+        "forgotten": report.forgotten,
         "compacted": report.compacted,
         "max_size": options.max_size,
         "reached": report.reached,

@@ -3,17 +3,24 @@
 //! Held are the results of every checkout's graph, pinned versions, the last versions of each node, what a person corrected, with what
 //! was paid for what it was made of, and whatever was used lately.
 
+use crate::location::MANIFEST;
 use engine::graph::pages::each_result;
 use engine::store::disk::DiskStore;
 use engine::store::disk::compact::Fill;
 use engine::store::disk::sweep::{Marks, Plan, Policy, Tally};
+use engine::store::views::ViewRecord;
 use engine::store::{Inventory, Part, Store, StoreError, Usage, ViewId};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
 
 /// Results used within so many seconds are kept unless told otherwise: a week.
 pub const OLDER_THAN: u64 = 7 * 86_400;
 
 /// So many versions of each node are kept unless told otherwise.
 pub const KEEP_VERSIONS: usize = 3;
+
+/// The results of a checkout whose folder is not there are kept for so many seconds after its last use: its disk may be away.
+pub const VANISHED: u64 = 30 * 86_400;
 
 /// Rounds of collecting and compacting that come nearer to a size.
 const ROUNDS: usize = 4;
@@ -33,6 +40,8 @@ pub struct Options {
     pub older_than: u64,
     /// Take also what was paid for.
     pub paid: bool,
+    /// Forget checkouts whose folder is not there at once.
+    pub forget_checkouts: bool,
 }
 
 impl Options {
@@ -45,6 +54,7 @@ impl Options {
             keep_versions: KEEP_VERSIONS,
             older_than: OLDER_THAN,
             paid: false,
+            forget_checkouts: false,
         }
     }
 }
@@ -75,6 +85,10 @@ pub struct Report {
     pub young: Tally,
     /// Checkouts that hold something.
     pub checkouts: u64,
+    /// Folders of checkouts that are not there, whose results are kept for now.
+    pub vanished: Vec<PathBuf>,
+    /// Folders of checkouts that are forgotten, or would be.
+    pub forgotten: Vec<PathBuf>,
     /// Whether the file was copied.
     pub compacted: bool,
     /// Whether the size that was asked for was reached, or in a dry run would be as far as can be told.
@@ -134,7 +148,7 @@ pub fn collect(disk: &DiskStore, options: &Options) -> Result<Report, GarbageErr
 
 /// What nothing holds.
 fn plan(disk: &DiskStore, options: &Options, free: Option<u64>, report: &mut Report) -> Result<Plan, GarbageError> {
-    let marks = roots(disk, report)?;
+    let marks = roots(disk, options, report)?;
     let policy = Policy {
         now: options.now,
         older_than: options.older_than,
@@ -147,15 +161,34 @@ fn plan(disk: &DiskStore, options: &Options, free: Option<u64>, report: &mut Rep
     Ok(plan)
 }
 
-/// What the checkouts hold.
-fn roots(disk: &DiskStore, report: &mut Report) -> Result<Marks, GarbageError> {
+/// What the checkouts hold. Those that have not been there for long hold nothing, and are forgotten.
+fn roots(disk: &DiskStore, options: &Options, report: &mut Report) -> Result<Marks, GarbageError> {
     let mut marks = Marks::default();
-    report.checkouts = 0;
-    for view in disk.views()? {
+    let known: BTreeMap<ViewId, ViewRecord> = disk.views()?.into_iter().collect();
+    (report.checkouts, report.vanished) = (0, Vec::new());
+    for view in disk.tenants()? {
+        if let Some(record) = known.get(&view).filter(|record| !is_there(record)) {
+            let root = record.root().to_path_buf();
+            let away = options.now.saturating_sub(record.used);
+            if away >= VANISHED || options.forget_checkouts {
+                report.forgotten.push(root);
+                marks.forget(view);
+                if !options.dry_run {
+                    disk.forget(view)?;
+                }
+                continue;
+            }
+            report.vanished.push(root);
+        }
         report.checkouts += 1;
         hold(disk, view, &mut marks)?;
     }
     Ok(marks)
+}
+
+/// Whether a checkout's folder still is a workspace. One that may not be looked into counts as there.
+fn is_there(record: &ViewRecord) -> bool {
+    record.root().join(MANIFEST).try_exists().unwrap_or(true)
 }
 
 fn hold(disk: &DiskStore, view: ViewId, marks: &mut Marks) -> Result<(), GarbageError> {

@@ -20,6 +20,7 @@ mod write;
 mod tests;
 
 use super::records::{ActionRecord, HistoryRecord};
+use super::views::ViewRecord;
 use super::{Commit, Inventory, Part, Row, Store, StoreError, Usage, ViewId};
 use crate::values::diagnostic::Diagnostic;
 use crate::values::digest::{ActionKey, Digest};
@@ -33,7 +34,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 pub use sweep_fence::Collecting;
 
-/// Hears who holds the store, once per holder waited for.
+/// Hears who holds the store, once per holder that is waited for longer than a moment.
 pub type OnWait = Arc<dyn Fn(&str) + Send + Sync>;
 
 /// How to open a store.
@@ -49,6 +50,8 @@ pub struct DiskOptions {
     pub set_aside_newer: bool,
     /// Most memory for pages of the file.
     pub cache_bytes: usize,
+    /// Whether others that wait are let in between two steps. Not for who reads: what it reads is one state.
+    pub gives_way: bool,
 }
 
 impl Default for DiskOptions {
@@ -59,6 +62,7 @@ impl Default for DiskOptions {
             on_wait: None,
             set_aside_newer: false,
             cache_bytes: 16 << 20,
+            gives_way: false,
         }
     }
 }
@@ -158,8 +162,8 @@ impl DiskStore {
     }
 
     /// Lets those in who wait for the store.
-    fn let_others(&self) -> Result<(), StoreError> {
-        Ok(())
+    fn let_others(&self) {
+        self.give_way();
     }
 
     fn note(&self, notices: Vec<Diagnostic>) {
@@ -228,6 +232,8 @@ impl Store for DiskStore {
     }
 
     fn commit(&self, view: ViewId, commit: Commit) -> Result<(), StoreError> {
+        // What is found to be there must still be there when the rest is written.
+        let _whole = self.handle.whole();
         let mut outputs = write::outputs(&commit.results);
         let bad_blobs = self.notes().bad_blobs.clone();
         if !outputs.is_empty() {
@@ -258,11 +264,29 @@ impl Store for DiskStore {
     fn damage(&self) -> Vec<String> {
         std::mem::take(&mut self.notes().untold)
     }
+
+    fn is_wanted(&self) -> bool {
+        self.handle.is_wanted()
+    }
+
+    fn let_go(&self) {
+        self.handle.give_way();
+    }
 }
 
 impl Inventory for DiskStore {
     fn usage(&self) -> Result<Usage, StoreError> {
         let file_bytes = self.handle.medium().file_bytes();
         self.read(|database| census::usage(database, file_bytes))
+    }
+
+    fn last_use(&self, key: &ActionKey) -> Result<Option<u64>, StoreError> {
+        let value = self.read(|database| read::last_use(database, key))?;
+        Ok(self.sound(value))
+    }
+
+    fn views(&self) -> Result<Vec<(ViewId, ViewRecord)>, StoreError> {
+        let rows = self.read(read::views)?;
+        Ok(self.sound_rows(rows))
     }
 }

@@ -107,6 +107,11 @@ const LEDGER: Table = Table {
     value: "packed row",
 };
 
+const VIEWS: Table = Table {
+    name: "views.1",
+    key: "view u64",
+    value: "packed ViewRecord",
+};
 /// When results made earlier were last found again.
 pub(super) const LAST_USE: Table = Table {
     name: "last_use.1",
@@ -121,7 +126,7 @@ pub(super) const TOUCHED: Table = Table {
 };
 
 /// Every table of the format.
-pub(super) const SCHEMA: [Table; 16] = [
+pub(super) const SCHEMA: [Table; 17] = [
     META,
     BLOBS,
     BLOB_DATA,
@@ -136,6 +141,7 @@ pub(super) const SCHEMA: [Table; 16] = [
     MANIFESTS,
     REMARKS,
     LEDGER,
+    VIEWS,
     LAST_USE,
     TOUCHED,
 ];
@@ -152,6 +158,7 @@ pub(super) const fn table_of(part: Part) -> Table {
         Part::Manifests => MANIFESTS,
         Part::Remarks => REMARKS,
         Part::Ledger => LEDGER,
+        Part::View => VIEWS,
     }
 }
 

@@ -161,11 +161,11 @@ impl DiskStore {
         let mut taken = Tally::default();
         for keys in plan.actions.chunks(STEP) {
             self.change(|database| take_actions(database, keys, &mut taken))?;
-            self.let_others()?;
+            self.let_others();
         }
         for digests in plan.blobs.chunks(STEP) {
             self.change(|database| take_blobs(database, digests, &mut taken))?;
-            self.let_others()?;
+            self.let_others();
         }
         Ok(taken)
     }
@@ -174,7 +174,7 @@ impl DiskStore {
     ///
     /// # Errors
     /// When the store as a whole cannot be read.
-    pub fn views(&self) -> Result<Vec<ViewId>, StoreError> {
+    pub fn tenants(&self) -> Result<Vec<ViewId>, StoreError> {
         self.read(super::census::views)
     }
 
@@ -186,7 +186,7 @@ impl DiskStore {
         let parts = Part::ALL.into_iter().filter(|part| *part != Part::Ledger).map(schema::table_of);
         for table in parts.chain([HISTORY]) {
             while self.change(|database| forget_rows(database, table, view))? == STEP {
-                self.let_others()?;
+                self.let_others();
             }
         }
         Ok(())
@@ -308,7 +308,7 @@ impl DiskStore {
                 return Ok(());
             }
             after = last;
-            self.let_others()?;
+            self.let_others();
         }
     }
 }
@@ -323,7 +323,7 @@ fn last_use(txn: &ReadTransaction, key: &ActionKey) -> Result<Option<u64>, redb:
     let Some(table) = schema::table(txn, LAST_USE)? else {
         return Ok(None);
     };
-    let value = read::value(&table, LAST_USE, &key.0.0, |body| body.try_into().ok().map(u64::from_be_bytes))?;
+    let value = read::value(&table, LAST_USE, &key.0.0, read::seconds)?;
     Ok(match value {
         read::Value::Sound(at) => Some(at),
         _ => None,

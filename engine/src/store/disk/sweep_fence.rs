@@ -10,7 +10,7 @@ use super::schema::{ACTIONS, TOUCHED};
 use super::{frame, pack};
 use crate::store::records::Class;
 use crate::store::{Commit, StoreError, codec};
-use crate::values::digest::{ActionKey, Digest};
+use crate::values::digest::Digest;
 use redb::{ReadableTable, WriteTransaction};
 
 /// A collection that is under way: no other begins while it lives.
@@ -39,7 +39,7 @@ impl DiskStore {
 }
 
 /// What a commit relies on, whether it brings it or counts on its being there.
-pub(super) fn touch(txn: &WriteTransaction, commit: &Commit, used: &[ActionKey]) -> Result<(), redb::Error> {
+pub(super) fn touch(txn: &WriteTransaction, commit: &Commit) -> Result<(), redb::Error> {
     let mut touched: Vec<Digest> = Vec::new();
     for result in &commit.results {
         touched.extend([result.key.0, result.record.output]);
@@ -50,7 +50,7 @@ pub(super) fn touch(txn: &WriteTransaction, commit: &Commit, used: &[ActionKey])
     for (_, version) in &commit.history {
         touched.extend([version.key.0, version.output]);
     }
-    let found = commit.history.iter().map(|(_, version)| &version.key).chain(used);
+    let found = commit.history.iter().map(|(_, version)| &version.key).chain(commit.used.iter().map(|(key, _)| key));
     {
         let actions = txn.open_table(ACTIONS.definition())?;
         for key in found {

@@ -1,6 +1,6 @@
 //! Writing: what can be done without the database (hashing, encoding, compressing) first and on all cores, then one transaction.
 
-use super::schema::{self, ACTIONS, BLOB_DATA, BLOBS, HISTORY};
+use super::schema::{self, ACTIONS, BLOB_DATA, BLOBS, HISTORY, LAST_USE};
 use super::{frame, pack};
 use crate::store::codec::{self, BlobRecord};
 use crate::store::records::{HistoryRecord, NewResult};
@@ -31,6 +31,7 @@ pub(super) struct Prepared<'a> {
     rows: BTreeMap<Part, Vec<FramedRow>>,
     history: &'a [(String, HistoryRecord)],
     source: &'a Commit,
+    used: BTreeMap<&'a [u8], u64>,
     /// Sentences about outputs that were refused.
     pub(super) refused: Vec<String>,
 }
@@ -38,7 +39,7 @@ pub(super) struct Prepared<'a> {
 impl Prepared<'_> {
     /// Whether there is nothing to write.
     pub(super) fn is_empty(&self) -> bool {
-        self.blobs.is_empty() && self.actions.is_empty() && self.rows.is_empty() && self.history.is_empty()
+        self.blobs.is_empty() && self.actions.is_empty() && self.rows.is_empty() && self.history.is_empty() && self.used.is_empty()
     }
 }
 
@@ -107,6 +108,7 @@ pub(super) fn prepare<'a>(view: ViewId, commit: &'a Commit, blobs: &[(Digest, &'
         rows,
         history: &commit.history,
         source: commit,
+        used: commit.used.iter().map(|(key, at)| (&key.0.0[..], *at)).collect(),
         refused,
     }
 }
@@ -155,8 +157,14 @@ pub(super) fn commit(
     if !prepared.history.is_empty() {
         push_versions(&txn, view, prepared.history)?;
     }
+    if !prepared.used.is_empty() {
+        let mut table = txn.open_table(LAST_USE.definition())?;
+        for (key, at) in &prepared.used {
+            table.insert(*key, &frame::framed(LAST_USE.name, key, &at.to_be_bytes())[..])?;
+        }
+    }
     if collecting {
-        super::sweep_fence::touch(&txn, prepared.source, &[])?;
+        super::sweep_fence::touch(&txn, prepared.source)?;
     }
     txn.commit()?;
     Ok(())
