@@ -59,11 +59,16 @@ pub fn collected(report: &Report, options: &Options) -> String {
     }
     for root in &report.forgotten {
         let verb = if options.dry_run { "Would forget" } else { "Forgot" };
-        text.push_str(&format!("{verb} the checkout {}, which is not there.\n", printable(&root.display().to_string())));
+        text.push_str(&format!(
+            "{verb} the checkout {}, which is not there.\n",
+            printable(&root.display().to_string())
+        ));
     }
     for root in &report.vanished {
         let root = printable(&root.display().to_string());
-        text.push_str(&format!("Kept: the checkout {root}, which is not there now; --forget-checkouts forgets it.\n"));
+        text.push_str(&format!(
+            "Kept: the checkout {root}, which is not there now; --forget-checkouts forgets it.\n"
+        ));
     }
     if report.young.actions > 0 {
         text.push_str(&format!(

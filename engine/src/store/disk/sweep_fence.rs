@@ -50,7 +50,11 @@ pub(super) fn touch(txn: &WriteTransaction, commit: &Commit) -> Result<(), redb:
     for (_, version) in &commit.history {
         touched.extend([version.key.0, version.output]);
     }
-    let found = commit.history.iter().map(|(_, version)| &version.key).chain(commit.used.iter().map(|(key, _)| key));
+    let found = commit
+        .history
+        .iter()
+        .map(|(_, version)| &version.key)
+        .chain(commit.used.iter().map(|(key, _)| key));
     {
         let actions = txn.open_table(ACTIONS.definition())?;
         for key in found {
