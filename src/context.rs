@@ -89,6 +89,11 @@ impl Context {
         self.open(purpose, &AskingArgs::default())
     }
 
+    /// The root of the workspace that the command runs in, if it runs in one.
+    pub fn root(&self) -> Option<PathBuf> {
+        find_root(&self.global.directory.canonicalize().ok()?)
+    }
+
     /// Opens the store alone: that of `--store` or `CORTEX_STORE`, or of the workspace. `None` when the workspace has none yet. A folder that is
     /// named and is no store is refused, and nothing made in it.
     pub fn disk(&self, purpose: &str) -> Result<Option<DiskStore>, Failed> {
@@ -120,10 +125,22 @@ impl Context {
         }
         let options = DiskOptions {
             gives_way: true,
+            // Who takes care of a store does not begin another in its place.
+            set_aside_newer: false,
             ..self.options(purpose)
         };
         let (disk, notices) = DiskStore::open(&folder, options)?;
         self.say(&notices);
+        if notices.iter().any(|notice| notice.code == "E_STORE_DAMAGED") {
+            return Err(Failed::new(
+                Code::StoreDamaged,
+                Diagnostic::error(
+                    "E_STORE_DAMAGED",
+                    "the store was damaged beyond mending; an empty one was begun in its place",
+                )
+                .hint("the next build makes everything again; what was paid for may be in the file that was set aside"),
+            ));
+        }
         Ok(Some(disk))
     }
 

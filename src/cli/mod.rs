@@ -87,6 +87,9 @@ pub enum Command {
     Investigate(InvestigateArgs),
     Status(StatusArgs),
     Gc(GcArgs),
+    Store(StoreArgs),
+    PinVersion(PinVersionArgs),
+    UnpinVersion(UnpinVersionArgs),
     Rules(RulesArgs),
     Completions(CompletionsArgs),
     Man(ManArgs),
@@ -284,6 +287,56 @@ pub struct GcArgs {
     /// As JSON.
     #[arg(long)]
     pub json: bool,
+}
+
+/// Verify, count, hand on and migrate the store.
+#[derive(Debug, Args)]
+pub struct StoreArgs {
+    #[command(subcommand)]
+    pub command: StoreCommand,
+}
+
+/// What to do with the store.
+#[derive(Debug, Subcommand)]
+pub enum StoreCommand {
+    /// Open every row, hash every output, follow every reference. Exit codes: 0 sound, or mended; 3 damaged.
+    Verify {
+        /// Drop what is damaged; the next build makes it again.
+        #[arg(long)]
+        repair: bool,
+        /// As JSON.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Count what is in it: by producer, by family of labels, by checkout.
+    Stats {
+        /// As JSON.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Bring it to the newest format.
+    Migrate,
+}
+
+/// Keep a version of a target: History does not trim it, gc does not take it.
+#[derive(Debug, Args)]
+pub struct PinVersionArgs {
+    /// Which target.
+    pub label: String,
+    /// Its number in `cortex history` [default: the newest].
+    pub version: Option<u32>,
+    /// Why, for `cortex history`.
+    #[arg(long, value_name = "TEXT")]
+    pub note: Option<String>,
+}
+
+/// Keep a version no longer.
+#[derive(Debug, Args)]
+pub struct UnpinVersionArgs {
+    /// Which target.
+    pub label: String,
+    /// Its number in `cortex history` [default: all that are pinned].
+    pub version: Option<u32>,
 }
 
 /// List or print the built-in rulesets.

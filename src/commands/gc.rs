@@ -5,11 +5,13 @@ use crate::cli::GcArgs;
 use crate::context::{Context, Failed, Outcome};
 use crate::exit::Code;
 use crate::render::care;
+use engine::manifest::model::StoreLimits;
 use engine::store::disk::DiskStore;
 use engine::values::diagnostic::Diagnostic;
 use std::io::Write;
 use std::time::{SystemTime, UNIX_EPOCH};
 use workbench::garbage::{self, GarbageError, Options};
+use workbench::workspace::Workspace;
 
 /// Runs it.
 pub fn run(context: &Context, args: &GcArgs) -> Outcome {
@@ -21,7 +23,7 @@ pub fn run(context: &Context, args: &GcArgs) -> Outcome {
         };
         return show::written(write!(std::io::stdout().lock(), "{text}"));
     };
-    let options = options(args);
+    let options = options(context, args)?;
     let report = garbage::collect(&disk, &options)?;
     warn(context, &disk);
     let text = if context.json() || args.json {
@@ -47,9 +49,14 @@ pub fn run(context: &Context, args: &GcArgs) -> Outcome {
     Err(Failed::new(Code::TargetFailed, why.hint(hint)))
 }
 
-fn options(args: &GcArgs) -> Options {
-    let usual = Options::usual(now());
-    Options {
+/// The flags over what the manifest says, if the command runs in a workspace.
+fn options(context: &Context, args: &GcArgs) -> Result<Options, Failed> {
+    let limits = match context.root() {
+        Some(root) => workbench::workspace::store_limits(&root)?,
+        None => StoreLimits::default(),
+    };
+    let usual = Options::within(&limits, now());
+    Ok(Options {
         dry_run: args.dry_run,
         max_size: args.max_size,
         keep_versions: args.keep_versions.unwrap_or(usual.keep_versions),
@@ -57,7 +64,29 @@ fn options(args: &GcArgs) -> Options {
         paid: args.paid,
         forget_checkouts: args.forget_checkouts,
         ..usual
-    }
+    })
+}
+
+/// After a build that wrote something: keeps the store within the size that the manifest allows, and says so in a line.
+pub fn keep_within(context: &Context, workspace: &Workspace) -> Result<(), Failed> {
+    let Some(disk) = &workspace.disk else { return Ok(()) };
+    let limits = workspace.manifest()?.store;
+    let told = match garbage::keep_within(disk, &limits, now()) {
+        Ok(None) => return Ok(()),
+        Ok(Some((options, report))) if report.reached => {
+            if !context.json() {
+                eprintln!("{}", context.err.dim(&care::kept_within(&report, &options)));
+            }
+            return Ok(());
+        }
+        Ok(Some((options, report))) => {
+            Diagnostic::warning("W_STORE_SIZE", care::not_reached(&report, &options)).hint("`cortex gc` says what is in the way")
+        }
+        // The build stands; the next one tries again.
+        Err(error) => Diagnostic::warning("W_STORE_SIZE", format!("the store could not be collected: {error}")),
+    };
+    context.say(&[told]);
+    Ok(())
 }
 
 /// Seconds since 1970.

@@ -1,9 +1,12 @@
 //! What the commands that take care of a store have to say, as text and as JSON.
 
-use super::{count, money, printable, size};
+use super::{count, duration, money, printable, size};
 use engine::store::Usage;
 use engine::store::disk::sweep::Tally;
+use engine::store::disk::verify::{Harm, Verified};
 use serde_json::{Value, json};
+use std::time::Duration;
+use workbench::care::{Share, Stats};
 use workbench::garbage::{Options, Report};
 
 fn plural(number: u64, what: &str) -> String {
@@ -94,6 +97,17 @@ pub fn collected(report: &Report, options: &Options) -> String {
     text
 }
 
+/// A collection that happened by itself, on one line.
+pub fn kept_within(report: &Report, options: &Options) -> String {
+    format!(
+        "the store grew beyond {}: removed {}, the file went from {} to {}",
+        size(options.max_size.unwrap_or(0)),
+        things(report.taken.actions, report.taken.blobs),
+        size(report.before.file_bytes),
+        size(report.after.file_bytes)
+    )
+}
+
 /// Why a size was not reached.
 pub fn not_reached(report: &Report, options: &Options) -> String {
     let max = options.max_size.unwrap_or(0);
@@ -164,5 +178,161 @@ pub fn collected_json(report: &Report, options: &Options) -> Value {
         "compacted": report.compacted,
         "max_size": options.max_size,
         "reached": report.reached,
+    })
+}
+
+/// Damaged things listed; all are counted.
+const SHOWN: usize = 100;
+
+/// What verifying found, for people.
+pub fn verified(found: &Verified, left: Option<&Verified>, took: Duration) -> String {
+    let micros = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
+    let mut text = format!(
+        "Opened {} and hashed {} ({}) in {}: {}, {}.\n",
+        plural(found.rows, "row"),
+        plural(found.blobs, "output"),
+        size(found.blob_bytes),
+        duration(micros),
+        plural(found.actions, "result"),
+        plural(found.versions, "version")
+    );
+    if found.collected > 0 {
+        text.push_str(&format!("The results of {} were collected.\n", plural(found.collected, "version")));
+    }
+    for harm in found.harm.iter().take(SHOWN) {
+        let label = harm.label.as_deref().map_or(String::new(), |label| format!("{label}: "));
+        let paid = if harm.paid { " (it was paid for)" } else { "" };
+        text.push_str(&format!("  {}{paid}\n", printable(&format!("{label}{}", harm.what))));
+    }
+    if found.harm.len() > SHOWN {
+        text.push_str(&format!("  … {} in all, --json lists them\n", count(found.harm.len() as u64)));
+    }
+    match left {
+        _ if found.is_sound() => text.push_str("The store is sound.\n"),
+        Some(left) if left.is_sound() => text.push_str("What was damaged was dropped; the next build makes it again.\n"),
+        _ => {}
+    }
+    text
+}
+
+fn harm_json(verified: &Verified) -> Vec<Value> {
+    let one = |harm: &Harm| json!({"label": harm.label, "what": harm.what, "paid": harm.paid});
+    verified.harm.iter().map(one).collect()
+}
+
+/// The same for machines.
+pub fn verified_json(found: &Verified, left: Option<&Verified>) -> Value {
+    json!({
+        "rows": found.rows,
+        "blobs": found.blobs,
+        "blob_bytes": found.blob_bytes,
+        "actions": found.actions,
+        "without_output": found.without_output,
+        "versions": found.versions,
+        "collected": found.collected,
+        "damaged": harm_json(found),
+        "repaired": left.is_some(),
+        "left": left.map(harm_json),
+    })
+}
+
+/// A store in numbers, for people.
+pub fn stats(stats: &Stats, now: u64) -> String {
+    let usage = &stats.usage;
+    let mut text = format!(
+        "{} in a file of {}: {}, {} as stored; {}\n",
+        things(usage.actions, usage.blobs),
+        size(usage.file_bytes),
+        size(usage.blob_raw_bytes),
+        size(usage.blob_stored_bytes),
+        plural(usage.history_versions, "version")
+    );
+    let mut table = |head: &str, rows: Vec<(&str, &Share)>| {
+        let width = rows.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0).max(head.len());
+        text.push_str(&format!(
+            "\n{head:<width$}  {:>9}  {:>11}  {:>9}  {:>9}\n",
+            "results", "bytes", "time", "cost"
+        ));
+        for (name, share) in rows {
+            text.push_str(&format!(
+                "{:<width$}  {:>9}  {:>11}  {:>9}  {:>9}\n",
+                printable(name),
+                count(share.actions),
+                size(share.raw_bytes),
+                duration(share.took_us),
+                if share.micros > 0 {
+                    money::amount(share.micros)
+                } else {
+                    "-".to_owned()
+                }
+            ));
+        }
+    };
+    let mut producers: Vec<(&str, &Share)> = stats.producers.iter().map(|(name, share)| (&**name, share)).collect();
+    producers.sort_by_key(|(name, share)| (std::cmp::Reverse(share.raw_bytes), *name));
+    table("by producer", producers);
+    table("by family", stats.families.iter().map(|(name, share)| (&**name, share)).collect());
+    table("by class", vec![("free", &stats.cheap), ("paid for", &stats.paid)]);
+    let depths: Vec<String> = stats
+        .depths
+        .iter()
+        .map(|(depth, nodes)| format!("{} with {depth}", count(*nodes)))
+        .collect();
+    if !depths.is_empty() {
+        text.push_str(&format!("\nversions of targets: {}\n", depths.join(", ")));
+    }
+    if stats.asked + stats.saved > 0 {
+        let share = stats.saved * 100 / (stats.asked + stats.saved);
+        text.push_str(&format!(
+            "questions to models: {} asked, {} answered from the store ({share} %)\n",
+            count(stats.asked),
+            count(stats.saved)
+        ));
+    }
+    text.push_str("\ncheckouts\n");
+    for checkout in &stats.checkouts {
+        let root = checkout
+            .root
+            .as_ref()
+            .map_or_else(|| checkout.view.clone(), |root| root.display().to_string());
+        let used = checkout
+            .used
+            .map_or(String::new(), |used| format!(", used {} ago", age(now.saturating_sub(used))));
+        let there = if checkout.there == Some(false) { ", not there now" } else { "" };
+        let pins = if checkout.pins > 0 {
+            format!(", {}", plural(checkout.pins, "pin"))
+        } else {
+            String::new()
+        };
+        text.push_str(&format!(
+            "  {}: {}{pins}{used}{there}\n",
+            printable(&root),
+            plural(checkout.nodes, "node")
+        ));
+    }
+    text
+}
+
+/// The largest unit that fits: `3 days`.
+fn age(seconds: u64) -> String {
+    for (unit, name) in [(86_400, "day"), (3_600, "hour"), (60, "minute")] {
+        if seconds >= unit {
+            return plural(seconds / unit, name);
+        }
+    }
+    plural(seconds, "second")
+}
+
+/// The same for machines.
+pub fn stats_json(stats: &Stats) -> Value {
+    json!({
+        "usage": usage_json(&stats.usage),
+        "producers": stats.producers,
+        "families": stats.families,
+        "classes": {"cheap": stats.cheap, "paid": stats.paid},
+        "depths": stats.depths,
+        "asked": stats.asked,
+        "saved": stats.saved,
+        "checkouts": stats.checkouts,
     })
 }

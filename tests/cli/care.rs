@@ -181,3 +181,148 @@ fn gc_needs_a_store_and_touches_nothing_else() {
     let ran = bench.ran(command.env_remove("CORTEX_STORE").output().expect("it runs"));
     assert!(ran.code == 2 && ran.err.contains("E_NO_WORKSPACE"), "{ran:?}");
 }
+
+#[test]
+fn a_pinned_version_stays_whatever_comes() {
+    let bench = aged();
+    assert_eq!(
+        bench
+            .run(&["pin-version", "//docs/a.md:words", "1", "--note", "before the cut"])
+            .code,
+        0
+    );
+    let told = gc(&bench, &["--older-than", "0"]);
+    // As without the pin, but for one of a.md.
+    assert_eq!(told["after"]["actions"], 8, "{told}");
+    for words in 7..=26 {
+        bench.write("docs/a.md", &"word ".repeat(words));
+        assert_eq!(bench.run(&["build", "//docs/..."]).code, 0);
+    }
+    let history = bench.run(&["history", "//docs/a.md:words"]).out;
+    assert!(
+        history.contains("    1  ") && history.contains("pinned: before the cut"),
+        "{history}"
+    );
+    let versions = bench.run(&["history", "//docs/a.md:words", "--json"]).json();
+    assert_eq!(versions["versions"].as_array().map(Vec::len), Some(17), "{versions}");
+    assert_eq!(bench.run(&["store", "verify"]).code, 0);
+    let diff = bench.run(&["diff", "//docs/a.md:words", "1", "26"]);
+    assert!(diff.code == 0 && diff.out.contains("-1 "), "{diff:?}");
+    // Without the pin it goes like the others of its age.
+    assert_eq!(bench.run(&["unpin-version", "//docs/a.md:words"]).code, 0);
+    let versions = bench.run(&["history", "//docs/a.md:words", "--json"]).json();
+    assert_eq!(versions["versions"].as_array().map(Vec::len), Some(16), "{versions}");
+    assert_eq!(bench.run(&["store", "verify"]).code, 0);
+    for (args, code) in [
+        (vec!["unpin-version", "//docs/a.md:words"], "E_NO_VERSION"),
+        (vec!["pin-version", "//docs/a.md:words", "2"], "E_NO_VERSION"),
+        (vec!["pin-version", "//index:broken"], "E_NO_VERSION"),
+    ] {
+        let ran = bench.run(&args);
+        assert!(ran.code == 2 && ran.err.contains(code) && ran.err.contains("help:"), "{ran:?}");
+    }
+}
+
+/// Flips a bit of every place in the database where these bytes stand.
+fn flip(bench: &Bench, bytes: &[u8]) {
+    let path = bench.store().join("store.redb");
+    let mut file = fs::read(&path).expect("store");
+    let places: Vec<usize> = file
+        .windows(bytes.len())
+        .enumerate()
+        .filter(|(_, window)| *window == bytes)
+        .map(|(at, _)| at)
+        .collect();
+    assert!(!places.is_empty(), "it is not in the store");
+    places.into_iter().for_each(|at| file[at] ^= 4);
+    fs::write(&path, file).expect("store");
+}
+
+#[test]
+fn damage_is_found_told_by_label_and_dropped() {
+    let bench = Bench::documents();
+    let manifest = fs::read_to_string(bench.root().join("cortex.toml")).expect("manifest");
+    bench.write("cortex.toml", &manifest.replace("\"wc\", \"-w\"", "\"cat\""));
+    bench.write("docs/a.md", "the quick brown fox jumps\n");
+    assert_eq!(bench.run(&["build", "//docs/..."]).code, 0);
+    let sound = bench.run(&["store", "verify"]);
+    assert!(sound.code == 0 && sound.out.contains("The store is sound."), "{sound:?}");
+    flip(&bench, b"quick brown fox");
+    let found = bench.run(&["store", "verify", "--json"]);
+    assert_eq!(found.code, 3, "{found:?}");
+    let json = found.json();
+    assert_eq!(json["damaged"][0]["label"], "//docs/a.md:words", "{json}");
+    assert!(found.err.contains("--repair"), "{found:?}");
+    let mended = bench.run(&["store", "verify", "--repair"]);
+    assert!(mended.code == 0 && mended.out.contains("//docs/a.md:words"), "{mended:?}");
+    assert_eq!(bench.run(&["store", "verify"]).code, 0);
+    let shown = bench.run(&["show", "//docs/a.md:words"]);
+    assert!(shown.code == 0 && shown.out.contains("quick brown fox"), "{shown:?}");
+}
+
+#[test]
+fn a_store_beyond_mending_is_an_error_for_those_who_care_for_it() {
+    let bench = aged();
+    fs::write(bench.store().join("store.redb"), "garbage").expect("damage");
+    let ran = bench.run(&["store", "verify"]);
+    assert!(
+        ran.code == 3 && ran.err.contains("E_STORE_DAMAGED") && ran.err.contains("set aside"),
+        "{ran:?}"
+    );
+    assert_eq!(bench.run(&["build", "//docs/..."]).code, 0);
+    assert_eq!(bench.run(&["store", "verify"]).code, 0);
+}
+
+#[test]
+fn a_store_is_counted() {
+    let bench = aged();
+    let json = bench.run(&["store", "stats", "--json"]).json();
+    assert_eq!(
+        (&json["families"]["//docs"]["actions"], &json["families"]["//index"]["actions"]),
+        (&7.into(), &6.into()),
+        "{json}"
+    );
+    assert_eq!(json["depths"], serde_json::json!({"1": 1, "6": 2}), "{json}");
+    assert_eq!(json["checkouts"][0]["there"], true, "{json}");
+    let text = bench.run(&["store", "stats"]);
+    assert!(
+        text.code == 0 && text.out.contains("by family") && text.out.contains("checkouts"),
+        "{text:?}"
+    );
+    let migrated = bench.run(&["store", "migrate"]);
+    assert!(migrated.code == 0 && migrated.out.contains("format 1"), "{migrated:?}");
+}
+
+#[test]
+fn a_build_keeps_the_store_within_its_size() {
+    let bench = Bench::documents();
+    let manifest = fs::read_to_string(bench.root().join("cortex.toml")).expect("manifest");
+    let manifest = manifest.replace("\"wc\", \"-w\"", "\"cat\"");
+    bench.write(
+        "cortex.toml",
+        &format!("{manifest}\n[store]\nmax_size = \"4 MB\"\nolder_than = \"0\"\nkeep_versions = 1\n"),
+    );
+    let mut told = Vec::new();
+    for round in 0..16_u32 {
+        let noise: String = (0..8_000_u32)
+            .map(|n| blake3::hash(&[round.to_be_bytes(), n.to_be_bytes()].concat()).to_hex().to_string())
+            .collect();
+        bench.write("docs/a.md", &noise);
+        let ran = bench.run(&["build", "//docs/..."]);
+        assert_eq!(ran.code, 0, "{ran:?}");
+        told.extend(ran.err.lines().find(|line| line.contains("the store grew beyond")).map(|_| round));
+    }
+    // Once, and then not again within the hour.
+    assert_eq!(told.len(), 1, "{told:?}");
+    for (text, code) in [
+        ("max_size = 7", "E_TYPE"),
+        ("max_size = \"lots\"", "E_VALUE"),
+        ("path = \"/x\"", "E_PERSONAL"),
+        ("keep_versions = 99", "E_TYPE"),
+        ("maxsize = \"1 GB\"", "E_UNKNOWN_KEY"),
+    ] {
+        bench.write("cortex.toml", &format!("{manifest}\n[store]\n{text}\n"));
+        let ran = bench.run(&["build", "//docs/..."]);
+        assert!(ran.code == 2 && ran.err.contains(code), "{text} {ran:?}");
+    }
+}

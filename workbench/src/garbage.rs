@@ -5,9 +5,11 @@
 
 use crate::location::MANIFEST;
 use engine::graph::pages::each_result;
+use engine::manifest::model::StoreLimits;
 use engine::store::disk::DiskStore;
 use engine::store::disk::compact::Fill;
 use engine::store::disk::sweep::{Marks, Plan, Policy, Tally};
+use engine::store::pins::Pin;
 use engine::store::views::ViewRecord;
 use engine::store::{Inventory, Part, Store, StoreError, Usage, ViewId};
 use std::collections::BTreeMap;
@@ -57,6 +59,41 @@ impl Options {
             forget_checkouts: false,
         }
     }
+}
+
+/// A size budget is looked after at most once in so many seconds.
+const EVERY: u64 = 3_600;
+
+impl Options {
+    /// As a manifest's `[store]` says; its size is for what collects by itself.
+    pub fn within(limits: &StoreLimits, now: u64) -> Self {
+        let usual = Self::usual(now);
+        Self {
+            keep_versions: limits.keep_versions.map_or(usual.keep_versions, |versions| versions as usize),
+            older_than: limits.older_than.unwrap_or(usual.older_than),
+            ..usual
+        }
+    }
+}
+
+/// Collects if the file is longer than the manifest allows, nobody else collects, and that was not done within the hour.
+///
+/// # Errors
+/// As [`collect`].
+pub fn keep_within(disk: &DiskStore, limits: &StoreLimits, now: u64) -> Result<Option<(Options, Report)>, GarbageError> {
+    let Some(max) = limits.max_size.filter(|max| disk.file_bytes() > *max) else {
+        return Ok(None);
+    };
+    // A clock that was set back must not put it off for years.
+    let lately = |at: u64| at <= now && now - at < EVERY;
+    if disk.is_collecting() || disk.collected_at().is_some_and(lately) {
+        return Ok(None);
+    }
+    let options = Options {
+        max_size: Some(max),
+        ..Options::within(limits, now)
+    };
+    Ok(Some((options, collect(disk, &options)?)))
 }
 
 /// Why nothing can be collected.
@@ -187,7 +224,7 @@ fn roots(disk: &DiskStore, options: &Options, report: &mut Report) -> Result<Mar
 }
 
 /// Whether a checkout's folder still is a workspace. One that may not be looked into counts as there.
-fn is_there(record: &ViewRecord) -> bool {
+pub fn is_there(record: &ViewRecord) -> bool {
     record.root().join(MANIFEST).try_exists().unwrap_or(true)
 }
 
@@ -196,6 +233,11 @@ fn hold(disk: &DiskStore, view: ViewId, marks: &mut Marks) -> Result<(), Garbage
     for (_, page) in disk.rows(view, Part::Nodes)? {
         each_result(&page, |_, filed| marks.hold(&filed.key, &filed.output))
             .ok_or_else(|| GarbageError::Damaged("a row of a checkout's graph cannot be read".to_owned()))?;
+    }
+    for pin in disk.rows(view, Part::Pins)?.iter().filter_map(Pin::from_row) {
+        if let Some((key, output)) = pin.result() {
+            marks.hold(&key, &output);
+        }
     }
     // Rows that do not open are left out and noted.
     match disk.damage().into_iter().next() {

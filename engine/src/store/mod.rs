@@ -7,6 +7,7 @@ pub mod diagnostics;
 pub mod disk;
 pub mod ledger;
 pub mod memory;
+pub mod pins;
 pub mod records;
 pub mod views;
 
@@ -46,11 +47,13 @@ pub enum Part {
     Ledger,
     /// Where the checkout is and when it was last used: one row, whose key is empty (`store::views`).
     View,
+    /// Versions that are kept whatever comes, by label and version (`store::pins`).
+    Pins,
 }
 
 impl Part {
     /// Every part, in the order of their declaration.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::Nodes,
         Self::Links,
         Self::State,
@@ -61,6 +64,7 @@ impl Part {
         Self::Remarks,
         Self::Ledger,
         Self::View,
+        Self::Pins,
     ];
 }
 
@@ -77,7 +81,7 @@ pub struct Commit {
     pub results: Vec<NewResult>,
     /// Rows of the view.
     pub rows: Vec<RowChange>,
-    /// Versions to push: label, record. Version numbers are given by the store; all but the newest `keep_versions` are trimmed.
+    /// Versions to push: label, record. Version numbers are given by the store; all but the newest [`KEEP_VERSIONS`] and those that are pinned are trimmed.
     pub history: Vec<(String, HistoryRecord)>,
     /// Results made earlier that were found again, and when (seconds since 1970): gc spares what was used lately.
     pub used: Vec<(ActionKey, u64)>,

@@ -9,6 +9,15 @@ use crate::store::StoreError;
 use redb::{Builder, Database, ReadableDatabase, ReadableTable, TableDefinition, TableHandle};
 use std::fs::File;
 
+/// Whether a copy must have all rows that the tables say they have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Whole {
+    /// It must.
+    Must,
+    /// Those that can be reached are enough.
+    AsFarAsReachable,
+}
+
 /// How a database's file is filled.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Fill {
@@ -52,17 +61,29 @@ impl DiskStore {
     /// Copies all rows into a new file, which takes the place of the old one.
     ///
     /// # Errors
-    /// When the new file cannot be written; the old one stands then.
+    /// When the new file cannot be written, or damage hides rows; the old one stands then.
     pub fn compact(&self) -> Result<(), StoreError> {
+        self.replace(Whole::Must)
+    }
+
+    /// As [`Self::compact`], leaving behind rows that damage hides: nothing can read them anyway.
+    ///
+    /// # Errors
+    /// When the new file cannot be written; the old one stands then.
+    pub fn compact_reachable(&self) -> Result<(), StoreError> {
+        self.replace(Whole::AsFarAsReachable)
+    }
+
+    fn replace(&self, whole: Whole) -> Result<(), StoreError> {
         let mut notices = Vec::new();
-        let done = self.handle.replace(&mut notices);
+        let done = self.handle.replace(whole, &mut notices);
         self.note(notices);
         done
     }
 }
 
 /// Fills a new, empty file with the rows of all tables. A table of another form than ours is of a later cortex: then nothing is copied.
-pub(super) fn copy(from: &dyn ReadableDatabase, file: File, cache_bytes: usize) -> Result<(), Fault> {
+pub(super) fn copy(from: &dyn ReadableDatabase, file: File, cache_bytes: usize, whole: Whole) -> Result<(), Fault> {
     let synced = file.try_clone().map_err(Fault::from)?;
     guarded(|| {
         let source = from.begin_read()?;
@@ -79,7 +100,9 @@ pub(super) fn copy(from: &dyn ReadableDatabase, file: File, cache_bytes: usize) 
             }
         }
         txn.commit()?;
-        check(from, &target)?;
+        if whole == Whole::Must {
+            check(from, &target)?;
+        }
         Ok(())
     })?;
     synced.sync_all().map_err(Fault::from)

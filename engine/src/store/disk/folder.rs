@@ -3,6 +3,7 @@
 //! Invariant: `store.redb` is always a complete database or absent. It is made under another name, synced, renamed, and the folder
 //! synced; a kill in between leaves a file that the next opening removes.
 
+use super::compact::Whole;
 use super::lock::{self, Lock, Refusal, Terms};
 use super::schema::{self, Kind};
 use super::session::{Access, Base, Fault, Medium, Session, guarded};
@@ -276,11 +277,16 @@ impl Medium for Folder {
         File::open(self.file(COLLECTOR)).is_ok_and(|file| file.try_lock_shared().is_err())
     }
 
-    fn copy(&self, from: &dyn ReadableDatabase) -> Result<bool, Fault> {
+    fn collected_at(&self) -> Option<u64> {
+        let written = fs::metadata(self.file(COLLECTOR)).ok()?.modified().ok()?;
+        Some(written.duration_since(std::time::UNIX_EPOCH).ok()?.as_secs())
+    }
+
+    fn copy(&self, from: &dyn ReadableDatabase, whole: Whole) -> Result<bool, Fault> {
         let new = self.file(NEW_DATABASE);
         remove_if_there(&new)?;
         let file = OpenOptions::new().read(true).write(true).create_new(true).mode(0o600).open(&new)?;
-        let copied = super::compact::copy(from, file, self.options.cache_bytes);
+        let copied = super::compact::copy(from, file, self.options.cache_bytes, whole);
         if copied.is_err() {
             // What takes room on a full disk is given back at once; otherwise the next one who makes such a file removes it.
             let _ = remove_if_there(&new);

@@ -14,6 +14,7 @@ mod schema;
 mod session;
 pub mod sweep;
 mod sweep_fence;
+pub mod verify;
 mod write;
 
 #[cfg(test)]

@@ -112,6 +112,12 @@ const VIEWS: Table = Table {
     key: "view u64",
     value: "packed ViewRecord",
 };
+/// Versions that are not trimmed.
+pub(super) const PINS: Table = Table {
+    name: "pins.1",
+    key: "view u64, row key",
+    value: "packed row",
+};
 /// When results made earlier were last found again.
 pub(super) const LAST_USE: Table = Table {
     name: "last_use.1",
@@ -126,7 +132,7 @@ pub(super) const TOUCHED: Table = Table {
 };
 
 /// Every table of the format.
-pub(super) const SCHEMA: [Table; 17] = [
+pub(super) const SCHEMA: [Table; 18] = [
     META,
     BLOBS,
     BLOB_DATA,
@@ -144,6 +150,7 @@ pub(super) const SCHEMA: [Table; 17] = [
     VIEWS,
     LAST_USE,
     TOUCHED,
+    PINS,
 ];
 
 /// The table of a part.
@@ -159,6 +166,7 @@ pub(super) const fn table_of(part: Part) -> Table {
         Part::Remarks => REMARKS,
         Part::Ledger => LEDGER,
         Part::View => VIEWS,
+        Part::Pins => PINS,
     }
 }
 

@@ -3,6 +3,7 @@
 //! Invariants: a panic of redb does not leave this module; after an I/O error the database is closed and opened anew by the next call,
 //! because redb's handle is dead then; after damage it stays closed, because a damaged tree must not be written to.
 
+use super::compact::Whole;
 use super::lock::Lock;
 use crate::store::StoreError;
 use crate::values::diagnostic::Diagnostic;
@@ -30,8 +31,12 @@ pub(super) trait Medium: Send + Sync {
     fn collecting(&self) -> bool {
         false
     }
+    /// When a collection last began, seconds since 1970.
+    fn collected_at(&self) -> Option<u64> {
+        None
+    }
     /// Copies the rows of an open database into a new file, synced and ready to take its place; `false` where there are no files.
-    fn copy(&self, _from: &dyn ReadableDatabase) -> Result<bool, Fault> {
+    fn copy(&self, _from: &dyn ReadableDatabase, _whole: Whole) -> Result<bool, Fault> {
         Ok(false)
     }
     /// Puts the copy in the place of the database, which is closed.
@@ -327,11 +332,11 @@ impl Handle {
     }
 
     /// Puts a compact copy in the place of the database. Nobody else reads or writes meanwhile; the lock is kept throughout.
-    pub(super) fn replace(&self, notices: &mut Vec<Diagnostic>) -> Result<(), StoreError> {
+    pub(super) fn replace(&self, whole: Whole, notices: &mut Vec<Diagnostic>) -> Result<(), StoreError> {
         self.read(notices, |_| Ok(()))?;
         let mut state = self.state.write().unwrap_or_else(PoisonError::into_inner);
         let copied = match &*state {
-            State::Open(Session { base: Some(base), .. }) => self.medium.copy(base.readable()),
+            State::Open(Session { base: Some(base), .. }) => self.medium.copy(base.readable(), whole),
             // Closed by another thread since: there is nothing to hold on to, and nothing was done.
             _ => Ok(false),
         };

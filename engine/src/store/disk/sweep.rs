@@ -183,11 +183,22 @@ impl DiskStore {
     /// # Errors
     /// When the store cannot be written.
     pub fn forget(&self, view: ViewId) -> Result<(), StoreError> {
-        let parts = Part::ALL.into_iter().filter(|part| *part != Part::Ledger).map(schema::table_of);
-        for table in parts.chain([HISTORY]) {
-            while self.change(|database| forget_rows(database, table, view))? == STEP {
-                self.let_others();
-            }
+        let parts: Vec<Part> = Part::ALL.into_iter().filter(|part| *part != Part::Ledger).collect();
+        self.clear(view, &parts)?;
+        self.clear_table(view, HISTORY)
+    }
+
+    /// Removes the rows of some parts of a view.
+    ///
+    /// # Errors
+    /// When the store cannot be written.
+    pub fn clear(&self, view: ViewId, parts: &[Part]) -> Result<(), StoreError> {
+        parts.iter().try_for_each(|part| self.clear_table(view, schema::table_of(*part)))
+    }
+
+    fn clear_table(&self, view: ViewId, table: Table) -> Result<(), StoreError> {
+        while self.change(|database| forget_rows(database, table, view))? == STEP {
+            self.let_others();
         }
         Ok(())
     }

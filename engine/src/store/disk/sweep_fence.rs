@@ -20,6 +20,21 @@ pub struct Collecting {
 }
 
 impl DiskStore {
+    /// Whether a collection is under way, here or elsewhere.
+    pub fn is_collecting(&self) -> bool {
+        self.handle.medium().collecting()
+    }
+
+    /// When a collection last began, seconds since 1970.
+    pub fn collected_at(&self) -> Option<u64> {
+        self.handle.medium().collected_at()
+    }
+
+    /// Length of the file.
+    pub fn file_bytes(&self) -> u64 {
+        self.handle.medium().file_bytes()
+    }
+
     /// Begins a collection: from now on, what others rely on is left alone. Marking comes after this.
     ///
     /// # Errors
