@@ -314,6 +314,24 @@ pub enum StoreCommand {
         #[arg(long)]
         json: bool,
     },
+    /// Write results, and all they are made of, to a file for another store. The file names no path and no moment of this machine.
+    Export {
+        /// Which targets.
+        #[arg(required = true, value_name = "PATTERN", value_parser = unguarded)]
+        patterns: Vec<String>,
+        /// The file.
+        #[arg(short, long, value_name = "FILE")]
+        out: PathBuf,
+    },
+    /// File the results of such a file. Whoever made it is believed: outputs are checked by their digests, but not whether a key's result
+    /// is right.
+    Import {
+        /// The file.
+        file: PathBuf,
+        /// Take also results that were paid for.
+        #[arg(long)]
+        paid: bool,
+    },
     /// Bring it to the newest format.
     Migrate,
 }
@@ -384,6 +402,17 @@ pub struct DevArgs {
 pub enum DevCommand {
     /// Print what is known of the C# code as JSON lines, in the form of the compiler's facts (scripts/oracle).
     Facts,
+    /// Fill a store with many results and time what takes care of it; as JSON.
+    StoreBench {
+        /// Where; it must not hold a store.
+        folder: PathBuf,
+        /// How many results.
+        #[arg(long, default_value_t = 100_000)]
+        blobs: u64,
+        /// Bytes of each output.
+        #[arg(long, default_value_t = 1_024)]
+        size: usize,
+    },
     /// Parse the C# files of a folder with the bare grammar and print what that costs, as JSON.
     ParseOnly {
         /// The folder.

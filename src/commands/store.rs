@@ -1,20 +1,25 @@
 //! `cortex store`: verify, stats, export, import, migrate.
 
-use super::{gc, show};
+use super::{build, gc, show};
 use crate::cli::StoreCommand;
 use crate::context::{Context, Failed, Outcome};
 use crate::exit::Code;
 use crate::render::care as told;
 use engine::store::disk::DiskStore;
+use engine::store::parcel::ParcelError;
 use engine::values::diagnostic::Diagnostic;
 use std::io::Write;
+use std::path::Path;
 use workbench::care;
+use workbench::handing::{self, HandingError};
 
 /// Runs it.
 pub fn run(context: &Context, command: &StoreCommand) -> Outcome {
     match command {
         StoreCommand::Verify { repair, json } => verify(context, *repair, *json || context.json()),
         StoreCommand::Stats { json } => stats(context, *json || context.json()),
+        StoreCommand::Export { patterns, out } => export(context, patterns, out),
+        StoreCommand::Import { file, paid } => import(context, file, *paid),
         StoreCommand::Migrate => migrate(context),
     }
 }
@@ -79,4 +84,47 @@ fn migrate(context: &Context) -> Outcome {
             made.join(", ")
         ),
     })
+}
+
+fn export(context: &Context, patterns: &[String], out: &Path) -> Outcome {
+    let patterns = build::patterns(patterns)?;
+    let workspace = context.workspace("store export")?;
+    let session = workspace.session()?;
+    let done = handing::export(&session, &patterns, out)?;
+    if done.actions == 0 {
+        let why = Diagnostic::warning("W_NOTHING", "nothing of that was built, so the file holds no result");
+        context.say(&[why.hint("build the targets first; results are handed on as they stand")]);
+    }
+    print(&match context.json() {
+        true => format!("{:#}\n", told::exported_json(&done)),
+        false => told::exported(&done, out),
+    })
+}
+
+fn import(context: &Context, file: &Path, paid: bool) -> Outcome {
+    // The store of the workspace is made if need be: to fill an empty one is what such files are for.
+    let workspace = context.workspace("store import")?;
+    let done = handing::import(&*workspace.engine.store, file, paid, gc::now())?;
+    print(&match context.json() {
+        true => format!("{:#}\n", told::imported_json(&done)),
+        false => told::imported(&done, paid),
+    })
+}
+
+impl From<HandingError> for Failed {
+    fn from(error: HandingError) -> Self {
+        match error {
+            HandingError::Store(error) => error.into(),
+            HandingError::Parcel(ParcelError::Io(_)) => Self::new(
+                Code::Io,
+                Diagnostic::error("E_IO", format!("the file cannot be read or written: {error}"))
+                    .hint("check the path, the disk and the permissions"),
+            ),
+            HandingError::Parcel(_) => Self::new(
+                Code::Usage,
+                Diagnostic::error("E_NOT_RESULTS", error.to_string())
+                    .hint("write it anew with `cortex store export`; what was filed before the damage is sound"),
+            ),
+        }
+    }
 }

@@ -5,9 +5,11 @@ use engine::store::Usage;
 use engine::store::disk::sweep::Tally;
 use engine::store::disk::verify::{Harm, Verified};
 use serde_json::{Value, json};
+use std::path::Path;
 use std::time::Duration;
 use workbench::care::{Share, Stats};
 use workbench::garbage::{Options, Report};
+use workbench::handing::{Exported, Imported};
 
 fn plural(number: u64, what: &str) -> String {
     format!("{} {what}{}", count(number), if number == 1 { "" } else { "s" })
@@ -335,4 +337,43 @@ pub fn stats_json(stats: &Stats) -> Value {
         "saved": stats.saved,
         "checkouts": stats.checkouts,
     })
+}
+
+/// What was handed on, for people.
+pub fn exported(done: &Exported, out: &Path) -> String {
+    let missing = match done.missing {
+        0 => String::new(),
+        missing => format!(" {} on the way had no result.", plural(missing, "target")),
+    };
+    format!(
+        "{} of {} in {}, {}.{missing}\n",
+        plural(done.actions, "result"),
+        plural(done.targets, "target"),
+        printable(&out.display().to_string()),
+        size(done.bytes)
+    )
+}
+
+/// The same for machines.
+pub fn exported_json(done: &Exported) -> Value {
+    json!({"targets": done.targets, "actions": done.actions, "paid": done.paid, "missing": done.missing, "bytes": done.bytes})
+}
+
+/// What was taken in, for people.
+pub fn imported(done: &Imported, paid: bool) -> String {
+    let refused = match done.refused {
+        0 => String::new(),
+        refused if paid => format!("; {} without their output not taken", plural(refused, "result")),
+        refused => format!("; {} paid for not taken, --paid takes them", plural(refused, "result")),
+    };
+    format!(
+        "{} filed, {} there already{refused}\n",
+        plural(done.actions, "result"),
+        count(done.known)
+    )
+}
+
+/// The same for machines.
+pub fn imported_json(done: &Imported) -> Value {
+    json!({"actions": done.actions, "known": done.known, "refused": done.refused})
 }

@@ -326,3 +326,30 @@ fn a_build_keeps_the_store_within_its_size() {
         assert!(ran.code == 2 && ran.err.contains(code), "{text} {ran:?}");
     }
 }
+
+#[test]
+fn results_are_handed_on_in_a_file() {
+    let bench = aged();
+    let file = bench.beside("results");
+    let file = file.to_str().expect("text");
+    let ran = bench.run(&["store", "export", "//index:total", "-o", file]);
+    assert!(ran.code == 0 && ran.out.starts_with("3 results of 1 target in "), "{ran:?}");
+    let first = fs::read(file).expect("the file");
+    assert_eq!(bench.run(&["store", "export", "//index:total", "-o", file]).code, 0);
+    assert_eq!(fs::read(file).expect("the file"), first, "the same results, the same bytes");
+    // Another store: everything is found.
+    let other = bench.beside("other-store");
+    let other = other.to_str().expect("text");
+    let ran = bench.run(&["store", "import", file, "--store", other]);
+    assert!(ran.code == 0 && ran.out.starts_with("3 results filed, 0 there already"), "{ran:?}");
+    let ran = bench.run(&["build", "//index:total", "--store", other]);
+    assert!(ran.code == 0 && ran.err.contains("3 cached"), "{ran:?}");
+    let ran = bench.run(&["store", "import", file, "--store", other]);
+    assert!(ran.out.starts_with("0 results filed, 3 there already"), "{ran:?}");
+    assert_eq!(bench.run(&["store", "verify", "--store", other]).code, 0);
+    fs::write(file, &first[..first.len() / 2]).expect("cut");
+    let ran = bench.run(&["store", "import", file, "--store", other]);
+    assert!(ran.code == 2 && ran.err.contains("E_NOT_RESULTS"), "{ran:?}");
+    let ran = bench.run(&["store", "import", "/nowhere/at/all", "--store", other]);
+    assert!(ran.code == 5 && ran.err.contains("help:"), "{ran:?}");
+}

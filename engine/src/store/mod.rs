@@ -7,6 +7,7 @@ pub mod diagnostics;
 pub mod disk;
 pub mod ledger;
 pub mod memory;
+pub mod parcel;
 pub mod pins;
 pub mod records;
 pub mod views;
