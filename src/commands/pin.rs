@@ -66,25 +66,27 @@ pub fn unpin(context: &Context, args: &UnpinVersionArgs) -> Outcome {
     let workspace = context.workspace("unpin-version")?;
     let (store, view) = (&*workspace.engine.store, workspace.engine.view);
     let all = care::pins(store, view)?;
-    // The label is taken as it is written: what it names may be gone.
+    let mut session = workspace.session()?;
+    // What it names may be gone: then it is taken as it is written.
+    let label = meant(&mut session, &args.label, "unpinned").unwrap_or_else(|_| args.label.clone());
     let pins: Vec<Pin> = all
         .into_iter()
-        .filter(|pin| pin.label == args.label && args.version.is_none_or(|version| version == pin.version))
+        .filter(|pin| pin.label == label && args.version.is_none_or(|version| version == pin.version))
         .collect();
     if pins.is_empty() {
-        let why = Diagnostic::error("E_NO_VERSION", "no such version is pinned").label(&args.label);
+        let why = Diagnostic::error("E_NO_VERSION", "no such version is pinned").label(&label);
         return Err(Failed::new(
             Code::Usage,
-            why.hint(format!("`cortex history '{}'` marks those that are", args.label)),
+            why.hint(format!("`cortex history '{}'` marks those that are", label)),
         ));
     }
     care::unpin(store, view, &pins)?;
     let numbers: Vec<u32> = pins.iter().map(|pin| pin.version).collect();
     let text = match context.json() {
-        true => format!("{:#}\n", json!({"label": args.label, "versions": numbers})),
+        true => format!("{:#}\n", json!({"label": label, "versions": numbers})),
         false => {
             let numbers: Vec<String> = numbers.iter().map(u32::to_string).collect();
-            format!("unpinned version {} of {}\n", numbers.join(", "), args.label)
+            format!("unpinned version {} of {label}\n", numbers.join(", "))
         }
     };
     show::written(write!(std::io::stdout().lock(), "{text}"))

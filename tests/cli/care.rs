@@ -52,7 +52,7 @@ fn what_is_old_and_held_by_nothing_goes() {
     bench.write("docs/a.md", "word ");
     let ran = bench.run(&["build", "//docs/..."]);
     assert!(ran.err.contains("1 ran"), "{ran:?}");
-    let history = bench.run(&["history", "//docs/a.md:words"]);
+    let history = bench.run(&["history", "//docs/docs/a.md:words"]);
     assert_eq!(history.code, 0, "{history:?}");
 }
 
@@ -187,7 +187,7 @@ fn a_pinned_version_stays_whatever_comes() {
     let bench = aged();
     assert_eq!(
         bench
-            .run(&["pin-version", "//docs/a.md:words", "1", "--note", "before the cut"])
+            .run(&["pin-version", "//docs/docs/a.md:words", "1", "--note", "before the cut"])
             .code,
         0
     );
@@ -198,24 +198,24 @@ fn a_pinned_version_stays_whatever_comes() {
         bench.write("docs/a.md", &"word ".repeat(words));
         assert_eq!(bench.run(&["build", "//docs/..."]).code, 0);
     }
-    let history = bench.run(&["history", "//docs/a.md:words"]).out;
+    let history = bench.run(&["history", "//docs/docs/a.md:words"]).out;
     assert!(
         history.contains("    1  ") && history.contains("pinned: before the cut"),
         "{history}"
     );
-    let versions = bench.run(&["history", "//docs/a.md:words", "--json"]).json();
+    let versions = bench.run(&["history", "//docs/docs/a.md:words", "--json"]).json();
     assert_eq!(versions["versions"].as_array().map(Vec::len), Some(17), "{versions}");
     assert_eq!(bench.run(&["store", "verify"]).code, 0);
-    let diff = bench.run(&["diff", "//docs/a.md:words", "1", "26"]);
+    let diff = bench.run(&["diff", "//docs/docs/a.md:words", "1", "26"]);
     assert!(diff.code == 0 && diff.out.contains("-1 "), "{diff:?}");
     // Without the pin it goes like the others of its age.
-    assert_eq!(bench.run(&["unpin-version", "//docs/a.md:words"]).code, 0);
-    let versions = bench.run(&["history", "//docs/a.md:words", "--json"]).json();
+    assert_eq!(bench.run(&["unpin-version", "//docs/docs/a.md:words"]).code, 0);
+    let versions = bench.run(&["history", "//docs/docs/a.md:words", "--json"]).json();
     assert_eq!(versions["versions"].as_array().map(Vec::len), Some(16), "{versions}");
     assert_eq!(bench.run(&["store", "verify"]).code, 0);
     for (args, code) in [
-        (vec!["unpin-version", "//docs/a.md:words"], "E_NO_VERSION"),
-        (vec!["pin-version", "//docs/a.md:words", "2"], "E_NO_VERSION"),
+        (vec!["unpin-version", "//docs/docs/a.md:words"], "E_NO_VERSION"),
+        (vec!["pin-version", "//docs/docs/a.md:words", "2"], "E_NO_VERSION"),
         (vec!["pin-version", "//index:broken"], "E_NO_VERSION"),
     ] {
         let ran = bench.run(&args);
@@ -251,12 +251,12 @@ fn damage_is_found_told_by_label_and_dropped() {
     let found = bench.run(&["store", "verify", "--json"]);
     assert_eq!(found.code, 3, "{found:?}");
     let json = found.json();
-    assert_eq!(json["damaged"][0]["label"], "//docs/a.md:words", "{json}");
+    assert_eq!(json["damaged"][0]["label"], "//docs/docs/a.md:words", "{json}");
     assert!(found.err.contains("--repair"), "{found:?}");
     let mended = bench.run(&["store", "verify", "--repair"]);
-    assert!(mended.code == 0 && mended.out.contains("//docs/a.md:words"), "{mended:?}");
+    assert!(mended.code == 0 && mended.out.contains("//docs/docs/a.md:words"), "{mended:?}");
     assert_eq!(bench.run(&["store", "verify"]).code, 0);
-    let shown = bench.run(&["show", "//docs/a.md:words"]);
+    let shown = bench.run(&["show", "//docs/docs/a.md:words"]);
     assert!(shown.code == 0 && shown.out.contains("quick brown fox"), "{shown:?}");
 }
 
@@ -300,7 +300,7 @@ fn a_build_keeps_the_store_within_its_size() {
     let manifest = manifest.replace("\"wc\", \"-w\"", "\"cat\"");
     bench.write(
         "cortex.toml",
-        &format!("{manifest}\n[store]\nmax_size = \"4 MB\"\nolder_than = \"0\"\nkeep_versions = 1\n"),
+        &format!("{manifest}\n[store]\nmax_size = \"2 MB\"\nolder_than = \"0\"\nkeep_versions = 1\n"),
     );
     let mut told = Vec::new();
     for round in 0..16_u32 {
