@@ -11,6 +11,7 @@ mod jobs;
 pub mod layout;
 pub mod loose;
 pub mod outlook;
+mod parts;
 mod pools;
 mod prune;
 pub mod query;

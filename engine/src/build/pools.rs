@@ -229,7 +229,7 @@ impl Lane {
                 handles.push(std::thread::spawn(move || {
                     for job in jobs {
                         let came_to = if stopped.load(Relaxed) {
-                            Done::Failed(Failure::Cancelled)
+                            Done::failed(Failure::Cancelled)
                         } else {
                             job.run(&shared)
                         };
