@@ -77,7 +77,7 @@ pub fn unpin(context: &Context, args: &UnpinVersionArgs) -> Outcome {
         let why = Diagnostic::error("E_NO_VERSION", "no such version is pinned").label(&label);
         return Err(Failed::new(
             Code::Usage,
-            why.hint(format!("`cortex history '{}'` marks those that are", label)),
+            why.hint(format!("`cortex history '{label}'` marks those that are")),
         ));
     }
     care::unpin(store, view, &pins)?;

@@ -244,26 +244,30 @@ fn pages() {
     Usage: cortex [OPTIONS] <COMMAND>
 
     Commands:
-      init         Write a manifest for this folder
-      build        Build targets
-      show         Print the output of a target, building it first
-      outline      Print the outlines of types and members, building them first
-      usages       List the places that use a type or a member, building what has to be known first
-      query        Ask the graph. Runs nothing
-      explain      Say whether a target is current, which input moved, and who moved that. Runs nothing
-      history      List the versions of a target: when each came to be, of what, and what it cost
-      diff         Show what two versions of a target, and their inputs, differ in
-      prompt       Print what a model would be asked for a target. Nothing is sent
-      regenerate   Ask for a new answer although one is filed
-      edit-output  Correct an output of a model by hand
-      cost         Sum up what models cost this checkout, and what filed answers saved
-      investigate  Answer a question about the code from outlines and summaries
-      status       Show how the workspace stands: sources, targets, summaries, store. Runs nothing
-      gc           Collect what no checkout of the store needs any more, and make its file shorter
-      rules        List or print the built-in rulesets
-      completions  Print the completions for a shell
-      man          Print the manual page (roff), of cortex or of one of its commands
-      help         Print this message or the help of the given subcommand(s)
+      init           Write a manifest for this folder
+      build          Build targets
+      show           Print the output of a target, building it first
+      outline        Print the outlines of types and members, building them first
+      usages         List the places that use a type or a member, building what has to be known first
+      query          Ask the graph. Runs nothing
+      explain        Say whether a target is current, which input moved, and who moved that. Runs
+                     nothing
+      history        List the versions of a target: when each came to be, of what, and what it cost
+      diff           Show what two versions of a target, and their inputs, differ in
+      prompt         Print what a model would be asked for a target. Nothing is sent
+      regenerate     Ask for a new answer although one is filed
+      edit-output    Correct an output of a model by hand
+      cost           Sum up what models cost this checkout, and what filed answers saved
+      investigate    Answer a question about the code from outlines and summaries
+      status         Show how the workspace stands: sources, targets, summaries, store. Runs nothing
+      gc             Collect what no checkout of the store needs any more, and make its file shorter
+      store          Verify, count, hand on and migrate the store
+      pin-version    Keep a version of a target: History does not trim it, gc does not take it
+      unpin-version  Keep a version no longer
+      rules          List or print the built-in rulesets
+      completions    Print the completions for a shell
+      man            Print the manual page (roff), of cortex or of one of its commands
+      help           Print this message or the help of the given subcommand(s)
 
     Options:
       -C <DIR>

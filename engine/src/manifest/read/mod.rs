@@ -198,10 +198,10 @@ fn read(report: &mut Report<'_>, documents: &[Document<'_>], registry: &Registry
         if let Some(fields) = document.table(report, "model", "'model'") {
             models::read(report, fields, &mut models);
         }
-        if let Some(fields) = document.root().get("store").filter(|item| item.value.is_table()) {
-            if let Some(fields) = Fields::of(report, fields, "'store'") {
-                store::read(report, fields, &mut store);
-            }
+        if let Some(table) = document.root().get("store").filter(|item| item.value.is_table())
+            && let Some(fields) = Fields::of(report, table, "'store'")
+        {
+            store::read(report, fields, &mut store);
         }
     }
     let sources = sources::finish(report, sources);
