@@ -283,8 +283,7 @@ pub fn stats(stats: &Stats, now: u64) -> String {
     if !depths.is_empty() {
         text.push_str(&format!("\nversions of targets: {}\n", depths.join(", ")));
     }
-    if stats.asked + stats.saved > 0 {
-        let share = stats.saved * 100 / (stats.asked + stats.saved);
+    if let Some(share) = (stats.saved * 100).checked_div(stats.asked + stats.saved) {
         text.push_str(&format!(
             "questions to models: {} asked, {} answered from the store ({share} %)\n",
             count(stats.asked),

@@ -66,6 +66,9 @@ fn single<T>(
     }
 }
 
+/// The bytes of a blob.
+pub(super) type Bytes = Value<Arc<[u8]>>;
+
 /// The blob of a digest, hashed.
 pub(super) fn blob(database: &dyn ReadableDatabase, digest: &Digest) -> Result<Value<Arc<[u8]>>, redb::Error> {
     let txn = database.begin_read()?;
@@ -76,7 +79,7 @@ pub(super) fn blob(database: &dyn ReadableDatabase, digest: &Digest) -> Result<V
 }
 
 /// The blob of a digest in open tables, hashed, with the number of its chunks (`u64::MAX` if that is not known).
-pub(super) fn blob_of(blobs: &ReadTable, data: &ReadTable, digest: &Digest) -> Result<(Value<Arc<[u8]>>, u64), redb::Error> {
+pub(super) fn blob_of(blobs: &ReadTable, data: &ReadTable, digest: &Digest) -> Result<(Bytes, u64), redb::Error> {
     let record = match value(blobs, BLOBS, &digest.0, |body| codec::decode_blob(body).ok())? {
         Value::Sound(record) => record,
         Value::Absent => return Ok((Value::Absent, u64::MAX)),
