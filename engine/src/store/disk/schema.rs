@@ -112,15 +112,27 @@ const VIEWS: Table = Table {
     key: "view u64",
     value: "packed ViewRecord",
 };
+/// Versions that are not trimmed.
+pub(super) const PINS: Table = Table {
+    name: "pins.1",
+    key: "view u64, row key",
+    value: "packed row",
+};
 /// When results made earlier were last found again.
 pub(super) const LAST_USE: Table = Table {
     name: "last_use.1",
     key: "action key [32]",
     value: "seconds u64",
 };
+/// What was relied on while a collection ran.
+pub(super) const TOUCHED: Table = Table {
+    name: "touched.1",
+    key: "action key or digest [32]",
+    value: "empty",
+};
 
 /// Every table of the format.
-pub(super) const SCHEMA: [Table; 16] = [
+pub(super) const SCHEMA: [Table; 18] = [
     META,
     BLOBS,
     BLOB_DATA,
@@ -137,6 +149,8 @@ pub(super) const SCHEMA: [Table; 16] = [
     LEDGER,
     VIEWS,
     LAST_USE,
+    TOUCHED,
+    PINS,
 ];
 
 /// The table of a part.
@@ -152,6 +166,7 @@ pub(super) const fn table_of(part: Part) -> Table {
         Part::Remarks => REMARKS,
         Part::Ledger => LEDGER,
         Part::View => VIEWS,
+        Part::Pins => PINS,
     }
 }
 
