@@ -55,6 +55,10 @@ pub enum OutputForm {
     Text,
     /// For machines: one JSON document on standard output.
     Json,
+    /// Answers of `query` for Graphviz.
+    Dot,
+    /// Answers of `query` as a Mermaid flowchart.
+    Mermaid,
 }
 
 /// When to use colours.
@@ -189,15 +193,23 @@ pub struct UsagesArgs {
 
 /// Ask the graph. Runs nothing.
 ///
-/// EXPR is made of patterns (//types/...:semantic), deps(EXPR[, DEPTH]), rdeps(EXPR[, DEPTH]), somepath(FROM, TO), kind(NAME, EXPR)
-/// by target name (outline) or implementation (csharp/outline) with * for any run of characters, the operators + - ^ (union, except, intersect, from left to right) and parentheses. Source files are
-/// meant by :bytes, source sets by :files. What has to be built before it is known is named on standard error.
+/// EXPR is made of patterns (//types/...:semantic), the operators + - ^ (union, except, intersect, from left to right), parentheses,
+/// let NAME = EXPR in EXPR (used as $NAME), and of
+/// deps(EXPR[, DEPTH]): what it is made of;
+/// rdeps([UNIVERSE,] EXPR[, DEPTH]): what is made of it, of everything or within deps(UNIVERSE);
+/// somepath(FROM, TO), allpaths(FROM, TO): a shortest way, and everything on any way;
+/// kind(NAME, EXPR): by target name (outline) or implementation (csharp/outline), with * for any run of characters, or a regular expression in quotes;
+/// attr(ATTRIBUTE, REGEX, EXPR): by package, target, uses, producer, version, rule, out, paid, param.NAME, var.NAME;
+/// filter(REGEX, EXPR): by label;
+/// stale(EXPR): what is not current.
+/// Source files are meant by :bytes, source sets by :files. What has to be built before it is known is named on standard error.
+/// --output dot, mermaid and json also tell what reads what.
 #[derive(Debug, Args)]
 pub struct QueryArgs {
     /// The query.
     #[arg(value_name = "EXPR", value_parser = unguarded)]
     pub expr: String,
-    /// How to print the nodes and what reads what among them [default: label, with --output json: json].
+    /// As --output, where text is called label.
     #[arg(long, value_name = "FORMAT")]
     pub format: Option<GraphForm>,
 }
