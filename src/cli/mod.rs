@@ -82,6 +82,7 @@ pub enum Command {
     Usages(UsagesArgs),
     Query(QueryArgs),
     Explain(ExplainArgs),
+    Log(LogArgs),
     History(HistoryArgs),
     Diff(DiffArgs),
     Prompt(PromptArgs),
@@ -132,6 +133,9 @@ pub struct BuildArgs {
     /// Write what happens to FILE, one JSON object a line: {"event": "ran", "label": …, "output": …, "took": microseconds, …}.
     #[arg(long, value_name = "FILE")]
     pub events: Option<PathBuf>,
+    /// Write a profile to FILE: a Chrome trace for ui.perfetto.dev, with a lane for each worker and the critical path.
+    #[arg(long, value_name = "FILE")]
+    pub profile: Option<PathBuf>,
 }
 
 /// Print the output of a target, building it first.
@@ -227,11 +231,31 @@ pub enum GraphForm {
     Json,
 }
 
-/// Say whether a target is current, which input moved, and who moved that. Runs nothing.
+/// Say whether a target is current, which input moved, and who moved that; or what two builds differ in. Makes nothing.
+///
+/// The way is followed down to the source file; where its earlier bytes are still to be had (in the store, or in git's commits by
+/// `git cat-file`), the lines that changed are shown.
 #[derive(Debug, Args)]
 pub struct ExplainArgs {
     /// Which target.
-    pub label: String,
+    #[arg(required_unless_present = "diff")]
+    pub label: Option<String>,
+    /// Say which outputs differ between two builds, by their numbers in `cortex log`, and which files caused that.
+    #[arg(long, num_args = 2, value_names = ["BUILD_A", "BUILD_B"], conflicts_with = "label")]
+    pub diff: Option<Vec<u64>>,
+    /// As JSON.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// List the builds of this checkout: what each did, how long it took, what it cost and which commit was checked out.
+///
+/// A build in which nothing ran, failed or was found under its key leaves no line. The newest 1,000 are kept.
+#[derive(Debug, Args)]
+pub struct LogArgs {
+    /// How many, the newest ones.
+    #[arg(short = 'n', long, value_name = "N", default_value_t = 20)]
+    pub count: usize,
     /// As JSON.
     #[arg(long)]
     pub json: bool,

@@ -12,6 +12,7 @@ mod history;
 mod init;
 mod investigate;
 mod last_good;
+mod log;
 mod outline;
 mod outputs;
 mod pages;
@@ -45,6 +46,7 @@ pub fn run(cli: Cli) -> ExitCode {
         Command::Outline(args) => outline::run(&context, args),
         Command::Usages(args) => usages::run(&context, args),
         Command::Explain(args) => explain::run(&context, args),
+        Command::Log(args) => log::run(&context, args),
         Command::History(args) => history::run(&context, args),
         Command::Diff(args) => diff::run(&context, args),
         Command::Prompt(args) => prompt::run(&context, args),
