@@ -231,8 +231,9 @@ pub enum GraphForm {
     Json,
 }
 
-/// Say whether a target is current, which input moved, and who moved that; or what two builds differ in. Makes nothing.
+/// Say why a target stands as it does, or what two builds differ in. Makes nothing.
 ///
+/// Whether it is current, which input moved and who moved that; why it ran last, or which build found its result under its key.
 /// The way is followed down to the source file; where its earlier bytes are still to be had (in the store, or in git's commits by
 /// `git cat-file`), the lines that changed are shown.
 #[derive(Debug, Args)]
@@ -248,8 +249,9 @@ pub struct ExplainArgs {
     pub json: bool,
 }
 
-/// List the builds of this checkout: what each did, how long it took, what it cost and which commit was checked out.
+/// List the builds of this checkout: what each did, took and cost.
 ///
+/// With the commit that was checked out, and whether files differed from it.
 /// A build in which nothing ran, failed or was found under its key leaves no line. The newest 1,000 are kept.
 #[derive(Debug, Args)]
 pub struct LogArgs {
