@@ -62,16 +62,23 @@ class Pass:
     def index(self) -> list[dict]:
         return json.loads((self.clone / ".cortex/out/index.json").read_text())["types"]
 
-    def readers(self, types: list[str]) -> set[str]:
-        """Summaries that are written from these types or, however far, from summaries of them."""
-        if not types:
-            return set()
-        expression = " + ".join(f"//types/{key}:semantic" for key in types)
-        nodes = self.run("query", f"rdeps({expression})").split()
-        return {label for label in nodes if label.endswith(":semantic") and "#" not in label}
+    def readers(self, types: set[str], index: list[dict]) -> set[str]:
+        """What a cache whose unit is the file makes anew when these types' files changed: every type of those files, and of every file
+        with a type whose summary is written, however far, from one of theirs."""
+        files = {named(one): {one["file"], *one.get("files", [])} for one in index}
+        while types:
+            expression = " + ".join(f"//types/{key}:semantic" for key in sorted(types))
+            nodes = {label for label in self.run("query", f"rdeps({expression})").split() if label.endswith(":semantic") and "#" not in label}
+            stale = types | {label[len("//types/"):-len(":semantic")] for label in nodes if label.startswith("//types/")}
+            touched = set().union(*(files.get(key, set()) for key in stale))
+            more = stale | {key for key, own in files.items() if own & touched}
+            if more == types:
+                return {f"//types/{key}:semantic" for key in types}
+            types = more
+        return set()
 
 
-def name(entry: dict) -> str:
+def named(entry: dict) -> str:
     return entry.get("key", entry["fqn"])
 
 
@@ -98,13 +105,13 @@ def main():
     def anew(labels: set[str], index: list[dict]) -> list[float]:
         """What it costs to write these summaries whole: as at first, or as the average type where there was none. Types of a group are
         written once, with the group."""
-        groups = {f"//types/{name(one)}:semantic": f"//groups/{one['semanticGroupId']}:semantic" for one in index if one.get("semanticGroupId")}
+        groups = {f"//types/{named(one)}:semantic": f"//groups/{one['semanticGroupId']}:semantic" for one in index if one.get("semanticGroupId")}
         sizes = {group: list(groups.values()).count(group) for group in groups.values()}
         asked = {groups.get(label, label) for label in labels}
         unknown = lambda label: [1, average[1] * sizes.get(label, 1), average[2] * sizes.get(label, 1)]
         return [sum(column) for column in zip(*(whole.get(label) or unknown(label) for label in asked))] or [0, 0, 0]
-    # A file-level cache knows that a file changed, and nothing of what in it did: every type of the file is summarised anew, and in the
-    # second figure everything that is written from those summaries, too.
+    # A file-level cache knows that a file changed, and nothing of what in it did: every type of the file is summarised anew (first figure),
+    # and so is every file that is written from those summaries (second figure, the one that the others are compared with).
     total = {name: [0, 0, 0] for name in ("files", "files and readers", "cut-offs", "patches", "patches, roles only")}
 
     def add(name: str, spent):
@@ -116,9 +123,9 @@ def main():
             spent = one.step(after)
             add(name, (spent["calls"], spent["input_tokens"], spent["output_tokens"]))
         index = patches.index()
-        types = [name(one) for one in index if one["file"] in changed or changed & set(one.get("files", []))]
+        types = {named(one) for one in index if changed & {one["file"], *one.get("files", [])}}
         add("files", anew({f"//types/{key}:semantic" for key in types}, index))
-        add("files and readers", anew(patches.readers(types), index))
+        add("files and readers", anew(patches.readers(types, index), index))
         print(f"{after[:8]} {len(changed)} files: {total}", file=sys.stderr)
     print(f"{args.repository.name}, {len(commits) - 1} commits from {commits[0][:8]} to {commits[-1][:8]}; first build: "
           f"{first['calls']} calls, {first['input_tokens']:,} tokens in, {first['output_tokens']:,} out\n")

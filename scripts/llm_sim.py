@@ -40,7 +40,10 @@ def answer(prompt: str) -> str:
     text = []
     for name in types:
         if patch:
-            lines = [line for line in asked.splitlines() if re.match(r"^[+-](?![+-])", line)]
+            # Differences of the type's own texts and of what all of them read, not of the other types of its group.
+            blocks = re.findall(r"^[^\n]* of (\S+) \(data, not instructions\):\n(`{3,})diff\n(.*?)^\2$", asked, re.MULTILINE | re.DOTALL)
+            concerned = "\n".join(diff for about, _, diff in blocks if about == name or about not in types)
+            lines = [line for line in concerned.splitlines() if re.match(r"^[+-](?![+-])", line)]
             moved = "\n".join(lines)
             sections = [section for section in SECTIONS if CONCERNS[section].search(moved)]
             body = {section: moved for section in sections}

@@ -148,7 +148,7 @@ pub struct ShowArgs {
     /// As JSON: the output with its label, digest and state (tables as objects).
     #[arg(long)]
     pub json: bool,
-    /// The bytes as they are, even to a terminal.
+    /// The bytes as they are, even to a terminal. When a model's answer could not become an output and there is no other: that answer.
     #[arg(long)]
     pub raw: bool,
     /// For targets of types and members: the newest version that was made while all files it is made of parsed.

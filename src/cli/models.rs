@@ -2,6 +2,7 @@
 
 use clap::Args;
 use std::path::PathBuf;
+use std::time::UNIX_EPOCH;
 
 /// How models are asked.
 #[derive(Clone, Debug, Default, Args)]
@@ -138,28 +139,13 @@ pub enum Since {
 
 impl Since {
     fn parse(text: &str) -> Result<Self, String> {
-        let wrong = || "write a day such as 2026-11-01, or a span such as 12h, 7d or 4w".to_owned();
-        if let Some(unit) = text.chars().last().filter(char::is_ascii_alphabetic) {
-            let number: u64 = text[..text.len() - 1].parse().map_err(|_| wrong())?;
-            let seconds = match unit {
-                'm' => 60,
-                'h' => 3_600,
-                'd' => 86_400,
-                'w' => 604_800,
-                _ => return Err(wrong()),
-            };
-            return number.checked_mul(seconds).map(Self::Before).ok_or_else(wrong);
+        let day = humantime::parse_rfc3339_weak(&format!("{text} 00:00:00"));
+        let at = day.ok().and_then(|day| day.duration_since(UNIX_EPOCH).ok());
+        if let Some(at) = at {
+            return Ok(Self::At(at.as_secs()));
         }
-        let parts: Vec<u64> = text
-            .split('-')
-            .map(|part| part.parse().map_err(|_| wrong()))
-            .collect::<Result<_, _>>()?;
-        let [year @ 1970..=9999, month @ 1..=12, day @ 1..=31] = parts[..] else {
-            return Err(wrong());
-        };
-        // Days since 1970 of a day of the proleptic Gregorian calendar, its years beginning in March.
-        let (year, month) = if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
-        let days = 365 * year + year / 4 - year / 100 + year / 400 + (153 * month + 2) / 5 + day - 1;
-        Ok(Self::At((days - 719_468) * 86_400))
+        humantime::parse_duration(text)
+            .map(|span| Self::Before(span.as_secs()))
+            .map_err(|_| "write a day such as 2026-11-01, or a span such as 12h, 7d or 4w".to_owned())
     }
 }

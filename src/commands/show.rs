@@ -40,6 +40,10 @@ pub fn run(context: &Context, args: &ShowArgs) -> Outcome {
     let shown = match output(context, &mut session, &args.label) {
         Ok(shown) => shown,
         Err(failed) => {
+            // What came instead of an output is what there is to see.
+            if args.raw {
+                let _ = rejected(context, args, &mut session);
+            }
             last_good::remark_missing(context, &workspace, &session, Some("show"), &args.label)?;
             return Err(failed);
         }

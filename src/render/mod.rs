@@ -15,6 +15,7 @@ pub mod versions;
 
 use crate::cli::When;
 use std::io::IsTerminal;
+use std::time::{Duration, UNIX_EPOCH};
 
 /// Whether to use colours, and the few that are used.
 #[derive(Clone, Copy, Debug)]
@@ -112,19 +113,10 @@ pub fn duration(micros: u64) -> String {
 
 /// A moment for people, in UTC: `2026-11-21 12:04 UTC`.
 pub fn moment(secs: u64) -> String {
-    // Days to year, month and day by 400-year eras that begin on 1 March (proleptic Gregorian calendar).
-    let days = secs / 86_400 + 719_468;
-    let (era, day) = (days / 146_097, days % 146_097);
-    let year = (day - day / 1_460 + day / 36_524 - day / 146_096) / 365;
-    let day = day - (365 * year + year / 4 - year / 100);
-    let month = (5 * day + 2) / 153;
-    let day = day - (153 * month + 2) / 5 + 1;
-    let (year, month) = if month < 10 {
-        (era * 400 + year, month + 3)
-    } else {
-        (era * 400 + year + 1, month - 9)
-    };
-    format!("{year}-{month:02}-{day:02} {:02}:{:02} UTC", secs / 3_600 % 24, secs / 60 % 60)
+    let at = UNIX_EPOCH + Duration::from_secs(secs);
+    let text = humantime::format_rfc3339_seconds(at).to_string();
+    // `2026-11-21T21:40:00Z`, without its seconds.
+    format!("{} {} UTC", &text[..10], &text[11..16])
 }
 
 /// A size for people: `12 bytes`, `3.4 KiB`, `1.0 GiB`.

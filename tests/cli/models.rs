@@ -206,6 +206,8 @@ fn an_answer_of_no_use_is_repaired_once_and_then_kept_to_be_looked_at() {
     assert_eq!(cost["by_outcome"]["rejected"]["spent"]["calls"], 2, "{cost}");
     let status = bench.run(&["status"]);
     assert!(status.out.contains("E_ANSWER"), "{status:?}");
+    let raw = bench.run(&["show", "--raw", "//types/N.Item:semantic"]);
+    assert!(raw.code == 1 && raw.out.contains("weather"), "{raw:?}");
     say(&bench, "full", FULL);
     assert_eq!(bench.run(&["build", SEMANTIC]).code, 0);
 }

@@ -47,6 +47,11 @@ impl Blobs {
         self.held.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 
+    /// The store behind them.
+    pub fn store(&self) -> &dyn Store {
+        &*self.store
+    }
+
     /// The blob, from memory or the store.
     ///
     /// # Errors

@@ -1,14 +1,15 @@
 //! Jobs: what workers do. A job gathers blobs, runs one producer (or one expansion) and reports back; it decides nothing.
 
 use super::blobs::Blobs;
+use super::parts::{FiledParts, Told};
 use crate::graph::NodeId;
 use crate::manifest::model::{InputFrom, Manifest};
 use crate::manifest::template::Vars;
 use crate::planning::expand::{self, ExpandError, PlannedInput};
-use crate::seams::paid::{Plan, Previous, PreviousInput};
-use crate::seams::producer::{Cancel, Failure, Input, Inputs, Output, Params, Producer};
+use crate::seams::paid::{Plan, Previous, PreviousInput, Spent};
+use crate::seams::producer::{Cancel, Failure, Input, Inputs, Output, Params, Producer, ProducerId};
 use crate::seams::world::World;
-use crate::store::StoreError;
+use crate::store::{StoreError, ViewId};
 use crate::values::diagnostic::Diagnostic;
 use crate::values::digest::{ActionKey, Digest};
 use std::collections::BTreeMap;
@@ -74,6 +75,8 @@ pub struct Shared {
     pub world: Arc<dyn World>,
     /// The rules.
     pub manifest: Arc<Manifest>,
+    /// Which checkout this is.
+    pub view: ViewId,
     /// Told to stop?
     pub cancel: Cancel,
 }
@@ -152,22 +155,42 @@ pub enum Done {
         digest: Digest,
         /// How long it took.
         took: Duration,
+        /// What of its cost is told already.
+        told: Box<Told>,
     },
     /// What it would ask for.
     Planned(Box<Plan>),
     /// There is no output.
-    Failed(Failure),
+    Failed {
+        /// Why.
+        failure: Failure,
+        /// What answers to parts of the question cost, which came and are filed.
+        filed: Box<Spent>,
+        /// How long it took.
+        took: Duration,
+    },
     /// Blobs of these nodes are nowhere: their producers must run again first.
     Missing(Vec<NodeId>),
     /// The store broke.
     Broken(StoreError),
 }
 
+impl Done {
+    /// Failed before anything came of it.
+    pub(super) fn failed(failure: Failure) -> Self {
+        Self::Failed {
+            failure,
+            filed: Box::default(),
+            took: Duration::ZERO,
+        }
+    }
+}
+
 impl Job {
     /// Does it. Never panics: a producer's panic becomes a failure.
     pub fn run(&self, shared: &Shared) -> Done {
         if shared.cancel.is_cancelled() {
-            return Done::Failed(Failure::Cancelled);
+            return Done::failed(Failure::Cancelled);
         }
         let mut missing = Vec::new();
         let deciding = match self.load_discovery(shared, &mut missing) {
@@ -275,9 +298,11 @@ impl Job {
             Make::Output { fresh } => (fresh, 0),
             Make::Plan { fresh, unknown } => (fresh, unknown),
         };
+        let parts = FiledParts::new(shared, &self.label, producer.id(), key, fresh);
         let inputs = Inputs {
             key,
             settings,
+            parts: &parts,
             previous,
             fresh,
             unknown,
@@ -289,12 +314,18 @@ impl Job {
                 digest: Digest::of(&output.bytes),
                 output: Box::new(output),
                 took: start.elapsed(),
+                told: Box::new(parts.told()),
             }),
             Make::Plan { .. } => producer.plan(&inputs).map(|plan| Done::Planned(Box::new(plan))),
         }));
         match made {
-            Ok(done) => done.unwrap_or_else(Done::Failed),
-            Err(panic) => Done::Failed(Failure::Permanent(Box::new(panicked(producer, &*panic)))),
+            Ok(Ok(done)) => done,
+            Ok(Err(failure)) => Done::Failed {
+                failure,
+                filed: Box::new(parts.told().now),
+                took: start.elapsed(),
+            },
+            Err(panic) => Done::failed(Failure::Permanent(Box::new(panicked(producer.id(), &*panic)))),
         }
     }
 }
@@ -323,13 +354,13 @@ fn before(shared: &Shared, key: &ActionKey) -> Result<Option<Previous>, StoreErr
     }))
 }
 
-fn panicked(producer: &dyn Producer, panic: &(dyn std::any::Any + Send)) -> Diagnostic {
+pub(super) fn panicked(producer: ProducerId, panic: &(dyn std::any::Any + Send)) -> Diagnostic {
     let words = panic
         .downcast_ref::<&str>()
         .copied()
         .or_else(|| panic.downcast_ref::<String>().map(String::as_str))
         .unwrap_or("no message");
-    Diagnostic::error("E_INTERNAL", format!("the producer {} stopped at a bug", producer.id()))
+    Diagnostic::error("E_INTERNAL", format!("the producer {producer} stopped at a bug"))
         .found(words.chars().take(120).collect::<String>())
         .hint("report it with the input that leads there; other targets are not affected")
 }
@@ -346,12 +377,12 @@ fn load(shared: &Shared, node: &Settled) -> Result<Option<Arc<[u8]>>, Done> {
                 shared.blobs.remember(node.digest, &bytes);
                 Ok(Some(bytes))
             }
-            Ok(_) => Err(Done::Failed(Failure::Transient(Box::new(
+            Ok(_) => Err(Done::failed(Failure::Transient(Box::new(
                 Diagnostic::error("E_CHANGED", format!("{path} changed during the build"))
                     .at(&**path, 0, 0)
                     .hint("run the same command again"),
             )))),
-            Err(error) => Err(Done::Failed(Failure::Transient(Box::new(
+            Err(error) => Err(Done::failed(Failure::Transient(Box::new(
                 Diagnostic::error("E_READ", error.to_string())
                     .at(&**path, 0, 0)
                     .hint("make the file readable or exclude it from its source set"),

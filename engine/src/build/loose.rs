@@ -5,6 +5,7 @@
 
 use super::blobs::Blobs;
 use super::engine::EngineError;
+use super::jobs::panicked;
 use super::run::{Leftover, outcome};
 use super::session::Session;
 use crate::manifest::template::Vars;
@@ -16,6 +17,7 @@ use crate::store::records::{ActionRecord, Class, HistoryRecord, InputRecord, New
 use crate::values::diagnostic::Diagnostic;
 use crate::values::digest::{ActionKey, Digest};
 use std::collections::BTreeMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 /// What is wanted.
@@ -90,7 +92,8 @@ impl Session {
             ..Inputs::bare(wanted.label, &bound.params, wanted.roles, &NO_VARS, cancel)
         };
         let start = std::time::Instant::now();
-        let made = producer.produce(&inputs);
+        let made = catch_unwind(AssertUnwindSafe(|| producer.produce(&inputs)))
+            .unwrap_or_else(|panic| Err(Failure::Permanent(Box::new(panicked(producer.id(), &*panic)))));
         let took_us = u64::try_from(start.elapsed().as_micros()).unwrap_or(u64::MAX);
         let entry = |spent: Spent, outcome| LedgerEntry {
             at: self.engine.world.now_secs(),

@@ -12,6 +12,7 @@ pub mod layout;
 mod listing;
 pub mod loose;
 pub mod outlook;
+mod parts;
 mod pools;
 mod prune;
 pub mod query;

@@ -260,7 +260,7 @@ impl Lane {
                     for job in jobs {
                         let began = Instant::now();
                         let came_to = if stopped.load(Relaxed) {
-                            Done::Failed(Failure::Cancelled)
+                            Done::failed(Failure::Cancelled)
                         } else {
                             job.run(&shared)
                         };

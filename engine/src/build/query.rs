@@ -67,6 +67,7 @@ impl Session {
             blobs: Blobs::new(self.engine.store.clone()),
             world: self.engine.world.clone(),
             manifest: self.rules.manifest().clone(),
+            view: self.engine.view,
             cancel: Cancel::default(),
         });
         let leaves = SessionLeaves::new(&*self.sources, &self.state);

@@ -42,8 +42,25 @@ pub struct Spent {
 }
 
 impl Spent {
+    /// What is left of it without a part of it.
+    #[must_use]
+    pub fn less(&self, part: &Self) -> Self {
+        Self {
+            model: self.model.clone(),
+            calls: self.calls.saturating_sub(part.calls),
+            input_tokens: self.input_tokens.saturating_sub(part.input_tokens),
+            cached_tokens: self.cached_tokens.saturating_sub(part.cached_tokens),
+            output_tokens: self.output_tokens.saturating_sub(part.output_tokens),
+            micros: self.micros.map(|all| all.saturating_sub(part.micros.unwrap_or(0))),
+            estimated: self.estimated,
+        }
+    }
+
     /// Adds what another call cost.
     pub fn add(&mut self, other: &Self) {
+        if *other == Self::default() {
+            return;
+        }
         if self.model.is_empty() {
             self.model.clone_from(&other.model);
         }
@@ -57,6 +74,32 @@ impl Spent {
         self.cached_tokens += other.cached_tokens;
         self.output_tokens += other.output_tokens;
         self.estimated |= other.estimated;
+    }
+}
+
+/// Answers to the parts of a question that is too large to be asked at once. Each is filed as it comes, so that what was paid for is there
+/// when a later part fails; the next try under the same key finds it.
+pub trait Parts: Sync {
+    /// What an earlier try filed under this name, and what it had cost; nothing when a person asked for a new answer.
+    fn find(&self, name: &Digest) -> Option<(Arc<[u8]>, Spent)>;
+
+    /// Files the answer to a part, durably, with what it cost. What an output cost tells the same cost once more, as part of the whole.
+    ///
+    /// # Errors
+    /// When it could not be made durable.
+    fn file(&self, name: &Digest, answer: &[u8], spent: &Spent) -> Result<(), Failure>;
+}
+
+/// Finds nothing and files nothing.
+pub struct NoParts;
+
+impl Parts for NoParts {
+    fn find(&self, _: &Digest) -> Option<(Arc<[u8]>, Spent)> {
+        None
+    }
+
+    fn file(&self, _: &Digest, _: &[u8], _: &Spent) -> Result<(), Failure> {
+        Ok(())
     }
 }
 

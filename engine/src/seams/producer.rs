@@ -3,7 +3,7 @@
 //! A producer sees its parameters and the blobs of its inputs by role, and nothing else that could change its output. The
 //! `previous` output is a hint (patch prompts start from it); it is never part of the key.
 
-use super::paid::{Notes, Plan, Previous, Rejected, Spent};
+use super::paid::{NoParts, Notes, Parts, Plan, Previous, Rejected, Spent};
 use crate::values::diagnostic::Diagnostic;
 use crate::values::digest::{ActionKey, Digest};
 use crate::values::suggest::nearest;
@@ -110,6 +110,8 @@ pub struct Inputs<'a> {
     pub vars: &'a BTreeMap<Arc<str>, Arc<str>>,
     /// The previous result, if the store still has it and the producer [is paid](Pool::Paid). A hint.
     pub previous: Option<Previous>,
+    /// Where answers to parts of a question are filed.
+    pub parts: &'a dyn Parts,
     /// Whether a person asked for a new answer, so that an earlier one is not to be patched.
     pub fresh: bool,
     /// For a [plan](Producer::plan): inputs that are not known yet because they have to be made (and paid for) first.
@@ -137,6 +139,7 @@ impl<'a> Inputs<'a> {
             roles,
             vars,
             previous: None,
+            parts: &NoParts,
             fresh: false,
             unknown: 0,
             cancel,

@@ -5,7 +5,6 @@ mod anthropic;
 mod batch;
 mod batch_wire;
 mod calls;
-mod date;
 mod exchange;
 mod http;
 mod keys;

@@ -1,6 +1,5 @@
 //! When to try again: growing pauses with chance in them, what a server asks for, and a breaker for servers that are down.
 
-use super::date;
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
@@ -26,7 +25,7 @@ pub(super) fn retry_after(value: &str, now: SystemTime) -> Option<Duration> {
     if let Ok(seconds) = value.parse::<f64>() {
         return Duration::try_from_secs_f64(seconds).ok();
     }
-    let at = SystemTime::UNIX_EPOCH + Duration::from_secs(date::seconds(value)?);
+    let at = httpdate::parse_http_date(value).ok()?;
     Some(at.duration_since(now).unwrap_or_default())
 }
 
@@ -113,7 +112,7 @@ mod tests {
             ("Sun, 06 Nov 1994 08:49:37 GMT", Some(90.0)),
             ("Sunday, 06-Nov-94 08:49:37 GMT", Some(90.0)),
             ("Sun Nov  6 08:49:37 1994", Some(90.0)),
-            ("Sun, 06 Nov 1984 08:49:37 GMT", Some(0.0)),
+            ("Tue, 06 Nov 1984 08:49:37 GMT", Some(0.0)),
             ("-3", None),
             ("NaN", None),
             ("soon", None),

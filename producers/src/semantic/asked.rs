@@ -4,14 +4,14 @@
 //! cost is told, also when nothing comes of it.
 
 use super::answer::{self, Sections, Summaries};
+use super::case::{Asked, Case};
 use super::decide::{self, Base, Way};
 use super::document;
 use super::evidence::{self, Names};
-use super::prompt::Material;
 use super::shrink;
 use super::slots::{Slot, WITHHELD};
 use super::splice;
-use super::subject::{self, Subject, short, type_key};
+use super::subject::{Subject, short, type_key};
 use super::talk::{Made, Talk};
 use super::wishes::Wishes;
 use crate::llm::Ask;
@@ -25,48 +25,40 @@ use std::collections::BTreeMap;
 /// # Errors
 /// When there is none; see [`Failure`].
 pub(super) fn produce(inputs: &Inputs<'_>, ask: &dyn Ask) -> Result<Output, Failure> {
-    let wishes = Wishes::read(inputs.params, inputs.settings);
-    let subject = Subject::read(inputs, &wishes)?;
-    if !inputs.all("grouped").is_empty() {
-        return part_of_group(inputs, &subject, &wishes);
-    }
-    if subject.shown().is_empty() {
-        return Ok(withheld(&subject, &wishes));
-    }
-    let template = subject::template(inputs, &wishes)?;
-    let heads = subject.shown();
-    let slots = subject.slots(&subject.blobs)?;
-    let material = Material {
-        template: &template,
-        wishes: &wishes,
-        heads: &heads,
-        slots: &slots,
+    let case = match Case::read(inputs)? {
+        Case::PartOfGroup(subject, wishes) => return part_of_group(inputs, &subject, &wishes),
+        Case::Withheld(subject, wishes) => return Ok(withheld(&subject, &wishes)),
+        Case::Asked(case) => case,
     };
-    let prompt = decide::full_prompt(&material);
-    let base = inputs
-        .previous
-        .as_ref()
-        .and_then(|previous| Base::read(previous, &subject, &material));
-    let mut talk = Talk::new(inputs, ask, &wishes, &template);
-    let mut made = match decide::decide(inputs, &subject, &material, base.as_ref(), &prompt)? {
+    let Asked {
+        wishes,
+        subject,
+        template,
+        heads,
+        slots,
+    } = &*case;
+    let base = case.base(inputs);
+    let (way, prompt) = case.way(inputs, base.as_ref())?;
+    let mut talk = Talk::new(inputs, ask, wishes, template);
+    let mut made = match way {
         Way::Unchanged(why) => Made::of(
             "unchanged",
             why,
             base.as_ref().map(|base| base.summaries.clone()).unwrap_or_default(),
         ),
-        Way::Full(why) => talk.full(&heads, &slots, why)?,
+        Way::Full(why) => talk.full(heads, slots, why)?,
         Way::Patch(moved, why) => {
             let base = base.as_ref().expect("invariant: a patch has a base");
-            match talk.patch(&material, base, &moved, why)? {
+            match talk.patch(&case.material(), base, &moved, why)? {
                 Ok(made) => made,
-                Err(fallback) => talk.full(&heads, &slots, fallback)?,
+                Err(fallback) => talk.full(heads, slots, fallback)?,
             }
         }
     };
     let mut diagnostics = std::mem::take(&mut talk.remarks);
-    let mut notes = finish(&mut made, &subject, &slots, &wishes, base.as_ref(), &mut diagnostics);
+    let mut notes = finish(&mut made, subject, slots, wishes, base.as_ref(), &mut diagnostics);
     notes.insert("prompt".to_owned(), short(&prompt));
-    notes.insert("rules".to_owned(), material.rules());
+    notes.insert("rules".to_owned(), case.material().rules());
     if talk.repaired {
         notes.insert("repaired".to_owned(), "1".to_owned());
     }
@@ -77,7 +69,7 @@ pub(super) fn produce(inputs: &Inputs<'_>, ask: &dyn Ask) -> Result<Output, Fail
         diagnostics.push(Diagnostic::warning("W_CONTEXT", message).hint("raise context_tokens of the model, or use a model with more"));
     }
     Ok(Output {
-        bytes: write(&subject, &made.summaries, &wishes).into_bytes(),
+        bytes: write(subject, &made.summaries, wishes).into_bytes(),
         diagnostics,
         spent: talk.spent,
         notes,

@@ -6,6 +6,7 @@
 
 mod answer;
 mod asked;
+mod case;
 mod churn;
 mod claims;
 mod clean;
@@ -59,7 +60,7 @@ impl Semantic {
 
 impl Producer for Semantic {
     fn id(&self) -> ProducerId {
-        ProducerId::new("semantic", 2)
+        ProducerId::new("semantic", 3)
     }
 
     fn pool(&self, params: &Params) -> Pool {

@@ -1,9 +1,9 @@
 //! What a summary would ask and cost, without asking: the very turns that would be sent, counted.
 
-use super::decide::{self, Base, Way};
+use super::case::{Asked, Case};
+use super::decide::Way;
 use super::moved::Moved;
-use super::prompt::{self, Material};
-use super::subject::{self, Subject};
+use super::prompt;
 use super::talk::{Talk, names_of};
 use super::wishes::Wishes;
 use crate::llm::Ask;
@@ -21,40 +21,23 @@ const GUESSED_ANSWERS: (u64, u64) = (400, 120);
 /// # Errors
 /// When an input or the template is wrong, or no prompt fits.
 pub(super) fn plan(inputs: &Inputs<'_>, ask: &dyn Ask) -> Result<Plan, Failure> {
-    let wishes = Wishes::read(inputs.params, inputs.settings);
-    let subject = Subject::read(inputs, &wishes)?;
-    let free = |mode: &str, why: &str| Plan {
-        mode: mode.to_owned(),
-        why: why.to_owned(),
-        prompt: String::new(),
-        cost: Spent {
-            model: wishes.model_name().to_owned(),
-            micros: ask.price(inputs.settings, 0, 0, 0),
-            ..Spent::default()
-        },
+    let case = match Case::read(inputs)? {
+        Case::PartOfGroup(_, wishes) => return Ok(free(&wishes, inputs, ask, "part", "its group is asked about as one")),
+        Case::Withheld(_, wishes) => return Ok(free(&wishes, inputs, ask, "withheld", "its source is never sent")),
+        Case::Asked(case) => case,
     };
-    if !inputs.all("grouped").is_empty() {
-        return Ok(free("part", "its group is asked about as one"));
-    }
-    let heads = subject.shown();
-    if heads.is_empty() {
-        return Ok(free("withheld", "its source is never sent"));
-    }
-    let template = subject::template(inputs, &wishes)?;
-    let slots = subject.slots(&subject.blobs)?;
-    let material = Material {
-        template: &template,
-        wishes: &wishes,
-        heads: &heads,
-        slots: &slots,
-    };
-    let prompt = decide::full_prompt(&material);
-    let base = inputs
-        .previous
-        .as_ref()
-        .and_then(|previous| Base::read(previous, &subject, &material));
-    let talk = Talk::new(inputs, ask, &wishes, &template);
-    let (mode, why, questions, guess) = match decide::decide(inputs, &subject, &material, base.as_ref(), &prompt)? {
+    let Asked {
+        wishes,
+        template,
+        heads,
+        slots,
+        ..
+    } = &*case;
+    let material = case.material();
+    let base = case.base(inputs);
+    let (way, _) = case.way(inputs, base.as_ref())?;
+    let talk = Talk::new(inputs, ask, wishes, template);
+    let (mode, why, questions, guess) = match way {
         // An earlier answer may hold or not when what it reads is to be asked for first; the dearer guess is told.
         Way::Unchanged(_) if inputs.unknown > 0 => {
             let why = format!("{} of its inputs have to be made first", inputs.unknown);
@@ -62,10 +45,7 @@ pub(super) fn plan(inputs: &Inputs<'_>, ask: &dyn Ask) -> Result<Plan, Failure> 
             ("patch", why, vec![material.patch(&old, &Moved::default(), &[])], GUESSED_ANSWERS.1)
         }
         Way::Unchanged(why) => {
-            return Ok(Plan {
-                why,
-                ..free("unchanged", "")
-            });
+            return Ok(free(wishes, inputs, ask, "unchanged", &why));
         }
         Way::Patch(moved, why) => {
             let base = base.as_ref().expect("invariant: a patch has a base");
@@ -73,7 +53,7 @@ pub(super) fn plan(inputs: &Inputs<'_>, ask: &dyn Ask) -> Result<Plan, Failure> 
             ("patch", why, vec![turns], GUESSED_ANSWERS.1)
         }
         Way::Full(why) => {
-            let parts = talk.parts(&heads, &slots, 0)?;
+            let parts = talk.parts(heads, slots, 0)?;
             let questions = parts.iter().map(|part| talk.material(&part.heads, &part.slots).full()).collect();
             ("full", why, questions, GUESSED_ANSWERS.0)
         }
@@ -101,4 +81,18 @@ pub(super) fn plan(inputs: &Inputs<'_>, ask: &dyn Ask) -> Result<Plan, Failure> 
         prompt: format!("{}\n", shown.trim_end()),
         cost,
     })
+}
+
+/// A plan that asks nothing.
+fn free(wishes: &Wishes, inputs: &Inputs<'_>, ask: &dyn Ask, mode: &str, why: &str) -> Plan {
+    Plan {
+        mode: mode.to_owned(),
+        why: why.to_owned(),
+        prompt: String::new(),
+        cost: Spent {
+            model: wishes.model_name().to_owned(),
+            micros: ask.price(inputs.settings, 0, 0, 0),
+            ..Spent::default()
+        },
+    }
 }

@@ -17,6 +17,7 @@ use crate::llm::{Answer, Ask, Question, Turn};
 use engine::seams::paid::{Rejected, Spent};
 use engine::seams::producer::{Failure, Inputs};
 use engine::values::diagnostic::Diagnostic;
+use engine::values::digest::Digest;
 use std::collections::BTreeSet;
 
 /// An answer on its way to an output.
@@ -59,6 +60,8 @@ pub(super) struct Talk<'a> {
     wishes: &'a Wishes,
     template: &'a Template,
     pub(super) spent: Option<Spent>,
+    /// Of that, what answers cost that are filed and not lost when a later one fails.
+    filed: Spent,
     asked: u32,
     pub(super) repaired: bool,
     /// The furthest step of [`shrink`] that was needed.
@@ -77,6 +80,7 @@ impl<'a> Talk<'a> {
             wishes,
             template,
             spent: None,
+            filed: Spent::default(),
             asked: 0,
             repaired: false,
             step: None,
@@ -119,15 +123,21 @@ impl<'a> Talk<'a> {
     fn in_vain(&self, failure: Failure) -> Failure {
         match &failure {
             Failure::Permanent(why) if why.code == "E_CONTEXT" => failure,
-            _ => failure.after(self.spent.as_ref(), &self.raw),
+            _ => failure.after(self.in_vain_so_far().as_ref(), &self.raw),
         }
+    }
+
+    /// What was spent on answers that are lost when nothing comes of the node.
+    fn in_vain_so_far(&self) -> Option<Spent> {
+        let spent = self.spent.as_ref()?.less(&self.filed);
+        (spent.calls > 0).then_some(spent)
     }
 
     fn rejected(&self, why: Diagnostic) -> Failure {
         Failure::Rejected(Box::new(Rejected {
             why,
             raw: self.raw.clone().into_bytes(),
-            spent: self.spent.clone(),
+            spent: self.in_vain_so_far(),
         }))
     }
 
@@ -181,12 +191,17 @@ impl<'a> Talk<'a> {
     /// Asks for a whole answer, in parts when it does not fit otherwise.
     pub(super) fn full(&mut self, heads: &[Head], slots: &[Slot], why: String) -> Result<Made, Failure> {
         let mut made = Made::of("full", why, Summaries::new());
-        let lost = |failure: Failure, talk: &Self| failure.after(talk.spent.as_ref(), &talk.raw);
+        let lost = |failure: Failure, talk: &Self| failure.after(talk.in_vain_so_far().as_ref(), &talk.raw);
         let mut open = self.parts(heads, slots, 0).map_err(|failure| lost(failure, self))?;
         open.reverse();
         while let Some(part) = open.pop() {
             self.step = self.step.max(Some(part.step));
-            match self.one_part(&part) {
+            let whole = part.heads.len() == heads.len();
+            match if whole {
+                self.one_part(&part)
+            } else {
+                self.filed_part(&part, open.is_empty())
+            } {
                 Ok(summaries) => made.summaries.extend(summaries),
                 // The model has less room than it was thought to have.
                 Err(Failure::Permanent(told)) if told.code == "E_CONTEXT" => {
@@ -199,6 +214,28 @@ impl<'a> Talk<'a> {
             }
         }
         Ok(made)
+    }
+
+    /// The answer about some types of several: as an earlier try left it, or else a new one, which is filed unless it is the last.
+    fn filed_part(&mut self, part: &Fitting, last: bool) -> Result<Summaries, Failure> {
+        let about: Vec<(&str, &str)> = part.heads.iter().map(|head| (head.key.as_str(), head.id.as_str())).collect();
+        let name = Digest::of(prompt::text(&self.material(&part.heads, &part.slots).full()).as_bytes());
+        if let Some((answer, spent)) = self.inputs.parts.find(&name) {
+            let read = answer::read(&String::from_utf8_lossy(&answer), &about, &self.wishes.sections);
+            if read.faults.is_empty() && answer::missing(&read.summaries, &about, &self.wishes.sections).is_empty() {
+                self.spent.get_or_insert_default().add(&spent);
+                self.filed.add(&spent);
+                return Ok(read.summaries);
+            }
+        }
+        let before = self.spent.clone().unwrap_or_default();
+        let summaries = self.one_part(part)?;
+        if !last {
+            let spent = self.spent.clone().unwrap_or_default().less(&before);
+            self.inputs.parts.file(&name, self.raw.as_bytes(), &spent)?;
+            self.filed.add(&spent);
+        }
+        Ok(summaries)
     }
 
     /// Asks about some types, and once more when the answer is none.

@@ -1,5 +1,7 @@
 //! A desk: a C# workspace in memory built by the real engine and rules, and a model that answers as a test scripts it.
 
+pub mod samples;
+
 use engine::build::Options;
 use engine::build::correct::Last;
 use engine::build::engine::{Definition, Engine, EngineError};
@@ -11,8 +13,9 @@ use engine::manifest::model::Manifest;
 use engine::manifest::read::{ManifestSource, load};
 use engine::seams::paid::Spent;
 use engine::seams::producer::{Cancel, Failure, Params, Registry};
-use engine::store::ViewId;
+use engine::store::ledger::LedgerEntry;
 use engine::store::memory::MemoryStore;
+use engine::store::{Part, ViewId};
 use engine::values::diagnostic::Diagnostic;
 use engine::values::digest::Digest;
 use engine::values::event::{Event, Observer};
@@ -290,6 +293,13 @@ impl Desk {
         self.session().last(label).expect("a store").expect("a result")
     }
 
+    /// What was spent and saved so far.
+    pub fn ledger(&self) -> Vec<LedgerEntry> {
+        let session = self.session();
+        let rows = session.engine.store.rows(session.engine.view, Part::Ledger).expect("a store");
+        rows.iter().filter_map(LedgerEntry::from_row).collect()
+    }
+
     /// A note of the last result of a node.
     pub fn note(&self, label: &str, name: &str) -> String {
         self.last(label).record.notes.get(name).cloned().unwrap_or_default()
@@ -300,4 +310,9 @@ impl Desk {
         let diagnostics: Vec<Diagnostic> = self.last(label).record.diagnostics;
         diagnostics.into_iter().map(|diagnostic| diagnostic.code).collect()
     }
+}
+
+/// What was asked about, question by question: keys joined with `+`.
+pub fn types(built: &Built) -> Vec<String> {
+    built.asked.iter().map(|asked| asked.types().join("+")).collect()
 }

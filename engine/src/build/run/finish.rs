@@ -3,6 +3,7 @@
 use super::{BATCH_BYTES, BATCH_RESULTS, How, Run, RunError, SameKey, Slot, Step, Work};
 use crate::build::blobs::LARGEST;
 use crate::build::jobs::Done;
+use crate::build::parts::Told;
 use crate::build::pools::Finished;
 use crate::graph::{EdgeFrom, NodeId};
 use crate::seams::producer::{Failure, Output};
@@ -23,9 +24,17 @@ impl Run<'_> {
         match finished.done {
             Done::Expanded(Ok(planned)) => self.expanded(id, Ok(planned)),
             Done::Expanded(Err(error)) => self.fail_expansion(id, &error),
-            Done::Produced { output, digest, took } => self.produced(id, *output, digest, took)?,
+            Done::Produced {
+                output,
+                digest,
+                took,
+                told,
+            } => self.produced(id, *output, digest, took, &told)?,
             Done::Planned(plan) => self.priced(id, *plan),
-            Done::Failed(failure) => self.produce_failed(id, failure),
+            Done::Failed { failure, filed, took } => {
+                self.tally.spent.add(&filed);
+                self.produce_failed(id, failure, took);
+            }
             Done::Missing(nodes) => self.restore(id, &nodes),
             Done::Broken(error) => return Err(error.into()),
         }
@@ -33,7 +42,7 @@ impl Run<'_> {
     }
 
     /// Running → Settled: files the result under its key.
-    fn produced(&mut self, id: NodeId, output: Output, digest: Digest, took: Duration) -> Result<(), RunError> {
+    fn produced(&mut self, id: NodeId, output: Output, digest: Digest, took: Duration, told: &Told) -> Result<(), RunError> {
         let Slot::Running { work } = std::mem::replace(self.slot(id), Slot::Idle) else {
             return Ok(());
         };
@@ -56,11 +65,12 @@ impl Run<'_> {
             changed: before != Some(digest),
         });
         self.say(id, &output.diagnostics);
-        let took_us = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
+        let took_us = micros(took);
         let paid = self.is_paid(&work);
         if let Some(spent) = &output.spent {
             let outcome = super::money::outcome(output.notes.get("mode").map(String::as_str));
-            self.spent(&label, outcome, spent, took_us);
+            self.tally.spent.add(&spent.less(&told.before));
+            self.enter(&label, outcome, &spent.less(&told.before).less(&told.now), took_us);
         }
         let record = ActionRecord {
             output: digest,
@@ -169,7 +179,7 @@ impl Run<'_> {
         }
     }
 
-    fn produce_failed(&mut self, id: NodeId, failure: Failure) {
+    fn produce_failed(&mut self, id: NodeId, failure: Failure, took: Duration) {
         let (work, ran) = match std::mem::replace(self.slot(id), Slot::Idle) {
             Slot::Running { work } => (work, true),
             Slot::Expanding { work } => (work, false),
@@ -184,7 +194,7 @@ impl Run<'_> {
                 Failure::Rejected(rejected) => {
                     if let Some(spent) = rejected.spent.as_ref().filter(|_| node == id) {
                         let label = self.graph.node(id).label.clone();
-                        self.spent(&label, Outcome::Rejected, spent, 0);
+                        self.spent(&label, Outcome::Rejected, spent, micros(took));
                     }
                     self.fail_under(node, Some(work.key), rejected.why.clone(), rejected.raw.clone());
                 }
@@ -279,6 +289,10 @@ impl Run<'_> {
         self.diagnostics.extend_from_slice(&said);
         self.heard.said.push((id, said));
     }
+}
+
+fn micros(took: Duration) -> u64 {
+    u64::try_from(took.as_micros()).unwrap_or(u64::MAX)
 }
 
 fn countdown(missing: &mut u32, due: Step) -> Option<Step> {

@@ -13,7 +13,7 @@ mod finish;
 mod joined;
 mod leaves;
 pub(in crate::build) mod look;
-mod money;
+pub(super) mod money;
 mod roots;
 
 pub use finish::located;

@@ -111,7 +111,7 @@ impl Run<'_> {
         self.unknown(id, certain);
     }
 
-    /// What was spent on a result that is about to be filed, or on a try that failed.
+    /// What was spent on a try that failed.
     pub(super) fn spent(&mut self, label: &str, outcome: Outcome, spent: &Spent, took_us: u64) {
         self.tally.spent.add(spent);
         self.enter(label, outcome, spent, took_us);
@@ -123,7 +123,8 @@ impl Run<'_> {
         self.enter(label, Outcome::Saved, spent, took_us);
     }
 
-    fn enter(&mut self, label: &str, outcome: Outcome, spent: &Spent, took_us: u64) {
+    /// Writes a line of the ledger.
+    pub(super) fn enter(&mut self, label: &str, outcome: Outcome, spent: &Spent, took_us: u64) {
         self.ledger.push(LedgerEntry {
             at: self.now,
             label: label.to_owned(),
