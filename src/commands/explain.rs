@@ -53,7 +53,7 @@ pub fn run(context: &Context, args: &ExplainArgs) -> Outcome {
     } else {
         explanation::text(&explained, &origin, &former, context.out)
     };
-    show::written(write!(std::io::stdout().lock(), "{text}"))
+    show::written(write!(context.stdout(), "{text}"))
 }
 
 /// The present version, when it was found under its key and not made for this target at that time.
@@ -113,5 +113,5 @@ fn diff(context: &Context, args: &ExplainArgs, builds: &[u64]) -> Outcome {
     } else {
         pages::difference(&difference, &files, context.out)
     };
-    show::written(write!(std::io::stdout().lock(), "{text}"))
+    show::written(write!(context.stdout(), "{text}"))
 }

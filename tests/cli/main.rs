@@ -12,6 +12,7 @@ mod money;
 mod projects;
 mod served;
 mod server;
+mod sharing;
 mod states;
 mod store;
 mod why;

@@ -9,6 +9,7 @@ pub mod facts;
 pub mod finish;
 pub mod garbage;
 pub mod git;
+pub mod hold;
 pub mod init;
 pub mod investigation;
 pub mod last_good;

@@ -112,8 +112,20 @@ const BUILDS: Table = Table {
     value: "packed row",
 };
 
+const VIEWS: Table = Table {
+    name: "views.1",
+    key: "view u64",
+    value: "packed ViewRecord",
+};
+/// When results made earlier were last found again.
+pub(super) const LAST_USE: Table = Table {
+    name: "last_use.1",
+    key: "action key [32]",
+    value: "seconds u64",
+};
+
 /// Every table of the format.
-pub(super) const SCHEMA: [Table; 15] = [
+pub(super) const SCHEMA: [Table; 17] = [
     META,
     BLOBS,
     BLOB_DATA,
@@ -129,6 +141,8 @@ pub(super) const SCHEMA: [Table; 15] = [
     REMARKS,
     LEDGER,
     BUILDS,
+    VIEWS,
+    LAST_USE,
 ];
 
 /// The table of a part.
@@ -144,6 +158,7 @@ pub(super) const fn table_of(part: Part) -> Table {
         Part::Remarks => REMARKS,
         Part::Ledger => LEDGER,
         Part::Builds => BUILDS,
+        Part::View => VIEWS,
     }
 }
 
