@@ -33,7 +33,7 @@ fn opened(context: &Context, purpose: &str) -> Result<DiskStore, Failed> {
 }
 
 fn print(text: &str) -> Outcome {
-    show::written(write!(context.stdout(), "{text}"))
+    show::written(write!(std::io::stdout().lock(), "{text}"))
 }
 
 fn verify(context: &Context, repair: bool, json: bool) -> Outcome {

@@ -250,8 +250,8 @@ fn pages() {
       outline        Print the outlines of types and members, building them first
       usages         List the places that use a type or a member, building what has to be known first
       query          Ask the graph. Runs nothing
-      explain        Say whether a target is current, which input moved, and who moved that. Runs
-                     nothing
+      explain        Say why a target stands as it does, or what two builds differ in. Makes nothing
+      log            List the builds of this checkout: what each did, took and cost
       history        List the versions of a target: when each came to be, of what, and what it cost
       diff           Show what two versions of a target, and their inputs, differ in
       prompt         Print what a model would be asked for a target. Nothing is sent
@@ -286,8 +286,10 @@ fn pages() {
               How to print
 
               Possible values:
-              - text: For people
-              - json: For machines: one JSON document on standard output
+              - text:    For people
+              - json:    For machines: one JSON document on standard output
+              - dot:     Answers of `query` for Graphviz
+              - mermaid: Answers of `query` as a Mermaid flowchart
               
               [default: text]
 

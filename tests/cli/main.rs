@@ -16,3 +16,4 @@ mod server;
 mod sharing;
 mod states;
 mod store;
+mod why;

@@ -2,6 +2,7 @@
 //! producers together, and gives answers as values; it never prints.
 
 pub mod aliases;
+pub mod builds;
 pub mod care;
 pub mod correction;
 pub mod editor;
@@ -9,6 +10,7 @@ pub mod facts;
 pub mod filling;
 pub mod finish;
 pub mod garbage;
+pub mod git;
 pub mod handing;
 pub mod hold;
 pub mod init;

@@ -175,6 +175,7 @@ impl Bench {
             registry: Arc::new(registry()),
             view: ViewId(view as u64),
             finish: Arc::new(Plain),
+            annotate: Arc::new(engine::seams::annotate::Unannotated),
         };
         let digest = Digest::of(MANIFEST.as_bytes());
         let manifest = self.manifest.clone();

@@ -2,6 +2,7 @@
 //!
 //! The store may vanish at any time; it costs time, never truth. Every blob is hashed again on every read.
 
+pub mod builds;
 mod codec;
 pub mod diagnostics;
 pub mod disk;
@@ -46,6 +47,8 @@ pub enum Part {
     Remarks,
     /// What was spent and saved, by time (`store::ledger`).
     Ledger,
+    /// Builds, by number (`store::builds`).
+    Builds,
     /// Where the checkout is and when it was last used: one row, whose key is empty (`store::views`).
     View,
     /// Versions that are kept whatever comes, by label and version (`store::pins`).
@@ -54,7 +57,7 @@ pub enum Part {
 
 impl Part {
     /// Every part, in the order of their declaration.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
         Self::Nodes,
         Self::Links,
         Self::State,
@@ -64,6 +67,7 @@ impl Part {
         Self::Manifests,
         Self::Remarks,
         Self::Ledger,
+        Self::Builds,
         Self::View,
         Self::Pins,
     ];

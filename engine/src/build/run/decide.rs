@@ -320,6 +320,7 @@ impl Run<'_> {
                     key: work.key,
                     output,
                     at: self.now,
+                    build: None,
                 },
             ));
         }

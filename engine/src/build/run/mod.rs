@@ -290,6 +290,8 @@ pub struct Leftover {
     pub ledger: Vec<LedgerEntry>,
     /// What paid producers would ask for, when they were only priced.
     pub plans: Vec<Priced>,
+    /// The build's line in the log of builds, its number still to be given.
+    pub listed: Option<crate::store::builds::BuildRecord>,
 }
 
 /// Somebody who only reads waits about so long for a build that itself waits for its workers.
@@ -425,6 +427,7 @@ impl<'a> Run<'a> {
             heard: self.heard,
             ledger: self.ledger,
             plans: self.plans,
+            listed: None,
         })
     }
 

@@ -106,6 +106,11 @@ const LEDGER: Table = Table {
     key: "view u64, row key",
     value: "packed row",
 };
+const BUILDS: Table = Table {
+    name: "builds.1",
+    key: "view u64, row key",
+    value: "packed row",
+};
 
 const VIEWS: Table = Table {
     name: "views.1",
@@ -132,7 +137,7 @@ pub(super) const TOUCHED: Table = Table {
 };
 
 /// Every table of the format.
-pub(super) const SCHEMA: [Table; 18] = [
+pub(super) const SCHEMA: [Table; 19] = [
     META,
     BLOBS,
     BLOB_DATA,
@@ -147,6 +152,7 @@ pub(super) const SCHEMA: [Table; 18] = [
     MANIFESTS,
     REMARKS,
     LEDGER,
+    BUILDS,
     VIEWS,
     LAST_USE,
     TOUCHED,
@@ -165,6 +171,7 @@ pub(super) const fn table_of(part: Part) -> Table {
         Part::Manifests => MANIFESTS,
         Part::Remarks => REMARKS,
         Part::Ledger => LEDGER,
+        Part::Builds => BUILDS,
         Part::View => VIEWS,
         Part::Pins => PINS,
     }

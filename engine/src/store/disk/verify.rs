@@ -131,6 +131,7 @@ fn apply(database: &redb::Database, cures: &[&Cure]) -> Result<(), redb::Error> 
                     key: ActionKey(Digest([0; 32])),
                     output: Digest([0; 32]),
                     at: *at,
+                    build: None,
                 };
                 let framed = frame::framed(HISTORY.name, key, &codec::encode_history(&nothing));
                 txn.open_table(HISTORY.definition())?.insert(&key[..], &framed[..])?;
