@@ -343,7 +343,7 @@ impl Bench {
                 let there = versions
                     .iter()
                     .filter(|version| self.disk.action(&version.key).expect("a store").is_some());
-                if let Some(version) = there.last() {
+                if let Some(version) = there.next_back() {
                     care::pin(&*self.disk, view, label, version, self.now, None).expect("pinned");
                 }
             }
