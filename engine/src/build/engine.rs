@@ -8,6 +8,7 @@ use crate::manifest::model::{InputFrom, Manifest, SetSpec};
 use crate::planning::expand::{glob_label, sources_label};
 use crate::seams::producer::Registry;
 use crate::seams::world::{Refresh, Sources, World, WorldError};
+use crate::store::views::{VIEW_KEY, ViewRecord};
 use crate::store::{Commit, Part, RowChange, Store, StoreError, ViewId};
 use crate::values::digest::Digest;
 use std::collections::BTreeMap;
@@ -124,10 +125,18 @@ impl Engine {
         Ok(Some(known))
     }
 
+    /// The row that says where this checkout is and that it is in use, when it is due to be written. For commits that happen anyway.
+    pub(super) fn view_row(&self) -> Result<Option<RowChange>, StoreError> {
+        let Some(root) = self.world.root() else { return Ok(None) };
+        let known = self.store.row(self.view, Part::View, VIEW_KEY)?;
+        Ok(ViewRecord::renewed(known.as_deref(), root, self.world.now_secs()))
+    }
+
     /// Writes stamps that were refreshed although no content moved.
     fn remember(&self, part: Part, rows: crate::seams::world::RowEdits) -> Result<(), EngineError> {
         if !rows.is_empty() {
-            let rows = rows.into_iter().map(|(key, body)| (part, key, body)).collect();
+            let mut rows: Vec<RowChange> = rows.into_iter().map(|(key, body)| (part, key, body)).collect();
+            rows.extend(self.view_row()?);
             self.store.commit(self.view, Commit { rows, ..Commit::default() })?;
         }
         Ok(())

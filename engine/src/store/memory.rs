@@ -3,6 +3,7 @@
 //! Blobs are hashed once, when they come in; memory that nobody else can write is not hashed again on reading.
 
 use super::records::{ActionRecord, HistoryRecord};
+use super::views::{VIEW_KEY, ViewRecord};
 use super::{Commit, Garbage, Inventory, KEEP_VERSIONS, Part, Row, Store, StoreError, Usage, ViewId};
 use crate::values::digest::{ActionKey, Digest};
 use hashbrown::HashMap;
@@ -15,6 +16,7 @@ struct Tables {
     actions: HashMap<ActionKey, ActionRecord>,
     rows: HashMap<(ViewId, Part), BTreeMap<Vec<u8>, Vec<u8>>>,
     history: HashMap<(ViewId, String), Vec<HistoryRecord>>,
+    last_use: HashMap<ActionKey, u64>,
     damage: Vec<String>,
 }
 
@@ -90,6 +92,7 @@ impl Store for MemoryStore {
             let surplus = versions.len().saturating_sub(KEEP_VERSIONS);
             versions.drain(..surplus);
         }
+        tables.last_use.extend(commit.used);
         Ok(())
     }
 
@@ -121,5 +124,18 @@ impl Inventory for MemoryStore {
             blobs,
             bytes,
         })
+    }
+
+    fn last_use(&self, key: &ActionKey) -> Result<Option<u64>, StoreError> {
+        Ok(self.tables().last_use.get(key).copied())
+    }
+
+    fn views(&self) -> Result<Vec<(ViewId, ViewRecord)>, StoreError> {
+        let tables = self.tables();
+        let rows = tables.rows.iter().filter(|((_, part), _)| *part == Part::View);
+        let of = |view: ViewId, row: &[u8]| Some((view, ViewRecord::from_row(row)?));
+        let mut views: Vec<_> = rows.filter_map(|((view, _), rows)| of(*view, rows.get(VIEW_KEY)?)).collect();
+        views.sort_unstable_by_key(|(view, _)| *view);
+        Ok(views)
     }
 }

@@ -129,6 +129,7 @@ impl Run<'_> {
         } else if let Some(record) = self.store.action(&work.key)?
             && self.serves(work, &record.output)?
         {
+            self.used.push((work.key, self.now));
             self.hit(id, work, record.output, record.took_us, &record.diagnostics, record.spent.as_ref());
             return Ok(true);
         }

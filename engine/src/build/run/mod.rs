@@ -201,6 +201,8 @@ pub struct Run<'a> {
     /// What was spent and saved, for the ledger.
     pub(super) ledger: Vec<LedgerEntry>,
     pub(super) history: Vec<(String, HistoryRecord)>,
+    /// Keys of results that were found in the store and not yet noted there as used.
+    pub(super) used: Vec<(ActionKey, u64)>,
     pub(super) ids: Vec<Option<ProducerId>>,
     /// What some change may reach; worked out when nodes are first wanted.
     tainted: StaleSet,
@@ -274,6 +276,8 @@ pub struct Leftover {
     pub results: Vec<NewResult>,
     /// Versions to push.
     pub history: Vec<(String, HistoryRecord)>,
+    /// Results of before that were found again, and when.
+    pub used: Vec<(ActionKey, u64)>,
     /// What happened.
     pub tally: Tally,
     /// What failed.
@@ -324,6 +328,7 @@ impl<'a> Run<'a> {
             plans: Vec::new(),
             ledger: Vec::new(),
             history: Vec::new(),
+            used: Vec::new(),
             ids,
             redefined: setup.redefined,
             sets: vec![None; setup.rules.manifest().rules.len()],
@@ -408,6 +413,7 @@ impl<'a> Run<'a> {
         Ok(Leftover {
             results: self.batch,
             history: self.history,
+            used: self.used,
             tally: self.tally,
             failures: self.failures,
             diagnostics: self.diagnostics,

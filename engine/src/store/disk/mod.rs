@@ -4,6 +4,7 @@
 //! after a kill; redb's panics do not get out; one process at a time has the folder.
 
 mod census;
+mod claim;
 mod folder;
 mod frame;
 mod lock;
@@ -16,8 +17,11 @@ mod write;
 #[cfg(test)]
 mod tests;
 
+pub use claim::Claim;
+
 use super::records::{ActionRecord, HistoryRecord};
-use super::{Commit, Garbage, Inventory, Part, Row, Store, StoreError, Usage, ViewId};
+use super::views::ViewRecord;
+use super::{Commit, Flight, Garbage, Inventory, Part, Row, Store, StoreError, Usage, ViewId};
 use crate::values::diagnostic::Diagnostic;
 use crate::values::digest::{ActionKey, Digest};
 use hashbrown::HashSet;
@@ -29,7 +33,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// Hears who holds the store, once per holder waited for.
+/// Hears who holds the store, once per holder that is waited for longer than a moment.
 pub type OnWait = Arc<dyn Fn(&str) + Send + Sync>;
 
 /// How to open a store.
@@ -41,10 +45,14 @@ pub struct DiskOptions {
     pub lock_timeout: Duration,
     /// Called when the lock has to be waited for.
     pub on_wait: Option<OnWait>,
+    /// Called when a checkout is waited for that another process builds.
+    pub on_wait_view: Option<OnWait>,
     /// Set a store aside that a newer cortex wrote, instead of refusing it.
     pub set_aside_newer: bool,
     /// Most memory for pages of the file.
     pub cache_bytes: usize,
+    /// Whether others that wait are let in between two steps. Not for who reads: what it reads is one state.
+    pub gives_way: bool,
 }
 
 impl Default for DiskOptions {
@@ -53,8 +61,10 @@ impl Default for DiskOptions {
             purpose: "cortex".to_owned(),
             lock_timeout: Duration::from_secs(60),
             on_wait: None,
+            on_wait_view: None,
             set_aside_newer: false,
             cache_bytes: 16 << 20,
+            gives_way: false,
         }
     }
 }
@@ -121,6 +131,11 @@ impl DiskStore {
             },
             notices,
         ))
+    }
+
+    /// The store's name, which no other store has.
+    pub fn id(&self) -> Option<String> {
+        self.handle.medium().id()
     }
 
     /// Closes the file and gives the lock back; the next call of anything opens it again. To be called before something slow, so that
@@ -206,6 +221,8 @@ impl Store for DiskStore {
     }
 
     fn commit(&self, view: ViewId, commit: Commit) -> Result<(), StoreError> {
+        // What is found to be there must still be there when the rest is written.
+        let _whole = self.handle.whole();
         let mut outputs = write::outputs(&commit.results);
         let bad_blobs = self.notes().bad_blobs.clone();
         if !outputs.is_empty() {
@@ -238,6 +255,21 @@ impl Store for DiskStore {
     fn damage(&self) -> Vec<String> {
         std::mem::take(&mut self.notes().untold)
     }
+
+    fn is_wanted(&self) -> bool {
+        self.handle.is_wanted()
+    }
+
+    fn let_go(&self) {
+        self.handle.give_way();
+    }
+
+    fn flight(&self, key: &ActionKey, is_cancelled: &dyn Fn() -> bool) -> Result<Option<Flight>, StoreError> {
+        let path = self.handle.medium().path();
+        let taken = claim::take_flight(path, key, is_cancelled);
+        let taken = taken.map_err(|error| session::Fault::from(error).at(path, "locked"))?;
+        Ok(taken.map(|flight| Box::new(flight) as Flight))
+    }
 }
 
 impl Inventory for DiskStore {
@@ -248,5 +280,15 @@ impl Inventory for DiskStore {
 
     fn garbage(&self, live_actions: &dyn Fn(&ActionKey) -> bool, live_blobs: &dyn Fn(&Digest) -> bool) -> Result<Garbage, StoreError> {
         self.read(|database| census::garbage(database, live_actions, live_blobs))
+    }
+
+    fn last_use(&self, key: &ActionKey) -> Result<Option<u64>, StoreError> {
+        let value = self.read(|database| read::last_use(database, key))?;
+        Ok(self.sound(value))
+    }
+
+    fn views(&self) -> Result<Vec<(ViewId, ViewRecord)>, StoreError> {
+        let rows = self.read(read::views)?;
+        Ok(self.sound_rows(rows))
     }
 }

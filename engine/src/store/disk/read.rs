@@ -1,9 +1,10 @@
 //! Reading: one read transaction per call, every value checked. It does not decide what damage means for the caller.
 
-use super::schema::{self, ACTIONS, BLOB_DATA, BLOBS, HISTORY, ReadTable, Table};
+use super::schema::{self, ACTIONS, BLOB_DATA, BLOBS, HISTORY, LAST_USE, ReadTable, Table};
 use super::{frame, pack};
 use crate::store::codec::{self, BlobRecord};
 use crate::store::records::{ActionRecord, HistoryRecord};
+use crate::store::views::ViewRecord;
 use crate::store::{Part, ViewId};
 use crate::values::digest::{ActionKey, Digest};
 use redb::ReadableDatabase;
@@ -168,6 +169,27 @@ pub(super) fn history(database: &dyn ReadableDatabase, view: ViewId, label: &str
         let version = schema::version_of(key)?;
         Some((version, codec::decode_history(version, body).ok()?))
     })
+}
+
+/// When a result was last found again.
+pub(super) fn last_use(database: &dyn ReadableDatabase, key: &ActionKey) -> Result<Value<u64>, redb::Error> {
+    single(database, LAST_USE, &key.0.0, seconds)
+}
+
+/// The body of a row of [`LAST_USE`].
+pub(super) fn seconds(body: &[u8]) -> Option<u64> {
+    body.try_into().ok().map(u64::from_be_bytes)
+}
+
+/// The checkouts that the store knows.
+pub(super) fn views(database: &dyn ReadableDatabase) -> Result<Rows<ViewId, ViewRecord>, redb::Error> {
+    let (rows, sentences) = range(database, schema::table_of(Part::View), &[], None, |key, body| {
+        // Rows under other keys than the empty one are nobody's.
+        let view = key.try_into().ok().map(|view| ViewId(u64::from_be_bytes(view)));
+        let record = view.and_then(|view| Some((view, ViewRecord::from_row(&pack::open_body(body)?)?)));
+        Some(((), record))
+    })?;
+    Ok((rows.into_iter().filter_map(|((), record)| record).collect(), sentences))
 }
 
 /// Walks the keys `from..to`, or to the end of the table.

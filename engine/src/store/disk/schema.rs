@@ -107,8 +107,20 @@ const LEDGER: Table = Table {
     value: "packed row",
 };
 
+const VIEWS: Table = Table {
+    name: "views.1",
+    key: "view u64",
+    value: "packed ViewRecord",
+};
+/// When results made earlier were last found again.
+pub(super) const LAST_USE: Table = Table {
+    name: "last_use.1",
+    key: "action key [32]",
+    value: "seconds u64",
+};
+
 /// Every table of the format.
-pub(super) const SCHEMA: [Table; 14] = [
+pub(super) const SCHEMA: [Table; 16] = [
     META,
     BLOBS,
     BLOB_DATA,
@@ -123,6 +135,8 @@ pub(super) const SCHEMA: [Table; 14] = [
     MANIFESTS,
     REMARKS,
     LEDGER,
+    VIEWS,
+    LAST_USE,
 ];
 
 /// The table of a part.
@@ -137,6 +151,7 @@ pub(super) const fn table_of(part: Part) -> Table {
         Part::Manifests => MANIFESTS,
         Part::Remarks => REMARKS,
         Part::Ledger => LEDGER,
+        Part::View => VIEWS,
     }
 }
 

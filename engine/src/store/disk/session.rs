@@ -11,7 +11,9 @@ use std::any::Any;
 use std::io::{self, ErrorKind};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
-use std::sync::{PoisonError, RwLock};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{PoisonError, RwLock, RwLockReadGuard};
+use std::time::{Duration, Instant};
 
 /// Where a database lives: a folder, or a test's memory.
 pub(super) trait Medium: Send + Sync {
@@ -24,6 +26,16 @@ pub(super) trait Medium: Send + Sync {
     fn path(&self) -> &Path;
     /// Length of the file.
     fn file_bytes(&self) -> u64;
+    /// Whether another process waits for it, as far as this one is to care.
+    fn is_waited_for(&self) -> bool {
+        false
+    }
+    /// The name of the store that was last opened.
+    fn id(&self) -> Option<String> {
+        None
+    }
+    /// The lock was given back because others waited: they are to have their turn before it is taken again.
+    fn gave_way(&self) {}
 }
 
 /// What a database is opened for. Opening for writing marks the file as in use, and closing it then commits and syncs: 5 to 20 ms that a
@@ -171,7 +183,18 @@ enum State {
 pub(super) struct Handle {
     medium: Box<dyn Medium>,
     state: RwLock<State>,
+    /// Held shared by what must not be torn by giving the lock back in between.
+    whole: RwLock<()>,
+    born: Instant,
+    /// Microseconds after `born` before which nobody is looked for.
+    look_at: AtomicU64,
 }
+
+/// How often it is looked whether somebody waits.
+const LOOK_EVERY: Duration = Duration::from_millis(10);
+
+/// So long a process keeps what it just opened: opening costs too, and two that give way to each other must get on.
+const KEEP: Duration = Duration::from_millis(25);
 
 impl std::fmt::Debug for Handle {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -188,9 +211,34 @@ impl Handle {
             Self {
                 medium,
                 state: RwLock::new(State::Open(session)),
+                whole: RwLock::default(),
+                born: Instant::now(),
+                look_at: AtomicU64::new(micros(KEEP)),
             },
             notices,
         ))
+    }
+
+    /// While this is held, the lock is not given back.
+    pub(super) fn whole(&self) -> RwLockReadGuard<'_, ()> {
+        self.whole.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether another process waits for what is open here. Cheap enough to ask at every step: mostly it looks at the clock only.
+    pub(super) fn is_wanted(&self) -> bool {
+        let now = self.born.elapsed();
+        if micros(now) < self.look_at.load(Relaxed) {
+            return false;
+        }
+        self.look_at.store(micros(now + LOOK_EVERY), Relaxed);
+        let open = matches!(self.state.try_read().as_deref(), Ok(State::Open(_)));
+        open && self.medium.is_waited_for()
+    }
+
+    /// Closes the database and leaves the lock to those who wait for it.
+    pub(super) fn give_way(&self) {
+        self.release();
+        self.medium.gave_way();
     }
 
     /// The medium.
@@ -252,7 +300,11 @@ impl Handle {
                         State::Open(session) => session.into_lock(),
                         State::Closed | State::Condemned(_) => None,
                     };
+                    let fresh = lock.is_none();
                     *state = State::Open(self.medium.open(access, lock, notices)?);
+                    if fresh {
+                        self.look_at.store(micros(self.born.elapsed() + KEEP), Relaxed);
+                    }
                 }
                 // Another thread was faster.
                 State::Open(_) | State::Condemned(_) => {}
@@ -275,9 +327,14 @@ impl Handle {
 
     /// Closes the database and gives the lock back until the next call.
     pub(super) fn release(&self) {
+        let _whole = self.whole.write().unwrap_or_else(PoisonError::into_inner);
         let mut state = self.state.write().unwrap_or_else(PoisonError::into_inner);
         if matches!(*state, State::Open(_)) {
             *state = State::Closed;
         }
     }
+}
+
+fn micros(time: Duration) -> u64 {
+    u64::try_from(time.as_micros()).unwrap_or(u64::MAX)
 }

@@ -1,6 +1,6 @@
 //! Writing: what can be done without the database (hashing, encoding, compressing) first and on all cores, then one transaction.
 
-use super::schema::{self, ACTIONS, BLOB_DATA, BLOBS, HISTORY};
+use super::schema::{self, ACTIONS, BLOB_DATA, BLOBS, HISTORY, LAST_USE};
 use super::{frame, pack};
 use crate::store::codec::{self, BlobRecord};
 use crate::store::records::{HistoryRecord, NewResult};
@@ -30,6 +30,7 @@ pub(super) struct Prepared<'a> {
     actions: Vec<(&'a [u8], Vec<u8>)>,
     rows: BTreeMap<Part, Vec<FramedRow>>,
     history: &'a [(String, HistoryRecord)],
+    used: BTreeMap<&'a [u8], u64>,
     /// Sentences about outputs that were refused.
     pub(super) refused: Vec<String>,
 }
@@ -37,7 +38,7 @@ pub(super) struct Prepared<'a> {
 impl Prepared<'_> {
     /// Whether there is nothing to write.
     pub(super) fn is_empty(&self) -> bool {
-        self.blobs.is_empty() && self.actions.is_empty() && self.rows.is_empty() && self.history.is_empty()
+        self.blobs.is_empty() && self.actions.is_empty() && self.rows.is_empty() && self.history.is_empty() && self.used.is_empty()
     }
 }
 
@@ -105,6 +106,7 @@ pub(super) fn prepare<'a>(view: ViewId, commit: &'a Commit, blobs: &[(Digest, &'
         actions,
         rows,
         history: &commit.history,
+        used: commit.used.iter().map(|(key, at)| (&key.0.0[..], *at)).collect(),
         refused,
     }
 }
@@ -150,6 +152,12 @@ pub(super) fn commit(
     }
     if !prepared.history.is_empty() {
         push_versions(&txn, view, prepared.history)?;
+    }
+    if !prepared.used.is_empty() {
+        let mut table = txn.open_table(LAST_USE.definition())?;
+        for (key, at) in &prepared.used {
+            table.insert(*key, &frame::framed(LAST_USE.name, key, &at.to_be_bytes())[..])?;
+        }
     }
     txn.commit()?;
     Ok(())
