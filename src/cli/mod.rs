@@ -43,9 +43,12 @@ pub struct Global {
     /// Send nothing over the network: what would ask a model fails instead.
     #[arg(long, global = true, env = "CORTEX_OFFLINE", value_parser = clap::builder::FalseyValueParser::new())]
     pub offline: bool,
-    /// Seconds to wait for a store that another process holds.
+    /// Seconds to wait for a store, or a checkout, that another process holds.
     #[arg(long, value_name = "SECONDS", global = true, default_value_t = 600)]
     pub lock_timeout: u64,
+    /// Do not wait for a store or a checkout that another process holds: the same as --lock-timeout 0.
+    #[arg(long, global = true, conflicts_with = "lock_timeout")]
+    pub no_wait: bool,
 }
 
 /// How to print.

@@ -66,6 +66,7 @@ pub fn run(context: &Context, args: &BuildArgs) -> Outcome {
     let targets = report.targets as u64;
     let currency = workbench::paid::currency(&session);
     if context.json() {
+        context.let_go();
         println!("{}", summary::json(&report, targets, start.elapsed()));
     } else if report.refused.is_empty() {
         conclude(context, &report, targets, args.dry_run, start);
@@ -111,6 +112,7 @@ fn request(args: &BuildArgs) -> Result<Request, Failed> {
 pub fn told(context: &Context, report: &Report, start: Instant) {
     let targets = report.targets as u64;
     if context.json() {
+        context.let_go();
         println!("{}", summary::json(report, targets, start.elapsed()));
     } else if report.refused.is_empty() {
         conclude(context, report, targets, false, start);
@@ -191,6 +193,7 @@ fn build_with(context: &Context, session: &mut Session, request: &Request, verbo
     };
     progress.end();
     quiet.end();
+    context.built();
     let report = report?;
     events.map_or(Ok(()), EventLog::end)?;
     if !context.json() {

@@ -31,5 +31,5 @@ pub fn run(context: &Context, args: &ExplainArgs) -> Outcome {
     } else {
         explanation::text(&explained, &former, context.out)
     };
-    show::written(write!(std::io::stdout().lock(), "{text}"))
+    show::written(write!(context.stdout(), "{text}"))
 }

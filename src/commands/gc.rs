@@ -25,5 +25,5 @@ pub fn run(context: &Context, args: &GcArgs) -> Outcome {
         None if context.json() => "null\n".to_owned(),
         None => "there is no store\n".to_owned(),
     };
-    show::written(write!(std::io::stdout().lock(), "{text}"))
+    show::written(write!(context.stdout(), "{text}"))
 }

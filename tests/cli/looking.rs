@@ -320,9 +320,13 @@ fn pages() {
               [env: CORTEX_OFFLINE=]
 
           --lock-timeout <SECONDS>
-              Seconds to wait for a store that another process holds
+              Seconds to wait for a store, or a checkout, that another process holds
               
               [default: 600]
+
+          --no-wait
+              Do not wait for a store or a checkout that another process holds: the same as
+              --lock-timeout 0
 
       -h, --help
               Print help (see a summary with '-h')

@@ -12,5 +12,6 @@ mod money;
 mod projects;
 mod served;
 mod server;
+mod sharing;
 mod states;
 mod store;

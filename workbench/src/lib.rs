@@ -7,6 +7,7 @@ pub mod editor;
 pub mod facts;
 pub mod finish;
 pub mod garbage;
+pub mod hold;
 pub mod init;
 pub mod investigation;
 pub mod last_good;

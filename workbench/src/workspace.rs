@@ -1,6 +1,7 @@
 //! A workspace: its root, its manifest, its store and the engine over them.
 
 use crate::finish::States;
+use crate::hold::Hold;
 use crate::location::{MANIFEST, StoreChoice, find_root, view};
 use engine::build::engine::{Definition, Engine, EngineError};
 use engine::build::session::Session;
@@ -9,7 +10,7 @@ use engine::manifest::compiled;
 use engine::manifest::model::Manifest;
 use engine::manifest::read::{ManifestSource, load};
 use engine::seams::producer::Registry;
-use engine::store::disk::{DiskOptions, DiskStore};
+use engine::store::disk::{Claim, DiskOptions, DiskStore};
 use engine::store::memory::MemoryStore;
 use engine::store::{Part, RowChange, Store, StoreError};
 use engine::values::diagnostic::Diagnostic;
@@ -57,6 +58,8 @@ pub struct Opening<'a> {
     pub options: DiskOptions,
     /// What may be asked of models.
     pub limits: Limits,
+    /// Whether rows of this checkout may be written: then no other process may do so at the same time.
+    pub builds: bool,
 }
 
 /// An open workspace.
@@ -69,6 +72,8 @@ pub struct Workspace {
     pub store_folder: Option<PathBuf>,
     /// The store on disk, for numbers about it.
     pub disk: Option<Arc<DiskStore>>,
+    /// What is kept from other processes, if there is a store on disk.
+    pub hold: Option<Arc<Hold>>,
     /// What opening the store had to say.
     pub notices: Vec<Diagnostic>,
     /// Digest of the manifest and all rulesets.
@@ -119,25 +124,34 @@ impl Workspace {
             WorkbenchError::Manifest(vec![why.hint("save it as UTF-8")])
         })?;
         let store_folder = opening.store.folder(&root);
-        let (store, disk, notices): (Arc<dyn Store>, _, _) = match &store_folder {
+        let view = view(&root);
+        let (store, disk, hold, notices): (Arc<dyn Store>, _, _, _) = match &store_folder {
             Some(folder) => {
-                let (disk, notices) = DiskStore::open(folder, opening.options)?;
+                let options = DiskOptions {
+                    gives_way: opening.builds,
+                    ..opening.options
+                };
+                let claim = opening.builds.then(|| Claim::take(folder, view, &options)).transpose()?;
+                let (disk, mut notices) = DiskStore::open(folder, options)?;
                 let disk = Arc::new(disk);
-                (disk.clone(), Some(disk), notices)
+                let (hold, notice) = Hold::new(&root, disk.clone(), claim);
+                notices.extend(notice);
+                (disk.clone(), Some(disk), Some(Arc::new(hold)), notices)
             }
-            None => (Arc::new(MemoryStore::default()), None, Vec::new()),
+            None => (Arc::new(MemoryStore::default()), None, None, Vec::new()),
         };
         let engine = Engine {
             world: Arc::new(Disk::new(root.clone())),
             store,
             registry: Arc::new(registry(Arc::new(Runtime::new(opening.limits, &root)))),
-            view: view(&root),
+            view,
             finish: Arc::new(States),
         };
         Ok(Self {
             engine,
             store_folder,
             disk,
+            hold,
             notices,
             digest: digest(&text),
             text,

@@ -89,7 +89,10 @@ impl Engine {
         }
         let rows = self.store.rows(self.view, Part::Directories).map_err(|error| wrap(error.into()))?;
         let mut sources = self.world.sources(rows);
+        // Hashing may take a while.
+        self.store.give_way();
         let refresh = sources.refresh(&state.set_defs()).map_err(|error| wrap(error.into()))?;
+        self.store.give_way();
         let unchanged = fits && refresh.changes.is_empty() && refresh.sets_changed.is_empty();
         Ok(Look {
             state,

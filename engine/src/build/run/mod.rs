@@ -292,6 +292,8 @@ pub struct Leftover {
     pub plans: Vec<Priced>,
 }
 
+/// Somebody who only reads waits about so long for a build that itself waits for its workers.
+const AWAKE: Duration = Duration::from_millis(30);
 const BATCH_RESULTS: usize = 1_000;
 const BATCH_BYTES: usize = 24 << 20;
 
@@ -380,6 +382,7 @@ impl<'a> Run<'a> {
                 while let Ok(finished) = self.done.try_recv() {
                     self.finish(finished)?;
                 }
+                self.give_way()?;
             }
             let stopping = self.stopping();
             self.hand_over_slow();
@@ -390,9 +393,10 @@ impl<'a> Run<'a> {
                 }
                 continue;
             }
-            // Wakes up now and then to see whether it was told to stop.
-            if let Ok(finished) = self.done.recv_timeout(Duration::from_millis(50)) {
-                self.finish(finished)?;
+            // Wakes up now and then to see whether it was told to stop, or whether somebody waits for the store.
+            match self.done.recv_timeout(AWAKE) {
+                Ok(finished) => self.finish(finished)?,
+                Err(_) => self.give_way()?,
             }
         }
     }
@@ -407,7 +411,8 @@ impl<'a> Run<'a> {
     /// # Errors
     /// When results could not be made durable.
     pub fn end(mut self) -> Result<Leftover, RunError> {
-        self.flush_paid();
+        self.flush_paid()?;
+        self.give_way()?;
         self.pools.stop();
         self.writer.finish()?;
         Ok(Leftover {
