@@ -10,6 +10,7 @@ pub mod status;
 pub mod summary;
 pub mod terminal;
 pub mod versions;
+pub mod watch;
 
 use crate::cli::When;
 use std::io::IsTerminal;

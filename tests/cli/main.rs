@@ -15,3 +15,4 @@ mod server;
 mod sharing;
 mod states;
 mod store;
+mod watch;

@@ -1,8 +1,8 @@
 //! The real world: this machine's clock and the files of one workspace folder.
 
 use super::exports::Exports;
-use super::read::read_source;
 use super::globs::fingerprint;
+use super::read::read_source;
 use super::tree::SourceTree;
 use crate::seams::world::{self, ExportOutcome, Refresh, RowEdits, Rows, SetDef, Standing, Watched, Watcher, World, WorldError};
 use crate::values::digest::Digest;

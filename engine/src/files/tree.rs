@@ -82,7 +82,14 @@ impl SourceTree {
     ///
     /// # Errors
     /// As [`SourceTree::refresh`].
-    pub fn refresh_named(&mut self, root: &Path, sets: &[SetDef], now: i64, moved: &[String], directories: u64) -> Result<Refresh, WorldError> {
+    pub fn refresh_named(
+        &mut self,
+        root: &Path,
+        sets: &[SetDef],
+        now: i64,
+        moved: &[String],
+        directories: u64,
+    ) -> Result<Refresh, WorldError> {
         let print = fingerprint(sets);
         let whole = self.directories.contains_key("")
             && self.directories.len() as u64 == directories
@@ -136,7 +143,11 @@ impl SourceTree {
             .into_par_iter()
             .with_min_len(GRAIN)
             .map(|(path, row)| {
-                let check = if stands(path) { Check::default() } else { self.check(&root, path, &row, print, now) };
+                let check = if stands(path) {
+                    Check::default()
+                } else {
+                    self.check(&root, path, &row, print, now)
+                };
                 (path, row, check)
             })
             .collect();

@@ -205,10 +205,7 @@ pub trait Sources: Send + Sync {
 
     /// What is known of them as a whole.
     fn standing(&self) -> Standing {
-        Standing {
-            directories: 0,
-            odd: true,
-        }
+        Standing { directories: 0, odd: true }
     }
 
     /// The paths of a set of the last refresh, sorted; files that cannot be read are left out.

@@ -46,11 +46,13 @@ pub enum Part {
     Ledger,
     /// Where the checkout is and when it was last used: one row, whose key is empty (`store::views`).
     View,
+    /// The moment up to which the known sources are true, when somebody watches: one row, whose key is empty (`build`).
+    Watch,
 }
 
 impl Part {
     /// Every part, in the order of their declaration.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::Nodes,
         Self::Links,
         Self::State,
@@ -61,6 +63,7 @@ impl Part {
         Self::Remarks,
         Self::Ledger,
         Self::View,
+        Self::Watch,
     ];
 }
 

@@ -33,6 +33,9 @@ pub(crate) struct Question {
     /// The moment in question.
     #[cbor(n(2), with = "minicbor::bytes")]
     pub(crate) since: Option<Vec<u8>>,
+    /// Nothing is asked: what is built ahead is to stop, because the checkout is wanted.
+    #[n(3)]
+    make_way: bool,
 }
 
 /// An answer.
@@ -63,6 +66,20 @@ impl Asked {
         Self { socket: socket.into() }
     }
 
+    /// Has what is built ahead stop, if there is a watch that does so.
+    pub fn make_way(&self) {
+        let question = Question {
+            version: VERSION,
+            make_way: true,
+            ..Question::default()
+        };
+        // Nobody there is nobody in the way.
+        let _ = at(&self.socket, |path| UnixStream::connect(path)).and_then(|mut stream| {
+            stream.set_write_timeout(Some(PATIENCE))?;
+            send(&mut stream, &question)
+        });
+    }
+
     fn ask(&self, sets: u64, since: Option<&[u8]>) -> io::Result<Option<Watched>> {
         let mut stream = at(&self.socket, |path| UnixStream::connect(path))?;
         stream.set_read_timeout(Some(PATIENCE))?;
@@ -71,6 +88,7 @@ impl Asked {
             version: VERSION,
             sets,
             since: since.map(<[u8]>::to_vec),
+            make_way: false,
         };
         send(&mut stream, &question)?;
         let answer: Answer = receive(&mut stream, LONGEST)?;
@@ -89,12 +107,15 @@ impl Watcher for Asked {
     }
 }
 
-/// Answers one question; `since` gives what is known.
-pub(crate) fn answer(mut stream: UnixStream, since: impl FnOnce(u64, Option<&[u8]>) -> Option<Watched>) -> io::Result<()> {
+/// Answers one question; `since` gives what is known. Whether way is to be made instead.
+pub(crate) fn answer(mut stream: UnixStream, since: impl FnOnce(u64, Option<&[u8]>) -> Option<Watched>) -> io::Result<bool> {
     stream.set_nonblocking(false)?;
     stream.set_read_timeout(Some(PATIENCE / 3))?;
     stream.set_write_timeout(Some(PATIENCE))?;
     let question: Question = receive(&mut stream, 4096)?;
+    if question.make_way {
+        return Ok(true);
+    }
     let known = since(question.sets, question.since.as_deref()).filter(|_| question.version == VERSION);
     let mut answer = Answer {
         version: VERSION,
@@ -106,7 +127,7 @@ pub(crate) fn answer(mut stream: UnixStream, since: impl FnOnce(u64, Option<&[u8
         answer.moved = known.moved.filter(|_| length < LONGEST / 2);
         answer.outputs_moved = known.outputs_moved;
     }
-    send(&mut stream, &answer)
+    send(&mut stream, &answer).map(|()| false)
 }
 
 fn send<T: Encode<()>>(stream: &mut UnixStream, message: &T) -> io::Result<()> {

@@ -82,7 +82,11 @@ impl Ears {
             | WatchFlags::EXCL_UNLINK
             | WatchFlags::DONT_FOLLOW
             | WatchFlags::ONLYDIR;
-        let path = if directory.is_empty() { root.to_owned() } else { root.join(directory) };
+        let path = if directory.is_empty() {
+            root.to_owned()
+        } else {
+            root.join(directory)
+        };
         let watch = inotify::add_watch(&self.fd, path, flags)?;
         let directory: Arc<str> = directory.into();
         if let Some(before) = self.watches.insert(directory.clone(), watch).filter(|before| *before != watch) {
@@ -108,7 +112,9 @@ impl Ears {
 
     /// Listens no more to a directory and what is below it.
     pub(crate) fn remove(&mut self, directory: &str) {
-        let below: Vec<Arc<str>> = super::at_and_below(&self.watches, directory).map(|(path, _)| path.clone()).collect();
+        let below: Vec<Arc<str>> = super::at_and_below(&self.watches, directory)
+            .map(|(path, _)| path.clone())
+            .collect();
         for path in below {
             if let Some(watch) = self.watches.remove(&path) {
                 self.drop_path(watch, &path);

@@ -10,6 +10,7 @@ pub mod ask;
 mod ears;
 mod journal;
 mod mounts;
+mod outputs;
 mod serve;
 mod watcher;
 
@@ -27,7 +28,11 @@ use std::collections::BTreeMap;
 
 /// The entries of a directory and of all below it.
 fn at_and_below<'a, K: Ord + Borrow<str>, V>(map: &'a BTreeMap<K, V>, directory: &'a str) -> impl Iterator<Item = (&'a K, &'a V)> {
-    let prefix = if directory.is_empty() { String::new() } else { format!("{directory}/") };
+    let prefix = if directory.is_empty() {
+        String::new()
+    } else {
+        format!("{directory}/")
+    };
     let bounds = (std::ops::Bound::Included(prefix.clone()), std::ops::Bound::Unbounded);
     let at = map.get_key_value(directory).filter(|_| !directory.is_empty());
     let below = map.range::<str, _>((bounds.0.as_ref().map(String::as_str), bounds.1.as_ref().map(String::as_str)));

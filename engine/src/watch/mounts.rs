@@ -5,7 +5,19 @@ use std::path::Path;
 
 /// Kinds of file systems that other machines, or programs behind the kernel's back, may change.
 const ELSEWHERE: [&str; 13] = [
-    "9p", "afs", "ceph", "cifs", "drvfs", "gfs2", "glusterfs", "lustre", "nfs", "nfs4", "ocfs2", "smb3", "virtiofs",
+    "9p",
+    "afs",
+    "ceph",
+    "cifs",
+    "drvfs",
+    "gfs2",
+    "glusterfs",
+    "lustre",
+    "nfs",
+    "nfs4",
+    "ocfs2",
+    "smb3",
+    "virtiofs",
 ];
 
 /// The mounts that matter to a folder.
@@ -61,7 +73,10 @@ fn unescape(text: &str) -> String {
     let mut out = Vec::new();
     let mut bytes = text.as_bytes();
     while let [first, rest @ ..] = bytes {
-        let octal = rest.get(..3).filter(|_| *first == b'\\').and_then(|digits| std::str::from_utf8(digits).ok());
+        let octal = rest
+            .get(..3)
+            .filter(|_| *first == b'\\')
+            .and_then(|digits| std::str::from_utf8(digits).ok());
         match octal.and_then(|digits| u8::from_str_radix(digits, 8).ok()) {
             Some(byte) => {
                 out.push(byte);

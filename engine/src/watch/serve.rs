@@ -140,11 +140,11 @@ pub struct Watch {
 }
 
 impl Watch {
-    /// Begins to watch.
+    /// Begins to watch. `interrupt` is called when something moves, and when another process wants the checkout.
     ///
     /// # Errors
     /// When the thread cannot be made.
-    pub fn start(watcher: Watcher, socket: Option<Socket>) -> io::Result<Self> {
+    pub fn start(watcher: Watcher, socket: Option<Socket>, interrupt: Box<dyn Fn() + Send>) -> io::Result<Self> {
         let (orders, taken) = crossbeam_channel::unbounded();
         let (sender, batches) = crossbeam_channel::unbounded();
         let (wake, woken) = UnixStream::pair()?;
@@ -155,6 +155,7 @@ impl Watch {
             woken,
             orders: taken,
             batches: sender,
+            interrupt,
             mounts: File::open("/proc/self/mountinfo").ok(),
         };
         let thread = std::thread::Builder::new().name("watch".to_owned()).spawn(move || service.run())?;
@@ -174,6 +175,18 @@ impl Watch {
     /// Watches what other sets may have files in.
     pub fn cover(&self, sets: Vec<SetDef>) {
         self.order(Order::Cover(sets));
+    }
+
+    /// What ends the watch when it is called, from any thread.
+    pub fn stopper(&self) -> impl Fn() + Send + 'static {
+        let (orders, wake) = (self.orders.clone(), self.wake.try_clone());
+        move || {
+            // As in `order`. Without a handle of its own it takes until the next event.
+            let _ = orders.send(Order::Stop);
+            if let Ok(mut wake) = wake.as_ref() {
+                let _ = wake.write(&[0]);
+            }
+        }
     }
 
     fn order(&self, order: Order) {
@@ -199,6 +212,7 @@ struct Service {
     woken: UnixStream,
     orders: Receiver<Order>,
     batches: Sender<Batch>,
+    interrupt: Box<dyn Fn() + Send>,
     mounts: Option<File>,
 }
 
@@ -206,7 +220,7 @@ impl Service {
     fn run(mut self) {
         // When the batch that is being gathered began, and when something last happened.
         let mut open: Option<(Instant, Instant)> = None;
-        let mut moment = self.watcher.hear();
+        let mut moment = self.watcher.moment();
         let mut looked = Instant::now() - RESCAN;
         loop {
             let blind = self.watcher.trouble().is_some();
@@ -239,6 +253,7 @@ impl Service {
                 continue;
             }
             if heard != moment {
+                (self.interrupt)();
                 open = Some((open.map_or(now, |(began, _)| began), now));
                 moment = heard;
             }
@@ -306,7 +321,9 @@ impl Service {
         while let Ok((stream, _)) = socket.listener.accept() {
             let watcher = &mut self.watcher;
             // Whoever gets no answer looks at everything.
-            let _ = ask::answer(stream, |sets, since| watcher.since(sets, since));
+            if let Ok(true) = ask::answer(stream, |sets, since| watcher.since(sets, since)) {
+                (self.interrupt)();
+            }
         }
     }
 }

@@ -7,6 +7,7 @@
 use super::ears::{Ears, Heard};
 use super::journal::Journal;
 use super::mounts::Mounts;
+use super::outputs::{self, Outputs};
 use super::{Batch, at_and_below};
 use crate::files::globs::{Globs, NEVER, fingerprint};
 use crate::files::ignores::{EXCLUDE_FILE, RULE_FILES};
@@ -64,6 +65,7 @@ pub struct Watcher {
     /// Files that may change under another name.
     linked: BTreeSet<String>,
     journal: Journal,
+    outputs: Outputs,
     mounts: Mounts,
     trouble: Option<Trouble>,
     /// Directories to go through again, with all below.
@@ -95,6 +97,7 @@ impl Watcher {
             covered: BTreeMap::new(),
             linked: BTreeSet::new(),
             journal: Journal::new(),
+            outputs: Outputs::new(),
             mounts: Mounts::of(path),
             trouble: None,
             again: BTreeSet::from([String::new()]),
@@ -146,6 +149,11 @@ impl Watcher {
         self.journal.now()
     }
 
+    /// The number of the last moment at which something moved.
+    pub fn moment(&self) -> u64 {
+        self.journal.now()
+    }
+
     /// What moved since the last batch.
     pub fn take(&mut self) -> Batch {
         std::mem::take(&mut self.batch)
@@ -171,6 +179,9 @@ impl Watcher {
         self.see_place();
         if !settled || self.trouble.is_some() || sets != self.print {
             return None;
+        }
+        if self.outputs.moved(&self.path) {
+            self.journal.note_outputs();
         }
         let mut moved = token
             .and_then(|token| self.journal.since(token))
@@ -264,6 +275,9 @@ impl Watcher {
             if directory.is_empty() && name == ".git" && !written {
                 self.again.insert(String::new());
             }
+            if directory.is_empty() && name == outputs::HOME {
+                self.outputs.unsettle();
+            }
             return;
         }
         let Some(context) = self.covered.get(&*directory) else { return };
@@ -353,7 +367,9 @@ impl Watcher {
         }
         for (up, names) in above {
             let Some(outer) = self.covered.get(&up).cloned() else { continue };
-            let Some(found) = self.scan().list(&up, &outer, None) else { continue };
+            let Some(found) = self.scan().list(&up, &outer, None) else {
+                continue;
+            };
             for (name, context) in found.listing.subdirs.iter().zip(found.contexts) {
                 if names.contains(name) {
                     let path = join(&up, name);
@@ -408,7 +424,9 @@ impl Watcher {
                     continue;
                 }
             }
-            let Some(found) = self.scan().list(&directory, &context, None) else { continue };
+            let Some(found) = self.scan().list(&directory, &context, None) else {
+                continue;
+            };
             for (name, context) in found.listing.subdirs.iter().zip(found.contexts) {
                 todo.push((join(&directory, name), context));
             }

@@ -118,9 +118,14 @@ pub(super) const LAST_USE: Table = Table {
     key: "action key [32]",
     value: "seconds u64",
 };
+const WATCH: Table = Table {
+    name: "watch.1",
+    key: "view u64, row key",
+    value: "packed row",
+};
 
 /// Every table of the format.
-pub(super) const SCHEMA: [Table; 16] = [
+pub(super) const SCHEMA: [Table; 17] = [
     META,
     BLOBS,
     BLOB_DATA,
@@ -137,6 +142,7 @@ pub(super) const SCHEMA: [Table; 16] = [
     LEDGER,
     VIEWS,
     LAST_USE,
+    WATCH,
 ];
 
 /// The table of a part.
@@ -152,6 +158,7 @@ pub(super) const fn table_of(part: Part) -> Table {
         Part::Remarks => REMARKS,
         Part::Ledger => LEDGER,
         Part::View => VIEWS,
+        Part::Watch => WATCH,
     }
 }
 
