@@ -99,6 +99,8 @@ const TARGETS: [&str; 2] = ["//docs/...", "//index:total"];
 #[test]
 fn a_build_beside_a_watch_looks_only_where_something_moved() {
     let bench = Bench::documents();
+    let manifest = fs::read_to_string(bench.root().join("cortex.toml")).expect("there");
+    bench.write("cortex.toml", &manifest.replace("docs/*.md", "docs/**/*.md"));
     bench.write("docs/deep/c.md", "six\n");
     assert_eq!(bench.run(&["build", "//docs/...", "//index:total"]).code, 0);
     let watch = Watch::start(&bench, &[]);
@@ -183,8 +185,7 @@ fn a_checkout_of_a_branch_is_told_at_once() {
     git(&bench, &["checkout", "-q", "other"]);
     let moved = watch.next("moved");
     assert_eq!((files(&moved).len(), &moved["checkout"]), (12, &Value::Bool(true)), "{moved}");
-    let [_, hashed, changed] = look(&bench, &["//docs/..."]);
-    assert_eq!((hashed, changed), (12, 12));
+    assert_eq!(look(&bench, &["//docs/..."])[2], 12);
     watch.end(&bench);
 }
 
