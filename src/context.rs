@@ -6,7 +6,7 @@ use crate::render::{Style, diagnostic};
 use engine::build::engine::EngineError;
 use engine::seams::world::WorldError;
 use engine::store::StoreError;
-use engine::store::disk::{DiskOptions, OnWait};
+use engine::store::disk::{DiskOptions, DiskStore, OnWait};
 use engine::values::diagnostic::{Diagnostic, Severity};
 use producers::llm::Limits;
 use std::cell::RefCell;
@@ -15,7 +15,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use workbench::hold::Hold;
-use workbench::location::StoreChoice;
+use workbench::location::{StoreChoice, find_root};
 use workbench::workspace::{Opening, WorkbenchError, Workspace};
 
 /// The resolved flags.
@@ -157,9 +157,65 @@ impl Context {
         self.opened.borrow().iter().for_each(|hold| hold.built());
     }
 
-    fn open(&self, purpose: &str, asking: &AskingArgs, builds: bool) -> Result<Workspace, Failed> {
-        let style = self.err;
+    /// The root of the workspace that the command runs in, if it runs in one.
+    pub fn root(&self) -> Option<PathBuf> {
+        find_root(&self.global.directory.canonicalize().ok()?)
+    }
+
+    /// Opens the store alone: that of `--store` or `CORTEX_STORE`, or of the workspace. `None` when the workspace has none yet. A folder that is
+    /// named and is no store is refused, and nothing made in it.
+    pub fn disk(&self, purpose: &str) -> Result<Option<DiskStore>, Failed> {
+        let choice = self.store()?;
+        let folder = match &choice {
+            StoreChoice::Folder(folder) => Some(folder.clone()),
+            choice => {
+                let here = self
+                    .global
+                    .directory
+                    .canonicalize()
+                    .unwrap_or_else(|_| self.global.directory.clone());
+                let root = find_root(&here).ok_or(WorkbenchError::NoManifest(here))?;
+                choice.folder(&root)
+            }
+        };
+        let Some(folder) = folder.filter(|folder| matches!(choice, StoreChoice::Folder(_)) || DiskStore::is_at(folder)) else {
+            return Ok(None);
+        };
+        if !DiskStore::is_at(&folder) {
+            let why = Diagnostic::error(
+                "E_NO_STORE",
+                format!("{} is not a store of cortex; nothing was touched", folder.display()),
+            );
+            return Err(Failed::new(
+                Code::Usage,
+                why.hint("name the folder that holds store.redb; `cortex status` prints a workspace's store"),
+            ));
+        }
         let options = DiskOptions {
+            gives_way: true,
+            // Who takes care of a store does not begin another in its place.
+            set_aside_newer: false,
+            ..self.options(purpose)
+        };
+        let (disk, notices) = DiskStore::open(&folder, options)?;
+        self.say(&notices);
+        if notices.iter().any(|notice| notice.code == "E_STORE_DAMAGED") {
+            return Err(Failed::new(
+                Code::StoreDamaged,
+                Diagnostic::error(
+                    "E_STORE_DAMAGED",
+                    "the store was damaged beyond mending; an empty one was begun in its place",
+                )
+                .hint("the next build makes everything again; what was paid for may be in the file that was set aside"),
+            ));
+        }
+        Ok(Some(disk))
+    }
+
+    /// How the store is opened.
+    fn options(&self, purpose: &str) -> DiskOptions {
+        let style = self.err;
+        DiskOptions {
             purpose: format!("cortex {purpose}"),
             lock_timeout: if self.global.no_wait {
                 Duration::ZERO
@@ -170,7 +226,11 @@ impl Context {
             on_wait_view: Some(told("waiting for another build of this checkout,", style)),
             set_aside_newer: true,
             ..DiskOptions::default()
-        };
+        }
+    }
+
+    fn open(&self, purpose: &str, asking: &AskingArgs, builds: bool) -> Result<Workspace, Failed> {
+        let options = self.options(purpose);
         let workspace = Workspace::open(Opening {
             from: &self.global.directory,
             store: self.store()?,

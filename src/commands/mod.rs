@@ -15,12 +15,14 @@ mod last_good;
 mod outline;
 mod outputs;
 mod pages;
+mod pin;
 mod prompt;
 mod query;
 mod regenerate;
 mod rules;
 mod show;
 mod status;
+mod store;
 mod usages;
 mod watch;
 
@@ -55,6 +57,9 @@ pub fn run(cli: Cli) -> ExitCode {
         Command::Watch(args) => watch::run(&context, args),
         Command::Status(_) => status::run(&context),
         Command::Gc(args) => gc::run(&context, args),
+        Command::Store(args) => store::run(&context, &args.command),
+        Command::PinVersion(args) => pin::pin(&context, args),
+        Command::UnpinVersion(args) => pin::unpin(&context, args),
         Command::Rules(args) => rules::run(&context, args),
         Command::Completions(args) => pages::completions(&context, args),
         Command::Man(args) => pages::man(&context, args),

@@ -1,5 +1,6 @@
 //! Rendering: the only place that knows colours, widths and terminals.
 
+pub mod care;
 pub mod diagnostic;
 pub mod events;
 pub mod explanation;

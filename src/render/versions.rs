@@ -17,13 +17,22 @@ pub fn list(label: &str, versions: &[Version], style: Style) -> String {
             Some(former) => format!("  as {}", style.cyan(&printable(former))),
             None => String::new(),
         };
+        let pin = version.pin.as_ref().map_or(String::new(), |pin| {
+            let note = pin.note.as_ref().map_or(String::new(), |note| format!(": {}", printable(note)));
+            style.yellow(&format!("  pinned{note}"))
+        });
         text.push_str(&format!(
-            "  {:>3}  {}  {}{mark}\n",
+            "  {:>3}  {}  {}{mark}{pin}\n",
             version.number,
             moment(version.at),
             version.output.short()
         ));
-        let Some(record) = &version.record else { continue };
+        let Some(record) = &version.record else {
+            if version.collected {
+                text.push_str(&format!("       {}\n", style.dim("collected: only that it was is known")));
+            }
+            continue;
+        };
         let mut how = vec![record.producer.clone()];
         how.extend(notes(&record.notes));
         if let Some(cost) = &record.spent {
@@ -49,6 +58,8 @@ fn version_json(version: &Version) -> Value {
         "output": version.output.to_string(),
         "present": version.present,
         "former": version.former,
+        "pinned": version.pin.as_ref().map(|pin| json!({"at": pin.at, "note": pin.note})),
+        "collected": version.collected,
         "producer": record.map(|record| &record.producer),
         "took_us": record.map(|record| record.took_us),
         "spent": record.and_then(|record| record.spent.as_ref()),

@@ -3,6 +3,7 @@
 #![allow(clippy::print_stderr)]
 
 mod bench;
+mod care;
 mod errors;
 mod journey;
 mod looking;

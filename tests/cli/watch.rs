@@ -20,7 +20,11 @@ struct Watch {
 impl Watch {
     fn start(bench: &Bench, args: &[&str]) -> Self {
         let mut command = bench.command(&[&["watch", "--output", "json"], args].concat());
-        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the program starts");
+        let mut child = command
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("the program starts");
         let out = BufReader::new(child.stdout.take().expect("piped"));
         let (send, lines) = channel();
         std::thread::spawn(move || {
@@ -39,7 +43,10 @@ impl Watch {
     /// The next line of an event.
     fn next(&self, event: &str) -> Value {
         loop {
-            let line = self.lines.recv_timeout(LONG).unwrap_or_else(|error| panic!("no line '{event}': {error}"));
+            let line = self
+                .lines
+                .recv_timeout(LONG)
+                .unwrap_or_else(|error| panic!("no line '{event}': {error}"));
             if line["event"] == event {
                 return line;
             }
@@ -89,7 +96,10 @@ fn look(bench: &Bench, args: &[&str]) -> [u64; 3] {
     let ran = bench.run(&[&["build", "--events", log.to_str().expect("text")], args].concat());
     assert_eq!(ran.code, 0, "{ran:?}");
     let text = fs::read_to_string(log).expect("written");
-    let scanned = text.lines().map(|line| serde_json::from_str::<Value>(line).expect("JSON")).find(|event| event["event"] == "scanned");
+    let scanned = text
+        .lines()
+        .map(|line| serde_json::from_str::<Value>(line).expect("JSON"))
+        .find(|event| event["event"] == "scanned");
     let scanned = scanned.expect("a look");
     ["stated", "hashed", "changed"].map(|field| scanned[field].as_u64().expect("a number"))
 }
@@ -112,7 +122,10 @@ fn a_build_beside_a_watch_looks_only_where_something_moved() {
 
     bench.write("docs/deep/c.md", "six seven\n");
     let [stated, hashed, changed] = look(&bench, &TARGETS);
-    assert!((1..=3).contains(&stated) && (hashed, changed) == (1, 1), "{stated} {hashed} {changed}");
+    assert!(
+        (1..=3).contains(&stated) && (hashed, changed) == (1, 1),
+        "{stated} {hashed} {changed}"
+    );
     assert_eq!(look(&bench, &TARGETS), [0, 0, 0]);
     fs::remove_dir_all(bench.root().join("docs/deep")).expect("removed");
     assert_eq!(look(&bench, &TARGETS)[2], 1);
@@ -202,7 +215,10 @@ fn a_change_inside_a_file_names_the_members() {
     let moved = watch.next("moved");
     assert_eq!(files(&moved), [(path.to_owned(), "edited".to_owned())]);
     let members = moved["members"].as_array().expect("members");
-    assert!(members.len() == 1 && members[0].as_str().is_some_and(|member| member.contains("NodeStore#")), "{moved}");
+    assert!(
+        members.len() == 1 && members[0].as_str().is_some_and(|member| member.contains("NodeStore#")),
+        "{moved}"
+    );
     watch.end(&bench);
 }
 
@@ -247,7 +263,10 @@ fn one_watch_for_a_checkout_and_a_killed_one_is_replaced() {
     let mut first = Watch::start(&bench, &[]);
     let second = bench.run(&["watch"]);
     assert_eq!(second.code, 4, "{second:?}");
-    assert!(second.err.contains(&format!("watched already, by pid {}", first.child.id())), "{second:?}");
+    assert!(
+        second.err.contains(&format!("watched already, by pid {}", first.child.id())),
+        "{second:?}"
+    );
     first.child.kill().expect("killed");
     first.child.wait().expect("ended");
     assert!(socket(&bench).exists());

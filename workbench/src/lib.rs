@@ -2,11 +2,14 @@
 //! producers together, and gives answers as values; it never prints.
 
 pub mod aliases;
+pub mod care;
 pub mod correction;
 pub mod editor;
 pub mod facts;
+pub mod filling;
 pub mod finish;
 pub mod garbage;
+pub mod handing;
 pub mod hold;
 pub mod init;
 pub mod investigation;

@@ -5,6 +5,7 @@ use crate::last_good::{label as label_of, parts};
 use engine::build::engine::EngineError;
 use engine::build::session::Session;
 use engine::store::StoreError;
+use engine::store::pins::Pin;
 use engine::store::records::{ActionRecord, InputRecord};
 use engine::values::digest::Digest;
 use std::collections::BTreeMap;
@@ -24,6 +25,10 @@ pub struct Version {
     pub output: Digest,
     /// Whether it is what stands now.
     pub present: bool,
+    /// Its pin, if it is kept whatever comes.
+    pub pin: Option<Pin>,
+    /// Whether its output is no longer stored, and could only be made again.
+    pub collected: bool,
     /// How it came about; `None` when the store no longer has the record. A result that was filed anew under its key (regenerated,
     /// corrected) has only the record of the last filing, and older versions of that key have none.
     pub record: Option<ActionRecord>,
@@ -41,14 +46,19 @@ pub fn versions(session: &Session, label: &str) -> Result<Vec<Version>, StoreErr
         .and_then(|id| session.graph.node(id).result)
         .map(|filed| filed.output);
     let mut versions = Vec::new();
+    let mut pins = crate::care::pins(&**store, session.engine.view)?;
     for version in store.history(session.engine.view, label)? {
+        let pin = pins.iter().position(|pin| pin.label == label && pin.version == version.version);
         let record = store.action(&version.key)?.filter(|record| record.output == version.output);
+        let collected = record.is_none() && !store.has_blob(&version.output)?;
         versions.push(Version {
             number: version.version.into(),
             former: None,
             at: version.at,
             output: version.output,
             present: false,
+            pin: pin.map(|at| pins.swap_remove(at)),
+            collected,
             record,
         });
     }

@@ -7,7 +7,7 @@ use engine::build::engine::{Definition, Engine, EngineError};
 use engine::build::session::Session;
 use engine::files::disk::Disk;
 use engine::manifest::compiled;
-use engine::manifest::model::Manifest;
+use engine::manifest::model::{Manifest, StoreLimits};
 use engine::manifest::read::{ManifestSource, load};
 use engine::seams::producer::Registry;
 use engine::store::disk::{Claim, DiskOptions, DiskStore};
@@ -243,6 +243,25 @@ impl Workspace {
         let look = self.engine.look(&self.digest, || self.manifest())?;
         Ok(Session::open(self.engine.clone(), &self.definition()?, look)?)
     }
+}
+
+/// What the manifest at a root says of its store, read without opening that.
+///
+/// # Errors
+/// When it cannot be read, or everything that is wrong with it.
+pub fn store_limits(root: &Path) -> Result<StoreLimits, WorkbenchError> {
+    let path = root.join(MANIFEST);
+    let text = std::fs::read_to_string(&path).map_err(|error| WorkbenchError::Path {
+        path,
+        reason: error.to_string(),
+    })?;
+    let source = ManifestSource {
+        name: MANIFEST.to_owned(),
+        text: &text,
+    };
+    let registry = registry(Arc::new(producers::llm::Refusing));
+    let loaded = load(&source, &producers::rulesets::text, producers::rulesets::NAMES, &registry).map_err(WorkbenchError::Manifest)?;
+    Ok(loaded.manifest.store)
 }
 
 /// The digest of a manifest's text and of every ruleset it could name.

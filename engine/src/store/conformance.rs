@@ -5,7 +5,7 @@ use super::disk::{DiskOptions, DiskStore};
 use super::memory::MemoryStore;
 use super::records::{ActionRecord, HistoryRecord, NewResult};
 use super::views::ViewRecord;
-use super::{Commit, Garbage, Inventory, KEEP_VERSIONS, Part, RowChange, Usage, ViewId};
+use super::{Commit, Inventory, KEEP_VERSIONS, Part, RowChange, Usage, ViewId};
 use crate::values::digest::{ActionKey, Digest};
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
@@ -229,12 +229,6 @@ fn what_is_there_is_counted(store: &dyn Inventory) {
             history_versions: 1
         }
     );
-    let garbage = store
-        .garbage(&|action| *action == key("a"), &|blob| *blob == Digest::of(b"three"))
-        .unwrap();
-    assert_eq!((garbage.actions, garbage.blobs), (2, 1));
-    assert!(garbage.bytes >= 3);
-    assert_eq!(store.garbage(&|_| true, &|_| true).unwrap(), Garbage::default());
 }
 
 fn uses_and_checkouts_are_remembered(store: &dyn Inventory) {

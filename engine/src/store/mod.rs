@@ -7,6 +7,8 @@ pub mod diagnostics;
 pub mod disk;
 pub mod ledger;
 pub mod memory;
+pub mod parcel;
+pub mod pins;
 pub mod records;
 pub mod views;
 
@@ -46,13 +48,15 @@ pub enum Part {
     Ledger,
     /// Where the checkout is and when it was last used: one row, whose key is empty (`store::views`).
     View,
+    /// Versions that are kept whatever comes, by label and version (`store::pins`).
+    Pins,
     /// The moment up to which the known sources are true, when somebody watches: one row, whose key is empty (`build`).
     Watch,
 }
 
 impl Part {
     /// Every part, in the order of their declaration.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
         Self::Nodes,
         Self::Links,
         Self::State,
@@ -63,6 +67,7 @@ impl Part {
         Self::Remarks,
         Self::Ledger,
         Self::View,
+        Self::Pins,
         Self::Watch,
     ];
 }
@@ -80,7 +85,7 @@ pub struct Commit {
     pub results: Vec<NewResult>,
     /// Rows of the view.
     pub rows: Vec<RowChange>,
-    /// Versions to push: label, record. Version numbers are given by the store; all but the newest `keep_versions` are trimmed.
+    /// Versions to push: label, record. Version numbers are given by the store; all but the newest [`KEEP_VERSIONS`] and those that are pinned are trimmed.
     pub history: Vec<(String, HistoryRecord)>,
     /// Results made earlier that were found again, and when (seconds since 1970): gc spares what was used lately.
     pub used: Vec<(ActionKey, u64)>,
@@ -240,32 +245,13 @@ pub struct Usage {
     pub history_versions: u64,
 }
 
-/// What a sweep would take away.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Garbage {
-    /// Action records that nothing holds.
-    pub actions: u64,
-    /// Blobs that nothing holds.
-    pub blobs: u64,
-    /// Stored bytes of both.
-    pub bytes: u64,
-}
-
-/// Counting what is there, for `status` and `gc --dry-run`. Damaged records are counted nowhere.
+/// Counting what is there, for `status` and `gc`. Damaged records are counted nowhere.
 pub trait Inventory: Store {
     /// What the store holds.
     ///
     /// # Errors
     /// Only when the store as a whole cannot be read.
     fn usage(&self) -> Result<Usage, StoreError>;
-
-    /// What a sweep would take, when these actions and blobs are held. One pass over the tables, whatever their size.
-    ///
-    /// The two functions must not call the store.
-    ///
-    /// # Errors
-    /// Only when the store as a whole cannot be read.
-    fn garbage(&self, live_actions: &dyn Fn(&ActionKey) -> bool, live_blobs: &dyn Fn(&Digest) -> bool) -> Result<Garbage, StoreError>;
 
     /// When a result made earlier was last found again (seconds since 1970); `None` if it never was.
     ///

@@ -3,13 +3,14 @@
 //! Invariant: `store.redb` is always a complete database or absent. It is made under another name, synced, renamed, and the folder
 //! synced; a kill in between leaves a file that the next opening removes.
 
+use super::compact::Whole;
 use super::lock::{self, Lock, Refusal, Terms};
 use super::schema::{self, Kind};
 use super::session::{Access, Base, Fault, Medium, Session, guarded};
 use super::{DiskOptions, SetAside};
 use crate::store::StoreError;
 use crate::values::diagnostic::Diagnostic;
-use redb::{Builder, DatabaseError};
+use redb::{Builder, DatabaseError, ReadableDatabase};
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::hash::{BuildHasher, RandomState};
 use std::io::{self, ErrorKind, Write};
@@ -21,6 +22,7 @@ use std::time::{Duration, Instant};
 pub(super) const DATABASE: &str = "store.redb";
 const NEW_DATABASE: &str = "store.redb.new";
 const LOCK: &str = "store.lock";
+const COLLECTOR: &str = "store.collector";
 /// Locked shared by whoever waits for the lock.
 const WAITING: &str = "store.waiting";
 const ID: &str = "store-id";
@@ -259,6 +261,48 @@ impl Medium for Folder {
         let _ = fs::write(self.file(CONDEMNED), reason);
     }
 
+    fn collector(&self) -> Result<Option<Lock>, StoreError> {
+        let terms = Terms {
+            purpose: &self.options.purpose,
+            timeout: self.options.lock_timeout,
+            waiting: None,
+            on_wait: self.options.on_wait.as_ref().map(|on_wait| &**on_wait as &dyn Fn(&str)),
+        };
+        let lock = lock::take(&self.file(COLLECTOR), &terms).map_err(|refusal| match refusal {
+            Refusal::Busy(holder) => StoreError::Busy { holder },
+            Refusal::Io(error) => self.unopened(error),
+        })?;
+        Ok(Some(lock))
+    }
+
+    fn collecting(&self) -> bool {
+        // A file that cannot be opened was never locked; one that cannot be tried counts as held, which costs a few rows.
+        File::open(self.file(COLLECTOR)).is_ok_and(|file| file.try_lock_shared().is_err())
+    }
+
+    fn collected_at(&self) -> Option<u64> {
+        let written = fs::metadata(self.file(COLLECTOR)).ok()?.modified().ok()?;
+        Some(written.duration_since(std::time::UNIX_EPOCH).ok()?.as_secs())
+    }
+
+    fn copy(&self, from: &dyn ReadableDatabase, whole: Whole) -> Result<bool, Fault> {
+        let new = self.file(NEW_DATABASE);
+        remove_if_there(&new)?;
+        let file = OpenOptions::new().read(true).write(true).create_new(true).mode(0o600).open(&new)?;
+        let copied = super::compact::copy(from, file, self.options.cache_bytes, whole);
+        if copied.is_err() {
+            // What takes room on a full disk is given back at once; otherwise the next one who makes such a file removes it.
+            let _ = remove_if_there(&new);
+        }
+        copied.map(|()| true)
+    }
+
+    fn move_copy(&self) -> Result<(), Fault> {
+        fs::rename(self.file(NEW_DATABASE), self.file(DATABASE))?;
+        File::open(&self.path)?.sync_all()?;
+        Ok(())
+    }
+
     fn path(&self) -> &Path {
         &self.path
     }
@@ -289,6 +333,11 @@ impl Medium for Folder {
     fn gave_way(&self) {
         self.sharing().gave_way = Some(Instant::now());
     }
+}
+
+/// Whether a folder holds a store, or what is left of one.
+pub(super) fn is_store(path: &Path) -> bool {
+    [DATABASE, ID].iter().any(|name| path.join(name).is_file())
 }
 
 fn remove_if_there(path: &Path) -> io::Result<()> {

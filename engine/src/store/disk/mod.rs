@@ -5,6 +5,7 @@
 
 mod census;
 mod claim;
+pub mod compact;
 mod folder;
 mod frame;
 mod lock;
@@ -12,6 +13,9 @@ mod pack;
 mod read;
 mod schema;
 mod session;
+pub mod sweep;
+mod sweep_fence;
+pub mod verify;
 mod write;
 
 #[cfg(test)]
@@ -21,7 +25,7 @@ pub use claim::Claim;
 
 use super::records::{ActionRecord, HistoryRecord};
 use super::views::ViewRecord;
-use super::{Commit, Flight, Garbage, Inventory, Part, Row, Store, StoreError, Usage, ViewId};
+use super::{Commit, Flight, Inventory, Part, Row, Store, StoreError, Usage, ViewId};
 use crate::values::diagnostic::Diagnostic;
 use crate::values::digest::{ActionKey, Digest};
 use hashbrown::HashSet;
@@ -32,6 +36,7 @@ use std::fmt;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
+pub use sweep_fence::Collecting;
 
 /// Hears who holds the store, once per holder that is waited for longer than a moment.
 pub type OnWait = Arc<dyn Fn(&str) + Send + Sync>;
@@ -138,6 +143,11 @@ impl DiskStore {
         self.handle.medium().id()
     }
 
+    /// Whether a folder holds a store, or what is left of one.
+    pub fn is_at(dir: &Path) -> bool {
+        folder::is_store(dir)
+    }
+
     /// Closes the file and gives the lock back; the next call of anything opens it again. To be called before something slow, so that
     /// other processes are not kept waiting.
     pub fn release(&self) {
@@ -153,6 +163,19 @@ impl DiskStore {
         let result = self.handle.read(&mut notices, run);
         self.note(notices);
         result
+    }
+
+    /// As [`Self::read`], for writing.
+    fn change<T>(&self, run: impl FnOnce(&redb::Database) -> Result<T, redb::Error>) -> Result<T, StoreError> {
+        let mut notices = Vec::new();
+        let result = self.handle.write(&mut notices, run);
+        self.note(notices);
+        result
+    }
+
+    /// Lets those in who wait for the store.
+    fn let_others(&self) {
+        self.give_way();
     }
 
     fn note(&self, notices: Vec<Diagnostic>) {
@@ -237,12 +260,10 @@ impl Store for DiskStore {
         if prepared.is_empty() {
             return Ok(());
         }
-        let mut notices = Vec::new();
-        let written = self.handle.write(&mut notices, |database| {
-            write::commit(database, view, &prepared, |digest| bad_blobs.contains(digest))
-        });
-        self.note(notices);
-        written?;
+        self.change(|database| {
+            let collecting = self.handle.medium().collecting();
+            write::commit(database, view, &prepared, collecting, |digest| bad_blobs.contains(digest))
+        })?;
         if !bad_blobs.is_empty() {
             let mut notes = self.notes();
             outputs.iter().for_each(|(digest, _)| {
@@ -276,10 +297,6 @@ impl Inventory for DiskStore {
     fn usage(&self) -> Result<Usage, StoreError> {
         let file_bytes = self.handle.medium().file_bytes();
         self.read(|database| census::usage(database, file_bytes))
-    }
-
-    fn garbage(&self, live_actions: &dyn Fn(&ActionKey) -> bool, live_blobs: &dyn Fn(&Digest) -> bool) -> Result<Garbage, StoreError> {
-        self.read(|database| census::garbage(database, live_actions, live_blobs))
     }
 
     fn last_use(&self, key: &ActionKey) -> Result<Option<u64>, StoreError> {

@@ -112,6 +112,12 @@ const VIEWS: Table = Table {
     key: "view u64",
     value: "packed ViewRecord",
 };
+/// Versions that are not trimmed.
+pub(super) const PINS: Table = Table {
+    name: "pins.1",
+    key: "view u64, row key",
+    value: "packed row",
+};
 /// When results made earlier were last found again.
 pub(super) const LAST_USE: Table = Table {
     name: "last_use.1",
@@ -124,8 +130,15 @@ const WATCH: Table = Table {
     value: "packed row",
 };
 
+/// What was relied on while a collection ran.
+pub(super) const TOUCHED: Table = Table {
+    name: "touched.1",
+    key: "action key or digest [32]",
+    value: "empty",
+};
+
 /// Every table of the format.
-pub(super) const SCHEMA: [Table; 17] = [
+pub(super) const SCHEMA: [Table; 19] = [
     META,
     BLOBS,
     BLOB_DATA,
@@ -142,6 +155,8 @@ pub(super) const SCHEMA: [Table; 17] = [
     LEDGER,
     VIEWS,
     LAST_USE,
+    TOUCHED,
+    PINS,
     WATCH,
 ];
 
@@ -158,6 +173,7 @@ pub(super) const fn table_of(part: Part) -> Table {
         Part::Remarks => REMARKS,
         Part::Ledger => LEDGER,
         Part::View => VIEWS,
+        Part::Pins => PINS,
         Part::Watch => WATCH,
     }
 }

@@ -3,6 +3,7 @@
 //! Invariants: a panic of redb does not leave this module; after an I/O error the database is closed and opened anew by the next call,
 //! because redb's handle is dead then; after damage it stays closed, because a damaged tree must not be written to.
 
+use super::compact::Whole;
 use super::lock::Lock;
 use crate::store::StoreError;
 use crate::values::diagnostic::Diagnostic;
@@ -22,6 +23,26 @@ pub(super) trait Medium: Send + Sync {
     fn open(&self, access: Access, lock: Option<Lock>, notices: &mut Vec<Diagnostic>) -> Result<Session, StoreError>;
     /// Remembers that the file is damaged, so that the next opening sets it aside.
     fn condemn(&self, reason: &str);
+    /// Takes what only one collection at a time has; nothing where only one process is.
+    fn collector(&self) -> Result<Option<Lock>, StoreError> {
+        Ok(None)
+    }
+    /// Whether a collection is under way, of this process or another. Asked while the database is open, so that one cannot begin unseen.
+    fn collecting(&self) -> bool {
+        false
+    }
+    /// When a collection last began, seconds since 1970.
+    fn collected_at(&self) -> Option<u64> {
+        None
+    }
+    /// Copies the rows of an open database into a new file, synced and ready to take its place; `false` where there are no files.
+    fn copy(&self, _from: &dyn ReadableDatabase, _whole: Whole) -> Result<bool, Fault> {
+        Ok(false)
+    }
+    /// Puts the copy in the place of the database, which is closed.
+    fn move_copy(&self) -> Result<(), Fault> {
+        Ok(())
+    }
     /// The folder, for messages.
     fn path(&self) -> &Path;
     /// Length of the file.
@@ -312,6 +333,35 @@ impl Handle {
         };
         self.leave(&fault);
         Err(fault.at(self.medium.path(), what))
+    }
+
+    /// Puts a compact copy in the place of the database. Nobody else reads or writes meanwhile; the lock is kept throughout.
+    pub(super) fn replace(&self, whole: Whole, notices: &mut Vec<Diagnostic>) -> Result<(), StoreError> {
+        self.read(notices, |_| Ok(()))?;
+        let mut state = self.state.write().unwrap_or_else(PoisonError::into_inner);
+        let copied = match &*state {
+            State::Open(Session { base: Some(base), .. }) => self.medium.copy(base.readable(), whole),
+            // Closed by another thread since: there is nothing to hold on to, and nothing was done.
+            _ => Ok(false),
+        };
+        match copied {
+            Ok(true) => {}
+            Ok(false) => return Ok(()),
+            Err(fault) => {
+                drop(state);
+                if matches!(fault, Fault::Damaged(_)) {
+                    self.leave(&fault);
+                }
+                return Err(fault.at(self.medium.path(), "compacted"));
+            }
+        }
+        let State::Open(session) = std::mem::replace(&mut *state, State::Closed) else {
+            return Ok(());
+        };
+        let lock = session.into_lock();
+        self.medium.move_copy().map_err(|fault| fault.at(self.medium.path(), "compacted"))?;
+        *state = State::Open(self.medium.open(Access::Read, lock, notices)?);
+        Ok(())
     }
 
     /// Closes the database after a fault; for good if it is damaged.

@@ -4,6 +4,7 @@ mod damage;
 mod faults;
 mod folder;
 mod model;
+mod sharing;
 
 use super::DiskStore;
 use crate::store::conformance::{result, version};
