@@ -17,7 +17,8 @@ use engine::watch::{Batch, Socket, Trouble, Watch, WatchError, Watcher};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
-use workbench::watch::{Members, Moved, Told};
+use workbench::location::MANIFEST;
+use workbench::watch::{Became, Members, Moved, Told};
 use workbench::workspace::Workspace;
 
 /// Nothing moved for so long: there is time to build ahead.
@@ -169,7 +170,13 @@ impl Watching<'_> {
         let look = workspace.engine.look(&workspace.digest, || workspace.manifest())?;
         watch.cover(look.state.set_defs());
         let mut session = Session::open(workspace.engine.clone(), &workspace.definition()?, look)?;
-        let news = self.told.news(&session);
+        let mut news = self.told.news(&session);
+        if session.is_redefined() && batch.paths.contains(MANIFEST) {
+            news.push(Moved {
+                path: MANIFEST.to_owned(),
+                change: Became::Edited,
+            });
+        }
         let first = self.patterns.is_some() && batch.whole;
         if news.is_empty() && !first && !session.is_redefined() {
             return Ok(());

@@ -76,12 +76,9 @@ impl SourceTree {
         self.bring_up(root, sets, now, None)
     }
 
-    /// The same for a folder of which somebody knows what moved since these rows were saved: only the directories of the paths `moved`
-    /// are looked at, everything below those that are directories themselves, and what has to be looked at every time. Everything is
-    /// looked at when these are not the `directories` rows that were saved, or not for these sets.
-    ///
-    /// # Errors
-    /// As [`SourceTree::refresh`].
+    /// The same when somebody knows what moved since these rows were saved: only the directories of the paths `moved` are looked at, all below
+    /// those that are directories, and what has to be looked at every time. Everything, unless these are the `directories` rows that were
+    /// saved, for these sets. Fails as [`SourceTree::refresh`] does.
     pub fn refresh_named(
         &mut self,
         root: &Path,

@@ -98,27 +98,27 @@ mod tests {
     const TEXT: &str = "\
 22 1 8:1 / / rw shared:1 - ext4 /dev/sda1 rw
 23 22 0:20 / /proc rw - proc proc rw
-30 22 0:44 / /home/a\\040b rw - nfs4 server:/x rw
-31 22 0:45 / /work/net rw shared:3 - fuse.sshfs host rw
+30 22 0:44 / /srv/a\\040b rw - nfs4 server:/x rw
+31 22 0:45 / /data/net rw shared:3 - fuse.sshfs host rw
 short line
 ";
 
     #[test]
     fn the_deepest_mount_counts_and_those_below() {
         let elsewhere = |root: &str| Mounts::parse(TEXT, Path::new(root)).elsewhere;
-        assert_eq!(elsewhere("/work/ws"), None);
-        assert_eq!(elsewhere("/home/a b/ws").as_deref(), Some("nfs4"));
-        assert_eq!(elsewhere("/work").as_deref(), Some("fuse.sshfs"));
-        assert_eq!(elsewhere("/work/netz"), None);
+        assert_eq!(elsewhere("/data/ws"), None);
+        assert_eq!(elsewhere("/srv/a b/ws").as_deref(), Some("nfs4"));
+        assert_eq!(elsewhere("/data").as_deref(), Some("fuse.sshfs"));
+        assert_eq!(elsewhere("/data/netz"), None);
     }
 
     #[test]
     fn only_mounts_that_matter_make_a_difference() {
-        let root = Path::new("/work/ws");
+        let root = Path::new("/data/ws");
         let before = Mounts::parse(TEXT, root);
         let far = format!("{TEXT}40 22 0:50 / /mnt rw - tmpfs tmpfs rw\n");
         assert_eq!(Mounts::parse(&far, root), before);
-        let over = format!("{TEXT}40 22 0:50 / /work/ws/src rw - tmpfs tmpfs rw\n");
+        let over = format!("{TEXT}40 22 0:50 / /data/ws/src rw - tmpfs tmpfs rw\n");
         assert_ne!(Mounts::parse(&over, root), before);
     }
 }

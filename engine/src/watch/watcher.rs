@@ -291,6 +291,7 @@ impl Watcher {
         }
         if directory.is_empty() && name == super::MANIFEST {
             self.batch.paths.insert(path.clone());
+            self.journal.tick();
         }
         // Rules are left out of account: what they take away is named too much, and costs one look.
         if !is_rules && self.globs.sets_of(&context.reach, &path, || false) == 0 {
