@@ -93,6 +93,7 @@ pub enum Command {
     EditOutput(EditOutputArgs),
     Cost(CostArgs),
     Investigate(InvestigateArgs),
+    Watch(WatchArgs),
     Status(StatusArgs),
     Gc(GcArgs),
     Store(StoreArgs),
@@ -293,6 +294,20 @@ pub struct DiffArgs {
     /// As JSON.
     #[arg(long)]
     pub json: bool,
+}
+
+/// Say what moves in the sources as it happens, and build after each batch.
+///
+/// No model is asked. While it runs, other commands of this checkout ask it what moved instead of looking at every file. With --output json: JSON lines
+/// {"event": "watching" | "moved" | "built" | "ahead", …}. Ctrl-C ends it.
+#[derive(Debug, Args)]
+pub struct WatchArgs {
+    /// What to build at the beginning and after each batch.
+    #[arg(value_name = "PATTERN", value_parser = unguarded)]
+    pub patterns: Vec<String>,
+    /// When nothing moves, build ahead what was asked for lately, as far as it is free; stops for any other command that builds.
+    #[arg(long)]
+    pub ahead: bool,
 }
 
 /// Show how the workspace stands: sources, targets, summaries, store. Runs nothing.

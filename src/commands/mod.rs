@@ -25,6 +25,7 @@ mod show;
 mod status;
 mod store;
 mod usages;
+mod watch;
 
 use crate::cli::{Cli, Command};
 use crate::context::Context;
@@ -56,6 +57,7 @@ pub fn run(cli: Cli) -> ExitCode {
         Command::EditOutput(args) => edit_output::run(&context, args),
         Command::Cost(args) => cost::run(&context, args),
         Command::Investigate(args) => investigate::run(&context, args),
+        Command::Watch(args) => watch::run(&context, args),
         Command::Status(_) => status::run(&context),
         Command::Gc(args) => gc::run(&context, args),
         Command::Store(args) => store::run(&context, &args.command),

@@ -13,6 +13,7 @@ pub mod summary;
 pub mod terminal;
 pub mod trace;
 pub mod versions;
+pub mod watch;
 
 use crate::cli::When;
 use std::io::IsTerminal;

@@ -16,4 +16,5 @@ mod server;
 mod sharing;
 mod states;
 mod store;
+mod watch;
 mod why;

@@ -23,4 +23,5 @@ pub mod query;
 pub mod spending;
 pub mod status;
 pub mod versions;
+pub mod watch;
 pub mod workspace;

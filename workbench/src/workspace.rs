@@ -16,6 +16,7 @@ use engine::store::memory::MemoryStore;
 use engine::store::{Part, RowChange, Store, StoreError};
 use engine::values::diagnostic::Diagnostic;
 use engine::values::digest::Digest;
+use engine::watch::ask::Asked;
 use producers::llm::{Ask, Limits, Runtime};
 use std::cell::OnceCell;
 use std::path::{Path, PathBuf};
@@ -61,6 +62,8 @@ pub struct Opening<'a> {
     pub limits: Limits,
     /// Whether rows of this checkout may be written: then no other process may do so at the same time.
     pub builds: bool,
+    /// Whether what a watch builds ahead stops for it.
+    pub interrupts: bool,
 }
 
 /// An open workspace.
@@ -130,10 +133,20 @@ impl Workspace {
         let view = view(&root);
         let (store, disk, hold, notices): (Arc<dyn Store>, _, _, _) = match &store_folder {
             Some(folder) => {
-                let options = DiskOptions {
+                let mut options = DiskOptions {
                     gives_way: opening.builds,
                     ..opening.options
                 };
+                if opening.builds && opening.interrupts {
+                    let watch = Asked::at(crate::watch::socket(folder, view));
+                    watch.make_way();
+                    // Once more for a build ahead that began at just that moment.
+                    let told = options.on_wait_view.take();
+                    options.on_wait_view = Some(Arc::new(move |holder: &str| {
+                        watch.make_way();
+                        told.iter().for_each(|told| told(holder));
+                    }));
+                }
                 let claim = opening.builds.then(|| Claim::take(folder, view, &options)).transpose()?;
                 let (disk, mut notices) = DiskStore::open(folder, options)?;
                 let disk = Arc::new(disk);
@@ -143,8 +156,13 @@ impl Workspace {
             }
             None => (Arc::new(MemoryStore::default()), None, None, Vec::new()),
         };
+        let world = Disk::new(root.clone());
+        let world = match &store_folder {
+            Some(folder) => world.watched_by(Arc::new(Asked::at(crate::watch::socket(folder, view)))),
+            None => world,
+        };
         let engine = Engine {
-            world: Arc::new(Disk::new(root.clone())),
+            world: Arc::new(world),
             store,
             registry: Arc::new(registry(Arc::new(Runtime::new(opening.limits, &root)))),
             view,
