@@ -111,6 +111,7 @@ impl Context {
                 offline: self.global.offline,
                 batch: asking.batch,
             },
+            on_wait: Arc::new(move |words: &str| eprintln!("{}", style.dim(words))),
         })?;
         self.say(&workspace.notices);
         Ok(workspace)

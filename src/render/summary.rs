@@ -26,7 +26,7 @@ pub fn text(report: &Report, targets: u64, dry_run: bool, took: Duration, style:
     }
     part(tally.cached, "cached");
     part(tally.deferred, "handed over in a batch, answers come later");
-    part(tally.limited, "not asked for: a limit was reached");
+    part(tally.limited, "not asked for: see above");
     part(tally.failed, "failed");
     part(tally.skipped, "skipped");
     part(report.not_laid_out, "not laid out");
@@ -71,7 +71,7 @@ pub fn text(report: &Report, targets: u64, dry_run: bool, took: Duration, style:
     let next = match tally.deferred {
         0 => String::new(),
         _ => format!(
-            "\n  {} the same build again, once the batch is answered (within a day): it picks the answers up and asks what waits for them",
+            "\n  {} the same command again, once the batch is answered (within a day): it picks the answers up and asks what waits for them",
             style.dim("next    ")
         ),
     };

@@ -57,6 +57,8 @@ pub struct Opening<'a> {
     pub options: DiskOptions,
     /// What may be asked of models.
     pub limits: Limits,
+    /// Told in a sentence what everyone waits for.
+    pub on_wait: Arc<dyn Fn(&str) + Send + Sync>,
 }
 
 /// An open workspace.
@@ -127,10 +129,12 @@ impl Workspace {
             }
             None => (Arc::new(MemoryStore::default()), None, Vec::new()),
         };
+        let on_wait = opening.on_wait;
+        let asking = Runtime::new(opening.limits, &root).telling(move |words| on_wait(words));
         let engine = Engine {
             world: Arc::new(Disk::new(root.clone())),
             store,
-            registry: Arc::new(registry(Arc::new(Runtime::new(opening.limits, &root)))),
+            registry: Arc::new(registry(Arc::new(asking))),
             view: view(&root),
             finish: Arc::new(States),
         };
