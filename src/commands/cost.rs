@@ -33,7 +33,7 @@ pub fn run(context: &Context, args: &CostArgs) -> Outcome {
     } else {
         text(&found, context.out)
     };
-    show::written(write!(std::io::stdout().lock(), "{text}"))
+    show::written(write!(context.stdout(), "{text}"))
 }
 
 /// `0.0213 EUR and 1.50 USD and 3 without a price`. Currencies are not added.
