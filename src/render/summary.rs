@@ -164,6 +164,13 @@ pub fn prices(plans: &[Priced], standing: usize, currency: Option<&str>, style: 
         };
         line("cached", &format!("{} {one} nothing", count(standing as u64)));
     }
+    let pending = plans.iter().filter(|priced| priced.plan.mode == "pending").count() as u64;
+    if pending > 0 {
+        line(
+            "pending",
+            &format!("{} handed over in a batch: nothing more is paid", count(pending)),
+        );
+    }
     if plans.iter().all(|priced| priced.plan.cost.calls == 0) {
         line("asks", "nothing: no model would be called");
         return text.trim_start_matches('\n').to_owned();

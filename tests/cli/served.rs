@@ -188,6 +188,13 @@ fn a_batch_is_told_waited_for_and_picked_up_level_by_level() {
         (&2.into(), &0.into()),
         "{status}"
     );
+    let priced = build(&["--dry-run"]);
+    assert!(
+        priced.err.contains("pending  1 handed over in a batch: nothing more is paid"),
+        "{}",
+        priced.err
+    );
+    assert!(!priced.err.contains("asks     1"), "{}", priced.err);
     // It still runs: nothing is asked twice, with --batch or without.
     for flags in [&["--batch"][..], &[]] {
         let waits = build(flags);

@@ -10,7 +10,7 @@ use super::runtime::{Asked, Runtime, Vain};
 use super::settings::{Api, Model, Reach};
 use super::shelf::{Batch, Kept, Note, Shelf};
 use super::trouble::Trouble;
-use super::{Answer, anthropic, batch_wire, openai};
+use super::{Answer, Turn, anthropic, batch_wire, openai};
 use engine::seams::producer::{Cancel, Failure, Params};
 use engine::values::diagnostic::Diagnostic;
 use engine::values::digest::{ActionKey, Digest};
@@ -117,6 +117,17 @@ impl Batches {
             });
         }
         None
+    }
+
+    /// Whether a batch on the shelf holds this very question; nobody is asked how it stands.
+    pub(super) fn is_handed_over(&self, runtime: &Runtime, key: &ActionKey, attempt: u32, turns: &[Turn]) -> bool {
+        let mut state = self.lock();
+        if state.batches.is_none() {
+            state.batches = self.shelf.load(now(runtime)).ok();
+        }
+        let (id, digest) = (custom_id(key, attempt), digest(turns).to_string());
+        let mut batches = state.batches.iter().flatten();
+        batches.any(|batch| batch.note.items.get(&id) == Some(&digest))
     }
 
     /// The answer, when an earlier run asked for it and it is there; else the question is collected.

@@ -15,10 +15,11 @@ use super::settings::{Api, Model, Reach};
 use super::tokens;
 use super::trouble::{Called, Trouble};
 use super::world::{Real, World};
-use super::{Answer, Ask, Count, Question, Role};
+use super::{Answer, Ask, Count, Question, Role, Turn};
 use engine::seams::paid::{Rejected, Spent};
 use engine::seams::producer::{Cancel, Failure, Params};
 use engine::values::diagnostic::Diagnostic;
+use engine::values::digest::ActionKey;
 use serde_json::Value;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -336,6 +337,10 @@ impl Ask for Runtime {
             output,
         };
         Some(Price::of(settings)?.micros(usage, self.limits.batch))
+    }
+
+    fn is_handed_over(&self, key: &ActionKey, attempt: u32, turns: &[Turn]) -> bool {
+        self.batches.is_handed_over(self, key, attempt, turns)
     }
 
     fn flush(&self) -> Result<(), Failure> {
