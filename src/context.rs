@@ -236,6 +236,7 @@ impl Context {
 
     fn open(&self, purpose: &str, asking: &AskingArgs, builds: bool) -> Result<Workspace, Failed> {
         let options = self.options(purpose);
+        let style = self.err;
         let workspace = Workspace::open(Opening {
             from: &self.global.directory,
             store: self.store()?,
@@ -247,6 +248,7 @@ impl Context {
                 offline: self.global.offline,
                 batch: asking.batch,
             },
+            on_wait: Arc::new(move |words: &str| eprintln!("{}", style.dim(words))),
             builds,
             interrupts: true,
         })?;

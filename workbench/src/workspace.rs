@@ -60,6 +60,8 @@ pub struct Opening<'a> {
     pub options: DiskOptions,
     /// What may be asked of models.
     pub limits: Limits,
+    /// Told in a sentence what everyone waits for.
+    pub on_wait: Arc<dyn Fn(&str) + Send + Sync>,
     /// Whether rows of this checkout may be written: then no other process may do so at the same time.
     pub builds: bool,
     /// Whether what a watch builds ahead stops for it.
@@ -161,10 +163,12 @@ impl Workspace {
             Some(folder) => world.watched_by(Arc::new(Asked::at(crate::watch::socket(folder, view)))),
             None => world,
         };
+        let on_wait = opening.on_wait;
+        let asking = Runtime::new(opening.limits, &root).telling(move |words| on_wait(words));
         let engine = Engine {
             world: Arc::new(world),
             store,
-            registry: Arc::new(registry(Arc::new(Runtime::new(opening.limits, &root)))),
+            registry: Arc::new(registry(Arc::new(asking))),
             view,
             finish: Arc::new(States),
             annotate: Arc::new(Notes {
