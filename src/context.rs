@@ -79,6 +79,11 @@ impl Context {
         self.global.output == OutputForm::Json
     }
 
+    /// Whether a drawing is wanted.
+    pub fn draws(&self) -> bool {
+        matches!(self.global.output, OutputForm::Dot | OutputForm::Mermaid)
+    }
+
     /// Opens the workspace to ask models, within limits.
     pub fn asking(&self, purpose: &str, asking: &AskingArgs) -> Result<Workspace, Failed> {
         self.open(purpose, asking)

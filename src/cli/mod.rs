@@ -55,6 +55,10 @@ pub enum OutputForm {
     Text,
     /// For machines: one JSON document on standard output.
     Json,
+    /// Answers of `query` for Graphviz.
+    Dot,
+    /// Answers of `query` as a Mermaid flowchart.
+    Mermaid,
 }
 
 /// When to use colours.
@@ -78,6 +82,7 @@ pub enum Command {
     Usages(UsagesArgs),
     Query(QueryArgs),
     Explain(ExplainArgs),
+    Log(LogArgs),
     History(HistoryArgs),
     Diff(DiffArgs),
     Prompt(PromptArgs),
@@ -128,6 +133,9 @@ pub struct BuildArgs {
     /// Write what happens to FILE, one JSON object a line: {"event": "ran", "label": …, "output": …, "took": microseconds, …}.
     #[arg(long, value_name = "FILE")]
     pub events: Option<PathBuf>,
+    /// Write a profile to FILE: a Chrome trace for ui.perfetto.dev, with a lane for each worker and the critical path.
+    #[arg(long, value_name = "FILE")]
+    pub profile: Option<PathBuf>,
 }
 
 /// Print the output of a target, building it first.
@@ -189,15 +197,23 @@ pub struct UsagesArgs {
 
 /// Ask the graph. Runs nothing.
 ///
-/// EXPR is made of patterns (//types/...:semantic), deps(EXPR[, DEPTH]), rdeps(EXPR[, DEPTH]), somepath(FROM, TO), kind(NAME, EXPR)
-/// by target name (outline) or implementation (csharp/outline) with * for any run of characters, the operators + - ^ (union, except, intersect, from left to right) and parentheses. Source files are
-/// meant by :bytes, source sets by :files. What has to be built before it is known is named on standard error.
+/// EXPR is made of patterns (//types/...:semantic), the operators + - ^ (union, except, intersect, from left to right), parentheses,
+/// let NAME = EXPR in EXPR (used as $NAME), and of
+/// deps(EXPR[, DEPTH]): what it is made of;
+/// rdeps([UNIVERSE,] EXPR[, DEPTH]): what is made of it, of everything or within deps(UNIVERSE);
+/// somepath(FROM, TO), allpaths(FROM, TO): a shortest way, and everything on any way;
+/// kind(NAME, EXPR): by target name (outline) or implementation (csharp/outline), with * for any run of characters, or a regular expression in quotes;
+/// attr(ATTRIBUTE, REGEX, EXPR): by package, target, uses, producer, version, rule, out, paid, param.NAME, var.NAME;
+/// filter(REGEX, EXPR): by label;
+/// stale(EXPR): what is not current.
+/// Source files are meant by :bytes, source sets by :files. What has to be built before it is known is named on standard error.
+/// --output dot, mermaid and json also tell what reads what.
 #[derive(Debug, Args)]
 pub struct QueryArgs {
     /// The query.
     #[arg(value_name = "EXPR", value_parser = unguarded)]
     pub expr: String,
-    /// How to print the nodes and what reads what among them [default: label, with --output json: json].
+    /// As --output, where text is called label.
     #[arg(long, value_name = "FORMAT")]
     pub format: Option<GraphForm>,
 }
@@ -215,11 +231,31 @@ pub enum GraphForm {
     Json,
 }
 
-/// Say whether a target is current, which input moved, and who moved that. Runs nothing.
+/// Say whether a target is current, which input moved, and who moved that; or what two builds differ in. Makes nothing.
+///
+/// The way is followed down to the source file; where its earlier bytes are still to be had (in the store, or in git's commits by
+/// `git cat-file`), the lines that changed are shown.
 #[derive(Debug, Args)]
 pub struct ExplainArgs {
     /// Which target.
-    pub label: String,
+    #[arg(required_unless_present = "diff")]
+    pub label: Option<String>,
+    /// Say which outputs differ between two builds, by their numbers in `cortex log`, and which files caused that.
+    #[arg(long, num_args = 2, value_names = ["BUILD_A", "BUILD_B"], conflicts_with = "label")]
+    pub diff: Option<Vec<u64>>,
+    /// As JSON.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// List the builds of this checkout: what each did, how long it took, what it cost and which commit was checked out.
+///
+/// A build in which nothing ran, failed or was found under its key leaves no line. The newest 1,000 are kept.
+#[derive(Debug, Args)]
+pub struct LogArgs {
+    /// How many, the newest ones.
+    #[arg(short = 'n', long, value_name = "N", default_value_t = 20)]
+    pub count: usize,
     /// As JSON.
     #[arg(long)]
     pub json: bool,

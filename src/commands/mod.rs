@@ -12,6 +12,7 @@ mod history;
 mod init;
 mod investigate;
 mod last_good;
+mod log;
 mod outline;
 mod outputs;
 mod pages;
@@ -37,13 +38,15 @@ pub fn run(cli: Cli) -> ExitCode {
         return failed.code.into();
     }
     let outcome = match &cli.command {
+        Command::Query(args) => query::run(&context, args),
+        _ if context.draws() => Err(query::only_here()),
         Command::Init(args) => init::run(&context, args),
         Command::Build(args) => build::run(&context, args),
         Command::Show(args) => show::run(&context, args),
         Command::Outline(args) => outline::run(&context, args),
         Command::Usages(args) => usages::run(&context, args),
-        Command::Query(args) => query::run(&context, args),
         Command::Explain(args) => explain::run(&context, args),
+        Command::Log(args) => log::run(&context, args),
         Command::History(args) => history::run(&context, args),
         Command::Diff(args) => diff::run(&context, args),
         Command::Prompt(args) => prompt::run(&context, args),

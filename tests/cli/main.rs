@@ -14,3 +14,4 @@ mod served;
 mod server;
 mod states;
 mod store;
+mod why;

@@ -2,11 +2,13 @@
 //! producers together, and gives answers as values; it never prints.
 
 pub mod aliases;
+pub mod builds;
 pub mod correction;
 pub mod editor;
 pub mod facts;
 pub mod finish;
 pub mod garbage;
+pub mod git;
 pub mod init;
 pub mod investigation;
 pub mod last_good;

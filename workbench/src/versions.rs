@@ -4,8 +4,10 @@ use crate::aliases::former;
 use crate::last_good::{label as label_of, parts};
 use engine::build::engine::EngineError;
 use engine::build::session::Session;
-use engine::store::StoreError;
+use engine::seams::annotate::Revision;
+use engine::store::builds::{self, BuildRecord};
 use engine::store::records::{ActionRecord, InputRecord};
+use engine::store::{Part, StoreError};
 use engine::values::digest::Digest;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -20,6 +22,10 @@ pub struct Version {
     pub former: Option<Arc<str>>,
     /// Seconds since 1970 when it became the output.
     pub at: u64,
+    /// The number of the build that brought it, if one did.
+    pub build: Option<u64>,
+    /// Git's commit at that build, and whether files differed from it, as far as the log still tells.
+    pub revision: Option<Revision>,
     /// Its digest.
     pub output: Digest,
     /// Whether it is what stands now.
@@ -40,6 +46,16 @@ pub fn versions(session: &Session, label: &str) -> Result<Vec<Version>, StoreErr
         .find(label)
         .and_then(|id| session.graph.node(id).result)
         .map(|filed| filed.output);
+    let revision = |number: u64| -> Result<Option<Revision>, StoreError> {
+        let body = store.row(session.engine.view, Part::Builds, &builds::key(number))?;
+        let build = body.and_then(|body| BuildRecord::from_row(&(Vec::new(), body)));
+        Ok(build.and_then(|build| {
+            Some(Revision {
+                commit: build.commit?,
+                dirty: build.dirty,
+            })
+        }))
+    };
     let mut versions = Vec::new();
     for version in store.history(session.engine.view, label)? {
         let record = store.action(&version.key)?.filter(|record| record.output == version.output);
@@ -47,6 +63,8 @@ pub fn versions(session: &Session, label: &str) -> Result<Vec<Version>, StoreErr
             number: version.version.into(),
             former: None,
             at: version.at,
+            build: version.build,
+            revision: version.build.map(revision).transpose()?.flatten(),
             output: version.output,
             present: false,
             record,

@@ -1,6 +1,7 @@
 //! A workspace: its root, its manifest, its store and the engine over them.
 
 use crate::finish::States;
+use crate::git::Notes;
 use crate::location::{MANIFEST, StoreChoice, find_root, view};
 use engine::build::engine::{Definition, Engine, EngineError};
 use engine::build::session::Session;
@@ -118,6 +119,8 @@ impl Workspace {
             let why = Diagnostic::error("E_ENCODING", "the manifest is not UTF-8 text").at(MANIFEST, u32::try_from(line).unwrap_or(0), 0);
             WorkbenchError::Manifest(vec![why.hint("save it as UTF-8")])
         })?;
+        let purpose = &opening.options.purpose;
+        let command = purpose.strip_prefix("cortex ").unwrap_or(purpose).to_owned();
         let store_folder = opening.store.folder(&root);
         let (store, disk, notices): (Arc<dyn Store>, _, _) = match &store_folder {
             Some(folder) => {
@@ -133,6 +136,10 @@ impl Workspace {
             registry: Arc::new(registry(Arc::new(Runtime::new(opening.limits, &root)))),
             view: view(&root),
             finish: Arc::new(States),
+            annotate: Arc::new(Notes {
+                root: root.clone(),
+                command,
+            }),
         };
         Ok(Self {
             engine,

@@ -6,6 +6,7 @@
 use super::state::{Known, STATE_KEY, Set, State, decode};
 use crate::manifest::model::{InputFrom, Manifest, SetSpec};
 use crate::planning::expand::{glob_label, sources_label};
+use crate::seams::annotate::Annotate;
 use crate::seams::producer::Registry;
 use crate::seams::world::{Refresh, Sources, World, WorldError};
 use crate::store::{Commit, Part, RowChange, Store, StoreError, ViewId};
@@ -26,6 +27,8 @@ pub struct Engine {
     pub view: ViewId,
     /// What output files get on top of their blobs.
     pub finish: Arc<dyn super::layout::Finish>,
+    /// What is noted of builds.
+    pub annotate: Arc<dyn Annotate>,
 }
 
 /// A manifest and the digest of the texts it was read from.

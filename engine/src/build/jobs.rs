@@ -116,6 +116,16 @@ pub enum Task {
     },
 }
 
+impl Task {
+    /// What is done, in a word.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Expand => "expand",
+            Self::Produce { .. } => "produce",
+        }
+    }
+}
+
 /// What is asked of a producer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Make {

@@ -191,6 +191,7 @@ impl Session {
             key,
             output,
             at: self.engine.world.now_secs(),
+            build: None,
         };
         let moved = last.is_none_or(|last| (last.key, last.output) != (key, output));
         let leftover = Leftover {

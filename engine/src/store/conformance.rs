@@ -39,6 +39,7 @@ pub(super) fn version(at: u64) -> HistoryRecord {
         key: key("k"),
         output: Digest::of(&at.to_be_bytes()),
         at,
+        build: at.checked_sub(1),
     }
 }
 

@@ -2,6 +2,7 @@
 //!
 //! The store may vanish at any time; it costs time, never truth. Every blob is hashed again on every read.
 
+pub mod builds;
 mod codec;
 pub mod diagnostics;
 pub mod disk;
@@ -42,11 +43,13 @@ pub enum Part {
     Remarks,
     /// What was spent and saved, by time (`store::ledger`).
     Ledger,
+    /// Builds, by number (`store::builds`).
+    Builds,
 }
 
 impl Part {
     /// Every part, in the order of their declaration.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Nodes,
         Self::Links,
         Self::State,
@@ -56,6 +59,7 @@ impl Part {
         Self::Manifests,
         Self::Remarks,
         Self::Ledger,
+        Self::Builds,
     ];
 }
 

@@ -315,6 +315,7 @@ impl Run<'_> {
                     key: work.key,
                     output,
                     at: self.now,
+                    build: None,
                 },
             ));
         }

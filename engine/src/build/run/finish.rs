@@ -20,6 +20,7 @@ impl Run<'_> {
     pub(super) fn finish(&mut self, finished: Finished) -> Result<(), RunError> {
         self.pools.took_back(&finished);
         let id = finished.id;
+        self.observer.worked(&finished.worked(&self.graph.node(id).label));
         match finished.done {
             Done::Expanded(Ok(planned)) => self.expanded(id, Ok(planned)),
             Done::Expanded(Err(error)) => self.fail_expansion(id, &error),

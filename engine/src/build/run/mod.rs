@@ -286,6 +286,8 @@ pub struct Leftover {
     pub ledger: Vec<LedgerEntry>,
     /// What paid producers would ask for, when they were only priced.
     pub plans: Vec<Priced>,
+    /// The build's line in the log of builds, its number still to be given.
+    pub listed: Option<crate::store::builds::BuildRecord>,
 }
 
 const BATCH_RESULTS: usize = 1_000;
@@ -414,6 +416,7 @@ impl<'a> Run<'a> {
             heard: self.heard,
             ledger: self.ledger,
             plans: self.plans,
+            listed: None,
         })
     }
 

@@ -106,9 +106,14 @@ const LEDGER: Table = Table {
     key: "view u64, row key",
     value: "packed row",
 };
+const BUILDS: Table = Table {
+    name: "builds.1",
+    key: "view u64, row key",
+    value: "packed row",
+};
 
 /// Every table of the format.
-pub(super) const SCHEMA: [Table; 14] = [
+pub(super) const SCHEMA: [Table; 15] = [
     META,
     BLOBS,
     BLOB_DATA,
@@ -123,6 +128,7 @@ pub(super) const SCHEMA: [Table; 14] = [
     MANIFESTS,
     REMARKS,
     LEDGER,
+    BUILDS,
 ];
 
 /// The table of a part.
@@ -137,6 +143,7 @@ pub(super) const fn table_of(part: Part) -> Table {
         Part::Manifests => MANIFESTS,
         Part::Remarks => REMARKS,
         Part::Ledger => LEDGER,
+        Part::Builds => BUILDS,
     }
 }
 
