@@ -92,6 +92,7 @@ pub enum Command {
     Investigate(InvestigateArgs),
     Status(StatusArgs),
     Gc(GcArgs),
+    Report(ReportArgs),
     Rules(RulesArgs),
     Completions(CompletionsArgs),
     Man(ManArgs),
@@ -297,6 +298,19 @@ pub struct GcArgs {
     /// Only count; nothing is removed.
     #[arg(long)]
     pub dry_run: bool,
+}
+
+/// Write one page of HTML about this checkout: its builds, the graph near a target, versions side by side, and every target. Runs nothing.
+///
+/// The page needs no network and no other file. It holds labels, paths, and lines of outputs and sources.
+#[derive(Debug, Args)]
+pub struct ReportArgs {
+    /// Where to write it; a file that is there is replaced.
+    #[arg(value_name = "OUT.html")]
+    pub out: PathBuf,
+    /// Draw the graph near this target [default: the one that came to most versions].
+    #[arg(long, value_name = "LABEL")]
+    pub near: Option<String>,
 }
 
 /// List or print the built-in rulesets.

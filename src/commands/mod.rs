@@ -19,6 +19,7 @@ mod pages;
 mod prompt;
 mod query;
 mod regenerate;
+mod report;
 mod rules;
 mod show;
 mod status;
@@ -56,6 +57,7 @@ pub fn run(cli: Cli) -> ExitCode {
         Command::Investigate(args) => investigate::run(&context, args),
         Command::Status(_) => status::run(&context),
         Command::Gc(args) => gc::run(&context, args),
+        Command::Report(args) => report::run(&context, args),
         Command::Rules(args) => rules::run(&context, args),
         Command::Completions(args) => pages::completions(&context, args),
         Command::Man(args) => pages::man(&context, args),
