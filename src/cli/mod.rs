@@ -308,7 +308,7 @@ pub struct ReportArgs {
     /// Where to write it; a file that is there is replaced.
     #[arg(value_name = "OUT.html")]
     pub out: PathBuf,
-    /// Draw the graph near this target [default: the one that came to most versions].
+    /// Draw the graph near this target [default: the one whose output moved most often].
     #[arg(long, value_name = "LABEL")]
     pub near: Option<String>,
 }

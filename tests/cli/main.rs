@@ -10,6 +10,7 @@ mod members;
 mod models;
 mod money;
 mod projects;
+mod report;
 mod served;
 mod server;
 mod states;

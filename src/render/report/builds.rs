@@ -45,10 +45,11 @@ pub fn section(html: &mut Html, report: &Report) {
         );
         html.element("ul", &[("class", "legend")], |html| {
             let asked = report.builds.iter().any(Build::asked);
+            let failed = report.builds.iter().any(|build| build.record.counts.failed > 0);
             let parts = [
                 ("k-ran", "made", true),
                 ("k-hit", "needed no making", true),
-                ("k-failed", "failed", true),
+                ("k-failed", "failed", failed),
             ];
             for (class, word, shown) in parts
                 .into_iter()

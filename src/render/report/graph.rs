@@ -15,18 +15,16 @@ const SHOWN: usize = 12;
 /// Steps told of the way of a node that is not the one looked at.
 const STEPS: usize = 6;
 /// Columns of text that fit a node.
-const COLUMNS: usize = 25;
+const COLUMNS: usize = 22;
 
 /// The section.
 pub fn section(html: &mut Html, report: &Report) {
     let Some(near) = &report.near else {
-        return titled(html, "near", "Graph", "", |html| {
-            html.line(
-                "p",
-                &[("class", "empty")],
-                "There is no graph yet near which anything could be drawn.",
-            );
-        });
+        let why = match report.lineages.first() {
+            Some(_) => "What is asked about is not in the graph any more. Its versions are below.",
+            None => "There is no graph yet near which anything could be drawn.",
+        };
+        return titled(html, "near", "Graph", "", |html| html.line("p", &[("class", "empty")], why));
     };
     let note =
         "What it is made of stands to its left, what is made of it to its right. `cortex report OUT.html --near LABEL` draws another.";
@@ -389,7 +387,7 @@ mod tests {
             "{long}"
         );
         assert_eq!(ending("\u{202e}evil"), "\\u{202e}evil");
-        assert_eq!(ending(&"漢".repeat(40)).chars().count(), 13);
+        assert_eq!(ending(&"漢".repeat(40)).chars().count(), 12);
     }
 
     #[test]

@@ -2,11 +2,11 @@
 //! of the layers that they cross. Works on numbers; it knows no node and no page. The same graph is always drawn the same.
 
 /// Width of a node.
-pub const WIDTH: i32 = 188;
+pub const WIDTH: i32 = 172;
 /// Height of a node.
 pub const HEIGHT: i32 = 40;
 /// From the left of one layer to the left of the next.
-const STEP: i32 = WIDTH + 76;
+const STEP: i32 = WIDTH + 58;
 /// Between the nodes of a layer.
 const GAP: i32 = 12;
 /// Room that an edge takes where it passes through a layer.

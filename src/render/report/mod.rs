@@ -77,11 +77,22 @@ fn titled(html: &mut Html, id: &'static str, title: &str, note: &str, inner: imp
         html.element("div", &[("class", "title")], |html| {
             html.line("h2", &[("id", &heading)], title);
             if !note.is_empty() {
-                html.line("p", &[("class", "note")], note);
+                html.element("p", &[("class", "note")], |html| prose(html, note));
             }
         });
         inner(html);
     });
+}
+
+/// Words of the program's own, with commands between backticks.
+fn prose(html: &mut Html, words: &str) {
+    for (at, part) in words.split('`').enumerate() {
+        if at % 2 == 1 {
+            html.line("code", &[], part);
+        } else {
+            html.text(part);
+        }
+    }
 }
 
 /// A label: where it may be broken, and its target, which says most.

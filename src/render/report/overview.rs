@@ -1,7 +1,7 @@
 //! The head of the page and how everything stands.
 
 use super::html::Html;
-use super::{label, state_name};
+use super::{label, prose, state_name};
 use crate::render::money::amount;
 use crate::render::{count, duration, moment};
 use workbench::report::{Report, State};
@@ -81,7 +81,7 @@ fn figures(report: &Report) -> Vec<(&'static str, String, String)> {
         figures.push(("Hits", rate, note));
     }
     let saved: u64 = report.builds.iter().map(|build| build.record.saved_us).sum();
-    if saved > 0 {
+    if saved >= 1_000_000 {
         figures.push(("Time saved", duration(saved), "by results found under their keys".to_owned()));
     }
     let spent = &report.spending.spent;
@@ -112,11 +112,12 @@ fn states(html: &mut Html, report: &Report) {
         .collect();
     let all: u64 = shown.iter().map(|(_, number)| number).sum();
     if all == 0 {
-        return html.line(
-            "p",
-            &[("class", "empty")],
-            "Nothing was built in this checkout yet: run `cortex build '//...'` and make the report again.",
-        );
+        return html.element("p", &[("class", "empty")], |html| {
+            prose(
+                html,
+                "Nothing was built in this checkout yet: run `cortex build '//...'` and make the report again.",
+            );
+        });
     }
     html.element(
         "svg",

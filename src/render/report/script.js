@@ -8,16 +8,21 @@
     return element;
   };
 
-  // The drawing: the middle is brought into view, a node lights up what it hangs together with, and a click tells about it beside the drawing.
+  // The drawing: the target is brought into view, a node lights up what it hangs together with, and a click tells about it beside the drawing.
   const drawing = by("drawing");
   if (drawing) {
     const area = drawing.parentElement;
     const nodes = [...drawing.querySelectorAll("[data-node]")];
     const edges = [...drawing.querySelectorAll("[data-from]")];
+    // The target stands in the view where it stands in the drawing: to the right when most is to its left.
+    const whole = drawing.getBoundingClientRect();
     const middle = drawing.querySelector(".middle .box").getBoundingClientRect();
-    const seen = area.getBoundingClientRect();
-    area.scrollLeft += middle.left + middle.width / 2 - (seen.left + seen.width / 2);
-    area.scrollTop += middle.top + middle.height / 2 - (seen.top + seen.height / 2);
+    const scrolled = (start, length, all, seen) => {
+      const at = start + length / 2;
+      return at - Math.min(Math.max((at / all) * seen, length / 2 + 24), seen - length / 2 - 24);
+    };
+    area.scrollLeft = scrolled(middle.left - whole.left, middle.width, whole.width, area.clientWidth);
+    area.scrollTop = scrolled(middle.top - whole.top, middle.height, whole.height, area.clientHeight);
     const light = (at) => {
       drawing.classList.toggle("near-on", at !== null);
       const lit = new Set([at]);

@@ -19,13 +19,9 @@ pub fn tops(html: &mut Html, report: &Report) {
         html.element("div", &[("class", "tops")], |html| {
             list(html, report, "Slowest", &|target| target.took_us, &duration);
             list(html, report, "Biggest", &|target| target.len, &size);
-            list(
-                html,
-                report,
-                "Moved most often",
-                &|target| Some(target.versions as u64).filter(|versions| *versions > 1),
-                &|versions| format!("{} versions", count(versions)),
-            );
+            list(html, report, "Moved most often", &|target| Some(target.moved as u64), &|times| {
+                format!("{} ×", count(times))
+            });
             let dearest: BTreeMap<&str, u64> = report
                 .spending
                 .targets

@@ -76,6 +76,8 @@ pub struct Target {
     pub spent: Option<Spent>,
     /// Versions in History.
     pub versions: usize,
+    /// How often one version had another output than the one before.
+    pub moved: usize,
     /// Nodes that it reads.
     pub inputs: usize,
     /// Nodes that read it.
@@ -150,8 +152,9 @@ pub struct Report {
 const LINEAGES: usize = 5;
 
 impl Report {
-    /// Everything about the workspace, with the graph near `label`, or near the hottest target when there is none: the one that came to
-    /// most versions, or took longest where several came to as many; targets of the workspace as a whole only if there are no others.
+    /// Everything about the workspace, with the graph near `label`, or near the hottest target when there is none: the one whose
+    /// output moved most often, or that took longest where several moved as often; targets of the workspace as a whole only if there are no
+    /// others.
     ///
     /// # Errors
     /// When the manifest is wrong or store or sources cannot be read.
@@ -245,10 +248,9 @@ impl Survey {
             let rule = session.rules.find(&node.label);
             let filed = node.result.filter(|_| rule.is_some());
             let record = filed.map(|filed| store.action(&filed.key)).transpose()?.flatten();
-            let versions = if filed.is_some() {
-                store.history(view, &node.label)?.len()
-            } else {
-                0
+            let history = match filed {
+                Some(_) => store.history(view, &node.label)?,
+                None => Vec::new(),
             };
             let made = record.as_ref();
             targets.push(Target {
@@ -259,7 +261,8 @@ impl Survey {
                 made_at: made.map(|record| record.made_at),
                 spent: made.and_then(|record| record.spent.clone()),
                 producer: record.map(|record| record.producer),
-                versions,
+                versions: history.len(),
+                moved: history.windows(2).filter(|pair| pair[0].output != pair[1].output).count(),
                 inputs: distinct(session.graph.reads(id)).len(),
                 readers: readers.get(&id).copied().unwrap_or_default(),
                 each: rule.is_some_and(|found| session.rules.rule(found.rule).each.is_some()),
@@ -283,7 +286,7 @@ impl Survey {
     /// Targets that were made, the hottest first.
     fn hot(&self) -> impl Iterator<Item = usize> {
         let mut made: Vec<usize> = (0..self.targets.len()).filter(|at| self.targets[*at].versions > 0).collect();
-        let heat = |target: &Target| (target.each, target.versions, target.took_us.unwrap_or_default());
+        let heat = |target: &Target| (target.each, target.moved, target.versions, target.took_us.unwrap_or_default());
         made.sort_by(|a, b| heat(&self.targets[*b]).cmp(&heat(&self.targets[*a])).then(a.cmp(b)));
         made.into_iter()
     }
@@ -314,7 +317,7 @@ impl Survey {
         }
         let weight = |at: usize| {
             let target = &self.targets[at];
-            (std::cmp::Reverse(target.state), target.versions)
+            (std::cmp::Reverse(target.state), target.moved, target.versions)
         };
         let found: Neighbourhood = neighbourhood(
             focus,
