@@ -78,6 +78,7 @@ pub fn run(context: &Context, args: &BuildArgs) -> Outcome {
     let targets = report.targets as u64;
     let currency = workbench::paid::currency(&session);
     if context.json() {
+        context.let_go();
         println!("{}", summary::json(&report, targets, start.elapsed()));
     } else if report.refused.is_empty() {
         conclude(context, &report, targets, args.dry_run, start);
@@ -86,6 +87,9 @@ pub fn run(context: &Context, args: &BuildArgs) -> Outcome {
             let standing = report.roots.iter().filter(stands).count();
             eprintln!("{}", summary::prices(&report.plans, standing, currency.as_deref(), context.err));
         }
+    }
+    if !args.dry_run && report.tally.ran > 0 {
+        super::gc::keep_within(context, &workspace)?;
     }
     Ok(code(&report))
 }
@@ -123,6 +127,7 @@ fn request(args: &BuildArgs) -> Result<Request, Failed> {
 pub fn told(context: &Context, report: &Report, start: Instant) {
     let targets = report.targets as u64;
     if context.json() {
+        context.let_go();
         println!("{}", summary::json(report, targets, start.elapsed()));
     } else if report.refused.is_empty() {
         conclude(context, report, targets, false, start);
@@ -218,6 +223,7 @@ fn build_with(context: &Context, session: &mut Session, request: &Request, recor
     let report = session.build(request, observer, &cancel);
     progress.end();
     quiet.end();
+    context.built();
     let report = report?;
     events.map_or(Ok(()), EventLog::end)?;
     trace.map_or(Ok(()), |trace| trace.end(session))?;

@@ -53,20 +53,21 @@ pub fn run(context: &Context, args: &ExplainArgs) -> Outcome {
     } else {
         explanation::text(&explained, &origin, &former, context.out)
     };
-    show::written(write!(std::io::stdout().lock(), "{text}"))
+    show::written(write!(context.stdout(), "{text}"))
 }
 
 /// The present version, when it was found under its key and not made for this target at that time.
 fn found(session: &Session, explained: &Explanation) -> Result<Option<Version>, Failed> {
-    let present = versions(session, &explained.label)?
-        .into_iter()
-        .rev()
-        .find(|version| version.present);
-    let made_then = |version: &Version| {
-        let record = version.record.as_ref();
-        record.is_none_or(|record| record.made_at == version.at && *record.label == *explained.label)
+    let mut versions = versions(session, &explained.label)?;
+    let Some(at) = versions.iter().rposition(|version| version.present) else {
+        return Ok(None);
     };
-    Ok(present.filter(|version| !made_then(version)))
+    let present = versions.swap_remove(at);
+    let Some(record) = &present.record else { return Ok(None) };
+    // A result made within one second of being found again is told by the version that it was made for.
+    let before = versions[..at].iter().any(|earlier| earlier.record.as_ref() == Some(record));
+    let found = before || record.made_at < present.at || *record.label != *explained.label;
+    Ok(found.then_some(present))
 }
 
 /// The change of the file that the way ends at.
@@ -112,5 +113,5 @@ fn diff(context: &Context, args: &ExplainArgs, builds: &[u64]) -> Outcome {
     } else {
         pages::difference(&difference, &files, context.out)
     };
-    show::written(write!(std::io::stdout().lock(), "{text}"))
+    show::written(write!(context.stdout(), "{text}"))
 }

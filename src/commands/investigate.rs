@@ -112,7 +112,7 @@ pub fn run(context: &Context, args: &InvestigateArgs) -> Outcome {
     } else {
         text(context, &findings)
     };
-    show::written(write!(std::io::stdout().lock(), "{text}"))
+    show::written(write!(context.stdout(), "{text}"))
 }
 
 /// What a scope means: a pattern as it is, a name as the type or the types of the namespace of that name.

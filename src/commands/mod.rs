@@ -16,6 +16,7 @@ mod log;
 mod outline;
 mod outputs;
 mod pages;
+mod pin;
 mod prompt;
 mod query;
 mod regenerate;
@@ -23,6 +24,7 @@ mod report;
 mod rules;
 mod show;
 mod status;
+mod store;
 mod usages;
 
 use crate::cli::{Cli, Command};
@@ -58,6 +60,9 @@ pub fn run(cli: Cli) -> ExitCode {
         Command::Status(_) => status::run(&context),
         Command::Gc(args) => gc::run(&context, args),
         Command::Report(args) => report::run(&context, args),
+        Command::Store(args) => store::run(&context, &args.command),
+        Command::PinVersion(args) => pin::pin(&context, args),
+        Command::UnpinVersion(args) => pin::unpin(&context, args),
         Command::Rules(args) => rules::run(&context, args),
         Command::Completions(args) => pages::completions(&context, args),
         Command::Man(args) => pages::man(&context, args),

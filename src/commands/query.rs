@@ -36,7 +36,7 @@ pub fn run(context: &Context, args: &QueryArgs) -> Outcome {
         let sentence = format!("the inputs of {number} {what} {are} known only as of the last build, or only in part");
         context.say(&[Diagnostic::new(Severity::Note, "N_UNSURE", sentence).hint("build them, and ask again")]);
     }
-    show::written(write!(std::io::stdout().lock(), "{}", graph::text(&answer, form)))
+    show::written(write!(context.stdout(), "{}", graph::text(&answer, form)))
 }
 
 /// A set that is not known is no error of those who only look: the answer is what is known.

@@ -27,6 +27,8 @@ pub fn run(context: &Context, args: &ReportArgs) -> Outcome {
         .transpose()?;
     let found = Report::gather(&workspace, near.as_deref())?;
     context.say(workspace.warnings());
+    // Others may have the store while the page is made and written.
+    context.let_go();
     let page = report::page(&found);
     write(&args.out, page.as_bytes())?;
     let nodes = found.near.as_ref().map_or(0, |near| near.nodes.len());
@@ -39,7 +41,7 @@ pub fn run(context: &Context, args: &ReportArgs) -> Outcome {
         let drawn = near.map(|near| format!(", {} nodes near {}", count(nodes as u64), crate::render::printable(&near)));
         format!("{path}: {}{}\n", size(page.len() as u64), drawn.unwrap_or_default())
     };
-    show::written(write!(std::io::stdout().lock(), "{text}"))
+    show::written(write!(context.stdout(), "{text}"))
 }
 
 /// Writes the page beside its place and puts it there whole; what is no file, as a pipe, is written to as it is.

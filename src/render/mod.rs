@@ -1,6 +1,7 @@
 //! Rendering: the only place that knows colours, widths and terminals.
 
 pub mod builds;
+pub mod care;
 pub mod diagnostic;
 pub mod events;
 pub mod explanation;

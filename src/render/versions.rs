@@ -17,8 +17,12 @@ pub fn list(label: &str, versions: &[Version], style: Style) -> String {
             Some(former) => format!("  as {}", style.cyan(&printable(former))),
             None => String::new(),
         };
+        let pin = version.pin.as_ref().map_or(String::new(), |pin| {
+            let note = pin.note.as_ref().map_or(String::new(), |note| format!(": {}", printable(note)));
+            style.yellow(&format!("  pinned{note}"))
+        });
         text.push_str(&format!(
-            "  {:>3}  {}  {}{mark}\n",
+            "  {:>3}  {}  {}{mark}{pin}\n",
             version.number,
             moment(version.at),
             version.output.short()
@@ -32,6 +36,9 @@ pub fn list(label: &str, versions: &[Version], style: Style) -> String {
             how.push(format!("build {build}{}", at.unwrap_or_default()));
         }
         let Some(record) = &version.record else {
+            if version.collected {
+                how.push("collected: only that it was is known".to_owned());
+            }
             if !how.is_empty() {
                 text.push_str(&format!("       {}\n", style.dim(&how.join(", "))));
             }
@@ -65,6 +72,8 @@ fn version_json(version: &Version) -> Value {
         "output": version.output.to_string(),
         "present": version.present,
         "former": version.former,
+        "pinned": version.pin.as_ref().map(|pin| json!({"at": pin.at, "note": pin.note})),
+        "collected": version.collected,
         "producer": record.map(|record| &record.producer),
         "took_us": record.map(|record| record.took_us),
         "spent": record.and_then(|record| record.spent.as_ref()),

@@ -3,6 +3,7 @@
 #![allow(clippy::print_stderr)]
 
 mod bench;
+mod care;
 mod errors;
 mod journey;
 mod looking;
@@ -13,6 +14,7 @@ mod projects;
 mod report;
 mod served;
 mod server;
+mod sharing;
 mod states;
 mod store;
 mod why;

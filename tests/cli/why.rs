@@ -261,8 +261,9 @@ fn questions_about_attributes_and_staleness() {
     insta::assert_snapshot!(bench.run(&["query", "attr(produser, x, //...)"]).all(), @r"
     exit 2
     error[E_QUERY] query:1:6: there is no attribute 'produser'
-      | attr(produser, x, //...)
-      |      ^^^^^^^^
+       |
+     1 | attr(produser, x, //...)
+       |      ^^^^^^^^
       help: did you mean producer?
     ");
 }

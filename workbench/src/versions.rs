@@ -6,6 +6,7 @@ use engine::build::engine::EngineError;
 use engine::build::session::Session;
 use engine::seams::annotate::Revision;
 use engine::store::builds::{self, BuildRecord};
+use engine::store::pins::Pin;
 use engine::store::records::{ActionRecord, InputRecord};
 use engine::store::{Part, StoreError};
 use engine::values::digest::Digest;
@@ -30,6 +31,10 @@ pub struct Version {
     pub output: Digest,
     /// Whether it is what stands now.
     pub present: bool,
+    /// Its pin, if it is kept whatever comes.
+    pub pin: Option<Pin>,
+    /// Whether its output is no longer stored, and could only be made again.
+    pub collected: bool,
     /// How it came about; `None` when the store no longer has the record. A result that was filed anew under its key (regenerated,
     /// corrected) has only the record of the last filing, and older versions of that key have none.
     pub record: Option<ActionRecord>,
@@ -57,8 +62,11 @@ pub fn versions(session: &Session, label: &str) -> Result<Vec<Version>, StoreErr
         }))
     };
     let mut versions = Vec::new();
+    let mut pins = crate::care::pins(&**store, session.engine.view)?;
     for version in store.history(session.engine.view, label)? {
+        let pin = pins.iter().position(|pin| pin.label == label && pin.version == version.version);
         let record = store.action(&version.key)?.filter(|record| record.output == version.output);
+        let collected = record.is_none() && !store.has_blob(&version.output)?;
         versions.push(Version {
             number: version.version.into(),
             former: None,
@@ -67,6 +75,8 @@ pub fn versions(session: &Session, label: &str) -> Result<Vec<Version>, StoreErr
             revision: version.build.map(revision).transpose()?.flatten(),
             output: version.output,
             present: false,
+            pin: pin.map(|at| pins.swap_remove(at)),
+            collected,
             record,
         });
     }

@@ -273,6 +273,7 @@ impl Session {
         let mut commit = Commit {
             results: leftover.results,
             history: leftover.history,
+            used: leftover.used,
             ..Commit::default()
         };
         commit.rows.extend(rows(Part::Nodes, nodes));
@@ -325,6 +326,7 @@ impl Session {
             commit.rows.push((Part::Requests, digest.0.to_vec(), Some(encode(&known))));
         }
         if !commit.rows.is_empty() || !commit.results.is_empty() || !commit.history.is_empty() {
+            commit.rows.extend(self.engine.view_row()?);
             self.engine.store.commit(self.engine.view, commit)?;
         }
         Ok(true)

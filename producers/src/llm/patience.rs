@@ -112,7 +112,7 @@ mod tests {
             ("Sun, 06 Nov 1994 08:49:37 GMT", Some(90.0)),
             ("Sunday, 06-Nov-94 08:49:37 GMT", Some(90.0)),
             ("Sun Nov  6 08:49:37 1994", Some(90.0)),
-            ("Sun, 06 Nov 1984 08:49:37 GMT", Some(0.0)),
+            ("Tue, 06 Nov 1984 08:49:37 GMT", Some(0.0)),
             ("-3", None),
             ("NaN", None),
             ("soon", None),

@@ -77,6 +77,10 @@ fn heading(html: &mut Html, version: &Version) {
     facts.extend(version.build.map(|build| format!("build {build}")));
     facts.extend(version.revision.as_ref().map(|known| format!("commit {}", revision(known))));
     facts.extend(version.former.as_ref().map(|former| format!("as {former}")));
+    facts.extend(version.pin.as_ref().map(|_| "pinned".to_owned()));
+    if version.collected {
+        facts.push("its output was collected".to_owned());
+    }
     if let Some(record) = &version.record {
         facts.push(record.producer.clone());
         facts.extend(notes(&record.notes));

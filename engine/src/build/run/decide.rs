@@ -129,6 +129,7 @@ impl Run<'_> {
         } else if let Some(record) = self.store.action(&work.key)?
             && self.serves(work, &record.output)?
         {
+            self.used.push((work.key, self.now));
             self.hit(id, work, record.output, record.took_us, &record.diagnostics, record.spent.as_ref());
             return Ok(true);
         }
@@ -254,7 +255,11 @@ impl Run<'_> {
         let pool = self.pool(&work);
         // A previous result is a hint for producers that cost something; the others would only read it in vain.
         let previous = self.graph.node(id).result.map(|filed| filed.key).filter(|_| pool == Pool::Paid);
-        let (key, how) = (work.key, Make::Output { fresh: self.is_fresh(id) });
+        let how = Make::Output {
+            fresh: self.is_fresh(id),
+            paid: pool == Pool::Paid,
+        };
+        let key = work.key;
         let job = self.job(
             id,
             &work,
