@@ -142,6 +142,7 @@ impl Context {
                 ..DiskOptions::default()
             },
             limits,
+            on_wait: Arc::new(|_: &str| {}),
             builds: true,
             interrupts: false,
         });

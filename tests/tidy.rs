@@ -157,6 +157,7 @@ fn the_disk_is_touched_in_few_places() {
         "workbench/src/init.rs",
         "workbench/src/investigation.rs",
         "workbench/src/workspace.rs",
+        "src/commands/report.rs",
         "src/render/events.rs",
         "src/render/trace.rs",
     ];

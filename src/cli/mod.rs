@@ -96,6 +96,7 @@ pub enum Command {
     Watch(WatchArgs),
     Status(StatusArgs),
     Gc(GcArgs),
+    Report(ReportArgs),
     Store(StoreArgs),
     PinVersion(PinVersionArgs),
     UnpinVersion(UnpinVersionArgs),
@@ -411,6 +412,19 @@ pub struct UnpinVersionArgs {
     pub label: String,
     /// Its number in `cortex history` [default: all that are pinned].
     pub version: Option<u32>,
+}
+
+/// Write one page of HTML about this checkout: its builds, the graph near a target, versions side by side, and every target. Runs nothing.
+///
+/// The page needs no network and no other file. It holds labels, paths, and lines of outputs and sources.
+#[derive(Debug, Args)]
+pub struct ReportArgs {
+    /// Where to write it; a file that is there is replaced.
+    #[arg(value_name = "OUT.html")]
+    pub out: PathBuf,
+    /// Draw the graph near this target [default: the one whose output moved most often].
+    #[arg(long, value_name = "LABEL")]
+    pub near: Option<String>,
 }
 
 /// List or print the built-in rulesets.

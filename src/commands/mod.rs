@@ -20,6 +20,7 @@ mod pin;
 mod prompt;
 mod query;
 mod regenerate;
+mod report;
 mod rules;
 mod show;
 mod status;
@@ -60,6 +61,7 @@ pub fn run(cli: Cli) -> ExitCode {
         Command::Watch(args) => watch::run(&context, args),
         Command::Status(_) => status::run(&context),
         Command::Gc(args) => gc::run(&context, args),
+        Command::Report(args) => report::run(&context, args),
         Command::Store(args) => store::run(&context, &args.command),
         Command::PinVersion(args) => pin::pin(&context, args),
         Command::UnpinVersion(args) => pin::unpin(&context, args),

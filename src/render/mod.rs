@@ -8,6 +8,7 @@ pub mod explanation;
 pub mod graph;
 pub mod money;
 pub mod progress;
+pub mod report;
 pub mod status;
 pub mod summary;
 pub mod terminal;

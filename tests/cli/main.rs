@@ -11,6 +11,7 @@ mod members;
 mod models;
 mod money;
 mod projects;
+mod report;
 mod served;
 mod server;
 mod sharing;

@@ -20,6 +20,7 @@ pub mod location;
 pub mod paid;
 pub mod parsing;
 pub mod query;
+pub mod report;
 pub mod spending;
 pub mod status;
 pub mod versions;

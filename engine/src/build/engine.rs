@@ -93,6 +93,9 @@ impl Look {
     }
 }
 
+/// The sources unless they were not even loaded, what was found, and what is to be remembered of who watches.
+type Looked = (Option<Box<dyn Sources>>, Refresh, Seen);
+
 impl Engine {
     /// Looks at the sources. `definition` is asked for only when the manifest is not that of the stored state.
     ///
@@ -120,7 +123,7 @@ impl Engine {
         })
     }
 
-    fn look_at_sources(&self, sets: &[SetDef]) -> Result<(Option<Box<dyn Sources>>, Refresh, Seen), EngineError> {
+    fn look_at_sources(&self, sets: &[SetDef]) -> Result<Looked, EngineError> {
         let stored = self.store.row(self.view, Part::Watch, WATCH_KEY)?;
         let stored = stored.and_then(|row| WatchRecord::from_row(&row));
         // Asked before anything is looked at: what moves from now on is named the next time.

@@ -288,7 +288,7 @@ impl SourceTree {
             anew: bool,
         }
         enum Step {
-            Listed(Option<Found>, Vec<Task>),
+            Listed(Option<Box<Found>>, Vec<Task>),
             Passed(Vec<Task>, Vec<Diagnostic>),
         }
         let step = |task: &Task| {
@@ -325,7 +325,7 @@ impl SourceTree {
                 .map(|(name, outer)| (join(&task.path, name), outer));
             let below = below.filter(|(path, _)| all || needed.contains(path.as_str()) || !rows.contains_key(path.as_str()));
             let tasks = below.map(|(path, outer)| Task { path, outer, anew: all }).collect();
-            Step::Listed(Some(found), tasks)
+            Step::Listed(Some(Box::new(found)), tasks)
         };
 
         let mut level = vec![Task {

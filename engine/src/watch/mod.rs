@@ -14,7 +14,8 @@ mod outputs;
 mod serve;
 mod watcher;
 
-#[cfg(all(test, target_os = "linux"))]
+#[cfg(test)]
+#[cfg(target_os = "linux")]
 mod tests;
 
 pub use serve::{Batch, Socket, Watch, WatchError};

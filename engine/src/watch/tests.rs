@@ -82,18 +82,21 @@ impl Bench {
         stated
     }
 
-    fn known(&self) -> (Vec<(String, Option<crate::values::digest::Digest>)>, Vec<Vec<String>>) {
+    fn known(&self) -> Known {
         all(&SourceTree::load(self.rows.clone().into_iter().collect::<Rows>()))
     }
 
-    fn there(&self) -> (Vec<(String, Option<crate::values::digest::Digest>)>, Vec<Vec<String>>) {
+    fn there(&self) -> Known {
         let mut tree = SourceTree::default();
         tree.refresh(&self.root, &sets(), now()).unwrap();
         all(&tree)
     }
 }
 
-fn all(tree: &SourceTree) -> (Vec<(String, Option<crate::values::digest::Digest>)>, Vec<Vec<String>>) {
+/// Files with their digests, and the paths of each set.
+type Known = (Vec<(String, Option<crate::values::digest::Digest>)>, Vec<Vec<String>>);
+
+fn all(tree: &SourceTree) -> Known {
     (tree.files(), vec![tree.set(0), tree.set(1)])
 }
 
