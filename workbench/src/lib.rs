@@ -2,6 +2,7 @@
 //! producers together, and gives answers as values; it never prints.
 
 pub mod aliases;
+pub mod carry;
 pub mod correction;
 pub mod editor;
 pub mod facts;

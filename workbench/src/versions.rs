@@ -4,8 +4,8 @@ use crate::aliases::former;
 use crate::last_good::{label as label_of, parts};
 use engine::build::engine::EngineError;
 use engine::build::session::Session;
-use engine::store::StoreError;
 use engine::store::records::{ActionRecord, InputRecord};
+use engine::store::{StoreError, superseded};
 use engine::values::digest::Digest;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -24,8 +24,7 @@ pub struct Version {
     pub output: Digest,
     /// Whether it is what stands now.
     pub present: bool,
-    /// How it came about; `None` when the store no longer has the record. A result that was filed anew under its key (regenerated,
-    /// corrected) has only the record of the last filing, and older versions of that key have none.
+    /// How it came about; `None` when the store no longer has the record.
     pub record: Option<ActionRecord>,
 }
 
@@ -42,7 +41,7 @@ pub fn versions(session: &Session, label: &str) -> Result<Vec<Version>, StoreErr
         .map(|filed| filed.output);
     let mut versions = Vec::new();
     for version in store.history(session.engine.view, label)? {
-        let record = store.action(&version.key)?.filter(|record| record.output == version.output);
+        let record = superseded::record_of(&**store, &version.key, &version.output)?;
         versions.push(Version {
             number: version.version.into(),
             former: None,

@@ -1,14 +1,17 @@
 //! Corrections: an output that a person wrote in the place of what a producer made.
 //!
 //! It is filed under the key of the node's last result, so that it stands as long as that would have stood, for every checkout that shares the
-//! store; what replaces it later is told that it was a person's ([`Notes`]).
+//! store; what replaces it later is told that it was a person's ([`Notes`]). The words are filed by label too ([`corrections`]), so that they
+//! are found where the last result is another one.
 
 use super::engine::EngineError;
 use super::run::Leftover;
 use super::session::Session;
 use crate::graph::Filed;
 use crate::seams::paid::Notes;
+use crate::store::corrections::{self, CorrectionRecord, Words};
 use crate::store::records::{ActionRecord, HistoryRecord, NewResult};
+use crate::store::superseded;
 use crate::values::digest::Digest;
 use std::sync::Arc;
 
@@ -52,16 +55,18 @@ impl Session {
         Ok(Some(Last { filed, record, current }))
     }
 
-    /// Puts `bytes` in the place of a node's last output. Gives the digest of what stands now, or `None` when there is nothing to correct.
+    /// Puts `bytes` in the place of a node's last output, of which a person wrote these `words`; none takes an earlier correction back. Gives
+    /// the digest of what stands now, or `None` when there is nothing to correct.
     ///
     /// # Errors
     /// When the store cannot be read or written.
-    pub fn correct(&mut self, label: &str, bytes: Vec<u8>, notes: Notes) -> Result<Option<Digest>, EngineError> {
+    pub fn correct(&mut self, label: &str, bytes: Vec<u8>, notes: Notes, words: Words) -> Result<Option<Digest>, EngineError> {
         let (Some(last), Some(id)) = (self.last(label)?, self.graph.find(label)) else {
             return Ok(None);
         };
         let (key, output) = (last.filed.key, Digest::of(&bytes));
         let blob: Arc<[u8]> = bytes.into();
+        let before = superseded::kept(&key, last.record.clone(), &output);
         let record = ActionRecord {
             output,
             len: blob.len() as u64,
@@ -71,6 +76,17 @@ impl Session {
             spent: None,
             took_us: 0,
             ..last.record
+        };
+        let row = match words.is_empty() {
+            true => corrections::release(label),
+            false => CorrectionRecord {
+                at: record.made_at,
+                view: self.engine.view,
+                key,
+                output,
+                words,
+            }
+            .to_row(label),
         };
         let version = HistoryRecord {
             version: 0,
@@ -93,11 +109,11 @@ impl Session {
         // What was out of date stays so: its inputs moved, whoever wrote it.
         self.graph.set_stale(id, stale);
         let leftover = Leftover {
-            results: vec![result],
+            results: before.into_iter().chain([result]).collect(),
             history: vec![(label.to_owned(), version)],
             ..Leftover::default()
         };
-        self.commit(leftover, Vec::new(), false, None, None)?;
+        self.commit(leftover, vec![row], false, None, None)?;
         Ok(Some(output))
     }
 }

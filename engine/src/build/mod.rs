@@ -12,6 +12,7 @@ pub mod layout;
 pub mod loose;
 pub mod outlook;
 mod parts;
+mod past;
 mod pools;
 mod prune;
 pub mod query;

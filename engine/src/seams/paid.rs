@@ -173,6 +173,15 @@ pub struct Previous {
     pub inputs: Vec<PreviousInput>,
 }
 
+/// What a person wrote in the place of parts of the node's output, wherever that was: the last result need not be the corrected one.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Correction {
+    /// The words, by the name of the part.
+    pub words: BTreeMap<String, String>,
+    /// Whether they are about this: written in this checkout, or in another in which most of what the node is made of was the same.
+    pub stands: bool,
+}
+
 /// One input of an earlier result.
 #[derive(Clone, Debug)]
 pub struct PreviousInput {

@@ -3,11 +3,13 @@
 //! The store may vanish at any time; it costs time, never truth. Every blob is hashed again on every read.
 
 mod codec;
+pub mod corrections;
 pub mod diagnostics;
 pub mod disk;
 pub mod ledger;
 pub mod memory;
 pub mod records;
+pub mod superseded;
 
 #[cfg(test)]
 mod conformance;
@@ -42,11 +44,13 @@ pub enum Part {
     Remarks,
     /// What was spent and saved, by time (`store::ledger`).
     Ledger,
+    /// What people wrote in the place of outputs, by label (`store::corrections`). Of all views together.
+    Corrections,
 }
 
 impl Part {
     /// Every part, in the order of their declaration.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Nodes,
         Self::Links,
         Self::State,
@@ -56,7 +60,17 @@ impl Part {
         Self::Manifests,
         Self::Remarks,
         Self::Ledger,
+        Self::Corrections,
     ];
+
+    /// Whose rows a view sees: its own, or those that all views share.
+    #[must_use]
+    pub fn owner(self, view: ViewId) -> ViewId {
+        match self {
+            Self::Corrections => ViewId(0),
+            _ => view,
+        }
+    }
 }
 
 /// A row of a part of a view: key, body.

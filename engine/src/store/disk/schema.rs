@@ -106,9 +106,14 @@ const LEDGER: Table = Table {
     key: "view u64, row key",
     value: "packed row",
 };
+const CORRECTIONS: Table = Table {
+    name: "corrections.1",
+    key: "0 u64, label",
+    value: "packed row",
+};
 
 /// Every table of the format.
-pub(super) const SCHEMA: [Table; 14] = [
+pub(super) const SCHEMA: [Table; 15] = [
     META,
     BLOBS,
     BLOB_DATA,
@@ -123,6 +128,7 @@ pub(super) const SCHEMA: [Table; 14] = [
     MANIFESTS,
     REMARKS,
     LEDGER,
+    CORRECTIONS,
 ];
 
 /// The table of a part.
@@ -137,6 +143,7 @@ pub(super) const fn table_of(part: Part) -> Table {
         Part::Manifests => MANIFESTS,
         Part::Remarks => REMARKS,
         Part::Ledger => LEDGER,
+        Part::Corrections => CORRECTIONS,
     }
 }
 
