@@ -147,7 +147,7 @@ fn the_ways_back_to_a_whole_answer() {
     let full = |desk: &Desk| {
         desk.answers(|asked| {
             Ok(if asked.is_patch() {
-                "EDGE_CASES:\n- Something about [Get] number 7.".to_owned()
+                "EDGE_CASES:\n- Something about [Put] number 7.".to_owned()
             } else {
                 whole(asked)
             })

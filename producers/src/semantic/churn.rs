@@ -1,7 +1,7 @@
 //! The churn guard: a section that a patch words anew without need keeps its old text.
 //!
-//! Needless is what rests on nothing that moved (neither the old nor the new text speaks of a member or a dependency that moved, and there
-//! is evidence for something else), and what says the same in other words: the same evidence, the same numbers, names and negations, and [`SAME_WORDS`] of the words.
+//! Needless is what rests on nothing that moved (neither the old nor the new text speaks of a member or a dependency that moved, and what it
+//! gives as evidence is on no line that moved), and what says the same in other words: the same evidence, the same numbers, names and negations, and [`SAME_WORDS`] of the words.
 
 use super::evidence::{self, Names};
 use super::moved::Moved;
@@ -17,7 +17,8 @@ pub(super) fn needless(old: &str, new: &str, key: &str, moved: &Moved, names: &N
         return Some("nothing is different");
     }
     let evidence = |text: &str| evidence::check(text, key, names).kept;
-    let rests = |text: &str| speaks_of(text, moved) || evidence(text).iter().any(|item| evidence::is_lines(item));
+    let touched = |item: &String| evidence::is_lines(item) || moved.touched.contains(evidence::member(item));
+    let rests = |text: &str| speaks_of(text, moved) || evidence(text).iter().any(touched);
     // What names nothing at all may rest on anything of its own.
     let bare = || evidence(old).is_empty() && evidence(new).is_empty();
     let anything = moved.own && (moved.whole || moved.names.iter().any(|name| is_odd(name)) || bare());
@@ -120,7 +121,11 @@ mod tests {
         Names::of(&[Slot {
             kind: Kind::Code,
             key: "N.A".into(),
-            pieces: vec![("Get".into(), "Get".into()), ("Put".into(), "Put".into())],
+            pieces: vec![
+                ("Get".into(), "Get".into()),
+                ("Put".into(), "Put".into()),
+                ("_kept".into(), "_kept".into()),
+            ],
         }])
     }
 
@@ -152,12 +157,14 @@ mod tests {
         let get = Moved {
             own: true,
             names: BTreeSet::from(["Get(int)".to_owned()]),
+            touched: BTreeSet::from(["_kept".to_owned(), "return".to_owned()]),
             ..Moved::default()
         };
         let needless = |old: &str, new: &str, moved: &Moved| needless(old, new, "N.A", moved, &names()).is_some();
         assert!(needless("- Begins empty [Put].", "- Something else [Put].", &get));
         assert!(needless("- None.", "- Grows without end [Put].", &get));
         assert!(!needless("- None.", "- Grows without end [Get].", &get));
+        assert!(!needless("- None.", "- Grows without end [_kept].", &get));
         assert!(!needless("- Grows when Get is called [Put].", "- Never grows [Put].", &get));
         // Without evidence nobody knows; and a head that moved may matter everywhere.
         assert!(!needless("- None.", "- Something else altogether.", &get));

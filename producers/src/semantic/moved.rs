@@ -21,6 +21,8 @@ pub(super) struct Moved {
     pub(super) members: Vec<String>,
     /// Simple names of those members.
     pub(super) names: BTreeSet<String>,
+    /// Words on lines that moved in the code, declarations or documentation of what is summarised.
+    pub(super) touched: BTreeSet<String>,
     /// Dependencies of which something shown moved.
     pub(super) dependencies: BTreeSet<String>,
     /// Types of which the code, declarations or documentation moved.
@@ -80,6 +82,9 @@ pub(super) fn moved(then: &[Slot], now: &[Slot]) -> Moved {
             .push((format!("{} of {key}", kind.title()), super::slots::cut(&shown, LONGEST)));
         if kind.is_own() {
             moved.own = true;
+            let lines = shown.lines().filter(|line| line.starts_with(['+', '-']));
+            let words = lines.flat_map(|line| line.split(|c: char| !(c.is_alphanumeric() || c == '_')));
+            moved.touched.extend(words.filter(|word| !word.is_empty()).map(str::to_owned));
             moved.types.insert(key.to_owned());
             if unnamed(old) != unnamed(new) {
                 moved.whole = true;
