@@ -59,8 +59,9 @@ pub fn run(context: &Context, args: &EditOutputArgs) -> Outcome {
             return Ok(Code::Ok);
         }
         let noted = notes(&old, &new, &last.record.notes);
-        // What was corrected elsewhere, and is not in this version, is still wanted.
-        let before = corrections::find(&*session.engine.store, &label).map_err(Failed::from)?;
+        // What was corrected here before, and is not in this version, is still wanted.
+        let before = corrections::of(&*session.engine.store, &label)?;
+        let before = before.into_iter().find(|record| record.view == session.engine.view);
         let mut words = before.map(|record| record.words).unwrap_or_default();
         words.extend(new.words(corrected(&noted)));
         (text, noted, words)

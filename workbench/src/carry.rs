@@ -8,8 +8,8 @@ use crate::last_good::{label as label_of, parts};
 use crate::paid::is_paid;
 use crate::workspace::WorkbenchError;
 use engine::build::session::Session;
-use engine::store::corrections::{self, Words};
-use engine::store::{Commit, StoreError};
+use engine::store::Commit;
+use engine::store::corrections::{self, CorrectionRecord, Words};
 use engine::values::diagnostic::Diagnostic;
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -28,7 +28,11 @@ pub fn carry(root: &Path, session: &mut Session) -> Result<Vec<Diagnostic>, Work
         let Some(now) = renamed(root, session, &key)? else { continue };
         let present = label_of(&now, rest);
         if put(session, &present, &record.words)? {
-            release(session, &label)?;
+            let rows = vec![corrections::release(&label, record.view)];
+            session
+                .engine
+                .store
+                .commit(session.engine.view, Commit { rows, ..Commit::default() })?;
             let names = record.words.keys().map(String::as_str).collect::<Vec<_>>().join(", ");
             let message = format!("a person wrote {names} when it was called {key}; that came along");
             let hint = "read it again: 'cortex diff LABEL' shows what moved, 'cortex edit-output LABEL' changes it";
@@ -40,7 +44,8 @@ pub fn carry(root: &Path, session: &mut Session) -> Result<Vec<Diagnostic>, Work
 
 /// Puts the words into the last output of a label; whether there was one to put them into.
 fn put(session: &mut Session, label: &str, words: &Words) -> Result<bool, WorkbenchError> {
-    if !is_paid(session, label) || corrections::find(&*session.engine.store, label)?.is_some() {
+    let mine = |record: &CorrectionRecord| record.view == session.engine.view;
+    if !is_paid(session, label) || corrections::of(&*session.engine.store, label)?.iter().any(mine) {
         return Ok(false);
     }
     let Some(last) = session.last(label)? else { return Ok(false) };
@@ -60,12 +65,4 @@ fn put(session: &mut Session, label: &str, words: &Words) -> Result<bool, Workbe
     notes.insert("why".to_owned(), "corrected by hand under its former name".to_owned());
     notes.insert(CORRECTED.to_owned(), names.into_iter().collect::<Vec<_>>().join(","));
     Ok(session.correct(label, text.write().into_bytes(), notes, words.clone())?.is_some())
-}
-
-fn release(session: &Session, label: &str) -> Result<(), StoreError> {
-    let rows = vec![corrections::release(label)];
-    session
-        .engine
-        .store
-        .commit(session.engine.view, Commit { rows, ..Commit::default() })
 }

@@ -2,7 +2,7 @@
 
 use crate::workspace::{WorkbenchError, Workspace};
 use engine::build::session::Session;
-use engine::store::{Garbage, Inventory, Usage};
+use engine::store::{Garbage, Inventory, Usage, superseded};
 use engine::values::digest::{ActionKey, Digest};
 use std::collections::HashSet;
 
@@ -30,6 +30,7 @@ pub fn count(workspace: &Workspace, session: &Session) -> Result<Option<Sweep>, 
         }
         for version in session.engine.store.history(session.engine.view, &node.label)? {
             actions.insert(version.key);
+            actions.insert(superseded::key_of(&version.key, &version.output));
             blobs.insert(version.output);
         }
     }

@@ -5,10 +5,12 @@
 //! are found where the last result is another one.
 
 use super::engine::EngineError;
+use super::past;
 use super::run::Leftover;
 use super::session::Session;
 use crate::graph::Filed;
 use crate::seams::paid::Notes;
+use crate::store::RowChange;
 use crate::store::corrections::{self, CorrectionRecord, Words};
 use crate::store::records::{ActionRecord, HistoryRecord, NewResult};
 use crate::store::superseded;
@@ -77,16 +79,16 @@ impl Session {
             took_us: 0,
             ..last.record
         };
-        let row = match words.is_empty() {
-            true => corrections::release(label),
-            false => CorrectionRecord {
-                at: record.made_at,
-                view: self.engine.view,
-                key,
-                output,
-                words,
-            }
-            .to_row(label),
+        let correction = CorrectionRecord {
+            at: record.made_at,
+            view: self.engine.view,
+            key,
+            output,
+            words,
+        };
+        let rows = match correction.words.is_empty() {
+            true => self.to_release(label, &record)?,
+            false => vec![correction.to_row(label)],
         };
         let version = HistoryRecord {
             version: 0,
@@ -113,7 +115,20 @@ impl Session {
             history: vec![(label.to_owned(), version)],
             ..Leftover::default()
         };
-        self.commit(leftover, vec![row], false, None, None)?;
+        self.commit(leftover, rows, false, None, None)?;
         Ok(Some(output))
+    }
+
+    /// The rows that take away whatever was written of a label in this checkout, or would be taken over from another.
+    fn to_release(&self, label: &str, record: &ActionRecord) -> Result<Vec<RowChange>, EngineError> {
+        let (store, now) = (&*self.engine.store, past::made(record));
+        let mut rows = Vec::new();
+        for row in corrections::of(store, label)? {
+            let then = superseded::record_of(store, &row.key, &row.output)?;
+            if row.view == self.engine.view || then.is_some_and(|then| past::alike(&then, &now)) {
+                rows.push(corrections::release(label, row.view));
+            }
+        }
+        Ok(rows)
     }
 }

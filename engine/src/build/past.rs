@@ -5,11 +5,12 @@
 
 use super::jobs::{JobInput, Shared};
 use crate::seams::paid::{Correction, Previous, PreviousInput};
-use crate::store::corrections::{self, CorrectionRecord};
+use crate::store::corrections;
 use crate::store::records::{ActionRecord, Class, InputRecord};
 use crate::store::{StoreError, superseded};
 use crate::values::digest::{ActionKey, Digest};
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 /// Where to look.
 #[derive(Clone, Copy, Debug)]
@@ -31,32 +32,48 @@ impl Past {
     ) -> Result<(Option<Previous>, Option<Correction>), StoreError> {
         let store = shared.blobs.store();
         let last = self.previous.map(|key| store.action(&key)).transpose()?.flatten();
-        let Some(row) = corrections::find(store, label)? else {
+        let rows = corrections::of(store, label)?;
+        if rows.is_empty() {
             return Ok((last.map(|last| before(shared, last)).transpose()?.flatten(), None));
-        };
-        let corrected = superseded::record_of(store, &row.key, &row.output)?;
-        let stands = row.view == shared.view || corrected.as_ref().is_some_and(|corrected| alike(&corrected.inputs, inputs));
+        }
+        let now: Made = inputs
+            .iter()
+            .map(|input| (input.role.clone(), input.label.clone(), input.digest))
+            .collect();
+        let (mut correction, mut corrected) = (Correction::default(), None);
+        // What was written last has the last word.
+        for row in rows {
+            let record = superseded::record_of(store, &row.key, &row.output)?;
+            if row.view == shared.view || record.as_ref().is_some_and(|record| alike(record, &now)) {
+                correction.words.extend(row.words);
+                corrected = record.or(corrected);
+            } else {
+                correction.elsewhere.extend(row.words.into_keys());
+            }
+        }
         let last = match last {
-            Some(last) if last.class == Class::Paid || !stands => Some(last),
-            other => corrected.filter(|_| stands).or(other),
+            Some(last) if last.class == Class::Paid => Some(last),
+            other => corrected.or(other),
         };
-        let CorrectionRecord { words, .. } = row;
-        Ok((
-            last.map(|last| before(shared, last)).transpose()?.flatten(),
-            Some(Correction { words, stands }),
-        ))
+        Ok((last.map(|last| before(shared, last)).transpose()?.flatten(), Some(correction)))
     }
 }
 
+/// What something is made of: role, label and digest.
+pub(super) type Made = BTreeSet<(Arc<str>, Arc<str>, Digest)>;
+
+/// What a result was made of.
+pub(super) fn made(record: &ActionRecord) -> Made {
+    let inputs = record.inputs.iter();
+    inputs
+        .map(|input| (input.role.clone(), input.label.clone(), input.digest))
+        .collect()
+}
+
 /// Whether more than half of what a result was made of is what a node is made of now.
-fn alike(then: &[InputRecord], now: &[JobInput]) -> bool {
-    let place = |role: &str, label: &str, digest: Digest| (role.to_owned(), label.to_owned(), digest);
-    let now: BTreeSet<_> = now.iter().map(|input| place(&input.role, &input.label, input.digest)).collect();
-    let same = then
-        .iter()
-        .filter(|input| now.contains(&place(&input.role, &input.label, input.digest)))
-        .count();
-    same * 2 > then.len().max(now.len())
+pub(super) fn alike(then: &ActionRecord, now: &Made) -> bool {
+    let then = made(then);
+    then.intersection(now).count() * 2 > then.len().max(now.len())
 }
 
 /// A result with what it was made of, as far as the store still has it.

@@ -1,4 +1,5 @@
-//! Corrections: what a person wrote in the place of parts of an output, by its label, for every checkout that shares the store.
+//! Corrections: what a person wrote in the place of parts of an output, by its label and the checkout it was written in, for every checkout
+//! that shares the store.
 //!
 //! An output is corrected where it was made; the words are to stay where its code goes: to another branch, another checkout, through results
 //! that know nothing of them. So they are filed by label too, as text, which no gc takes. What the parts are is the producer's knowledge.
@@ -52,7 +53,7 @@ impl CorrectionRecord {
             words: self.words.clone(),
         };
         let body = minicbor::to_vec(body).expect("invariant: encoding into memory does not fail");
-        (Part::Corrections, label.as_bytes().to_vec(), Some(body))
+        (Part::Corrections, row_key(label, self.view), Some(body))
     }
 
     /// The correction in a body; `None` when it cannot be decoded.
@@ -68,27 +69,43 @@ impl CorrectionRecord {
     }
 }
 
-/// The row that takes a label's correction away.
-pub fn release(label: &str) -> RowChange {
-    (Part::Corrections, label.as_bytes().to_vec(), None)
+/// The row that takes away what was written of a label in a checkout.
+pub fn release(label: &str, view: ViewId) -> RowChange {
+    (Part::Corrections, row_key(label, view), None)
 }
 
-/// The correction of a label.
+/// The label, a zero, the checkout.
+fn row_key(label: &str, view: ViewId) -> Vec<u8> {
+    [label.as_bytes(), &[0], &view.0.to_be_bytes()].concat()
+}
+
+/// The label in the key of a row.
+fn label_of(key: &[u8]) -> Option<&str> {
+    let (label, rest) = key.split_at_checked(key.len().checked_sub(9)?)?;
+    std::str::from_utf8(label).ok().filter(|_| rest[0] == 0)
+}
+
+/// The corrections of a label, the last one last.
 ///
 /// # Errors
 /// When the store as a whole cannot be read.
-pub fn find(store: &dyn Store, label: &str) -> Result<Option<CorrectionRecord>, StoreError> {
-    let row = store.row(ViewId(0), Part::Corrections, label.as_bytes())?;
-    Ok(row.and_then(|body| CorrectionRecord::from_body(&body)))
+pub fn of(store: &dyn Store, label: &str) -> Result<Vec<CorrectionRecord>, StoreError> {
+    let mut found: Vec<_> = all(store)?
+        .into_iter()
+        .filter(|(of, _)| of == label)
+        .map(|(_, record)| record)
+        .collect();
+    found.sort_by_key(|record| record.at);
+    Ok(found)
 }
 
-/// All corrections, by label.
+/// All corrections with their labels. There are as many as people wrote: few.
 ///
 /// # Errors
 /// When the store as a whole cannot be read.
 pub fn all(store: &dyn Store) -> Result<Vec<(String, CorrectionRecord)>, StoreError> {
     let rows = store.rows(ViewId(0), Part::Corrections)?;
-    let read = |(label, body): (Vec<u8>, Vec<u8>)| Some((String::from_utf8(label).ok()?, CorrectionRecord::from_body(&body)?));
+    let read = |(key, body): (Vec<u8>, Vec<u8>)| Some((label_of(&key)?.to_owned(), CorrectionRecord::from_body(&body)?));
     Ok(rows.into_iter().filter_map(read).collect())
 }
 
@@ -109,12 +126,19 @@ mod tests {
             words: Words::from([("ROLE".to_owned(), "Mine.".to_owned())]),
         };
         let rows = |rows| Commit { rows, ..Commit::default() };
-        store.commit(ViewId(3), rows(vec![record.to_row("//a:b")])).unwrap();
-        assert_eq!(find(&store, "//a:b").unwrap(), Some(record.clone()));
-        assert_eq!(all(&store).unwrap(), [("//a:b".to_owned(), record)]);
-        assert_eq!(store.rows(ViewId(4), Part::Corrections).unwrap().len(), 1);
-        store.commit(ViewId(4), rows(vec![release("//a:b")])).unwrap();
-        assert_eq!(find(&store, "//a:b").unwrap(), None);
+        let later = CorrectionRecord {
+            at: 9,
+            view: ViewId(1),
+            ..record.clone()
+        };
+        let written = vec![later.to_row("//a:b"), record.to_row("//a:b"), record.to_row("//a:c")];
+        store.commit(ViewId(3), rows(written)).unwrap();
+        assert_eq!(of(&store, "//a:b").unwrap(), [record.clone(), later.clone()]);
+        assert_eq!(all(&store).unwrap().len(), 3);
+        assert_eq!(store.rows(ViewId(4), Part::Corrections).unwrap().len(), 3);
+        store.commit(ViewId(4), rows(vec![release("//a:b", ViewId(3))])).unwrap();
+        assert_eq!(of(&store, "//a:b").unwrap(), [later]);
         assert_eq!(CorrectionRecord::from_body(b"no"), None);
+        assert_eq!(label_of(b"short"), None);
     }
 }

@@ -39,12 +39,10 @@ impl Theirs {
         }
         if let Some(correction) = &inputs.correction {
             for (name, text) in &correction.words {
-                if correction.stands {
-                    theirs.put(name, Some(canonical(text)), heads, wanted);
-                } else if !theirs.names.contains(name) {
-                    theirs.elsewhere.insert(name.clone());
-                }
+                theirs.put(name, Some(canonical(text)), heads, wanted);
             }
+            let elsewhere = correction.elsewhere.iter().filter(|name| !theirs.names.contains(*name));
+            theirs.elsewhere = elsewhere.cloned().collect();
         }
         theirs
     }

@@ -108,7 +108,7 @@ const LEDGER: Table = Table {
 };
 const CORRECTIONS: Table = Table {
     name: "corrections.1",
-    key: "0 u64, label",
+    key: "0 u64, label, 0 u8, view u64",
     value: "packed row",
 };
 
