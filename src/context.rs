@@ -6,13 +6,16 @@ use crate::render::{Style, diagnostic};
 use engine::build::engine::EngineError;
 use engine::seams::world::WorldError;
 use engine::store::StoreError;
-use engine::store::disk::DiskOptions;
+use engine::store::disk::{DiskOptions, DiskStore, OnWait};
 use engine::values::diagnostic::{Diagnostic, Severity};
 use producers::llm::Limits;
+use std::cell::RefCell;
+use std::io::StdoutLock;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
-use workbench::location::StoreChoice;
+use workbench::hold::Hold;
+use workbench::location::{StoreChoice, find_root};
 use workbench::workspace::{Opening, WorkbenchError, Workspace};
 
 /// The resolved flags.
@@ -23,6 +26,8 @@ pub struct Context {
     pub out: Style,
     /// Colours on standard error.
     pub err: Style,
+    /// What is kept from other processes.
+    opened: RefCell<Vec<Arc<Hold>>>,
 }
 
 /// Why a command ends: its exit code and what to print.
@@ -51,7 +56,12 @@ impl Context {
     /// Resolves the flags.
     pub fn new(global: Global) -> Self {
         let (out, err) = (Style::stdout(global.color), Style::stderr(global.color));
-        Self { global, out, err }
+        Self {
+            global,
+            out,
+            err,
+            opened: RefCell::default(),
+        }
     }
 
     /// Goes to the folder of `-C`, from which all relative paths are meant.
@@ -79,27 +89,116 @@ impl Context {
         self.global.output == OutputForm::Json
     }
 
-    /// Opens the workspace to ask models, within limits.
+    /// Whether a drawing is wanted.
+    pub fn draws(&self) -> bool {
+        matches!(self.global.output, OutputForm::Dot | OutputForm::Mermaid)
+    }
+
+    /// Opens the workspace to build and to ask models, within limits.
     pub fn asking(&self, purpose: &str, asking: &AskingArgs) -> Result<Workspace, Failed> {
-        self.open(purpose, asking)
+        self.open(purpose, asking, true)
     }
 
-    /// Opens the workspace. `purpose` is what other processes are told while they wait for the store.
+    /// Opens the workspace to build.
+    pub fn building(&self, purpose: &str) -> Result<Workspace, Failed> {
+        self.open(purpose, &AskingArgs::default(), true)
+    }
+
+    /// Opens the workspace to read. `purpose` is what other processes are told while they wait for the store.
     pub fn workspace(&self, purpose: &str) -> Result<Workspace, Failed> {
-        self.open(purpose, &AskingArgs::default())
+        self.open(purpose, &AskingArgs::default(), false)
     }
 
-    fn open(&self, purpose: &str, asking: &AskingArgs) -> Result<Workspace, Failed> {
-        let style = self.err;
+    /// Standard output, for the answer. Whoever reads it may take his time: others can have the store and the checkout meanwhile.
+    pub fn stdout(&self) -> StdoutLock<'static> {
+        self.let_go();
+        std::io::stdout().lock()
+    }
+
+    /// Nothing is read or written any more: others can have the store and the checkout.
+    pub fn let_go(&self) {
+        self.opened.borrow().iter().for_each(|hold| hold.let_go());
+    }
+
+    /// Files may have been laid out.
+    pub fn built(&self) {
+        self.opened.borrow().iter().for_each(|hold| hold.built());
+    }
+
+    /// The root of the workspace that the command runs in, if it runs in one.
+    pub fn root(&self) -> Option<PathBuf> {
+        find_root(&self.global.directory.canonicalize().ok()?)
+    }
+
+    /// Opens the store alone: that of `--store` or `CORTEX_STORE`, or of the workspace. `None` when the workspace has none yet. A folder that is
+    /// named and is no store is refused, and nothing made in it.
+    pub fn disk(&self, purpose: &str) -> Result<Option<DiskStore>, Failed> {
+        let choice = self.store()?;
+        let folder = match &choice {
+            StoreChoice::Folder(folder) => Some(folder.clone()),
+            choice => {
+                let here = self
+                    .global
+                    .directory
+                    .canonicalize()
+                    .unwrap_or_else(|_| self.global.directory.clone());
+                let root = find_root(&here).ok_or(WorkbenchError::NoManifest(here))?;
+                choice.folder(&root)
+            }
+        };
+        let Some(folder) = folder.filter(|folder| matches!(choice, StoreChoice::Folder(_)) || DiskStore::is_at(folder)) else {
+            return Ok(None);
+        };
+        if !DiskStore::is_at(&folder) {
+            let why = Diagnostic::error(
+                "E_NO_STORE",
+                format!("{} is not a store of cortex; nothing was touched", folder.display()),
+            );
+            return Err(Failed::new(
+                Code::Usage,
+                why.hint("name the folder that holds store.redb; `cortex status` prints a workspace's store"),
+            ));
+        }
         let options = DiskOptions {
+            gives_way: true,
+            // Who takes care of a store does not begin another in its place.
+            set_aside_newer: false,
+            ..self.options(purpose)
+        };
+        let (disk, notices) = DiskStore::open(&folder, options)?;
+        self.say(&notices);
+        if notices.iter().any(|notice| notice.code == "E_STORE_DAMAGED") {
+            return Err(Failed::new(
+                Code::StoreDamaged,
+                Diagnostic::error(
+                    "E_STORE_DAMAGED",
+                    "the store was damaged beyond mending; an empty one was begun in its place",
+                )
+                .hint("the next build makes everything again; what was paid for may be in the file that was set aside"),
+            ));
+        }
+        Ok(Some(disk))
+    }
+
+    /// How the store is opened.
+    fn options(&self, purpose: &str) -> DiskOptions {
+        let style = self.err;
+        DiskOptions {
             purpose: format!("cortex {purpose}"),
-            lock_timeout: Duration::from_secs(self.global.lock_timeout),
-            on_wait: Some(Arc::new(move |holder: &str| {
-                eprintln!("{}", style.dim(&format!("waiting for the store, held by {holder}")))
-            })),
+            lock_timeout: if self.global.no_wait {
+                Duration::ZERO
+            } else {
+                Duration::from_secs(self.global.lock_timeout)
+            },
+            on_wait: Some(told("waiting for the store, held by", style)),
+            on_wait_view: Some(told("waiting for another build of this checkout,", style)),
             set_aside_newer: true,
             ..DiskOptions::default()
-        };
+        }
+    }
+
+    fn open(&self, purpose: &str, asking: &AskingArgs, builds: bool) -> Result<Workspace, Failed> {
+        let options = self.options(purpose);
         let workspace = Workspace::open(Opening {
             from: &self.global.directory,
             store: self.store()?,
@@ -111,7 +210,9 @@ impl Context {
                 offline: self.global.offline,
                 batch: asking.batch,
             },
+            builds,
         })?;
+        self.opened.borrow_mut().extend(workspace.hold.clone());
         self.say(&workspace.notices);
         Ok(workspace)
     }
@@ -155,6 +256,19 @@ impl Context {
     }
 }
 
+/// Tells once of each process that is waited for, however often it has to be.
+fn told(what: &'static str, style: Style) -> OnWait {
+    let before = Mutex::new(String::new());
+    Arc::new(move |holder: &str| {
+        let who = holder.split(',').next().unwrap_or(holder);
+        let mut before = before.lock().unwrap_or_else(PoisonError::into_inner);
+        if *before != who {
+            who.clone_into(&mut before);
+            eprintln!("{}", style.dim(&format!("{what} {holder}")));
+        }
+    })
+}
+
 impl From<WorkbenchError> for Failed {
     fn from(error: WorkbenchError) -> Self {
         match error {
@@ -187,7 +301,9 @@ impl From<EngineError> for Failed {
 impl From<StoreError> for Failed {
     fn from(error: StoreError) -> Self {
         let (code, name, hint) = match &error {
-            StoreError::Busy { .. } => (Code::Busy, "E_BUSY", "wait for it to end, or give more time with --lock-timeout"),
+            StoreError::Busy { .. } | StoreError::ViewBusy { .. } => {
+                (Code::Busy, "E_BUSY", "wait for it to end, or give more time with --lock-timeout")
+            }
             StoreError::NoSpace { .. } => (
                 Code::Io,
                 "E_NO_SPACE",

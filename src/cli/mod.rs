@@ -43,9 +43,12 @@ pub struct Global {
     /// Send nothing over the network: what would ask a model fails instead.
     #[arg(long, global = true, env = "CORTEX_OFFLINE", value_parser = clap::builder::FalseyValueParser::new())]
     pub offline: bool,
-    /// Seconds to wait for a store that another process holds.
+    /// Seconds to wait for a store, or a checkout, that another process holds.
     #[arg(long, value_name = "SECONDS", global = true, default_value_t = 600)]
     pub lock_timeout: u64,
+    /// Do not wait for a store or a checkout that another process holds: the same as --lock-timeout 0.
+    #[arg(long, global = true, conflicts_with = "lock_timeout")]
+    pub no_wait: bool,
 }
 
 /// How to print.
@@ -55,6 +58,10 @@ pub enum OutputForm {
     Text,
     /// For machines: one JSON document on standard output.
     Json,
+    /// Answers of `query` for Graphviz.
+    Dot,
+    /// Answers of `query` as a Mermaid flowchart.
+    Mermaid,
 }
 
 /// When to use colours.
@@ -78,6 +85,7 @@ pub enum Command {
     Usages(UsagesArgs),
     Query(QueryArgs),
     Explain(ExplainArgs),
+    Log(LogArgs),
     History(HistoryArgs),
     Diff(DiffArgs),
     Prompt(PromptArgs),
@@ -87,6 +95,9 @@ pub enum Command {
     Investigate(InvestigateArgs),
     Status(StatusArgs),
     Gc(GcArgs),
+    Store(StoreArgs),
+    PinVersion(PinVersionArgs),
+    UnpinVersion(UnpinVersionArgs),
     Rules(RulesArgs),
     Completions(CompletionsArgs),
     Man(ManArgs),
@@ -128,6 +139,9 @@ pub struct BuildArgs {
     /// Write what happens to FILE, one JSON object a line: {"event": "ran", "label": …, "output": …, "took": microseconds, …}.
     #[arg(long, value_name = "FILE")]
     pub events: Option<PathBuf>,
+    /// Write a profile to FILE: a Chrome trace for ui.perfetto.dev, with a lane for each worker and the critical path.
+    #[arg(long, value_name = "FILE")]
+    pub profile: Option<PathBuf>,
 }
 
 /// Print the output of a target, building it first.
@@ -189,15 +203,23 @@ pub struct UsagesArgs {
 
 /// Ask the graph. Runs nothing.
 ///
-/// EXPR is made of patterns (//types/...:semantic), deps(EXPR[, DEPTH]), rdeps(EXPR[, DEPTH]), somepath(FROM, TO), kind(NAME, EXPR)
-/// by target name (outline) or implementation (csharp/outline) with * for any run of characters, the operators + - ^ (union, except, intersect, from left to right) and parentheses. Source files are
-/// meant by :bytes, source sets by :files. What has to be built before it is known is named on standard error.
+/// EXPR is made of patterns (//types/...:semantic), the operators + - ^ (union, except, intersect, from left to right), parentheses,
+/// let NAME = EXPR in EXPR (used as $NAME), and of
+/// deps(EXPR[, DEPTH]): what it is made of;
+/// rdeps([UNIVERSE,] EXPR[, DEPTH]): what is made of it, of everything or within deps(UNIVERSE);
+/// somepath(FROM, TO), allpaths(FROM, TO): a shortest way, and everything on any way;
+/// kind(NAME, EXPR): by target name (outline) or implementation (csharp/outline), with * for any run of characters, or a regular expression in quotes;
+/// attr(ATTRIBUTE, REGEX, EXPR): by package, target, uses, producer, version, rule, out, paid, param.NAME, var.NAME;
+/// filter(REGEX, EXPR): by label;
+/// stale(EXPR): what is not current.
+/// Source files are meant by :bytes, source sets by :files. What has to be built before it is known is named on standard error.
+/// --output dot, mermaid and json also tell what reads what.
 #[derive(Debug, Args)]
 pub struct QueryArgs {
     /// The query.
     #[arg(value_name = "EXPR", value_parser = unguarded)]
     pub expr: String,
-    /// How to print the nodes and what reads what among them [default: label, with --output json: json].
+    /// As --output, where text is called label.
     #[arg(long, value_name = "FORMAT")]
     pub format: Option<GraphForm>,
 }
@@ -215,11 +237,33 @@ pub enum GraphForm {
     Json,
 }
 
-/// Say whether a target is current, which input moved, and who moved that. Runs nothing.
+/// Say why a target stands as it does, or what two builds differ in. Makes nothing.
+///
+/// Whether it is current, which input moved and who moved that; why it ran last, or which build found its result under its key.
+/// The way is followed down to the source file; where its earlier bytes are still to be had (in the store, or in git's commits by
+/// `git cat-file`), the lines that changed are shown.
 #[derive(Debug, Args)]
 pub struct ExplainArgs {
     /// Which target.
-    pub label: String,
+    #[arg(required_unless_present = "diff")]
+    pub label: Option<String>,
+    /// Say which outputs differ between two builds, by their numbers in `cortex log`, and which files caused that.
+    #[arg(long, num_args = 2, value_names = ["BUILD_A", "BUILD_B"], conflicts_with = "label")]
+    pub diff: Option<Vec<u64>>,
+    /// As JSON.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// List the builds of this checkout: what each did, took and cost.
+///
+/// With the commit that was checked out, and whether files differed from it.
+/// A build in which nothing ran, failed or was found under its key leaves no line. The newest 1,000 are kept.
+#[derive(Debug, Args)]
+pub struct LogArgs {
+    /// How many, the newest ones.
+    #[arg(short = 'n', long, value_name = "N", default_value_t = 20)]
+    pub count: usize,
     /// As JSON.
     #[arg(long)]
     pub json: bool,
@@ -255,12 +299,103 @@ pub struct DiffArgs {
 #[derive(Debug, Args)]
 pub struct StatusArgs {}
 
-/// Count what the store holds that this checkout does not reach.
+/// Collect what no checkout of the store needs any more, and make its file shorter.
+///
+/// Kept are the results of all checkouts that share the store, pinned versions, the last versions of each target, what was corrected by
+/// hand and whatever was used lately. What was paid for goes only with --paid. Builds may go on meanwhile. Exit codes: 0 done, 1 the size
+/// was not reached, 3 the store is damaged, 4 another collection runs, 5 I/O.
 #[derive(Debug, Args)]
 pub struct GcArgs {
-    /// Only count; nothing is removed.
+    /// Only say what would be removed, and what would cost money to make again.
     #[arg(long)]
     pub dry_run: bool,
+    /// Collect only until the store's file is no longer than SIZE (500 MB, 2 GB), what was used longest ago first; if need be also versions
+    /// that cost nothing.
+    #[arg(long, value_name = "SIZE", value_parser = engine::values::quantity::bytes)]
+    pub max_size: Option<u64>,
+    /// How many versions of each target to keep [default: 3].
+    #[arg(long, value_name = "N")]
+    pub keep_versions: Option<usize>,
+    /// Keep what was used within SPAN (12h, 7d, 4w; 0 for nothing) [default: 7d].
+    #[arg(long, value_name = "SPAN", value_parser = engine::values::quantity::seconds)]
+    pub older_than: Option<u64>,
+    /// Take also what was paid for.
+    #[arg(long)]
+    pub paid: bool,
+    /// Forget checkouts whose folder is not there now, and not only those that were last used 30 days ago.
+    #[arg(long)]
+    pub forget_checkouts: bool,
+    /// As JSON.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Verify, count, hand on and migrate the store.
+#[derive(Debug, Args)]
+pub struct StoreArgs {
+    #[command(subcommand)]
+    pub command: StoreCommand,
+}
+
+/// What to do with the store.
+#[derive(Debug, Subcommand)]
+pub enum StoreCommand {
+    /// Open every row, hash every output, follow every reference. Exit codes: 0 sound, or mended; 3 damaged.
+    Verify {
+        /// Drop what is damaged; the next build makes it again.
+        #[arg(long)]
+        repair: bool,
+        /// As JSON.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Count what is in it: by producer, by family of labels, by checkout.
+    Stats {
+        /// As JSON.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Write results, and all they are made of, to a file for another store. The file names no path and no moment of this machine.
+    Export {
+        /// Which targets.
+        #[arg(required = true, value_name = "PATTERN", value_parser = unguarded)]
+        patterns: Vec<String>,
+        /// The file.
+        #[arg(short, long, value_name = "FILE")]
+        out: PathBuf,
+    },
+    /// File the results of such a file. Whoever made it is believed: outputs are checked by their digests, but not whether a key's result
+    /// is right.
+    Import {
+        /// The file.
+        file: PathBuf,
+        /// Take also results that were paid for.
+        #[arg(long)]
+        paid: bool,
+    },
+    /// Bring it to the newest format.
+    Migrate,
+}
+
+/// Keep a version of a target: History does not trim it, gc does not take it.
+#[derive(Debug, Args)]
+pub struct PinVersionArgs {
+    /// Which target.
+    pub label: String,
+    /// Its number in `cortex history` [default: the newest].
+    pub version: Option<u32>,
+    /// Why, for `cortex history`.
+    #[arg(long, value_name = "TEXT")]
+    pub note: Option<String>,
+}
+
+/// Keep a version no longer.
+#[derive(Debug, Args)]
+pub struct UnpinVersionArgs {
+    /// Which target.
+    pub label: String,
+    /// Its number in `cortex history` [default: all that are pinned].
+    pub version: Option<u32>,
 }
 
 /// List or print the built-in rulesets.
@@ -308,6 +443,17 @@ pub struct DevArgs {
 pub enum DevCommand {
     /// Print what is known of the C# code as JSON lines, in the form of the compiler's facts (scripts/oracle).
     Facts,
+    /// Fill a store with many results and time what takes care of it; as JSON.
+    StoreBench {
+        /// Where; it must not hold a store.
+        folder: PathBuf,
+        /// How many results.
+        #[arg(long, default_value_t = 100_000)]
+        blobs: u64,
+        /// Bytes of each output.
+        #[arg(long, default_value_t = 1_024)]
+        size: usize,
+    },
     /// Parse the C# files of a folder with the bare grammar and print what that costs, as JSON.
     ParseOnly {
         /// The folder.

@@ -7,15 +7,16 @@ use crate::render::events::{Both, EventLog};
 use crate::render::progress::Progress;
 use crate::render::summary;
 use crate::render::terminal::QuietControl;
+use crate::render::trace::Trace;
 use engine::build::request::{Report, Request};
 use engine::build::session::Session;
 use engine::build::{Options, Root};
 use engine::seams::producer::Cancel;
 use engine::values::diagnostic::Diagnostic;
 use engine::values::digest::Digest;
+use engine::values::event::{Observer, Phase};
 use engine::values::pattern::PatternSet;
 use std::io::IsTerminal;
-use std::path::Path;
 use std::time::Instant;
 
 /// Runs it.
@@ -26,8 +27,9 @@ pub fn run(context: &Context, args: &BuildArgs) -> Outcome {
         ..request(args)?
     };
     let workspace = context.asking("build", &args.asking)?;
+    let looking = Instant::now();
     let mut look = workspace.engine.look(&workspace.digest, || workspace.manifest())?;
-    let quick = !args.dry_run && !args.verbose && args.events.is_none() && !context.json();
+    let quick = !args.dry_run && !args.verbose && args.events.is_none() && args.profile.is_none() && !context.json();
     if quick && let Some(known) = workspace.engine.known(&mut look, &request.digest)? {
         context.say(&look.refresh.diagnostics);
         let report = Report {
@@ -37,6 +39,7 @@ pub fn run(context: &Context, args: &BuildArgs) -> Outcome {
         conclude(context, &report, known.targets, false, start);
         return Ok(Code::Ok);
     }
+    let (looked, loading) = (Phase::since("look", looking), Instant::now());
     let definition = workspace.definition()?;
     if args.dry_run && workbench::paid::any(&definition.manifest, &workspace.engine.registry) {
         // What a model would be asked is known once everything free that it is told is made.
@@ -47,7 +50,16 @@ pub fn run(context: &Context, args: &BuildArgs) -> Outcome {
     std::mem::forget(definition.manifest.clone());
     let mut session = Session::open(workspace.engine.clone(), &definition, look)?;
     context.say(workspace.warnings());
-    let report = build_with(context, &mut session, &request, args.verbose, args.events.as_deref())?;
+    let records = Records {
+        verbose: args.verbose,
+        events: args.events.as_deref().map(EventLog::create).transpose()?,
+        trace: args.profile.as_deref().map(|path| Trace::create(path, start)).transpose()?,
+    };
+    if let Some(trace) = &records.trace {
+        trace.phase(&looked);
+        trace.phase(&Phase::since("load", loading));
+    }
+    let report = build_with(context, &mut session, &request, records)?;
     // What was built stands, whatever becomes of this file; the next build tries again.
     if !args.dry_run
         && let Err(error) = workbench::aliases::update(&workspace.root, &session)
@@ -74,6 +86,7 @@ pub fn run(context: &Context, args: &BuildArgs) -> Outcome {
     let targets = report.targets as u64;
     let currency = workbench::paid::currency(&session);
     if context.json() {
+        context.let_go();
         println!("{}", summary::json(&report, targets, start.elapsed()));
     } else if report.refused.is_empty() {
         conclude(context, &report, targets, args.dry_run, start);
@@ -82,6 +95,9 @@ pub fn run(context: &Context, args: &BuildArgs) -> Outcome {
             let standing = report.roots.iter().filter(stands).count();
             eprintln!("{}", summary::prices(&report.plans, standing, currency.as_deref(), context.err));
         }
+    }
+    if !args.dry_run && report.tally.ran > 0 {
+        super::gc::keep_within(context, &workspace)?;
     }
     Ok(code(&report))
 }
@@ -119,6 +135,7 @@ fn request(args: &BuildArgs) -> Result<Request, Failed> {
 pub fn told(context: &Context, report: &Report, start: Instant) {
     let targets = report.targets as u64;
     if context.json() {
+        context.let_go();
         println!("{}", summary::json(report, targets, start.elapsed()));
     } else if report.refused.is_empty() {
         conclude(context, report, targets, false, start);
@@ -171,7 +188,7 @@ fn digest(patterns: &[String]) -> Digest {
 /// Builds with progress on a terminal; Ctrl-C and SIGTERM stop it cleanly. Prints failures and what producers said, for machines on standard
 /// error too: the commands that end here print an output, which has no room for them.
 pub fn build(context: &Context, session: &mut Session, request: &Request) -> Result<Report, Failed> {
-    let report = build_with(context, session, request, false, None)?;
+    let report = build_with(context, session, request, Records::default())?;
     if context.json() {
         say(context, &report);
     }
@@ -185,22 +202,39 @@ fn say(context: &Context, report: &Report) {
     context.say(&report.unknown.iter().map(super::query::note).collect::<Vec<_>>());
 }
 
-fn build_with(context: &Context, session: &mut Session, request: &Request, verbose: bool, events: Option<&Path>) -> Result<Report, Failed> {
-    let events = events.map(EventLog::create).transpose()?;
+/// What is written down of a build besides its results.
+#[derive(Default)]
+struct Records {
+    verbose: bool,
+    events: Option<EventLog>,
+    trace: Option<Trace>,
+}
+
+fn build_with(context: &Context, session: &mut Session, request: &Request, records: Records) -> Result<Report, Failed> {
+    let Records { verbose, events, trace } = records;
     let cancel = Cancel::default();
     let bar = std::io::stderr().is_terminal() && !context.json();
     let quiet = QuietControl::begin(bar);
     let (stop, restore) = (cancel.clone(), quiet.clone());
     exit::on_signal(move || stop.cancel(), move || restore.end());
     let progress = Progress::new(context.err, verbose && !context.json(), bar);
-    let report = match &events {
-        Some(log) => session.build(request, &Both(log, &progress), &cancel),
-        None => session.build(request, &progress, &cancel),
-    };
+    let (logged, traced);
+    let mut observer: &dyn Observer = &progress;
+    if let Some(log) = &events {
+        logged = Both(log, observer);
+        observer = &logged;
+    }
+    if let Some(trace) = &trace {
+        traced = Both(trace, observer);
+        observer = &traced;
+    }
+    let report = session.build(request, observer, &cancel);
     progress.end();
     quiet.end();
+    context.built();
     let report = report?;
     events.map_or(Ok(()), EventLog::end)?;
+    trace.map_or(Ok(()), |trace| trace.end(session))?;
     if !context.json() {
         say(context, &report);
     }

@@ -33,7 +33,7 @@ pub fn run(context: &Context, args: &CostArgs) -> Outcome {
     } else {
         text(&found, currency.as_deref().unwrap_or_default(), context.out)
     };
-    show::written(write!(std::io::stdout().lock(), "{text}"))
+    show::written(write!(context.stdout(), "{text}"))
 }
 
 fn text(found: &Spending, currency: &str, style: Style) -> String {

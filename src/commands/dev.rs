@@ -9,6 +9,10 @@ use std::io::Write;
 pub fn run(context: &Context, command: &DevCommand) -> Outcome {
     match command {
         DevCommand::Facts => facts::run(context),
+        DevCommand::StoreBench { folder, blobs, size } => {
+            let measured = workbench::filling::measure(folder, *blobs, *size)?;
+            show::written(writeln!(std::io::stdout().lock(), "{}", serde_json::json!(measured)))
+        }
         DevCommand::ParseOnly { folder, jobs } => {
             let parsed = workbench::parsing::measure(folder, usize::from(*jobs))?;
             show::written(writeln!(std::io::stdout().lock(), "{}", serde_json::json!(parsed)))

@@ -60,5 +60,5 @@ pub fn run(context: &Context, args: &DiffArgs) -> Outcome {
     } else {
         versions::difference(&difference, context.out)
     };
-    show::written(write!(std::io::stdout().lock(), "{text}"))
+    show::written(write!(context.stdout(), "{text}"))
 }

@@ -14,7 +14,7 @@ use workbench::editor::{self, EditError};
 
 /// Runs it.
 pub fn run(context: &Context, args: &EditOutputArgs) -> Outcome {
-    let workspace = context.workspace("edit-output")?;
+    let workspace = context.building("edit-output")?;
     let mut session = workspace.session()?;
     context.say(workspace.warnings());
     let label = history::meant(&mut session, &args.label, "corrected")?;
@@ -44,6 +44,8 @@ pub fn run(context: &Context, args: &EditOutputArgs) -> Outcome {
     let last = session.last(&label)?.ok_or_else(nothing)?;
     let old = session.engine.store.blob(&last.filed.output)?.ok_or_else(nothing)?;
     let old = String::from_utf8_lossy(&old).into_owned();
+    // A person takes his time; the checkout stays ours, or the correction could be of an answer that is no more.
+    session.engine.store.let_go();
     let (new, noted, words) = if args.release {
         (old.clone(), released(&last.record.notes), corrections::Words::new())
     } else {

@@ -11,7 +11,7 @@ use workbench::facts::TARGETS;
 
 /// Runs it.
 pub fn run(context: &Context) -> Outcome {
-    let workspace = context.workspace("dev facts")?;
+    let workspace = context.building("dev facts")?;
     let mut session = workspace.session()?;
     context.say(workspace.warnings());
     let (report, code) = outputs(context, &mut session, "dev facts", &TARGETS.map(str::to_owned), true)?;
@@ -23,6 +23,6 @@ pub fn run(context: &Context) -> Outcome {
             Diagnostic::error("E_FACTS", error.to_string()).hint("run `cortex build '//...'`"),
         )
     })?;
-    show::written(std::io::stdout().lock().write_all(lines.as_bytes()))?;
+    show::written(context.stdout().write_all(lines.as_bytes()))?;
     Ok(code)
 }

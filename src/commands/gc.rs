@@ -1,29 +1,119 @@
-//! `cortex gc`: counts what this checkout does not reach. Collecting is not there yet, and it says so.
+//! `cortex gc`: collects what no checkout of a store needs any more.
 
 use super::show;
 use crate::cli::GcArgs;
 use crate::context::{Context, Failed, Outcome};
 use crate::exit::Code;
-use crate::render::status;
+use crate::render::care;
+use engine::manifest::model::StoreLimits;
+use engine::store::disk::DiskStore;
 use engine::values::diagnostic::Diagnostic;
 use std::io::Write;
+use std::time::{SystemTime, UNIX_EPOCH};
+use workbench::garbage::{self, GarbageError, Options};
+use workbench::workspace::Workspace;
 
 /// Runs it.
 pub fn run(context: &Context, args: &GcArgs) -> Outcome {
-    if !args.dry_run {
-        let why = Diagnostic::error("E_NOT_YET", "this version of cortex counts garbage but does not collect it");
-        return Err(Failed::new(
-            Code::Usage,
-            why.hint("see what there is with `cortex gc --dry-run`; a store may also simply be deleted"),
-        ));
-    }
-    let workspace = context.workspace("gc")?;
-    let session = workspace.session()?;
-    let text = match workbench::garbage::count(&workspace, &session)? {
-        Some(sweep) if context.json() => format!("{:#}\n", status::sweep_json(&sweep)),
-        Some(sweep) => status::sweep(&sweep),
-        None if context.json() => "null\n".to_owned(),
-        None => "there is no store\n".to_owned(),
+    let Some(disk) = context.disk("gc")? else {
+        let text = if context.json() || args.json {
+            "null\n"
+        } else {
+            "there is no store yet, so there is nothing to collect\n"
+        };
+        return show::written(write!(context.stdout(), "{text}"));
     };
-    show::written(write!(std::io::stdout().lock(), "{text}"))
+    let options = options(context, args)?;
+    let report = garbage::collect(&disk, &options)?;
+    warn(context, &disk);
+    let text = if context.json() || args.json {
+        format!("{:#}\n", care::collected_json(&report, &options))
+    } else {
+        care::collected(&report, &options)
+    };
+    show::written(write!(context.stdout(), "{text}"))?;
+    if let Some(why) = &report.not_compacted {
+        context.say(&[Diagnostic::warning(
+            "W_NOT_COMPACTED",
+            format!("the store's file was not compacted: {why}"),
+        )]);
+    }
+    if report.reached {
+        return Ok(Code::Ok);
+    }
+    let mut hint = care::in_the_way(&report, &options);
+    if hint.is_empty() {
+        "what is left belongs to present checkouts and kept versions; give more room, or fewer --keep-versions".clone_into(&mut hint);
+    }
+    let why = Diagnostic::error("E_MAX_SIZE", care::not_reached(&report, &options));
+    Err(Failed::new(Code::TargetFailed, why.hint(hint)))
+}
+
+/// The flags over what the manifest says, if the command runs in a workspace.
+fn options(context: &Context, args: &GcArgs) -> Result<Options, Failed> {
+    let limits = match context.root() {
+        Some(root) => workbench::workspace::store_limits(&root)?,
+        None => StoreLimits::default(),
+    };
+    let usual = Options::within(&limits, now());
+    Ok(Options {
+        dry_run: args.dry_run,
+        max_size: args.max_size,
+        keep_versions: args.keep_versions.unwrap_or(usual.keep_versions),
+        older_than: args.older_than.unwrap_or(usual.older_than),
+        paid: args.paid,
+        forget_checkouts: args.forget_checkouts,
+        ..usual
+    })
+}
+
+/// After a build that wrote something: keeps the store within the size that the manifest allows, and says so in a line.
+pub fn keep_within(context: &Context, workspace: &Workspace) -> Result<(), Failed> {
+    let Some(disk) = &workspace.disk else { return Ok(()) };
+    let limits = workspace.manifest()?.store;
+    let told = match garbage::keep_within(disk, &limits, now()) {
+        Ok(None) => return Ok(()),
+        Ok(Some((options, report))) if report.reached => {
+            if !context.json() {
+                eprintln!("{}", context.err.dim(&care::kept_within(&report, &options)));
+            }
+            return Ok(());
+        }
+        Ok(Some((options, report))) => {
+            Diagnostic::warning("W_STORE_SIZE", care::not_reached(&report, &options)).hint("`cortex gc` says what is in the way")
+        }
+        // The build stands; the next one tries again.
+        Err(error) => Diagnostic::warning("W_STORE_SIZE", format!("the store could not be collected: {error}")),
+    };
+    context.say(&[told]);
+    Ok(())
+}
+
+/// Seconds since 1970.
+pub fn now() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
+}
+
+/// Damage met on the way.
+fn warn(context: &Context, disk: &DiskStore) {
+    use engine::store::Store;
+    let told: Vec<Diagnostic> = disk
+        .damage()
+        .into_iter()
+        .map(|words| Diagnostic::warning("W_STORE_DAMAGED", words))
+        .collect();
+    context.say(&told);
+}
+
+impl From<GarbageError> for Failed {
+    fn from(error: GarbageError) -> Self {
+        match error {
+            GarbageError::Store(error) => error.into(),
+            GarbageError::Damaged(_) => Self::new(
+                Code::StoreDamaged,
+                Diagnostic::error("E_STORE_DAMAGED", error.to_string())
+                    .hint("nothing was taken; mend it with `cortex store verify --repair`, then collect again"),
+            ),
+        }
+    }
 }

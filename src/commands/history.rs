@@ -22,7 +22,7 @@ pub fn run(context: &Context, args: &HistoryArgs) -> Outcome {
     } else {
         versions::list(&label, &found, context.out)
     };
-    show::written(write!(std::io::stdout().lock(), "{text}"))
+    show::written(write!(context.stdout(), "{text}"))
 }
 
 /// The one label that is meant.

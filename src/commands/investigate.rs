@@ -129,7 +129,7 @@ pub fn run(context: &Context, args: &InvestigateArgs) -> Outcome {
     } else {
         text(context, &findings)
     };
-    show::written(write!(std::io::stdout().lock(), "{text}"))
+    show::written(write!(context.stdout(), "{text}"))
 }
 
 /// Why no type can be shown, so that nothing is asked.

@@ -12,15 +12,18 @@ mod history;
 mod init;
 mod investigate;
 mod last_good;
+mod log;
 mod outline;
 mod outputs;
 mod pages;
+mod pin;
 mod prompt;
 mod query;
 mod regenerate;
 mod rules;
 mod show;
 mod status;
+mod store;
 mod usages;
 
 use crate::cli::{Cli, Command};
@@ -37,13 +40,15 @@ pub fn run(cli: Cli) -> ExitCode {
         return failed.code.into();
     }
     let outcome = match &cli.command {
+        Command::Query(args) => query::run(&context, args),
+        _ if context.draws() => Err(query::only_here()),
         Command::Init(args) => init::run(&context, args),
         Command::Build(args) => build::run(&context, args),
         Command::Show(args) => show::run(&context, args),
         Command::Outline(args) => outline::run(&context, args),
         Command::Usages(args) => usages::run(&context, args),
-        Command::Query(args) => query::run(&context, args),
         Command::Explain(args) => explain::run(&context, args),
+        Command::Log(args) => log::run(&context, args),
         Command::History(args) => history::run(&context, args),
         Command::Diff(args) => diff::run(&context, args),
         Command::Prompt(args) => prompt::run(&context, args),
@@ -53,6 +58,9 @@ pub fn run(cli: Cli) -> ExitCode {
         Command::Investigate(args) => investigate::run(&context, args),
         Command::Status(_) => status::run(&context),
         Command::Gc(args) => gc::run(&context, args),
+        Command::Store(args) => store::run(&context, &args.command),
+        Command::PinVersion(args) => pin::pin(&context, args),
+        Command::UnpinVersion(args) => pin::unpin(&context, args),
         Command::Rules(args) => rules::run(&context, args),
         Command::Completions(args) => pages::completions(&context, args),
         Command::Man(args) => pages::man(&context, args),

@@ -14,7 +14,7 @@ use std::io::Write;
 pub fn run(context: &Context, args: &OutlineArgs) -> Outcome {
     let json = args.json || context.json();
     let labels: Vec<String> = args.symbols.iter().map(|symbol| label(symbol, json)).collect();
-    let workspace = context.workspace("outline")?;
+    let workspace = context.building("outline")?;
     let mut session = workspace.session()?;
     context.say(workspace.warnings());
     if args.last_good {
@@ -23,7 +23,7 @@ pub fn run(context: &Context, args: &OutlineArgs) -> Outcome {
             found.push(last_good::find(context, &mut session, "outline", label)?);
         }
         let shown: Vec<(&str, &[u8])> = found.iter().map(|found| (found.label.as_str(), &*found.bytes)).collect();
-        return print(&shown, json, labels.len(), Code::Ok);
+        return print(context, &shown, json, labels.len(), Code::Ok);
     }
     let (report, code) = match outputs(context, &mut session, "outline", &labels, true) {
         Ok(made) => made,
@@ -41,12 +41,12 @@ pub fn run(context: &Context, args: &OutlineArgs) -> Outcome {
         .filter_map(|(root, bytes)| Some((&*root.label, bytes.as_deref()?)))
         .collect();
     last_good::remark(context, &session, "outline", shown.iter().map(|(label, _)| *label))?;
-    print(&shown, json, labels.len(), code)
+    print(context, &shown, json, labels.len(), code)
 }
 
 /// Prints outlines; `asked` is how many symbols were named.
-fn print(shown: &[(&str, &[u8])], json: bool, asked: usize, code: Code) -> Outcome {
-    let mut out = std::io::stdout().lock();
+fn print(context: &Context, shown: &[(&str, &[u8])], json: bool, asked: usize, code: Code) -> Outcome {
+    let mut out = context.stdout();
     if json {
         let mut outputs: Vec<serde_json::Value> = shown.iter().map(|(_, bytes)| show::json(bytes)).collect();
         let document = if asked == 1 && outputs.len() == 1 {

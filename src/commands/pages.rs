@@ -23,7 +23,7 @@ pub fn completions(context: &Context, args: &CompletionsArgs) -> Outcome {
     text_only(context, "completions are a script for a shell")?;
     let mut text = Vec::new();
     clap_complete::generate(args.shell, &mut Cli::command(), "cortex", &mut text);
-    show::written(std::io::stdout().lock().write_all(&text))
+    show::written(context.stdout().write_all(&text))
 }
 
 /// Prints a manual page.
@@ -52,5 +52,5 @@ pub fn man(context: &Context, args: &ManArgs) -> Outcome {
     }
     let mut text = Vec::new();
     let rendered = clap_mangen::Man::new(command).render(&mut text);
-    show::written(rendered.and_then(|()| std::io::stdout().lock().write_all(&text)))
+    show::written(rendered.and_then(|()| context.stdout().write_all(&text)))
 }

@@ -14,7 +14,7 @@ use std::io::Write;
 
 /// Runs it.
 pub fn run(context: &Context, args: &PromptArgs) -> Outcome {
-    let workspace = context.workspace("prompt")?;
+    let workspace = context.building("prompt")?;
     let mut session = workspace.session()?;
     context.say(workspace.warnings());
     let label = match history::meant(&mut session, &args.label, "asked for") {
@@ -84,7 +84,7 @@ pub fn run(context: &Context, args: &PromptArgs) -> Outcome {
         context.say(&[Diagnostic::new(Severity::Note, "N_NOT_YET", why).label(&label)]);
     }
     if args.json || context.json() {
-        return show::written(writeln!(std::io::stdout().lock(), "{:#}", serde_json::json!(priced)));
+        return show::written(writeln!(context.stdout(), "{:#}", serde_json::json!(priced)));
     }
     let plan = &priced.plan;
     eprintln!(
@@ -93,5 +93,5 @@ pub fn run(context: &Context, args: &PromptArgs) -> Outcome {
             .err
             .dim(&printable(&format!("{} ({}): {}", plan.mode, plan.why, money::spent(&plan.cost))))
     );
-    show::written(write!(std::io::stdout().lock(), "{}", printable(&plan.prompt)))
+    show::written(write!(context.stdout(), "{}", printable(&plan.prompt)))
 }

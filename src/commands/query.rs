@@ -1,7 +1,7 @@
 //! `cortex query`: asks the graph.
 
 use super::show;
-use crate::cli::{GraphForm, QueryArgs};
+use crate::cli::{GraphForm, OutputForm, QueryArgs};
 use crate::context::{Context, Failed, Outcome};
 use crate::exit::Code;
 use crate::render::{count, graph};
@@ -12,9 +12,12 @@ use workbench::query::{QueryError, answer, parse};
 /// Runs it.
 pub fn run(context: &Context, args: &QueryArgs) -> Outcome {
     let query = parse(&args.expr).map_err(|error| Failed::new(Code::Usage, wrong(&args.expr, &error)))?;
-    let form = args
-        .format
-        .unwrap_or(if context.json() { GraphForm::Json } else { GraphForm::Label });
+    let form = args.format.unwrap_or(match context.global.output {
+        OutputForm::Text => GraphForm::Label,
+        OutputForm::Json => GraphForm::Json,
+        OutputForm::Dot => GraphForm::Dot,
+        OutputForm::Mermaid => GraphForm::Mermaid,
+    });
     let workspace = context.workspace("query")?;
     let mut session = workspace.session()?;
     context.say(workspace.warnings());
@@ -33,7 +36,7 @@ pub fn run(context: &Context, args: &QueryArgs) -> Outcome {
         let sentence = format!("the inputs of {number} {what} {are} known only as of the last build, or only in part");
         context.say(&[Diagnostic::new(Severity::Note, "N_UNSURE", sentence).hint("build them, and ask again")]);
     }
-    show::written(write!(std::io::stdout().lock(), "{}", graph::text(&answer, form)))
+    show::written(write!(context.stdout(), "{}", graph::text(&answer, form)))
 }
 
 /// A set that is not known is no error of those who only look: the answer is what is known.
@@ -45,6 +48,15 @@ pub fn note(unknown: &Diagnostic) -> Diagnostic {
         ..unknown.clone()
     }
     .hint(hint)
+}
+
+/// Why other commands do not draw.
+pub fn only_here() -> Failed {
+    let why = Diagnostic::error(
+        "E_USAGE",
+        "only answers of `cortex query` can be drawn with --output dot or mermaid",
+    );
+    Failed::new(Code::Usage, why.hint("use --output text or --output json"))
 }
 
 fn wrong(text: &str, error: &QueryError) -> Diagnostic {

@@ -11,7 +11,7 @@ use std::io::Write;
 
 /// Runs it.
 pub fn run(context: &Context, args: &RulesArgs) -> Outcome {
-    let mut out = std::io::stdout().lock();
+    let mut out = context.stdout();
     match &args.command {
         None | Some(RulesCommand::List) if context.json() => show::written(writeln!(out, "{}", serde_json::json!(NAMES))),
         None | Some(RulesCommand::List) => show::written(writeln!(out, "{}", NAMES.join("\n"))),

@@ -18,7 +18,10 @@ use std::sync::Arc;
 
 /// Runs it.
 pub fn run(context: &Context, args: &ShowArgs) -> Outcome {
-    let workspace = context.asking("show", &args.asking)?;
+    let workspace = match args.allow_stale || args.rejected {
+        true => context.workspace("show")?,
+        false => context.asking("show", &args.asking)?,
+    };
     let mut session = workspace.session()?;
     context.say(workspace.warnings());
     if args.rejected {
@@ -199,7 +202,7 @@ pub fn output(context: &Context, session: &mut Session, label: &str) -> Result<S
 }
 
 fn print(context: &Context, args: &ShowArgs, shown: &Shown) -> Outcome {
-    let mut out = std::io::stdout().lock();
+    let mut out = context.stdout();
     let printed = if args.json || context.json() {
         writeln!(
             out,

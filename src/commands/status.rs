@@ -17,5 +17,5 @@ pub fn run(context: &Context) -> Outcome {
     } else {
         status::text(&found, &workspace.root, store, context.out)
     };
-    show::written(write!(std::io::stdout().lock(), "{text}"))
+    show::written(write!(context.stdout(), "{text}"))
 }

@@ -27,7 +27,7 @@ struct Wanted {
 
 /// Runs it.
 pub fn run(context: &Context, args: &UsagesArgs) -> Outcome {
-    let workspace = context.workspace("usages")?;
+    let workspace = context.building("usages")?;
     let mut session = workspace.session()?;
     context.say(workspace.warnings());
     let types = show::output(context, &mut session, "//index:types")?.bytes;
@@ -229,7 +229,7 @@ fn one(mut found: Vec<String>, symbol: &str, types: &[u8]) -> Result<String, Fai
 }
 
 fn print(context: &Context, args: &UsagesArgs, wanted: &Wanted, certain: &BTreeSet<Place>, possible: &BTreeSet<Place>) -> Outcome {
-    let mut out = std::io::stdout().lock();
+    let mut out = context.stdout();
     if args.json || context.json() {
         let symbol = match &wanted.member {
             Some(member) => format!("{}#{member}", wanted.key),

@@ -3,7 +3,7 @@
 use crate::context::Failed;
 use crate::exit::Code;
 use engine::values::diagnostic::Diagnostic;
-use engine::values::event::{Event, Observer};
+use engine::values::event::{Event, Observer, Phase, Worked};
 use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -69,5 +69,137 @@ impl Observer for Both<'_> {
     fn event(&self, event: &Event<'_>) {
         self.0.event(event);
         self.1.event(event);
+    }
+
+    fn worked(&self, worked: &Worked<'_>) {
+        self.0.worked(worked);
+        self.1.worked(worked);
+    }
+
+    fn phase(&self, phase: &Phase) {
+        self.0.phase(phase);
+        self.1.phase(phase);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use engine::values::digest::Digest;
+    use engine::values::event::Reason;
+    use std::collections::{BTreeMap, BTreeSet};
+    use std::time::Duration;
+
+    const README: &str = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/README.md"));
+
+    /// The texts between backticks.
+    fn quoted(text: &str) -> BTreeSet<String> {
+        text.split('`').skip(1).step_by(2).map(str::to_owned).collect()
+    }
+
+    fn section() -> &'static str {
+        let start = README.find("\n## Events\n").expect("the section");
+        let rest = &README[start + 1..];
+        &rest[..rest[1..].find("\n## ").map_or(rest.len(), |end| end + 1)]
+    }
+
+    /// One of each; the match makes sure that none is forgotten.
+    fn events<'a>(why: &'a Diagnostic, reason: &'a Reason) -> Vec<Event<'a>> {
+        let (label, output, took) = ("//a:b", Digest([0; 32]), Duration::ZERO);
+        let all = vec![
+            Event::Scanned {
+                files: 1,
+                hashed: 1,
+                changed: 1,
+            },
+            Event::Requested { targets: 1 },
+            Event::Marked { label, reason },
+            Event::Started { label },
+            Event::Ran {
+                label,
+                output,
+                took,
+                changed: true,
+            },
+            Event::Hit {
+                label,
+                output,
+                saved: took,
+            },
+            Event::Verified { label },
+            Event::Failed { label, why },
+            Event::Skipped { label, because: label },
+            Event::WouldRun { label, certain: true },
+            Event::Committed { results: 1 },
+            Event::Exported { path: "a" },
+        ];
+        for event in &all {
+            match event {
+                Event::Scanned { .. }
+                | Event::Requested { .. }
+                | Event::Marked { .. }
+                | Event::Started { .. }
+                | Event::Ran { .. }
+                | Event::Hit { .. }
+                | Event::Verified { .. }
+                | Event::Failed { .. }
+                | Event::Skipped { .. }
+                | Event::WouldRun { .. }
+                | Event::Committed { .. }
+                | Event::Exported { .. } => {}
+            }
+        }
+        all
+    }
+
+    #[test]
+    fn the_readme_lists_exactly_the_events_and_their_fields() {
+        let (why, reason) = (Diagnostic::error("E_X", "x"), Reason::New);
+        let written = events(&why, &reason).into_iter().map(|event| {
+            let serde_json::Value::Object(mut fields) = serde_json::to_value(event).expect("JSON") else {
+                panic!("an object")
+            };
+            let name = fields.remove("event").expect("a name");
+            (name.as_str().expect("text").to_owned(), fields.keys().cloned().collect())
+        });
+        let documented = section().lines().filter_map(|line| {
+            let (name, rest) = line.strip_prefix("| `")?.split_once("` | ")?;
+            Some((name.to_owned(), quoted(rest.split(" | ").next()?)))
+        });
+        let written: BTreeMap<String, BTreeSet<String>> = written.collect();
+        assert_eq!(documented.collect::<BTreeMap<_, _>>(), written);
+    }
+
+    #[test]
+    fn the_readme_names_every_reason() {
+        let path = || "a".to_owned();
+        let digest = Digest([0; 32]);
+        let all = [
+            Reason::New,
+            Reason::FileChanged {
+                path: path(),
+                from: digest,
+                to: digest,
+            },
+            Reason::FileAdded { path: path() },
+            Reason::FileRemoved { path: path() },
+            Reason::SetChanged { label: path() },
+            Reason::InputMoved { label: path() },
+            Reason::DefinitionChanged,
+            Reason::LeftStale,
+        ];
+        let named = quoted(section().split_once("`reason` is an object").expect("the sentence").1);
+        for reason in all {
+            let value = serde_json::to_value(&reason).expect("JSON");
+            for name in value
+                .as_object()
+                .expect("an object")
+                .keys()
+                .map(String::as_str)
+                .chain(value["reason"].as_str())
+            {
+                assert!(named.contains(name) || name == "reason", "{name} is not documented");
+            }
+        }
     }
 }

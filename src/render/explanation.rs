@@ -8,6 +8,8 @@ use engine::values::digest::Digest;
 use engine::values::event::Reason;
 use unicode_width::UnicodeWidthStr;
 use workbench::aliases::Former;
+use workbench::builds::FileChange;
+use workbench::versions::Version;
 
 /// Inputs and moves listed; the true count is always said.
 const SHOWN: usize = 12;
@@ -18,8 +20,19 @@ const GATES: usize = 3;
 /// Steps of a way that are each indented further than the one before.
 const DEEPEST: usize = 8;
 
+/// So many lines of the difference of a file are shown.
+const FILE_LINES: usize = 24;
+
+/// What is known beyond the explanation itself of where things come from.
+pub struct Origin {
+    /// The present version, when it was found under its key.
+    pub found: Option<Version>,
+    /// The change of the file that the way ends at, where both its sides are still to be had.
+    pub change: Option<FileChange>,
+}
+
 /// The explanation for people.
-pub fn text(explanation: &Explanation, former: &[Former], style: Style) -> String {
+pub fn text(explanation: &Explanation, origin: &Origin, former: &[Former], style: Style) -> String {
     let mut page = Page {
         text: String::new(),
         style,
@@ -37,9 +50,17 @@ pub fn text(explanation: &Explanation, former: &[Former], style: Style) -> Strin
         Standing::Failed => style.red("failed, at its present inputs"),
     };
     page.text = format!("{} {standing}\n", style.bold(&printable(&explanation.label)));
+    let stale = explanation.chain.iter().any(|step| step.reason.is_some());
     page.why_stale(explanation);
+    if stale {
+        page.change(origin);
+    }
     page.made(explanation);
+    page.why_it_was_found(origin);
     page.why_it_ran(explanation, !former.is_empty());
+    if !stale {
+        page.change(origin);
+    }
     page.formerly(former);
     page.text
 }
@@ -211,6 +232,27 @@ impl Page {
         }
     }
 
+    fn why_it_was_found(&mut self, origin: &Origin) {
+        let Some(found) = &origin.found else { return };
+        let build = found
+            .build
+            .map_or_else(|| "an earlier build".to_owned(), |build| format!("build {build}"));
+        let text = format!(
+            "by {build}, {}, under its key: that result had the same producer, parameters and inputs",
+            moment(found.at)
+        );
+        self.line("found", &text);
+    }
+
+    /// The lines that the file at the end of the way changed in.
+    fn change(&mut self, origin: &Origin) {
+        let Some(change) = &origin.change else { return };
+        let lines = super::builds::lines(change);
+        self.line("diff", &self.style.bold(&printable(&change.path)));
+        let shown = super::versions::coloured(&lines, FILE_LINES, self.style);
+        shown.lines().for_each(|line| self.line("", line));
+    }
+
     fn why_it_ran(&mut self, explanation: &Explanation, renamed: bool) {
         if explanation.leaf || explanation.record.is_none() {
             return;
@@ -290,7 +332,7 @@ fn result_from(explanation: &Explanation) -> Option<&'static str> {
 }
 
 /// The explanation as one JSON document.
-pub fn json(explanation: &Explanation) -> serde_json::Value {
+pub fn json(explanation: &Explanation, origin: &Origin) -> serde_json::Value {
     let made = explanation.record.as_ref().map(|record| {
         serde_json::json!({
             "label": record.label,
@@ -315,6 +357,8 @@ pub fn json(explanation: &Explanation) -> serde_json::Value {
         "label": &*explanation.label,
         "state": if explanation.leaf { serde_json::json!("source") } else { serde_json::json!(explanation.standing) },
         "result_from": result_from(explanation),
+        "found": origin.found.as_ref().map(|found| serde_json::json!({"build": found.build, "at": found.at})),
+        "file": origin.change.as_ref().map(|change| serde_json::json!({"path": change.path, "diff": super::builds::lines(change).concat()})),
         "output": explanation.output,
         "key": explanation.key.map(|key| key.to_string()),
         "made": made,

@@ -1,5 +1,7 @@
 //! Rendering: the only place that knows colours, widths and terminals.
 
+pub mod builds;
+pub mod care;
 pub mod diagnostic;
 pub mod events;
 pub mod explanation;
@@ -9,6 +11,7 @@ pub mod progress;
 pub mod status;
 pub mod summary;
 pub mod terminal;
+pub mod trace;
 pub mod versions;
 
 use crate::cli::When;

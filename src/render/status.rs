@@ -1,8 +1,7 @@
-//! The status of a workspace as text and as JSON, and the counts of `gc`.
+//! The status of a workspace as text and as JSON.
 
 use super::{Style, count, printable, size};
 use std::path::Path;
-use workbench::garbage::Sweep;
 use workbench::status::Status;
 
 /// Files and diagnostics listed; the true count is always said.
@@ -171,38 +170,5 @@ pub fn json(status: &Status, root: &Path, store: Option<&Path>) -> serde_json::V
         "semantic": status.semantic,
         "failures": status.failures.iter().map(super::diagnostic::json).collect::<Vec<_>>(),
         "diagnostics": status.diagnostics.iter().map(super::diagnostic::json).collect::<Vec<_>>(),
-    })
-}
-
-/// What `gc --dry-run` found, for people.
-pub fn sweep(sweep: &Sweep) -> String {
-    let (usage, garbage) = (&sweep.usage, &sweep.unreached);
-    let things = |blobs: u64, actions: u64| {
-        let plural = |number: u64, what: &str| format!("{} {what}{}", count(number), if number == 1 { "" } else { "s" });
-        format!("{} and {}", plural(blobs, "output"), plural(actions, "result"))
-    };
-    let holds = format!(
-        "The store holds {} in {}.\n",
-        things(usage.blobs, usage.actions),
-        size(usage.file_bytes)
-    );
-    if garbage.blobs == 0 && garbage.actions == 0 {
-        return format!("{holds}This checkout and its History need all of them: nothing would be removed.\n");
-    }
-    format!(
-        "{holds}A collection would remove {}, {} as stored: nothing in this checkout or its History needs them.\n\
-         Other checkouts that share the store are not asked and may need some of them. Nothing was removed.\n",
-        things(garbage.blobs, garbage.actions),
-        size(garbage.bytes)
-    )
-}
-
-/// What `gc --dry-run` found, for machines.
-pub fn sweep_json(sweep: &Sweep) -> serde_json::Value {
-    serde_json::json!({
-        "blobs": sweep.usage.blobs,
-        "actions": sweep.usage.actions,
-        "file_bytes": sweep.usage.file_bytes,
-        "would_remove": {"blobs": sweep.unreached.blobs, "actions": sweep.unreached.actions, "bytes": sweep.unreached.bytes},
     })
 }

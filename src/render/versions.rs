@@ -17,14 +17,34 @@ pub fn list(label: &str, versions: &[Version], style: Style) -> String {
             Some(former) => format!("  as {}", style.cyan(&printable(former))),
             None => String::new(),
         };
+        let pin = version.pin.as_ref().map_or(String::new(), |pin| {
+            let note = pin.note.as_ref().map_or(String::new(), |note| format!(": {}", printable(note)));
+            style.yellow(&format!("  pinned{note}"))
+        });
         text.push_str(&format!(
-            "  {:>3}  {}  {}{mark}\n",
+            "  {:>3}  {}  {}{mark}{pin}\n",
             version.number,
             moment(version.at),
             version.output.short()
         ));
-        let Some(record) = &version.record else { continue };
-        let mut how = vec![record.producer.clone()];
+        let mut how = Vec::new();
+        if let Some(build) = version.build {
+            let at = version
+                .revision
+                .as_ref()
+                .map(|found| format!(" at {}", super::builds::revision(found)));
+            how.push(format!("build {build}{}", at.unwrap_or_default()));
+        }
+        let Some(record) = &version.record else {
+            if version.collected {
+                how.push("collected: only that it was is known".to_owned());
+            }
+            if !how.is_empty() {
+                text.push_str(&format!("       {}\n", style.dim(&how.join(", "))));
+            }
+            continue;
+        };
+        how.push(record.producer.clone());
         how.extend(notes(&record.notes));
         if let Some(cost) = &record.spent {
             how.push(spent(cost));
@@ -46,9 +66,14 @@ fn version_json(version: &Version) -> Value {
     json!({
         "version": version.number,
         "at": version.at,
+        "build": version.build,
+        "commit": version.revision.as_ref().map(|found| &found.commit),
+        "dirty": version.revision.as_ref().and_then(|found| found.dirty),
         "output": version.output.to_string(),
         "present": version.present,
         "former": version.former,
+        "pinned": version.pin.as_ref().map(|pin| json!({"at": pin.at, "note": pin.note})),
+        "collected": version.collected,
         "producer": record.map(|record| &record.producer),
         "took_us": record.map(|record| record.took_us),
         "spent": record.and_then(|record| record.spent.as_ref()),
@@ -164,7 +189,7 @@ fn text_of(blob: &[u8]) -> Option<String> {
 }
 
 /// Lines of a unified difference, each with its line break.
-fn unified(before: Option<&[u8]>, after: Option<&[u8]>, from: &str, to: &str) -> Result<Vec<String>, &'static str> {
+pub(super) fn unified(before: Option<&[u8]>, after: Option<&[u8]>, from: &str, to: &str) -> Result<Vec<String>, &'static str> {
     let (Some(before), Some(after)) = (before, after) else {
         return Err("the store no longer has one of them");
     };
@@ -179,7 +204,7 @@ fn unified(before: Option<&[u8]>, after: Option<&[u8]>, from: &str, to: &str) ->
     Ok(text.lines().map(|line| format!("{line}\n")).collect())
 }
 
-fn coloured(lines: &[String], most: usize, style: Style) -> String {
+pub(super) fn coloured(lines: &[String], most: usize, style: Style) -> String {
     let mut text = String::new();
     for line in lines.iter().take(most) {
         let line = printable(line.trim_end_matches('\n'));

@@ -1,4 +1,4 @@
-//! Looking never executes: query, explain, status, gc, and the pages made from the flags.
+//! Looking never executes: query, explain, status, and the pages made from the flags.
 
 use crate::bench::Bench;
 
@@ -159,23 +159,6 @@ fn status_counts() {
 }
 
 #[test]
-fn garbage_is_counted_and_not_taken() {
-    let bench = Bench::documents();
-    assert_eq!(bench.run(&["build", "//index:total"]).code, 0);
-    let json = bench.run(&["gc", "--dry-run", "--output", "json"]).json();
-    assert_eq!(
-        (&json["actions"], &json["would_remove"]["actions"]),
-        (&3.into(), &0.into()),
-        "{json}"
-    );
-    insta::assert_snapshot!(bench.run(&["gc"]).all(), @"
-    exit 2
-    error[E_NOT_YET]: this version of cortex counts garbage but does not collect it
-      help: see what there is with `cortex gc --dry-run`; a store may also simply be deleted
-    ");
-}
-
-#[test]
 fn outlines_of_several_symbols() {
     let bench = Bench::memotree();
     let text = bench.run(&["outline", "NodeStore", "//types/MemoTree.Core.NodeId:outline"]);
@@ -261,26 +244,30 @@ fn pages() {
     Usage: cortex [OPTIONS] <COMMAND>
 
     Commands:
-      init         Write a manifest for this folder
-      build        Build targets
-      show         Print the output of a target, building it first
-      outline      Print the outlines of types and members, building them first
-      usages       List the places that use a type or a member, building what has to be known first
-      query        Ask the graph. Runs nothing
-      explain      Say whether a target is current, which input moved, and who moved that. Runs nothing
-      history      List the versions of a target: when each came to be, of what, and what it cost
-      diff         Show what two versions of a target, and their inputs, differ in
-      prompt       Print what a model would be asked for a target. Nothing is sent
-      regenerate   Ask for a new answer although one is filed
-      edit-output  Correct an output of a model by hand
-      cost         Sum up what models cost this checkout, and what filed answers saved
-      investigate  Answer a question about the code from outlines and summaries
-      status       Show how the workspace stands: sources, targets, summaries, store. Runs nothing
-      gc           Count what the store holds that this checkout does not reach
-      rules        List or print the built-in rulesets
-      completions  Print the completions for a shell
-      man          Print the manual page (roff), of cortex or of one of its commands
-      help         Print this message or the help of the given subcommand(s)
+      init           Write a manifest for this folder
+      build          Build targets
+      show           Print the output of a target, building it first
+      outline        Print the outlines of types and members, building them first
+      usages         List the places that use a type or a member, building what has to be known first
+      query          Ask the graph. Runs nothing
+      explain        Say why a target stands as it does, or what two builds differ in. Makes nothing
+      log            List the builds of this checkout: what each did, took and cost
+      history        List the versions of a target: when each came to be, of what, and what it cost
+      diff           Show what two versions of a target, and their inputs, differ in
+      prompt         Print what a model would be asked for a target. Nothing is sent
+      regenerate     Ask for a new answer although one is filed
+      edit-output    Correct an output of a model by hand
+      cost           Sum up what models cost this checkout, and what filed answers saved
+      investigate    Answer a question about the code from outlines and summaries
+      status         Show how the workspace stands: sources, targets, summaries, store. Runs nothing
+      gc             Collect what no checkout of the store needs any more, and make its file shorter
+      store          Verify, count, hand on and migrate the store
+      pin-version    Keep a version of a target: History does not trim it, gc does not take it
+      unpin-version  Keep a version no longer
+      rules          List or print the built-in rulesets
+      completions    Print the completions for a shell
+      man            Print the manual page (roff), of cortex or of one of its commands
+      help           Print this message or the help of the given subcommand(s)
 
     Options:
       -C <DIR>
@@ -299,8 +286,10 @@ fn pages() {
               How to print
 
               Possible values:
-              - text: For people
-              - json: For machines: one JSON document on standard output
+              - text:    For people
+              - json:    For machines: one JSON document on standard output
+              - dot:     Answers of `query` for Graphviz
+              - mermaid: Answers of `query` as a Mermaid flowchart
               
               [default: text]
 
@@ -320,9 +309,13 @@ fn pages() {
               [env: CORTEX_OFFLINE=]
 
           --lock-timeout <SECONDS>
-              Seconds to wait for a store that another process holds
+              Seconds to wait for a store, or a checkout, that another process holds
               
               [default: 600]
+
+          --no-wait
+              Do not wait for a store or a checkout that another process holds: the same as
+              --lock-timeout 0
 
       -h, --help
               Print help (see a summary with '-h')
@@ -455,23 +448,6 @@ fn json_is_honoured_or_refused() {
     {"code":"E_NO_JSON","hint":"leave out --output json","message":"manual pages are roff and have no JSON form","severity":"error"}
     "#);
     assert_eq!(bench.run(&["completions", "bash", "--output", "json"]).code, 2);
-}
-
-#[test]
-fn garbage_is_told_in_sentences() {
-    let bench = Bench::documents();
-    assert_eq!(bench.run(&["build", "//index:total"]).code, 0);
-    let text = bench.run(&["gc", "--dry-run"]).out;
-    assert!(
-        text.contains("The store holds 3 outputs and 3 results in ") && text.contains("nothing would be removed"),
-        "{text}"
-    );
-    // Another folder is another checkout: nothing of it reaches what was stored before.
-    let other = bench.beside("other");
-    std::fs::create_dir(&other).expect("folder");
-    std::fs::write(other.join("cortex.toml"), "[workspace]\nname = \"other\"\nrulesets = []\n").expect("file");
-    let text = bench.run(&["-C", other.to_str().expect("text"), "gc", "--dry-run"]).out;
-    assert!(text.contains("A collection would remove 3 outputs and 3 results, "), "{text}");
 }
 
 /// What `explain` says a target is stale because of.

@@ -3,6 +3,7 @@
 #![allow(clippy::print_stderr)]
 
 mod bench;
+mod care;
 mod errors;
 mod journey;
 mod looking;
@@ -12,5 +13,7 @@ mod money;
 mod projects;
 mod served;
 mod server;
+mod sharing;
 mod states;
 mod store;
+mod why;

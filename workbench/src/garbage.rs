@@ -1,42 +1,288 @@
-//! Garbage: what a store holds that this checkout does not reach. A first cut that only counts.
+//! Garbage: what a store is to keep for the checkouts that share it, and collecting the rest.
+//!
+//! Held are the results of every checkout's graph, pinned versions, the last versions of each node, what a person corrected, with what
+//! was paid for what it was made of, and whatever was used lately.
 
-use crate::workspace::{WorkbenchError, Workspace};
-use engine::build::session::Session;
-use engine::store::{Garbage, Inventory, Usage, superseded};
-use engine::values::digest::{ActionKey, Digest};
-use std::collections::HashSet;
+use crate::location::MANIFEST;
+use engine::graph::pages::each_result;
+use engine::manifest::model::StoreLimits;
+use engine::store::disk::DiskStore;
+use engine::store::disk::compact::Fill;
+use engine::store::disk::sweep::{Marks, Plan, Policy, Tally};
+use engine::store::pins::Pin;
+use engine::store::views::ViewRecord;
+use engine::store::{Inventory, Part, Store, StoreError, Usage, ViewId};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
 
-/// What there is and what nothing of this checkout holds.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Sweep {
-    /// What the store holds.
-    pub usage: Usage,
-    /// What neither a node of this checkout nor a version in its History reaches. Other checkouts that share the store are not asked.
-    pub unreached: Garbage,
+/// Results used within so many seconds are kept unless told otherwise: a week.
+pub const OLDER_THAN: u64 = 7 * 86_400;
+
+/// So many versions of each node are kept unless told otherwise.
+pub const KEEP_VERSIONS: usize = 3;
+
+/// The results of a checkout whose folder is not there are kept for so many seconds after its last use: its disk may be away.
+pub const VANISHED: u64 = 30 * 86_400;
+
+/// Rounds of collecting and compacting that come nearer to a size.
+const ROUNDS: usize = 4;
+
+/// How to collect.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Options {
+    /// Seconds since 1970.
+    pub now: u64,
+    /// Take nothing, only say what would be taken.
+    pub dry_run: bool,
+    /// Collect until the file is no longer than this; nothing is taken if it is not.
+    pub max_size: Option<u64>,
+    /// How many versions of each node are kept.
+    pub keep_versions: usize,
+    /// What was used within so many seconds is kept.
+    pub older_than: u64,
+    /// Take also what was paid for.
+    pub paid: bool,
+    /// Forget checkouts whose folder is not there at once.
+    pub forget_checkouts: bool,
 }
 
-/// Counts; `None` when there is no store on disk.
-///
-/// # Errors
-/// When the store cannot be read.
-pub fn count(workspace: &Workspace, session: &Session) -> Result<Option<Sweep>, WorkbenchError> {
-    let Some(disk) = &workspace.disk else { return Ok(None) };
-    let mut actions: HashSet<ActionKey> = HashSet::new();
-    let mut blobs: HashSet<Digest> = HashSet::new();
-    for (_, node) in session.graph.iter() {
-        if let Some(filed) = node.result {
-            actions.insert(filed.key);
-            blobs.insert(filed.output);
-        }
-        for version in session.engine.store.history(session.engine.view, &node.label)? {
-            actions.insert(version.key);
-            actions.insert(superseded::key_of(&version.key, &version.output));
-            blobs.insert(version.output);
+impl Options {
+    /// What is done unless told otherwise.
+    pub fn usual(now: u64) -> Self {
+        Self {
+            now,
+            dry_run: false,
+            max_size: None,
+            keep_versions: KEEP_VERSIONS,
+            older_than: OLDER_THAN,
+            paid: false,
+            forget_checkouts: false,
         }
     }
-    let unreached = disk.garbage(&|key| actions.contains(key), &|digest| blobs.contains(digest))?;
-    Ok(Some(Sweep {
-        usage: disk.usage()?,
-        unreached,
-    }))
+}
+
+/// A size budget is looked after at most once in so many seconds.
+const EVERY: u64 = 3_600;
+
+impl Options {
+    /// As a manifest's `[store]` says; its size is for what collects by itself.
+    pub fn within(limits: &StoreLimits, now: u64) -> Self {
+        let usual = Self::usual(now);
+        Self {
+            keep_versions: limits.keep_versions.map_or(usual.keep_versions, |versions| versions as usize),
+            older_than: limits.older_than.unwrap_or(usual.older_than),
+            ..usual
+        }
+    }
+}
+
+/// Collects if the file is longer than the manifest allows, nobody else collects, and that was not done within the hour.
+///
+/// # Errors
+/// As [`collect`].
+pub fn keep_within(disk: &DiskStore, limits: &StoreLimits, now: u64) -> Result<Option<(Options, Report)>, GarbageError> {
+    let Some(max) = limits.max_size.filter(|max| disk.file_bytes() > *max) else {
+        return Ok(None);
+    };
+    // A clock that was set back must not put it off for years.
+    let lately = |at: u64| at <= now && now - at < EVERY;
+    if disk.is_collecting() || disk.collected_at().is_some_and(lately) {
+        return Ok(None);
+    }
+    let options = Options {
+        max_size: Some(max),
+        ..Options::within(limits, now)
+    };
+    Ok(Some((options, collect(disk, &options)?)))
+}
+
+/// Why nothing can be collected.
+#[derive(Debug, thiserror::Error)]
+pub enum GarbageError {
+    /// The store cannot be read or written.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// It cannot be told what is held.
+    #[error("it cannot be told what the store must keep: {0}")]
+    Damaged(String),
+}
+
+/// What was collected.
+#[derive(Clone, Debug, Default)]
+pub struct Report {
+    /// The store before.
+    pub before: Usage,
+    /// The store after; in a dry run the same.
+    pub after: Usage,
+    /// What was taken, or would be.
+    pub taken: Tally,
+    /// Garbage that stays because it was paid for.
+    pub paid: Tally,
+    /// What stays only because it was used lately.
+    pub young: Tally,
+    /// Checkouts that hold something.
+    pub checkouts: u64,
+    /// Folders of checkouts that are not there, whose results are kept for now.
+    pub vanished: Vec<PathBuf>,
+    /// Folders of checkouts that are forgotten, or would be.
+    pub forgotten: Vec<PathBuf>,
+    /// Whether the file was copied.
+    pub compacted: bool,
+    /// Whether the size that was asked for was reached, or in a dry run would be as far as can be told.
+    pub reached: bool,
+    /// Why the file could not be compacted; everything else was done.
+    pub not_compacted: Option<String>,
+}
+
+/// Collects.
+///
+/// # Errors
+/// When the store cannot be read or written, or is damaged where it says what is held. What was taken until then stays taken.
+pub fn collect(disk: &DiskStore, options: &Options) -> Result<Report, GarbageError> {
+    let collecting = match options.dry_run {
+        true => None,
+        false => Some(disk.begin_collection()?),
+    };
+    let mut report = Report {
+        before: disk.usage()?,
+        reached: true,
+        ..Report::default()
+    };
+    report.after = report.before;
+    if options.dry_run {
+        let wanted = options.max_size.map(|max| rows_over(&report.before, max));
+        let plan = plan(disk, options, wanted, &mut report)?;
+        report.taken = plan.taken;
+        report.reached = wanted.is_none_or(|wanted| plan.taken.bytes >= wanted);
+        return Ok(report);
+    }
+    for round in 0..ROUNDS {
+        let wanted = match options.max_size {
+            Some(max) => Some(room(disk, max, round > 0, &mut report)?),
+            None => None,
+        };
+        if round > 0 && wanted.is_none_or(|wanted| wanted == 0) {
+            break;
+        }
+        let plan = plan(disk, options, wanted, &mut report)?;
+        let taken = disk.sweep(&plan)?;
+        add(&mut report.taken, &taken);
+        if options.max_size.is_none() {
+            if taken != Tally::default() && disk.fill()?.is_wasteful() {
+                compact(disk, &mut report);
+            }
+            break;
+        }
+        if plan.is_empty() {
+            break;
+        }
+    }
+    report.after = disk.usage()?;
+    report.reached = options.max_size.is_none_or(|max| report.after.file_bytes <= max);
+    drop(collecting);
+    Ok(report)
+}
+
+/// What nothing holds.
+fn plan(disk: &DiskStore, options: &Options, free: Option<u64>, report: &mut Report) -> Result<Plan, GarbageError> {
+    let marks = roots(disk, options, report)?;
+    let policy = Policy {
+        now: options.now,
+        older_than: options.older_than,
+        keep_versions: options.keep_versions,
+        paid: options.paid,
+        free,
+    };
+    let plan = disk.plan(marks, &policy)?;
+    (report.paid, report.young) = (plan.paid, plan.young);
+    Ok(plan)
+}
+
+/// What the checkouts hold. Those that have not been there for long hold nothing, and are forgotten.
+fn roots(disk: &DiskStore, options: &Options, report: &mut Report) -> Result<Marks, GarbageError> {
+    let mut marks = Marks::default();
+    let known: BTreeMap<ViewId, ViewRecord> = disk.views()?.into_iter().collect();
+    (report.checkouts, report.vanished) = (0, Vec::new());
+    for view in disk.tenants()? {
+        if let Some(record) = known.get(&view).filter(|record| !is_there(record)) {
+            let root = record.root().to_path_buf();
+            let away = options.now.saturating_sub(record.used);
+            if away >= VANISHED || options.forget_checkouts {
+                report.forgotten.push(root);
+                marks.forget(view);
+                if !options.dry_run {
+                    disk.forget(view)?;
+                }
+                continue;
+            }
+            report.vanished.push(root);
+        }
+        report.checkouts += 1;
+        hold(disk, view, &mut marks)?;
+    }
+    Ok(marks)
+}
+
+/// Whether a checkout's folder still is a workspace. One that may not be looked into counts as there.
+pub fn is_there(record: &ViewRecord) -> bool {
+    record.root().join(MANIFEST).try_exists().unwrap_or(true)
+}
+
+fn hold(disk: &DiskStore, view: ViewId, marks: &mut Marks) -> Result<(), GarbageError> {
+    disk.damage();
+    for (_, page) in disk.rows(view, Part::Nodes)? {
+        each_result(&page, |_, filed| marks.hold(&filed.key, &filed.output))
+            .ok_or_else(|| GarbageError::Damaged("a row of a checkout's graph cannot be read".to_owned()))?;
+    }
+    for pin in disk.rows(view, Part::Pins)?.iter().filter_map(Pin::from_row) {
+        if let Some((key, output)) = pin.result() {
+            marks.hold(&key, &output);
+        }
+    }
+    // Rows that do not open are left out and noted.
+    match disk.damage().into_iter().next() {
+        Some(sentence) => Err(GarbageError::Damaged(sentence)),
+        None => Ok(()),
+    }
+}
+
+/// How many bytes of rows have to go so that the file is as short as wanted; 0 when it is, if need be by copying it.
+fn room(disk: &DiskStore, max: u64, swept: bool, report: &mut Report) -> Result<u64, GarbageError> {
+    let mut fill = disk.fill()?;
+    if fill.file_bytes > max && (swept || fill.is_wasteful()) {
+        compact(disk, report);
+        fill = disk.fill()?;
+    }
+    Ok(over(&fill, max))
+}
+
+/// A file grows and shrinks with its rows.
+fn over(fill: &Fill, max: u64) -> u64 {
+    let Fill { file_bytes, row_bytes, .. } = *fill;
+    if file_bytes <= max {
+        return 0;
+    }
+    let share = u128::from(row_bytes) * u128::from(file_bytes - max) / u128::from(file_bytes);
+    u64::try_from(share).unwrap_or(u64::MAX).saturating_add(1)
+}
+
+/// As [`over`], without opening the database for writing: rows fill somewhat more than half of a file.
+fn rows_over(usage: &Usage, max: u64) -> u64 {
+    usage.file_bytes.saturating_sub(max) / 5 * 3
+}
+
+/// A copy that cannot be made, because the disk is full for one, leaves the store as it is.
+fn compact(disk: &DiskStore, report: &mut Report) {
+    match disk.compact() {
+        Ok(()) => report.compacted = true,
+        Err(error) => report.not_compacted = Some(error.to_string()),
+    }
+}
+
+fn add(sum: &mut Tally, more: &Tally) {
+    sum.actions += more.actions;
+    sum.paid += more.paid;
+    sum.micros += more.micros;
+    sum.blobs += more.blobs;
+    sum.bytes += more.bytes;
 }

@@ -2,12 +2,18 @@
 //! producers together, and gives answers as values; it never prints.
 
 pub mod aliases;
+pub mod builds;
+pub mod care;
 pub mod carry;
 pub mod correction;
 pub mod editor;
 pub mod facts;
+pub mod filling;
 pub mod finish;
 pub mod garbage;
+pub mod git;
+pub mod handing;
+pub mod hold;
 pub mod init;
 pub mod investigation;
 pub mod last_good;

@@ -4,8 +4,11 @@ use crate::aliases::former;
 use crate::last_good::{label as label_of, parts};
 use engine::build::engine::EngineError;
 use engine::build::session::Session;
+use engine::seams::annotate::Revision;
+use engine::store::builds::{self, BuildRecord};
+use engine::store::pins::Pin;
 use engine::store::records::{ActionRecord, InputRecord};
-use engine::store::{StoreError, superseded};
+use engine::store::{Part, StoreError, superseded};
 use engine::values::digest::Digest;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -20,10 +23,18 @@ pub struct Version {
     pub former: Option<Arc<str>>,
     /// Seconds since 1970 when it became the output.
     pub at: u64,
+    /// The number of the build that brought it, if one did.
+    pub build: Option<u64>,
+    /// Git's commit at that build, and whether files differed from it, as far as the log still tells.
+    pub revision: Option<Revision>,
     /// Its digest.
     pub output: Digest,
     /// Whether it is what stands now.
     pub present: bool,
+    /// Its pin, if it is kept whatever comes.
+    pub pin: Option<Pin>,
+    /// Whether its output is no longer stored, and could only be made again.
+    pub collected: bool,
     /// How it came about; `None` when the store no longer has the record.
     pub record: Option<ActionRecord>,
 }
@@ -39,15 +50,32 @@ pub fn versions(session: &Session, label: &str) -> Result<Vec<Version>, StoreErr
         .find(label)
         .and_then(|id| session.graph.node(id).result)
         .map(|filed| filed.output);
+    let revision = |number: u64| -> Result<Option<Revision>, StoreError> {
+        let body = store.row(session.engine.view, Part::Builds, &builds::key(number))?;
+        let build = body.and_then(|body| BuildRecord::from_row(&(Vec::new(), body)));
+        Ok(build.and_then(|build| {
+            Some(Revision {
+                commit: build.commit?,
+                dirty: build.dirty,
+            })
+        }))
+    };
     let mut versions = Vec::new();
+    let mut pins = crate::care::pins(&**store, session.engine.view)?;
     for version in store.history(session.engine.view, label)? {
+        let pin = pins.iter().position(|pin| pin.label == label && pin.version == version.version);
         let record = superseded::record_of(&**store, &version.key, &version.output)?;
+        let collected = record.is_none() && !store.has_blob(&version.output)?;
         versions.push(Version {
             number: version.version.into(),
             former: None,
             at: version.at,
+            build: version.build,
+            revision: version.build.map(revision).transpose()?.flatten(),
             output: version.output,
             present: false,
+            pin: pin.map(|at| pins.swap_remove(at)),
+            collected,
             record,
         });
     }

@@ -1,15 +1,17 @@
 //! A workspace: its root, its manifest, its store and the engine over them.
 
 use crate::finish::States;
+use crate::git::Notes;
+use crate::hold::Hold;
 use crate::location::{MANIFEST, StoreChoice, find_root, view};
 use engine::build::engine::{Definition, Engine, EngineError};
 use engine::build::session::Session;
 use engine::files::disk::Disk;
 use engine::manifest::compiled;
-use engine::manifest::model::Manifest;
+use engine::manifest::model::{Manifest, StoreLimits};
 use engine::manifest::read::{ManifestSource, load};
 use engine::seams::producer::Registry;
-use engine::store::disk::{DiskOptions, DiskStore};
+use engine::store::disk::{Claim, DiskOptions, DiskStore};
 use engine::store::memory::MemoryStore;
 use engine::store::{Part, RowChange, Store, StoreError};
 use engine::values::diagnostic::Diagnostic;
@@ -57,6 +59,8 @@ pub struct Opening<'a> {
     pub options: DiskOptions,
     /// What may be asked of models.
     pub limits: Limits,
+    /// Whether rows of this checkout may be written: then no other process may do so at the same time.
+    pub builds: bool,
 }
 
 /// An open workspace.
@@ -69,6 +73,8 @@ pub struct Workspace {
     pub store_folder: Option<PathBuf>,
     /// The store on disk, for numbers about it.
     pub disk: Option<Arc<DiskStore>>,
+    /// What is kept from other processes, if there is a store on disk.
+    pub hold: Option<Arc<Hold>>,
     /// What opening the store had to say.
     pub notices: Vec<Diagnostic>,
     /// Digest of the manifest and all rulesets.
@@ -118,26 +124,41 @@ impl Workspace {
             let why = Diagnostic::error("E_ENCODING", "the manifest is not UTF-8 text").at(MANIFEST, u32::try_from(line).unwrap_or(0), 0);
             WorkbenchError::Manifest(vec![why.hint("save it as UTF-8")])
         })?;
+        let purpose = &opening.options.purpose;
+        let command = purpose.strip_prefix("cortex ").unwrap_or(purpose).to_owned();
         let store_folder = opening.store.folder(&root);
-        let (store, disk, notices): (Arc<dyn Store>, _, _) = match &store_folder {
+        let view = view(&root);
+        let (store, disk, hold, notices): (Arc<dyn Store>, _, _, _) = match &store_folder {
             Some(folder) => {
-                let (disk, notices) = DiskStore::open(folder, opening.options)?;
+                let options = DiskOptions {
+                    gives_way: opening.builds,
+                    ..opening.options
+                };
+                let claim = opening.builds.then(|| Claim::take(folder, view, &options)).transpose()?;
+                let (disk, mut notices) = DiskStore::open(folder, options)?;
                 let disk = Arc::new(disk);
-                (disk.clone(), Some(disk), notices)
+                let (hold, notice) = Hold::new(&root, disk.clone(), claim);
+                notices.extend(notice);
+                (disk.clone(), Some(disk), Some(Arc::new(hold)), notices)
             }
-            None => (Arc::new(MemoryStore::default()), None, Vec::new()),
+            None => (Arc::new(MemoryStore::default()), None, None, Vec::new()),
         };
         let engine = Engine {
             world: Arc::new(Disk::new(root.clone())),
             store,
             registry: Arc::new(registry(Arc::new(Runtime::new(opening.limits, &root)))),
-            view: view(&root),
+            view,
             finish: Arc::new(States),
+            annotate: Arc::new(Notes {
+                root: root.clone(),
+                command,
+            }),
         };
         Ok(Self {
             engine,
             store_folder,
             disk,
+            hold,
             notices,
             digest: digest(&text),
             text,
@@ -211,6 +232,25 @@ impl Workspace {
         let look = self.engine.look(&self.digest, || self.manifest())?;
         Ok(Session::open(self.engine.clone(), &self.definition()?, look)?)
     }
+}
+
+/// What the manifest at a root says of its store, read without opening that.
+///
+/// # Errors
+/// When it cannot be read, or everything that is wrong with it.
+pub fn store_limits(root: &Path) -> Result<StoreLimits, WorkbenchError> {
+    let path = root.join(MANIFEST);
+    let text = std::fs::read_to_string(&path).map_err(|error| WorkbenchError::Path {
+        path,
+        reason: error.to_string(),
+    })?;
+    let source = ManifestSource {
+        name: MANIFEST.to_owned(),
+        text: &text,
+    };
+    let registry = registry(Arc::new(producers::llm::Refusing));
+    let loaded = load(&source, &producers::rulesets::text, producers::rulesets::NAMES, &registry).map_err(WorkbenchError::Manifest)?;
+    Ok(loaded.manifest.store)
 }
 
 /// The digest of a manifest's text and of every ruleset it could name.

@@ -2,8 +2,9 @@
 //!
 //! Memory is bounded: outputs that are already durable (or cheap to make again) leave when the budget is spent, least recently used first.
 
+use crate::seams::producer::Cancel;
 use crate::store::records::ActionRecord;
-use crate::store::{Store, StoreError};
+use crate::store::{Flight, Store, StoreError};
 use crate::values::digest::{ActionKey, Digest};
 use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
@@ -73,6 +74,14 @@ impl Blobs {
     /// When the store cannot be read.
     pub fn action(&self, key: &ActionKey) -> Result<Option<ActionRecord>, StoreError> {
         self.store.action(key)
+    }
+
+    /// See [`Store::flight`].
+    ///
+    /// # Errors
+    /// When it cannot be told whether somebody else asks.
+    pub fn flight(&self, key: &ActionKey, cancel: &Cancel) -> Result<Option<Flight>, StoreError> {
+        self.store.flight(key, &|| cancel.is_cancelled())
     }
 
     /// The blob, if it is in memory.

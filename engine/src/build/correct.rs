@@ -95,6 +95,7 @@ impl Session {
             key,
             output,
             at: record.made_at,
+            build: None,
         };
         let result = NewResult {
             key,

@@ -6,8 +6,10 @@
 use super::state::{Known, STATE_KEY, Set, State, decode};
 use crate::manifest::model::{InputFrom, Manifest, SetSpec};
 use crate::planning::expand::{glob_label, sources_label};
+use crate::seams::annotate::Annotate;
 use crate::seams::producer::Registry;
 use crate::seams::world::{Refresh, Sources, World, WorldError};
+use crate::store::views::{VIEW_KEY, ViewRecord};
 use crate::store::{Commit, Part, RowChange, Store, StoreError, ViewId};
 use crate::values::digest::Digest;
 use std::collections::BTreeMap;
@@ -26,6 +28,8 @@ pub struct Engine {
     pub view: ViewId,
     /// What output files get on top of their blobs.
     pub finish: Arc<dyn super::layout::Finish>,
+    /// What is noted of builds.
+    pub annotate: Arc<dyn Annotate>,
 }
 
 /// A manifest and the digest of the texts it was read from.
@@ -88,7 +92,10 @@ impl Engine {
         }
         let rows = self.store.rows(self.view, Part::Directories).map_err(|error| wrap(error.into()))?;
         let mut sources = self.world.sources(rows);
+        // Hashing may take a while.
+        self.store.give_way();
         let refresh = sources.refresh(&state.set_defs()).map_err(|error| wrap(error.into()))?;
+        self.store.give_way();
         let unchanged = fits && refresh.changes.is_empty() && refresh.sets_changed.is_empty();
         Ok(Look {
             state,
@@ -124,10 +131,18 @@ impl Engine {
         Ok(Some(known))
     }
 
+    /// The row that says where this checkout is and that it is in use, when it is due to be written. For commits that happen anyway.
+    pub(super) fn view_row(&self) -> Result<Option<RowChange>, StoreError> {
+        let Some(root) = self.world.root() else { return Ok(None) };
+        let known = self.store.row(self.view, Part::View, VIEW_KEY)?;
+        Ok(ViewRecord::renewed(known.as_deref(), root, self.world.now_secs()))
+    }
+
     /// Writes stamps that were refreshed although no content moved.
     fn remember(&self, part: Part, rows: crate::seams::world::RowEdits) -> Result<(), EngineError> {
         if !rows.is_empty() {
-            let rows = rows.into_iter().map(|(key, body)| (part, key, body)).collect();
+            let mut rows: Vec<RowChange> = rows.into_iter().map(|(key, body)| (part, key, body)).collect();
+            rows.extend(self.view_row()?);
             self.store.commit(self.view, Commit { rows, ..Commit::default() })?;
         }
         Ok(())

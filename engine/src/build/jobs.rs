@@ -10,7 +10,8 @@ use crate::planning::expand::{self, ExpandError, PlannedInput};
 use crate::seams::paid::{Correction, Plan, Previous, Spent};
 use crate::seams::producer::{Cancel, Failure, Input, Inputs, Output, Params, Producer, ProducerId};
 use crate::seams::world::World;
-use crate::store::{StoreError, ViewId};
+use crate::store::records::ActionRecord;
+use crate::store::{Flight, StoreError, ViewId};
 use crate::values::diagnostic::Diagnostic;
 use crate::values::digest::{ActionKey, Digest};
 use std::collections::BTreeMap;
@@ -117,6 +118,16 @@ pub enum Task {
     },
 }
 
+impl Task {
+    /// What is done, in a word.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Expand => "expand",
+            Self::Produce { .. } => "produce",
+        }
+    }
+}
+
 /// What is asked of a producer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Make {
@@ -124,6 +135,8 @@ pub enum Make {
     Output {
         /// See [`Inputs::fresh`].
         fresh: bool,
+        /// It costs money: nobody else is to ask for the same meanwhile.
+        paid: bool,
     },
     /// A plan, of inputs of which some are not known yet.
     Plan {
@@ -146,9 +159,13 @@ pub enum Done {
         digest: Digest,
         /// How long it took.
         took: Duration,
+        /// Keeps other processes from asking for it until it is durable.
+        flight: Option<Flight>,
         /// What of its cost is told already.
         told: Box<Told>,
     },
+    /// Another process asked for it and filed the answer.
+    Found(Box<ActionRecord>),
     /// What it would ask for.
     Planned(Box<Plan>),
     /// There is no output.
@@ -286,7 +303,7 @@ impl Job {
         let sees = producer.sees(params);
         let vars = if sees.vars { &self.vars } else { &nothing };
         let (fresh, unknown) = match how {
-            Make::Output { fresh } => (fresh, 0),
+            Make::Output { fresh, .. } => (fresh, 0),
             Make::Plan { fresh, unknown } => (fresh, unknown),
         };
         let parts = FiledParts::new(shared, &self.label, producer.id(), key, fresh);
@@ -300,12 +317,20 @@ impl Job {
             unknown,
             ..Inputs::bare(&self.label, params, roles, vars, &shared.cancel)
         };
+        let flight = match how {
+            Make::Output { paid: true, .. } => match take_off(shared, key, fresh) {
+                Ok(flight) => flight,
+                Err(done) => return done,
+            },
+            _ => None,
+        };
         let start = Instant::now();
         let made = catch_unwind(AssertUnwindSafe(|| match how {
             Make::Output { .. } => producer.produce(&inputs).map(|output| Done::Produced {
                 digest: Digest::of(&output.bytes),
                 output: Box::new(output),
                 took: start.elapsed(),
+                flight,
                 told: Box::new(parts.told()),
             }),
             Make::Plan { .. } => producer.plan(&inputs).map(|plan| Done::Planned(Box::new(plan))),
@@ -319,6 +344,23 @@ impl Job {
             },
             Err(panic) => Done::failed(Failure::Permanent(Box::new(panicked(producer.id(), &*panic)))),
         }
+    }
+}
+
+/// Waits until no other process asks for what a key costs; `Err` when nothing is to be asked any more.
+fn take_off(shared: &Shared, key: &ActionKey, fresh: bool) -> Result<Option<Flight>, Done> {
+    let flight = shared.blobs.flight(key, &shared.cancel).map_err(Done::Broken)?;
+    if shared.cancel.is_cancelled() {
+        return Err(Done::failed(Failure::Cancelled));
+    }
+    if fresh {
+        return Ok(flight);
+    }
+    let filed = shared.blobs.action(key).map_err(Done::Broken)?;
+    match filed {
+        // The blob is looked at too: it may be why the producer was to run.
+        Some(record) if shared.blobs.get(&record.output).map_err(Done::Broken)?.is_some() => Err(Done::Found(Box::new(record))),
+        _ => Ok(flight),
     }
 }
 

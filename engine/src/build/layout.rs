@@ -18,6 +18,9 @@ use crate::values::label::Label;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+/// After so many files somebody else may have the store.
+const FILES: usize = 64;
+
 /// What a node's state is, for outputs that show the states of others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NodeState {
@@ -188,7 +191,10 @@ impl Run<'_> {
             .collect();
         check.sort_unstable();
         let broken = exports.verify(&check);
-        for (id, output, path) in wanted {
+        for (number, (id, output, path)) in wanted.into_iter().enumerate() {
+            if number % FILES == FILES - 1 {
+                self.give_way()?;
+            }
             if check.binary_search(&id.0).is_ok() && broken.binary_search(&id.0).is_err() {
                 laid.nodes.push(id.0);
                 continue;

@@ -64,27 +64,24 @@ impl Session {
         let key = loose_key(&*producer, &bound.params, wanted);
         let store = self.engine.store.clone();
         let blobs = Blobs::new(store.clone());
-        if !wanted.fresh
-            && let Some(record) = store.action(&key)?
-            && let Some(bytes) = blobs.get(&record.output)?
-        {
-            let saved = record.spent.clone().map(|spent| LedgerEntry {
-                at: self.engine.world.now_secs(),
-                label: wanted.label.to_owned(),
-                outcome: Outcome::Saved,
-                spent,
-                took_us: record.took_us,
-            });
-            self.keep(wanted, key, record.output, None, saved)?;
-            return Ok(Ok(Made {
-                key,
-                bytes,
-                cached: true,
-                spent: record.spent,
-                notes: record.notes,
-                diagnostics: record.diagnostics,
-            }));
+        if let Some(made) = self.filed(wanted, key, &blobs)? {
+            return Ok(Ok(made));
         }
+        // A model takes its time: others may have the store, and who asks the same waits for this answer.
+        store.let_go();
+        let flight = match producer.pool(&bound.params) {
+            Pool::Paid => blobs.flight(&key, cancel)?,
+            _ => None,
+        };
+        if cancel.is_cancelled() {
+            return Ok(Err(Failure::Cancelled));
+        }
+        if flight.is_some()
+            && let Some(made) = self.filed(wanted, key, &blobs)?
+        {
+            return Ok(Ok(made));
+        }
+        store.let_go();
         let inputs = Inputs {
             key: &key,
             settings: &bound.settings,
@@ -155,6 +152,7 @@ impl Session {
             blob: Some(blob.clone()),
         };
         self.keep(wanted, key, digest, Some(result), ledger)?;
+        drop(flight);
         Ok(Ok(Made {
             key,
             bytes: blob,
@@ -162,6 +160,32 @@ impl Session {
             spent,
             notes: output.notes,
             diagnostics,
+        }))
+    }
+
+    /// The answer that is filed under a key, unless a new one is wanted.
+    fn filed(&mut self, wanted: &Loose<'_>, key: ActionKey, blobs: &Blobs) -> Result<Option<Made>, EngineError> {
+        if wanted.fresh {
+            return Ok(None);
+        }
+        let Some(record) = blobs.action(&key)? else { return Ok(None) };
+        let Some(bytes) = blobs.get(&record.output)? else { return Ok(None) };
+        let now = self.engine.world.now_secs();
+        let saved = record.spent.clone().map(|spent| LedgerEntry {
+            at: now,
+            label: wanted.label.to_owned(),
+            outcome: Outcome::Saved,
+            spent,
+            took_us: record.took_us,
+        });
+        self.keep(wanted, key, record.output, None, saved)?;
+        Ok(Some(Made {
+            key,
+            bytes,
+            cached: true,
+            spent: record.spent,
+            notes: record.notes,
+            diagnostics: record.diagnostics,
         }))
     }
 
@@ -185,17 +209,25 @@ impl Session {
         result: Option<NewResult>,
         ledger: Option<LedgerEntry>,
     ) -> Result<(), EngineError> {
+        let is_new = result.is_some();
         let last = self.engine.store.history(self.engine.view, wanted.label)?.pop();
         let version = HistoryRecord {
             version: 0,
             key,
             output,
             at: self.engine.world.now_secs(),
+            build: None,
         };
         let moved = last.is_none_or(|last| (last.key, last.output) != (key, output));
         let leftover = Leftover {
             results: result.into_iter().collect(),
             history: moved.then(|| (wanted.label.to_owned(), version)).into_iter().collect(),
+            // An answer that is filed already was found again.
+            used: if is_new {
+                Vec::new()
+            } else {
+                vec![(key, self.engine.world.now_secs())]
+            },
             ledger: ledger.into_iter().collect(),
             ..Leftover::default()
         };

@@ -9,6 +9,7 @@ pub mod engine;
 pub mod explain;
 mod jobs;
 pub mod layout;
+mod listing;
 pub mod loose;
 pub mod outlook;
 mod parts;

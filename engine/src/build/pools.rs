@@ -6,11 +6,13 @@
 use super::jobs::{Done, Job, Shared};
 use crate::graph::NodeId;
 use crate::seams::producer::{Failure, Pool};
+use crate::values::event::Worked;
 use crossbeam_channel::Sender;
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::time::{Duration, Instant};
 
 /// Hands jobs to workers and counts those that are out.
 pub struct Pools {
@@ -78,6 +80,29 @@ pub struct Finished {
     /// What it came to.
     pub done: Done,
     from: Pool,
+    worker: usize,
+    task: &'static str,
+    began: Instant,
+    took: Duration,
+}
+
+impl Finished {
+    /// Who did it when, for those who want to know.
+    pub fn worked<'a>(&self, label: &'a str) -> Worked<'a> {
+        let pool = match self.from {
+            Pool::Cpu => "cpu",
+            Pool::Slow => "slow",
+            Pool::Paid => "paid",
+        };
+        Worked {
+            label,
+            task: self.task,
+            pool,
+            worker: self.worker,
+            began: self.began,
+            took: self.took,
+        }
+    }
 }
 
 impl Pools {
@@ -135,10 +160,15 @@ impl Pools {
             self.cpu_out += 1;
             let (shared, done) = (self.shared.clone(), self.done.clone());
             let run = move || {
+                let began = Instant::now();
                 let finished = Finished {
                     id: job.id,
                     done: job.run(&shared),
                     from: Pool::Cpu,
+                    worker: rayon::current_thread_index().unwrap_or_default(),
+                    task: job.task.name(),
+                    began,
+                    took: began.elapsed(),
                 };
                 // The loop may have ended early; then nobody wants the result.
                 let _ = done.send(finished);
@@ -224,10 +254,11 @@ impl Lane {
         let (count, from, handles) = (self.threads, self.from, &mut self.handles);
         self.workers.get_or_insert_with(|| {
             let (sender, jobs) = crossbeam_channel::unbounded::<Job>();
-            for _ in 0..count {
+            for worker in 0..count {
                 let (jobs, shared, done, stopped) = (jobs.clone(), shared.clone(), done.clone(), stopped.clone());
                 handles.push(std::thread::spawn(move || {
                     for job in jobs {
+                        let began = Instant::now();
                         let came_to = if stopped.load(Relaxed) {
                             Done::failed(Failure::Cancelled)
                         } else {
@@ -237,6 +268,10 @@ impl Lane {
                             id: job.id,
                             done: came_to,
                             from,
+                            worker,
+                            task: job.task.name(),
+                            began,
+                            took: began.elapsed(),
                         };
                         // The loop may have ended early; then nobody wants the result.
                         let _ = done.send(finished);

@@ -170,19 +170,29 @@ impl Session {
     /// # Errors
     /// When the store cannot be read.
     pub fn standings(&mut self, nodes: &[NodeId]) -> Result<(Vec<Standing>, Outlook), EngineError> {
-        let made: Vec<bool> = nodes.iter().map(|&id| self.graph.node(id).result.is_some()).collect();
+        let made = self.made(nodes);
         let remarks = self.remarks()?;
         let (marked, store, view) = (marked(&self.graph), self.engine.store.clone(), self.engine.view);
         self.dry(|run| {
-            run.settle_all(nodes)?;
-            let mut standings = Vec::with_capacity(nodes.len());
-            for (&id, made) in nodes.iter().zip(made) {
-                let standing = standing(run, id, made);
-                let failed = failure_now(run, id, standing, &remarks)?.is_some();
-                standings.push(if failed { Standing::Failed } else { standing });
-            }
+            let standings = standings(run, nodes, &made, &remarks)?;
             Ok((standings, Prospect::of(run, &marked)?.outlook(run.graph(), &*store, view)?))
         })
+    }
+
+    /// Those of the nodes that do not stand as they are: not made, out of date, perhaps out of date, or failed.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn outdated(&mut self, nodes: &[NodeId]) -> Result<Vec<NodeId>, EngineError> {
+        let made = self.made(nodes);
+        let remarks = self.remarks()?;
+        let standings = self.dry(|run| standings(run, nodes, &made, &remarks))?;
+        let outdated = nodes.iter().zip(standings).filter(|(_, standing)| *standing != Standing::Current);
+        Ok(outdated.map(|(&id, _)| id).collect())
+    }
+
+    fn made(&self, nodes: &[NodeId]) -> Vec<bool> {
+        nodes.iter().map(|&id| self.graph.has_result(id)).collect()
     }
 
     /// The labels of source files and sets that a pattern names. Patterns that leave the target open mean only what rules make.
@@ -195,6 +205,18 @@ impl Session {
         let matches = |label: &String| Label::parse(label).is_ok_and(|label| pattern.matches(label.package(), label.target()));
         files.chain(sets).filter(matches).collect()
     }
+}
+
+/// How nodes stand. `made` tells which had an output before.
+fn standings(run: &mut Run<'_>, nodes: &[NodeId], made: &[bool], remarks: &BTreeMap<String, Remark>) -> Result<Vec<Standing>, EngineError> {
+    run.settle_all(nodes)?;
+    let mut standings = Vec::with_capacity(nodes.len());
+    for (&id, &made) in nodes.iter().zip(made) {
+        let standing = standing(run, id, made);
+        let failed = failure_now(run, id, standing, remarks)?.is_some();
+        standings.push(if failed { Standing::Failed } else { standing });
+    }
+    Ok(standings)
 }
 
 /// Why a node that a dry run has looked at has no output at its present inputs, if that is known.

@@ -161,7 +161,7 @@ fn set_text(set: &SetSpec) -> String {
 }
 
 /// A template as a manifest writes it.
-pub(super) fn template_text(template: &Template) -> String {
+pub fn template_text(template: &Template) -> String {
     let piece = |piece: &Piece| match piece {
         Piece::Text(text) => text.to_string(),
         Piece::Var(name) => format!("{{{name}}}"),

@@ -4,6 +4,7 @@ use super::blobs::Blobs;
 use super::engine::EngineError;
 use super::jobs::Shared;
 use super::layout::Laid;
+use super::listing::Listing;
 use super::outlook::{Outlook, Prospect, marked};
 use super::run::{Leftover, Options, Priced, Root, Run, Setup, Tally, UNSET};
 use super::session::{Session, SessionLeaves};
@@ -11,12 +12,14 @@ use super::state::{Known, STATE_KEY, decode, encode};
 use crate::graph::NodeId;
 use crate::manifest::compiled;
 use crate::seams::producer::Cancel;
+use crate::store::builds::BuildRecord;
 use crate::store::{Commit, Part, RowChange};
 use crate::values::diagnostic::Diagnostic;
 use crate::values::digest::Digest;
-use crate::values::event::{Event, Observer};
+use crate::values::event::{Event, Observer, Phase};
 use crate::values::pattern::PatternSet;
 use std::sync::Arc;
+use std::time::Instant;
 
 /// What to build.
 #[derive(Clone, Debug)]
@@ -88,6 +91,8 @@ impl Session {
 
     /// One try at a build; `None` when the stored graph turns out to be damaged on the way, in which case nothing was committed.
     fn attempt(&mut self, request: &Request, observer: &dyn Observer, cancel: &Cancel) -> Result<Option<Report>, EngineError> {
+        let began = (self.engine.world.now_secs(), Instant::now());
+        let listing = Listing::new(&self.rules, observer);
         let shared = Arc::new(Shared {
             blobs: Blobs::new(self.engine.store.clone()),
             world: self.engine.world.clone(),
@@ -105,7 +110,7 @@ impl Session {
             store: self.engine.store.clone(),
             shared: shared.clone(),
             redefined: self.redefined,
-            observer,
+            observer: &listing,
             options: request.options.clone(),
         };
         let marked = request.options.dry_run.then(|| marked(setup.graph));
@@ -136,9 +141,12 @@ impl Session {
         report.unknown = unknown;
         report.refused = refused;
         report.targets = ids.len();
+        observer.phase(&Phase::since("plan", began.1));
         let mut laid = Laid::default();
         if report.refused.is_empty() {
+            let making = Instant::now();
             run.settle_all(&ids)?;
+            observer.phase(&Phase::since("make", making));
             if request.outputs {
                 report.outputs = ids.iter().map(|&id| run.blob(id)).collect::<Result<_, _>>()?;
             }
@@ -166,12 +174,14 @@ impl Session {
             false => Some(self.engine.world.exports(self.engine.store.rows(self.engine.view, Part::Exports)?)),
         };
         if let (Some(exports), true) = (&exports, report.refused.is_empty() && !run.graph.is_damaged()) {
+            let laying_out = Instant::now();
             laid = run.lay_out(
                 &ids,
                 &**exports,
                 &*self.engine.finish,
                 known.as_ref().filter(|known| known.generation == generation),
             )?;
+            observer.phase(&Phase::since("lay out", laying_out));
         }
         let sets = known.map_or_else(|| run.known_sets(), |known| known.sets);
         report.cancelled = cancel.is_cancelled();
@@ -179,6 +189,7 @@ impl Session {
             report.left = run.left(&ids);
         }
         let mut leftover = run.end()?;
+        let heard = listing.end();
         if self.graph.is_damaged() {
             return Ok(None);
         }
@@ -214,7 +225,10 @@ impl Session {
         let (remarks, warnings, standing) = self.hear(std::mem::take(&mut leftover.heard), &report.diagnostics)?;
         report.standing = standing;
         let known = known.map(|known| (request.digest, Known { warnings, ..known }));
+        leftover.listed = heard.record(request, &report, began, &*self.engine.annotate);
+        let committing = Instant::now();
         let committed = self.commit(leftover, remarks, pruned, exports.as_deref(), known)?;
+        observer.phase(&Phase::since("commit", committing));
         Ok(committed.then_some(report))
     }
 
@@ -241,7 +255,7 @@ impl Session {
     /// Whether it was made: it is not when the graph turns out to be damaged.
     pub(super) fn commit(
         &mut self,
-        leftover: Leftover,
+        mut leftover: Leftover,
         remarks: Vec<RowChange>,
         pruned: bool,
         exports: Option<&dyn crate::seams::world::Exports>,
@@ -251,10 +265,15 @@ impl Session {
         if self.graph.is_damaged() {
             return Ok(false);
         }
+        let listed = leftover.listed.take().map(|listed| self.numbered(listed)).transpose()?;
+        for (_, version) in &mut leftover.history {
+            version.build = listed.as_ref().map(|listed| listed.number);
+        }
         let rows = |part: Part, rows: crate::seams::world::RowEdits| rows.into_iter().map(move |(key, body)| (part, key, body));
         let mut commit = Commit {
             results: leftover.results,
             history: leftover.history,
+            used: leftover.used,
             ..Commit::default()
         };
         commit.rows.extend(rows(Part::Nodes, nodes));
@@ -266,7 +285,8 @@ impl Session {
             commit.rows.extend(rows(Part::Exports, exports.take_dirty_rows()));
         }
         let mut kept = None;
-        if moved || self.is_redefined() {
+        let changes = moved || self.is_redefined();
+        if changes {
             self.state.generation += 1;
             if let Some(stale) = stale {
                 self.state.stale = stale;
@@ -281,6 +301,13 @@ impl Session {
             self.state.manifest = self.definition().0.to_vec();
             self.state.registry = self.engine.registry.digest().0.to_vec();
             self.state.nodes = self.graph.len() as u64;
+        }
+        if let Some(listed) = &listed {
+            self.state.builds = Some(listed.number);
+            commit.rows.extend(listed.to_rows());
+        }
+        // A build of which only the log tells (its one producer failed again) leaves the generation as it is.
+        if changes || listed.is_some() && !self.state.manifest.is_empty() {
             commit.rows.push((Part::State, STATE_KEY.to_vec(), Some(encode(&self.state))));
         }
         // The node numbers of known requests hold while no node goes.
@@ -299,9 +326,30 @@ impl Session {
             commit.rows.push((Part::Requests, digest.0.to_vec(), Some(encode(&known))));
         }
         if !commit.rows.is_empty() || !commit.results.is_empty() || !commit.history.is_empty() {
+            commit.rows.extend(self.engine.view_row()?);
             self.engine.store.commit(self.engine.view, commit)?;
         }
         Ok(true)
+    }
+
+    /// A build with its number: one more than the last one's.
+    fn numbered(&self, listed: BuildRecord) -> Result<BuildRecord, EngineError> {
+        let last = match self.state.builds {
+            Some(last) => last,
+            // The state was lost, or written before there was a log.
+            None => {
+                let rows = self.engine.store.rows(self.engine.view, Part::Builds)?;
+                rows.iter()
+                    .filter_map(BuildRecord::from_row)
+                    .map(|build| build.number)
+                    .max()
+                    .unwrap_or(0)
+            }
+        };
+        Ok(BuildRecord {
+            number: last.saturating_add(1),
+            ..listed
+        })
     }
 
     /// Takes nodes away that the sets no longer hold, with their files. Their History stays. Whether a node may have gone.

@@ -30,6 +30,9 @@ pub struct State {
     /// Number of nodes.
     #[n(5)]
     pub nodes: u64,
+    /// Number of the last build in the log of builds; `None` when none was listed yet, or by an earlier cortex.
+    #[n(6)]
+    pub builds: Option<u64>,
 }
 
 /// A source set or glob.

@@ -3,6 +3,7 @@
 use super::jobs::Shared;
 use crate::store::records::NewResult;
 use crate::store::{Commit, RowChange, Store, StoreError, ViewId};
+use crate::values::digest::ActionKey;
 use crossbeam_channel::Sender;
 use std::sync::Arc;
 use std::thread::JoinHandle;
@@ -17,6 +18,8 @@ pub struct Batch {
     pub results: Vec<NewResult>,
     /// Rows of the ledger.
     pub rows: Vec<RowChange>,
+    /// Results of before that were found again, and when.
+    pub used: Vec<(ActionKey, u64)>,
 }
 
 /// Commits batches in the order given.
@@ -50,7 +53,7 @@ impl Writer {
             let (sender, batches) = crossbeam_channel::bounded::<Batch>(WAITING);
             let (store, view, shared) = (self.store.clone(), self.view, self.shared.clone());
             let work = move || {
-                for Batch { results, rows } in batches {
+                for Batch { results, rows, used } in batches {
                     let digests: Vec<_> = results
                         .iter()
                         .filter(|result| result.blob.is_some())
@@ -61,6 +64,7 @@ impl Writer {
                         Commit {
                             results,
                             rows,
+                            used,
                             ..Commit::default()
                         },
                     )?;

@@ -40,6 +40,10 @@ impl World for Disk {
         now()
     }
 
+    fn root(&self) -> Option<&std::path::Path> {
+        Some(&self.root)
+    }
+
     fn sources(&self, rows: Rows) -> Box<dyn world::Sources> {
         Box::new(DiskSources {
             root: self.root.clone(),

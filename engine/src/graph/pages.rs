@@ -281,6 +281,18 @@ impl<'a> Cursor<'a> {
     }
 }
 
+/// Calls `visit` with the label and the last result of every node of a page that has one; `None` when the body is malformed.
+pub fn each_result(body: &[u8], mut visit: impl FnMut(&str, &Filed)) -> Option<()> {
+    let mut cursor = Cursor(body);
+    while cursor.byte().is_some() {
+        let node = read_node(&mut cursor)?;
+        if let Some(result) = &node.result {
+            visit(&node.label, result);
+        }
+    }
+    Some(())
+}
+
 /// Notes where in a page's body each record is; `None` when the body is malformed.
 fn place_records(body: &[u8], records: &mut [super::Record]) -> Option<()> {
     let mut cursor = Cursor(body);

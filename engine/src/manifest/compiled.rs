@@ -15,7 +15,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 /// The name of this form and of the checks that a manifest has passed: raise it when either changes.
-const DOMAIN: &str = "cortex 2026-11 compiled manifest 5";
+const DOMAIN: &str = "cortex 2026-11 compiled manifest 6";
 
 /// The key of a manifest: digest of its texts, digest of the registry it was checked against, and the form.
 pub fn key(texts: &Digest, registry: &Digest) -> Vec<u8> {
@@ -39,9 +39,11 @@ pub fn encode(loaded: &Loaded) -> Vec<u8> {
         producers,
         rules,
         models,
+        store,
     } = &loaded.manifest;
     out.json(&loaded.warnings);
     out.text(name);
+    out.json(store);
     out.list(sources.len(), sources.iter(), |out, (name, set)| {
         out.text(name);
         out.list(set.include.len(), &set.include, |out, glob| out.text(glob));
@@ -71,6 +73,7 @@ pub fn decode(bytes: &[u8]) -> Option<Loaded> {
     };
     let warnings = from.json()?;
     let name = from.text()?.to_owned();
+    let store = from.json()?;
     let sources = from.list(|from| {
         let name = from.text()?.to_owned();
         let include = from.list(|from| from.text().map(str::to_owned))?;
@@ -98,6 +101,7 @@ pub fn decode(bytes: &[u8]) -> Option<Loaded> {
     let rules = from.list(|from| from.rule().filter(|rule| (rule.producer as usize) < producers.len()))?;
     let manifest = Manifest {
         name,
+        store,
         sources: BTreeMap::from_iter(sources),
         producers,
         rules,
@@ -389,6 +393,7 @@ impl<'a> Decoder<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::manifest::model::StoreLimits;
     use crate::values::diagnostic::Diagnostic;
     use proptest::collection::{btree_map, vec};
     use proptest::option::of;
@@ -483,6 +488,10 @@ mod tests {
         );
         parts.prop_map(|(name, sources, producers, rules, models, warnings)| Loaded {
             manifest: Manifest {
+                store: StoreLimits {
+                    max_size: Some(7),
+                    ..StoreLimits::default()
+                },
                 name,
                 sources,
                 producers,

@@ -20,6 +20,19 @@ pub struct Manifest {
     pub rules: Vec<Rule>,
     /// `[model.NAME]`, as written (checked); what enters keys is chosen by the producer that uses one.
     pub models: BTreeMap<String, Params>,
+    /// `[store]`.
+    pub store: StoreLimits,
+}
+
+/// How large the store may grow, and what of it is kept when it is collected.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StoreLimits {
+    /// Bytes of its file; more are collected after a build.
+    pub max_size: Option<u64>,
+    /// How many versions of each node are kept.
+    pub keep_versions: Option<u32>,
+    /// What was used within so many seconds is kept.
+    pub older_than: Option<u64>,
 }
 
 /// Files that are leaves of the graph.

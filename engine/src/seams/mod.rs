@@ -1,5 +1,6 @@
 //! Seams: the traits through which the engine meets what it does not know.
 
+pub mod annotate;
 pub mod paid;
 pub mod producer;
 pub mod world;

@@ -135,6 +135,11 @@ pub trait World: Send + Sync {
         u64::try_from(self.now_nanos() / 1_000_000_000).unwrap_or_default()
     }
 
+    /// The canonical path of the folder that it is about, if it is one on disk.
+    fn root(&self) -> Option<&std::path::Path> {
+        None
+    }
+
     /// The sources as they were known when `rows` were saved; rows that cannot be read are left out and looked at again.
     fn sources(&self, rows: Rows) -> Box<dyn Sources>;
 

@@ -132,13 +132,16 @@ fn encode_diagnostic(out: &mut Out<'_>, diagnostic: &Diagnostic) -> Done {
 /// The bytes of a version; its number is in the key of the row.
 pub(super) fn encode_history(record: &HistoryRecord) -> Vec<u8> {
     encoded(|out| {
-        out.map(3)?
+        out.map(3 + u64::from(record.build.is_some()))?
             .u8(0)?
             .bytes(&record.key.0.0)?
             .u8(1)?
             .bytes(&record.output.0)?
             .u8(2)?
             .u64(record.at)?;
+        if let Some(build) = record.build {
+            out.u8(3)?.u64(build)?;
+        }
         Ok(())
     })
 }
@@ -287,12 +290,13 @@ fn decode_diagnostic(from: &mut Decoder<'_>) -> Result<Diagnostic, Error> {
 
 /// The version in these bytes, under the number that its row has.
 pub(super) fn decode_history(version: u32, bytes: &[u8]) -> Result<HistoryRecord, Error> {
-    let (mut action, mut output, mut at) = (None, None, 0);
+    let (mut action, mut output, mut at, mut build) = (None, None, 0, None);
     each_field(&mut Decoder::new(bytes), |key, from| {
         match key {
             0 => action = Some(ActionKey(digest(from)?)),
             1 => output = Some(digest(from)?),
             2 => at = from.u64()?,
+            3 => build = Some(from.u64()?),
             _ => return Ok(false),
         }
         Ok(true)
@@ -302,6 +306,7 @@ pub(super) fn decode_history(version: u32, bytes: &[u8]) -> Result<HistoryRecord
         key: needed(action)?,
         output: needed(output)?,
         at,
+        build,
     })
 }
 
@@ -418,8 +423,8 @@ pub(super) mod tests {
         }
 
         #[test]
-        fn versions_and_blob_records_round_trip(version: u32, key in any_digest(), output in any_digest(), n: [u64; 3], codec: u8) {
-            let record = HistoryRecord { version, key: ActionKey(key), output, at: n[0] };
+        fn versions_and_blob_records_round_trip(version: u32, key in any_digest(), output in any_digest(), n: [u64; 3], build: Option<u64>, codec: u8) {
+            let record = HistoryRecord { version, key: ActionKey(key), output, at: n[0], build };
             prop_assert_eq!(decode_history(version, &encode_history(&record)).unwrap(), record);
             let blob = BlobRecord { raw_len: n[0], stored_len: n[1], codec, seq: n[2] };
             prop_assert_eq!(decode_blob(&encode_blob(&blob)).unwrap(), blob);

@@ -4,11 +4,13 @@ use super::codec::tests::any_action;
 use super::disk::{DiskOptions, DiskStore};
 use super::memory::MemoryStore;
 use super::records::{ActionRecord, HistoryRecord, NewResult};
-use super::{Commit, Garbage, Inventory, KEEP_VERSIONS, Part, RowChange, Usage, ViewId};
+use super::views::ViewRecord;
+use super::{Commit, Inventory, KEEP_VERSIONS, Part, RowChange, Usage, ViewId};
 use crate::values::digest::{ActionKey, Digest};
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::TestRunner;
+use std::path::Path;
 use std::sync::Arc;
 
 const VIEW: ViewId = ViewId(7);
@@ -39,6 +41,7 @@ pub(super) fn version(at: u64) -> HistoryRecord {
         key: key("k"),
         output: Digest::of(&at.to_be_bytes()),
         at,
+        build: at.checked_sub(1),
     }
 }
 
@@ -228,12 +231,38 @@ fn what_is_there_is_counted(store: &dyn Inventory) {
             history_versions: 1
         }
     );
-    let garbage = store
-        .garbage(&|action| *action == key("a"), &|blob| *blob == Digest::of(b"three"))
+}
+
+fn uses_and_checkouts_are_remembered(store: &dyn Inventory) {
+    let root = Path::new("/a/b");
+    let commit = |view: u64, used: Vec<(ActionKey, u64)>, at: u64| {
+        let rows = ViewRecord::renewed(None, root, at).into_iter().collect();
+        let commit = Commit {
+            rows,
+            used,
+            ..Commit::default()
+        };
+        store.commit(ViewId(view), commit).unwrap();
+    };
+    commit(9, vec![(key("a"), 5), (key("b"), 6), (key("a"), 7)], 1);
+    commit(3, vec![(key("b"), 4)], 2);
+    assert_eq!(store.last_use(&key("a")).unwrap(), Some(7));
+    assert_eq!(store.last_use(&key("b")).unwrap(), Some(4), "the last word counts");
+    assert_eq!(store.last_use(&key("c")).unwrap(), None);
+    let stray = row(Part::View, b"stray", Some(b"x"));
+    store
+        .commit(
+            ViewId(3),
+            Commit {
+                rows: vec![stray],
+                ..Commit::default()
+            },
+        )
         .unwrap();
-    assert_eq!((garbage.actions, garbage.blobs), (2, 1));
-    assert!(garbage.bytes >= 3);
-    assert_eq!(store.garbage(&|_| true, &|_| true).unwrap(), Garbage::default());
+    let views = store.views().unwrap();
+    let seen: Vec<_> = views.iter().map(|(view, record)| (view.0, record.root(), record.used)).collect();
+    assert_eq!(seen, [(3, root, 2), (9, root, 1)]);
+    assert!(store.damage().is_empty());
 }
 
 fn suite(make: &dyn Fn() -> Box<dyn Inventory>) {
@@ -243,6 +272,7 @@ fn suite(make: &dyn Fn() -> Box<dyn Inventory>) {
     rows_are_kept_apart_by_view_and_part(&*make());
     versions_are_numbered_and_trimmed(&*make());
     what_is_there_is_counted(&*make());
+    uses_and_checkouts_are_remembered(&*make());
 }
 
 #[test]

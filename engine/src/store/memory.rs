@@ -3,7 +3,8 @@
 //! Blobs are hashed once, when they come in; memory that nobody else can write is not hashed again on reading.
 
 use super::records::{ActionRecord, HistoryRecord};
-use super::{Commit, Garbage, Inventory, KEEP_VERSIONS, Part, Row, Store, StoreError, Usage, ViewId};
+use super::views::{VIEW_KEY, ViewRecord};
+use super::{Commit, Inventory, KEEP_VERSIONS, Part, Row, Store, StoreError, Usage, ViewId, pins};
 use crate::values::digest::{ActionKey, Digest};
 use hashbrown::HashMap;
 use std::collections::BTreeMap;
@@ -15,7 +16,24 @@ struct Tables {
     actions: HashMap<ActionKey, ActionRecord>,
     rows: HashMap<(ViewId, Part), BTreeMap<Vec<u8>, Vec<u8>>>,
     history: HashMap<(ViewId, String), Vec<HistoryRecord>>,
+    last_use: HashMap<ActionKey, u64>,
     damage: Vec<String>,
+}
+
+impl Tables {
+    /// Removes versions beyond the newest that are not pinned.
+    fn trim(&mut self, view: ViewId, label: &str) {
+        let Some(versions) = self.history.get_mut(&(view, label.to_owned())) else {
+            return;
+        };
+        let pins = self.rows.get(&(view, Part::Pins));
+        let surplus = versions.len().saturating_sub(KEEP_VERSIONS);
+        let mut at = 0;
+        versions.retain(|version| {
+            at += 1;
+            at > surplus || pins.is_some_and(|pins| pins.contains_key(&pins::row_key(label, version.version)))
+        });
+    }
 }
 
 /// The store in memory.
@@ -81,20 +99,27 @@ impl Store for MemoryStore {
             }
             tables.actions.insert(result.key, result.record);
         }
+        let mut unpinned = Vec::new();
         for (part, key, body) in commit.rows {
+            if let (Part::Pins, None, Some((label, _))) = (part, &body, pins::of_key(&key)) {
+                unpinned.push(label.to_owned());
+            }
             let rows = tables.rows.entry((part.owner(view), part)).or_default();
             match body {
                 Some(body) => rows.insert(key, body),
                 None => rows.remove(&key),
             };
         }
+        for label in unpinned {
+            tables.trim(view, &label);
+        }
         for (label, record) in commit.history {
-            let versions = tables.history.entry((view, label)).or_default();
+            let versions = tables.history.entry((view, label.clone())).or_default();
             let version = versions.last().map_or(1, |newest| newest.version.saturating_add(1));
             versions.push(HistoryRecord { version, ..record });
-            let surplus = versions.len().saturating_sub(KEEP_VERSIONS);
-            versions.drain(..surplus);
+            tables.trim(view, &label);
         }
+        tables.last_use.extend(commit.used);
         Ok(())
     }
 
@@ -117,14 +142,16 @@ impl Inventory for MemoryStore {
         })
     }
 
-    fn garbage(&self, live_actions: &dyn Fn(&ActionKey) -> bool, live_blobs: &dyn Fn(&Digest) -> bool) -> Result<Garbage, StoreError> {
+    fn last_use(&self, key: &ActionKey) -> Result<Option<u64>, StoreError> {
+        Ok(self.tables().last_use.get(key).copied())
+    }
+
+    fn views(&self) -> Result<Vec<(ViewId, ViewRecord)>, StoreError> {
         let tables = self.tables();
-        let dead = tables.blobs.iter().filter(|(digest, _)| !live_blobs(digest));
-        let (blobs, bytes) = dead.fold((0, 0), |(blobs, bytes), (_, blob)| (blobs + 1, bytes + blob.len() as u64));
-        Ok(Garbage {
-            actions: tables.actions.keys().filter(|key| !live_actions(key)).count() as u64,
-            blobs,
-            bytes,
-        })
+        let rows = tables.rows.iter().filter(|((_, part), _)| *part == Part::View);
+        let of = |view: ViewId, row: &[u8]| Some((view, ViewRecord::from_row(row)?));
+        let mut views: Vec<_> = rows.filter_map(|((view, _), rows)| of(*view, rows.get(VIEW_KEY)?)).collect();
+        views.sort_unstable_by_key(|(view, _)| *view);
+        Ok(views)
     }
 }

@@ -2,14 +2,18 @@
 //!
 //! The store may vanish at any time; it costs time, never truth. Every blob is hashed again on every read.
 
+pub mod builds;
 mod codec;
 pub mod corrections;
 pub mod diagnostics;
 pub mod disk;
 pub mod ledger;
 pub mod memory;
+pub mod parcel;
+pub mod pins;
 pub mod records;
 pub mod superseded;
+pub mod views;
 
 #[cfg(test)]
 mod conformance;
@@ -18,6 +22,7 @@ use crate::values::digest::{ActionKey, Digest};
 use records::{ActionRecord, HistoryRecord, NewResult};
 use std::path::PathBuf;
 use std::sync::Arc;
+use views::ViewRecord;
 
 /// One checkout (or, later, overlay) of a workspace within a store: the digest of its root's canonical path, cut to 64 bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -46,11 +51,17 @@ pub enum Part {
     Ledger,
     /// What people wrote in the place of outputs, by label (`store::corrections`). Of all views together.
     Corrections,
+    /// Builds, by number (`store::builds`).
+    Builds,
+    /// Where the checkout is and when it was last used: one row, whose key is empty (`store::views`).
+    View,
+    /// Versions that are kept whatever comes, by label and version (`store::pins`).
+    Pins,
 }
 
 impl Part {
     /// Every part, in the order of their declaration.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 13] = [
         Self::Nodes,
         Self::Links,
         Self::State,
@@ -61,6 +72,9 @@ impl Part {
         Self::Remarks,
         Self::Ledger,
         Self::Corrections,
+        Self::Builds,
+        Self::View,
+        Self::Pins,
     ];
 
     /// Whose rows a view sees: its own, or those that all views share.
@@ -86,8 +100,10 @@ pub struct Commit {
     pub results: Vec<NewResult>,
     /// Rows of the view.
     pub rows: Vec<RowChange>,
-    /// Versions to push: label, record. Version numbers are given by the store; all but the newest `keep_versions` are trimmed.
+    /// Versions to push: label, record. Version numbers are given by the store; all but the newest [`KEEP_VERSIONS`] and those that are pinned are trimmed.
     pub history: Vec<(String, HistoryRecord)>,
+    /// Results made earlier that were found again, and when (seconds since 1970): gc spares what was used lately.
+    pub used: Vec<(ActionKey, u64)>,
 }
 
 /// How many versions of a node History keeps unless told otherwise.
@@ -100,6 +116,12 @@ pub enum StoreError {
     #[error("the store is held by {holder}")]
     Busy {
         /// Who holds it, as it wrote itself down.
+        holder: String,
+    },
+    /// Another process builds the same checkout.
+    #[error("another build of this checkout is running, {holder}")]
+    ViewBusy {
+        /// Who, as it wrote itself down.
         holder: String,
     },
     /// The disk is full; nothing was lost.
@@ -143,6 +165,9 @@ pub enum StoreError {
         path: PathBuf,
     },
 }
+
+/// An action that this process alone asks for; see [`Store::flight`].
+pub type Flight = Box<dyn std::any::Any + Send>;
 
 /// What a store does. One conformance suite runs over every backend.
 pub trait Store: Send + Sync {
@@ -190,6 +215,32 @@ pub trait Store: Send + Sync {
 
     /// Damage met so far in this process: one sentence each, naming table and key. Taking it empties the list.
     fn damage(&self) -> Vec<String>;
+
+    /// Whether another process waits for the store and this one is of those that give way. Cheap enough to ask at every step.
+    fn is_wanted(&self) -> bool {
+        false
+    }
+
+    /// Lets others have the store until it is next called. What is not committed is not protected from gc meanwhile.
+    fn let_go(&self) {}
+
+    /// Waits until no other process asks for what this key costs, and keeps others from it while the value lives; `None` where nobody else
+    /// can be, and when told to stop. What is filed under the key is to be looked up again afterwards.
+    ///
+    /// # Errors
+    /// When it cannot be told whether somebody else asks.
+    fn flight(&self, _key: &ActionKey, _is_cancelled: &dyn Fn() -> bool) -> Result<Option<Flight>, StoreError> {
+        Ok(None)
+    }
+
+    /// Lets others have the store if one waits for it; whether it did. To be called between two steps of which each is whole.
+    fn give_way(&self) -> bool {
+        let wanted = self.is_wanted();
+        if wanted {
+            self.let_go();
+        }
+        wanted
+    }
 }
 
 /// What a store holds, in numbers.
@@ -209,18 +260,7 @@ pub struct Usage {
     pub history_versions: u64,
 }
 
-/// What a sweep would take away.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Garbage {
-    /// Action records that nothing holds.
-    pub actions: u64,
-    /// Blobs that nothing holds.
-    pub blobs: u64,
-    /// Stored bytes of both.
-    pub bytes: u64,
-}
-
-/// Counting what is there, for `status` and `gc --dry-run`. Damaged records are counted nowhere.
+/// Counting what is there, for `status` and `gc`. Damaged records are counted nowhere.
 pub trait Inventory: Store {
     /// What the store holds.
     ///
@@ -228,13 +268,17 @@ pub trait Inventory: Store {
     /// Only when the store as a whole cannot be read.
     fn usage(&self) -> Result<Usage, StoreError>;
 
-    /// What a sweep would take, when these actions and blobs are held. One pass over the tables, whatever their size.
-    ///
-    /// The two functions must not call the store.
+    /// When a result made earlier was last found again (seconds since 1970); `None` if it never was.
     ///
     /// # Errors
     /// Only when the store as a whole cannot be read.
-    fn garbage(&self, live_actions: &dyn Fn(&ActionKey) -> bool, live_blobs: &dyn Fn(&Digest) -> bool) -> Result<Garbage, StoreError>;
+    fn last_use(&self, key: &ActionKey) -> Result<Option<u64>, StoreError>;
+
+    /// The checkouts that the store knows, by number.
+    ///
+    /// # Errors
+    /// Only when the store as a whole cannot be read.
+    fn views(&self) -> Result<Vec<(ViewId, ViewRecord)>, StoreError>;
 }
 
 /// What is said of an output that was handed in under a digest that is not its own; it is not stored.

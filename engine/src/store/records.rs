@@ -63,6 +63,8 @@ pub struct HistoryRecord {
     pub output: Digest,
     /// Seconds since 1970 when it became the node's output.
     pub at: u64,
+    /// The number of the build that brought it, in the view's log of builds; `None` for what is not a build (a correction, an answer).
+    pub build: Option<u64>,
 }
 
 /// A result to file.

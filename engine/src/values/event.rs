@@ -3,7 +3,7 @@
 use super::diagnostic::Diagnostic;
 use super::digest::Digest;
 use serde::Serialize;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Something that happened during a build.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -155,10 +155,55 @@ impl std::fmt::Display for Reason {
     }
 }
 
+/// A job that a worker came to the end of.
+#[derive(Clone, Copy, Debug)]
+pub struct Worked<'a> {
+    /// The node.
+    pub label: &'a str,
+    /// What was done: `expand` (finding its inputs) or `produce`.
+    pub task: &'static str,
+    /// The pool that the worker belongs to: `cpu`, `slow` (programs) or `paid`.
+    pub pool: &'static str,
+    /// The worker's number in it.
+    pub worker: usize,
+    /// When it began.
+    pub began: Instant,
+    /// How long it took.
+    pub took: Duration,
+}
+
+/// A part of a build that came to its end.
+#[derive(Clone, Copy, Debug)]
+pub struct Phase {
+    /// Which: `look`, `load`, `plan`, `make`, `lay out`, `commit`.
+    pub name: &'static str,
+    /// When it began.
+    pub began: Instant,
+    /// How long it took.
+    pub took: Duration,
+}
+
+impl Phase {
+    /// One that ends now.
+    pub fn since(name: &'static str, began: Instant) -> Self {
+        Self {
+            name,
+            began,
+            took: began.elapsed(),
+        }
+    }
+}
+
 /// Hears what happens. Called from the thread that runs the build.
 pub trait Observer: Sync {
     /// Something happened.
     fn event(&self, event: &Event<'_>);
+
+    /// A worker came to the end of a job. For profiles: when and where things ran is no part of what happened.
+    fn worked(&self, _: &Worked<'_>) {}
+
+    /// A part of the build came to its end.
+    fn phase(&self, _: &Phase) {}
 }
 
 /// Hears nothing.

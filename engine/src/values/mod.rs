@@ -5,5 +5,6 @@ pub mod digest;
 pub mod event;
 pub mod label;
 pub mod pattern;
+pub mod quantity;
 pub mod suggest;
 pub mod table;

@@ -248,6 +248,7 @@ impl Bench {
             registry: Arc::new(self.registry.clone()),
             view: ViewId(1),
             finish: Arc::new(Plain),
+            annotate: Arc::new(engine::seams::annotate::Unannotated),
         }
     }
 

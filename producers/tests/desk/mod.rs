@@ -256,6 +256,7 @@ impl Desk {
             registry: Arc::new(self.registry.clone()),
             view: ViewId(self.view),
             finish: Arc::new(Plain),
+            annotate: Arc::new(engine::seams::annotate::Unannotated),
         };
         let manifest = self.manifest.clone();
         let look = engine.look::<EngineError>(&self.digest, || Ok(manifest)).expect("a look");

@@ -1,10 +1,14 @@
 //! Reading queries. Depth is bounded, so no text overflows the stack.
 
-use super::{Expr, MAX_NESTING, Operator, Query, QueryError};
+use super::{ATTRIBUTES, Attribute, Expr, MAX_NESTING, Operator, Query, QueryError, Test};
 use engine::values::pattern::Pattern;
 use engine::values::suggest::nearest;
+use regex::RegexBuilder;
 
-const FUNCTIONS: [&str; 4] = ["deps", "rdeps", "somepath", "kind"];
+const FUNCTIONS: [&str; 8] = ["deps", "rdeps", "somepath", "allpaths", "kind", "attr", "filter", "stale"];
+
+/// Most memory that a regular expression may take, in bytes.
+const REGEX_SIZE: usize = 1 << 20;
 
 /// Parses a query.
 ///
@@ -15,12 +19,15 @@ pub fn parse(text: &str) -> Result<Query, QueryError> {
         text,
         at: 0,
         patterns: Vec::new(),
+        names: Vec::new(),
+        bound: 0,
     };
     let expr = parser.expr(0)?;
     parser.space();
     match parser.rest().chars().next() {
         None => Ok(Query {
             patterns: parser.patterns,
+            variables: parser.bound,
             expr,
         }),
         Some(')') => Err(parser.wrong("this parenthesis closes nothing", "take it away, or open one before it")),
@@ -35,6 +42,10 @@ struct Parser<'a> {
     text: &'a str,
     at: usize,
     patterns: Vec<Pattern>,
+    /// The names that may be used here, the innermost last.
+    names: Vec<(&'a str, usize)>,
+    /// How many were bound so far.
+    bound: usize,
 }
 
 impl<'a> Parser<'a> {
@@ -118,8 +129,14 @@ impl<'a> Parser<'a> {
         if rest.starts_with("//") || rest.starts_with(['"', '\'']) {
             return self.pattern();
         }
+        if self.take('$') {
+            return self.variable();
+        }
         let (start, name) = (self.at, word(rest));
         self.at += name.len();
+        if name == "let" {
+            return self.binding(depth + 1);
+        }
         if !name.is_empty() && self.take('(') {
             return self.function(start, name, depth + 1);
         }
@@ -131,7 +148,9 @@ impl<'a> Parser<'a> {
             ));
         }
         let len = name.len().max(1);
-        let hint = if name.is_empty() {
+        let hint = if self.names.iter().any(|(known, _)| *known == name) {
+            format!("a name that let binds is used with a dollar sign: ${name}")
+        } else if name.is_empty() {
             "a set is a pattern such as //types/...:outline or a function such as deps(//index:json)".to_owned()
         } else {
             format!("write //types/{name}:outline, or quote a pattern")
@@ -141,35 +160,40 @@ impl<'a> Parser<'a> {
 
     fn function(&mut self, start: usize, name: &str, depth: usize) -> Result<Expr, QueryError> {
         let expr = match name {
-            "deps" | "rdeps" => {
-                let inner = Box::new(self.expr(depth)?);
-                let limit = if self.take(',') { Some(self.number()?) } else { None };
-                if name == "deps" {
-                    Expr::Deps(inner, limit)
+            "deps" => Expr::Deps(Box::new(self.expr(depth)?), self.limit()?),
+            "rdeps" => self.rdeps(depth)?,
+            "somepath" | "allpaths" => {
+                let from = Box::new(self.expr(depth)?);
+                self.comma(&format!("{name} takes two sets"), &format!("write {name}(from, to)"))?;
+                let to = Box::new(self.expr(depth)?);
+                if name == "somepath" {
+                    Expr::SomePath(from, to)
                 } else {
-                    Expr::Rdeps(inner, limit)
+                    Expr::AllPaths(from, to)
                 }
             }
-            "somepath" => {
-                let from = self.expr(depth)?;
-                self.comma("somepath takes two sets", "write somepath(from, to)")?;
-                Expr::SomePath(Box::new(from), Box::new(self.expr(depth)?))
-            }
             "kind" => {
-                self.space();
-                let quoted = self.quoted()?;
-                let producer = match quoted {
-                    Some(text) => text,
-                    None => {
-                        let end = self.rest().find([',', ')', '(']).unwrap_or(self.rest().len());
-                        let text = self.rest()[..end].trim_end();
-                        self.at += end;
-                        text
-                    }
-                };
-                self.comma("kind takes a producer and a set", "write kind(csharp/*, //...)")?;
-                Expr::Kind(producer.to_owned(), Box::new(self.expr(depth)?))
+                let test = self.name_test()?;
+                self.comma("kind takes a name and a set", "write kind(csharp/*, //...)")?;
+                Expr::Kind(test, Box::new(self.expr(depth)?))
             }
+            "attr" => {
+                let attribute = self.attribute()?;
+                let usage = (
+                    "attr takes an attribute, a regular expression and a set",
+                    "write attr(producer, ^outline$, //...)",
+                );
+                self.comma(usage.0, usage.1)?;
+                let test = self.regex()?;
+                self.comma(usage.0, usage.1)?;
+                Expr::Attr(attribute, test, Box::new(self.expr(depth)?))
+            }
+            "filter" => {
+                let test = self.regex()?;
+                self.comma("filter takes a regular expression and a set", "write filter(Store, //...)")?;
+                Expr::Filter(test, Box::new(self.expr(depth)?))
+            }
+            "stale" => Expr::Stale(Box::new(self.expr(depth)?)),
             _ => {
                 let near = nearest(name, FUNCTIONS.into_iter(), 1);
                 let hint = near.first().map_or_else(
@@ -181,6 +205,143 @@ impl<'a> Parser<'a> {
         };
         self.close()?;
         Ok(expr)
+    }
+
+    /// What follows `let`.
+    fn binding(&mut self, depth: usize) -> Result<Expr, QueryError> {
+        let name = self.name("a name was expected here", "write let types = //types/... in deps($types)")?;
+        if !self.take('=') {
+            return Err(self.wrong("an equals sign was expected here", format!("write let {name} = SET in SET")));
+        }
+        let value = self.expr(depth)?;
+        self.space();
+        if word(self.rest()) != "in" {
+            return Err(self.wrong(
+                "'in' was expected here",
+                format!("write let {name} = SET in a set that uses ${name}"),
+            ));
+        }
+        self.at += "in".len();
+        let number = self.bound;
+        self.bound += 1;
+        self.names.push((name, number));
+        let body = self.expr(depth);
+        self.names.pop();
+        Ok(Expr::Let(number, Box::new(value), Box::new(body?)))
+    }
+
+    /// What follows `$`.
+    fn variable(&mut self) -> Result<Expr, QueryError> {
+        let start = self.at;
+        let name = self.name("a name was expected here", "write $ and a name that let binds")?;
+        if let Some((_, number)) = self.names.iter().rev().find(|(known, _)| *known == name) {
+            return Ok(Expr::Variable(*number));
+        }
+        let near = nearest(name, self.names.iter().map(|(known, _)| *known), 1);
+        let hint = near.first().map_or_else(
+            || format!("bind it: let {name} = SET in …"),
+            |near| format!("did you mean ${near}?"),
+        );
+        Err(self.wrong_at(start, name.len(), format!("nothing is called ${name} here"), hint))
+    }
+
+    fn name(&mut self, message: &str, hint: &str) -> Result<&'a str, QueryError> {
+        self.space();
+        let rest = self.rest();
+        let end = rest.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).unwrap_or(rest.len());
+        if end == 0 || rest.starts_with(|c: char| c.is_ascii_digit()) {
+            return Err(self.wrong(message, hint));
+        }
+        self.at += end;
+        Ok(&rest[..end])
+    }
+
+    /// `rdeps(set)`, `rdeps(universe, set)`, both with a depth if one is given.
+    fn rdeps(&mut self, depth: usize) -> Result<Expr, QueryError> {
+        let first = Box::new(self.expr(depth)?);
+        self.space();
+        let second = self.rest().strip_prefix(',').map(str::trim_start);
+        if second.is_none_or(|rest| rest.starts_with(|c: char| c.is_ascii_digit())) {
+            return Ok(Expr::Rdeps {
+                universe: None,
+                of: first,
+                depth: self.limit()?,
+            });
+        }
+        self.take(',');
+        Ok(Expr::Rdeps {
+            universe: Some(first),
+            of: Box::new(self.expr(depth)?),
+            depth: self.limit()?,
+        })
+    }
+
+    fn limit(&mut self) -> Result<Option<u32>, QueryError> {
+        if self.take(',') { Ok(Some(self.number()?)) } else { Ok(None) }
+    }
+
+    /// A name with stars as it stands, or a regular expression in quotes.
+    fn name_test(&mut self) -> Result<Test, QueryError> {
+        self.space();
+        if self.rest().starts_with(['"', '\'']) {
+            return self.regex();
+        }
+        let end = self.rest().find([',', ')', '(']).unwrap_or(self.rest().len());
+        let name = self.rest()[..end].trim_end();
+        self.at += end;
+        Ok(Test::Name(name.to_owned()))
+    }
+
+    /// A regular expression, in quotes or up to a comma outside of its brackets.
+    fn regex(&mut self) -> Result<Test, QueryError> {
+        self.space();
+        let start = self.at;
+        let (text, shift) = match self.quoted()? {
+            Some(text) => (text, start + 1),
+            None => {
+                let text = regex_text(self.rest());
+                self.at += text.len();
+                (text.trim_end(), start)
+            }
+        };
+        let hint = "write one such as ^//types/.*Store, in quotes if it has a comma";
+        if text.is_empty() {
+            return Err(self.wrong("a regular expression was expected here", hint));
+        }
+        let regex = RegexBuilder::new(text).size_limit(REGEX_SIZE).build();
+        regex.map(Test::Regex).map_err(|error| {
+            let words = error.to_string();
+            let why = words.lines().last().unwrap_or_default().trim_start_matches("error: ").to_owned();
+            self.wrong_at(shift, text.len(), format!("this is no regular expression: {why}"), hint)
+        })
+    }
+
+    fn attribute(&mut self) -> Result<Attribute, QueryError> {
+        self.space();
+        let start = self.at;
+        let rest = self.rest();
+        let end = rest
+            .find(|c: char| !(c.is_alphanumeric() || matches!(c, '_' | '-' | '.')))
+            .unwrap_or(rest.len());
+        let name = &rest[..end];
+        self.at += end;
+        if let Some((_, attribute)) = ATTRIBUTES.into_iter().find(|(known, _)| *known == name) {
+            return Ok(attribute);
+        }
+        match name.split_once('.') {
+            Some(("param", of)) if !of.is_empty() => return Ok(Attribute::Param(of.to_owned())),
+            Some(("var", of)) if !of.is_empty() => return Ok(Attribute::Var(of.to_owned())),
+            _ => {}
+        }
+        let near = nearest(name, ATTRIBUTES.iter().map(|(known, _)| *known), 1);
+        let hint = near.first().map_or_else(
+            || {
+                let names: Vec<&str> = ATTRIBUTES.iter().map(|(known, _)| *known).collect();
+                format!("there are {}, param.NAME and var.NAME", names.join(", "))
+            },
+            |near| format!("did you mean {near}?"),
+        );
+        Err(self.wrong_at(start, name.len().max(1), format!("there is no attribute '{name}'"), hint))
     }
 
     fn number(&mut self) -> Result<u32, QueryError> {
@@ -282,6 +443,26 @@ fn pattern_text(text: &str) -> &str {
     text
 }
 
+/// An unquoted regular expression: commas inside its brackets belong to it, and so does what a backslash stands before.
+fn regex_text(text: &str) -> &str {
+    let mut open = 0usize;
+    let mut escaped = false;
+    for (at, c) in text.char_indices() {
+        match c {
+            _ if escaped => {
+                escaped = false;
+                continue;
+            }
+            '\\' => escaped = true,
+            '(' | '[' | '{' => open += 1,
+            ',' | ')' if open == 0 => return &text[..at],
+            ')' | ']' | '}' => open = open.saturating_sub(1),
+            _ => {}
+        }
+    }
+    text
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -298,7 +479,7 @@ mod tests {
         let texts: Vec<String> = query.patterns.iter().map(ToString::to_string).collect();
         assert_eq!(texts, ["//a/B#Get(int,string):x", "//c:d", "//e:f", "//g:h", "//i:j"]);
         let Expr::Chain(kind, others) = query.expr else { panic!("a chain") };
-        assert!(matches!(*kind, Expr::Kind(ref name, _) if name == "csharp/*"));
+        assert!(matches!(*kind, Expr::Kind(Test::Name(ref name), _) if name == "csharp/*"));
         assert!(matches!(others.as_slice(), [(Operator::Intersect, Expr::Chain(_, inner))] if inner.len() == 2));
         assert_eq!(parse("'//a b:c'").expect("quoted").patterns[0].to_string(), "//a b:c");
     }
@@ -314,6 +495,20 @@ mod tests {
         assert_eq!(at("//a:b //c:d"), (6, "an operator was expected here".into()));
         assert_eq!(at("//a:b + NodeStore").0, 8);
         assert_eq!(at("//a//b:c").0, 4);
+        assert_eq!(at("let x = //a:b in x"), (17, "a set was expected here".into()));
+        assert_eq!(at("let x = //a:b + $x"), (17, "nothing is called $x here".into()));
+        assert_eq!(at("let x //a:b in $x"), (6, "an equals sign was expected here".into()));
+        assert_eq!(at("let x = //a:b $x"), (14, "'in' was expected here".into()));
+        assert_eq!(at("filter(*, //a:b)").0, 7);
+        assert_eq!(at("filter('a{1000000}', //a:b)").0, 8);
+        assert_eq!(at("filter(, //a:b)"), (7, "a regular expression was expected here".into()));
+        assert_eq!(at("attr(produce, x, //a:b)"), (5, "there is no attribute 'produce'".into()));
+        assert_eq!(
+            at("attr(paid, //a:b)"),
+            (16, "attr takes an attribute, a regular expression and a set".into())
+        );
+        let hint = parse("attr(produce, x, //a:b)").expect_err("unknown").hint;
+        assert_eq!(hint, "did you mean producer?");
     }
 
     #[test]
@@ -326,7 +521,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn parsing_never_panics(text in "[a-z/:(),+^' é-]{0,60}") {
+        fn parsing_never_panics(text in "(let|in|attr|filter|rdeps|kind|[a-z$=\\[{/:(),+^' é-]){0,40}") {
             if let Err(error) = parse(&text) {
                 prop_assert!(error.at <= text.len());
             }

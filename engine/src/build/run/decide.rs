@@ -130,6 +130,7 @@ impl Run<'_> {
         } else if let Some(record) = self.store.action(&work.key)?
             && self.serves(work, &record.output)?
         {
+            self.used.push((work.key, self.now));
             self.hit(id, work, record.output, record.took_us, &record.diagnostics, record.spent.as_ref());
             return Ok(true);
         }
@@ -257,7 +258,11 @@ impl Run<'_> {
         let past = (pool == Pool::Paid).then(|| Past {
             previous: self.graph.node(id).result.map(|filed| filed.key),
         });
-        let (key, how) = (work.key, Make::Output { fresh: self.is_fresh(id) });
+        let how = Make::Output {
+            fresh: self.is_fresh(id),
+            paid: pool == Pool::Paid,
+        };
+        let key = work.key;
         let job = self.job(
             id,
             &work,
@@ -318,6 +323,7 @@ impl Run<'_> {
                     key: work.key,
                     output,
                     at: self.now,
+                    build: None,
                 },
             ));
         }

@@ -21,6 +21,7 @@ impl Run<'_> {
     pub(super) fn finish(&mut self, finished: Finished) -> Result<(), RunError> {
         self.pools.took_back(&finished);
         let id = finished.id;
+        self.observer.worked(&finished.worked(&self.graph.node(id).label));
         match finished.done {
             Done::Expanded(Ok(planned)) => self.expanded(id, Ok(planned)),
             Done::Expanded(Err(error)) => self.fail_expansion(id, &error),
@@ -29,7 +30,13 @@ impl Run<'_> {
                 digest,
                 took,
                 told,
-            } => self.produced(id, *output, digest, took, &told)?,
+                flight,
+            } => {
+                self.produced(id, *output, digest, took, &told)?;
+                // What was paid for is durable now: who waited to ask for the same finds it.
+                drop(flight);
+            }
+            Done::Found(record) => self.found(id, &record),
             Done::Planned(plan) => self.priced(id, *plan),
             Done::Failed { failure, filed, took } => {
                 self.tally.spent.add(&filed);
@@ -39,6 +46,28 @@ impl Run<'_> {
             Done::Broken(error) => return Err(error.into()),
         }
         Ok(())
+    }
+
+    /// Running → Settled: another process asked for the same and filed the answer.
+    fn found(&mut self, id: NodeId, record: &ActionRecord) {
+        let Slot::Running { work } = std::mem::replace(self.slot(id), Slot::Idle) else {
+            return;
+        };
+        self.used.push((work.key, self.now));
+        let twins = self.twins(&work.key);
+        self.hit(id, &work, record.output, record.took_us, &record.diagnostics, record.spent.as_ref());
+        for twin in twins {
+            if let Slot::Running { work } = std::mem::replace(self.slot(twin), Slot::Idle) {
+                self.hit(
+                    twin,
+                    &work,
+                    record.output,
+                    record.took_us,
+                    &record.diagnostics,
+                    record.spent.as_ref(),
+                );
+            }
+        }
     }
 
     /// Running → Settled: files the result under its key.

@@ -76,7 +76,7 @@ impl Run<'_> {
                 work,
             }));
         }
-        self.settle_all(&work.discovery)?;
+        self.settle_new(&work.discovery)?;
         if work.discovery.iter().all(|&node| self.output(node).is_some()) {
             work.plan = self.plan_digest(work.rule, &work.discovery);
             if let Some(edges) = before.clone().filter(|edges| edges.plan == work.plan) {
@@ -106,6 +106,12 @@ impl Run<'_> {
             ),
         };
         Ok(Some(Planned { edges, known, work }))
+    }
+
+    /// Settles those that have not ended yet. To begin settling looks at the whole graph: not to be done once a node for nothing.
+    fn settle_new(&mut self, wanted: &[NodeId]) -> Result<(), RunError> {
+        let wanted: Vec<NodeId> = wanted.iter().copied().filter(|&id| !self.has_ended(id)).collect();
+        if wanted.is_empty() { Ok(()) } else { self.settle_all(&wanted) }
     }
 
     /// The edges by the blobs of the deciding nodes; `None` when a blob is nowhere or does not fit the rule.
@@ -145,7 +151,7 @@ impl Run<'_> {
             EdgeFrom::Rows(_) => None,
         };
         let nodes: Vec<NodeId> = planned.edges.inputs.iter().filter_map(node).collect();
-        self.settle_all(&nodes)?;
+        self.settle_new(&nodes)?;
         let input = |edge: &Edge| {
             let role = self.rules.rule(planned.work.rule).inputs[usize::from(edge.spec)].role.clone();
             match edge.from {

@@ -204,6 +204,8 @@ pub struct Run<'a> {
     /// What was spent and saved, for the ledger.
     pub(super) ledger: Vec<LedgerEntry>,
     pub(super) history: Vec<(String, HistoryRecord)>,
+    /// Keys of results that were found in the store and not yet noted there as used.
+    pub(super) used: Vec<(ActionKey, u64)>,
     pub(super) ids: Vec<Option<ProducerId>>,
     /// What some change may reach; worked out when nodes are first wanted.
     tainted: StaleSet,
@@ -277,6 +279,8 @@ pub struct Leftover {
     pub results: Vec<NewResult>,
     /// Versions to push.
     pub history: Vec<(String, HistoryRecord)>,
+    /// Results of before that were found again, and when.
+    pub used: Vec<(ActionKey, u64)>,
     /// What happened.
     pub tally: Tally,
     /// What failed.
@@ -289,8 +293,12 @@ pub struct Leftover {
     pub ledger: Vec<LedgerEntry>,
     /// What paid producers would ask for, when they were only priced.
     pub plans: Vec<Priced>,
+    /// The build's line in the log of builds, its number still to be given.
+    pub listed: Option<crate::store::builds::BuildRecord>,
 }
 
+/// Somebody who only reads waits about so long for a build that itself waits for its workers.
+const AWAKE: Duration = Duration::from_millis(30);
 const BATCH_RESULTS: usize = 1_000;
 const BATCH_BYTES: usize = 24 << 20;
 
@@ -327,6 +335,7 @@ impl<'a> Run<'a> {
             plans: Vec::new(),
             ledger: Vec::new(),
             history: Vec::new(),
+            used: Vec::new(),
             ids,
             redefined: setup.redefined,
             sets: vec![None; setup.rules.manifest().rules.len()],
@@ -378,6 +387,7 @@ impl<'a> Run<'a> {
                 while let Ok(finished) = self.done.try_recv() {
                     self.finish(finished)?;
                 }
+                self.give_way()?;
             }
             let stopping = self.stopping();
             self.hand_over_slow();
@@ -388,9 +398,10 @@ impl<'a> Run<'a> {
                 }
                 continue;
             }
-            // Wakes up now and then to see whether it was told to stop.
-            if let Ok(finished) = self.done.recv_timeout(Duration::from_millis(50)) {
-                self.finish(finished)?;
+            // Wakes up now and then to see whether it was told to stop, or whether somebody waits for the store.
+            match self.done.recv_timeout(AWAKE) {
+                Ok(finished) => self.finish(finished)?,
+                Err(_) => self.give_way()?,
             }
         }
     }
@@ -405,18 +416,21 @@ impl<'a> Run<'a> {
     /// # Errors
     /// When results could not be made durable.
     pub fn end(mut self) -> Result<Leftover, RunError> {
-        self.flush_paid();
+        self.flush_paid()?;
+        self.give_way()?;
         self.pools.stop();
         self.writer.finish()?;
         Ok(Leftover {
             results: self.batch,
             history: self.history,
+            used: self.used,
             tally: self.tally,
             failures: self.failures,
             diagnostics: self.diagnostics,
             heard: self.heard,
             ledger: self.ledger,
             plans: self.plans,
+            listed: None,
         })
     }
 

@@ -144,16 +144,45 @@ impl Run<'_> {
     pub(super) fn send_batch(&mut self) -> Result<(), RunError> {
         let results = std::mem::take(&mut self.batch);
         self.batch_bytes = 0;
-        self.emit(&Event::Committed { results: results.len() });
+        if !results.is_empty() {
+            self.emit(&Event::Committed { results: results.len() });
+        }
         let rows = std::mem::take(&mut self.ledger).iter().map(LedgerEntry::to_row).collect();
-        Ok(self.writer.send(Batch { results, rows })?)
+        let used = std::mem::take(&mut self.used);
+        Ok(self.writer.send(Batch { results, rows, used })?)
+    }
+
+    /// Lets another process have the store if one waits for it. What this run has made or found is durable before: a collection sees it.
+    ///
+    /// # Errors
+    /// When a batch could not be made durable.
+    pub(in crate::build) fn give_way(&mut self) -> Result<(), RunError> {
+        if self.store.is_wanted() {
+            self.make_durable()?;
+            self.store.let_go();
+        }
+        Ok(())
+    }
+
+    fn make_durable(&mut self) -> Result<(), RunError> {
+        let nothing = self.batch.is_empty() && self.ledger.is_empty() && self.used.is_empty();
+        if !nothing && !self.options.dry_run {
+            self.send_batch()?;
+        }
+        Ok(self.writer.finish()?)
     }
 
     /// Asks for what producers put off. Called when nothing else can go on; what fails is told once.
-    pub(super) fn flush_paid(&mut self) {
+    ///
+    /// # Errors
+    /// When what was made before could not be made durable.
+    pub(super) fn flush_paid(&mut self) -> Result<(), RunError> {
         if self.tally.deferred == 0 {
-            return;
+            return Ok(());
         }
+        // A provider may take its time.
+        self.make_durable()?;
+        self.store.let_go();
         let before = self.failures.len();
         for producer in self.registry.iter() {
             match producer.flush() {
@@ -166,6 +195,7 @@ impl Run<'_> {
         if self.failures.len() > before {
             self.tally.failed += std::mem::take(&mut self.tally.deferred);
         }
+        Ok(())
     }
 }
 

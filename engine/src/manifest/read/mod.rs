@@ -17,11 +17,12 @@ mod rules;
 mod sets;
 mod source;
 mod sources;
+mod store;
 mod targets;
 #[cfg(test)]
 mod tests;
 
-use super::model::{Manifest, Rule};
+use super::model::{Manifest, Rule, StoreLimits};
 use crate::seams::producer::Registry;
 use crate::values::diagnostic::Diagnostic;
 use crate::values::digest::Digest;
@@ -34,7 +35,7 @@ use toml::de::DeTable;
 
 /// Larger manifests are refused.
 const MAX_BYTES: usize = 64 * 1024 * 1024;
-const TABLES: [&str; 5] = ["workspace", "sources", "producer", "rule", "model"];
+const TABLES: [&str; 6] = ["workspace", "sources", "producer", "rule", "model", "store"];
 /// What belongs to a person or a machine, not to a project.
 const PERSONAL: [&str; 4] = ["store", "remote", "cache", "secrets"];
 
@@ -184,6 +185,7 @@ fn parse<'a>(report: &mut Report<'a>, name: &str, text: &'a str, syntax: &mut Ve
 fn read(report: &mut Report<'_>, documents: &[Document<'_>], registry: &Registry) -> Manifest {
     let mut name = None;
     let (mut sources, mut producers, mut models) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
+    let mut store = StoreLimits::default();
     for document in documents {
         top_level(report, document);
         name = workspace(report, document).or(name);
@@ -195,6 +197,11 @@ fn read(report: &mut Report<'_>, documents: &[Document<'_>], registry: &Registry
         }
         if let Some(fields) = document.table(report, "model", "'model'") {
             models::read(report, fields, &mut models);
+        }
+        if let Some(table) = document.root().get("store").filter(|item| item.value.is_table())
+            && let Some(fields) = Fields::of(report, table, "'store'")
+        {
+            store::read(report, fields, &mut store);
         }
     }
     let sources = sources::finish(report, sources);
@@ -234,6 +241,7 @@ fn read(report: &mut Report<'_>, documents: &[Document<'_>], registry: &Registry
         producers: producers.list,
         rules,
         models,
+        store,
     }
 }
 
@@ -259,7 +267,9 @@ fn finish(draft: rules::Draft, producers: &producers::Producers) -> Option<Rule>
 }
 
 fn top_level(report: &mut Report<'_>, document: &Document<'_>) {
-    for (key, _) in document.root().entries().filter(|(key, _)| !TABLES.contains(&key.text)) {
+    // A table says how large a store may grow; anything else would say where it is.
+    let known = |key: &Text<'_>, item: &fields::Item<'_, '_>| TABLES.contains(&key.text) && (key.text != "store" || item.value.is_table());
+    for (key, _) in document.root().entries().filter(|(key, item)| !known(key, item)) {
         if !refuse_personal(report, key) {
             document.root().unknown_key(report, key, &TABLES);
         }

@@ -1,11 +1,13 @@
 //! Counting what the tables hold: one pass each, nothing kept in memory. Damaged records are counted nowhere.
 
-use super::frame;
 use super::schema::{self, ACTIONS, BLOBS, HISTORY, Table};
+use super::{DiskStore, frame, pack};
 use crate::store::codec::{self, BlobRecord};
-use crate::store::{Garbage, Usage};
+use crate::store::records::ActionRecord;
+use crate::store::{Part, StoreError, Usage, ViewId};
 use crate::values::digest::{ActionKey, Digest};
-use redb::{ReadTransaction, ReadableDatabase, ReadableTable, ReadableTableMetadata};
+use redb::{ReadTransaction, ReadableDatabase, ReadableTable, ReadableTableMetadata, TableHandle};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Calls `visit` with key, length of the whole row and body of every sound row.
 fn each(txn: &ReadTransaction, table: Table, mut visit: impl FnMut(&[u8], u64, &[u8])) -> Result<(), redb::Error> {
@@ -45,27 +47,88 @@ pub(super) fn usage(database: &dyn ReadableDatabase, file_bytes: u64) -> Result<
     Ok(usage)
 }
 
-/// What a sweep would take.
-pub(super) fn garbage(
-    database: &dyn ReadableDatabase,
-    live_actions: &dyn Fn(&ActionKey) -> bool,
-    live_blobs: &dyn Fn(&Digest) -> bool,
-) -> Result<Garbage, redb::Error> {
+/// The views that have rows other than those of their ledger, or versions, in order.
+pub(super) fn views(database: &dyn ReadableDatabase) -> Result<Vec<ViewId>, redb::Error> {
     let txn = database.begin_read()?;
-    let mut garbage = Garbage::default();
-    each(&txn, ACTIONS, |key, len, _| {
-        if let Ok(digest) = key.try_into()
-            && !live_actions(&ActionKey(Digest(digest)))
-        {
-            garbage.actions += 1;
-            garbage.bytes += len;
+    let mut views = BTreeSet::new();
+    // Corrections belong to no view.
+    let own = |part: &Part| !matches!(part, Part::Ledger | Part::Corrections);
+    let parts = Part::ALL.into_iter().filter(own).map(schema::table_of);
+    for table in parts.chain([HISTORY]) {
+        let Some(open) = schema::table(&txn, table)? else { continue };
+        let mut from = Some([0; 8]);
+        while let Some(start) = from {
+            let Some(entry) = open.range::<&[u8]>(&start[..]..)?.next() else {
+                break;
+            };
+            let (key, _) = entry?;
+            let Some(view) = key.value().first_chunk::<8>().map(|view| u64::from_be_bytes(*view)) else {
+                break;
+            };
+            views.insert(ViewId(view));
+            from = view.checked_add(1).map(u64::to_be_bytes);
         }
-    })?;
-    each_blob(&txn, |digest, record| {
-        if !live_blobs(&digest) {
-            garbage.blobs += 1;
-            garbage.bytes = garbage.bytes.saturating_add(record.stored_len);
+    }
+    Ok(views.into_iter().collect())
+}
+
+impl DiskStore {
+    /// Calls `visit` with every sound result.
+    ///
+    /// # Errors
+    /// When the store as a whole cannot be read.
+    pub fn each_action(&self, mut visit: impl FnMut(&ActionKey, &ActionRecord)) -> Result<(), StoreError> {
+        self.walk(ACTIONS, |_, key, _, body| {
+            if let Ok(key) = <[u8; 32]>::try_from(key)
+                && let Some(record) = pack::open_body(body).and_then(|body| codec::decode_action(&body).ok())
+            {
+                visit(&ActionKey(Digest(key)), &record);
+            }
+            Ok(())
+        })
+    }
+
+    /// How many nodes have how many versions, over all views.
+    ///
+    /// # Errors
+    /// When the store as a whole cannot be read.
+    pub fn depths(&self) -> Result<BTreeMap<u64, u64>, StoreError> {
+        let (mut depths, mut node, mut depth) = (BTreeMap::new(), Vec::new(), 0);
+        self.walk(HISTORY, |_, key, _, _| {
+            if !node.is_empty() && key.starts_with(&node) {
+                depth += 1;
+                return Ok(());
+            }
+            if depth > 0 {
+                *depths.entry(depth).or_default() += 1;
+            }
+            (node, depth) = (key.get(..24).unwrap_or(key).to_vec(), 1);
+            Ok(())
+        })?;
+        if depth > 0 {
+            *depths.entry(depth).or_default() += 1;
         }
-    })?;
-    Ok(garbage)
+        Ok(depths)
+    }
+
+    /// Brings the store to the newest format, which is the only one: tables that it lacks are made. The format, and their names.
+    ///
+    /// # Errors
+    /// When the store cannot be written.
+    pub fn migrate(&self) -> Result<(u32, Vec<String>), StoreError> {
+        let made = self.change(|database| {
+            let mut txn = database.begin_write()?;
+            txn.set_quick_repair(true);
+            let there: BTreeSet<String> = txn.list_tables()?.map(|table| table.name().to_owned()).collect();
+            let missing = schema::SCHEMA.iter().filter(|table| !there.contains(table.name));
+            let mut made = Vec::new();
+            for table in missing {
+                txn.open_table(table.definition())?;
+                made.push(table.name.to_owned());
+            }
+            txn.commit()?;
+            Ok(made)
+        })?;
+        Ok((schema::FORMAT, made))
+    }
 }

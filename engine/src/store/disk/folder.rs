@@ -3,22 +3,28 @@
 //! Invariant: `store.redb` is always a complete database or absent. It is made under another name, synced, renamed, and the folder
 //! synced; a kill in between leaves a file that the next opening removes.
 
-use super::lock::{self, Lock, Refusal};
+use super::compact::Whole;
+use super::lock::{self, Lock, Refusal, Terms};
 use super::schema::{self, Kind};
 use super::session::{Access, Base, Fault, Medium, Session, guarded};
 use super::{DiskOptions, SetAside};
 use crate::store::StoreError;
 use crate::values::diagnostic::Diagnostic;
-use redb::{Builder, DatabaseError};
+use redb::{Builder, DatabaseError, ReadableDatabase};
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::hash::{BuildHasher, RandomState};
 use std::io::{self, ErrorKind, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 pub(super) const DATABASE: &str = "store.redb";
 const NEW_DATABASE: &str = "store.redb.new";
 const LOCK: &str = "store.lock";
+const COLLECTOR: &str = "store.collector";
+/// Locked shared by whoever waits for the lock.
+const WAITING: &str = "store.waiting";
 const ID: &str = "store-id";
 /// Cache of a database that is only read: most of it is read once, and memory that is used again costs less than fresh memory.
 const READ_CACHE: usize = 1 << 20;
@@ -30,7 +36,24 @@ const CONDEMNED: &str = "store.condemned";
 pub(super) struct Folder {
     path: PathBuf,
     options: DiskOptions,
+    sharing: Mutex<Sharing>,
 }
+
+/// What is known of others that use the store.
+#[derive(Debug, Default)]
+struct Sharing {
+    /// The file of those who wait, once it was looked at.
+    waiting: Option<File>,
+    /// When the lock was given back because others waited.
+    gave_way: Option<Instant>,
+    /// Whether it was held before.
+    held: bool,
+    /// The store's name, once it was opened.
+    id: Option<String>,
+}
+
+/// So long a command waits at least for a lock that it gave back itself: what it has done so far is worth more than at its beginning.
+const AGAIN: Duration = Duration::from_secs(600);
 
 /// Whether an opening may go on with the file it found.
 enum Found {
@@ -43,19 +66,24 @@ impl Folder {
         Self {
             path: path.to_owned(),
             options,
+            sharing: Mutex::default(),
         }
+    }
+
+    fn sharing(&self) -> MutexGuard<'_, Sharing> {
+        self.sharing.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn file(&self, name: &str) -> PathBuf {
         self.path.join(name)
     }
 
-    fn unopened(&self, error: io::Error) -> StoreError {
+    pub(super) fn unopened(&self, error: io::Error) -> StoreError {
         Fault::from(error).at(&self.path, "opened")
     }
 
     /// Makes the folder if need be, and refuses one that belongs to someone else: what it says would be believed.
-    fn enter(&self) -> Result<(), StoreError> {
+    pub(super) fn enter(&self) -> Result<(), StoreError> {
         DirBuilder::new()
             .recursive(true)
             .mode(0o700)
@@ -75,17 +103,32 @@ impl Folder {
     }
 
     fn lock(&self) -> Result<Lock, StoreError> {
+        let (gave_way, held) = {
+            let mut sharing = self.sharing();
+            (sharing.gave_way.take(), sharing.held)
+        };
+        let waiting = self.file(WAITING);
+        if let Some(gave_way) = gave_way {
+            lock::leave_turn(&waiting, gave_way).map_err(|error| self.unopened(error))?;
+        }
         let DiskOptions {
             purpose,
             lock_timeout,
             on_wait,
             ..
         } = &self.options;
-        let on_wait = on_wait.as_ref().map(|on_wait| &**on_wait as &dyn Fn(&str));
-        lock::take(&self.file(LOCK), purpose, *lock_timeout, on_wait).map_err(|refusal| match refusal {
+        let terms = Terms {
+            purpose,
+            timeout: if held { (*lock_timeout).max(AGAIN) } else { *lock_timeout },
+            waiting: Some(&waiting),
+            on_wait: on_wait.as_ref().map(|on_wait| &**on_wait as &dyn Fn(&str)),
+        };
+        let lock = lock::take(&self.file(LOCK), &terms).map_err(|refusal| match refusal {
             Refusal::Busy(holder) => StoreError::Busy { holder },
             Refusal::Io(error) => self.unopened(error),
-        })
+        })?;
+        self.sharing().held = true;
+        Ok(lock)
     }
 
     /// Makes an empty database under another name and moves it into place.
@@ -206,6 +249,7 @@ impl Medium for Folder {
             Found::Store(base, id) => {
                 let session = Session::new(base, Some(lock));
                 self.note_id(&id).map_err(|error| self.unopened(error))?;
+                self.sharing().id = Some(id);
                 Ok(session)
             }
             Found::Unfit(_, reason) => Err(Fault::Io(format!("a store just made is unfit: {reason}")).at(&self.path, "opened")),
@@ -217,6 +261,48 @@ impl Medium for Folder {
         let _ = fs::write(self.file(CONDEMNED), reason);
     }
 
+    fn collector(&self) -> Result<Option<Lock>, StoreError> {
+        let terms = Terms {
+            purpose: &self.options.purpose,
+            timeout: self.options.lock_timeout,
+            waiting: None,
+            on_wait: self.options.on_wait.as_ref().map(|on_wait| &**on_wait as &dyn Fn(&str)),
+        };
+        let lock = lock::take(&self.file(COLLECTOR), &terms).map_err(|refusal| match refusal {
+            Refusal::Busy(holder) => StoreError::Busy { holder },
+            Refusal::Io(error) => self.unopened(error),
+        })?;
+        Ok(Some(lock))
+    }
+
+    fn collecting(&self) -> bool {
+        // A file that cannot be opened was never locked; one that cannot be tried counts as held, which costs a few rows.
+        File::open(self.file(COLLECTOR)).is_ok_and(|file| file.try_lock_shared().is_err())
+    }
+
+    fn collected_at(&self) -> Option<u64> {
+        let written = fs::metadata(self.file(COLLECTOR)).ok()?.modified().ok()?;
+        Some(written.duration_since(std::time::UNIX_EPOCH).ok()?.as_secs())
+    }
+
+    fn copy(&self, from: &dyn ReadableDatabase, whole: Whole) -> Result<bool, Fault> {
+        let new = self.file(NEW_DATABASE);
+        remove_if_there(&new)?;
+        let file = OpenOptions::new().read(true).write(true).create_new(true).mode(0o600).open(&new)?;
+        let copied = super::compact::copy(from, file, self.options.cache_bytes, whole);
+        if copied.is_err() {
+            // What takes room on a full disk is given back at once; otherwise the next one who makes such a file removes it.
+            let _ = remove_if_there(&new);
+        }
+        copied.map(|()| true)
+    }
+
+    fn move_copy(&self) -> Result<(), Fault> {
+        fs::rename(self.file(NEW_DATABASE), self.file(DATABASE))?;
+        File::open(&self.path)?.sync_all()?;
+        Ok(())
+    }
+
     fn path(&self) -> &Path {
         &self.path
     }
@@ -224,6 +310,34 @@ impl Medium for Folder {
     fn file_bytes(&self) -> u64 {
         fs::metadata(self.file(DATABASE)).map_or(0, |file| file.len())
     }
+
+    fn is_waited_for(&self) -> bool {
+        if !self.options.gives_way {
+            return false;
+        }
+        let mut sharing = self.sharing();
+        if sharing.waiting.is_none() {
+            sharing.waiting = lock::open(&self.file(WAITING)).ok();
+        }
+        // Where it cannot be told, nobody is waited for: the others come in when this process ends.
+        sharing
+            .waiting
+            .as_ref()
+            .is_some_and(|file| lock::is_waited_for(file).unwrap_or(false))
+    }
+
+    fn id(&self) -> Option<String> {
+        self.sharing().id.clone()
+    }
+
+    fn gave_way(&self) {
+        self.sharing().gave_way = Some(Instant::now());
+    }
+}
+
+/// Whether a folder holds a store, or what is left of one.
+pub(super) fn is_store(path: &Path) -> bool {
+    [DATABASE, ID].iter().any(|name| path.join(name).is_file())
 }
 
 fn remove_if_there(path: &Path) -> io::Result<()> {

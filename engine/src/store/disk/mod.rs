@@ -4,6 +4,8 @@
 //! after a kill; redb's panics do not get out; one process at a time has the folder.
 
 mod census;
+mod claim;
+pub mod compact;
 mod folder;
 mod frame;
 mod lock;
@@ -11,13 +13,19 @@ mod pack;
 mod read;
 mod schema;
 mod session;
+pub mod sweep;
+mod sweep_fence;
+pub mod verify;
 mod write;
 
 #[cfg(test)]
 mod tests;
 
+pub use claim::Claim;
+
 use super::records::{ActionRecord, HistoryRecord};
-use super::{Commit, Garbage, Inventory, Part, Row, Store, StoreError, Usage, ViewId};
+use super::views::ViewRecord;
+use super::{Commit, Flight, Inventory, Part, Row, Store, StoreError, Usage, ViewId};
 use crate::values::diagnostic::Diagnostic;
 use crate::values::digest::{ActionKey, Digest};
 use hashbrown::HashSet;
@@ -28,8 +36,9 @@ use std::fmt;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
+pub use sweep_fence::Collecting;
 
-/// Hears who holds the store, once per holder waited for.
+/// Hears who holds the store, once per holder that is waited for longer than a moment.
 pub type OnWait = Arc<dyn Fn(&str) + Send + Sync>;
 
 /// How to open a store.
@@ -41,10 +50,14 @@ pub struct DiskOptions {
     pub lock_timeout: Duration,
     /// Called when the lock has to be waited for.
     pub on_wait: Option<OnWait>,
+    /// Called when a checkout is waited for that another process builds.
+    pub on_wait_view: Option<OnWait>,
     /// Set a store aside that a newer cortex wrote, instead of refusing it.
     pub set_aside_newer: bool,
     /// Most memory for pages of the file.
     pub cache_bytes: usize,
+    /// Whether others that wait are let in between two steps. Not for who reads: what it reads is one state.
+    pub gives_way: bool,
 }
 
 impl Default for DiskOptions {
@@ -53,8 +66,10 @@ impl Default for DiskOptions {
             purpose: "cortex".to_owned(),
             lock_timeout: Duration::from_secs(60),
             on_wait: None,
+            on_wait_view: None,
             set_aside_newer: false,
             cache_bytes: 16 << 20,
+            gives_way: false,
         }
     }
 }
@@ -123,6 +138,16 @@ impl DiskStore {
         ))
     }
 
+    /// The store's name, which no other store has.
+    pub fn id(&self) -> Option<String> {
+        self.handle.medium().id()
+    }
+
+    /// Whether a folder holds a store, or what is left of one.
+    pub fn is_at(dir: &Path) -> bool {
+        folder::is_store(dir)
+    }
+
     /// Closes the file and gives the lock back; the next call of anything opens it again. To be called before something slow, so that
     /// other processes are not kept waiting.
     pub fn release(&self) {
@@ -138,6 +163,19 @@ impl DiskStore {
         let result = self.handle.read(&mut notices, run);
         self.note(notices);
         result
+    }
+
+    /// As [`Self::read`], for writing.
+    fn change<T>(&self, run: impl FnOnce(&redb::Database) -> Result<T, redb::Error>) -> Result<T, StoreError> {
+        let mut notices = Vec::new();
+        let result = self.handle.write(&mut notices, run);
+        self.note(notices);
+        result
+    }
+
+    /// Lets those in who wait for the store.
+    fn let_others(&self) {
+        self.give_way();
     }
 
     fn note(&self, notices: Vec<Diagnostic>) {
@@ -206,6 +244,8 @@ impl Store for DiskStore {
     }
 
     fn commit(&self, view: ViewId, commit: Commit) -> Result<(), StoreError> {
+        // What is found to be there must still be there when the rest is written.
+        let _whole = self.handle.whole();
         let mut outputs = write::outputs(&commit.results);
         let bad_blobs = self.notes().bad_blobs.clone();
         if !outputs.is_empty() {
@@ -220,12 +260,10 @@ impl Store for DiskStore {
         if prepared.is_empty() {
             return Ok(());
         }
-        let mut notices = Vec::new();
-        let written = self.handle.write(&mut notices, |database| {
-            write::commit(database, view, &prepared, |digest| bad_blobs.contains(digest))
-        });
-        self.note(notices);
-        written?;
+        self.change(|database| {
+            let collecting = self.handle.medium().collecting();
+            write::commit(database, view, &prepared, collecting, |digest| bad_blobs.contains(digest))
+        })?;
         if !bad_blobs.is_empty() {
             let mut notes = self.notes();
             outputs.iter().for_each(|(digest, _)| {
@@ -238,6 +276,21 @@ impl Store for DiskStore {
     fn damage(&self) -> Vec<String> {
         std::mem::take(&mut self.notes().untold)
     }
+
+    fn is_wanted(&self) -> bool {
+        self.handle.is_wanted()
+    }
+
+    fn let_go(&self) {
+        self.handle.give_way();
+    }
+
+    fn flight(&self, key: &ActionKey, is_cancelled: &dyn Fn() -> bool) -> Result<Option<Flight>, StoreError> {
+        let path = self.handle.medium().path();
+        let taken = claim::take_flight(path, key, is_cancelled);
+        let taken = taken.map_err(|error| session::Fault::from(error).at(path, "locked"))?;
+        Ok(taken.map(|flight| Box::new(flight) as Flight))
+    }
 }
 
 impl Inventory for DiskStore {
@@ -246,7 +299,13 @@ impl Inventory for DiskStore {
         self.read(|database| census::usage(database, file_bytes))
     }
 
-    fn garbage(&self, live_actions: &dyn Fn(&ActionKey) -> bool, live_blobs: &dyn Fn(&Digest) -> bool) -> Result<Garbage, StoreError> {
-        self.read(|database| census::garbage(database, live_actions, live_blobs))
+    fn last_use(&self, key: &ActionKey) -> Result<Option<u64>, StoreError> {
+        let value = self.read(|database| read::last_use(database, key))?;
+        Ok(self.sound(value))
+    }
+
+    fn views(&self) -> Result<Vec<(ViewId, ViewRecord)>, StoreError> {
+        let rows = self.read(read::views)?;
+        Ok(self.sound_rows(rows))
     }
 }

@@ -1,9 +1,10 @@
 //! Reading: one read transaction per call, every value checked. It does not decide what damage means for the caller.
 
-use super::schema::{self, ACTIONS, BLOB_DATA, BLOBS, HISTORY, ReadTable, Table};
+use super::schema::{self, ACTIONS, BLOB_DATA, BLOBS, HISTORY, LAST_USE, ReadTable, Table};
 use super::{frame, pack};
 use crate::store::codec::{self, BlobRecord};
 use crate::store::records::{ActionRecord, HistoryRecord};
+use crate::store::views::ViewRecord;
 use crate::store::{Part, ViewId};
 use crate::values::digest::{ActionKey, Digest};
 use redb::ReadableDatabase;
@@ -43,7 +44,7 @@ pub(super) fn damaged(table: Table, key: &[u8], why: impl std::fmt::Display) -> 
 }
 
 /// Opens the framed value of a key and maps its body.
-fn value<T>(from: &ReadTable, table: Table, key: &[u8], map: impl FnOnce(&[u8]) -> Option<T>) -> Result<Value<T>, redb::Error> {
+pub(super) fn value<T>(from: &ReadTable, table: Table, key: &[u8], map: impl FnOnce(&[u8]) -> Option<T>) -> Result<Value<T>, redb::Error> {
     let Some(guard) = from.get(key)? else { return Ok(Value::Absent) };
     Ok(match frame::open(table.name, key, guard.value()) {
         Ok(body) => Value::Sound(body).and_then(table, key, map),
@@ -65,27 +66,32 @@ fn single<T>(
     }
 }
 
+/// The bytes of a blob.
+pub(super) type Bytes = Value<Arc<[u8]>>;
+
 /// The blob of a digest, hashed.
 pub(super) fn blob(database: &dyn ReadableDatabase, digest: &Digest) -> Result<Value<Arc<[u8]>>, redb::Error> {
     let txn = database.begin_read()?;
     let (Some(blobs), Some(data)) = (schema::table(&txn, BLOBS)?, schema::table(&txn, BLOB_DATA)?) else {
         return Ok(Value::Absent);
     };
-    let record = match value(&blobs, BLOBS, &digest.0, |body| codec::decode_blob(body).ok())? {
+    Ok(blob_of(&blobs, &data, digest)?.0)
+}
+
+/// The blob of a digest in open tables, hashed, with the number of its chunks (`u64::MAX` if that is not known).
+pub(super) fn blob_of(blobs: &ReadTable, data: &ReadTable, digest: &Digest) -> Result<(Bytes, u64), redb::Error> {
+    let record = match value(blobs, BLOBS, &digest.0, |body| codec::decode_blob(body).ok())? {
         Value::Sound(record) => record,
-        Value::Absent => return Ok(Value::Absent),
-        Value::Damaged(sentence) => return Ok(Value::Damaged(sentence)),
+        Value::Absent => return Ok((Value::Absent, u64::MAX)),
+        Value::Damaged(sentence) => return Ok((Value::Damaged(sentence), u64::MAX)),
     };
-    let bytes = match bytes(&data, &record)? {
-        Value::Sound(bytes) => bytes,
-        Value::Absent => return Ok(Value::Damaged(damaged(BLOBS, &digest.0, "its bytes are missing"))),
-        Value::Damaged(sentence) => return Ok(Value::Damaged(sentence)),
+    let found = match bytes(data, &record)? {
+        Value::Sound(bytes) if Digest::of(&bytes) == *digest => Value::Sound(bytes),
+        Value::Sound(_) => Value::Damaged(damaged(BLOBS, &digest.0, "its bytes have another digest")),
+        Value::Absent => Value::Damaged(damaged(BLOBS, &digest.0, "its bytes are missing")),
+        Value::Damaged(sentence) => Value::Damaged(sentence),
     };
-    Ok(if Digest::of(&bytes) == *digest {
-        Value::Sound(bytes)
-    } else {
-        Value::Damaged(damaged(BLOBS, &digest.0, "its bytes have another digest"))
-    })
+    Ok((found, record.seq))
 }
 
 /// The bytes that a blob record speaks of. Memory grows only with chunks that are there, and with a length that fits them.
@@ -168,6 +174,27 @@ pub(super) fn history(database: &dyn ReadableDatabase, view: ViewId, label: &str
         let version = schema::version_of(key)?;
         Some((version, codec::decode_history(version, body).ok()?))
     })
+}
+
+/// When a result was last found again.
+pub(super) fn last_use(database: &dyn ReadableDatabase, key: &ActionKey) -> Result<Value<u64>, redb::Error> {
+    single(database, LAST_USE, &key.0.0, seconds)
+}
+
+/// The body of a row of [`LAST_USE`].
+pub(super) fn seconds(body: &[u8]) -> Option<u64> {
+    body.try_into().ok().map(u64::from_be_bytes)
+}
+
+/// The checkouts that the store knows.
+pub(super) fn views(database: &dyn ReadableDatabase) -> Result<Rows<ViewId, ViewRecord>, redb::Error> {
+    let (rows, sentences) = range(database, schema::table_of(Part::View), &[], None, |key, body| {
+        // Rows under other keys than the empty one are nobody's.
+        let view = key.try_into().ok().map(|view| ViewId(u64::from_be_bytes(view)));
+        let record = view.and_then(|view| Some((view, ViewRecord::from_row(&pack::open_body(body)?)?)));
+        Some(((), record))
+    })?;
+    Ok((rows.into_iter().filter_map(|((), record)| record).collect(), sentences))
 }
 
 /// Walks the keys `from..to`, or to the end of the table.

@@ -111,9 +111,38 @@ const CORRECTIONS: Table = Table {
     key: "0 u64, label, 0 u8, view u64",
     value: "packed row",
 };
+const BUILDS: Table = Table {
+    name: "builds.1",
+    key: "view u64, row key",
+    value: "packed row",
+};
+
+const VIEWS: Table = Table {
+    name: "views.1",
+    key: "view u64",
+    value: "packed ViewRecord",
+};
+/// Versions that are not trimmed.
+pub(super) const PINS: Table = Table {
+    name: "pins.1",
+    key: "view u64, row key",
+    value: "packed row",
+};
+/// When results made earlier were last found again.
+pub(super) const LAST_USE: Table = Table {
+    name: "last_use.1",
+    key: "action key [32]",
+    value: "seconds u64",
+};
+/// What was relied on while a collection ran.
+pub(super) const TOUCHED: Table = Table {
+    name: "touched.1",
+    key: "action key or digest [32]",
+    value: "empty",
+};
 
 /// Every table of the format.
-pub(super) const SCHEMA: [Table; 15] = [
+pub(super) const SCHEMA: [Table; 20] = [
     META,
     BLOBS,
     BLOB_DATA,
@@ -129,6 +158,11 @@ pub(super) const SCHEMA: [Table; 15] = [
     REMARKS,
     LEDGER,
     CORRECTIONS,
+    BUILDS,
+    VIEWS,
+    LAST_USE,
+    TOUCHED,
+    PINS,
 ];
 
 /// The table of a part.
@@ -144,6 +178,9 @@ pub(super) const fn table_of(part: Part) -> Table {
         Part::Remarks => REMARKS,
         Part::Ledger => LEDGER,
         Part::Corrections => CORRECTIONS,
+        Part::Builds => BUILDS,
+        Part::View => VIEWS,
+        Part::Pins => PINS,
     }
 }
 

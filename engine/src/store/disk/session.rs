@@ -3,6 +3,7 @@
 //! Invariants: a panic of redb does not leave this module; after an I/O error the database is closed and opened anew by the next call,
 //! because redb's handle is dead then; after damage it stays closed, because a damaged tree must not be written to.
 
+use super::compact::Whole;
 use super::lock::Lock;
 use crate::store::StoreError;
 use crate::values::diagnostic::Diagnostic;
@@ -11,7 +12,9 @@ use std::any::Any;
 use std::io::{self, ErrorKind};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
-use std::sync::{PoisonError, RwLock};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{PoisonError, RwLock, RwLockReadGuard};
+use std::time::{Duration, Instant};
 
 /// Where a database lives: a folder, or a test's memory.
 pub(super) trait Medium: Send + Sync {
@@ -20,10 +23,40 @@ pub(super) trait Medium: Send + Sync {
     fn open(&self, access: Access, lock: Option<Lock>, notices: &mut Vec<Diagnostic>) -> Result<Session, StoreError>;
     /// Remembers that the file is damaged, so that the next opening sets it aside.
     fn condemn(&self, reason: &str);
+    /// Takes what only one collection at a time has; nothing where only one process is.
+    fn collector(&self) -> Result<Option<Lock>, StoreError> {
+        Ok(None)
+    }
+    /// Whether a collection is under way, of this process or another. Asked while the database is open, so that one cannot begin unseen.
+    fn collecting(&self) -> bool {
+        false
+    }
+    /// When a collection last began, seconds since 1970.
+    fn collected_at(&self) -> Option<u64> {
+        None
+    }
+    /// Copies the rows of an open database into a new file, synced and ready to take its place; `false` where there are no files.
+    fn copy(&self, _from: &dyn ReadableDatabase, _whole: Whole) -> Result<bool, Fault> {
+        Ok(false)
+    }
+    /// Puts the copy in the place of the database, which is closed.
+    fn move_copy(&self) -> Result<(), Fault> {
+        Ok(())
+    }
     /// The folder, for messages.
     fn path(&self) -> &Path;
     /// Length of the file.
     fn file_bytes(&self) -> u64;
+    /// Whether another process waits for it, as far as this one is to care.
+    fn is_waited_for(&self) -> bool {
+        false
+    }
+    /// The name of the store that was last opened.
+    fn id(&self) -> Option<String> {
+        None
+    }
+    /// The lock was given back because others waited: they are to have their turn before it is taken again.
+    fn gave_way(&self) {}
 }
 
 /// What a database is opened for. Opening for writing marks the file as in use, and closing it then commits and syncs: 5 to 20 ms that a
@@ -171,7 +204,18 @@ enum State {
 pub(super) struct Handle {
     medium: Box<dyn Medium>,
     state: RwLock<State>,
+    /// Held shared by what must not be torn by giving the lock back in between.
+    whole: RwLock<()>,
+    born: Instant,
+    /// Microseconds after `born` before which nobody is looked for.
+    look_at: AtomicU64,
 }
+
+/// How often it is looked whether somebody waits.
+const LOOK_EVERY: Duration = Duration::from_millis(10);
+
+/// So long a process keeps what it just opened: opening costs too, and two that give way to each other must get on.
+const KEEP: Duration = Duration::from_millis(25);
 
 impl std::fmt::Debug for Handle {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -188,9 +232,34 @@ impl Handle {
             Self {
                 medium,
                 state: RwLock::new(State::Open(session)),
+                whole: RwLock::default(),
+                born: Instant::now(),
+                look_at: AtomicU64::new(micros(KEEP)),
             },
             notices,
         ))
+    }
+
+    /// While this is held, the lock is not given back.
+    pub(super) fn whole(&self) -> RwLockReadGuard<'_, ()> {
+        self.whole.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether another process waits for what is open here. Cheap enough to ask at every step: mostly it looks at the clock only.
+    pub(super) fn is_wanted(&self) -> bool {
+        let now = self.born.elapsed();
+        if micros(now) < self.look_at.load(Relaxed) {
+            return false;
+        }
+        self.look_at.store(micros(now + LOOK_EVERY), Relaxed);
+        let open = matches!(self.state.try_read().as_deref(), Ok(State::Open(_)));
+        open && self.medium.is_waited_for()
+    }
+
+    /// Closes the database and leaves the lock to those who wait for it.
+    pub(super) fn give_way(&self) {
+        self.release();
+        self.medium.gave_way();
     }
 
     /// The medium.
@@ -252,7 +321,11 @@ impl Handle {
                         State::Open(session) => session.into_lock(),
                         State::Closed | State::Condemned(_) => None,
                     };
+                    let fresh = lock.is_none();
                     *state = State::Open(self.medium.open(access, lock, notices)?);
+                    if fresh {
+                        self.look_at.store(micros(self.born.elapsed() + KEEP), Relaxed);
+                    }
                 }
                 // Another thread was faster.
                 State::Open(_) | State::Condemned(_) => {}
@@ -260,6 +333,35 @@ impl Handle {
         };
         self.leave(&fault);
         Err(fault.at(self.medium.path(), what))
+    }
+
+    /// Puts a compact copy in the place of the database. Nobody else reads or writes meanwhile; the lock is kept throughout.
+    pub(super) fn replace(&self, whole: Whole, notices: &mut Vec<Diagnostic>) -> Result<(), StoreError> {
+        self.read(notices, |_| Ok(()))?;
+        let mut state = self.state.write().unwrap_or_else(PoisonError::into_inner);
+        let copied = match &*state {
+            State::Open(Session { base: Some(base), .. }) => self.medium.copy(base.readable(), whole),
+            // Closed by another thread since: there is nothing to hold on to, and nothing was done.
+            _ => Ok(false),
+        };
+        match copied {
+            Ok(true) => {}
+            Ok(false) => return Ok(()),
+            Err(fault) => {
+                drop(state);
+                if matches!(fault, Fault::Damaged(_)) {
+                    self.leave(&fault);
+                }
+                return Err(fault.at(self.medium.path(), "compacted"));
+            }
+        }
+        let State::Open(session) = std::mem::replace(&mut *state, State::Closed) else {
+            return Ok(());
+        };
+        let lock = session.into_lock();
+        self.medium.move_copy().map_err(|fault| fault.at(self.medium.path(), "compacted"))?;
+        *state = State::Open(self.medium.open(Access::Read, lock, notices)?);
+        Ok(())
     }
 
     /// Closes the database after a fault; for good if it is damaged.
@@ -275,9 +377,14 @@ impl Handle {
 
     /// Closes the database and gives the lock back until the next call.
     pub(super) fn release(&self) {
+        let _whole = self.whole.write().unwrap_or_else(PoisonError::into_inner);
         let mut state = self.state.write().unwrap_or_else(PoisonError::into_inner);
         if matches!(*state, State::Open(_)) {
             *state = State::Closed;
         }
     }
+}
+
+fn micros(time: Duration) -> u64 {
+    u64::try_from(time.as_micros()).unwrap_or(u64::MAX)
 }

@@ -1,10 +1,10 @@
 //! Writing: what can be done without the database (hashing, encoding, compressing) first and on all cores, then one transaction.
 
-use super::schema::{self, ACTIONS, BLOB_DATA, BLOBS, HISTORY};
+use super::schema::{self, ACTIONS, BLOB_DATA, BLOBS, HISTORY, LAST_USE, PINS};
 use super::{frame, pack};
 use crate::store::codec::{self, BlobRecord};
 use crate::store::records::{HistoryRecord, NewResult};
-use crate::store::{Commit, KEEP_VERSIONS, Part, ViewId, not_its_digest};
+use crate::store::{Commit, KEEP_VERSIONS, Part, ViewId, not_its_digest, pins};
 use crate::values::digest::Digest;
 use redb::{Database, ReadableTable, StorageError, WriteTransaction};
 use std::borrow::Cow;
@@ -30,6 +30,8 @@ pub(super) struct Prepared<'a> {
     actions: Vec<(&'a [u8], Vec<u8>)>,
     rows: BTreeMap<Part, Vec<FramedRow>>,
     history: &'a [(String, HistoryRecord)],
+    source: &'a Commit,
+    used: BTreeMap<&'a [u8], u64>,
     /// Sentences about outputs that were refused.
     pub(super) refused: Vec<String>,
 }
@@ -37,7 +39,7 @@ pub(super) struct Prepared<'a> {
 impl Prepared<'_> {
     /// Whether there is nothing to write.
     pub(super) fn is_empty(&self) -> bool {
-        self.blobs.is_empty() && self.actions.is_empty() && self.rows.is_empty() && self.history.is_empty()
+        self.blobs.is_empty() && self.actions.is_empty() && self.rows.is_empty() && self.history.is_empty() && self.used.is_empty()
     }
 }
 
@@ -105,6 +107,8 @@ pub(super) fn prepare<'a>(view: ViewId, commit: &'a Commit, blobs: &[(Digest, &'
         actions,
         rows,
         history: &commit.history,
+        source: commit,
+        used: commit.used.iter().map(|(key, at)| (&key.0.0[..], *at)).collect(),
         refused,
     }
 }
@@ -120,11 +124,13 @@ fn keep_last<T, K: PartialEq>(items: &mut Vec<T>, key: impl Fn(&T) -> K) {
     });
 }
 
-/// Writes all of it durably, or nothing. Blobs for which `replace` holds are written even if they are recorded.
+/// Writes all of it durably, or nothing. Blobs for which `replace` holds are written even if they are recorded. While a collection is under
+/// way, what the commit relies on is noted for it.
 pub(super) fn commit(
     database: &Database,
     view: ViewId,
     prepared: &Prepared<'_>,
+    collecting: bool,
     replace: impl Fn(&Digest) -> bool,
 ) -> Result<(), redb::Error> {
     let mut txn = database.begin_write()?;
@@ -148,8 +154,20 @@ pub(super) fn commit(
             };
         }
     }
+    if let Some(rows) = prepared.rows.get(&Part::Pins) {
+        unpin(&txn, view, rows)?;
+    }
     if !prepared.history.is_empty() {
         push_versions(&txn, view, prepared.history)?;
+    }
+    if !prepared.used.is_empty() {
+        let mut table = txn.open_table(LAST_USE.definition())?;
+        for (key, at) in &prepared.used {
+            table.insert(*key, &frame::framed(LAST_USE.name, key, &at.to_be_bytes())[..])?;
+        }
+    }
+    if collecting {
+        super::sweep_fence::touch(&txn, prepared.source)?;
     }
     txn.commit()?;
     Ok(())
@@ -171,10 +189,7 @@ fn put_blobs(txn: &WriteTransaction, packed: &[PackedBlob<'_>], replace: impl Fn
             .and_then(|value| codec::decode_blob(frame::open(BLOBS.name, key, value.value()).ok()?).ok());
         match old {
             Some(_) if !replace(&blob.digest) => continue,
-            Some(old) => {
-                let (from, to) = (schema::chunk_key(old.seq, 0), schema::chunk_key(old.seq, u32::MAX));
-                data.retain_in::<&[u8], _>(&from[..]..=&to[..], |_, _| false)?;
-            }
+            Some(old) => super::sweep::remove_chunks(&mut data, &old)?,
             None => {}
         }
         let seq = next.ok_or_else(|| StorageError::Corrupted("a sequence number at the end of all numbers".to_owned()))?;
@@ -199,21 +214,71 @@ fn put_blobs(txn: &WriteTransaction, packed: &[PackedBlob<'_>], replace: impl Fn
 /// Numbers each version after the newest of its node, then removes those beyond the newest [`KEEP_VERSIONS`].
 fn push_versions(txn: &WriteTransaction, view: ViewId, history: &[(String, HistoryRecord)]) -> Result<(), redb::Error> {
     let mut table = txn.open_table(HISTORY.definition())?;
-    // The numbers come from the keys, so that a damaged body does not make a number be used twice.
-    let versions = |table: &redb::Table<'_, &'static [u8], &'static [u8]>, label: &str| -> Result<Vec<u32>, StorageError> {
-        let (from, to) = (schema::history_key(view, label, 0), schema::history_key(view, label, u32::MAX));
-        let keys = table.range::<&[u8]>(&from[..]..=&to[..])?;
-        keys.filter_map(|entry| entry.map(|(key, _)| schema::version_of(key.value())).transpose())
-            .collect()
-    };
     for (label, record) in history {
-        let old = versions(&table, label)?;
+        let old = versions(&table, view, label)?;
         let version = old.last().map_or(1, |newest| newest.saturating_add(1));
         let key = schema::history_key(view, label, version);
         table.insert(&key[..], &frame::framed(HISTORY.name, &key, &codec::encode_history(record))[..])?;
-        for surplus in &old[..(old.len() + 1).saturating_sub(KEEP_VERSIONS)] {
-            table.remove(&schema::history_key(view, label, *surplus)[..])?;
+        trim(txn, &mut table, view, label, &old[..(old.len() + 1).saturating_sub(KEEP_VERSIONS)])?;
+    }
+    Ok(())
+}
+
+/// The versions of a node. The numbers come from the keys, so that a damaged body does not make a number be used twice.
+fn versions(table: &redb::Table<'_, &'static [u8], &'static [u8]>, view: ViewId, label: &str) -> Result<Vec<u32>, redb::Error> {
+    let (from, to) = (schema::history_key(view, label, 0), schema::history_key(view, label, u32::MAX));
+    let keys = table.range::<&[u8]>(&from[..]..=&to[..])?;
+    let versions: Result<_, StorageError> = keys
+        .filter_map(|entry| entry.map(|(key, _)| schema::version_of(key.value())).transpose())
+        .collect();
+    Ok(versions?)
+}
+
+/// Removes versions that are not pinned.
+fn trim(
+    txn: &WriteTransaction,
+    table: &mut redb::Table<'_, &'static [u8], &'static [u8]>,
+    view: ViewId,
+    label: &str,
+    surplus: &[u32],
+) -> Result<(), redb::Error> {
+    if surplus.is_empty() {
+        return Ok(());
+    }
+    let pins = txn.open_table(PINS.definition())?;
+    for version in surplus {
+        if pins.get(&schema::row_key(view, &pins::row_key(label, *version))[..])?.is_none() {
+            table.remove(&schema::history_key(view, label, *version)[..])?;
         }
     }
     Ok(())
+}
+
+/// Versions that were kept only by a pin go with it.
+fn unpin(txn: &WriteTransaction, view: ViewId, rows: &[FramedRow]) -> Result<(), redb::Error> {
+    let mut table = txn.open_table(HISTORY.definition())?;
+    for (key, _) in rows.iter().filter(|(_, value)| value.is_none()) {
+        let Some((label, _)) = key.get(8..).and_then(pins::of_key) else {
+            continue;
+        };
+        let old = versions(&table, view, label)?;
+        trim(txn, &mut table, view, label, &old[..old.len().saturating_sub(KEEP_VERSIONS)])?;
+    }
+    Ok(())
+}
+
+/// The keys of all pinned versions.
+pub(super) fn pinned_keys(txn: &redb::ReadTransaction) -> Result<rustc_hash::FxHashSet<Vec<u8>>, redb::Error> {
+    let mut keys = rustc_hash::FxHashSet::default();
+    if let Some(pins) = schema::table(txn, PINS)? {
+        for row in pins.iter()? {
+            let (key, _) = row?;
+            if let Some((view, rest)) = key.value().split_first_chunk()
+                && let Some((label, version)) = pins::of_key(rest)
+            {
+                keys.insert(schema::history_key(ViewId(u64::from_be_bytes(*view)), label, version).to_vec());
+            }
+        }
+    }
+    Ok(keys)
 }

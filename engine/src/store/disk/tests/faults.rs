@@ -4,7 +4,7 @@ use super::super::DiskStore;
 use super::super::lock::Lock;
 use super::super::schema;
 use super::super::session::{Access, Base, Fault, Medium, Session, guarded};
-use crate::store::conformance::{result, version};
+use crate::store::conformance::{key, result, version};
 use crate::store::{Commit, Part, Store, StoreError, ViewId};
 use crate::values::diagnostic::Diagnostic;
 use redb::{Builder, StorageBackend};
@@ -116,6 +116,7 @@ fn commit(n: u8) -> Commit {
         ],
         rows: vec![(Part::Nodes, vec![n], Some(vec![n; 20_000])), (Part::State, vec![], Some(vec![n]))],
         history: vec![("//a:b".to_owned(), version(u64::from(n)))],
+        used: vec![(key(&n.to_string()), u64::from(n))],
     }
 }
 

@@ -4,6 +4,7 @@ mod damage;
 mod faults;
 mod folder;
 mod model;
+mod sharing;
 
 use super::DiskStore;
 use crate::store::conformance::{result, version};
@@ -22,7 +23,17 @@ fn fill(store: &DiskStore) -> Vec<Vec<u8>> {
             .map(|part| (part, n.to_be_bytes().to_vec(), Some(row_body(part, n))))
             .into();
         let history = vec![("//n:n".to_owned(), version(n))];
-        store.commit(ViewId(1), Commit { results, rows, history }).unwrap();
+        store
+            .commit(
+                ViewId(1),
+                Commit {
+                    results,
+                    rows,
+                    history,
+                    ..Commit::default()
+                },
+            )
+            .unwrap();
         blobs.extend([text, long]);
     }
     blobs

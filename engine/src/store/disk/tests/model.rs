@@ -57,6 +57,10 @@ fn commit(results: &[(u8, u8)], rows: &[(usize, u8, Option<u8>)], versions: &[u8
             .zip(0..)
             .map(|(label, at)| (label.to_string(), version(at)))
             .collect(),
+        used: results
+            .iter()
+            .map(|(name, seed)| (key(&name.to_string()), u64::from(*seed)))
+            .collect(),
     }
 }
 
@@ -69,6 +73,8 @@ fn agree(disk: &DiskStore, memory: &MemoryStore) {
             disk.action(&key(&n.to_string())).unwrap(),
             memory.action(&key(&n.to_string())).unwrap()
         );
+        let name = key(&n.to_string());
+        assert_eq!(disk.last_use(&name).unwrap(), memory.last_use(&name).unwrap());
     }
     for view in (0..3).map(ViewId) {
         for part in Part::ALL {

@@ -1,0 +1,164 @@
+//! Listing: hears what a build does, for the line that it leaves in the log of builds.
+
+use super::request::{Report, Request};
+use crate::planning::rules::RuleIndex;
+use crate::seams::annotate::Annotate;
+use crate::seams::paid::Spent;
+use crate::store::builds::{BuildRecord, Counts, OfProducer, Outcome, Slow};
+use crate::values::event::{Event, Observer, Phase, Worked};
+use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+/// So many of the slowest nodes are listed.
+const SLOWEST: usize = 32;
+
+/// So much of the patterns is listed, in characters.
+const PATTERNS: usize = 400;
+
+/// An observer before another one.
+pub(super) struct Listing<'a> {
+    rules: &'a RuleIndex,
+    observer: &'a dyn Observer,
+    heard: Mutex<Heard>,
+}
+
+/// What was heard so far.
+#[derive(Default)]
+pub(super) struct Heard {
+    slowest: Vec<Slow>,
+    producers: BTreeMap<String, OfProducer>,
+}
+
+impl<'a> Listing<'a> {
+    /// One that tells `observer` everything.
+    pub(super) fn new(rules: &'a RuleIndex, observer: &'a dyn Observer) -> Self {
+        Self {
+            rules,
+            observer,
+            heard: Mutex::default(),
+        }
+    }
+
+    /// What was heard.
+    pub(super) fn end(self) -> Heard {
+        self.heard.into_inner().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Heard {
+    fn add(&mut self, rules: &RuleIndex, event: &Event<'_>) {
+        let (label, ran, cached, failed, took) = match event {
+            Event::Ran { label, took, .. } => (*label, 1, 0, 0, *took),
+            Event::Hit { label, .. } => (*label, 0, 1, 0, Duration::ZERO),
+            Event::Failed { label, .. } => (*label, 0, 0, 1, Duration::ZERO),
+            _ => return,
+        };
+        let Some(found) = rules.find(label) else { return };
+        let uses = &rules.manifest().producers[rules.rule(found.rule).producer as usize].uses;
+        let took_us = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
+        let known = self.producers.contains_key(uses);
+        if !known {
+            let uses = uses.clone();
+            self.producers.insert(
+                uses.clone(),
+                OfProducer {
+                    uses,
+                    ..OfProducer::default()
+                },
+            );
+        }
+        if let Some(of) = self.producers.get_mut(uses) {
+            of.ran += ran;
+            of.cached += cached;
+            of.failed += failed;
+            of.took_us = of.took_us.saturating_add(took_us);
+        }
+        if ran > 0 {
+            self.slow(label, took_us);
+        }
+    }
+
+    fn slow(&mut self, label: &str, took_us: u64) {
+        let at = self.slowest.partition_point(|slow| slow.took_us >= took_us);
+        if at < SLOWEST {
+            self.slowest.truncate(SLOWEST - 1);
+            let (label, how) = (label.to_owned(), "ran".to_owned());
+            self.slowest.insert(at, Slow { label, took_us, how });
+        }
+    }
+
+    /// The line; `None` when the build neither made, found nor lost anything and asked nobody. Its number is given when it is written.
+    pub(super) fn record(self, request: &Request, report: &Report, began: (u64, Instant), annotate: &dyn Annotate) -> Option<BuildRecord> {
+        let tally = &report.tally;
+        let spent = |spent: &Spent| (spent.calls > 0).then(|| spent.clone());
+        if tally.ran + tally.cached + tally.failed == 0 && tally.spent.calls == 0 {
+            return None;
+        }
+        let outcome = match report {
+            report if report.cancelled => Outcome::Cancelled,
+            report if !report.failures.is_empty() || !report.refused.is_empty() || tally.limited > 0 => Outcome::Failed,
+            _ => Outcome::Ok,
+        };
+        let (commit, dirty) = annotate.revision().map_or((None, None), |found| (Some(found.commit), found.dirty));
+        let patterns: Vec<String> = request.patterns.patterns().iter().map(ToString::to_string).collect();
+        let mut patterns = patterns.join(" ");
+        if patterns.chars().count() > PATTERNS {
+            patterns = patterns.chars().take(PATTERNS).chain(['…']).collect();
+        }
+        Some(BuildRecord {
+            number: 0,
+            at: began.0,
+            took_us: u64::try_from(began.1.elapsed().as_micros()).unwrap_or(u64::MAX),
+            command: format!("{} {patterns}", annotate.command()).trim().to_owned(),
+            counts: Counts {
+                targets: report.targets as u64,
+                ran: tally.ran as u64,
+                cached: tally.cached as u64,
+                verified: tally.verified as u64,
+                failed: tally.failed as u64,
+                skipped: tally.skipped as u64,
+            },
+            spent: spent(&tally.spent),
+            commit,
+            dirty,
+            outcome,
+            slowest: self.slowest,
+            producers: self.producers.into_values().collect(),
+            saved: spent(&tally.saved),
+            saved_us: tally.saved_us,
+        })
+    }
+}
+
+impl Observer for Listing<'_> {
+    fn event(&self, event: &Event<'_>) {
+        self.heard.lock().unwrap_or_else(PoisonError::into_inner).add(self.rules, event);
+        self.observer.event(event);
+    }
+
+    fn worked(&self, worked: &Worked<'_>) {
+        self.observer.worked(worked);
+    }
+
+    fn phase(&self, phase: &Phase) {
+        self.observer.phase(phase);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_slowest_are_kept_in_order() {
+        let mut heard = Heard::default();
+        for took in (0..100).map(|n| n * 37 % 101) {
+            heard.slow("//a:b", took);
+        }
+        let kept: Vec<u64> = heard.slowest.iter().map(|slow| slow.took_us).collect();
+        let mut all: Vec<u64> = (0..100).map(|n| n * 37 % 101).collect();
+        all.sort_unstable_by(|a, b| b.cmp(a));
+        assert_eq!(kept, all[..SLOWEST]);
+    }
+}

@@ -1,0 +1,194 @@
+//! The log of builds: what each build that made, found or lost anything came to. The newest [`KEEP_BUILDS`] of a view are kept.
+//!
+//! Encoded with minicbor in `Part::Builds`. Row key: the build's number (u64, big-endian). A row is written in the build's own last
+//! commit, so a build that was killed has none; versions that it pushed have no number either, for they are in that same commit.
+
+use super::{Part, Row, RowChange};
+use crate::seams::paid::Spent;
+use minicbor::{Decode, Encode};
+use serde::Serialize;
+
+/// How many builds of a view the log keeps.
+pub const KEEP_BUILDS: u64 = 1_000;
+
+/// How a build ended.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Encode, Decode)]
+#[cbor(index_only)]
+#[serde(rename_all = "snake_case")]
+pub enum Outcome {
+    /// Everything asked for is there.
+    #[default]
+    #[n(0)]
+    Ok,
+    /// Something failed, or a limit was reached.
+    #[n(1)]
+    Failed,
+    /// It was told to stop.
+    #[n(2)]
+    Cancelled,
+}
+
+/// What a build did, in numbers.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Encode, Decode)]
+#[cbor(map)]
+pub struct Counts {
+    /// Targets asked for.
+    #[n(0)]
+    pub targets: u64,
+    /// Producers that ran.
+    #[n(1)]
+    pub ran: u64,
+    /// Results found under their keys.
+    #[n(2)]
+    pub cached: u64,
+    /// Nodes that were looked at and whose key had not moved.
+    #[n(3)]
+    pub verified: u64,
+    /// Nodes without output because their producer failed.
+    #[n(4)]
+    pub failed: u64,
+    /// Nodes not tried because an input had no output.
+    #[n(5)]
+    pub skipped: u64,
+}
+
+/// A node that took long.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Encode, Decode)]
+#[cbor(map)]
+pub struct Slow {
+    /// The node.
+    #[n(0)]
+    pub label: String,
+    /// Microseconds that its producer took.
+    #[n(1)]
+    pub took_us: u64,
+    /// What came of it: `ran`.
+    #[n(2)]
+    pub how: String,
+}
+
+/// What one producer's targets came to.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Encode, Decode)]
+#[cbor(map)]
+pub struct OfProducer {
+    /// The implementation, as in `csharp/outline`.
+    #[n(0)]
+    pub uses: String,
+    /// How often it ran.
+    #[n(1)]
+    pub ran: u64,
+    /// How often a result of it was found.
+    #[n(2)]
+    pub cached: u64,
+    /// How often it failed.
+    #[n(3)]
+    pub failed: u64,
+    /// Microseconds that its runs took together.
+    #[n(4)]
+    pub took_us: u64,
+}
+
+/// One build.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Encode, Decode)]
+#[cbor(map)]
+pub struct BuildRecord {
+    /// Its number in this view, from 1.
+    #[n(0)]
+    pub number: u64,
+    /// Seconds since 1970 when it began.
+    #[n(1)]
+    pub at: u64,
+    /// Microseconds from there to its last commit.
+    #[n(2)]
+    pub took_us: u64,
+    /// What was called, and for which patterns: `build //types/...:outline`.
+    #[n(3)]
+    pub command: String,
+    /// What happened.
+    #[n(4)]
+    pub counts: Counts,
+    /// What it cost, failed tries included; `None` when nobody was asked.
+    #[n(5)]
+    pub spent: Option<Spent>,
+    /// The commit that was checked out, in hexadecimal, if the checkout is one of git's.
+    #[n(6)]
+    pub commit: Option<String>,
+    /// Whether files were not as that commit has them; `None` when that is not known.
+    #[n(7)]
+    pub dirty: Option<bool>,
+    /// How it ended.
+    #[n(8)]
+    pub outcome: Outcome,
+    /// The nodes that took longest, the longest first.
+    #[n(9)]
+    pub slowest: Vec<Slow>,
+    /// Results by producer, by name.
+    #[n(10)]
+    pub producers: Vec<OfProducer>,
+    /// What the results found under their keys had cost.
+    #[n(11)]
+    pub saved: Option<Spent>,
+    /// Microseconds that they had taken to make.
+    #[n(12)]
+    #[cbor(default)]
+    pub saved_us: u64,
+}
+
+impl BuildRecord {
+    /// The rows to write: its own, and that of the build that it pushes out.
+    pub fn to_rows(&self) -> Vec<RowChange> {
+        let body = minicbor::to_vec(self).expect("invariant: encoding into memory does not fail");
+        let mut rows = vec![(Part::Builds, key(self.number), Some(body))];
+        if let Some(outdated) = self.number.checked_sub(KEEP_BUILDS).filter(|number| *number > 0) {
+            rows.push((Part::Builds, key(outdated), None));
+        }
+        rows
+    }
+
+    /// The build in a row; `None` when it cannot be decoded.
+    pub fn from_row((_, body): &Row) -> Option<Self> {
+        minicbor::decode(body).ok()
+    }
+
+    /// Seconds since 1970 when its last commit was made.
+    pub fn ended(&self) -> u64 {
+        self.at.saturating_add(self.took_us / 1_000_000)
+    }
+}
+
+/// The row key of a build.
+pub fn key(number: u64) -> Vec<u8> {
+    number.to_be_bytes().to_vec()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn builds_come_back_and_push_out_the_oldest() {
+        let build = BuildRecord {
+            number: KEEP_BUILDS + 3,
+            command: "build //...".to_owned(),
+            dirty: Some(true),
+            outcome: Outcome::Cancelled,
+            slowest: vec![Slow {
+                label: "//a:b".to_owned(),
+                took_us: 9,
+                how: "ran".to_owned(),
+            }],
+            spent: Some(Spent::default()),
+            ..BuildRecord::default()
+        };
+        let rows = build.to_rows();
+        let (_, row_key, body) = rows[0].clone();
+        assert_eq!(BuildRecord::from_row(&(row_key, body.expect("a body"))), Some(build));
+        assert_eq!(rows[1], (Part::Builds, key(3), None));
+        let first = BuildRecord {
+            number: KEEP_BUILDS,
+            ..BuildRecord::default()
+        };
+        assert_eq!(first.to_rows().len(), 1, "there is no build 0");
+        assert_eq!(BuildRecord::from_row(&(Vec::new(), vec![0xff])), None);
+    }
+}

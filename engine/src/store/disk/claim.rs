@@ -1,0 +1,204 @@
+//! Locks beside the store's own: one for each checkout that is being built, one for each action that is being paid for.
+//!
+//! Order: a checkout's lock, then the store's, then an action's. Who holds a checkout's lock may write rows of that view; who only reads
+//! needs none. The kernel gives all of them back when a process dies.
+
+use super::DiskOptions;
+use super::folder::Folder;
+use super::lock::{self, Lock, Refusal, Terms};
+use crate::store::{StoreError, ViewId};
+use crate::values::digest::ActionKey;
+use std::fs::{self, DirBuilder, File};
+use std::io::{self, ErrorKind};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+const VIEWS: &str = "views";
+const FLIGHTS: &str = "flights";
+
+/// A checkout that this process may write rows of. Dropping it lets the next one build.
+#[derive(Debug)]
+pub struct Claim {
+    _lock: Lock,
+}
+
+impl Claim {
+    /// Claims a checkout of the store in `dir` for as long as the value lives. To be taken before the store is opened.
+    ///
+    /// # Errors
+    /// When another process holds it for too long, or the folder cannot be used.
+    pub fn take(dir: &Path, view: ViewId, options: &DiskOptions) -> Result<Self, StoreError> {
+        let path = dir.join(VIEWS).join(format!("{:016x}.lock", view.0));
+        let terms = Terms {
+            purpose: &options.purpose,
+            timeout: options.lock_timeout,
+            waiting: None,
+            on_wait: options.on_wait_view.as_ref().map(|on_wait| &**on_wait as &dyn Fn(&str)),
+        };
+        let mut taken = lock::take(&path, &terms);
+        if matches!(&taken, Err(Refusal::Io(error)) if error.kind() == ErrorKind::NotFound) {
+            let folder = Folder::new(dir, options.clone());
+            folder.enter()?;
+            make(&dir.join(VIEWS)).map_err(|error| folder.unopened(error))?;
+            taken = lock::take(&path, &terms);
+        }
+        match taken {
+            Ok(lock) => Ok(Self { _lock: lock }),
+            Err(Refusal::Busy(holder)) => Err(StoreError::ViewBusy { holder }),
+            Err(Refusal::Io(error)) => Err(Folder::new(dir, options.clone()).unopened(error)),
+        }
+    }
+
+    /// The checkouts of the store in `dir` that some process has claimed, and since when (seconds since 1970; 0 if it cannot be told).
+    /// What such a process has found or made since then may be in no row yet.
+    ///
+    /// # Errors
+    /// When the folder cannot be read.
+    pub fn held(dir: &Path) -> io::Result<Vec<(ViewId, u64)>> {
+        let entries = match fs::read_dir(dir.join(VIEWS)) {
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
+            entries => entries?,
+        };
+        let mut held = Vec::new();
+        for entry in entries {
+            let entry = entry?;
+            let name = entry.file_name();
+            let number = name.to_str().and_then(|name| name.strip_suffix(".lock"));
+            let Some(view) = number.and_then(|number| u64::from_str_radix(number, 16).ok()) else {
+                continue;
+            };
+            let mut file = lock::open(&entry.path())?;
+            if !lock::try_take(&file)? {
+                held.push((ViewId(view), lock::holder(&mut file)?.since.unwrap_or(0)));
+            }
+        }
+        held.sort_unstable();
+        Ok(held)
+    }
+}
+
+/// An action that this process asks for. The file goes with the value, while it is still locked.
+#[derive(Debug)]
+pub(super) struct Flight {
+    path: PathBuf,
+    _file: File,
+}
+
+impl Drop for Flight {
+    fn drop(&mut self) {
+        // A file that stays costs a few bytes; whoever locks it next removes it.
+        let _ = fs::remove_file(&self.path);
+    }
+}
+
+/// Waits until nobody else asks for an action; `None` when told to stop.
+pub(super) fn take_flight(dir: &Path, key: &ActionKey, is_cancelled: &dyn Fn() -> bool) -> io::Result<Option<Flight>> {
+    let path = dir.join(FLIGHTS).join(key.0.to_string());
+    let mut pause = Duration::from_millis(2);
+    loop {
+        let file = match lock::open(&path) {
+            Err(error) if error.kind() == ErrorKind::NotFound => {
+                make(&dir.join(FLIGHTS))?;
+                lock::open(&path)?
+            }
+            file => file?,
+        };
+        while !lock::try_take(&file)? {
+            if is_cancelled() {
+                return Ok(None);
+            }
+            std::thread::sleep(pause);
+            pause = (pause * 2).min(Duration::from_millis(50));
+        }
+        // Who held it before has removed the file: then this lock is one that nobody else will look at.
+        if is_still_there(&file, &path)? {
+            return Ok(Some(Flight { path, _file: file }));
+        }
+    }
+}
+
+/// Whether a path still leads to the file that was opened there.
+fn is_still_there(file: &File, path: &Path) -> io::Result<bool> {
+    let ours = file.metadata()?;
+    match fs::metadata(path) {
+        Ok(found) => Ok((found.dev(), found.ino()) == (ours.dev(), ours.ino())),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
+fn make(path: &Path) -> io::Result<()> {
+    match DirBuilder::new().mode(0o700).create(path) {
+        Err(error) if error.kind() != ErrorKind::AlreadyExists => Err(error),
+        _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::values::digest::Digest;
+    use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+
+    fn options(purpose: &str) -> DiskOptions {
+        DiskOptions {
+            purpose: purpose.to_owned(),
+            lock_timeout: Duration::ZERO,
+            ..DiskOptions::default()
+        }
+    }
+
+    #[test]
+    fn a_checkout_is_claimed_by_one_and_others_are_not_in_the_way() {
+        let temp = tempfile::tempdir().unwrap();
+        let dir = temp.path().join("store");
+        assert_eq!(Claim::held(&dir).unwrap(), []);
+        let first = Claim::take(&dir, ViewId(7), &options("cortex build")).unwrap();
+        let second = Claim::take(&dir, ViewId(8), &options("cortex show")).unwrap();
+        let refused = Claim::take(&dir, ViewId(7), &options("cortex show")).unwrap_err();
+        let who = format!("pid {} (cortex build, ", std::process::id());
+        assert!(
+            matches!(&refused, StoreError::ViewBusy { holder } if holder.starts_with(&who)),
+            "{refused}"
+        );
+        let held = Claim::held(&dir).unwrap();
+        assert_eq!(held.iter().map(|(view, _)| view.0).collect::<Vec<_>>(), [7, 8]);
+        assert!(held.iter().all(|(_, since)| *since > 1_700_000_000), "{held:?}");
+        drop(first);
+        assert_eq!(Claim::held(&dir).unwrap().len(), 1);
+        drop(Claim::take(&dir, ViewId(7), &options("cortex show")).unwrap());
+        drop(second);
+        assert_eq!(Claim::held(&dir).unwrap(), []);
+    }
+
+    #[test]
+    fn an_action_is_asked_for_by_one_at_a_time_and_no_file_stays() {
+        let temp = tempfile::tempdir().unwrap();
+        let (key, other) = (ActionKey(Digest::of(b"a")), ActionKey(Digest::of(b"b")));
+        let never = || false;
+        let (inside, most) = (AtomicUsize::new(0), AtomicUsize::new(0));
+        std::thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| {
+                    for _ in 0..50 {
+                        let flight = take_flight(temp.path(), &key, &never).unwrap().unwrap();
+                        most.fetch_max(inside.fetch_add(1, SeqCst) + 1, SeqCst);
+                        std::thread::yield_now();
+                        inside.fetch_sub(1, SeqCst);
+                        drop(flight);
+                    }
+                });
+            }
+        });
+        assert_eq!(most.load(SeqCst), 1);
+        let held = take_flight(temp.path(), &key, &never).unwrap().unwrap();
+        assert!(
+            take_flight(temp.path(), &key, &|| true).unwrap().is_none(),
+            "it waits only until it is told to stop"
+        );
+        assert!(take_flight(temp.path(), &other, &|| true).unwrap().is_some());
+        drop(held);
+        assert_eq!(fs::read_dir(temp.path().join(FLIGHTS)).unwrap().count(), 0);
+    }
+}

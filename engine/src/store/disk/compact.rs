@@ -1,0 +1,128 @@
+//! Compaction: all rows copied into a new file that takes the place of the old one. It knows tables only as bytes to bytes.
+//!
+//! Invariant: until the new file is whole and synced the old one stands; a kill in between leaves `store.redb.new`, which is removed by
+//! whoever makes one next.
+
+use super::session::{Fault, guarded};
+use super::{DiskStore, schema};
+use crate::store::StoreError;
+use redb::{Builder, Database, ReadableDatabase, ReadableTable, TableDefinition, TableHandle};
+use std::fs::File;
+
+/// Whether a copy must have all rows that the tables say they have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Whole {
+    /// It must.
+    Must,
+    /// Those that can be reached are enough.
+    AsFarAsReachable,
+}
+
+/// How a database's file is filled.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Fill {
+    /// Length of the file.
+    pub file_bytes: u64,
+    /// Of that, pages in use.
+    pub used_bytes: u64,
+    /// Keys and values.
+    pub row_bytes: u64,
+}
+
+impl Fill {
+    /// Whether copying would make the file noticeably shorter: more than a quarter of it is free, or its pages are less than half full.
+    pub fn is_wasteful(&self) -> bool {
+        self.file_bytes > SMALL && (self.used_bytes < self.file_bytes / 4 * 3 || self.row_bytes < self.used_bytes / 5 * 2)
+    }
+}
+
+/// Files up to this length are not worth copying; an empty store has about as much.
+const SMALL: u64 = 2 << 20;
+
+impl DiskStore {
+    /// How the file is filled.
+    ///
+    /// # Errors
+    /// When the store cannot be written.
+    pub fn fill(&self) -> Result<Fill, StoreError> {
+        let (used_bytes, row_bytes) = self.change(|database| {
+            let txn = database.begin_write()?;
+            let stats = txn.stats()?;
+            txn.abort()?;
+            Ok((stats.allocated_pages() * stats.page_size() as u64, stats.stored_bytes()))
+        })?;
+        Ok(Fill {
+            file_bytes: self.handle.medium().file_bytes(),
+            used_bytes,
+            row_bytes,
+        })
+    }
+
+    /// Copies all rows into a new file, which takes the place of the old one.
+    ///
+    /// # Errors
+    /// When the new file cannot be written, or damage hides rows; the old one stands then.
+    pub fn compact(&self) -> Result<(), StoreError> {
+        self.replace(Whole::Must)
+    }
+
+    /// As [`Self::compact`], leaving behind rows that damage hides: nothing can read them anyway.
+    ///
+    /// # Errors
+    /// When the new file cannot be written; the old one stands then.
+    pub fn compact_reachable(&self) -> Result<(), StoreError> {
+        self.replace(Whole::AsFarAsReachable)
+    }
+
+    fn replace(&self, whole: Whole) -> Result<(), StoreError> {
+        let mut notices = Vec::new();
+        let done = self.handle.replace(whole, &mut notices);
+        self.note(notices);
+        done
+    }
+}
+
+/// Fills a new, empty file with the rows of all tables. A table of another form than ours is of a later cortex: then nothing is copied.
+pub(super) fn copy(from: &dyn ReadableDatabase, file: File, cache_bytes: usize, whole: Whole) -> Result<(), Fault> {
+    let synced = file.try_clone().map_err(Fault::from)?;
+    guarded(|| {
+        let source = from.begin_read()?;
+        let target = Builder::new().set_cache_size(cache_bytes).create_file(file)?;
+        let mut txn = target.begin_write()?;
+        txn.set_quick_repair(true);
+        for table in source.list_tables()? {
+            let definition: TableDefinition<'_, &[u8], &[u8]> = TableDefinition::new(table.name());
+            let rows = source.open_table(definition)?;
+            let mut copies = txn.open_table(definition)?;
+            for row in rows.iter()? {
+                let (key, value) = row?;
+                copies.insert(key.value(), value.value())?;
+            }
+        }
+        txn.commit()?;
+        if whole == Whole::Must {
+            check(from, &target)?;
+        }
+        Ok(())
+    })?;
+    synced.sync_all().map_err(Fault::from)
+}
+
+/// Whether the copy has as many rows of each table: damage may hide rows from a walk, and the old file then still has them.
+fn check(from: &dyn ReadableDatabase, copy: &Database) -> Result<(), redb::Error> {
+    use redb::ReadableTableMetadata;
+    let (old, new) = (from.begin_read()?, copy.begin_read()?);
+    for table in old.list_tables()? {
+        let definition: TableDefinition<'_, &[u8], &[u8]> = TableDefinition::new(table.name());
+        if old.open_table(definition)?.len()? != new.open_table(definition)?.len()? {
+            return Err(redb::Error::Io(std::io::Error::other(format!(
+                "rows of {} cannot be reached; see `cortex store verify`",
+                table.name()
+            ))));
+        }
+    }
+    match schema::kind(copy)? {
+        schema::Kind::Ours(_) => Ok(()),
+        _ => Err(redb::Error::Io(std::io::Error::other("the copy is no store"))),
+    }
+}

@@ -1,0 +1,501 @@
+//! Mark and sweep: which results and blobs nothing holds, and taking them away. It knows tables and ages; which nodes there are it is told.
+//!
+//! A collection works while others use the store: it reads a chunk at a time, removes at most [`STEP`] results in a transaction, and lets
+//! the others in between. What they file or find meanwhile they note down (`sweep_fence`), and the sweep leaves that alone. Results go
+//! before blobs, so that a kill in between leaves blobs without a result, which the next collection takes, and never the reverse.
+
+use super::schema::{self, ACTIONS, BLOB_DATA, BLOBS, HISTORY, LAST_USE, Table};
+use super::{DiskStore, frame, pack, read, sweep_fence};
+use crate::store::codec;
+use crate::store::superseded;
+use crate::store::records::{ActionRecord, Class};
+use crate::store::{Part, StoreError, ViewId};
+use crate::values::digest::{ActionKey, Digest};
+use redb::ReadTransaction;
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::collections::BTreeSet;
+use std::ops::Bound;
+
+/// Most results, or blobs, that one transaction takes away.
+pub(super) const STEP: usize = 1_000;
+
+/// Rows read between two looks whether somebody waits.
+const CHUNK: usize = 4_096;
+
+/// What a collection keeps and takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Policy {
+    /// Seconds since 1970 now; what claims to be from later counts as of now.
+    pub now: u64,
+    /// Results used within so many seconds are kept.
+    pub older_than: u64,
+    /// How many versions of each node are kept.
+    pub keep_versions: usize,
+    /// Whether results that were paid for may be taken.
+    pub paid: bool,
+    /// Take only as much as frees these bytes, and for that also versions that cost nothing; `None` takes all garbage and no version.
+    pub free: Option<u64>,
+}
+
+/// A number of results and blobs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// Results.
+    pub actions: u64,
+    /// Of those, how many were paid for.
+    pub paid: u64,
+    /// What those cost, in millionths of the currency, as far as known.
+    pub micros: u64,
+    /// Blobs.
+    pub blobs: u64,
+    /// Stored bytes of both.
+    pub bytes: u64,
+}
+
+/// What is to be taken.
+#[derive(Debug, Default)]
+pub struct Plan {
+    actions: Vec<ActionKey>,
+    blobs: Vec<Digest>,
+    /// What that is.
+    pub taken: Tally,
+    /// Garbage that stays because it was paid for; blobs are not counted.
+    pub paid: Tally,
+    /// Results that stay only because they are young; blobs are not counted.
+    pub young: Tally,
+    /// Blobs that nothing holds and no result owns, among those taken.
+    pub orphans: u64,
+}
+
+impl Plan {
+    /// Whether there is nothing to take.
+    pub fn is_empty(&self) -> bool {
+        self.actions.is_empty() && self.blobs.is_empty()
+    }
+
+    /// The results to be taken.
+    pub fn actions(&self) -> &[ActionKey] {
+        &self.actions
+    }
+}
+
+/// What holds results and blobs, by the first half of their digests: a rare coincidence keeps something too long.
+#[derive(Debug, Default)]
+pub struct Marks {
+    actions: FxHashSet<u128>,
+    blobs: FxHashSet<u128>,
+    forgotten: BTreeSet<ViewId>,
+}
+
+fn short(digest: &Digest) -> u128 {
+    let (half, _) = digest.0.split_first_chunk().expect("invariant: a digest has 32 bytes");
+    u128::from_be_bytes(*half)
+}
+
+impl Marks {
+    /// Holds a result with its output.
+    pub fn hold(&mut self, key: &ActionKey, output: &Digest) {
+        self.actions.insert(short(&key.0));
+        self.blobs.insert(short(output));
+    }
+
+    /// Lets the versions of a view hold nothing.
+    pub fn forget(&mut self, view: ViewId) {
+        self.forgotten.insert(view);
+    }
+}
+
+/// A result that nothing but perhaps a version holds.
+struct Candidate {
+    key: ActionKey,
+    output: u128,
+    rank: Rank,
+    used: u64,
+    bytes: u64,
+    micros: u64,
+}
+
+/// The order in which room is made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Rank {
+    Cheap,
+    Version,
+    Paid,
+}
+
+/// A blob that nothing but perhaps a candidate or a version holds.
+struct Loose {
+    digest: Digest,
+    bytes: u64,
+}
+
+impl DiskStore {
+    /// Finds what nothing holds: neither `marks` nor a version that is kept nor its age.
+    ///
+    /// # Errors
+    /// When the store as a whole cannot be read.
+    pub fn plan(&self, mut marks: Marks, policy: &Policy) -> Result<Plan, StoreError> {
+        let versions = self.kept_versions(&marks, policy)?;
+        let mut plan = Plan::default();
+        let candidates = self.candidates(&mut marks, &versions.actions, policy, &mut plan)?;
+        let mut loose = Vec::new();
+        self.walk(BLOBS, |_, key, _, body| {
+            if let (Ok(digest), Ok(record)) = (key.try_into(), codec::decode_blob(body))
+                && !marks.blobs.contains(&short(&Digest(digest)))
+            {
+                loose.push(Loose {
+                    digest: Digest(digest),
+                    bytes: record.stored_len,
+                });
+            }
+            Ok(())
+        })?;
+        choose(&mut plan, candidates, loose, &versions.blobs, policy);
+        Ok(plan)
+    }
+
+    /// Takes what was planned, except what was used since. Gives what was taken.
+    ///
+    /// # Errors
+    /// When the store cannot be written. What was taken until then stays taken.
+    pub fn sweep(&self, plan: &Plan) -> Result<Tally, StoreError> {
+        let mut taken = Tally::default();
+        for keys in plan.actions.chunks(STEP) {
+            self.change(|database| take_actions(database, keys, &mut taken))?;
+            self.let_others();
+        }
+        for digests in plan.blobs.chunks(STEP) {
+            self.change(|database| take_blobs(database, digests, &mut taken))?;
+            self.let_others();
+        }
+        Ok(taken)
+    }
+
+    /// The views that have rows.
+    ///
+    /// # Errors
+    /// When the store as a whole cannot be read.
+    pub fn tenants(&self) -> Result<Vec<ViewId>, StoreError> {
+        self.read(super::census::views)
+    }
+
+    /// Removes all rows of a view and its versions; its ledger stays.
+    ///
+    /// # Errors
+    /// When the store cannot be written.
+    pub fn forget(&self, view: ViewId) -> Result<(), StoreError> {
+        let parts: Vec<Part> = Part::ALL.into_iter().filter(|part| *part != Part::Ledger).collect();
+        self.clear(view, &parts)?;
+        self.clear_table(view, HISTORY)
+    }
+
+    /// Removes the rows of some parts of a view.
+    ///
+    /// # Errors
+    /// When the store cannot be written.
+    pub fn clear(&self, view: ViewId, parts: &[Part]) -> Result<(), StoreError> {
+        parts.iter().try_for_each(|part| self.clear_table(view, schema::table_of(*part)))
+    }
+
+    fn clear_table(&self, view: ViewId, table: Table) -> Result<(), StoreError> {
+        while self.change(|database| forget_rows(database, table, view))? == STEP {
+            self.let_others();
+        }
+        Ok(())
+    }
+
+    /// The newest versions of every node.
+    fn kept_versions(&self, marks: &Marks, policy: &Policy) -> Result<Marks, StoreError> {
+        let mut kept = Marks::default();
+        let mut node: Vec<u8> = Vec::new();
+        let mut rows: Vec<(ActionKey, Digest)> = Vec::new();
+        let newest = |rows: &mut Vec<(ActionKey, Digest)>, kept: &mut Marks| {
+            for (key, output) in rows.drain(..).rev().take(policy.keep_versions) {
+                kept.hold(&key, &output);
+                kept.hold(&superseded::key_of(&key, &output), &output);
+            }
+        };
+        self.walk(HISTORY, |_, key, _, body| {
+            let (Some(version), Some(view)) = (schema::version_of(key), key.first_chunk()) else {
+                return Ok(());
+            };
+            if marks.forgotten.contains(&ViewId(u64::from_be_bytes(*view))) {
+                return Ok(());
+            }
+            if !key.starts_with(&node) || node.is_empty() {
+                newest(&mut rows, &mut kept);
+                node = key[..24].to_vec();
+            }
+            if let Ok(record) = codec::decode_history(version, body) {
+                rows.push((record.key, record.output));
+            }
+            Ok(())
+        })?;
+        newest(&mut rows, &mut kept);
+        Ok(kept)
+    }
+
+    /// Results that may go. What holds itself (by age or because a person wrote it) is marked, with what has to stay with it.
+    fn candidates(
+        &self,
+        marks: &mut Marks,
+        versions: &FxHashSet<u128>,
+        policy: &Policy,
+        plan: &mut Plan,
+    ) -> Result<Vec<Candidate>, StoreError> {
+        let mut candidates = Vec::new();
+        self.walk(ACTIONS, |txn, key, len, body| {
+            let Ok(digest) = <[u8; 32]>::try_from(key) else { return Ok(()) };
+            let key = ActionKey(Digest(digest));
+            let Some(record) = pack::open_body(body).and_then(|body| codec::decode_action(&body).ok()) else {
+                return Ok(());
+            };
+            let paid = record.class == Class::Paid;
+            let micros = record.spent.as_ref().and_then(|spent| spent.micros).unwrap_or(0);
+            let at = short(&key.0);
+            let version = versions.contains(&at);
+            let used = if marks.actions.contains(&at) || is_corrected(&record) {
+                None
+            } else {
+                Some(record.made_at.max(last_use(txn, &key)?.unwrap_or(0)).min(policy.now))
+            };
+            let young = used.is_some_and(|used| policy.now - used < policy.older_than);
+            if young && !version {
+                plan.young.actions += 1;
+                plan.young.paid += u64::from(paid);
+                plan.young.micros += micros;
+                plan.young.bytes += len + record.len;
+            }
+            let Some(used) = used.filter(|_| !young && (!version || policy.free.is_some() && !paid)) else {
+                marks.blobs.insert(short(&record.output));
+                if paid {
+                    // The next question may be asked as a change of this one.
+                    marks.blobs.extend(record.inputs.iter().map(|input| short(&input.digest)));
+                }
+                return Ok(());
+            };
+            let rank = match (paid, version) {
+                (true, _) => Rank::Paid,
+                (false, true) => Rank::Version,
+                (false, false) => Rank::Cheap,
+            };
+            candidates.push(Candidate {
+                key,
+                output: short(&record.output),
+                rank,
+                used,
+                bytes: len,
+                micros,
+            });
+            Ok(())
+        })?;
+        Ok(candidates)
+    }
+
+    /// Calls `visit` with every sound row of a table: the transaction it is read in, key, length of the row, body. Others are let in
+    /// now and then, so that not all rows are of one moment.
+    pub(super) fn walk(
+        &self,
+        table: Table,
+        mut visit: impl FnMut(&ReadTransaction, &[u8], u64, &[u8]) -> Result<(), redb::Error>,
+    ) -> Result<(), StoreError> {
+        let mut after: Option<Vec<u8>> = None;
+        loop {
+            let from = after.as_deref().map_or(Bound::Unbounded, Bound::Excluded);
+            let last = self.read(|database| {
+                let txn = database.begin_read()?;
+                let Some(open) = schema::table(&txn, table)? else { return Ok(None) };
+                for (count, entry) in (1..).zip(open.range::<&[u8]>((from, Bound::Unbounded))?) {
+                    let (key, value) = entry?;
+                    let (key, value) = (key.value(), value.value());
+                    if let Ok(body) = frame::open(table.name, key, value) {
+                        visit(&txn, key, (key.len() + value.len()) as u64, body)?;
+                    }
+                    if count == CHUNK {
+                        return Ok(Some(key.to_vec()));
+                    }
+                }
+                Ok(None)
+            })?;
+            if last.is_none() {
+                return Ok(());
+            }
+            after = last;
+            self.let_others();
+        }
+    }
+}
+
+/// Whether a person wrote the output.
+fn is_corrected(record: &ActionRecord) -> bool {
+    record.notes.get("mode").is_some_and(|mode| mode == "edited") || record.notes.contains_key("corrected")
+}
+
+/// When a result was last found again.
+fn last_use(txn: &ReadTransaction, key: &ActionKey) -> Result<Option<u64>, redb::Error> {
+    let Some(table) = schema::table(txn, LAST_USE)? else {
+        return Ok(None);
+    };
+    let value = read::value(&table, LAST_USE, &key.0.0, read::seconds)?;
+    Ok(match value {
+        read::Value::Sound(at) => Some(at),
+        _ => None,
+    })
+}
+
+/// Picks what goes: all garbage, or as much of it as makes the room that is wanted.
+fn choose(plan: &mut Plan, mut candidates: Vec<Candidate>, loose: Vec<Loose>, versions: &FxHashSet<u128>, policy: &Policy) {
+    let mut owners: FxHashMap<u128, u32> = FxHashMap::default();
+    for candidate in &candidates {
+        *owners.entry(candidate.output).or_default() += 1;
+    }
+    let sizes: FxHashMap<u128, u64> = match policy.free {
+        Some(_) => loose.iter().map(|blob| (short(&blob.digest), blob.bytes)).collect(),
+        None => FxHashMap::default(),
+    };
+    let is_orphan = |at: &u128| !owners.contains_key(at) && !versions.contains(at);
+    let mut freed: u64 = sizes.iter().filter(|(at, _)| is_orphan(at)).map(|(_, bytes)| bytes).sum();
+    plan.orphans = loose.iter().filter(|blob| is_orphan(&short(&blob.digest))).count() as u64;
+    candidates.sort_unstable_by_key(|candidate| (candidate.rank, candidate.used, candidate.key));
+    // Outputs of versions that go: these versions hold them no longer.
+    let mut released: FxHashSet<u128> = FxHashSet::default();
+    for candidate in candidates {
+        let enough = policy.free.is_some_and(|wanted| freed >= wanted);
+        if enough || candidate.rank == Rank::Paid && !policy.paid {
+            if candidate.rank == Rank::Paid {
+                plan.paid.actions += 1;
+                plan.paid.paid += 1;
+                plan.paid.micros += candidate.micros;
+                plan.paid.bytes += candidate.bytes;
+            }
+            continue;
+        }
+        plan.taken.actions += 1;
+        plan.taken.paid += u64::from(candidate.rank == Rank::Paid);
+        plan.taken.micros += candidate.micros;
+        plan.taken.bytes += candidate.bytes;
+        freed += candidate.bytes;
+        if candidate.rank == Rank::Version {
+            released.insert(candidate.output);
+        }
+        if let Some(left) = owners.get_mut(&candidate.output) {
+            *left -= 1;
+            if *left == 0 && (!versions.contains(&candidate.output) || released.contains(&candidate.output)) {
+                freed += sizes.get(&candidate.output).copied().unwrap_or(0);
+            }
+        }
+        plan.actions.push(candidate.key);
+    }
+    for blob in loose {
+        let at = short(&blob.digest);
+        let owned = owners.get(&at).is_some_and(|left| *left > 0);
+        if !owned && (!versions.contains(&at) || released.contains(&at)) {
+            plan.taken.blobs += 1;
+            plan.taken.bytes += blob.bytes;
+            plan.blobs.push(blob.digest);
+        }
+    }
+    // In the order of their rows, so that a transaction touches few pages.
+    plan.actions.sort_unstable();
+}
+
+fn take_actions(database: &redb::Database, keys: &[ActionKey], taken: &mut Tally) -> Result<(), redb::Error> {
+    let mut tally = Tally::default();
+    let mut txn = database.begin_write()?;
+    txn.set_quick_repair(true);
+    {
+        let fence = sweep_fence::Fence::open(&txn)?;
+        let mut actions = txn.open_table(ACTIONS.definition())?;
+        let mut uses = txn.open_table(LAST_USE.definition())?;
+        for key in keys {
+            if fence.guards(&key.0)? {
+                continue;
+            }
+            uses.remove(&key.0.0[..])?;
+            if let Some(value) = actions.remove(&key.0.0[..])? {
+                tally.actions += 1;
+                tally.bytes += (key.0.0.len() + value.value().len()) as u64;
+                let record = frame::open(ACTIONS.name, &key.0.0, value.value()).ok();
+                let record = record.and_then(|body| codec::decode_action(&pack::open_body(body)?).ok());
+                if let Some(record) = record.filter(|record| record.class == Class::Paid) {
+                    tally.paid += 1;
+                    tally.micros += record.spent.and_then(|spent| spent.micros).unwrap_or(0);
+                }
+            }
+        }
+    }
+    txn.commit()?;
+    add(taken, &tally);
+    Ok(())
+}
+
+fn take_blobs(database: &redb::Database, digests: &[Digest], taken: &mut Tally) -> Result<(), redb::Error> {
+    let mut tally = Tally::default();
+    let mut txn = database.begin_write()?;
+    txn.set_quick_repair(true);
+    {
+        let fence = sweep_fence::Fence::open(&txn)?;
+        let mut blobs = txn.open_table(BLOBS.definition())?;
+        let mut data = txn.open_table(BLOB_DATA.definition())?;
+        for digest in digests {
+            if fence.guards(digest)? {
+                continue;
+            }
+            let Some(value) = blobs.remove(&digest.0[..])? else { continue };
+            let record = frame::open(BLOBS.name, &digest.0, value.value()).ok();
+            if let Some(record) = record.and_then(|body| codec::decode_blob(body).ok()) {
+                remove_chunks(&mut data, &record)?;
+                tally.blobs += 1;
+                tally.bytes += record.stored_len;
+            }
+        }
+    }
+    txn.commit()?;
+    add(taken, &tally);
+    Ok(())
+}
+
+/// Removes rows of a view, at most [`STEP`]; how many.
+fn forget_rows(database: &redb::Database, table: Table, view: ViewId) -> Result<usize, redb::Error> {
+    let mut removed = 0;
+    let mut txn = database.begin_write()?;
+    txn.set_quick_repair(true);
+    {
+        let mut open = txn.open_table(table.definition())?;
+        let from = view.0.to_be_bytes();
+        let to = view.0.checked_add(1).map(u64::to_be_bytes);
+        let to = to.as_ref().map_or(Bound::Unbounded, |to| Bound::Excluded(&to[..]));
+        for row in open
+            .extract_from_if::<&[u8], _>((Bound::Included(&from[..]), to), |_, _| true)?
+            .take(STEP)
+        {
+            row?;
+            removed += 1;
+        }
+    }
+    txn.commit()?;
+    Ok(removed)
+}
+
+/// Removes the chunks of a blob.
+pub(super) fn remove_chunks(
+    data: &mut redb::Table<'_, &'static [u8], &'static [u8]>,
+    record: &codec::BlobRecord,
+) -> Result<(), redb::Error> {
+    let chunks = record.stored_len.div_ceil(super::write::CHUNK as u64);
+    if chunks <= 1 {
+        data.remove(&schema::chunk_key(record.seq, 0)[..])?;
+    } else {
+        let (from, to) = (schema::chunk_key(record.seq, 0), schema::chunk_key(record.seq, u32::MAX));
+        data.retain_in::<&[u8], _>(&from[..]..=&to[..], |_, _| false)?;
+    }
+    Ok(())
+}
+
+fn add(sum: &mut Tally, more: &Tally) {
+    sum.actions += more.actions;
+    sum.paid += more.paid;
+    sum.micros += more.micros;
+    sum.blobs += more.blobs;
+    sum.bytes += more.bytes;
+}

@@ -1,0 +1,52 @@
+//! Handles that give way to each other: all get on, and nothing that one acknowledged is lost to another.
+
+use super::super::{DiskOptions, DiskStore};
+use crate::store::conformance::{key, result};
+use crate::store::{Commit, Store, ViewId};
+
+const COMMITS: u64 = 30;
+
+#[test]
+fn writers_that_give_way_and_readers_that_come_and_go_all_get_on() {
+    let dir = tempfile::tempdir().unwrap();
+    let options = DiskOptions {
+        gives_way: true,
+        ..DiskOptions::default()
+    };
+    let name = |writer: u64, n: u64| format!("{writer}.{n}");
+    std::thread::scope(|scope| {
+        for writer in 0..2 {
+            let (dir, options) = (dir.path(), options.clone());
+            scope.spawn(move || {
+                let (store, _) = DiskStore::open(dir, options).unwrap();
+                for n in 0..COMMITS {
+                    let name = name(writer, n);
+                    let results = vec![result(&name, name.as_bytes())];
+                    let commit = Commit {
+                        results,
+                        ..Commit::default()
+                    };
+                    store.commit(ViewId(writer), commit).unwrap();
+                    store.give_way();
+                    // What it committed before is there, whoever had the store meanwhile.
+                    assert!(store.action(&key(&name)).unwrap().is_some());
+                }
+            });
+        }
+        scope.spawn(|| {
+            for _ in 0..5 {
+                let (store, notices) = DiskStore::open(dir.path(), DiskOptions::default()).unwrap();
+                assert!(notices.is_empty());
+                assert!(!store.is_wanted(), "who reads keeps what he reads");
+            }
+        });
+    });
+    let (store, _) = DiskStore::open(dir.path(), DiskOptions::default()).unwrap();
+    for writer in 0..2 {
+        for n in 0..COMMITS {
+            let record = store.action(&key(&name(writer, n))).unwrap().unwrap();
+            assert!(store.blob(&record.output).unwrap().is_some(), "{writer} {n}");
+        }
+    }
+    assert!(store.damage().is_empty());
+}

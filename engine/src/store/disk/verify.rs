@@ -1,0 +1,430 @@
+//! Verifying: every row opened, every blob hashed, every reference followed; and dropping what is damaged. It knows tables, not graphs.
+//!
+//! Reading goes on all cores, a range of keys each, so that memory is bounded by the largest blob of each core. Repairing removes only
+//! rows that cannot be used as they are; the next build makes again what it misses. In the place of a version that is lost stands one
+//! that names nothing, so that numbers stay whole.
+
+use super::schema::{self, ACTIONS, BLOB_DATA, BLOBS, HISTORY, META, SCHEMA, Table};
+use super::{DiskStore, frame, pack, read};
+use crate::store::records::{Class, HistoryRecord};
+use crate::store::{StoreError, codec};
+use crate::values::digest::{ActionKey, Digest};
+use rayon::prelude::*;
+use redb::{ReadableDatabase, ReadableTable, ReadableTableMetadata};
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+/// Damage of one thing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Harm {
+    /// The node it belongs to, as far as known.
+    pub label: Option<String>,
+    /// One sentence.
+    pub what: String,
+    /// Whether what is lost was paid for.
+    pub paid: bool,
+    /// What mends it.
+    cure: Cure,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Cure {
+    /// Remove a row.
+    Row(&'static str, Vec<u8>),
+    /// Remove a blob's row and its chunks.
+    Blob(Digest),
+    /// Put a version that names nothing in its place.
+    Version(Vec<u8>, u64),
+    /// Remove the chunks of a number.
+    Chunks(u64),
+    /// Nothing that removing a row would mend.
+    None,
+}
+
+/// What was found.
+#[derive(Debug, Default)]
+pub struct Verified {
+    /// Rows opened.
+    pub rows: u64,
+    /// Blobs hashed.
+    pub blobs: u64,
+    /// Their length.
+    pub blob_bytes: u64,
+    /// Results.
+    pub actions: u64,
+    /// Results whose output is not stored: their producer keeps none, or it was collected. It is made again when needed.
+    pub without_output: u64,
+    /// Versions.
+    pub versions: u64,
+    /// Versions whose result was collected.
+    pub collected: u64,
+    /// Everything that is damaged.
+    pub harm: Vec<Harm>,
+}
+
+impl Verified {
+    /// Whether nothing is damaged.
+    pub fn is_sound(&self) -> bool {
+        self.harm.is_empty()
+    }
+}
+
+impl DiskStore {
+    /// Opens every row, hashes every blob, follows every reference. One moment of the store: nobody is let in meanwhile.
+    ///
+    /// # Errors
+    /// When the store as a whole cannot be read.
+    pub fn verify(&self) -> Result<Verified, StoreError> {
+        let mut verified = Verified::default();
+        self.read(|database| {
+            let blobs = verify_blobs(database, &mut verified)?;
+            let keys = verify_actions(database, &blobs, &mut verified)?;
+            verify_versions(database, &keys, &mut verified)?;
+            for table in SCHEMA {
+                if ![BLOBS.name, BLOB_DATA.name, ACTIONS.name, HISTORY.name].contains(&table.name) {
+                    verify_rows(database, table, &mut verified)?;
+                }
+            }
+            Ok(())
+        })?;
+        Ok(verified)
+    }
+
+    /// Removes what is damaged; what was put in order.
+    ///
+    /// # Errors
+    /// When the store cannot be written.
+    pub fn repair(&self, harm: &[Harm]) -> Result<usize, StoreError> {
+        let mut cures: Vec<&Cure> = harm.iter().map(|harm| &harm.cure).filter(|cure| **cure != Cure::None).collect();
+        cures.sort_unstable();
+        cures.dedup();
+        for some in cures.chunks(super::sweep::STEP) {
+            self.change(|database| apply(database, some))?;
+            self.let_others();
+        }
+        Ok(cures.len())
+    }
+}
+
+fn apply(database: &redb::Database, cures: &[&Cure]) -> Result<(), redb::Error> {
+    let mut txn = database.begin_write()?;
+    txn.set_quick_repair(true);
+    for cure in cures {
+        match cure {
+            Cure::Row(name, key) => {
+                let table = SCHEMA.iter().find(|table| table.name == *name);
+                let table = table.expect("invariant: only tables of the schema are verified");
+                txn.open_table(table.definition())?.remove(&key[..])?;
+            }
+            Cure::Blob(digest) => {
+                let mut blobs = txn.open_table(BLOBS.definition())?;
+                let value = blobs.remove(&digest.0[..])?;
+                let record = value.and_then(|value| codec::decode_blob(frame::open(BLOBS.name, &digest.0, value.value()).ok()?).ok());
+                if let Some(record) = record {
+                    super::sweep::remove_chunks(&mut txn.open_table(BLOB_DATA.definition())?, &record)?;
+                }
+            }
+            Cure::Version(key, at) => {
+                let nothing = HistoryRecord {
+                    version: 0,
+                    key: ActionKey(Digest([0; 32])),
+                    output: Digest([0; 32]),
+                    at: *at,
+                    build: None,
+                };
+                let framed = frame::framed(HISTORY.name, key, &codec::encode_history(&nothing));
+                txn.open_table(HISTORY.definition())?.insert(&key[..], &framed[..])?;
+            }
+            Cure::Chunks(seq) => {
+                let (from, to) = (schema::chunk_key(*seq, 0), schema::chunk_key(*seq, u32::MAX));
+                txn.open_table(BLOB_DATA.definition())?
+                    .retain_in::<&[u8], _>(&from[..]..=&to[..], |_, _| false)?;
+            }
+            Cure::None => {}
+        }
+    }
+    txn.commit()?;
+    Ok(())
+}
+
+/// The first bytes of the keys that one job of many goes through.
+fn ranges() -> Vec<u8> {
+    (0..=u8::MAX).collect()
+}
+
+fn harm(what: String, cure: Cure) -> Harm {
+    Harm {
+        label: None,
+        what,
+        paid: false,
+        cure,
+    }
+}
+
+/// What one range of blobs came to.
+#[derive(Default)]
+struct Hashed {
+    found: Vec<(Digest, u64)>,
+    harm: Vec<Harm>,
+    rows: u64,
+}
+
+/// Hashes all blobs; gives which there are, sound or not.
+fn verify_blobs(database: &dyn ReadableDatabase, verified: &mut Verified) -> Result<FxHashMap<Digest, bool>, redb::Error> {
+    let txn = database.begin_read()?;
+    let (Some(blobs), Some(data)) = (schema::table(&txn, BLOBS)?, schema::table(&txn, BLOB_DATA)?) else {
+        return Ok(FxHashMap::default());
+    };
+    let (bytes, rows) = (AtomicU64::new(0), AtomicU64::new(0));
+    let parts: Vec<Hashed> = ranges()
+        .into_par_iter()
+        .map(|first| -> Result<Hashed, redb::Error> {
+            let mut hashed = Hashed::default();
+            let (from, to) = ([first], first.checked_add(1).map(|next| [next]));
+            let range = match &to {
+                Some(to) => blobs.range::<&[u8]>(&from[..]..&to[..])?,
+                None => blobs.range::<&[u8]>(&from[..]..)?,
+            };
+            for entry in range {
+                let (key, _) = entry?;
+                hashed.rows += 1;
+                let Ok(digest) = <[u8; 32]>::try_from(key.value()).map(Digest) else {
+                    let why = read::damaged(BLOBS, key.value(), "its key is no digest");
+                    hashed.harm.push(harm(why, Cure::Row(BLOBS.name, key.value().to_vec())));
+                    continue;
+                };
+                match read::blob_of(&blobs, &data, &digest)? {
+                    (read::Value::Sound(blob), seq) => {
+                        bytes.fetch_add(blob.len() as u64, Relaxed);
+                        hashed.found.push((digest, seq));
+                    }
+                    (read::Value::Damaged(sentence), seq) => {
+                        hashed.harm.push(harm(sentence, Cure::Blob(digest)));
+                        hashed.found.push((digest, seq));
+                    }
+                    (read::Value::Absent, _) => {}
+                }
+            }
+            rows.fetch_add(hashed.rows, Relaxed);
+            Ok(hashed)
+        })
+        .collect::<Result<_, _>>()?;
+    let mut sound: FxHashMap<Digest, bool> = FxHashMap::default();
+    let mut numbers: FxHashSet<u64> = FxHashSet::default();
+    for part in parts {
+        for (digest, seq) in part.found {
+            sound.insert(digest, true);
+            numbers.insert(seq);
+        }
+        for harm in part.harm {
+            if let Cure::Blob(digest) = harm.cure {
+                sound.insert(digest, false);
+            }
+            verified.harm.push(harm);
+        }
+    }
+    verified.blobs = sound.len() as u64;
+    verified.blob_bytes = bytes.into_inner();
+    verified.rows += rows.into_inner();
+    hidden(BLOBS, blobs.len()?, verified.blobs, verified);
+    // Chunks that no blob has: nothing is lost by them but room.
+    let mut count = 0;
+    let mut stray: Option<u64> = None;
+    for entry in data.iter()? {
+        let (key, _) = entry?;
+        count += 1;
+        let Some(seq) = key.value().first_chunk::<8>().map(|seq| u64::from_be_bytes(*seq)) else {
+            continue;
+        };
+        if !numbers.contains(&seq) && stray != Some(seq) {
+            stray = Some(seq);
+            let what = format!("the bytes numbered {seq} belong to no output; they only take room");
+            verified.harm.push(harm(what, Cure::Chunks(seq)));
+        }
+    }
+    verified.rows += count;
+    hidden(BLOB_DATA, data.len()?, count, verified);
+    Ok(sound)
+}
+
+/// A table that says it has more rows than a walk finds has lost some to damage.
+fn hidden(table: Table, claimed: u64, walked: u64, verified: &mut Verified) {
+    if claimed != walked {
+        let what = format!(
+            "{} says it has {claimed} rows and {walked} can be reached; what is missed is made again",
+            table.name
+        );
+        verified.harm.push(harm(what, Cure::None));
+    }
+}
+
+/// Opens all results; gives their keys.
+fn verify_actions(
+    database: &dyn ReadableDatabase,
+    blobs: &FxHashMap<Digest, bool>,
+    verified: &mut Verified,
+) -> Result<FxHashSet<ActionKey>, redb::Error> {
+    let mut keys = FxHashSet::default();
+    let txn = database.begin_read()?;
+    let Some(open) = schema::table(&txn, ACTIONS)? else {
+        return Ok(keys);
+    };
+    let mut labels: FxHashMap<Digest, (String, bool)> = FxHashMap::default();
+    let mut count = 0;
+    for entry in open.iter()? {
+        let (key, value) = entry?;
+        count += 1;
+        let body = frame::open(ACTIONS.name, key.value(), value.value());
+        let record = body.map_err(|error| error.to_string()).and_then(|body| {
+            pack::open_body(body)
+                .and_then(|body| codec::decode_action(&body).ok())
+                .ok_or_else(|| "its body does not decode".to_owned())
+        });
+        let (Ok(record), Ok(digest)) = (&record, <[u8; 32]>::try_from(key.value())) else {
+            let why = record.err().unwrap_or_else(|| "its key is no digest".to_owned());
+            let why = read::damaged(ACTIONS, key.value(), why);
+            verified.harm.push(harm(why, Cure::Row(ACTIONS.name, key.value().to_vec())));
+            continue;
+        };
+        let paid = record.class == Class::Paid;
+        keys.insert(ActionKey(Digest(digest)));
+        match blobs.get(&record.output) {
+            Some(true) => {}
+            Some(false) => {
+                labels.insert(record.output, (record.label.clone(), paid));
+                if paid {
+                    verified.harm.push(Harm {
+                        label: Some(record.label.clone()),
+                        what: "its output, which was paid for, is damaged".to_owned(),
+                        paid,
+                        cure: Cure::Row(ACTIONS.name, key.value().to_vec()),
+                    });
+                }
+            }
+            // A result that was paid for is of no use without its output, and would hide that it has to be asked for again.
+            None if paid => verified.harm.push(Harm {
+                label: Some(record.label.clone()),
+                what: "its output is not there, although it was paid for".to_owned(),
+                paid,
+                cure: Cure::Row(ACTIONS.name, key.value().to_vec()),
+            }),
+            None => verified.without_output += 1,
+        }
+    }
+    for harm in &mut verified.harm {
+        if let Cure::Blob(digest) = &harm.cure
+            && let Some((label, paid)) = labels.get(digest)
+        {
+            (harm.label, harm.paid) = (Some(label.clone()), *paid);
+        }
+    }
+    verified.actions = keys.len() as u64;
+    verified.rows += count;
+    hidden(ACTIONS, open.len()?, count, verified);
+    Ok(keys)
+}
+
+/// Opens all versions. Numbers of a node rise by one, except behind versions that are pinned.
+fn verify_versions(database: &dyn ReadableDatabase, keys: &FxHashSet<ActionKey>, verified: &mut Verified) -> Result<(), redb::Error> {
+    let txn = database.begin_read()?;
+    let Some(open) = schema::table(&txn, HISTORY)? else { return Ok(()) };
+    let pinned = super::write::pinned_keys(&txn)?;
+    let mut before: Option<(Vec<u8>, u64)> = None;
+    let mut count = 0;
+    for entry in open.iter()? {
+        let (key, value) = entry?;
+        let key = key.value();
+        count += 1;
+        let Some(version) = schema::version_of(key) else {
+            let why = read::damaged(HISTORY, key, "its key is none of a version");
+            verified.harm.push(harm(why, Cure::Row(HISTORY.name, key.to_vec())));
+            continue;
+        };
+        let last = before.as_ref().filter(|(last, _)| last[..24] == key[..24]);
+        let (number, at) = last.map_or((version - version.min(1), 0), |(last, at)| {
+            (schema::version_of(last).unwrap_or(0), *at)
+        });
+        let whole = number + 1 == version || last.is_none() || last.is_some_and(|(last, _)| pinned.contains(last));
+        if !whole {
+            let missing = u64::from(version - number) - 1;
+            let what = format!("{missing} of its versions, before version {version}, are not there");
+            for lost in number + 1..version {
+                let mut place = key.to_vec();
+                place[24..].copy_from_slice(&lost.to_be_bytes());
+                verified.harm.push(harm(what.clone(), Cure::Version(place, at)));
+            }
+        }
+        let record = frame::open(HISTORY.name, key, value.value())
+            .map_err(|error| error.to_string())
+            .and_then(|body| codec::decode_history(version, body).map_err(|_| "its body does not decode".to_owned()));
+        let mut at = at;
+        match record {
+            Ok(record) => {
+                verified.collected += u64::from(!keys.contains(&record.key));
+                at = record.at;
+            }
+            Err(why) => verified
+                .harm
+                .push(harm(read::damaged(HISTORY, key, why), Cure::Version(key.to_vec(), at))),
+        }
+        before = Some((key.to_vec(), at));
+    }
+    verified.versions = count;
+    verified.rows += count;
+    hidden(HISTORY, open.len()?, count, verified);
+    Ok(())
+}
+
+/// Opens all rows of a table.
+fn verify_rows(database: &dyn ReadableDatabase, table: Table, verified: &mut Verified) -> Result<(), redb::Error> {
+    let txn = database.begin_read()?;
+    let Some(open) = schema::table(&txn, table)? else { return Ok(()) };
+    let mut count = 0;
+    for entry in open.iter()? {
+        let (key, value) = entry?;
+        count += 1;
+        let opened = frame::open(table.name, key.value(), value.value());
+        let packed = table.value.starts_with("packed");
+        let why = match opened {
+            Err(error) => error.to_string(),
+            Ok(body) if packed && pack::open_body(body).is_none() => "its body does not decode".to_owned(),
+            Ok(_) => continue,
+        };
+        let cure = match table.name == META.name {
+            true => Cure::None,
+            false => Cure::Row(table.name, key.value().to_vec()),
+        };
+        verified.harm.push(harm(read::damaged(table, key.value(), why), cure));
+    }
+    verified.rows += count;
+    hidden(table, open.len()?, count, verified);
+    Ok(())
+}
+
+/// Labels of nodes whose versions are damaged, by the hash that stands in their keys.
+pub fn label_hash(label: &str) -> [u8; 16] {
+    let mut half = [0; 16];
+    half.copy_from_slice(&blake3::hash(label.as_bytes()).as_bytes()[..16]);
+    half
+}
+
+impl Harm {
+    /// Damage of a graph, which is planned anew.
+    pub fn of_graph(what: String) -> Self {
+        harm(what, Cure::None)
+    }
+
+    /// The node it belongs to, told from the labels that are known by their hash.
+    pub fn named(mut self, labels: &BTreeMap<[u8; 16], String>) -> Self {
+        let key = match &self.cure {
+            Cure::Version(key, _) => key,
+            Cure::Row(name, key) if *name == HISTORY.name => key,
+            _ => return self,
+        };
+        if let Some(hash) = key.get(8..24).and_then(|hash| <[u8; 16]>::try_from(hash).ok()) {
+            self.label = self.label.or_else(|| labels.get(&hash).cloned());
+        }
+        self
+    }
+}

@@ -1,0 +1,264 @@
+//! Parcels: results with their outputs as one file, to be handed from one store to another. It knows no graph.
+//!
+//! `CORTEX RESULTS 1\n`, then one zstd frame with a checksum: for each result, by rising key, `1`, key [32], length of the record u32,
+//! record, length of the output u64 (all ones when it does not follow: it stood before, or is not stored), output; at the end `0` and the
+//! number of results u64. Numbers are little-endian. Records are in the form of `actions.1` (codec) without when and how long. The same
+//! results give the same bytes.
+//!
+//! What is read is checked as far as it can be: outputs by their digests, records by their form. Whether a result is what its key stands
+//! for cannot be told from it, because parameters are only in the key: who imports a file believes whoever made it.
+
+use super::codec;
+use super::records::{ActionRecord, NewResult};
+use crate::values::digest::{ActionKey, Digest};
+use crate::values::label::Label;
+use std::collections::BTreeSet;
+use std::fs::File;
+use std::io::{self, BufReader, BufWriter, Read, Write};
+use std::path::Path;
+use std::sync::Arc;
+
+const MAGIC: &[u8; 17] = b"CORTEX RESULTS 1\n";
+const RESULT: u8 = 1;
+const END: u8 = 0;
+/// The length of an output that does not follow.
+const ELSEWHERE: u64 = u64::MAX;
+/// Longer records are not ours.
+const LONGEST_RECORD: u32 = 64 << 20;
+/// Longer outputs are not ours.
+const LONGEST_OUTPUT: u64 = 1 << 32;
+const LEVEL: i32 = 6;
+
+/// Why a parcel cannot be written or read.
+#[derive(Debug, thiserror::Error)]
+pub enum ParcelError {
+    /// The file cannot be read or written.
+    #[error("{0}")]
+    Io(#[from] io::Error),
+    /// It is not a parcel, or not all of one.
+    #[error("it is not a whole file of results: {0}")]
+    Form(&'static str),
+    /// An output is not what its record says.
+    #[error("the output of {0} does not have the digest that its record names")]
+    Output(String),
+}
+
+/// Writes a parcel; results come by rising key.
+pub struct Writer {
+    out: zstd::Encoder<'static, BufWriter<tempfile::NamedTempFile>>,
+    written: BTreeSet<Digest>,
+    count: u64,
+}
+
+impl Writer {
+    /// Begins one beside `path`, where it will be.
+    ///
+    /// # Errors
+    /// When no file can be made there.
+    pub fn create(path: &Path) -> Result<Self, ParcelError> {
+        let folder = path
+            .parent()
+            .filter(|folder| !folder.as_os_str().is_empty())
+            .unwrap_or(Path::new("."));
+        let mut file = BufWriter::new(tempfile::Builder::new().prefix(".cortex-results").tempfile_in(folder)?);
+        file.write_all(MAGIC)?;
+        let mut out = zstd::Encoder::new(file, LEVEL)?;
+        out.include_checksum(true)?;
+        Ok(Self {
+            out,
+            written: BTreeSet::new(),
+            count: 0,
+        })
+    }
+
+    /// Adds a result. What is said of this machine and moment is left out.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn add(&mut self, key: &ActionKey, record: &ActionRecord, output: Option<&[u8]>) -> Result<(), ParcelError> {
+        let timeless = ActionRecord {
+            made_at: 0,
+            took_us: 0,
+            ..record.clone()
+        };
+        let bytes = codec::encode_action(&timeless);
+        let len = u32::try_from(bytes.len()).map_err(|_| ParcelError::Form("a record is too long"))?;
+        self.out.write_all(&[RESULT])?;
+        self.out.write_all(&key.0.0)?;
+        self.out.write_all(&len.to_le_bytes())?;
+        self.out.write_all(&bytes)?;
+        match output.filter(|_| self.written.insert(record.output)) {
+            Some(output) => {
+                self.out.write_all(&(output.len() as u64).to_le_bytes())?;
+                self.out.write_all(output)?;
+            }
+            None => self.out.write_all(&ELSEWHERE.to_le_bytes())?,
+        }
+        self.count += 1;
+        Ok(())
+    }
+
+    /// Puts it in its place. How many bytes it has.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn finish(mut self, path: &Path) -> Result<u64, ParcelError> {
+        self.out.write_all(&[END])?;
+        self.out.write_all(&self.count.to_le_bytes())?;
+        let file = self.out.finish()?.into_inner().map_err(|error| error.into_error())?;
+        file.as_file().sync_all()?;
+        let len = file.as_file().metadata()?.len();
+        file.persist(path).map_err(|error| error.error)?;
+        Ok(len)
+    }
+}
+
+/// Reads a parcel, handing each result to `take` once it is checked; records count as made `now`. Memory is bounded by the largest output.
+///
+/// # Errors
+/// When it is not a whole parcel, or `take` fails. What was taken until then stays.
+pub fn read<E: From<ParcelError>>(path: &Path, now: u64, mut take: impl FnMut(NewResult) -> Result<(), E>) -> Result<u64, E> {
+    let mut file = BufReader::new(File::open(path).map_err(ParcelError::from)?);
+    let mut magic = [0; MAGIC.len()];
+    exact(&mut file, &mut magic)?;
+    if magic != *MAGIC {
+        return Err(ParcelError::Form("it does not begin like one").into());
+    }
+    let mut from = zstd::Decoder::with_buffer(file).map_err(ParcelError::from)?;
+    let mut count = 0;
+    loop {
+        let mut kind = [0];
+        exact(&mut from, &mut kind)?;
+        if kind == [END] {
+            break;
+        }
+        if kind != [RESULT] {
+            return Err(ParcelError::Form("an entry of no known kind").into());
+        }
+        take(result(&mut from, now)?)?;
+        count += 1;
+    }
+    let mut claimed = [0; 8];
+    exact(&mut from, &mut claimed)?;
+    if u64::from_le_bytes(claimed) != count {
+        return Err(ParcelError::Form("it says that it has another number of results").into());
+    }
+    // The end of the frame is where its checksum is compared.
+    match from.read(&mut [0]) {
+        Ok(0) => Ok(count),
+        Ok(_) => Err(ParcelError::Form("something follows its end").into()),
+        Err(_) => Err(ParcelError::Form("its checksum does not match").into()),
+    }
+}
+
+fn result(from: &mut impl Read, now: u64) -> Result<NewResult, ParcelError> {
+    let (mut key, mut len) = ([0; 32], [0; 4]);
+    exact(from, &mut key)?;
+    exact(from, &mut len)?;
+    let len = u32::from_le_bytes(len);
+    if len > LONGEST_RECORD {
+        return Err(ParcelError::Form("a record is too long"));
+    }
+    let record = bytes(from, u64::from(len))?;
+    let record = codec::decode_action(&record).map_err(|_| ParcelError::Form("a record does not decode"))?;
+    if Label::parse(&record.label).is_err() {
+        return Err(ParcelError::Form("a record bears no label"));
+    }
+    let mut len = [0; 8];
+    exact(from, &mut len)?;
+    let blob: Option<Arc<[u8]>> = match u64::from_le_bytes(len) {
+        ELSEWHERE => None,
+        len if len > LONGEST_OUTPUT || len != record.len => {
+            return Err(ParcelError::Form("an output of another length than its record says"));
+        }
+        len => Some(bytes(from, len)?.into()),
+    };
+    if blob.as_ref().is_some_and(|blob| Digest::of(blob) != record.output) {
+        return Err(ParcelError::Output(record.label));
+    }
+    Ok(NewResult {
+        key: ActionKey(Digest(key)),
+        record: ActionRecord { made_at: now, ..record },
+        blob,
+    })
+}
+
+/// So many bytes; memory grows only with those that are there.
+fn bytes(from: &mut impl Read, len: u64) -> Result<Vec<u8>, ParcelError> {
+    let mut bytes = Vec::new();
+    let read = from.take(len).read_to_end(&mut bytes)?;
+    if read as u64 != len {
+        return Err(ParcelError::Form("it is cut short"));
+    }
+    Ok(bytes)
+}
+
+fn exact(from: &mut impl Read, into: &mut [u8]) -> Result<(), ParcelError> {
+    from.read_exact(into).map_err(|error| match error.kind() {
+        io::ErrorKind::UnexpectedEof => ParcelError::Form("it is cut short"),
+        _ => ParcelError::Io(error),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::codec::tests::any_action;
+    use proptest::collection::{btree_map, vec};
+    use proptest::prelude::*;
+
+    fn written(results: &std::collections::BTreeMap<[u8; 32], (ActionRecord, Vec<u8>)>, path: &Path) -> u64 {
+        let mut writer = Writer::create(path).unwrap();
+        for (key, (record, output)) in results {
+            writer.add(&ActionKey(Digest(*key)), record, Some(output)).unwrap();
+        }
+        writer.finish(path).unwrap()
+    }
+
+    fn results() -> impl Strategy<Value = std::collections::BTreeMap<[u8; 32], (ActionRecord, Vec<u8>)>> {
+        let result = (any_action(), vec(any::<u8>(), 0..200)).prop_map(|(record, output)| {
+            let record = ActionRecord {
+                label: "//a:b".to_owned(),
+                output: Digest::of(&output),
+                len: output.len() as u64,
+                ..record
+            };
+            (record, output)
+        });
+        btree_map(any::<[u8; 32]>(), result, 0..6)
+    }
+
+    proptest! {
+        #[test]
+        fn parcels_round_trip_and_damage_is_refused(results in results(), at in any::<prop::sample::Index>(), bit in 0..8_u32) {
+            let dir = tempfile::tempdir().unwrap();
+            let path = dir.path().join("results");
+            let len = written(&results, &path);
+            let whole = std::fs::read(&path).unwrap();
+            prop_assert_eq!(whole.len() as u64, len);
+            prop_assert_eq!(written(&results, &path), len);
+            prop_assert_eq!(&std::fs::read(&path).unwrap(), &whole, "the same results, the same bytes");
+            let mut back = Vec::new();
+            let count = read::<ParcelError>(&path, 5, |result| { back.push(result); Ok(()) }).unwrap();
+            prop_assert_eq!(count, results.len() as u64);
+            for (result, (key, (record, output))) in back.iter().zip(&results) {
+                prop_assert_eq!(&result.key.0.0, key);
+                prop_assert_eq!(&result.record, &ActionRecord { made_at: 5, took_us: 0, ..record.clone() });
+                if let Some(blob) = &result.blob { prop_assert_eq!(&blob[..], &output[..]); }
+            }
+            // Cut or flipped, it is refused at the latest at its end.
+            let at = at.index(whole.len());
+            std::fs::write(&path, &whole[..at]).unwrap();
+            prop_assert!(read::<ParcelError>(&path, 5, |_| Ok(())).is_err());
+            let mut flipped = whole.clone();
+            flipped[at] ^= 1 << bit;
+            std::fs::write(&path, &flipped).unwrap();
+            let mut other = Vec::new();
+            let done = read::<ParcelError>(&path, 5, |result| { other.push(result); Ok(()) });
+            prop_assert!(other.iter().all(|result| result.blob.as_ref().is_none_or(|blob| Digest::of(blob) == result.record.output)));
+            // Some bits of a frame mean nothing; all others are noticed.
+            let pair = |result: &NewResult| (result.key, result.record.clone(), result.blob.clone());
+            prop_assert!(done.is_err() || other.iter().map(pair).eq(back.iter().map(pair)));
+        }
+    }
+}

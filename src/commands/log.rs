@@ -1,0 +1,25 @@
+//! `cortex log`: the builds of this checkout.
+
+use super::show;
+use crate::cli::LogArgs;
+use crate::context::{Context, Outcome};
+use crate::render::builds;
+use std::io::Write;
+use workbench::builds::log;
+
+/// Runs it. Neither manifest nor sources are looked at.
+pub fn run(context: &Context, args: &LogArgs) -> Outcome {
+    let workspace = context.workspace("log")?;
+    let mut found = log(&*workspace.engine.store, workspace.engine.view)?;
+    let surplus = found.len().saturating_sub(args.count);
+    found.drain(..surplus);
+    let text = if args.json || context.json() {
+        format!("{:#}\n", builds::log_json(&found))
+    } else {
+        if found.is_empty() {
+            eprintln!("no build of this checkout has made anything yet");
+        }
+        builds::log(&found, context.out)
+    };
+    show::written(write!(context.stdout(), "{text}"))
+}

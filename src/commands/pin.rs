@@ -1,0 +1,93 @@
+//! `cortex pin-version` and `cortex unpin-version`: versions that History does not trim and gc does not take.
+
+use super::gc::now;
+use super::history::meant;
+use super::show;
+use crate::cli::{PinVersionArgs, UnpinVersionArgs};
+use crate::context::{Context, Failed, Outcome};
+use crate::exit::Code;
+use engine::store::pins::Pin;
+use engine::store::records::HistoryRecord;
+use engine::values::diagnostic::Diagnostic;
+use serde_json::json;
+use std::io::Write;
+use workbench::care;
+
+/// Pins one.
+pub fn pin(context: &Context, args: &PinVersionArgs) -> Outcome {
+    let workspace = context.workspace("pin-version")?;
+    let mut session = workspace.session()?;
+    let label = meant(&mut session, &args.label, "pinned")?;
+    let (store, view) = (&*session.engine.store, session.engine.view);
+    let versions = store.history(view, &label)?;
+    let Some(version) = chosen(&versions, args.version) else {
+        let there: Vec<String> = versions.iter().map(|version| version.version.to_string()).collect();
+        let (what, hint) = if versions.is_empty() {
+            ("it was never made in this checkout", format!("cortex build '{label}'"))
+        } else {
+            (
+                "it has no such version",
+                format!("it has {}; see `cortex history '{label}'`", there.join(", ")),
+            )
+        };
+        return Err(Failed::new(
+            Code::Usage,
+            Diagnostic::error("E_NO_VERSION", what).label(&label).hint(hint),
+        ));
+    };
+    if store.action(&version.key)?.is_none() && !store.has_blob(&version.output)? {
+        let why = Diagnostic::error(
+            "E_COLLECTED",
+            format!("version {} was collected: there is nothing left to keep", version.version),
+        );
+        return Err(Failed::new(
+            Code::Usage,
+            why.label(&label).hint("pin a version that `cortex diff` can still show"),
+        ));
+    }
+    care::pin(store, view, &label, version, now(), args.note.clone())?;
+    let text = match context.json() {
+        true => format!("{:#}\n", json!({"label": label, "version": version.version, "note": args.note})),
+        false => format!("pinned version {} of {label}\n", version.version),
+    };
+    show::written(write!(context.stdout(), "{text}"))
+}
+
+/// The version with a number, or the newest.
+fn chosen(versions: &[HistoryRecord], number: Option<u32>) -> Option<&HistoryRecord> {
+    match number {
+        Some(number) => versions.iter().find(|version| version.version == number),
+        None => versions.last(),
+    }
+}
+
+/// Takes pins away.
+pub fn unpin(context: &Context, args: &UnpinVersionArgs) -> Outcome {
+    let workspace = context.workspace("unpin-version")?;
+    let (store, view) = (&*workspace.engine.store, workspace.engine.view);
+    let all = care::pins(store, view)?;
+    let mut session = workspace.session()?;
+    // What it names may be gone: then it is taken as it is written.
+    let label = meant(&mut session, &args.label, "unpinned").unwrap_or_else(|_| args.label.clone());
+    let pins: Vec<Pin> = all
+        .into_iter()
+        .filter(|pin| pin.label == label && args.version.is_none_or(|version| version == pin.version))
+        .collect();
+    if pins.is_empty() {
+        let why = Diagnostic::error("E_NO_VERSION", "no such version is pinned").label(&label);
+        return Err(Failed::new(
+            Code::Usage,
+            why.hint(format!("`cortex history '{label}'` marks those that are")),
+        ));
+    }
+    care::unpin(store, view, &pins)?;
+    let numbers: Vec<u32> = pins.iter().map(|pin| pin.version).collect();
+    let text = match context.json() {
+        true => format!("{:#}\n", json!({"label": label, "versions": numbers})),
+        false => {
+            let numbers: Vec<String> = numbers.iter().map(u32::to_string).collect();
+            format!("unpinned version {} of {label}\n", numbers.join(", "))
+        }
+    };
+    show::written(write!(context.stdout(), "{text}"))
+}

@@ -1,0 +1,130 @@
+//! `cortex store`: verify, stats, export, import, migrate.
+
+use super::{build, gc, show};
+use crate::cli::StoreCommand;
+use crate::context::{Context, Failed, Outcome};
+use crate::exit::Code;
+use crate::render::care as told;
+use engine::store::disk::DiskStore;
+use engine::store::parcel::ParcelError;
+use engine::values::diagnostic::Diagnostic;
+use std::io::Write;
+use std::path::Path;
+use workbench::care;
+use workbench::handing::{self, HandingError};
+
+/// Runs it.
+pub fn run(context: &Context, command: &StoreCommand) -> Outcome {
+    match command {
+        StoreCommand::Verify { repair, json } => verify(context, *repair, *json || context.json()),
+        StoreCommand::Stats { json } => stats(context, *json || context.json()),
+        StoreCommand::Export { patterns, out } => export(context, patterns, out),
+        StoreCommand::Import { file, paid } => import(context, file, *paid),
+        StoreCommand::Migrate => migrate(context),
+    }
+}
+
+/// The store, which must be there.
+fn opened(context: &Context, purpose: &str) -> Result<DiskStore, Failed> {
+    context.disk(purpose)?.ok_or_else(|| {
+        let why = Diagnostic::error("E_NO_STORE", "there is no store yet");
+        Failed::new(Code::Usage, why.hint("a first `cortex build` makes one"))
+    })
+}
+
+fn print(text: &str) -> Outcome {
+    show::written(write!(std::io::stdout().lock(), "{text}"))
+}
+
+fn verify(context: &Context, repair: bool, json: bool) -> Outcome {
+    let disk = opened(context, "store verify")?;
+    let start = std::time::Instant::now();
+    let (found, left) = care::verify(&disk, repair)?;
+    let text = match json {
+        true => format!("{:#}\n", told::verified_json(&found, left.as_ref())),
+        false => told::verified(&found, left.as_ref(), start.elapsed()),
+    };
+    print(&text)?;
+    if found.is_sound() || left.as_ref().is_some_and(engine::store::disk::verify::Verified::is_sound) {
+        return Ok(Code::Ok);
+    }
+    let hint = match left {
+        None => "`cortex store verify --repair` drops what is damaged; the next build makes it again",
+        Some(_) => "what is left cannot be mended row by row: move the store's folder away; the next build begins a new one",
+    };
+    let count = left.as_ref().unwrap_or(&found).harm.len();
+    let what = format!(
+        "{count} thing{} in the store {} damaged",
+        if count == 1 { "" } else { "s" },
+        if count == 1 { "is" } else { "are" }
+    );
+    Err(Failed::new(
+        Code::StoreDamaged,
+        Diagnostic::error("E_STORE_DAMAGED", what).hint(hint),
+    ))
+}
+
+fn stats(context: &Context, json: bool) -> Outcome {
+    let disk = opened(context, "store stats")?;
+    let stats = care::stats(&disk)?;
+    print(&match json {
+        true => format!("{:#}\n", told::stats_json(&stats)),
+        false => told::stats(&stats, gc::now()),
+    })
+}
+
+fn migrate(context: &Context) -> Outcome {
+    let disk = opened(context, "store migrate")?;
+    let (format, made) = disk.migrate()?;
+    print(&match context.json() {
+        true => format!("{:#}\n", serde_json::json!({"format": format, "tables_made": made})),
+        false if made.is_empty() => format!("the store is of format {format}, the newest there is; nothing to do\n"),
+        false => format!(
+            "the store is of format {format}, the newest there is; made the tables {}\n",
+            made.join(", ")
+        ),
+    })
+}
+
+fn export(context: &Context, patterns: &[String], out: &Path) -> Outcome {
+    let patterns = build::patterns(patterns)?;
+    let workspace = context.workspace("store export")?;
+    let session = workspace.session()?;
+    let done = handing::export(&session, &patterns, out)?;
+    if done.actions == 0 {
+        let why = Diagnostic::warning("W_NOTHING", "nothing of that was built, so the file holds no result");
+        context.say(&[why.hint("build the targets first; results are handed on as they stand")]);
+    }
+    print(&match context.json() {
+        true => format!("{:#}\n", told::exported_json(&done)),
+        false => told::exported(&done, out),
+    })
+}
+
+fn import(context: &Context, file: &Path, paid: bool) -> Outcome {
+    // The store of the workspace is made if need be: to fill an empty one is what such files are for.
+    let workspace = context.workspace("store import")?;
+    let done = handing::import(&*workspace.engine.store, file, paid, gc::now())?;
+    print(&match context.json() {
+        true => format!("{:#}\n", told::imported_json(&done)),
+        false => told::imported(&done, paid),
+    })
+}
+
+impl From<HandingError> for Failed {
+    fn from(error: HandingError) -> Self {
+        match error {
+            HandingError::Store(error) => error.into(),
+            HandingError::Parcel(ParcelError::Io(_)) => Self::new(
+                Code::Io,
+                Diagnostic::error("E_IO", format!("the file cannot be read or written: {error}"))
+                    .hint("check the path, the disk and the permissions"),
+            ),
+            HandingError::Parcel(_) => Self::new(
+                Code::Usage,
+                Diagnostic::error("E_NOT_RESULTS", error.to_string())
+                    .hint("write it anew with `cortex store export`; what was filed before the damage is sound"),
+            ),
+        }
+    }
+}

@@ -1,0 +1,166 @@
+//! Builds as text: the log, and what two of them differ in.
+
+use super::money::spent;
+use super::versions::{coloured, unified};
+use super::{Style, count, duration, moment, printable};
+use engine::seams::annotate::Revision;
+use engine::store::builds::{BuildRecord, Outcome};
+use serde_json::{Value, json};
+use workbench::builds::{Cause, Difference, FileChange, Why};
+
+/// Causes shown, and nodes of each.
+const SHOWN: usize = 12;
+/// Lines of the difference of one file that are shown.
+const FILE_LINES: usize = 24;
+
+/// A commit as it is told: its first letters, and whether files differed.
+pub fn revision(revision: &Revision) -> String {
+    let short: String = revision.commit.chars().take(10).collect();
+    match revision.dirty {
+        Some(true) => format!("{short} with changes"),
+        Some(false) => short,
+        None => format!("{short}, changes unknown"),
+    }
+}
+
+/// The builds, the newest first.
+pub fn log(builds: &[BuildRecord], style: Style) -> String {
+    let mut text = String::new();
+    for build in builds.iter().rev() {
+        let outcome = match build.outcome {
+            Outcome::Ok => style.green("ok"),
+            Outcome::Failed => style.red("failed"),
+            Outcome::Cancelled => style.yellow("stopped"),
+        };
+        let number = style.bold(&format!("{:>5}", build.number));
+        text.push_str(&format!(
+            "{number}  {}  {outcome}  {}\n",
+            moment(build.at),
+            printable(&build.command)
+        ));
+        text.push_str(&format!("       {}\n", style.dim(&printable(&what(build)))));
+    }
+    text
+}
+
+/// What a build did, in a line.
+fn what(build: &BuildRecord) -> String {
+    let counts = &build.counts;
+    let mut parts = Vec::new();
+    for (number, word) in [
+        (counts.ran, "ran"),
+        (counts.cached, "found"),
+        (counts.verified, "unmoved"),
+        (counts.failed, "failed"),
+        (counts.skipped, "skipped"),
+    ] {
+        if number > 0 {
+            parts.push(format!("{} {word}", count(number)));
+        }
+    }
+    let plural = if counts.targets == 1 { "" } else { "s" };
+    let mut text = format!(
+        "{} target{plural}: {} ({})",
+        count(counts.targets),
+        parts.join(", "),
+        duration(build.took_us)
+    );
+    if let Some(cost) = &build.spent {
+        text.push_str(&format!("; {}", spent(cost)));
+    }
+    if let Some(commit) = &build.commit {
+        let found = Revision {
+            commit: commit.clone(),
+            dirty: build.dirty,
+        };
+        text.push_str(&format!("; at {}", revision(&found)));
+    }
+    text
+}
+
+/// The same as one document, the oldest first.
+pub fn log_json(builds: &[BuildRecord]) -> Value {
+    json!({ "builds": builds })
+}
+
+/// A difference with what became of the files that caused it, in the order of the causes.
+pub fn difference(difference: &Difference, files: &[Option<FileChange>], style: Style) -> String {
+    let Difference {
+        from,
+        to,
+        changed,
+        causes,
+        forgotten,
+    } = difference;
+    let mut text = String::new();
+    for build in [from, to] {
+        let number = style.bold(&format!("build {}", build.number));
+        text.push_str(&format!("{number}  {}  {}\n", moment(build.at), printable(&build.command)));
+    }
+    let plural = if *changed == 1 { " differs" } else { "s differ" };
+    text.push_str(&format!("{} output{plural}\n", count(*changed as u64)));
+    for (cause, file) in causes.iter().zip(files).take(SHOWN) {
+        text.push_str(&format!("\n{}\n", because(cause, style)));
+        for node in cause.moved.iter().take(SHOWN) {
+            let short =
+                |digest: Option<engine::values::digest::Digest>| digest.map_or_else(|| "nothing".to_owned(), |digest| digest.short());
+            let label = style.cyan(&printable(&node.label));
+            text.push_str(&format!(
+                "  {label} {}\n",
+                style.dim(&format!("{} → {}", short(node.from), short(node.to)))
+            ));
+        }
+        if cause.moved.len() > SHOWN {
+            text.push_str(&style.dim(&format!("  … {} in all, --json lists them\n", count(cause.moved.len() as u64))));
+        }
+        if let Some(change) = file {
+            text.push_str(&coloured(&lines(change), FILE_LINES, style));
+        }
+    }
+    if causes.len() > SHOWN {
+        text.push_str(&style.dim(&format!("\n… {} causes in all, --json lists them\n", count(causes.len() as u64))));
+    }
+    if *forgotten > 0 {
+        let of = count(*forgotten as u64);
+        text.push_str(&style.dim(&format!("\nHistory no longer has what stood then of {of} more\n")));
+    }
+    text
+}
+
+fn because(cause: &Cause, style: Style) -> String {
+    let what = match &cause.why {
+        Why::File {
+            path,
+            from: Some(from),
+            to: Some(to),
+        } => format!("{} changed ({} → {})", printable(path), from.short(), to.short()),
+        Why::File { path, from: None, .. } => format!("{} was not read before", printable(path)),
+        Why::File { path, .. } => format!("{} is not read any more", printable(path)),
+        Why::Set { label } => format!("other files belong to {}", printable(label)),
+        Why::Producer { from, to } => format!("{} became {}", printable(from), printable(to)),
+        Why::SameInputs => "of the same inputs: a parameter, the rule or an answer is another".to_owned(),
+        Why::New => "not made before".to_owned(),
+        Why::Input { label } => format!("{} moved; what it was made of is not known any more", printable(label)),
+        Why::Many => "many causes".to_owned(),
+    };
+    style.bold(&what)
+}
+
+/// The lines that a file differs in, without the names of the files.
+pub fn lines(change: &FileChange) -> Vec<String> {
+    let lines = unified(Some(&change.from), Some(&change.to), "before", "after").unwrap_or_default();
+    lines.into_iter().skip(2).collect()
+}
+
+/// The same as one document.
+pub fn difference_json(difference: &Difference, files: &[Option<FileChange>]) -> Value {
+    let mut document = json!(difference);
+    if let Some(causes) = document["causes"].as_array_mut() {
+        for (cause, change) in causes.iter_mut().zip(files) {
+            if let Some(change) = change {
+                cause["diff"] = lines(change).concat().into();
+            }
+        }
+    }
+    document
+}

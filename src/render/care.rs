@@ -1,0 +1,378 @@
+//! What the commands that take care of a store have to say, as text and as JSON.
+
+use super::{count, duration, money, printable, size};
+use engine::store::Usage;
+use engine::store::disk::sweep::Tally;
+use engine::store::disk::verify::{Harm, Verified};
+use serde_json::{Value, json};
+use std::path::Path;
+use std::time::Duration;
+use workbench::care::{Share, Stats};
+use workbench::garbage::{Options, Report};
+use workbench::handing::{Exported, Imported};
+
+fn plural(number: u64, what: &str) -> String {
+    format!("{} {what}{}", count(number), if number == 1 { "" } else { "s" })
+}
+
+/// `3 results and 2 outputs`.
+fn things(actions: u64, blobs: u64) -> String {
+    format!("{} and {}", plural(actions, "result"), plural(blobs, "output"))
+}
+
+/// `; making them again would cost 0.12`.
+fn price(tally: &Tally) -> String {
+    match (tally.paid, tally.micros) {
+        (0, _) => String::new(),
+        (paid, 0) => format!(", {} of them paid for", count(paid)),
+        (paid, micros) => format!(", {} of them paid for with {}", count(paid), money::amount(micros)),
+    }
+}
+
+/// A span of seconds: `7 days`.
+pub fn span(seconds: u64) -> String {
+    for (unit, name) in [(86_400, "day"), (3_600, "hour"), (60, "minute")] {
+        if seconds >= unit && seconds.is_multiple_of(unit) {
+            return plural(seconds / unit, name);
+        }
+    }
+    plural(seconds, "second")
+}
+
+/// What a collection came to, for people.
+pub fn collected(report: &Report, options: &Options) -> String {
+    let (before, after, taken) = (&report.before, &report.after, &report.taken);
+    let holds = |usage: &Usage| format!("{} in {}", things(usage.actions, usage.blobs), size(usage.file_bytes));
+    let mut text = format!(
+        "The store {} {} of {}.\n",
+        if options.dry_run { "holds" } else { "held" },
+        holds(before),
+        plural(report.checkouts, "checkout")
+    );
+    let amount = format!(
+        "{}, {} as stored{}",
+        things(taken.actions, taken.blobs),
+        size(taken.bytes),
+        price(taken)
+    );
+    if taken.actions == 0 && taken.blobs == 0 {
+        text.push_str("Nothing is garbage.\n");
+    } else if options.dry_run {
+        text.push_str(&format!("A collection would remove {amount}. Nothing was removed.\n"));
+    } else {
+        text.push_str(&format!("Removed {amount}.\n"));
+    }
+    for root in &report.forgotten {
+        let verb = if options.dry_run { "Would forget" } else { "Forgot" };
+        text.push_str(&format!(
+            "{verb} the checkout {}, which is not there.\n",
+            printable(&root.display().to_string())
+        ));
+    }
+    for root in &report.vanished {
+        let root = printable(&root.display().to_string());
+        text.push_str(&format!(
+            "Kept: the checkout {root}, which is not there now; --forget-checkouts forgets it.\n"
+        ));
+    }
+    if report.young.actions > 0 {
+        text.push_str(&format!(
+            "Kept: {} that nothing else holds, used in the last {}.\n",
+            plural(report.young.actions, "result"),
+            span(options.older_than)
+        ));
+    }
+    if report.paid.actions > 0 {
+        text.push_str(&format!(
+            "Kept: {} that nothing holds{}; --paid takes what was paid for.\n",
+            plural(report.paid.actions, "result"),
+            price(&report.paid)
+        ));
+    }
+    if !options.dry_run && (report.compacted || before.file_bytes != after.file_bytes) {
+        text.push_str(&format!(
+            "The file went from {} to {}.\n",
+            size(before.file_bytes),
+            size(after.file_bytes)
+        ));
+    }
+    text
+}
+
+/// A collection that happened by itself, on one line.
+pub fn kept_within(report: &Report, options: &Options) -> String {
+    format!(
+        "the store grew beyond {}: removed {}, the file went from {} to {}",
+        size(options.max_size.unwrap_or(0)),
+        things(report.taken.actions, report.taken.blobs),
+        size(report.before.file_bytes),
+        size(report.after.file_bytes)
+    )
+}
+
+/// Why a size was not reached.
+pub fn not_reached(report: &Report, options: &Options) -> String {
+    let max = options.max_size.unwrap_or(0);
+    if options.dry_run {
+        return format!(
+            "a collection would not bring the store's file of {} down to {}",
+            size(report.before.file_bytes),
+            size(max)
+        );
+    }
+    format!(
+        "the store's file still has {}, more than {}",
+        size(report.after.file_bytes),
+        size(max)
+    )
+}
+
+/// What could be done about it; empty if nothing is known.
+pub fn in_the_way(report: &Report, options: &Options) -> String {
+    let mut ways = Vec::new();
+    if report.paid.actions > 0 && !options.paid {
+        ways.push(format!(
+            "--paid takes {} more that nothing holds",
+            plural(report.paid.actions, "result")
+        ));
+    }
+    if report.young.actions > 0 {
+        ways.push(format!(
+            "a shorter --older-than takes some of {} used in the last {}",
+            plural(report.young.actions, "result"),
+            span(options.older_than)
+        ));
+    }
+    ways.join("; ")
+}
+
+fn usage_json(usage: &Usage) -> Value {
+    json!({
+        "file_bytes": usage.file_bytes,
+        "blobs": usage.blobs,
+        "blob_raw_bytes": usage.blob_raw_bytes,
+        "blob_stored_bytes": usage.blob_stored_bytes,
+        "actions": usage.actions,
+        "history_versions": usage.history_versions,
+    })
+}
+
+fn tally_json(tally: &Tally) -> Value {
+    json!({"actions": tally.actions, "blobs": tally.blobs, "bytes": tally.bytes, "paid": tally.paid, "paid_micros": tally.micros})
+}
+
+fn kept_json(tally: &Tally) -> Value {
+    json!({"actions": tally.actions, "paid": tally.paid, "paid_micros": tally.micros})
+}
+
+/// What a collection came to, for machines.
+pub fn collected_json(report: &Report, options: &Options) -> Value {
+    json!({
+        "dry_run": options.dry_run,
+        "before": usage_json(&report.before),
+        "after": usage_json(&report.after),
+        "removed": tally_json(&report.taken),
+        "kept_young": kept_json(&report.young),
+        "kept_paid": kept_json(&report.paid),
+        "checkouts": report.checkouts,
+        "vanished": report.vanished,
+        "forgotten": report.forgotten,
+        "compacted": report.compacted,
+        "max_size": options.max_size,
+        "reached": report.reached,
+    })
+}
+
+/// Damaged things listed; all are counted.
+const SHOWN: usize = 100;
+
+/// What verifying found, for people.
+pub fn verified(found: &Verified, left: Option<&Verified>, took: Duration) -> String {
+    let micros = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
+    let mut text = format!(
+        "Opened {} and hashed {} ({}) in {}: {}, {}.\n",
+        plural(found.rows, "row"),
+        plural(found.blobs, "output"),
+        size(found.blob_bytes),
+        duration(micros),
+        plural(found.actions, "result"),
+        plural(found.versions, "version")
+    );
+    if found.collected > 0 {
+        text.push_str(&format!("The results of {} were collected.\n", plural(found.collected, "version")));
+    }
+    for harm in found.harm.iter().take(SHOWN) {
+        let label = harm.label.as_deref().map_or(String::new(), |label| format!("{label}: "));
+        let paid = if harm.paid { " (it was paid for)" } else { "" };
+        text.push_str(&format!("  {}{paid}\n", printable(&format!("{label}{}", harm.what))));
+    }
+    if found.harm.len() > SHOWN {
+        text.push_str(&format!("  … {} in all, --json lists them\n", count(found.harm.len() as u64)));
+    }
+    match left {
+        _ if found.is_sound() => text.push_str("The store is sound.\n"),
+        Some(left) if left.is_sound() => text.push_str("What was damaged was dropped; the next build makes it again.\n"),
+        _ => {}
+    }
+    text
+}
+
+fn harm_json(verified: &Verified) -> Vec<Value> {
+    let one = |harm: &Harm| json!({"label": harm.label, "what": harm.what, "paid": harm.paid});
+    verified.harm.iter().map(one).collect()
+}
+
+/// The same for machines.
+pub fn verified_json(found: &Verified, left: Option<&Verified>) -> Value {
+    json!({
+        "rows": found.rows,
+        "blobs": found.blobs,
+        "blob_bytes": found.blob_bytes,
+        "actions": found.actions,
+        "without_output": found.without_output,
+        "versions": found.versions,
+        "collected": found.collected,
+        "damaged": harm_json(found),
+        "repaired": left.is_some(),
+        "left": left.map(harm_json),
+    })
+}
+
+/// A store in numbers, for people.
+pub fn stats(stats: &Stats, now: u64) -> String {
+    let usage = &stats.usage;
+    let mut text = format!(
+        "{} in a file of {}: {}, {} as stored; {}\n",
+        things(usage.actions, usage.blobs),
+        size(usage.file_bytes),
+        size(usage.blob_raw_bytes),
+        size(usage.blob_stored_bytes),
+        plural(usage.history_versions, "version")
+    );
+    let mut table = |head: &str, rows: Vec<(&str, &Share)>| {
+        let width = rows.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0).max(head.len());
+        text.push_str(&format!(
+            "\n{head:<width$}  {:>9}  {:>11}  {:>9}  {:>9}\n",
+            "results", "bytes", "time", "cost"
+        ));
+        for (name, share) in rows {
+            text.push_str(&format!(
+                "{:<width$}  {:>9}  {:>11}  {:>9}  {:>9}\n",
+                printable(name),
+                count(share.actions),
+                size(share.raw_bytes),
+                duration(share.took_us),
+                if share.micros > 0 {
+                    money::amount(share.micros)
+                } else {
+                    "-".to_owned()
+                }
+            ));
+        }
+    };
+    let mut producers: Vec<(&str, &Share)> = stats.producers.iter().map(|(name, share)| (&**name, share)).collect();
+    producers.sort_by_key(|(name, share)| (std::cmp::Reverse(share.raw_bytes), *name));
+    table("by producer", producers);
+    table("by family", stats.families.iter().map(|(name, share)| (&**name, share)).collect());
+    table("by class", vec![("free", &stats.cheap), ("paid for", &stats.paid)]);
+    let depths: Vec<String> = stats
+        .depths
+        .iter()
+        .map(|(depth, nodes)| format!("{} with {depth}", count(*nodes)))
+        .collect();
+    if !depths.is_empty() {
+        text.push_str(&format!("\nversions of targets: {}\n", depths.join(", ")));
+    }
+    if let Some(share) = (stats.saved * 100).checked_div(stats.asked + stats.saved) {
+        text.push_str(&format!(
+            "questions to models: {} asked, {} answered from the store ({share} %)\n",
+            count(stats.asked),
+            count(stats.saved)
+        ));
+    }
+    text.push_str("\ncheckouts\n");
+    for checkout in &stats.checkouts {
+        let root = checkout
+            .root
+            .as_ref()
+            .map_or_else(|| checkout.view.clone(), |root| root.display().to_string());
+        let used = checkout
+            .used
+            .map_or(String::new(), |used| format!(", used {} ago", age(now.saturating_sub(used))));
+        let there = if checkout.there == Some(false) { ", not there now" } else { "" };
+        let pins = if checkout.pins > 0 {
+            format!(", {}", plural(checkout.pins, "pin"))
+        } else {
+            String::new()
+        };
+        text.push_str(&format!(
+            "  {}: {}{pins}{used}{there}\n",
+            printable(&root),
+            plural(checkout.nodes, "node")
+        ));
+    }
+    text
+}
+
+/// The largest unit that fits: `3 days`.
+fn age(seconds: u64) -> String {
+    for (unit, name) in [(86_400, "day"), (3_600, "hour"), (60, "minute")] {
+        if seconds >= unit {
+            return plural(seconds / unit, name);
+        }
+    }
+    plural(seconds, "second")
+}
+
+/// The same for machines.
+pub fn stats_json(stats: &Stats) -> Value {
+    json!({
+        "usage": usage_json(&stats.usage),
+        "producers": stats.producers,
+        "families": stats.families,
+        "classes": {"cheap": stats.cheap, "paid": stats.paid},
+        "depths": stats.depths,
+        "asked": stats.asked,
+        "saved": stats.saved,
+        "checkouts": stats.checkouts,
+    })
+}
+
+/// What was handed on, for people.
+pub fn exported(done: &Exported, out: &Path) -> String {
+    let missing = match done.missing {
+        0 => String::new(),
+        missing => format!(" {} on the way had no result.", plural(missing, "target")),
+    };
+    format!(
+        "{} of {} in {}, {}.{missing}\n",
+        plural(done.actions, "result"),
+        plural(done.targets, "target"),
+        printable(&out.display().to_string()),
+        size(done.bytes)
+    )
+}
+
+/// The same for machines.
+pub fn exported_json(done: &Exported) -> Value {
+    json!({"targets": done.targets, "actions": done.actions, "paid": done.paid, "missing": done.missing, "bytes": done.bytes})
+}
+
+/// What was taken in, for people.
+pub fn imported(done: &Imported, paid: bool) -> String {
+    let refused = match done.refused {
+        0 => String::new(),
+        refused if paid => format!("; {} without their output not taken", plural(refused, "result")),
+        refused => format!("; {} paid for not taken, --paid takes them", plural(refused, "result")),
+    };
+    format!(
+        "{} filed, {} there already{refused}\n",
+        plural(done.actions, "result"),
+        count(done.known)
+    )
+}
+
+/// The same for machines.
+pub fn imported_json(done: &Imported) -> Value {
+    json!({"actions": done.actions, "known": done.known, "refused": done.refused})
+}

@@ -1,0 +1,218 @@
+//! The profile of `build --profile FILE`: a Chrome trace (JSON object with `traceEvents`), as Perfetto and `chrome://tracing` open it.
+//!
+//! One process; lane 1 holds the phases of the build, lane 2 the critical path, and each worker has a lane of its own with a slice for each job.
+//! The critical path is found backwards from the job that ended last: the job that it had to wait for longest is the one of its inputs (or
+//! the finding of its own inputs) that ended last before it began. Its slices have the category `critical`, and arrows join them.
+//! Times are microseconds since the command began.
+
+use crate::context::Failed;
+use crate::exit::Code;
+use engine::build::session::Session;
+use engine::values::diagnostic::Diagnostic;
+use engine::values::event::{Event, Observer, Phase, Worked};
+use serde_json::{Value, json};
+use std::collections::{BTreeMap, HashMap};
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+use std::time::Instant;
+
+/// Lane of the phases.
+const PHASES: usize = 1;
+/// Lane of the critical path.
+const CRITICAL: usize = 2;
+
+/// A profile on its way.
+pub struct Trace {
+    path: PathBuf,
+    file: File,
+    start: Instant,
+    heard: Mutex<Heard>,
+}
+
+#[derive(Default)]
+struct Heard {
+    phases: Vec<Phase>,
+    jobs: Vec<Job>,
+}
+
+/// A job that ended. Times are microseconds since the start.
+struct Job {
+    label: String,
+    task: &'static str,
+    lane: (&'static str, usize),
+    began: u64,
+    ended: u64,
+}
+
+impl Trace {
+    /// Makes or empties the file. Times are counted from `start`.
+    pub fn create(path: &Path, start: Instant) -> Result<Self, Failed> {
+        let file = File::create(path).map_err(|error| failed(path, &error))?;
+        Ok(Self {
+            path: path.to_path_buf(),
+            file,
+            start,
+            heard: Mutex::default(),
+        })
+    }
+
+    /// Writes it. The session tells what reads what.
+    pub fn end(self, session: &Session) -> Result<(), Failed> {
+        let Self { path, file, start, heard } = self;
+        let heard = heard.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let reads = |label: &str| -> Vec<String> {
+            let reads = session.graph.find(label).map(|id| session.graph.reads(id)).unwrap_or_default();
+            reads.into_iter().map(|read| session.graph.node(read).label.to_string()).collect()
+        };
+        let phases = heard.phases.iter().map(|phase| {
+            let began = micros(start, phase.began);
+            (phase.name, began, micros(start, phase.began + phase.took))
+        });
+        let document = document(&phases.collect::<Vec<_>>(), &heard.jobs, &reads);
+        let mut file = BufWriter::new(file);
+        let written = serde_json::to_writer(&mut file, &document)
+            .map_err(std::io::Error::from)
+            .and_then(|()| file.flush());
+        written.map_err(|error| failed(&path, &error))
+    }
+
+    fn heard(&self) -> std::sync::MutexGuard<'_, Heard> {
+        self.heard.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn failed(path: &Path, error: &std::io::Error) -> Failed {
+    let why = Diagnostic::error("E_WRITE", format!("the profile {} cannot be written: {error}", path.display()));
+    Failed::new(Code::Io, why.hint("check the path, its permissions and the space on the disk"))
+}
+
+fn micros(start: Instant, at: Instant) -> u64 {
+    u64::try_from(at.saturating_duration_since(start).as_micros()).unwrap_or(u64::MAX)
+}
+
+impl Observer for Trace {
+    fn event(&self, _: &Event<'_>) {}
+
+    fn worked(&self, worked: &Worked<'_>) {
+        let job = Job {
+            label: worked.label.to_owned(),
+            task: worked.task,
+            lane: (worked.pool, worked.worker),
+            began: micros(self.start, worked.began),
+            ended: micros(self.start, worked.began + worked.took),
+        };
+        self.heard().jobs.push(job);
+    }
+
+    fn phase(&self, phase: &Phase) {
+        self.heard().phases.push(*phase);
+    }
+}
+
+/// The trace as a document.
+fn document(phases: &[(&str, u64, u64)], jobs: &[Job], reads: &dyn Fn(&str) -> Vec<String>) -> Value {
+    let path = critical(jobs, reads);
+    let mut lanes: BTreeMap<(&str, usize), usize> = jobs.iter().map(|job| (job.lane, 0)).collect();
+    for (number, lane) in (CRITICAL + 1..).zip(lanes.values_mut()) {
+        *lane = number;
+    }
+    let mut events = vec![json!({"name": "process_name", "ph": "M", "pid": 1, "tid": 0, "args": {"name": "cortex build"}})];
+    let workers = lanes.iter().map(|(&(pool, worker), &lane)| (lane, format!("{pool} {worker}")));
+    let named = [(PHASES, "phases".to_owned()), (CRITICAL, "critical path".to_owned())];
+    for (lane, name) in named.into_iter().chain(workers) {
+        events.push(json!({"name": "thread_name", "ph": "M", "pid": 1, "tid": lane, "args": {"name": name}}));
+        events.push(json!({"name": "thread_sort_index", "ph": "M", "pid": 1, "tid": lane, "args": {"sort_index": lane}}));
+    }
+    let slice = |name: &str, category: &str, lane: usize, began: u64, ended: u64| json!({"name": name, "cat": category, "ph": "X", "pid": 1, "tid": lane, "ts": began, "dur": ended - began});
+    for &(name, began, ended) in phases {
+        events.push(slice(name, "phase", PHASES, began, ended));
+    }
+    let marked: std::collections::HashSet<usize> = path.iter().copied().collect();
+    for (at, job) in jobs.iter().enumerate() {
+        let category = match marked.contains(&at) {
+            true => format!("{},critical", job.task),
+            false => job.task.to_owned(),
+        };
+        events.push(slice(&job.label, &category, lanes[&job.lane], job.began, job.ended));
+    }
+    for &at in &path {
+        let Job {
+            label, task, began, ended, ..
+        } = &jobs[at];
+        events.push(slice(label, &format!("{task},critical"), CRITICAL, *began, *ended));
+    }
+    for (number, pair) in path.windows(2).enumerate() {
+        let (from, to) = (&jobs[pair[0]], &jobs[pair[1]]);
+        // An arrow leaves the slice that its time lies in, so it leaves before the end.
+        let leaves = from.ended.saturating_sub(1).max(from.began);
+        let arrow = |ph: &str, lane: usize, ts: u64| json!({"name": "critical path", "cat": "critical", "ph": ph, "bp": "e", "id": number + 1, "pid": 1, "tid": lane, "ts": ts});
+        events.push(arrow("s", lanes[&from.lane], leaves));
+        events.push(arrow("f", lanes[&to.lane], to.began));
+    }
+    json!({"displayTimeUnit": "ms", "traceEvents": events})
+}
+
+/// The jobs of the critical path, the first first.
+fn critical(jobs: &[Job], reads: &dyn Fn(&str) -> Vec<String>) -> Vec<usize> {
+    let mut of: HashMap<&str, Vec<usize>> = HashMap::new();
+    for (at, job) in jobs.iter().enumerate() {
+        of.entry(&job.label).or_default().push(at);
+    }
+    let mut path = Vec::new();
+    let mut last = (0..jobs.len()).max_by_key(|&at| jobs[at].ended);
+    while let Some(at) = last {
+        path.push(at);
+        let job = &jobs[at];
+        let inputs = reads(&job.label);
+        let before = inputs.iter().map(String::as_str).chain([job.label.as_str()]);
+        let before = before.filter_map(|label| of.get(label)).flatten().copied();
+        // What takes no time at all could wait for itself.
+        last = before
+            .filter(|&other| jobs[other].ended <= job.began && (jobs[other].began, other) < (job.began, at))
+            .max_by_key(|&other| jobs[other].ended);
+    }
+    path.reverse();
+    path
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn job(label: &str, task: &'static str, worker: usize, began: u64, ended: u64) -> Job {
+        Job {
+            label: label.to_owned(),
+            task,
+            lane: ("cpu", worker),
+            began,
+            ended,
+        }
+    }
+
+    #[test]
+    fn the_critical_path_is_what_the_last_waited_for() {
+        let jobs = [
+            job("//a:x", "expand", 0, 0, 2),
+            job("//a:x", "produce", 0, 3, 10),
+            job("//b:x", "produce", 1, 0, 5),
+            job("//all:x", "produce", 1, 11, 20),
+            job("//other:x", "produce", 0, 10, 19),
+        ];
+        let reads = |label: &str| match label {
+            "//all:x" => vec!["//a:x".to_owned(), "//b:x".to_owned(), "//files/f:bytes".to_owned()],
+            _ => Vec::new(),
+        };
+        assert_eq!(critical(&jobs, &reads), [0, 1, 3]);
+        assert_eq!(critical(&[], &reads), Vec::<usize>::new());
+        // Jobs that began and ended within one microsecond.
+        let instant = [job("//a:x", "expand", 0, 4, 4), job("//a:x", "produce", 0, 4, 4)];
+        assert_eq!(critical(&instant, &reads).len(), 2);
+        let document = document(&[("make", 0, 20)], &jobs, &reads);
+        let events = document["traceEvents"].as_array().expect("a list");
+        let marked = |event: &&Value| event["ph"] == "X" && event["cat"].as_str().is_some_and(|cat| cat.ends_with("critical"));
+        assert_eq!(events.iter().filter(marked).count(), 6, "in the workers' lanes and in their own");
+        assert_eq!(events.iter().filter(|event| event["ph"] == "s").count(), 2);
+    }
+}

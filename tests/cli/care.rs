@@ -1,0 +1,355 @@
+//! Taking care of a store: collecting garbage, verifying, pinning, handing on.
+
+use crate::bench::Bench;
+use serde_json::Value;
+use std::fs;
+
+/// A workspace whose documents went through several versions, all built.
+fn aged() -> Bench {
+    let bench = Bench::documents();
+    for words in 1..=6 {
+        bench.write("docs/a.md", &"word ".repeat(words));
+        assert_eq!(bench.run(&["build", "//docs/...", "//index:total"]).code, 0);
+    }
+    bench
+}
+
+fn gc(bench: &Bench, args: &[&str]) -> Value {
+    let args = [&["gc", "--json"], args].concat();
+    let ran = bench.run(&args);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    ran.json()
+}
+
+#[test]
+fn what_is_old_and_held_by_nothing_goes() {
+    let bench = aged();
+    // Everything is young.
+    let told = gc(&bench, &[]);
+    assert_eq!(
+        (&told["removed"]["actions"], &told["kept_young"]["actions"]),
+        (&0.into(), &6.into()),
+        "{told}"
+    );
+    // Two documents and the sum; three versions of a.md and of the sum are kept, and one of b.md.
+    let dry = gc(&bench, &["--older-than", "0", "--dry-run"]);
+    assert_eq!((&dry["removed"]["actions"], &dry["before"]), (&6.into(), &dry["after"]), "{dry}");
+    let told = gc(&bench, &["--older-than", "0"]);
+    assert_eq!(told["removed"]["actions"], dry["removed"]["actions"]);
+    assert_eq!(told["removed"]["blobs"], dry["removed"]["blobs"]);
+    assert_eq!(
+        (&told["after"]["actions"], &told["after"]["blobs"]),
+        (&7.into(), &7.into()),
+        "{told}"
+    );
+    // A second one finds nothing, and the build has nothing to do.
+    assert_eq!(gc(&bench, &["--older-than", "0"])["removed"]["actions"], 0);
+    let ran = bench.run(&["build", "//docs/...", "//index:total"]);
+    assert!(ran.code == 0 && ran.err.contains("up to date"), "{ran:?}");
+    // What was kept is found again; what was taken is made again.
+    bench.write("docs/a.md", &"word ".repeat(5));
+    assert!(bench.run(&["build", "//docs/..."]).err.contains("1 cached"));
+    bench.write("docs/a.md", "word ");
+    let ran = bench.run(&["build", "//docs/..."]);
+    assert!(ran.err.contains("1 ran"), "{ran:?}");
+    let history = bench.run(&["history", "//docs/docs/a.md:words"]);
+    assert_eq!(history.code, 0, "{history:?}");
+}
+
+#[test]
+fn fewer_versions_may_be_kept() {
+    let bench = aged();
+    gc(&bench, &["--older-than", "0", "--keep-versions", "0"]);
+    let told = gc(&bench, &["--older-than", "0", "--keep-versions", "0"]);
+    assert_eq!(
+        (&told["after"]["actions"], &told["removed"]["blobs"]),
+        (&3.into(), &0.into()),
+        "{told}"
+    );
+    let ran = bench.run(&["show", "//index:total"]);
+    assert!(ran.code == 0 && ran.out.contains('6'), "{ran:?}");
+}
+
+#[test]
+fn checkouts_that_share_a_store_keep_what_is_theirs() {
+    let bench = aged();
+    let other = bench.beside("other");
+    fs::create_dir_all(other.join("docs")).expect("folders");
+    fs::copy(bench.root().join("cortex.toml"), other.join("cortex.toml")).expect("manifest");
+    fs::write(other.join("docs/z.md"), "one two").expect("document");
+    let other_dir = other.to_str().expect("text").to_owned();
+    assert_eq!(bench.run(&["-C", &other_dir, "build", "//docs/..."]).code, 0);
+    let told = gc(&bench, &["--older-than", "0"]);
+    assert_eq!((&told["checkouts"], &told["after"]["actions"]), (&2.into(), &8.into()), "{told}");
+    assert!(bench.run(&["-C", &other_dir, "build", "//docs/..."]).err.contains("up to date"));
+    // A checkout that is away is kept for a while, unless told otherwise.
+    let away = bench.beside("away");
+    fs::rename(&other, &away).expect("moved");
+    let told = gc(&bench, &["--older-than", "0"]);
+    assert_eq!(
+        (&told["removed"]["actions"], told["vanished"].as_array().map(Vec::len)),
+        (&0.into(), Some(1)),
+        "{told}"
+    );
+    let told = gc(&bench, &["--older-than", "0", "--forget-checkouts", "--dry-run"]);
+    assert_eq!(
+        (&told["removed"]["actions"], told["forgotten"].as_array().map(Vec::len)),
+        (&1.into(), Some(1)),
+        "{told}"
+    );
+    let told = gc(&bench, &["--older-than", "0", "--forget-checkouts"]);
+    assert_eq!((&told["removed"]["actions"], &told["checkouts"]), (&1.into(), &1.into()), "{told}");
+    fs::rename(&away, &other).expect("moved back");
+    assert!(bench.run(&["-C", &other_dir, "build", "//docs/..."]).err.contains("1 ran"));
+}
+
+#[test]
+fn what_was_collected_is_told_in_sentences() {
+    let bench = aged();
+    let text = bench.run(&["gc", "--dry-run", "--older-than", "0"]).out;
+    assert!(text.starts_with("The store holds 13 results and 12 outputs in "), "{text}");
+    assert!(
+        text.contains(" of 1 checkout.\nA collection would remove 6 results and 5 outputs, "),
+        "{text}"
+    );
+    assert!(text.ends_with(" as stored. Nothing was removed.\n"), "{text}");
+    let text = bench.run(&["gc", "--older-than", "0"]).out;
+    assert!(text.contains("\nRemoved 6 results and 5 outputs, "), "{text}");
+    let text = bench.run(&["gc"]).out;
+    assert!(
+        text.contains("held 7 results") && text.contains("\nNothing is garbage.\n"),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_size_that_cannot_be_reached_is_an_error_with_a_way_out() {
+    let bench = aged();
+    let ran = bench.run(&["gc", "--max-size", "1 kB"]);
+    assert_eq!(ran.code, 1, "{ran:?}");
+    assert!(ran.err.contains("E_MAX_SIZE") && ran.err.contains("--older-than"), "{ran:?}");
+    let ran = bench.run(&["gc", "--max-size", "1 GB", "--older-than", "0"]);
+    assert!(ran.code == 0 && ran.out.contains("Nothing is garbage"), "{ran:?}");
+    assert_eq!(bench.run(&["gc", "--max-size", "lots"]).code, 2);
+    assert_eq!(bench.run(&["gc", "--older-than", "7"]).code, 2);
+}
+
+#[test]
+fn a_store_shrinks_to_a_size() {
+    let bench = Bench::documents();
+    // Documents whose outputs are noise: a store of some megabytes.
+    let manifest = fs::read_to_string(bench.root().join("cortex.toml")).expect("manifest");
+    bench.write("cortex.toml", &manifest.replace("\"wc\", \"-w\"", "\"cat\""));
+    for round in 0..24_u32 {
+        let noise: String = (0..8_000_u32)
+            .map(|n| blake3::hash(&[round.to_be_bytes(), n.to_be_bytes()].concat()).to_hex().to_string())
+            .collect();
+        bench.write("docs/a.md", &noise);
+        assert_eq!(bench.run(&["build", "//docs/..."]).code, 0);
+    }
+    let before = fs::metadata(bench.store().join("store.redb")).expect("store").len();
+    let told = gc(&bench, &["--older-than", "0", "--max-size", "5 MB"]);
+    let after = fs::metadata(bench.store().join("store.redb")).expect("store").len();
+    assert!(before > 6_000_000 && after <= 5_000_000, "{before} {after} {told}");
+    assert_eq!(told["after"]["file_bytes"].as_u64(), Some(after));
+    assert_eq!(told["reached"], true);
+    // Not more went than had to, and what is present stays.
+    assert!(after > 2_000_000, "{after}");
+    assert!(bench.run(&["build", "//docs/..."]).err.contains("up to date"));
+}
+
+#[test]
+fn gc_needs_a_store_and_touches_nothing_else() {
+    let bench = aged();
+    let folder = bench.beside("photos");
+    fs::create_dir(&folder).expect("folder");
+    fs::write(folder.join("cat.jpg"), "meow").expect("file");
+    let ran = bench.run(&["gc", "--store", folder.to_str().expect("text")]);
+    assert!(
+        ran.code == 2 && ran.err.contains("E_NO_STORE") && ran.err.contains("help:"),
+        "{ran:?}"
+    );
+    assert_eq!(fs::read_dir(&folder).expect("folder").count(), 1);
+    let missing = bench.beside("missing");
+    let ran = bench.run(&["gc", "--store", missing.to_str().expect("text")]);
+    assert!(ran.code == 2 && !missing.exists(), "{ran:?}");
+    // With a store named, no workspace is needed; without, one is.
+    let store = bench.store();
+    let ran = bench.run(&["-C", folder.to_str().expect("text"), "gc", "--store", store.to_str().expect("text")]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    let mut command = bench.command(&["-C", folder.to_str().expect("text"), "gc"]);
+    let ran = bench.ran(command.env_remove("CORTEX_STORE").output().expect("it runs"));
+    assert!(ran.code == 2 && ran.err.contains("E_NO_WORKSPACE"), "{ran:?}");
+}
+
+#[test]
+fn a_pinned_version_stays_whatever_comes() {
+    let bench = aged();
+    assert_eq!(
+        bench
+            .run(&["pin-version", "//docs/docs/a.md:words", "1", "--note", "before the cut"])
+            .code,
+        0
+    );
+    let told = gc(&bench, &["--older-than", "0"]);
+    // As without the pin, but for one of a.md.
+    assert_eq!(told["after"]["actions"], 8, "{told}");
+    for words in 7..=26 {
+        bench.write("docs/a.md", &"word ".repeat(words));
+        assert_eq!(bench.run(&["build", "//docs/..."]).code, 0);
+    }
+    let history = bench.run(&["history", "//docs/docs/a.md:words"]).out;
+    assert!(
+        history.contains("    1  ") && history.contains("pinned: before the cut"),
+        "{history}"
+    );
+    let versions = bench.run(&["history", "//docs/docs/a.md:words", "--json"]).json();
+    assert_eq!(versions["versions"].as_array().map(Vec::len), Some(17), "{versions}");
+    assert_eq!(bench.run(&["store", "verify"]).code, 0);
+    let diff = bench.run(&["diff", "//docs/docs/a.md:words", "1", "26"]);
+    assert!(diff.code == 0 && diff.out.contains("-1 "), "{diff:?}");
+    // Without the pin it goes like the others of its age.
+    assert_eq!(bench.run(&["unpin-version", "//docs/docs/a.md:words"]).code, 0);
+    let versions = bench.run(&["history", "//docs/docs/a.md:words", "--json"]).json();
+    assert_eq!(versions["versions"].as_array().map(Vec::len), Some(16), "{versions}");
+    assert_eq!(bench.run(&["store", "verify"]).code, 0);
+    for (args, code) in [
+        (vec!["unpin-version", "//docs/docs/a.md:words"], "E_NO_VERSION"),
+        (vec!["pin-version", "//docs/docs/a.md:words", "2"], "E_NO_VERSION"),
+        (vec!["pin-version", "//index:broken"], "E_NO_VERSION"),
+    ] {
+        let ran = bench.run(&args);
+        assert!(ran.code == 2 && ran.err.contains(code) && ran.err.contains("help:"), "{ran:?}");
+    }
+}
+
+/// Flips a bit of every place in the database where these bytes stand.
+fn flip(bench: &Bench, bytes: &[u8]) {
+    let path = bench.store().join("store.redb");
+    let mut file = fs::read(&path).expect("store");
+    let places: Vec<usize> = file
+        .windows(bytes.len())
+        .enumerate()
+        .filter(|(_, window)| *window == bytes)
+        .map(|(at, _)| at)
+        .collect();
+    assert!(!places.is_empty(), "it is not in the store");
+    places.into_iter().for_each(|at| file[at] ^= 4);
+    fs::write(&path, file).expect("store");
+}
+
+#[test]
+fn damage_is_found_told_by_label_and_dropped() {
+    let bench = Bench::documents();
+    let manifest = fs::read_to_string(bench.root().join("cortex.toml")).expect("manifest");
+    bench.write("cortex.toml", &manifest.replace("\"wc\", \"-w\"", "\"cat\""));
+    bench.write("docs/a.md", "the quick brown fox jumps\n");
+    assert_eq!(bench.run(&["build", "//docs/..."]).code, 0);
+    let sound = bench.run(&["store", "verify"]);
+    assert!(sound.code == 0 && sound.out.contains("The store is sound."), "{sound:?}");
+    flip(&bench, b"quick brown fox");
+    let found = bench.run(&["store", "verify", "--json"]);
+    assert_eq!(found.code, 3, "{found:?}");
+    let json = found.json();
+    assert_eq!(json["damaged"][0]["label"], "//docs/docs/a.md:words", "{json}");
+    assert!(found.err.contains("--repair"), "{found:?}");
+    let mended = bench.run(&["store", "verify", "--repair"]);
+    assert!(mended.code == 0 && mended.out.contains("//docs/docs/a.md:words"), "{mended:?}");
+    assert_eq!(bench.run(&["store", "verify"]).code, 0);
+    let shown = bench.run(&["show", "//docs/docs/a.md:words"]);
+    assert!(shown.code == 0 && shown.out.contains("quick brown fox"), "{shown:?}");
+}
+
+#[test]
+fn a_store_beyond_mending_is_an_error_for_those_who_care_for_it() {
+    let bench = aged();
+    fs::write(bench.store().join("store.redb"), "garbage").expect("damage");
+    let ran = bench.run(&["store", "verify"]);
+    assert!(
+        ran.code == 3 && ran.err.contains("E_STORE_DAMAGED") && ran.err.contains("set aside"),
+        "{ran:?}"
+    );
+    assert_eq!(bench.run(&["build", "//docs/..."]).code, 0);
+    assert_eq!(bench.run(&["store", "verify"]).code, 0);
+}
+
+#[test]
+fn a_store_is_counted() {
+    let bench = aged();
+    let json = bench.run(&["store", "stats", "--json"]).json();
+    assert_eq!(
+        (&json["families"]["//docs"]["actions"], &json["families"]["//index"]["actions"]),
+        (&7.into(), &6.into()),
+        "{json}"
+    );
+    assert_eq!(json["depths"], serde_json::json!({"1": 1, "6": 2}), "{json}");
+    assert_eq!(json["checkouts"][0]["there"], true, "{json}");
+    let text = bench.run(&["store", "stats"]);
+    assert!(
+        text.code == 0 && text.out.contains("by family") && text.out.contains("checkouts"),
+        "{text:?}"
+    );
+    let migrated = bench.run(&["store", "migrate"]);
+    assert!(migrated.code == 0 && migrated.out.contains("format 1"), "{migrated:?}");
+}
+
+#[test]
+fn a_build_keeps_the_store_within_its_size() {
+    let bench = Bench::documents();
+    let manifest = fs::read_to_string(bench.root().join("cortex.toml")).expect("manifest");
+    let manifest = manifest.replace("\"wc\", \"-w\"", "\"cat\"");
+    bench.write(
+        "cortex.toml",
+        &format!("{manifest}\n[store]\nmax_size = \"2 MB\"\nolder_than = \"0\"\nkeep_versions = 1\n"),
+    );
+    let mut told = Vec::new();
+    for round in 0..16_u32 {
+        let noise: String = (0..8_000_u32)
+            .map(|n| blake3::hash(&[round.to_be_bytes(), n.to_be_bytes()].concat()).to_hex().to_string())
+            .collect();
+        bench.write("docs/a.md", &noise);
+        let ran = bench.run(&["build", "//docs/..."]);
+        assert_eq!(ran.code, 0, "{ran:?}");
+        told.extend(ran.err.lines().find(|line| line.contains("the store grew beyond")).map(|_| round));
+    }
+    // Once, and then not again within the hour.
+    assert_eq!(told.len(), 1, "{told:?}");
+    for (text, code) in [
+        ("max_size = 7", "E_TYPE"),
+        ("max_size = \"lots\"", "E_VALUE"),
+        ("path = \"/x\"", "E_PERSONAL"),
+        ("keep_versions = 99", "E_TYPE"),
+        ("maxsize = \"1 GB\"", "E_UNKNOWN_KEY"),
+    ] {
+        bench.write("cortex.toml", &format!("{manifest}\n[store]\n{text}\n"));
+        let ran = bench.run(&["build", "//docs/..."]);
+        assert!(ran.code == 2 && ran.err.contains(code), "{text} {ran:?}");
+    }
+}
+
+#[test]
+fn results_are_handed_on_in_a_file() {
+    let bench = aged();
+    let file = bench.beside("results");
+    let file = file.to_str().expect("text");
+    let ran = bench.run(&["store", "export", "//index:total", "-o", file]);
+    assert!(ran.code == 0 && ran.out.starts_with("3 results of 1 target in "), "{ran:?}");
+    let first = fs::read(file).expect("the file");
+    assert_eq!(bench.run(&["store", "export", "//index:total", "-o", file]).code, 0);
+    assert_eq!(fs::read(file).expect("the file"), first, "the same results, the same bytes");
+    // Another store: everything is found.
+    let other = bench.beside("other-store");
+    let other = other.to_str().expect("text");
+    let ran = bench.run(&["store", "import", file, "--store", other]);
+    assert!(ran.code == 0 && ran.out.starts_with("3 results filed, 0 there already"), "{ran:?}");
+    let ran = bench.run(&["build", "//index:total", "--store", other]);
+    assert!(ran.code == 0 && ran.err.contains("3 cached"), "{ran:?}");
+    let ran = bench.run(&["store", "import", file, "--store", other]);
+    assert!(ran.out.starts_with("0 results filed, 3 there already"), "{ran:?}");
+    assert_eq!(bench.run(&["store", "verify", "--store", other]).code, 0);
+    fs::write(file, &first[..first.len() / 2]).expect("cut");
+    let ran = bench.run(&["store", "import", file, "--store", other]);
+    assert!(ran.code == 2 && ran.err.contains("E_NOT_RESULTS"), "{ran:?}");
+    let ran = bench.run(&["store", "import", "/nowhere/at/all", "--store", other]);
+    assert!(ran.code == 5 && ran.err.contains("help:"), "{ran:?}");
+}

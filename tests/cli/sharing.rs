@@ -1,0 +1,492 @@
+//! Many processes, one store: who waits for whom, for how long, what he is told, and that nothing is done or paid for twice.
+//!
+//! What runs is held at gates (named pipes), so that each test knows how far the others are.
+
+use crate::bench::{Bench, Ran};
+use crate::money::FULL;
+use std::fs;
+use std::io::{BufRead, BufReader, Read};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc;
+use std::time::{Duration, Instant};
+
+/// Longer than anything here takes: only a mistake makes a test wait for it.
+const LIMIT: Duration = Duration::from_secs(60);
+
+/// What `wait` gives, which must come.
+fn within<T: Send + 'static>(what: &str, wait: impl FnOnce() -> T + Send + 'static) -> T {
+    let (send, came) = mpsc::channel();
+    std::thread::spawn(move || send.send(wait()));
+    came.recv_timeout(LIMIT).unwrap_or_else(|_| panic!("{what} never came"))
+}
+
+/// Two pipes: by the first a program tells that it has begun, at the second it waits.
+struct Gate {
+    began: PathBuf,
+    open: PathBuf,
+}
+
+impl Gate {
+    fn new(bench: &Bench, name: &str) -> Self {
+        let gate = Self {
+            began: bench.beside(&format!("{name}.began")),
+            open: bench.beside(&format!("{name}.open")),
+        };
+        let made = Command::new("mkfifo").args([&gate.began, &gate.open]).status().expect("mkfifo");
+        assert!(made.success());
+        gate
+    }
+
+    /// What a shell has to do to tell that it is here, and wait.
+    fn script(&self) -> String {
+        format!("echo x > '{}'; cat '{}' > /dev/null", self.began.display(), self.open.display())
+    }
+
+    fn wait_for_begin(&self) {
+        let began = self.began.clone();
+        within("the beginning", move || fs::read(began)).expect("a pipe");
+    }
+
+    fn open(&self) {
+        let open = self.open.clone();
+        within("whoever waits at the gate", move || fs::write(open, "")).expect("a pipe");
+    }
+}
+
+/// A running command.
+struct Running {
+    child: Child,
+    told: Option<BufReader<std::process::ChildStderr>>,
+    heard: String,
+}
+
+impl Running {
+    fn start(mut command: Command) -> Self {
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts");
+        let told = child.stderr.take().map(BufReader::new);
+        Self {
+            child,
+            told,
+            heard: String::new(),
+        }
+    }
+
+    /// Waits until a line of standard error holds `words`, and gives it.
+    fn hear(&mut self, words: &'static str) -> String {
+        let mut told = self.told.take().expect("it still talks");
+        let (told, heard) = within(words, move || {
+            let mut heard = String::new();
+            while told.read_line(&mut heard).expect("text") > 0 && !heard.contains(words) {}
+            (told, heard)
+        });
+        self.told = Some(told);
+        assert!(heard.contains(words), "{heard}");
+        self.heard.push_str(&heard);
+        heard.lines().last().unwrap_or_default().to_owned()
+    }
+
+    fn end(mut self, bench: &Bench) -> Ran {
+        let mut told = self.told.take().expect("it still talks");
+        let rest = within("the end", move || {
+            let mut rest = String::new();
+            told.read_to_string(&mut rest).expect("text");
+            rest
+        });
+        let output = self.child.wait_with_output().expect("an end");
+        let mut ran = bench.ran(output);
+        ran.err = self.heard + &rest;
+        ran
+    }
+}
+
+/// A manifest whose rule runs `script` (a shell's) on each document.
+fn manifest(script: &str) -> String {
+    let argv = serde_json::json!(["sh", "-c", script, "sh", "{in.text}"]);
+    format!(
+        "[workspace]\nname = \"shared\"\nrulesets = []\n\n[producer.count]\nuses = \"command\"\nargv = {argv}\n\n[[rule]]\n\
+         target = \"//docs/{{doc}}:words\"\neach = {{ doc = \"glob:docs/*.md\" }}\nproducer = \"count\"\nout = \"{{doc}}.txt\"\n\
+         inputs = {{ text = \"//files/{{doc}}:bytes\" }}\n"
+    )
+}
+
+const ALL: &str = "//docs/...";
+
+/// Two documents. The words of the one that begins with `gate` are counted by a program that stops at the gate.
+fn gated() -> (Bench, Gate) {
+    let bench = Bench::empty();
+    let gate = Gate::new(&bench, "gate");
+    let script = format!("case \"$(cat \"$1\")\" in gate*) {};; esac; wc -w < \"$1\"", gate.script());
+    bench.write("cortex.toml", &manifest(&script));
+    bench.write("docs/a.md", "gate one\n");
+    bench.write("docs/b.md", "two\n");
+    (bench, gate)
+}
+
+#[test]
+fn commands_that_read_do_not_wait_for_a_build() {
+    let (bench, gate) = gated();
+    let build = Running::start(bench.command(&["build", ALL]));
+    gate.wait_for_begin();
+    for args in [
+        &["status"][..],
+        &["query", "//docs/..."],
+        &["explain", "//docs/docs%2Fa.md:words"],
+        &["history", "//docs/docs%2Fb.md:words"],
+        &["cost"],
+        &["gc", "--dry-run"],
+    ] {
+        let start = Instant::now();
+        let ran = bench.run(args);
+        assert!(ran.code != 4 && !ran.err.contains("waiting"), "{args:?} {ran:?}");
+        // The build gives way after some hundredths of a second; the bound is for a machine that is busy otherwise.
+        assert!(start.elapsed() < Duration::from_secs(10), "{args:?} {:?}", start.elapsed());
+    }
+    assert_eq!(bench.run(&["status"]).code, 0);
+    gate.open();
+    let built = build.end(&bench);
+    assert!(built.code == 0 && built.err.contains("2 ran"), "{built:?}");
+    assert_eq!(
+        fs::read_to_string(bench.root().join(".cortex/out/docs/a.md.txt")).expect("laid out"),
+        "2\n"
+    );
+}
+
+#[test]
+fn the_second_build_of_a_checkout_waits_says_so_and_has_nothing_to_do() {
+    let (bench, gate) = gated();
+    let first = Running::start(bench.command(&["build", ALL]));
+    let pid = first.child.id();
+    gate.wait_for_begin();
+    for refused in [
+        bench.run(&["build", "--no-wait", ALL]),
+        bench.run(&["show", "//docs/docs%2Fb.md:words", "--lock-timeout", "0"]),
+    ] {
+        assert_eq!(refused.code, 4, "{refused:?}");
+        assert!(
+            refused.err.contains("E_BUSY") && refused.err.contains(&format!("pid {pid} (cortex build")),
+            "{refused:?}"
+        );
+    }
+    let mut second = Running::start(bench.command(&["build", ALL]));
+    let line = second.hear("waiting");
+    let who = format!("waiting for another build of this checkout, pid {pid} (cortex build, ");
+    assert!(line.starts_with(&who) && line.ends_with(" s)"), "{line}");
+    gate.open();
+    let (first, second) = (first.end(&bench), second.end(&bench));
+    assert!(first.code == 0 && first.err.contains("2 ran"), "{first:?}");
+    assert!(second.code == 0 && second.err.contains("up to date"), "{second:?}");
+    assert_eq!(second.err.matches("waiting").count(), 1, "{second:?}");
+}
+
+#[test]
+fn who_holds_the_store_for_long_is_named() {
+    let bench = Bench::documents();
+    assert_eq!(bench.run(&["build", "//docs/..."]).code, 0);
+    // Somebody who keeps the lock as a reader does, and does not end.
+    let lock = fs::File::options()
+        .write(true)
+        .open(bench.store().join("store.lock"))
+        .expect("a lock");
+    lock.lock().expect("locked");
+    let since = std::time::SystemTime::now()
+        .duration_since(std::time::UNIX_EPOCH)
+        .expect("after 1970")
+        .as_secs()
+        - 12;
+    fs::write(
+        bench.store().join("store.lock"),
+        format!("{:<120}", format!("pid 123 (cortex gc) since {since}")),
+    )
+    .expect("a text");
+    let refused = bench.run(&["status", "--no-wait"]);
+    assert!(
+        refused.code == 4 && refused.err.contains("E_BUSY") && refused.err.contains("pid 123 (cortex gc"),
+        "{refused:?}"
+    );
+    let mut waiting = Running::start(bench.command(&["status"]));
+    let line = waiting.hear("waiting");
+    assert!(
+        line.starts_with("waiting for the store, held by pid 123 (cortex gc, 1") && line.ends_with(" s)"),
+        "{line}"
+    );
+    drop(lock);
+    assert_eq!(waiting.end(&bench).code, 0);
+}
+
+#[test]
+fn a_killed_build_leaves_no_lock_behind() {
+    let (bench, gate) = gated();
+    let mut build = Running::start(bench.command(&["build", ALL]));
+    gate.wait_for_begin();
+    build.child.kill().expect("killed");
+    build.child.wait().expect("an end");
+    // Its program is still at the gate.
+    gate.open();
+    bench.write("docs/a.md", "no such\n");
+    let again = bench.run(&["build", "--no-wait", ALL]);
+    assert_eq!(again.code, 0, "{again:?}");
+}
+
+/// Runs git in a folder.
+fn git(folder: &Path, args: &[&str]) {
+    let names = [
+        "-c",
+        "user.name=t",
+        "-c",
+        "user.email=t@example.org",
+        "-c",
+        "init.defaultBranch=main",
+    ];
+    let ran = Command::new("git")
+        .args(names)
+        .args(args)
+        .current_dir(folder)
+        .env("GIT_CONFIG_GLOBAL", "/dev/null")
+        .env("GIT_CONFIG_NOSYSTEM", "1")
+        .output()
+        .expect("git");
+    assert!(ran.status.success(), "{args:?} {}", String::from_utf8_lossy(&ran.stderr));
+}
+
+/// A repository, whose store is where it is by default.
+fn repository(files: usize, script: &str) -> Bench {
+    let bench = Bench::empty();
+    bench.write("cortex.toml", &manifest(script));
+    for n in 0..files {
+        bench.write(&format!("docs/{n}.md"), &format!("word {n}\n"));
+    }
+    git(&bench.root(), &["init", "-q"]);
+    git(&bench.root(), &["add", "."]);
+    git(&bench.root(), &["commit", "-q", "-m", "x"]);
+    bench
+}
+
+fn worktree(bench: &Bench, name: &str) -> PathBuf {
+    let folder = bench.beside(name);
+    git(
+        &bench.root(),
+        &["worktree", "add", "-q", "--detach", folder.to_str().expect("text")],
+    );
+    folder
+}
+
+/// The program in a folder, with the store where it is by default.
+fn at(bench: &Bench, folder: &Path, args: &[&str]) -> Command {
+    let mut command = bench.command(args);
+    command.current_dir(folder).env_remove("CORTEX_STORE");
+    command
+}
+
+/// Builds there: how many ran, and how many were found.
+fn tally(bench: &Bench, folder: &Path) -> (u64, u64) {
+    let ran = bench.ran(at(bench, folder, &["--output", "json", "build", ALL]).output().expect("it starts"));
+    assert_eq!(ran.code, 0, "{ran:?}");
+    let tally = &ran.json()["tally"];
+    let count = |name: &str| tally[name].as_u64().unwrap_or_else(|| panic!("{tally}"));
+    (count("ran"), count("cached"))
+}
+
+#[test]
+fn worktrees_share_a_store_and_each_costs_only_its_changes() {
+    let bench = repository(6, "wc -w < \"$1\"");
+    assert_eq!(tally(&bench, &bench.root()), (6, 0));
+    for n in 0..50 {
+        let folder = worktree(&bench, &format!("tree{n}"));
+        fs::write(folder.join("docs/3.md"), format!("changed {n} {}\n", "x ".repeat(n))).expect("a file");
+        assert_eq!(tally(&bench, &folder), (1, 5), "{n}");
+        assert_eq!(
+            fs::read_to_string(folder.join(".cortex/out/docs/3.md.txt")).expect("laid out"),
+            format!("{}\n", n + 2)
+        );
+        assert_eq!(tally(&bench, &folder), (0, 0), "{n}");
+    }
+    let stores = bench.beside(".cache/cortex/stores");
+    let stores: Vec<PathBuf> = fs::read_dir(stores)
+        .expect("stores")
+        .map(|entry| entry.expect("a folder").path())
+        .collect();
+    assert_eq!(stores.len(), 1, "{stores:?}");
+    assert_eq!(fs::read_dir(stores[0].join("views")).expect("checkouts").count(), 51);
+    assert_eq!(tally(&bench, &bench.root()), (0, 0));
+}
+
+#[test]
+fn two_worktrees_are_built_at_once() {
+    let bench = Bench::empty();
+    let (one, other) = (Gate::new(&bench, "one"), Gate::new(&bench, "other"));
+    let script = format!(
+        "case \"$(cat \"$1\")\" in one*) {};; other*) {};; esac; wc -w < \"$1\"",
+        one.script(),
+        other.script()
+    );
+    bench.write("cortex.toml", &manifest(&script));
+    (0..40).for_each(|n| bench.write(&format!("docs/{n}.md"), &format!("word {n}\n")));
+    git(&bench.root(), &["init", "-q"]);
+    git(&bench.root(), &["add", "."]);
+    git(&bench.root(), &["commit", "-q", "-m", "x"]);
+    let (left, right) = (worktree(&bench, "left"), worktree(&bench, "right"));
+    fs::write(left.join("docs/1.md"), "one two three\n").expect("a file");
+    fs::write(right.join("docs/1.md"), "other\n").expect("a file");
+    let builds = [&left, &right].map(|folder| Running::start(at(&bench, folder, &["build", ALL])));
+    // Both are in the midst of it.
+    one.wait_for_begin();
+    other.wait_for_begin();
+    one.open();
+    other.open();
+    for build in builds {
+        let built = build.end(&bench);
+        assert_eq!(built.code, 0, "{built:?}");
+    }
+    for (folder, words) in [(&left, "3\n"), (&right, "1\n")] {
+        assert_eq!(tally(&bench, folder), (0, 0));
+        for n in 0..40 {
+            let laid_out = fs::read_to_string(folder.join(format!(".cortex/out/docs/{n}.md.txt"))).expect("laid out");
+            assert_eq!(laid_out, if n == 1 { words } else { "2\n" }, "{n}");
+        }
+    }
+}
+
+/// Whether a process has a file below a folder of that name open.
+fn has_open(pid: u32, folder: &str) -> bool {
+    let Ok(open) = fs::read_dir(format!("/proc/{pid}/fd")) else {
+        return false;
+    };
+    open.flatten()
+        .filter_map(|entry| fs::read_link(entry.path()).ok())
+        .any(|path| path.parent().is_some_and(|parent| parent.ends_with(folder)))
+}
+
+/// A repository with one type and a model that stops at a gate, and counts its calls.
+fn paid() -> (Bench, Gate) {
+    let bench = Bench::empty();
+    let gate = Gate::new(&bench, "gate");
+    fs::create_dir(bench.beside("model")).expect("a folder");
+    fs::write(bench.beside("model/full"), FULL).expect("a file");
+    let script = format!("cat > /dev/null; printf x >> \"$0/calls\"; {}; cat \"$0/full\"", gate.script());
+    let argv = serde_json::json!(["sh", "-c", script, bench.beside("model")]);
+    bench.write(
+        "cortex.toml",
+        &format!(
+            "[workspace]\nname = \"p\"\nrulesets = [\"csharp\"]\n\n[model.sim]\napi = \"command\"\nname = \"sim\"\ncommand = {argv}\n\n\
+             [producer.semantic]\nparams.model = \"sim\"\n"
+        ),
+    );
+    bench.write("A.cs", "namespace N;\npublic class A { public int Get() { return 1; } }\n");
+    git(&bench.root(), &["init", "-q"]);
+    git(&bench.root(), &["add", "."]);
+    git(&bench.root(), &["commit", "-q", "-m", "x"]);
+    (bench, gate)
+}
+
+const SUMMARY: &str = "//types/N.A:semantic";
+
+fn wait_until(what: &'static str, holds: impl Fn() -> bool + Send + 'static) {
+    within(what, move || {
+        while !holds() {
+            std::thread::yield_now();
+        }
+    });
+}
+
+#[test]
+fn two_processes_pay_once_for_one_answer() {
+    let (bench, gate) = paid();
+    let other = worktree(&bench, "other");
+    let first = Running::start(at(&bench, &bench.root(), &["build", SUMMARY]));
+    gate.wait_for_begin();
+    let second = Running::start(at(&bench, &other, &["build", SUMMARY]));
+    let pid = second.child.id();
+    wait_until("the second at the lock of the answer", move || has_open(pid, "flights"));
+    // Whoever reads is not kept waiting by either.
+    assert_eq!(bench.ran(at(&bench, &other, &["status"]).output().expect("it starts")).code, 0);
+    gate.open();
+    let (first, second) = (first.end(&bench), second.end(&bench));
+    assert_eq!((first.code, second.code), (0, 0), "{first:?} {second:?}");
+    assert_eq!(fs::read(bench.beside("model/calls")).expect("calls"), b"x", "{second:?}");
+    let cost = |folder: &Path| {
+        bench
+            .ran(at(&bench, folder, &["cost", "--json"]).output().expect("it starts"))
+            .json()
+    };
+    let (paid, saved) = (cost(&bench.root()), cost(&other));
+    assert_eq!(paid["spent"]["spent"]["calls"], 1, "{paid}");
+    assert_eq!(saved["spent"]["spent"]["calls"], 0, "{saved}");
+    assert_eq!(tally_of(&bench, &other), (0, 0));
+    let stores = fs::read_dir(bench.beside(".cache/cortex/stores")).expect("stores");
+    for store in stores.flatten() {
+        assert_eq!(
+            fs::read_dir(store.path().join("flights")).expect("flights").count(),
+            0,
+            "no file stays"
+        );
+    }
+}
+
+fn tally_of(bench: &Bench, folder: &Path) -> (u64, u64) {
+    let ran = bench.ran(
+        at(bench, folder, &["--output", "json", "build", SUMMARY])
+            .output()
+            .expect("it starts"),
+    );
+    let tally = &ran.json()["tally"];
+    (
+        tally["ran"].as_u64().expect("a number"),
+        tally["cached"].as_u64().expect("a number"),
+    )
+}
+
+#[test]
+fn who_waited_for_an_answer_asks_himself_when_the_other_is_killed() {
+    let (bench, gate) = paid();
+    let other = worktree(&bench, "other");
+    let mut first = Running::start(at(&bench, &bench.root(), &["build", SUMMARY]));
+    gate.wait_for_begin();
+    let second = Running::start(at(&bench, &other, &["build", SUMMARY]));
+    let pid = second.child.id();
+    wait_until("the second at the lock of the answer", move || has_open(pid, "flights"));
+    first.child.kill().expect("killed");
+    first.child.wait().expect("an end");
+    // The model of the first is still there; the second asks another.
+    gate.open();
+    gate.wait_for_begin();
+    assert_eq!(fs::read(bench.beside("model/calls")).expect("calls"), b"xx");
+    gate.open();
+    let second = second.end(&bench);
+    assert_eq!(second.code, 0, "{second:?}");
+}
+
+#[test]
+fn a_checkout_with_two_stores_is_told_and_nothing_is_lost() {
+    let bench = Bench::documents();
+    bench.write(".cortex/out/mine.txt", "a person's\n");
+    let (a, b) = (bench.beside("a"), bench.beside("b"));
+    let (a, b) = (a.to_str().expect("text"), b.to_str().expect("text"));
+    let build = |store: &str| bench.run(&["build", "//index:total", "--store", store]);
+    let total = || fs::read_to_string(bench.root().join(".cortex/out/total.txt")).expect("laid out");
+    let told = |ran: &Ran| {
+        assert_eq!(ran.code, 0, "{ran:?}");
+        ran.err.contains("W_OTHER_STORE")
+    };
+    assert!(!told(&build(a)) && !told(&build(a)));
+    let before = total();
+    assert!(told(&build(b)), "another store laid the files out");
+    assert!(!told(&build(b)));
+    assert_eq!(total(), before);
+    bench.write("docs/a.md", "one\n");
+    assert!(!told(&build(b)));
+    let after = total();
+    assert_ne!(after, before);
+    // The first store knows nothing of what the second wrote: it looks, and writes what is to be there.
+    bench.write("docs/a.md", "one two three\n");
+    assert!(told(&build(a)));
+    assert_eq!(total(), before);
+    assert_eq!(
+        fs::read_to_string(bench.root().join(".cortex/out/mine.txt")).expect("still there"),
+        "a person's\n"
+    );
+    // A command that only reads says nothing and changes nothing.
+    let looked = bench.run(&["status", "--store", b]);
+    assert!(!told(&looked));
+    assert!(!told(&build(a)));
+}

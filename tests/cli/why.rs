@@ -1,0 +1,269 @@
+//! Answers to "why": the log of builds, what two builds differ in, what a file was, profiles and events.
+
+use crate::bench::Bench;
+use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet};
+use std::process::Command;
+
+fn git(bench: &Bench, args: &[&str]) {
+    let run = Command::new("git")
+        .args([
+            "-c",
+            "user.name=a",
+            "-c",
+            "user.email=a@b",
+            "-c",
+            "commit.gpgsign=false",
+            "-c",
+            "init.defaultBranch=main",
+        ])
+        .args(args)
+        .current_dir(bench.root())
+        .env("GIT_CONFIG_NOSYSTEM", "1")
+        .env("HOME", bench.root())
+        .output()
+        .expect("git starts");
+    assert!(run.status.success(), "{args:?}: {run:?}");
+}
+
+/// Commits are not the same twice.
+fn plain(text: &str) -> String {
+    let commit = |word: &str| word.len() == 10 && word.bytes().all(|byte| byte.is_ascii_hexdigit()) && word != "WHEN";
+    let words = text.split_inclusive([' ', '\n']).map(|piece| {
+        let word = piece.trim_end();
+        if commit(word) {
+            piece.replace(word, "COMMIT")
+        } else {
+            piece.to_owned()
+        }
+    });
+    words.collect()
+}
+
+/// Documents in a checkout of git, ignoring what cortex writes.
+fn checkout() -> Bench {
+    let bench = Bench::documents();
+    bench.write(".gitignore", ".cortex/\n");
+    git(&bench, &["init"]);
+    git(&bench, &["add", "."]);
+    git(&bench, &["commit", "-m", "one"]);
+    bench
+}
+
+#[test]
+fn builds_are_listed_with_their_commit() {
+    let bench = checkout();
+    insta::assert_snapshot!(bench.run(&["log"]).all(), @r"
+    exit 0
+    no build of this checkout has made anything yet
+    ");
+    assert_eq!(bench.run(&["build", "//index:total"]).code, 0);
+    assert_eq!(bench.run(&["build", "//index:total"]).code, 0, "nothing to do, and not listed");
+    bench.write("docs/a.md", "uno due\n");
+    assert_eq!(bench.run(&["build", "//index:total", "//docs/..."]).code, 0);
+    assert_eq!(bench.run(&["build", "//index:broken"]).code, 1);
+    insta::assert_snapshot!(plain(&bench.run(&["log"]).all()), @r"
+    exit 0
+        3  WHEN WHEN UTC  failed  build //index:broken
+           1 target: 1 failed (TIME); at COMMIT with changes
+        2  WHEN WHEN UTC  ok  build //index:total //docs/...
+           3 targets: 2 ran (TIME); at COMMIT with changes
+        1  WHEN WHEN UTC  ok  build //index:total
+           1 target: 3 ran (TIME); at COMMIT
+    ");
+    assert_eq!(bench.run(&["log", "-n", "1"]).out.lines().count(), 2);
+    let builds = bench.run(&["log", "--json"]).json();
+    let first = &builds["builds"][0];
+    assert_eq!(
+        (&first["dirty"], &first["outcome"], &first["counts"]["ran"]),
+        (&false.into(), &"ok".into(), &3.into()),
+        "{first}"
+    );
+    let producer = &first["producers"][0];
+    assert_eq!((&producer["uses"], &producer["ran"]), (&"command".into(), &3.into()), "{first}");
+    assert_eq!(first["slowest"].as_array().map(Vec::len), Some(3), "{first}");
+
+    let history = plain(&bench.run(&["history", "//index:total"]).all());
+    assert!(history.contains("build 2 at COMMIT with changes, command@1"), "{history}");
+    let versions = bench.run(&["history", "--json", "//index:total"]).json();
+    let of = |at: usize| (versions["versions"][at]["build"].clone(), versions["versions"][at]["dirty"].clone());
+    assert_eq!((of(0), of(1)), ((1.into(), false.into()), (2.into(), true.into())), "{versions}");
+}
+
+#[test]
+fn two_builds_differ_by_their_files() {
+    let bench = checkout();
+    assert_eq!(bench.run(&["build", "//index:total"]).code, 0);
+    bench.write("docs/a.md", "one two three four\n");
+    bench.write("docs/c.md", "six\n");
+    assert_eq!(bench.run(&["build", "//index:total"]).code, 0);
+    insta::assert_snapshot!(bench.run(&["explain", "--diff", "1", "2"]).all(), @r"
+    exit 0
+    build 1  WHEN WHEN UTC  build //index:total
+    build 2  WHEN WHEN UTC  build //index:total
+    3 outputs differ
+
+    docs/a.md changed (DIGEST → DIGEST)
+      //docs/docs/a.md:words DIGEST → DIGEST
+      //index:total DIGEST → DIGEST
+    @@ -1 +1 @@
+    -one two three
+    +one two three four
+
+    docs/c.md was not read before
+      //docs/docs/c.md:words nothing → DIGEST
+      //index:total DIGEST → DIGEST
+    ");
+    let json = bench.run(&["explain", "--diff", "2", "1", "--json"]).json();
+    assert_eq!(json["changed"], 3, "{json}");
+    assert_eq!(
+        json["causes"][0]["diff"], "@@ -1 +1 @@\n-one two three four\n+one two three\n",
+        "{json}"
+    );
+    let same = bench.run(&["explain", "--diff", "2", "2"]);
+    assert!(same.out.contains("0 outputs differ"), "{same:?}");
+    insta::assert_snapshot!(bench.run(&["explain", "--diff", "1", "7"]).all(), @r"
+    exit 2
+    error[E_NO_BUILD]: the log has no build 7
+      help: `cortex log` lists what there is
+    ");
+    assert_eq!(bench.run(&["explain", "--diff", "1"]).code, 2);
+    assert_eq!(bench.run(&["explain"]).code, 2);
+}
+
+#[test]
+fn explanations_show_the_lines_of_the_file() {
+    let bench = checkout();
+    assert_eq!(bench.run(&["build", "//index:total"]).code, 0);
+    bench.write("docs/a.md", "uno due tre quattro\n");
+    let stale = bench.run(&["explain", "//index:total"]).all();
+    let lines = "  diff       docs/a.md\n             @@ -1 +1 @@\n             -one two three\n             +uno due tre quattro\n";
+    assert!(stale.contains(lines), "{stale}");
+    assert_eq!(bench.run(&["build", "//index:total"]).code, 0);
+    let ran = bench.run(&["explain", "//index:total"]).all();
+    assert!(ran.contains(lines) && ran.contains("last ran"), "{ran}");
+    let json = bench.run(&["explain", "--json", "//index:total"]).json();
+    assert_eq!(json["file"]["path"], "docs/a.md", "{json}");
+
+    // Back to what it was: the result is found, and explain says so.
+    bench.write("docs/a.md", "one two three\n");
+    assert_eq!(bench.run(&["build", "//index:total"]).code, 0);
+    let found = bench.run(&["explain", "//docs/docs/a.md:words"]).all();
+    assert!(found.contains("found      by build 3, WHEN WHEN UTC, under its key"), "{found}");
+    let json = bench.run(&["explain", "--json", "//index:total"]).json();
+    assert_eq!(json["found"]["build"], 3, "{json}");
+}
+
+#[test]
+fn a_profile_is_a_trace_with_lanes_and_a_critical_path() {
+    let bench = Bench::documents();
+    let file = bench.beside("trace.json");
+    let file = file.to_string_lossy();
+    assert_eq!(bench.run(&["build", "//index:total", "--profile", &file]).code, 0);
+    let text = std::fs::read_to_string(&*file).expect("the profile");
+    let trace: Value = serde_json::from_str(&text).expect("JSON");
+    let events = trace["traceEvents"].as_array().expect("events");
+    let lanes: BTreeMap<u64, &str> = events
+        .iter()
+        .filter(|event| event["name"] == "thread_name")
+        .map(|event| {
+            (
+                event["tid"].as_u64().expect("a lane"),
+                event["args"]["name"].as_str().expect("a name"),
+            )
+        })
+        .collect();
+    assert_eq!((lanes[&1], lanes[&2]), ("phases", "critical path"));
+    let slices: Vec<&Value> = events.iter().filter(|event| event["ph"] == "X").collect();
+    let number = |event: &Value, field: &str| event[field].as_u64().expect("a number");
+    // Within a lane, slices lie apart or inside each other.
+    for (at, one) in slices.iter().enumerate() {
+        assert!(lanes.contains_key(&number(one, "tid")), "{one}");
+        for other in slices[at + 1..].iter().filter(|other| other["tid"] == one["tid"]) {
+            let (a, b) = (number(one, "ts"), number(one, "ts") + number(one, "dur"));
+            let (c, d) = (number(other, "ts"), number(other, "ts") + number(other, "dur"));
+            assert!(b <= c || d <= a || (a <= c && d <= b) || (c <= a && b <= d), "{one} {other}");
+        }
+    }
+    let names = |lane: u64| -> Vec<&str> {
+        let of = slices.iter().filter(|slice| number(slice, "tid") == lane);
+        of.map(|slice| slice["name"].as_str().expect("a name")).collect()
+    };
+    assert_eq!(names(1), ["look", "load", "plan", "make", "lay out", "commit"]);
+    assert_eq!(names(2).last(), Some(&"//index:total"), "what ended last ends the path");
+    let critical: Vec<u64> = slices
+        .iter()
+        .filter(|slice| number(slice, "tid") == 2)
+        .map(|slice| number(slice, "ts"))
+        .collect();
+    assert!(critical.is_sorted() && critical.len() >= 2, "{critical:?}");
+    let made = |event: &&&Value| event["cat"].as_str().is_some_and(|cat| cat.starts_with("produce")) && number(event, "tid") > 2;
+    let made: BTreeSet<&str> = slices
+        .iter()
+        .filter(made)
+        .map(|slice| slice["name"].as_str().expect("a name"))
+        .collect();
+    assert_eq!(made, ["//docs/docs/a.md:words", "//docs/docs/b.md:words", "//index:total"].into());
+    assert_eq!(events.iter().filter(|event| event["ph"] == "s").count(), critical.len() - 1);
+
+    // Also of a build with nothing to do; a path that cannot be written is told.
+    assert_eq!(bench.run(&["build", "//index:total", "--profile", &file]).code, 0);
+    let nowhere = bench.run(&["build", "//index:total", "--profile", "no/such/folder/trace.json"]);
+    assert!(nowhere.code == 5 && nowhere.err.contains("E_WRITE"), "{nowhere:?}");
+}
+
+#[test]
+fn drawings_are_for_queries() {
+    let bench = Bench::documents();
+    insta::assert_snapshot!(bench.run(&["--output", "mermaid", "query", "deps(//docs/docs/a.md:words)"]).out, @r#"
+    flowchart LR
+      n0["//docs/docs/a.md:words"]
+      n1["//files/docs/a.md:bytes"]
+      n0 --> n1
+    "#);
+    insta::assert_snapshot!(bench.run(&["--output", "dot", "status"]).all(), @r"
+    exit 2
+    error[E_USAGE]: only answers of `cortex query` can be drawn with --output dot or mermaid
+      help: use --output text or --output json
+    ");
+}
+
+#[test]
+fn questions_about_attributes_and_staleness() {
+    let bench = Bench::documents();
+    assert_eq!(bench.run(&["build", "//index:total"]).code, 0);
+    bench.write("docs/a.md", "uno\n");
+    let lines = |query: &str| -> Vec<String> {
+        let run = bench.run(&["query", query]);
+        assert_eq!(run.code, 0, "{run:?}");
+        run.out.lines().map(str::to_owned).collect()
+    };
+    assert_eq!(lines("stale(deps(//index:total))"), ["//docs/docs/a.md:words", "//index:total"]);
+    assert_eq!(lines("attr(producer, ^join$, //...)"), ["//index:total"]);
+    assert_eq!(lines("attr(param.argv, exit, //...)"), ["//index:broken"]);
+    assert_eq!(lines("attr(var.doc, '^docs/b', //...)"), ["//docs/docs/b.md:words"]);
+    assert_eq!(
+        lines("attr(out, total, //...) + attr(rule, doc, filter(b.md, //...))"),
+        ["//docs/docs/b.md:words", "//index:total"]
+    );
+    assert_eq!(lines("attr(paid, true, //...)"), Vec::<String>::new());
+    assert_eq!(lines("attr(version, '^command@1$', //...)").len(), 4);
+    assert_eq!(lines("kind('^sou', deps(//index:total))").len(), 3);
+    assert_eq!(
+        lines("let a = //files/docs/a.md:bytes in allpaths(//index:total, $a)"),
+        ["//docs/docs/a.md:words", "//files/docs/a.md:bytes", "//index:total"]
+    );
+    // Of everything the broken target reads it too; within the other's universe it does not.
+    assert_eq!(
+        lines("rdeps(//index:total, //files/docs/a.md:bytes, 1)"),
+        ["//docs/docs/a.md:words", "//files/docs/a.md:bytes"]
+    );
+    insta::assert_snapshot!(bench.run(&["query", "attr(produser, x, //...)"]).all(), @r"
+    exit 2
+    error[E_QUERY] query:1:6: there is no attribute 'produser'
+       |
+     1 | attr(produser, x, //...)
+       |      ^^^^^^^^
+      help: did you mean producer?
+    ");
+}

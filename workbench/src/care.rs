@@ -1,0 +1,233 @@
+//! Care of a store: whether it is sound, what is in it, which versions are pinned.
+
+use engine::graph::pages::each_result;
+use engine::store::disk::DiskStore;
+use engine::store::disk::verify::{Harm, Verified, label_hash};
+use engine::store::ledger::{LedgerEntry, Outcome};
+use engine::store::pins::{Pin, row_key};
+use engine::store::records::{ActionRecord, Class, HistoryRecord};
+use engine::store::{Commit, Inventory, Part, Store, StoreError, Usage, ViewId};
+use engine::values::label::Label;
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+/// Opens and follows everything in a store, and with `repair` drops what is damaged; then it is looked at once more. Gives what was found
+/// first and, after a repair, what is left.
+///
+/// # Errors
+/// When the store as a whole cannot be read or written.
+pub fn verify(disk: &DiskStore, repair: bool) -> Result<(Verified, Option<Verified>), StoreError> {
+    let found = look(disk)?;
+    if !repair || found.is_sound() {
+        return Ok((found, None));
+    }
+    disk.repair(&found.harm)?;
+    for view in disk.tenants()? {
+        if graph_harm(disk, view)?.is_some() {
+            // Planned anew by the next build, which finds all results under their keys.
+            disk.clear(view, &[Part::Nodes, Part::Links, Part::State, Part::Requests])?;
+        }
+    }
+    let mut left = look(disk)?;
+    // A count that damage made wrong is made right by copying what can be reached.
+    if !left.is_sound() {
+        disk.compact_reachable()?;
+        left = look(disk)?;
+    }
+    Ok((found, Some(left)))
+}
+
+fn look(disk: &DiskStore) -> Result<Verified, StoreError> {
+    let mut found = disk.verify()?;
+    for view in disk.tenants()? {
+        found.harm.extend(graph_harm(disk, view)?.map(Harm::of_graph));
+    }
+    if !found.is_sound() {
+        let labels = labels(disk)?;
+        found.harm = found.harm.into_iter().map(|harm| harm.named(&labels)).collect();
+    }
+    // What was met on the way has been told.
+    disk.damage();
+    Ok(found)
+}
+
+/// What is wrong with the graph of a view beyond single rows: records that do not read.
+fn graph_harm(disk: &DiskStore, view: ViewId) -> Result<Option<String>, StoreError> {
+    for (key, page) in disk.rows(view, Part::Nodes)? {
+        if each_result(&page, |_, _| {}).is_none() {
+            let number = key.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+            return Ok(Some(format!(
+                "the graph of checkout {:016x} has a row {number} that cannot be read; it is planned anew",
+                view.0
+            )));
+        }
+    }
+    Ok(None)
+}
+
+/// The labels of all nodes by the hash in the keys of their versions.
+fn labels(disk: &DiskStore) -> Result<BTreeMap<[u8; 16], String>, StoreError> {
+    let mut labels = BTreeMap::new();
+    for view in disk.tenants()? {
+        for (_, page) in disk.rows(view, Part::Nodes)? {
+            let _ = each_result(&page, |label, _| {
+                labels.insert(label_hash(label), label.to_owned());
+            });
+        }
+    }
+    Ok(labels)
+}
+
+/// Results of one kind.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Share {
+    /// How many.
+    pub actions: u64,
+    /// Length of their outputs; one that several results share is counted with each.
+    pub raw_bytes: u64,
+    /// Microseconds that they took.
+    pub took_us: u64,
+    /// What they cost, in millionths of the currency, as far as known.
+    pub micros: u64,
+}
+
+impl Share {
+    fn add(&mut self, record: &ActionRecord) {
+        self.actions += 1;
+        self.raw_bytes += record.len;
+        self.took_us = self.took_us.saturating_add(record.took_us);
+        self.micros += record.spent.as_ref().and_then(|spent| spent.micros).unwrap_or(0);
+    }
+}
+
+/// A checkout that the store knows.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Checkout {
+    /// Its number, in hexadecimal.
+    pub view: String,
+    /// Its folder, if the store knows it.
+    pub root: Option<PathBuf>,
+    /// Whether that is there now.
+    pub there: Option<bool>,
+    /// Seconds since 1970 when it was last used, give or take an hour.
+    pub used: Option<u64>,
+    /// Nodes with a result.
+    pub nodes: u64,
+    /// Pinned versions.
+    pub pins: u64,
+}
+
+/// A store in numbers.
+#[derive(Clone, Debug, Default)]
+pub struct Stats {
+    /// The whole.
+    pub usage: Usage,
+    /// Results by producer, without its version.
+    pub producers: BTreeMap<String, Share>,
+    /// Results by the family of their label.
+    pub families: BTreeMap<String, Share>,
+    /// Results that cost only time, and those that were paid for.
+    pub cheap: Share,
+    /// See `cheap`.
+    pub paid: Share,
+    /// Nodes by how many versions they have.
+    pub depths: BTreeMap<u64, u64>,
+    /// Questions to models that were asked, and those that a filed answer saved.
+    pub asked: u64,
+    /// See `asked`.
+    pub saved: u64,
+    /// The checkouts.
+    pub checkouts: Vec<Checkout>,
+}
+
+/// Counts everything.
+///
+/// # Errors
+/// When the store as a whole cannot be read.
+pub fn stats(disk: &DiskStore) -> Result<Stats, StoreError> {
+    let mut stats = Stats {
+        usage: disk.usage()?,
+        ..Stats::default()
+    };
+    disk.each_action(|_, record| {
+        let producer = record.producer.split('@').next().unwrap_or_default();
+        stats.producers.entry(producer.to_owned()).or_default().add(record);
+        let family = Label::parse(&record.label).map_or_else(|_| "?".to_owned(), |label| format!("//{}", label.family()));
+        stats.families.entry(family).or_default().add(record);
+        match record.class {
+            Class::Cheap => stats.cheap.add(record),
+            Class::Paid => stats.paid.add(record),
+        }
+    })?;
+    stats.depths = disk.depths()?;
+    let known: BTreeMap<ViewId, _> = disk.views()?.into_iter().collect();
+    for view in disk.tenants()? {
+        let mut nodes = 0;
+        for (_, page) in disk.rows(view, Part::Nodes)? {
+            let _ = each_result(&page, |_, _| nodes += 1);
+        }
+        let record = known.get(&view);
+        stats.checkouts.push(Checkout {
+            view: format!("{:016x}", view.0),
+            root: record.map(|record| record.root().to_path_buf()),
+            there: record.map(crate::garbage::is_there),
+            used: record.map(|record| record.used),
+            nodes,
+            pins: disk.rows(view, Part::Pins)?.len() as u64,
+        });
+        for row in disk.rows(view, Part::Ledger)? {
+            match LedgerEntry::from_row(&row).map(|entry| entry.outcome) {
+                Some(Outcome::Saved) => stats.saved += 1,
+                Some(_) => stats.asked += 1,
+                None => {}
+            }
+        }
+    }
+    Ok(stats)
+}
+
+/// The pinned versions of a view, by label and version.
+///
+/// # Errors
+/// When the store cannot be read.
+pub fn pins(store: &dyn Store, view: ViewId) -> Result<Vec<Pin>, StoreError> {
+    Ok(store.rows(view, Part::Pins)?.iter().filter_map(Pin::from_row).collect())
+}
+
+/// Pins a version.
+///
+/// # Errors
+/// When the store cannot be written.
+pub fn pin(
+    store: &dyn Store,
+    view: ViewId,
+    label: &str,
+    version: &HistoryRecord,
+    now: u64,
+    note: Option<String>,
+) -> Result<(), StoreError> {
+    let pin = Pin::new(label, version.version, &version.key, &version.output, now, note);
+    let commit = Commit {
+        rows: vec![pin.to_row()],
+        // A collection that is under way must see that somebody counts on it.
+        used: vec![(version.key, now)],
+        ..Commit::default()
+    };
+    store.commit(view, commit)
+}
+
+/// Takes pins away.
+///
+/// # Errors
+/// When the store cannot be written.
+pub fn unpin(store: &dyn Store, view: ViewId, pins: &[Pin]) -> Result<(), StoreError> {
+    let row = |pin: &Pin| (Part::Pins, row_key(&pin.label, pin.version), None);
+    store.commit(
+        view,
+        Commit {
+            rows: pins.iter().map(row).collect(),
+            ..Commit::default()
+        },
+    )
+}

@@ -1,0 +1,121 @@
+//! Filling a store with many results and timing what takes care of it, for those who work on cortex.
+
+use crate::care;
+use engine::store::disk::{DiskOptions, DiskStore};
+use engine::store::records::{ActionRecord, Class, InputRecord, NewResult};
+use engine::store::{Commit, Inventory, Store, StoreError, ViewId};
+use engine::values::digest::{ActionKey, Digest};
+use serde::Serialize;
+use std::path::Path;
+use std::time::Instant;
+
+/// What was measured; times in milliseconds.
+#[derive(Debug, Serialize)]
+pub struct Measured {
+    /// Outputs.
+    pub blobs: u64,
+    /// Bytes of each.
+    pub size: usize,
+    /// Length of the store's file when it was filled.
+    pub file_bytes: u64,
+    /// Filling it.
+    pub fill_ms: u128,
+    /// Verifying it.
+    pub verify_ms: u128,
+    /// Hashing the same outputs from memory, on as many threads.
+    pub hash_ms: u128,
+}
+
+const BATCH: u64 = 4_000;
+/// Seconds since 1970 that lie ahead: what claims to be from then counts as just made.
+const NOW: u64 = 4_000_000_000;
+
+/// An output like none other, which does not shrink.
+fn output(number: u64, size: usize) -> Vec<u8> {
+    let mut bytes = vec![0; size];
+    blake3::Hasher::new().update(&number.to_le_bytes()).finalize_xof().fill(&mut bytes);
+    bytes
+}
+
+fn result(number: u64, size: usize) -> NewResult {
+    let blob = output(number, size);
+    let label = format!("//types/Some.Name.Space.Type{number}:outline");
+    let inputs = (0..4_u64).map(|input| InputRecord {
+        role: "in".into(),
+        label: format!("//types/Some.Name.Space.Type{number}:part{input}").into(),
+        digest: Digest::of(&[number.to_le_bytes(), input.to_le_bytes()].concat()),
+    });
+    NewResult {
+        key: ActionKey(Digest::of(label.as_bytes())),
+        record: ActionRecord {
+            output: Digest::of(&blob),
+            len: blob.len() as u64,
+            label,
+            producer: "csharp/outline@3".to_owned(),
+            // Every second one is old.
+            made_at: if number.is_multiple_of(2) { NOW } else { 1 },
+            took_us: 1_000,
+            inputs: inputs.collect(),
+            diagnostics: Vec::new(),
+            class: Class::Cheap,
+            spent: None,
+            notes: engine::seams::paid::Notes::new(),
+        },
+        blob: Some(blob.into()),
+    }
+}
+
+/// Fills a store in a folder, which must hold none, and measures. Every second result is old, so that a collection takes half of them.
+///
+/// # Errors
+/// When the store cannot be written.
+pub fn measure(folder: &Path, blobs: u64, size: usize) -> Result<Measured, StoreError> {
+    let (disk, _) = DiskStore::open(folder, DiskOptions::default())?;
+    let start = Instant::now();
+    for from in (0..blobs).step_by(BATCH as usize) {
+        let results = (from..(from + BATCH).min(blobs)).map(|number| result(number, size)).collect();
+        let commit = Commit {
+            results,
+            ..Commit::default()
+        };
+        disk.commit(ViewId(1), commit)?;
+    }
+    let fill_ms = start.elapsed().as_millis();
+    let file_bytes = disk.file_bytes();
+    let (verify_ms, hash_ms) = (verified(&disk)?, hashed(blobs, size));
+    Ok(Measured {
+        blobs: disk.usage()?.blobs,
+        size,
+        file_bytes,
+        fill_ms,
+        verify_ms,
+        hash_ms,
+    })
+}
+
+fn verified(disk: &DiskStore) -> Result<u128, StoreError> {
+    let start = Instant::now();
+    care::verify(disk, false)?;
+    Ok(start.elapsed().as_millis())
+}
+
+/// Hashes the outputs a piece at a time; only hashing counts.
+fn hashed(blobs: u64, size: usize) -> u128 {
+    let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    let mut spent = 0;
+    for from in (0..blobs).step_by(BATCH as usize) {
+        let piece: Vec<Vec<u8>> = (from..(from + BATCH).min(blobs)).map(|number| output(number, size)).collect();
+        let start = Instant::now();
+        std::thread::scope(|scope| {
+            for part in piece.chunks(piece.len().div_ceil(threads)) {
+                scope.spawn(move || {
+                    part.iter()
+                        .map(|blob| Digest::of(blob))
+                        .for_each(|digest| _ = std::hint::black_box(digest))
+                });
+            }
+        });
+        spent += start.elapsed().as_micros();
+    }
+    spent / 1_000
+}

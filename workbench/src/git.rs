@@ -1,0 +1,373 @@
+//! What git knows of the workspace's checkout: the commit, whether files differ from it, and what a file was in a commit. Annotations only:
+//! no key and no output depends on any of it.
+//!
+//! A build starts no program for this. The commit is read from `HEAD` and the refs. Whether files differ is read from git's index: a tracked
+//! file below the workspace counts as changed when its size or time is not what the index noted, when it is gone, or when something is
+//! staged. So a file that was only touched counts until git looks again (`git status`), and files that git does not track never count. Stores
+//! of refs other than files are not read: then nothing is known. Only what looks like a commit's name is taken from these files.
+
+use engine::seams::annotate::{Annotate, Revision};
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// A ref or `HEAD` is a line; whatever is longer is none.
+const LONGEST_REF: u64 = 4_096;
+/// The largest `packed-refs` and index that are read.
+const LARGEST: u64 = 512 << 20;
+
+/// Notes of builds: the command, and what git knows.
+pub struct Notes {
+    /// The workspace's root.
+    pub root: PathBuf,
+    /// The command, as in `build`.
+    pub command: String,
+}
+
+impl Annotate for Notes {
+    fn command(&self) -> String {
+        self.command.clone()
+    }
+
+    fn revision(&self) -> Option<Revision> {
+        revision(&self.root)
+    }
+}
+
+/// The folders of a checkout.
+struct Checkout {
+    /// Its top.
+    top: PathBuf,
+    /// Where its `HEAD` and index are.
+    own: PathBuf,
+    /// Where the refs of all worktrees are.
+    common: PathBuf,
+}
+
+/// What is checked out in a folder; `None` outside of checkouts, before the first commit, and where it cannot be told.
+pub fn revision(root: &Path) -> Option<Revision> {
+    let checkout = checkout(root)?;
+    let commit = commit(&checkout)?;
+    let dirty = read(&checkout.own.join("index"), LARGEST)
+        .and_then(|index| Index::parse(&index, commit.len() / 2))
+        .map(|index| index.differs(&checkout.top, root));
+    Some(Revision { commit, dirty })
+}
+
+/// The bytes of a workspace's file in a commit, by `git cat-file`, which runs no filter and no hook.
+pub fn file_at(root: &Path, commit: &str, path: &str) -> Option<Vec<u8>> {
+    if !is_name(commit) {
+        return None;
+    }
+    let output = Command::new("git")
+        .args(["cat-file", "blob"])
+        .arg(format!("{commit}:./{path}"))
+        .current_dir(root)
+        .env("GIT_NO_LAZY_FETCH", "1")
+        .env("GIT_OPTIONAL_LOCKS", "0")
+        .stdin(Stdio::null())
+        .stderr(Stdio::null())
+        .output()
+        .ok()?;
+    output.status.success().then_some(output.stdout)
+}
+
+fn read(path: &Path, largest: u64) -> Option<Vec<u8>> {
+    let found = fs::metadata(path).ok()?;
+    (found.is_file() && found.len() <= largest).then(|| fs::read(path).ok()).flatten()
+}
+
+fn line(path: &Path) -> Option<String> {
+    let text = String::from_utf8(read(path, LONGEST_REF)?).ok()?;
+    Some(text.trim_end().to_owned())
+}
+
+fn checkout(root: &Path) -> Option<Checkout> {
+    let top = root.ancestors().find(|folder| folder.join(".git").exists())?;
+    let dot_git = top.join(".git");
+    let own = if dot_git.is_dir() {
+        dot_git
+    } else {
+        top.join(line(&dot_git)?.strip_prefix("gitdir: ")?)
+    };
+    let common = line(&own.join("commondir")).map_or_else(|| own.clone(), |common| own.join(common));
+    let top = top.to_path_buf();
+    Some(Checkout { top, own, common })
+}
+
+fn commit(checkout: &Checkout) -> Option<String> {
+    let mut name = line(&checkout.own.join("HEAD"))?;
+    // A ref may name another one; a ring of them names nothing.
+    for _ in 0..5 {
+        let Some(reference) = name.strip_prefix("ref: ") else { break };
+        if !reference.starts_with("refs/") || reference.split('/').any(|part| part == "..") {
+            return None;
+        }
+        let loose = [&checkout.own, &checkout.common]
+            .into_iter()
+            .find_map(|folder| line(&folder.join(reference)));
+        name = match loose {
+            Some(name) => name,
+            None => packed(checkout, reference)?,
+        };
+    }
+    is_name(&name).then_some(name)
+}
+
+fn packed(checkout: &Checkout, reference: &str) -> Option<String> {
+    let text = read(&checkout.common.join("packed-refs"), LARGEST)?;
+    let text = String::from_utf8_lossy(&text);
+    let named = |line: &str| {
+        line.split_once(' ')
+            .filter(|(_, name)| *name == reference)
+            .map(|(id, _)| id.to_owned())
+    };
+    text.lines().find_map(named)
+}
+
+/// Whether this is a commit's name in full: SHA-1 or SHA-256.
+fn is_name(text: &str) -> bool {
+    matches!(text.len(), 40 | 64) && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
+}
+
+/// As much of git's index as is needed (gitformat-index).
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Index {
+    entries: Vec<Entry>,
+    /// Whether files are staged that no commit or tree has yet, or a merge waits for a person.
+    staged: bool,
+}
+
+#[derive(Debug, PartialEq, Eq)]
+struct Entry {
+    path: Vec<u8>,
+    seconds: u32,
+    nanos: u32,
+    size: u32,
+}
+
+/// Bytes of an index, from the front.
+struct Bytes<'a>(&'a [u8]);
+
+impl<'a> Bytes<'a> {
+    fn take(&mut self, len: usize) -> Option<&'a [u8]> {
+        let (taken, rest) = self.0.split_at_checked(len)?;
+        self.0 = rest;
+        Some(taken)
+    }
+
+    fn u32(&mut self) -> Option<u32> {
+        Some(u32::from_be_bytes(self.take(4)?.try_into().ok()?))
+    }
+
+    fn u16(&mut self) -> Option<u16> {
+        Some(u16::from_be_bytes(self.take(2)?.try_into().ok()?))
+    }
+
+    fn until_nul(&mut self) -> Option<&'a [u8]> {
+        let end = self.0.iter().position(|byte| *byte == 0)?;
+        let taken = self.take(end)?;
+        self.take(1)?;
+        Some(taken)
+    }
+
+    /// A number as pack files write offsets.
+    fn varint(&mut self) -> Option<usize> {
+        let mut byte = *self.take(1)?.first()?;
+        let mut value = usize::from(byte & 0x7f);
+        while byte & 0x80 != 0 {
+            byte = *self.take(1)?.first()?;
+            value = value.checked_add(1)?.checked_mul(128)?.checked_add(usize::from(byte & 0x7f))?;
+        }
+        Some(value)
+    }
+}
+
+impl Index {
+    /// Names are `id` bytes long. `None` for forms that are not known here, as an index in two parts.
+    fn parse(bytes: &[u8], id: usize) -> Option<Self> {
+        let body = bytes.len().checked_sub(id)?;
+        let mut rest = Bytes(&bytes[..body]);
+        if rest.take(4)? != b"DIRC" {
+            return None;
+        }
+        let version = rest.u32().filter(|version| (2..=4).contains(version))?;
+        let count = rest.u32()?;
+        let mut index = Self::default();
+        let mut path: Vec<u8> = Vec::new();
+        for _ in 0..count {
+            let start = rest.0.len();
+            rest.take(8)?;
+            let (seconds, nanos) = (rest.u32()?, rest.u32()?);
+            rest.take(8)?;
+            let mode = rest.u32()?;
+            rest.take(8)?;
+            let size = rest.u32()?;
+            rest.take(id)?;
+            let flags = rest.u16()?;
+            let more = if version >= 3 && flags & 0x4000 != 0 { rest.u16()? } else { 0 };
+            if version == 4 {
+                let kept = path.len().checked_sub(rest.varint()?)?;
+                path.truncate(kept);
+                path.extend_from_slice(rest.until_nul()?);
+            } else {
+                path = rest.until_nul()?.to_vec();
+                // Entries are filled up to a multiple of eight bytes; the name's own NUL is one of these.
+                let len = start - rest.0.len();
+                rest.take(len.next_multiple_of(8) - len)?;
+            }
+            index.staged |= flags & 0x3000 != 0 || more & 0x2000 != 0;
+            let assumed = flags & 0x8000 != 0 || more & 0x4000 != 0;
+            let is_file = matches!(mode & 0o170_000, 0o100_000 | 0o120_000);
+            if is_file && !assumed {
+                index.entries.push(Entry {
+                    path: path.clone(),
+                    seconds,
+                    nanos,
+                    size,
+                });
+            }
+        }
+        while !rest.0.is_empty() {
+            let name = rest.take(4)?;
+            let len = usize::try_from(rest.u32()?).ok()?;
+            let body = rest.take(len)?;
+            match name {
+                // The tree that the index was last the same as, if it still is: else its count of entries is negative.
+                b"TREE" => index.staged |= body.starts_with(b"\0-"),
+                b"link" => return None,
+                _ => {}
+            }
+        }
+        Some(index)
+    }
+
+    /// Whether something is staged, or a file below `root` is not what was noted of it.
+    fn differs(&self, top: &Path, root: &Path) -> bool {
+        use std::os::unix::ffi::OsStrExt;
+        let differs = |entry: &Entry| {
+            let path = top.join(std::ffi::OsStr::from_bytes(&entry.path));
+            if !path.starts_with(root) {
+                return false;
+            }
+            let Ok(found) = fs::symlink_metadata(&path) else { return true };
+            // Both are cut to 32 bits, as git does it. A git built without parts of seconds notes none.
+            let (size, seconds) = (found.size() & 0xffff_ffff, found.mtime() & 0xffff_ffff);
+            size != u64::from(entry.size)
+                || seconds != i64::from(entry.seconds)
+                || entry.nanos != 0 && found.mtime_nsec() != i64::from(entry.nanos)
+        };
+        self.staged || self.entries.iter().any(differs)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// Runs git in a folder, undisturbed by its user's settings; says whether it went well.
+    fn git(folder: &Path, args: &[&str]) -> bool {
+        let run = Command::new("git")
+            .args([
+                "-c",
+                "user.name=a",
+                "-c",
+                "user.email=a@b",
+                "-c",
+                "commit.gpgsign=false",
+                "-c",
+                "init.defaultBranch=main",
+            ])
+            .args(args)
+            .current_dir(folder)
+            .env("GIT_CONFIG_NOSYSTEM", "1")
+            .env("HOME", folder)
+            .output();
+        run.is_ok_and(|output| output.status.success())
+    }
+
+    #[test]
+    fn a_checkout_is_read_as_git_left_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path();
+        assert_eq!(revision(root), None, "no checkout");
+        assert!(git(root, &["init"]), "git is there");
+        assert_eq!(revision(root), None, "no commit");
+        fs::create_dir(root.join("in")).unwrap();
+        for path in ["a.txt", "in/b.txt", "in/a-much-longer-name-for-the-prefix.txt"] {
+            fs::write(root.join(path), path).unwrap();
+        }
+        assert!(git(root, &["add", "."]) && git(root, &["commit", "-m", "one"]));
+        let first = revision(root).expect("a commit");
+        assert_eq!(first.dirty, Some(false));
+        assert_eq!(file_at(root, &first.commit, "in/b.txt").as_deref(), Some(&b"in/b.txt"[..]));
+        assert_eq!(file_at(&root.join("in"), &first.commit, "b.txt").as_deref(), Some(&b"in/b.txt"[..]));
+        assert_eq!(file_at(root, &first.commit, "none"), None);
+        assert_eq!(file_at(root, "--batch", "a.txt"), None);
+
+        for version in ["4", "2"] {
+            assert!(git(root, &["update-index", "--index-version", version]));
+            assert_eq!(revision(root), Some(first.clone()), "version {version}");
+        }
+        // Refs packed together; nothing untracked counts.
+        assert!(git(root, &["pack-refs", "--all"]));
+        fs::write(root.join("untracked"), "x").unwrap();
+        assert_eq!(revision(root), Some(first.clone()));
+
+        fs::write(root.join("a.txt"), "longer than before").unwrap();
+        assert_eq!(revision(root).and_then(|found| found.dirty), Some(true));
+        // Outside of the workspace it does not count, unless it is staged.
+        assert_eq!(revision(&root.join("in")).and_then(|found| found.dirty), Some(false));
+        assert!(git(root, &["add", "a.txt"]));
+        assert_eq!(revision(&root.join("in")).and_then(|found| found.dirty), Some(true));
+        assert!(git(root, &["commit", "-m", "two"]));
+        let second = revision(root).expect("a commit");
+        assert_eq!(second.dirty, Some(false));
+        assert_ne!(second.commit, first.commit);
+        fs::remove_file(root.join("in/b.txt")).unwrap();
+        assert_eq!(revision(root).and_then(|found| found.dirty), Some(true));
+        assert!(git(root, &["checkout", "--", "in/b.txt"]));
+
+        // A worktree on a commit of its own, and one on a branch.
+        assert!(git(root, &["worktree", "add", "--detach", "tree", &first.commit]));
+        assert_eq!(revision(&root.join("tree")), Some(first.clone()));
+        assert!(git(root, &["worktree", "add", "-b", "side", "tree2"]));
+        assert_eq!(revision(&root.join("tree2")), Some(second));
+    }
+
+    #[test]
+    fn what_is_no_commit_is_not_taken() {
+        let folder = tempfile::tempdir().unwrap();
+        let git = folder.path().join(".git");
+        fs::create_dir_all(&git).unwrap();
+        for head in [
+            "ref: ../../secret",
+            "ref: refs/heads/../../../secret",
+            "ref: refs/heads/.invalid",
+            "not hexadecimal",
+            "ref: refs/ring",
+        ] {
+            fs::create_dir_all(git.join("refs")).unwrap();
+            fs::write(git.join("refs/ring"), "ref: refs/ring\n").unwrap();
+            fs::write(git.join("HEAD"), head).unwrap();
+            assert_eq!(revision(folder.path()), None, "{head}");
+        }
+        let commit = "0123456789abcdef0123456789abcdef01234567";
+        fs::write(git.join("HEAD"), commit).unwrap();
+        let found = revision(folder.path()).expect("a commit");
+        assert_eq!((found.commit.as_str(), found.dirty), (commit, None), "there is no index");
+    }
+
+    proptest! {
+        #[test]
+        fn no_index_makes_it_panic(tail in proptest::collection::vec(any::<u8>(), 0..300), version in 0u32..6, count in 0u32..5) {
+            let mut bytes = b"DIRC".to_vec();
+            bytes.extend(version.to_be_bytes());
+            bytes.extend(count.to_be_bytes());
+            bytes.extend(tail);
+            let _ = Index::parse(&bytes, 20);
+        }
+    }
+}

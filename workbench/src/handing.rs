@@ -1,0 +1,131 @@
+//! Handing results on: those of a pattern with all that they are made of into a file, and from a file into a store.
+
+use engine::build::request::matching;
+use engine::build::session::Session;
+use engine::store::parcel::{self, ParcelError, Writer};
+use engine::store::records::{Class, NewResult};
+use engine::store::{Commit, Store, StoreError, ViewId};
+use engine::values::pattern::PatternSet;
+use std::collections::{BTreeSet, HashSet};
+use std::path::Path;
+
+/// Results are filed when so many bytes have come together.
+const BATCH: usize = 16 << 20;
+
+/// Why results cannot be handed on.
+#[derive(Debug, thiserror::Error)]
+pub enum HandingError {
+    /// The store cannot be read or written.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The file cannot be read or written.
+    #[error(transparent)]
+    Parcel(#[from] ParcelError),
+}
+
+/// What was written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Exported {
+    /// Nodes that the patterns mean.
+    pub targets: u64,
+    /// Results, those that they are made of included.
+    pub actions: u64,
+    /// Of those, paid for.
+    pub paid: u64,
+    /// Nodes on the way whose result the store does not have.
+    pub missing: u64,
+    /// Length of the file.
+    pub bytes: u64,
+}
+
+/// Writes the results of what the patterns mean, as they stand, and of everything that they are made of.
+///
+/// # Errors
+/// When the store cannot be read or the file not be written.
+pub fn export(session: &Session, patterns: &PatternSet, path: &Path) -> Result<Exported, HandingError> {
+    let graph = &session.graph;
+    let wanted = matching(graph, patterns);
+    let mut exported = Exported {
+        targets: wanted.len() as u64,
+        ..Exported::default()
+    };
+    let (mut seen, mut todo) = (HashSet::new(), wanted);
+    let mut keys = BTreeSet::new();
+    while let Some(id) = todo.pop() {
+        if seen.insert(id) {
+            let node = graph.node(id);
+            todo.extend(node.reads());
+            if session.rules.find(&node.label).is_some() {
+                if let Some(filed) = node.result {
+                    keys.insert(filed.key);
+                } else {
+                    exported.missing += 1;
+                }
+            }
+        }
+    }
+    let store = &session.engine.store;
+    let mut writer = Writer::create(path)?;
+    for key in keys {
+        let Some(record) = store.action(&key)? else {
+            exported.missing += 1;
+            continue;
+        };
+        exported.actions += 1;
+        exported.paid += u64::from(record.class == Class::Paid);
+        let output = store.blob(&record.output)?;
+        writer.add(&key, &record, output.as_deref())?;
+    }
+    exported.bytes = writer.finish(path)?;
+    Ok(exported)
+}
+
+/// What was taken in.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Imported {
+    /// Results filed.
+    pub actions: u64,
+    /// Results that were there already; those stay as they are.
+    pub known: u64,
+    /// Results that were paid for and not wanted, or came without their output.
+    pub refused: u64,
+}
+
+/// Files the results of a file. None takes the place of one that is there; those that were paid for are taken only if that is said, because
+/// nobody can make them again to see whether they are right.
+///
+/// # Errors
+/// When the file is not whole (what came before stays) or the store cannot be written.
+pub fn import(store: &dyn Store, path: &Path, paid: bool, now: u64) -> Result<Imported, HandingError> {
+    let mut imported = Imported::default();
+    let (mut batch, mut size) = (Vec::<NewResult>::new(), 0);
+    let file = |batch: &mut Vec<NewResult>| {
+        let commit = Commit {
+            results: std::mem::take(batch),
+            ..Commit::default()
+        };
+        store.commit(ViewId(0), commit)
+    };
+    parcel::read::<HandingError>(path, now, |result| {
+        if store.action(&result.key)?.is_some() {
+            imported.known += 1;
+            return Ok(());
+        }
+        let is_paid = result.record.class == Class::Paid;
+        if is_paid && (!paid || result.blob.is_none() && !store.has_blob(&result.record.output)?) {
+            imported.refused += 1;
+            return Ok(());
+        }
+        size += 512 + result.blob.as_ref().map_or(0, |blob| blob.len());
+        imported.actions += 1;
+        batch.push(result);
+        if size >= BATCH {
+            size = 0;
+            file(&mut batch)?;
+            store.give_way();
+        }
+        Ok(())
+    })?;
+    file(&mut batch)?;
+    Ok(imported)
+}

@@ -1,0 +1,95 @@
+//! What an open workspace keeps from others: its store, and its checkout if it builds. And a note in the checkout that tells whose the
+//! files laid out there are.
+
+use engine::store::Store;
+use engine::store::disk::{Claim, DiskStore};
+use engine::values::diagnostic::Diagnostic;
+use rustix::fs::{Mode, OFlags};
+use std::fs::File;
+use std::io::{Read, Write};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Where the name of the store is noted whose files lie in the output folder, below the workspace's root.
+const NOTE: &str = ".cortex/store";
+
+/// The files that the note speaks of.
+const OUT: &str = ".cortex/out";
+
+/// What is kept from others while a command needs it.
+pub struct Hold {
+    root: PathBuf,
+    disk: Arc<DiskStore>,
+    claim: Mutex<Option<Claim>>,
+    /// Whether the note in the checkout names this store.
+    noted: Mutex<bool>,
+}
+
+impl Hold {
+    /// Over an open store; `claim` if the command may build. Tells if another store laid files out here.
+    pub(crate) fn new(root: &Path, disk: Arc<DiskStore>, claim: Option<Claim>) -> (Self, Option<Diagnostic>) {
+        let builds = claim.is_some();
+        let mut hold = Self {
+            root: root.to_owned(),
+            disk,
+            claim: Mutex::new(claim),
+            noted: Mutex::new(false),
+        };
+        let notice = if builds { hold.compare() } else { None };
+        (hold, notice)
+    }
+
+    fn compare(&mut self) -> Option<Diagnostic> {
+        let noted = read(&self.root.join(NOTE))?;
+        let same = self.disk.id().is_some_and(|id| noted.trim_end() == id);
+        *self.noted.get_mut().unwrap_or_else(PoisonError::into_inner) = same;
+        (!same).then(|| {
+            let message = format!("the files in {OUT} were laid out from another store, {}", shown(&noted));
+            Diagnostic::warning("W_OTHER_STORE", message)
+                .hint("use one store for one checkout (--store, CORTEX_STORE); files that differ are written anew, no other is touched")
+        })
+    }
+
+    /// Files may have been laid out: notes from which store. That it cannot be written is no reason not to build.
+    pub fn built(&self) {
+        let mut noted = self.noted.lock().unwrap_or_else(PoisonError::into_inner);
+        // A link could lead anywhere.
+        let is_folder = |path: &str| std::fs::symlink_metadata(self.root.join(path)).is_ok_and(|found| found.is_dir());
+        if *noted || !is_folder(OUT) || !is_folder(".cortex") {
+            return;
+        }
+        if let Some(id) = self.disk.id() {
+            *noted = replace(&self.root.join(NOTE), &format!("{id}\n")).is_ok();
+        }
+    }
+
+    /// Lets others have the checkout and the store: all that is left to do is to print, and who reads that may take his time.
+    pub fn let_go(&self) {
+        self.disk.let_go();
+        drop(self.claim.lock().unwrap_or_else(PoisonError::into_inner).take());
+    }
+}
+
+/// The beginning of a file. A checkout may hold anything in its place: no link is followed, and nothing is waited for.
+fn read(path: &Path) -> Option<String> {
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let file: File = rustix::fs::open(path, flags, Mode::empty()).ok()?.into();
+    let mut bytes = Vec::new();
+    file.take(64).read_to_end(&mut bytes).ok()?;
+    Some(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// What a note may say on a terminal.
+fn shown(noted: &str) -> String {
+    let name: String = noted.chars().filter(char::is_ascii_hexdigit).take(12).collect();
+    if name.is_empty() { "which is not named".to_owned() } else { name }
+}
+
+/// Replaces a file whole. No link is followed: the name is taken, whatever it led to.
+fn replace(path: &Path, text: &str) -> std::io::Result<()> {
+    let folder = path.parent().unwrap_or(Path::new("."));
+    let mut file = tempfile::Builder::new().prefix(".store-").tempfile_in(folder)?;
+    file.write_all(text.as_bytes())?;
+    file.persist(path)?;
+    Ok(())
+}

@@ -1,0 +1,72 @@
+//! Sets of nodes, one bit each: a graph of 100,000 nodes is 12 KB, and members come out in order.
+
+use engine::graph::NodeId;
+
+/// A set of nodes.
+#[derive(Clone, Debug, Default)]
+pub(super) struct NodeSet {
+    words: Vec<u64>,
+}
+
+impl NodeSet {
+    /// Whether the node is in it.
+    pub(super) fn contains(&self, id: NodeId) -> bool {
+        self.words.get(id.index() / 64).is_some_and(|word| word >> (id.0 % 64) & 1 == 1)
+    }
+
+    /// Puts the node in; whether it was not there.
+    pub(super) fn insert(&mut self, id: NodeId) -> bool {
+        let at = id.index() / 64;
+        if at >= self.words.len() {
+            self.words.resize(at + 1, 0);
+        }
+        let bit = 1 << (id.0 % 64);
+        let new = self.words[at] & bit == 0;
+        self.words[at] |= bit;
+        new
+    }
+
+    /// Adds what is in the other.
+    pub(super) fn add(&mut self, other: &Self) {
+        if other.words.len() > self.words.len() {
+            self.words.resize(other.words.len(), 0);
+        }
+        for (word, other) in self.words.iter_mut().zip(&other.words) {
+            *word |= other;
+        }
+    }
+
+    /// Takes away what is in the other.
+    pub(super) fn subtract(&mut self, other: &Self) {
+        for (word, other) in self.words.iter_mut().zip(&other.words) {
+            *word &= !other;
+        }
+    }
+
+    /// Keeps what is in the other.
+    pub(super) fn keep(&mut self, other: &Self) {
+        self.words.truncate(other.words.len());
+        for (word, other) in self.words.iter_mut().zip(&other.words) {
+            *word &= other;
+        }
+    }
+
+    /// All members in order.
+    pub(super) fn iter(&self) -> impl Iterator<Item = NodeId> {
+        (0u32..).zip(&self.words).flat_map(|(at, &word)| {
+            (0..64)
+                .filter(move |bit| word >> bit & 1 == 1)
+                .map(move |bit| NodeId(at * 64 + bit))
+        })
+    }
+}
+
+impl FromIterator<NodeId> for NodeSet {
+    fn from_iter<I: IntoIterator<Item = NodeId>>(nodes: I) -> Self {
+        let mut set = Self::default();
+        for node in nodes {
+            set.insert(node);
+        }
+        set
+    }
+}
