@@ -7,8 +7,8 @@
 use super::schema::{self, ACTIONS, BLOB_DATA, BLOBS, HISTORY, LAST_USE, Table};
 use super::{DiskStore, frame, pack, read, sweep_fence};
 use crate::store::codec;
-use crate::store::superseded;
 use crate::store::records::{ActionRecord, Class};
+use crate::store::superseded;
 use crate::store::{Part, StoreError, ViewId};
 use crate::values::digest::{ActionKey, Digest};
 use redb::ReadTransaction;
