@@ -123,6 +123,7 @@ fn a_prompt_that_does_not_fit_shrinks_in_order() {
         }
     });
     let (_, asked) = lying.text(LABEL);
+    let asked: Vec<Asked> = asked.into_iter().filter(|asked| asked.types() == ["N.Store"]).collect();
     for (at, one) in asked.iter().enumerate() {
         assert!(
             asked[at + 1..].iter().all(|later| later.whole.len() < one.whole.len()),

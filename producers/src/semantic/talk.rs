@@ -51,6 +51,8 @@ impl Made {
 pub(super) struct Fitting {
     pub(super) heads: Vec<Head>,
     pub(super) slots: Vec<Slot>,
+    /// The texts before anything was left out.
+    whole: Vec<Slot>,
     step: usize,
 }
 
@@ -176,12 +178,13 @@ impl<'a> Talk<'a> {
                 parts.extend(half(other)?);
                 return Ok(parts);
             }
-            let slots = shrink::shrunk(slots, step);
-            match self.fits(&self.material(heads, &slots).full(), heads.len()) {
+            let left = shrink::shrunk(slots, step);
+            match self.fits(&self.material(heads, &left).full(), heads.len()) {
                 Ok(()) => {
                     return Ok(vec![Fitting {
                         heads: heads.to_vec(),
-                        slots,
+                        slots: left,
+                        whole: slots.to_vec(),
                         step,
                     }]);
                 }
@@ -219,7 +222,7 @@ impl<'a> Talk<'a> {
                 Ok(summaries) => made.summaries.extend(summaries),
                 // The model has less room than it was thought to have.
                 Err(Failure::Permanent(told)) if told.code == "E_CONTEXT" => {
-                    let parts = self.parts(&part.heads, &part.slots, part.step + 1);
+                    let parts = self.parts(&part.heads, &part.whole, part.step + 1);
                     let mut parts = parts.map_err(|_| lost(Failure::Permanent(told), self))?;
                     parts.reverse();
                     open.extend(parts);
