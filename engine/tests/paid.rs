@@ -427,7 +427,9 @@ fn what_is_limited_or_deferred_is_no_failure_of_its_target_and_nothing_is_filed(
 fn correct(case: &Case, text: &str) -> Option<Digest> {
     let mut session: Session = case.bench.session();
     let notes = Notes::from([("mode".to_owned(), "edited".to_owned())]);
-    session.correct("//n:asked", text.as_bytes().to_vec(), notes).expect("a store")
+    session
+        .correct("//n:asked", text.as_bytes().to_vec(), notes, BTreeMap::new())
+        .expect("a store")
 }
 
 #[test]

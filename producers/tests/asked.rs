@@ -5,7 +5,10 @@ mod desk;
 
 use desk::samples::{CLOCK, LABEL, PAIR, STORE, edited, error, pair, store};
 use desk::{Asked, Desk, manifest, types, whole};
+use engine::seams::paid::Notes;
 use engine::seams::producer::Failure;
+use engine::store::corrections::Words;
+use engine::store::superseded;
 use engine::values::diagnostic::Diagnostic;
 
 #[test]
@@ -144,7 +147,7 @@ fn the_ways_back_to_a_whole_answer() {
     let full = |desk: &Desk| {
         desk.answers(|asked| {
             Ok(if asked.is_patch() {
-                "EDGE_CASES:\n- Something about [Get] number 7.".to_owned()
+                "EDGE_CASES:\n- Something about [Put] number 7.".to_owned()
             } else {
                 whole(asked)
             })
@@ -321,6 +324,104 @@ fn the_built_in_model_knows_no_group_and_no_graph() {
     assert!(desk.build("//...").ran.iter().all(|label| !label.starts_with("//groups")));
 }
 
+fn words(pairs: &[(&str, &str)]) -> Words {
+    pairs.iter().map(|(name, text)| ((*name).to_owned(), (*text).to_owned())).collect()
+}
+
+#[test]
+fn a_persons_words_are_found_where_the_last_result_is_another() {
+    let desk = store("");
+    desk.answers(|asked| Ok(if asked.is_patch() { "NO CHANGE".to_owned() } else { whole(asked) }));
+    desk.build(LABEL);
+    // Corrected on a branch; then back on the first, and merged with a change.
+    desk.put("src/Store.cs", &edited(STORE, "Trim(16)", "Trim(17)"));
+    let (text, _) = desk.text(LABEL);
+    let mut notes = desk.last(LABEL).record.notes;
+    notes.insert("mode".into(), "edited".into());
+    notes.insert("corrected".into(), "ROLE".into());
+    let text = text.replace("- The role of N.Store in few words.", "What a person says.");
+    let corrected = desk
+        .session()
+        .correct(LABEL, text.into_bytes(), notes, words(&[("ROLE", "What a person says.")]));
+    corrected.expect("a store").expect("corrected");
+    desk.put("src/Store.cs", STORE);
+    let (text, asked) = desk.text(LABEL);
+    assert!(asked.is_empty() && !text.contains("What a person says"), "{text}");
+    let trimmed = |most: u32| edited(STORE, "Trim(16)", &format!("Trim({most})"));
+    let stays = |desk: &Desk, mode: &str| {
+        let (text, asked) = desk.text(LABEL);
+        assert!(text.contains("\nROLE:\nWhat a person says.\n"), "{text}");
+        assert_eq!((asked.len(), desk.note(LABEL, "mode").as_str()), (1, mode));
+        assert_eq!(desk.note(LABEL, "corrected"), "ROLE");
+        assert_eq!(desk.codes(LABEL), ["W_CORRECTED"]);
+        asked
+    };
+    desk.put("src/Store.cs", &trimmed(18));
+    let asked = stays(&desk, "patch");
+    assert!(asked[0].user.contains("leave them out: ROLE of N.Store"), "{}", asked[0].user);
+    // A build with the built-in model lies between.
+    let mut desk = desk;
+    desk.redefine("[workspace]\nrulesets = [\"csharp\"]\n");
+    desk.put("src/Store.cs", &trimmed(19));
+    assert!(!desk.text(LABEL).0.contains("What a person says"));
+    desk.redefine(&manifest("", ""));
+    stays(&desk, "patch");
+    // Another checkout of the store, where the code was changed before the first build.
+    let other = desk.checkout(2, &[("src/Clock.cs", CLOCK), ("src/Store.cs", &trimmed(20))]);
+    stays(&other, "patch");
+    // A type of the same name in another workspace is another type.
+    let stranger = desk.checkout(3, &[("src/Store.cs", "namespace N; public class Store { public void Sell() { } }")]);
+    let (text, _) = stranger.text(LABEL);
+    assert!(!text.contains("What a person says"), "{text}");
+    assert_eq!(stranger.codes(LABEL), ["W_CORRECTED"]);
+    // Dropped, it is the model's again, wherever the last result is not the person's.
+    let last = other.last(LABEL);
+    let mut notes = last.record.notes;
+    notes.remove("corrected");
+    let bytes = other.text(LABEL).0.into_bytes();
+    other
+        .session()
+        .correct(LABEL, bytes, notes, Words::new())
+        .expect("a store")
+        .expect("released");
+    let third = desk.checkout(4, &[("src/Clock.cs", CLOCK), ("src/Store.cs", &trimmed(21))]);
+    assert!(third.text(LABEL).0.contains("The role of N.Store"));
+    assert_eq!(third.note(LABEL, "corrected"), "");
+}
+
+#[test]
+fn an_answer_that_was_replaced_is_still_known() {
+    let desk = store("");
+    desk.build(LABEL);
+    let first = desk.last(LABEL);
+    desk.answers(|asked| Ok(whole(asked).replace("few", "other")));
+    desk.build_as(LABEL, |options| options.fresh = [LABEL.to_owned()].into_iter().collect());
+    let second = desk.last(LABEL);
+    assert!(first.filed.key == second.filed.key && first.filed.output != second.filed.output);
+    let corrected = desk.session().correct(LABEL, b"third".to_vec(), Notes::new(), Words::new());
+    corrected.expect("a store").expect("corrected");
+    let store = desk.session().engine.store.clone();
+    for last in [first, second] {
+        let kept = superseded::record_of(&*store, &last.filed.key, &last.filed.output).expect("a store");
+        assert_eq!(kept, Some(last.record));
+    }
+}
+
+#[test]
+fn a_section_that_rests_on_nothing_that_moved_stays() {
+    let desk = store("");
+    desk.answers(|asked| Ok(whole(asked).replace("The lifecycle of N.Store", "Begins empty [Get]; lifecycle of N.Store")));
+    desk.build(LABEL);
+    desk.put("src/Store.cs", &edited(STORE, "_count > most", "_count >= most"));
+    desk.answers(|_| Ok("LIFECYCLE:\n- Something else [Get].\nEDGE_CASES:\n- Keeps one less [Trim].\n".to_owned()));
+    let (text, _) = desk.text(LABEL);
+    assert!(
+        text.contains("Begins empty [Get]") && text.contains("- Keeps one less [Trim]."),
+        "{text}"
+    );
+    assert_eq!(desk.note(LABEL, "kept"), "LIFECYCLE: it rests on nothing that moved");
+}
+
 #[test]
 fn a_persons_words_stay() {
     let correct = |desk: &Desk, label: &str| {
@@ -330,7 +431,12 @@ fn a_persons_words_stay() {
         notes.insert("corrected".into(), "ROLE".into());
         let text = text.replace("- The role of N.Store in few words.", "What a person says [Whatever].");
         desk.session()
-            .correct(label, text.into_bytes(), notes)
+            .correct(
+                label,
+                text.into_bytes(),
+                notes,
+                words(&[("ROLE", "What a person says [Whatever].")]),
+            )
             .expect("a store")
             .expect("corrected");
     };
@@ -369,7 +475,12 @@ fn a_persons_words_stay() {
     notes.insert("corrected".into(), "LIFECYCLE".into());
     let text = text.replace("The lifecycle of N.B in few words.", "Lives long.");
     desk.session()
-        .correct("//types/N.B:semantic", text.into_bytes(), notes)
+        .correct(
+            "//types/N.B:semantic",
+            text.into_bytes(),
+            notes,
+            words(&[("LIFECYCLE", "- Lives long.")]),
+        )
         .expect("a store")
         .expect("corrected");
     desk.put("src/Pair.cs", &edited(PAIR, "return 1;", "return 2;"));

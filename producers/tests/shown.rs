@@ -5,6 +5,8 @@ mod desk;
 
 use desk::samples::{CLOCK, LABEL, STORE, edited, error, pair, store};
 use desk::{Asked, Built, Desk, SECTIONS, manifest, types, whole};
+use engine::seams::producer::Failure;
+use engine::values::diagnostic::Diagnostic;
 
 #[test]
 fn no_secret_is_in_any_prompt() {
@@ -41,6 +43,23 @@ fn no_secret_is_in_any_prompt() {
     assert!(
         text.contains("Source: withheld\n\nROLE:\nWithheld: its source is never sent to a model.\n"),
         "{text}"
+    );
+    // The file decides, not what the role says: not known yet, or a person's.
+    let full = |options: &mut engine::build::Options| {
+        options.price = true;
+        options.fresh = ["//types/N.Use:semantic".to_owned()].into_iter().collect();
+    };
+    let corrected = text.replace("Withheld: its source is never sent to a model.", "A person's words.");
+    let label = "//types/N.Checker:semantic";
+    let notes = desk.last(label).record.notes;
+    let corrected = desk.session().correct(label, corrected.into_bytes(), notes, Default::default());
+    corrected.expect("a store").expect("corrected");
+    let built = desk.build_as("//types/N.Use:semantic", full);
+    let plan = built.report.plans.iter().find(|priced| *priced.label == *"//types/N.Use:semantic");
+    let prompt = &plan.expect("a plan").plan.prompt;
+    assert!(
+        prompt.contains("A person's words.") && !prompt.contains("string Secretive"),
+        "{prompt}"
     );
     // A new key in the code moves nothing that is shown.
     let again = edited(
@@ -104,6 +123,34 @@ fn a_prompt_that_does_not_fit_shrinks_in_order() {
         }
     });
     let (_, asked) = lying.text(LABEL);
+    let asked: Vec<Asked> = asked.into_iter().filter(|asked| asked.types() == ["N.Store"]).collect();
+    for (at, one) in asked.iter().enumerate() {
+        assert!(
+            asked[at + 1..].iter().all(|later| later.whole.len() < one.whole.len()),
+            "no prompt is sent twice"
+        );
+    }
+    // What one target met is known to the next, and a limit that is stated is kept at once.
+    let twin = text
+        .replace("class Store", "class Storeroom")
+        .replace("public Store(", "public Storeroom(");
+    lying.put("src/Twin.cs", &twin);
+    assert_eq!(lying.text("//types/N.Storeroom:semantic").1.len(), 1);
+    let telling = Desk::with(&manifest("", ""), &files);
+    telling.answers(|asked| match asked.whole.len() {
+        len if len > 4_000 => Err(Failure::Permanent(Box::new(Diagnostic::error(
+            "E_CONTEXT",
+            format!("the question is too long for m: {} tokens, and 2200 fit", len / 4 + 1200),
+        )))),
+        _ => Ok(whole(asked)),
+    });
+    let (_, told) = telling.text(LABEL);
+    assert_eq!(
+        told.iter().filter(|asked| asked.types() == ["N.Store"]).count(),
+        2,
+        "{:?}",
+        told.len()
+    );
     assert!(
         asked.len() > 2 && lying.note(LABEL, "left_out").contains("bodies"),
         "{}",

@@ -414,7 +414,7 @@ pub struct UnpinVersionArgs {
     pub version: Option<u32>,
 }
 
-/// Write one page of HTML about this checkout: its builds, the graph near a target, versions side by side, and every target. Runs nothing.
+/// Write one page of HTML about this checkout: builds, graph, versions, targets. Runs nothing.
 ///
 /// The page needs no network and no other file. It holds labels, paths, and lines of outputs and sources.
 #[derive(Debug, Args)]

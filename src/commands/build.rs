@@ -66,6 +66,14 @@ pub fn run(context: &Context, args: &BuildArgs) -> Outcome {
     {
         context.say(&[Diagnostic::warning("W_ALIASES", format!("aliases.json is not up to date: {error}"))]);
     }
+    if !args.dry_run {
+        let carried = workbench::carry::carry(&workspace.root, &mut session)?;
+        if !carried.is_empty() {
+            context.say(&carried);
+            // Lays the files out, which show the words.
+            build(context, &mut workspace.session()?, &request)?;
+        }
+    }
     context.say(
         &workspace
             .engine

@@ -6,9 +6,10 @@ use crate::context::{Context, Failed, Outcome};
 use crate::exit::Code;
 use engine::build::Options;
 use engine::build::request::Request;
+use engine::store::corrections;
 use engine::values::diagnostic::{Diagnostic, Severity};
 use engine::values::digest::Digest;
-use workbench::correction::{CORRECTED, LONGEST, Refused, notes, released};
+use workbench::correction::{CORRECTED, LONGEST, Refused, composed, corrected, notes, released};
 use workbench::editor::{self, EditError};
 
 /// Runs it.
@@ -29,28 +30,46 @@ pub fn run(context: &Context, args: &EditOutputArgs) -> Outcome {
         .label(&label);
         return Err(Failed::new(Code::Usage, why.hint("only answers of models can be corrected")));
     }
+    if label.starts_with("//groups/") {
+        let why = Diagnostic::error(
+            "E_GROUP",
+            "it is the summary of a group, which comes and goes with what depends on what",
+        )
+        .label(&label);
+        return Err(Failed::new(
+            Code::Usage,
+            why.hint("correct the summary of one of its types: //types/TYPE:semantic"),
+        ));
+    }
     let last = session.last(&label)?.ok_or_else(nothing)?;
     let old = session.engine.store.blob(&last.filed.output)?.ok_or_else(nothing)?;
     let old = String::from_utf8_lossy(&old).into_owned();
     // A person takes his time; the checkout stays ours, or the correction could be of an answer that is no more.
     session.engine.store.let_go();
-    let (new, noted) = if args.release {
-        (old.clone(), released(&last.record.notes))
+    let (new, noted, words) = if args.release {
+        (old.clone(), released(&last.record.notes), corrections::Words::new())
     } else {
         let new = match (args.version, &args.file) {
             (Some(number), _) => version(&mut session, &label, number)?,
             (None, Some(file)) => editor::read(file, LONGEST as u64 + 1).map_err(|error| unedited(&label, error))?,
             (None, None) => editor::edit(chosen_editor().as_deref(), &old, LONGEST as u64 + 1).map_err(|error| unedited(&label, error))?,
         };
-        if new == old {
+        let new = composed(&old, &new).map_err(|refused| refuse(&label, refused))?;
+        let text = new.write();
+        if text == old {
             context.say(&[Diagnostic::new(Severity::Note, "N_SAME", "nothing was changed").label(&label)]);
             return Ok(Code::Ok);
         }
-        let noted = notes(&old, &new, &last.record.notes).map_err(|refused| refuse(&label, refused))?;
-        (new, noted)
+        let noted = notes(&old, &new, &last.record.notes);
+        // What was corrected here before, and is not in this version, is still wanted.
+        let before = corrections::of(&*session.engine.store, &label)?;
+        let before = before.into_iter().find(|record| record.view == session.engine.view);
+        let mut words = before.map(|record| record.words).unwrap_or_default();
+        words.extend(new.words(corrected(&noted)));
+        (text, noted, words)
     };
     let by_hand = noted.get(CORRECTED).cloned().unwrap_or_default();
-    session.correct(&label, new.into_bytes(), noted)?.ok_or_else(nothing)?;
+    session.correct(&label, new.into_bytes(), noted, words)?.ok_or_else(nothing)?;
     if !last.current {
         let why = "its inputs have moved since it was made; the next build asks for a patch of what you wrote";
         context.say(&[Diagnostic::new(Severity::Note, "N_STALE", why).label(&label)]);
@@ -101,6 +120,24 @@ fn refuse(label: &str, refused: Refused) -> Failed {
         Refused::Control(line) => (
             format!("line {line} holds a control character"),
             "write plain text; tabs and line breaks are fine".to_owned(),
+        ),
+        Refused::Heading(line) => (
+            format!("line {line} begins with '#', which would be read as a heading of the file"),
+            "write it without '#', or indent it".to_owned(),
+        ),
+        Refused::Unknown(names) => (
+            format!("there is no section {} in it", names.join(", ")),
+            "sections of your own are declared in cortex.toml: params.sections of the producer; else write it as an item of another section"
+                .to_owned(),
+        ),
+        Refused::Twice(name) => (format!("the section {name} stands twice"), "leave one of them out".to_owned()),
+        Refused::Empty(name) => (
+            format!("the section {name} is empty"),
+            "write \"- None.\" when there is nothing to say".to_owned(),
+        ),
+        Refused::LongSection(name, len) => (
+            format!("the section {name} has {len} bytes; {} are the most", producers::semantic::LONGEST_SECTION),
+            "shorten it".to_owned(),
         ),
         Refused::Missing(names) => (
             format!("the sections {} are missing", names.join(", ")),

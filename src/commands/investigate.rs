@@ -13,7 +13,7 @@ use engine::seams::producer::{Cancel, Failure, Params};
 use engine::values::diagnostic::{Diagnostic, Severity};
 use producers::investigate::Findings;
 use std::io::Write;
-use workbench::investigation::{Candidate, Operation, State, gather};
+use workbench::investigation::{Candidate, Material, Operation, State, gather};
 use workbench::workspace::Workspace;
 
 /// Runs it.
@@ -22,6 +22,13 @@ pub fn run(context: &Context, args: &InvestigateArgs) -> Outcome {
     let mut session = workspace.session()?;
     context.say(workspace.warnings());
     let question = args.question.trim();
+    if question.is_empty() {
+        let why = Diagnostic::error("E_PARAM", "there is no question");
+        return Err(Failed::new(
+            Code::Usage,
+            why.hint("ask one: cortex investigate \"How are batches saved?\" --scope NAMESPACE"),
+        ));
+    }
     let mut operation = Operation::begin(question, &args.scope);
     let step = |operation: &mut Operation, state: State, event: String| {
         if !context.json() {
@@ -56,13 +63,20 @@ pub fn run(context: &Context, args: &InvestigateArgs) -> Outcome {
         .filter(|candidate| candidate.label.starts_with("//types/"))
         .collect();
     let material = gather(&session, question, candidates, args.budget, &never_send(&session))?;
+    if material.shown == 0 {
+        let why = nothing_shown(&material, args).label(&operation.label);
+        operation.error = Some(diagnostic::json(&why));
+        step(&mut operation, State::Failed, why.message.clone());
+        return Err(Failed::new(Code::Usage, why));
+    }
     let params = params(question, args, &session);
     step(
         &mut operation,
         State::Asking,
         format!(
-            "shows {} types, about {} tokens; {} more did not fit{}",
+            "shows {} type{}, about {} tokens; {} more did not fit{}",
             material.shown,
+            if material.shown == 1 { "" } else { "s" },
             material.tokens,
             material.left_out.len(),
             match material.withheld.len() {
@@ -85,6 +99,9 @@ pub fn run(context: &Context, args: &InvestigateArgs) -> Outcome {
     let made = match session.make_loose(&wanted, &cancel)? {
         Ok(made) => made,
         Err(failure) => {
+            if let Failure::Rejected(rejected) = &failure {
+                operation.rejected = Some(String::from_utf8_lossy(&rejected.raw).into_owned()).filter(|raw| !raw.is_empty());
+            }
             let (code, why) = told(failure, &label);
             operation.error = Some(diagnostic::json(&why));
             step(&mut operation, State::Failed, why.message.clone());
@@ -113,6 +130,25 @@ pub fn run(context: &Context, args: &InvestigateArgs) -> Outcome {
         text(context, &findings)
     };
     show::written(write!(context.stdout(), "{text}"))
+}
+
+/// Why no type can be shown, so that nothing is asked.
+fn nothing_shown(material: &Material, args: &InvestigateArgs) -> Diagnostic {
+    let why = |message: String, hint: &str| Diagnostic::error("E_NOTHING_SHOWN", message).hint(hint);
+    match (material.left_out.len(), material.withheld.len()) {
+        (0, 0) => why(
+            "there is no type in the scope".to_owned(),
+            "name a namespace or a type: --scope NAME",
+        ),
+        (0, withheld) => why(
+            format!("nothing in the scope may be shown: {withheld} of its types lie in files that are never sent"),
+            "choose another --scope, or change never_send of the producer",
+        ),
+        (left_out, _) => why(
+            format!("none of {left_out} types of the scope fits into {} tokens", args.budget),
+            "raise --budget or narrow --scope",
+        ),
+    }
 }
 
 /// What a scope means: a pattern as it is, a name as the type or the types of the namespace of that name.

@@ -36,6 +36,7 @@ pub fn run(context: &Context, args: &PromptArgs) -> Outcome {
             jobs: build::default_jobs(),
             keep_going: false,
             price: true,
+            insist: true,
             fresh,
             ..Options::default()
         },

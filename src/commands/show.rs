@@ -7,11 +7,13 @@ use crate::context::{Context, Failed, Outcome};
 use crate::exit::Code;
 use crate::render::printable;
 use engine::build::query::Standing;
+use engine::build::remarks::FailedTry;
 use engine::build::session::Session;
 use engine::values::diagnostic::{Diagnostic, Severity};
 use engine::values::digest::Digest;
 use engine::values::table::Table;
 use std::io::Write;
+use std::path::Path;
 use std::sync::Arc;
 
 /// Runs it.
@@ -23,7 +25,12 @@ pub fn run(context: &Context, args: &ShowArgs) -> Outcome {
     let mut session = workspace.session()?;
     context.say(workspace.warnings());
     if args.rejected {
-        return rejected(context, args, &mut session);
+        return rejected(context, args, &workspace.root, &mut session);
+    }
+    // What was paid for and came to nothing is there to be looked at; to ask once more is another wish.
+    if args.raw && !args.refresh && only_rejected(&mut session, &args.label)? {
+        rejected(context, args, &workspace.root, &mut session)?;
+        return Ok(Code::TargetFailed);
     }
     if args.allow_stale || !args.refresh {
         // A summary that a model made is shown as it is: asking again costs money, and someone may read who only wants to know.
@@ -45,7 +52,7 @@ pub fn run(context: &Context, args: &ShowArgs) -> Outcome {
         Err(failed) => {
             // What came instead of an output is what there is to see.
             if args.raw {
-                let _ = rejected(context, args, &mut session);
+                let _ = rejected(context, args, &workspace.root, &mut session);
             }
             last_good::remark_missing(context, &workspace, &session, Some("show"), &args.label)?;
             return Err(failed);
@@ -94,22 +101,59 @@ fn as_it_is(context: &Context, session: &mut Session, label: &str, only: bool) -
 }
 
 /// The answer of the last try that could not become an output.
-fn rejected(context: &Context, args: &ShowArgs, session: &mut Session) -> Outcome {
+fn rejected(context: &Context, args: &ShowArgs, root: &Path, session: &mut Session) -> Outcome {
+    if args.label.starts_with("//investigations/") {
+        return rejected_investigation(context, args, root);
+    }
     let label = history::meant(session, &args.label, "shown")?;
-    let remarks = session.remarks().map_err(Failed::from)?;
-    let failure = remarks.get(&label).and_then(|remark| remark.failure.as_ref());
-    let Some(failure) = failure.filter(|failure| !failure.raw.is_empty()) else {
+    let Some((label, failure)) = failed(session, &label)? else {
         let why = Diagnostic::error("E_NO_OUTPUT", "no answer for it was rejected by the last try").label(&label);
         return Err(Failed::new(Code::Usage, why.hint("leave --rejected out to see its output")));
     };
     context.say(&[Diagnostic {
         severity: Severity::Note,
-        ..failure.why.clone()
+        ..failure.why
     }]);
     let shown = Shown {
         label,
         digest: Digest::of(&failure.raw),
         bytes: failure.raw.as_slice().into(),
+    };
+    print(context, args, &shown)
+}
+
+/// The last try of a label, or of the group that it is asked about with, of which an answer is kept.
+fn failed(session: &mut Session, label: &str) -> Result<Option<(String, FailedTry)>, Failed> {
+    let group = workbench::paid::asked_with(session, label)?;
+    let mut remarks = session.remarks().map_err(Failed::from)?;
+    let mut kept = |label: String| -> Option<(String, FailedTry)> {
+        let failure = remarks.remove(&label)?.failure.filter(|failure| !failure.raw.is_empty())?;
+        Some((label, failure))
+    };
+    Ok(kept(label.to_owned()).or_else(|| group.and_then(kept)))
+}
+
+/// Whether a rejected answer is all that there is of a label.
+fn only_rejected(session: &mut Session, label: &str) -> Result<bool, Failed> {
+    let Ok(label) = history::meant(session, label, "shown") else {
+        return Ok(false);
+    };
+    if !workbench::paid::is_paid(session, &label) || session.last(&label)?.is_some() {
+        return Ok(false);
+    }
+    Ok(failed(session, &label)?.is_some())
+}
+
+/// The answer to a question that could not be used.
+fn rejected_investigation(context: &Context, args: &ShowArgs, root: &Path) -> Outcome {
+    let Some(raw) = workbench::investigation::rejected(root, &args.label) else {
+        let why = Diagnostic::error("E_NO_OUTPUT", "no answer to this question was rejected by the last try").label(&args.label);
+        return Err(Failed::new(Code::Usage, why.hint("ask it with `cortex investigate`")));
+    };
+    let shown = Shown {
+        label: args.label.clone(),
+        digest: Digest::of(raw.as_bytes()),
+        bytes: raw.as_bytes().into(),
     };
     print(context, args, &shown)
 }

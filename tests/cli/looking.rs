@@ -262,6 +262,8 @@ fn pages() {
       watch          Say what moves in the sources as it happens, and build after each batch
       status         Show how the workspace stands: sources, targets, summaries, store. Runs nothing
       gc             Collect what no checkout of the store needs any more, and make its file shorter
+      report         Write one page of HTML about this checkout: builds, graph, versions, targets. Runs
+                     nothing
       store          Verify, count, hand on and migrate the store
       pin-version    Keep a version of a target: History does not trim it, gc does not take it
       unpin-version  Keep a version no longer

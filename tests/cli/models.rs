@@ -287,3 +287,97 @@ fn an_investigation_shows_nothing_secret_and_loses_no_money() {
     let asked = std::fs::read_to_string(bench.beside("model").join("asked")).expect("a question");
     assert!(!asked.contains("Weight"), "{asked}");
 }
+
+#[test]
+fn a_correction_that_could_not_be_read_back_is_refused() {
+    let bench = shelf();
+    bench.run(&["build", SEMANTIC]);
+    let text = bench.run(&["show", "--raw", SEMANTIC]).out;
+    let edit = |text: &str| {
+        std::fs::write(bench.beside("mine.md"), text).expect("a file");
+        bench.run(&["edit-output", SEMANTIC, "--file", &bench.beside("mine.md").to_string_lossy()])
+    };
+    for (wrong, why) in [
+        (format!("{text}\nMYOWN:\n- x\n"), "there is no section MYOWN"),
+        (text.replace("- Four at most.", "## Four"), "begins with '#'"),
+        (text.replace("Four at most.", &"x".repeat(9_000)), "8000 are the most"),
+    ] {
+        let refused = edit(&wrong);
+        assert!(refused.code == 2 && refused.err.contains(why), "{refused:?}");
+    }
+    // The head is cortex's own, whatever stands there.
+    let head = text.lines().next().expect("a head");
+    let edited = edit(
+        &text
+            .replace(head, "# Semantic: Other T_x")
+            .replace("Four at most.", "Four, by contract."),
+    );
+    assert_eq!(edited.code, 0, "{edited:?}");
+    let shown = bench.run(&["show", SEMANTIC]).out;
+    assert!(shown.starts_with(head) && shown.contains("Four, by contract."), "{shown}");
+    bench.write("Shelf.cs", &SHELF.replace("return _kept[at];", "return _kept[at % 4];"));
+    let built = bench.run(&["build", SEMANTIC]);
+    assert!(built.code == 0 && built.err.contains("W_CORRECTED"), "{built:?}");
+    assert!(bench.run(&["show", SEMANTIC]).out.contains("Four, by contract."));
+    // Under another name they are a person's still, and what each version cost stays known.
+    bench.write("Shelf.cs", &SHELF.replace("class Shelf", "class Rack"));
+    let renamed = bench.run(&["build", "//types/...:semantic"]);
+    assert!(
+        renamed.code == 0 && renamed.err.contains("when it was called N.Shelf"),
+        "{renamed:?}"
+    );
+    let file = bench.run(&["show", "--raw", "//types/N.Rack:semantic"]).out;
+    assert!(file.contains("Four, by contract.") && file.contains("N.Rack T_"), "{file}");
+    bench.write("Shelf.cs", &SHELF.replace("class Shelf", "class Rack").replace("[at]", "[at % 3]"));
+    bench.run(&["build", "//types/...:semantic"]);
+    assert!(bench.run(&["show", "//types/N.Rack:semantic"]).out.contains("Four, by contract."));
+    let history = bench.run(&["history", "--json", "//types/N.Rack:semantic"]).json();
+    let known = |version: &serde_json::Value| version["producer"].is_string();
+    assert!(
+        history["versions"]
+            .as_array()
+            .is_some_and(|all| all.len() > 3 && all.iter().all(known)),
+        "{history:#}"
+    );
+}
+
+#[test]
+fn to_look_at_a_rejected_answer_costs_nothing() {
+    let bench = shelf();
+    bench.write(
+        "Item.cs",
+        "namespace N;\npublic class Item { public Shelf On { get; set; } public int Weight { get; set; } }\n",
+    );
+    say(&bench, "full", "I would rather talk about the weather.\n");
+    for _ in 0..3 {
+        assert_eq!(bench.run(&["build", SEMANTIC]).code, 1);
+    }
+    assert_eq!(calls(&bench), 6);
+    let raw = bench.run(&["show", "--raw", SEMANTIC]);
+    assert!(raw.code == 1 && raw.out.contains("weather"), "{raw:?}");
+    let rejected = bench.run(&["show", "--rejected", SEMANTIC]);
+    assert!(rejected.code == 0 && rejected.out.contains("weather"), "{rejected:?}");
+    let prompt = bench.run(&["prompt", SEMANTIC]);
+    assert!(prompt.code == 0 && prompt.out.contains("class Shelf"), "{prompt:?}");
+    assert_eq!(calls(&bench), 0);
+    // A question with nothing to show, or none at all, is not asked; an answer of no use is kept.
+    let ask = |question: &str, more: &[&str]| bench.run(&[&["investigate", question, "--scope", "N"], more].concat());
+    let nothing = ask("How?", &["--budget", "10"]);
+    assert!(
+        nothing.code == 2 && nothing.err.contains("E_NOTHING_SHOWN") && nothing.err.contains("--budget"),
+        "{nothing:?}"
+    );
+    let empty = ask(" ", &[]);
+    assert!(empty.code == 2 && empty.err.contains("there is no question"), "{empty:?}");
+    assert_eq!(calls(&bench), 0);
+    let failed = ask("How many?", &[]);
+    assert_eq!((failed.code, calls(&bench)), (1, 2), "{failed:?}");
+    let label = failed
+        .err
+        .split("//investigations/")
+        .nth(1)
+        .and_then(|rest| rest.split(':').next())
+        .expect("a label");
+    let kept = bench.run(&["show", "--rejected", &format!("//investigations/{label}:answer")]);
+    assert!(kept.code == 0 && kept.out.contains("weather"), "{kept:?}");
+}

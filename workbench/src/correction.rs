@@ -1,11 +1,14 @@
-//! Corrections by hand: which sections of an output a person changed, and what is noted with it.
+//! Corrections by hand: which sections of a summary a person changed, what is noted with it, and the text that takes its place.
 //!
-//! Sections are those of the seed's summaries (000 §3.5): a line of capitals and underscores with a colon, and what follows up to the
-//! next. Under a heading `## NAME` (summaries of several types) a section is `NAME/SECTION`.
+//! Sections are those of the seed's summaries (000 §3.5): a line of capitals and underscores with a colon, and what follows up to the next.
+//! What stands before the first, the head, is cortex's own: whatever a person makes of it, it stays as it was. A text whose sections could
+//! not be read back is refused, so that no words are lost later.
 
 use engine::seams::paid::Notes;
+use engine::store::corrections::Words;
 use engine::values::digest::Digest;
-use std::collections::{BTreeMap, BTreeSet};
+use producers::semantic::LONGEST_SECTION;
+use std::collections::BTreeSet;
 
 /// Longest corrected output in bytes.
 pub const LONGEST: usize = 1 << 20;
@@ -20,29 +23,68 @@ pub enum Refused {
     Long,
     /// It holds control characters; the line of the first.
     Control(usize),
+    /// A line inside a section would be read as a heading.
+    Heading(usize),
     /// Sections that the output has are missing.
     Missing(Vec<String>),
+    /// Sections that the output has not.
+    Unknown(Vec<String>),
+    /// A section stands twice.
+    Twice(String),
+    /// A section says nothing.
+    Empty(String),
+    /// A section is longer than [`LONGEST_SECTION`].
+    LongSection(String, usize),
 }
 
-/// The sections of an output by name, in order of their names.
-pub fn sections(text: &str) -> BTreeMap<String, String> {
-    let mut sections: BTreeMap<String, String> = BTreeMap::new();
-    let (mut heading, mut at): (String, Option<String>) = (String::new(), None);
-    for line in text.lines() {
-        if let Some(name) = line.strip_prefix("## ") {
-            heading = format!("{}/", name.split_whitespace().last().unwrap_or_default());
-            at = None;
-        } else if let Some(name) = line.strip_suffix(':').filter(|name| is_section(name)) {
-            let name = format!("{heading}{name}");
-            sections.entry(name.clone()).or_default();
-            at = Some(name);
-        } else if let Some(section) = at.as_ref().and_then(|name| sections.get_mut(name)) {
-            section.push_str(line);
-            section.push('\n');
+/// A summary as it is read here.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Sections {
+    head: String,
+    /// Names and texts, in order.
+    pub list: Vec<(String, String)>,
+}
+
+impl Sections {
+    /// Reads a summary.
+    pub fn read(text: &str) -> Self {
+        let mut read = Self::default();
+        for line in text.lines() {
+            if let Some(name) = line.strip_suffix(':').filter(|name| is_section(name)) {
+                read.list.push((name.to_owned(), String::new()));
+            } else {
+                let place = read.list.last_mut().map_or(&mut read.head, |(_, text)| text);
+                place.push_str(line);
+                place.push('\n');
+            }
         }
+        for (_, text) in &mut read.list {
+            let (start, end) = (text.len() - text.trim_start_matches('\n').len(), text.trim_end().len());
+            *text = text.get(start..end).unwrap_or_default().to_owned();
+        }
+        read
     }
-    sections.values_mut().for_each(|text| *text = text.trim().to_owned());
-    sections
+
+    /// The text of a section.
+    pub fn text(&self, name: &str) -> Option<&str> {
+        self.list.iter().find(|(found, _)| found == name).map(|(_, text)| text.as_str())
+    }
+
+    /// The summary as a file.
+    pub fn write(&self) -> String {
+        let mut text = format!("{}\n", self.head.trim_end());
+        for (name, body) in &self.list {
+            text.push_str(&format!("\n{name}:\n{body}\n"));
+        }
+        text
+    }
+
+    /// The words of these sections.
+    pub fn words<'n>(&self, names: impl Iterator<Item = &'n str>) -> Words {
+        names
+            .filter_map(|name| Some((name.to_owned(), self.text(name)?.to_owned())))
+            .collect()
+    }
 }
 
 fn is_section(name: &str) -> bool {
@@ -50,34 +92,75 @@ fn is_section(name: &str) -> bool {
     name.len() > 1 && name.starts_with(|c: char| c.is_ascii_uppercase()) && name.chars().all(plain)
 }
 
-/// The notes of an output in which a person put `new` in the place of `old`, which had `before` as its notes.
+/// The sections that notes say a person wrote.
+pub fn corrected(notes: &Notes) -> impl Iterator<Item = &str> {
+    let names = notes.get(CORRECTED).into_iter().flat_map(|names| names.split(','));
+    names.filter(|name| !name.is_empty())
+}
+
+/// The summary that takes the place of `old` when a person writes `new`: its head and the order of its sections, with their texts.
 ///
 /// # Errors
 /// When `new` cannot take its place.
-pub fn notes(old: &str, new: &str, before: &Notes) -> Result<Notes, Refused> {
+pub fn composed(old: &str, new: &str) -> Result<Sections, Refused> {
     if new.len() > LONGEST {
         return Err(Refused::Long);
     }
-    if let Some(line) = new.lines().position(|line| line.chars().any(|c| c.is_control() && c != '\t')) {
+    let lines = || new.lines().enumerate();
+    if let Some((line, _)) = lines().find(|(_, line)| line.chars().any(|c| c.is_control() && c != '\t')) {
         return Err(Refused::Control(line + 1));
     }
-    let (had, has) = (sections(old), sections(new));
-    let missing: Vec<String> = had.keys().filter(|name| !has.contains_key(*name)).cloned().collect();
+    let first = lines().find(|(_, line)| line.strip_suffix(':').is_some_and(is_section));
+    let inside = lines().skip(first.map_or(0, |(at, _)| at));
+    if let Some((line, _)) = inside.into_iter().find(|(_, line)| line.starts_with('#')) {
+        return Err(Refused::Heading(line + 1));
+    }
+    let (had, has) = (Sections::read(old), Sections::read(new));
+    let lacks = |these: &Sections, those: &Sections| -> Vec<String> {
+        let names = these.list.iter().filter(|(name, _)| those.text(name).is_none());
+        names.map(|(name, _)| name.clone()).collect()
+    };
+    let (missing, unknown) = (lacks(&had, &has), lacks(&has, &had));
     if !missing.is_empty() {
         return Err(Refused::Missing(missing));
     }
-    let mut corrected: BTreeSet<&str> = before
-        .get(CORRECTED)
-        .map(|names| names.split(',').filter(|name| !name.is_empty()).collect())
-        .unwrap_or_default();
-    let changed = has.iter().filter(|(name, text)| had.get(*name) != Some(text));
-    corrected.extend(changed.map(|(name, _)| name.as_str()));
+    if !unknown.is_empty() {
+        return Err(Refused::Unknown(unknown));
+    }
+    let mut seen = BTreeSet::new();
+    for (name, text) in &has.list {
+        if !seen.insert(name) {
+            return Err(Refused::Twice(name.clone()));
+        }
+        if text.is_empty() {
+            return Err(Refused::Empty(name.clone()));
+        }
+        if text.len() > LONGEST_SECTION {
+            return Err(Refused::LongSection(name.clone(), text.len()));
+        }
+    }
+    let list = had
+        .list
+        .iter()
+        .filter_map(|(name, _)| Some((name.clone(), has.text(name)?.to_owned())));
+    Ok(Sections {
+        list: list.collect(),
+        head: had.head.clone(),
+    })
+}
+
+/// The notes of an output in which a person put `new` in the place of `old`, which had `before` as its notes.
+pub fn notes(old: &str, new: &Sections, before: &Notes) -> Notes {
+    let had = Sections::read(old);
+    let mut names: BTreeSet<&str> = corrected(before).collect();
+    let changed = new.list.iter().filter(|(name, text)| had.text(name) != Some(text));
+    names.extend(changed.map(|(name, _)| name.as_str()));
     let mut notes = before.clone();
     notes.insert("mode".to_owned(), "edited".to_owned());
     notes.insert("base".to_owned(), Digest::of(old.as_bytes()).to_string());
     notes.insert("why".to_owned(), "corrected by hand".to_owned());
-    notes.insert(CORRECTED.to_owned(), corrected.into_iter().collect::<Vec<_>>().join(","));
-    Ok(notes)
+    notes.insert(CORRECTED.to_owned(), names.into_iter().collect::<Vec<_>>().join(","));
+    notes
 }
 
 /// The notes of an output whose corrections are let go.
@@ -95,31 +178,45 @@ mod tests {
 
     #[test]
     fn what_a_person_changed_is_marked_and_stays_marked() {
-        let new = OLD.replace("Does it.", "Does it well.");
-        let first = notes(OLD, &new, &Notes::new()).expect("a correction");
+        let new = composed(OLD, &OLD.replace("Does it.", "Does it well.")).expect("a correction");
+        let first = notes(OLD, &new, &Notes::new());
         assert_eq!(first[CORRECTED], "ROLE");
-        let newer = new.replace("None.", "Many: see\nmore.");
-        let second = notes(&new, &newer, &first).expect("a correction");
+        let old = new.write();
+        assert_eq!(old, OLD.replace("Does it.", "Does it well."));
+        let newer = composed(&old, &old.replace("None.", "Many: see\nmore.")).expect("a correction");
+        let second = notes(&old, &newer, &first);
         assert_eq!(second[CORRECTED], "EDGE_CASES,ROLE");
-        assert_eq!(second["base"], Digest::of(new.as_bytes()).to_string());
+        assert_eq!(second["base"], Digest::of(old.as_bytes()).to_string());
+        assert_eq!(newer.words(corrected(&second))["EDGE_CASES"], "Many: see\nmore.");
         assert_eq!(released(&second).get(CORRECTED), None);
     }
 
     #[test]
-    fn sections_of_several_types_are_apart() {
-        let text = "Types: T_1, T_2\n\n## N.A T_1\nROLE:\n- a\n\n## N.B T_2\nROLE:\n- b\n";
-        let found = sections(text);
-        assert_eq!(found.keys().collect::<Vec<_>>(), ["T_1/ROLE", "T_2/ROLE"]);
-        assert_eq!(found["T_2/ROLE"], "- b");
+    fn the_head_is_not_a_persons_to_change() {
+        for head in ["", "# Semantic: B T_2\nImplHash: y\n", "nonsense\n"] {
+            let text = format!("{head}ROLE:\n- Mine.\n\n\nEDGE_CASES:\r\nNone.\n\n");
+            let new = composed(OLD, &text).expect("a correction");
+            assert_eq!(new.write(), OLD.replace("Does it.", "Mine."), "{head}");
+        }
+        // In another order the sections go back to their places.
+        let text = "EDGE_CASES:\nNone.\nROLE:\n- Does it.";
+        assert_eq!(composed(OLD, text).expect("the same").write(), OLD);
     }
 
     #[test]
     fn what_cannot_stand_is_refused() {
+        let refused = |text: &str| composed(OLD, text).expect_err(text);
+        assert_eq!(refused("ROLE:\nx\n"), Refused::Missing(vec!["EDGE_CASES".to_owned()]));
+        assert_eq!(refused("a\nb\u{1b}[2J"), Refused::Control(2));
+        assert_eq!(refused(&"x".repeat(LONGEST + 1)), Refused::Long);
         assert_eq!(
-            notes(OLD, "ROLE:\nx\n", &Notes::new()),
-            Err(Refused::Missing(vec!["EDGE_CASES".to_owned()]))
+            refused(&format!("{OLD}\nMYOWN:\n- x\n")),
+            Refused::Unknown(vec!["MYOWN".to_owned()])
         );
-        assert_eq!(notes(OLD, "a\nb\u{1b}[2J", &Notes::new()), Err(Refused::Control(2)));
-        assert_eq!(notes(OLD, &"x".repeat(LONGEST + 1), &Notes::new()), Err(Refused::Long));
+        assert_eq!(refused(&format!("{OLD}\nROLE:\n- x\n")), Refused::Twice("ROLE".to_owned()));
+        assert_eq!(refused(&OLD.replace("- Does it.", "")), Refused::Empty("ROLE".to_owned()));
+        assert_eq!(refused(&OLD.replace("- Does it.", "- Does it.\n## More")), Refused::Heading(6));
+        let long = OLD.replace("Does it.", &"x".repeat(LONGEST_SECTION));
+        assert_eq!(refused(&long), Refused::LongSection("ROLE".to_owned(), LONGEST_SECTION + 2));
     }
 }

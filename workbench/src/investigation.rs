@@ -199,6 +199,20 @@ pub struct Operation {
     /// Why there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<serde_json::Value>,
+    /// An answer that came and could not be used.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rejected: Option<String>,
+}
+
+/// The answer that the last try of an investigation came to without use, as the operation's file keeps it.
+pub fn rejected(root: &Path, label: &str) -> Option<String> {
+    let id = label.strip_prefix("//investigations/")?.strip_suffix(":answer")?;
+    if id.is_empty() || !id.chars().all(|c| c.is_ascii_alphanumeric()) {
+        return None;
+    }
+    let bytes = std::fs::read(root.join(".cortex/out/ops").join(format!("{id}.json"))).ok()?;
+    let operation: serde_json::Value = serde_json::from_slice(&bytes).ok()?;
+    operation.get("rejected")?.as_str().map(str::to_owned)
 }
 
 impl Operation {
@@ -215,6 +229,7 @@ impl Operation {
             events: Vec::new(),
             result: None,
             error: None,
+            rejected: None,
         }
     }
 

@@ -4,6 +4,7 @@
 pub mod aliases;
 pub mod builds;
 pub mod care;
+pub mod carry;
 pub mod correction;
 pub mod editor;
 pub mod facts;

@@ -1,8 +1,11 @@
 //! What of a workspace costs money: which targets models make, and in what currency they are paid.
 
+use engine::build::engine::EngineError;
 use engine::build::session::Session;
 use engine::manifest::model::Manifest;
 use engine::seams::producer::{Pool, Registry};
+use engine::values::label::{escape, unescape};
+use engine::values::table::Table;
 use serde_json::Value;
 
 /// Whether a model makes the target.
@@ -19,6 +22,31 @@ pub fn group_of(session: &Session, label: &str) -> Option<String> {
     let mut read = node.reads().map(|id| session.graph.node(id).label.clone());
     read.find(|read| read.starts_with("//groups/") && is_paid(session, read))
         .map(|read| read.to_string())
+}
+
+/// The target that is asked about where `label` is: the group of a type as the last `//index:groups` has it, which also holds where the type
+/// itself was never made. `None` for what is asked about by itself.
+///
+/// # Errors
+/// When the store cannot be read.
+pub fn asked_with(session: &Session, label: &str) -> Result<Option<String>, EngineError> {
+    let key = label
+        .strip_prefix("//types/")
+        .and_then(|rest| rest.strip_suffix(":semantic"))
+        .map(unescape);
+    let (Some(key), Some(last)) = (key, session.last("//index:groups")?) else {
+        return Ok(group_of(session, label));
+    };
+    let blob = session.engine.store.blob(&last.filed.output)?;
+    let table = blob.as_deref().and_then(Table::open);
+    let mut rows = table.iter().flat_map(|table| table.rows());
+    let holds = |row: &[u8]| -> Option<bool> {
+        let row: Value = serde_json::from_slice(row).ok()?;
+        Some(row.get("types")?.as_array()?.iter().any(|found| found.as_str() == Some(&key)))
+    };
+    let group = rows.find(|(_, row)| holds(row) == Some(true));
+    let group = group.map(|(group, _)| format!("//groups/{}:semantic", escape(group)));
+    Ok(group.filter(|group| is_paid(session, group)))
 }
 
 /// Whether a model makes any target of the workspace.

@@ -8,7 +8,7 @@ use engine::seams::annotate::Revision;
 use engine::store::builds::{self, BuildRecord};
 use engine::store::pins::Pin;
 use engine::store::records::{ActionRecord, InputRecord};
-use engine::store::{Part, StoreError};
+use engine::store::{Part, StoreError, superseded};
 use engine::values::digest::Digest;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -35,8 +35,7 @@ pub struct Version {
     pub pin: Option<Pin>,
     /// Whether its output is no longer stored, and could only be made again.
     pub collected: bool,
-    /// How it came about; `None` when the store no longer has the record. A result that was filed anew under its key (regenerated,
-    /// corrected) has only the record of the last filing, and older versions of that key have none.
+    /// How it came about; `None` when the store no longer has the record.
     pub record: Option<ActionRecord>,
 }
 
@@ -65,7 +64,7 @@ pub fn versions(session: &Session, label: &str) -> Result<Vec<Version>, StoreErr
     let mut pins = crate::care::pins(&**store, session.engine.view)?;
     for version in store.history(session.engine.view, label)? {
         let pin = pins.iter().position(|pin| pin.label == label && pin.version == version.version);
-        let record = store.action(&version.key)?.filter(|record| record.output == version.output);
+        let record = superseded::record_of(&**store, &version.key, &version.output)?;
         let collected = record.is_none() && !store.has_blob(&version.output)?;
         versions.push(Version {
             number: version.version.into(),

@@ -1,14 +1,19 @@
 //! Corrections: an output that a person wrote in the place of what a producer made.
 //!
 //! It is filed under the key of the node's last result, so that it stands as long as that would have stood, for every checkout that shares the
-//! store; what replaces it later is told that it was a person's ([`Notes`]).
+//! store; what replaces it later is told that it was a person's ([`Notes`]). The words are filed by label too ([`corrections`]), so that they
+//! are found where the last result is another one.
 
 use super::engine::EngineError;
+use super::past;
 use super::run::Leftover;
 use super::session::Session;
 use crate::graph::Filed;
 use crate::seams::paid::Notes;
+use crate::store::RowChange;
+use crate::store::corrections::{self, CorrectionRecord, Words};
 use crate::store::records::{ActionRecord, HistoryRecord, NewResult};
+use crate::store::superseded;
 use crate::values::digest::Digest;
 use std::sync::Arc;
 
@@ -52,16 +57,18 @@ impl Session {
         Ok(Some(Last { filed, record, current }))
     }
 
-    /// Puts `bytes` in the place of a node's last output. Gives the digest of what stands now, or `None` when there is nothing to correct.
+    /// Puts `bytes` in the place of a node's last output, of which a person wrote these `words`; none takes an earlier correction back. Gives
+    /// the digest of what stands now, or `None` when there is nothing to correct.
     ///
     /// # Errors
     /// When the store cannot be read or written.
-    pub fn correct(&mut self, label: &str, bytes: Vec<u8>, notes: Notes) -> Result<Option<Digest>, EngineError> {
+    pub fn correct(&mut self, label: &str, bytes: Vec<u8>, notes: Notes, words: Words) -> Result<Option<Digest>, EngineError> {
         let (Some(last), Some(id)) = (self.last(label)?, self.graph.find(label)) else {
             return Ok(None);
         };
         let (key, output) = (last.filed.key, Digest::of(&bytes));
         let blob: Arc<[u8]> = bytes.into();
+        let before = superseded::kept(&key, last.record.clone(), &output);
         let record = ActionRecord {
             output,
             len: blob.len() as u64,
@@ -71,6 +78,17 @@ impl Session {
             spent: None,
             took_us: 0,
             ..last.record
+        };
+        let correction = CorrectionRecord {
+            at: record.made_at,
+            view: self.engine.view,
+            key,
+            output,
+            words,
+        };
+        let rows = match correction.words.is_empty() {
+            true => self.to_release(label, &record)?,
+            false => vec![correction.to_row(label)],
         };
         let version = HistoryRecord {
             version: 0,
@@ -94,11 +112,24 @@ impl Session {
         // What was out of date stays so: its inputs moved, whoever wrote it.
         self.graph.set_stale(id, stale);
         let leftover = Leftover {
-            results: vec![result],
+            results: before.into_iter().chain([result]).collect(),
             history: vec![(label.to_owned(), version)],
             ..Leftover::default()
         };
-        self.commit(leftover, Vec::new(), false, None, None)?;
+        self.commit(leftover, rows, false, None, None)?;
         Ok(Some(output))
+    }
+
+    /// The rows that take away whatever was written of a label in this checkout, or would be taken over from another.
+    fn to_release(&self, label: &str, record: &ActionRecord) -> Result<Vec<RowChange>, EngineError> {
+        let (store, now) = (&*self.engine.store, past::made(record));
+        let mut rows = Vec::new();
+        for row in corrections::of(store, label)? {
+            let then = superseded::record_of(store, &row.key, &row.output)?;
+            if row.view == self.engine.view || then.is_some_and(|then| past::alike(&then, &now)) {
+                rows.push(corrections::release(label, row.view));
+            }
+        }
+        Ok(rows)
     }
 }

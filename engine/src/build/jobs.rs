@@ -2,11 +2,12 @@
 
 use super::blobs::Blobs;
 use super::parts::{FiledParts, Told};
+use super::past::Past;
 use crate::graph::NodeId;
 use crate::manifest::model::{InputFrom, Manifest};
 use crate::manifest::template::Vars;
 use crate::planning::expand::{self, ExpandError, PlannedInput};
-use crate::seams::paid::{Plan, Previous, PreviousInput, Spent};
+use crate::seams::paid::{Correction, Plan, Previous, Spent};
 use crate::seams::producer::{Cancel, Failure, Input, Inputs, Output, Params, Producer, ProducerId};
 use crate::seams::world::World;
 use crate::store::records::ActionRecord;
@@ -112,8 +113,8 @@ pub enum Task {
         key: ActionKey,
         /// Whether to make it or only to say what it would cost.
         how: Make,
-        /// Key of the previous result, as a hint.
-        previous: Option<ActionKey>,
+        /// The previous result, as a hint to producers that cost money.
+        past: Option<Past>,
     },
 }
 
@@ -214,15 +215,15 @@ impl Job {
                 inputs,
                 key,
                 how,
-                previous,
+                past,
             } => {
                 let roles = match self.load_inputs(shared, inputs, &deciding, &mut missing) {
                     Ok(roles) => roles,
                     Err(done) => return done,
                 };
                 if missing.is_empty() {
-                    match previous.map(|key| before(shared, &key)).transpose() {
-                        Ok(previous) => self.produce(shared, &**producer, &roles, key, *how, previous.flatten()),
+                    match past.map(|past| past.find(shared, &self.label, inputs)).transpose() {
+                        Ok(past) => self.produce(shared, &**producer, &roles, key, *how, past.unwrap_or_default()),
                         Err(error) => Done::Broken(error),
                     }
                 } else {
@@ -293,7 +294,7 @@ impl Job {
         roles: &BTreeMap<Arc<str>, Vec<Input>>,
         key: &ActionKey,
         how: Make,
-        previous: Option<Previous>,
+        (previous, correction): (Option<Previous>, Option<Correction>),
     ) -> Done {
         let nothing = Vars::new();
         let rule = &shared.manifest.rules[self.rule as usize];
@@ -311,6 +312,7 @@ impl Job {
             settings,
             parts: &parts,
             previous,
+            correction,
             fresh,
             unknown,
             ..Inputs::bare(&self.label, params, roles, vars, &shared.cancel)
@@ -360,30 +362,6 @@ fn take_off(shared: &Shared, key: &ActionKey, fresh: bool) -> Result<Option<Flig
         Some(record) if shared.blobs.get(&record.output).map_err(Done::Broken)?.is_some() => Err(Done::Found(Box::new(record))),
         _ => Ok(flight),
     }
-}
-
-/// The result filed under a key, with what it was made of, as far as the store still has it.
-fn before(shared: &Shared, key: &ActionKey) -> Result<Option<Previous>, StoreError> {
-    let Some(record) = shared.blobs.action(key)? else {
-        return Ok(None);
-    };
-    let Some(output) = shared.blobs.get(&record.output)? else {
-        return Ok(None);
-    };
-    let input = |input: crate::store::records::InputRecord| {
-        Ok(PreviousInput {
-            bytes: shared.blobs.get(&input.digest)?,
-            role: input.role,
-            label: input.label,
-            digest: input.digest,
-        })
-    };
-    Ok(Some(Previous {
-        output,
-        digest: record.output,
-        notes: record.notes,
-        inputs: record.inputs.into_iter().map(input).collect::<Result<_, StoreError>>()?,
-    }))
 }
 
 pub(super) fn panicked(producer: ProducerId, panic: &(dyn std::any::Any + Send)) -> Diagnostic {

@@ -13,6 +13,7 @@ mod listing;
 pub mod loose;
 pub mod outlook;
 mod parts;
+mod past;
 mod pools;
 mod prune;
 pub mod query;

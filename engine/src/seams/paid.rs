@@ -8,7 +8,7 @@ use crate::values::diagnostic::Diagnostic;
 use crate::values::digest::Digest;
 use minicbor::{Decode, Encode};
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// Provenance of an output that is no part of its key, such as `mode` = `patch`, `base` = the digest it was made from, `chain` = `2`.
@@ -171,6 +171,15 @@ pub struct Previous {
     pub notes: Notes,
     /// What it was made of, in the order of its key.
     pub inputs: Vec<PreviousInput>,
+}
+
+/// What a person wrote in the place of parts of the node's output, wherever that was: the last result need not be the corrected one.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Correction {
+    /// The words, by the name of the part: written in this checkout, or in another in which most of what the node is made of was the same.
+    pub words: BTreeMap<String, String>,
+    /// Parts that were written where the node is made of other things.
+    pub elsewhere: BTreeSet<String>,
 }
 
 /// One input of an earlier result.

@@ -3,7 +3,7 @@
 //! A producer sees its parameters and the blobs of its inputs by role, and nothing else that could change its output. The
 //! `previous` output is a hint (patch prompts start from it); it is never part of the key.
 
-use super::paid::{NoParts, Notes, Parts, Plan, Previous, Rejected, Spent};
+use super::paid::{Correction, NoParts, Notes, Parts, Plan, Previous, Rejected, Spent};
 use crate::values::diagnostic::Diagnostic;
 use crate::values::digest::{ActionKey, Digest};
 use crate::values::suggest::nearest;
@@ -110,6 +110,8 @@ pub struct Inputs<'a> {
     pub vars: &'a BTreeMap<Arc<str>, Arc<str>>,
     /// The previous result, if the store still has it and the producer [is paid](Pool::Paid). A hint.
     pub previous: Option<Previous>,
+    /// A person's words that are to stay, if there are any and the producer is paid.
+    pub correction: Option<Correction>,
     /// Where answers to parts of a question are filed.
     pub parts: &'a dyn Parts,
     /// Whether a person asked for a new answer, so that an earlier one is not to be patched.
@@ -139,6 +141,7 @@ impl<'a> Inputs<'a> {
             roles,
             vars,
             previous: None,
+            correction: None,
             parts: &NoParts,
             fresh: false,
             unknown: 0,

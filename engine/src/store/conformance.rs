@@ -144,6 +144,7 @@ fn rows_are_kept_apart_by_view_and_part(store: &dyn Inventory) {
     }
     assert_eq!(store.rows(OTHER, Part::State).unwrap(), [(b"a".to_vec(), b"other".to_vec())]);
     assert!(store.rows(OTHER, Part::Nodes).unwrap().is_empty());
+    assert_eq!(store.rows(OTHER, Part::Corrections).unwrap().len(), 3, "of all views together");
     let rows = vec![
         row(Part::State, b"a", None),
         row(Part::State, b"b", None),

@@ -67,12 +67,17 @@ impl Store for MemoryStore {
     }
 
     fn row(&self, view: ViewId, part: Part, key: &[u8]) -> Result<Option<Vec<u8>>, StoreError> {
-        Ok(self.tables().rows.get(&(view, part)).and_then(|rows| rows.get(key)).cloned())
+        Ok(self
+            .tables()
+            .rows
+            .get(&(part.owner(view), part))
+            .and_then(|rows| rows.get(key))
+            .cloned())
     }
 
     fn rows(&self, view: ViewId, part: Part) -> Result<Vec<Row>, StoreError> {
         let tables = self.tables();
-        let rows = tables.rows.get(&(view, part)).into_iter().flatten();
+        let rows = tables.rows.get(&(part.owner(view), part)).into_iter().flatten();
         Ok(rows.map(|(key, body)| (key.clone(), body.clone())).collect())
     }
 
@@ -99,7 +104,7 @@ impl Store for MemoryStore {
             if let (Part::Pins, None, Some((label, _))) = (part, &body, pins::of_key(&key)) {
                 unpinned.push(label.to_owned());
             }
-            let rows = tables.rows.entry((view, part)).or_default();
+            let rows = tables.rows.entry((part.owner(view), part)).or_default();
             match body {
                 Some(body) => rows.insert(key, body),
                 None => rows.remove(&key),

@@ -4,6 +4,7 @@
 
 pub mod builds;
 mod codec;
+pub mod corrections;
 pub mod diagnostics;
 pub mod disk;
 pub mod ledger;
@@ -11,6 +12,7 @@ pub mod memory;
 pub mod parcel;
 pub mod pins;
 pub mod records;
+pub mod superseded;
 pub mod views;
 
 #[cfg(test)]
@@ -47,6 +49,8 @@ pub enum Part {
     Remarks,
     /// What was spent and saved, by time (`store::ledger`).
     Ledger,
+    /// What people wrote in the place of outputs, by label (`store::corrections`). Of all views together.
+    Corrections,
     /// Builds, by number (`store::builds`).
     Builds,
     /// Where the checkout is and when it was last used: one row, whose key is empty (`store::views`).
@@ -59,7 +63,7 @@ pub enum Part {
 
 impl Part {
     /// Every part, in the order of their declaration.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 14] = [
         Self::Nodes,
         Self::Links,
         Self::State,
@@ -69,11 +73,21 @@ impl Part {
         Self::Manifests,
         Self::Remarks,
         Self::Ledger,
+        Self::Corrections,
         Self::Builds,
         Self::View,
         Self::Pins,
         Self::Watch,
     ];
+
+    /// Whose rows a view sees: its own, or those that all views share.
+    #[must_use]
+    pub fn owner(self, view: ViewId) -> ViewId {
+        match self {
+            Self::Corrections => ViewId(0),
+            _ => view,
+        }
+    }
 }
 
 /// A row of a part of a view: key, body.

@@ -415,7 +415,7 @@ fn golden_outputs_belong_to_versions() {
     csharp/signatures@4 8aefcaab3c62
     csharp/outline-info@2 eefa424cb835
     csharp/outline@2 43d9f50f9da8
-    semantic@3 37fa68445632
+    semantic@4 37fa68445632
     semantic/role@1 989b18270614
     "#);
 }

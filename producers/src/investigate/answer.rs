@@ -1,7 +1,7 @@
 //! Answers to questions: three sections of text as a structure, with evidence that names nothing dropped.
 
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A structured answer; what `//investigations/ID:answer` holds as JSON.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -43,16 +43,19 @@ pub enum Unanswered {
     Missing(&'static str),
 }
 
+/// What the model was shown: the words that were said of each type, by symbol path.
+pub(super) type Shown<'s> = BTreeMap<&'s str, BTreeSet<&'s str>>;
+
 /// Longest text of a section in characters.
 const LONGEST: usize = 20_000;
 /// Most entries of a list.
 const MOST: usize = 60;
 
-/// Reads an answer. `shown` are the symbol paths of the types that the model was shown.
+/// Reads an answer. Evidence and paths that name what was not `shown` are dropped.
 ///
 /// # Errors
 /// When a section is missing.
-pub fn read(text: &str, question: &str, source: &str, shown: &BTreeSet<&str>) -> Result<Findings, Unanswered> {
+pub(super) fn read(text: &str, question: &str, source: &str, shown: &Shown<'_>) -> Result<Findings, Unanswered> {
     let sections = split(text);
     let section = |name: &'static str| sections.iter().find(|(found, _)| *found == name).map(|(_, text)| text.as_str());
     let conclusion = section("CONCLUSION").map(str::trim).filter(|text| !text.is_empty());
@@ -70,8 +73,44 @@ pub fn read(text: &str, question: &str, source: &str, shown: &BTreeSet<&str>) ->
     }
     let none = |line: &str| matches!(line.trim_end_matches('.').to_ascii_lowercase().as_str(), "none" | "n/a" | "-");
     let paths = items(section("PATHS").unwrap_or_default()).filter(|line| !none(line));
-    findings.paths = paths.map(|line| line.chars().take(LONGEST).collect()).collect();
+    for line in paths {
+        if is_path(line, shown) {
+            findings.paths.push(line.chars().take(LONGEST).collect());
+        } else {
+            findings.dropped += 1;
+        }
+    }
     Ok(findings)
+}
+
+/// Whether a line is a chain of names, one of them at least of what was shown, and none of a member that a shown type does not have. What
+/// lies outside, such as the class library, may be on the way.
+fn is_path(line: &str, shown: &Shown<'_>) -> bool {
+    let steps = line
+        .split(['→', '⇒', '⟶'])
+        .flat_map(|part| part.split("->"))
+        .flat_map(|part| part.split("=>"));
+    let named = |step: &str| step.starts_with(|c: char| c.is_alphabetic() || matches!(c, '_' | '@')) && !step.contains(['/', '\\']);
+    let mut known = 0;
+    for step in steps.map(|step| step.trim().trim_matches(['`', '[', ']', '.'])) {
+        if !named(step) {
+            return false;
+        }
+        match of_shown(step, shown) {
+            Some((key, member)) if has(shown, key, member) => known += 1,
+            Some(_) => return false,
+            None => {}
+        }
+    }
+    known > 0
+}
+
+/// Whether a type was shown to have a member.
+fn has(shown: &Shown<'_>, key: &str, member: Option<&str>) -> bool {
+    let Some(member) = member else { return true };
+    let name = member.split(['(', '<', '[', ' ']).next().unwrap_or(member);
+    let constructor = matches!(name, "ctor" | "");
+    constructor || shown.get(key).is_some_and(|words| words.contains(name))
 }
 
 /// Sections by name: a line that is the name in capitals, perhaps as a heading or in bold, with or without a colon and the first words.
@@ -108,11 +147,12 @@ fn items(section: &str) -> impl Iterator<Item = &str> {
     lines.filter(|line| !line.is_empty()).take(MOST)
 }
 
-/// `[Type.Member] text`, `[Type] text`; `None` when it names no type that was shown.
-fn evidence(line: &str, shown: &BTreeSet<&str>) -> Option<Evidence> {
+/// `[Type.Member] text`, `[Type] text`; `None` when it names no type that was shown, or a member that it was not
+/// shown to have.
+fn evidence(line: &str, shown: &Shown<'_>) -> Option<Evidence> {
     let (named, text) = line.strip_prefix('[')?.split_once(']')?;
     let named = named.trim().trim_matches('`');
-    let (key, member) = of_shown(named, shown)?;
+    let (key, member) = of_shown(named, shown).filter(|(key, member)| has(shown, key, *member))?;
     let text: String = text
         .trim()
         .trim_start_matches([':', '—', '-'])
@@ -128,13 +168,13 @@ fn evidence(line: &str, shown: &BTreeSet<&str>) -> Option<Evidence> {
 }
 
 /// The type that a name means: its whole path, or an end of it that no other has; what follows is a member.
-fn of_shown<'s, 'n>(named: &'n str, shown: &BTreeSet<&'s str>) -> Option<(&'s str, Option<&'n str>)> {
+fn of_shown<'s, 'n>(named: &'n str, shown: &Shown<'s>) -> Option<(&'s str, Option<&'n str>)> {
     let find = |name: &str| -> Option<&'s str> {
-        if let Some(key) = shown.get(name) {
+        if let Some((key, _)) = shown.get_key_value(name) {
             return Some(key);
         }
         let ends = |key: &&&'s str| key.strip_suffix(name).is_some_and(|before| before.ends_with(['.', '+']));
-        let mut found = shown.iter().filter(ends);
+        let mut found = shown.keys().filter(ends);
         found.next().filter(|_| found.next().is_none()).copied()
     };
     if let Some(key) = find(named) {
@@ -149,8 +189,18 @@ fn of_shown<'s, 'n>(named: &'n str, shown: &BTreeSet<&'s str>) -> Option<(&'s st
 mod tests {
     use super::*;
 
-    fn shown() -> BTreeSet<&'static str> {
-        BTreeSet::from(["N.Store", "N.Store+Entry", "M.Codec"])
+    fn shown() -> Shown<'static> {
+        let of = |key, words: &[&'static str]| (key, words.iter().copied().collect());
+        BTreeMap::from([of("N.Store", &["Get", "int"]), of("N.Store+Entry", &[]), of("M.Codec", &["Decode"])])
+    }
+
+    #[test]
+    fn members_and_paths_of_nothing_are_dropped() {
+        let text = "CONCLUSION: yes\nEVIDENCE:\n- [N.Store.Nope] x\n- [Store.Get] y\n- [N.Store.ctor] z\nPATHS:\n- /etc/passwd\n- Store.Get -> File.Read\n- Store.Nope → Codec.Decode\n- Only words\n- Gone.Type → Other\n";
+        let found = read(text, "q", "m", &shown()).expect("an answer");
+        let members: Vec<Option<&str>> = found.evidence.iter().map(|one| one.member.as_deref()).collect();
+        assert_eq!(members, [Some("Get"), Some("ctor")]);
+        assert_eq!((found.paths, found.dropped), (vec!["Store.Get -> File.Read".to_owned()], 5));
     }
 
     #[test]

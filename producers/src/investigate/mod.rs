@@ -7,6 +7,7 @@
 mod answer;
 pub mod relevance;
 
+use answer::Shown;
 pub use answer::{Evidence, Findings};
 
 use crate::llm::model::{self, EXTRACTIVE};
@@ -42,7 +43,7 @@ PATHS:\n- <a way through the code: Type.Member → Type.Member → …, or None>
 
 impl Producer for Investigate {
     fn id(&self) -> ProducerId {
-        ProducerId::new("investigate", 2)
+        ProducerId::new("investigate", 3)
     }
 
     fn pool(&self, params: &Params) -> Pool {
@@ -162,7 +163,7 @@ impl Producer for Investigate {
             };
             if attempt == 1 {
                 let message = format!("the model's answer cannot be used: {why}");
-                let hint = "ask again, or a larger model; `cortex investigate` keeps nothing of it";
+                let hint = "ask again, or a larger model; `cortex show --rejected LABEL` shows the answer";
                 return Err(Failure::Rejected(Box::new(Rejected {
                     why: Diagnostic::error("E_ANSWER", message).hint(hint),
                     raw: answer.text.into_bytes(),
@@ -231,8 +232,15 @@ impl<'i> Case<'i> {
         Ok(Self { question, types })
     }
 
-    fn shown(&self) -> BTreeSet<&str> {
-        self.types.keys().copied().collect()
+    /// The types that are shown, and the words that are said of each.
+    fn shown(&self) -> Shown<'_> {
+        let words = |texts: &Vec<&'i str>| -> BTreeSet<&str> {
+            let all = texts
+                .iter()
+                .flat_map(|text| text.split(|c: char| !(c.is_alphanumeric() || c == '_')));
+            all.filter(|word| !word.is_empty()).collect()
+        };
+        self.types.iter().map(|(key, texts)| (*key, words(texts))).collect()
     }
 
     fn turns(&self) -> Vec<Turn> {

@@ -9,7 +9,7 @@ use super::wishes::{Section, is_name};
 use std::collections::BTreeMap;
 
 /// Longest text of a section in bytes.
-pub(super) const LONGEST_SECTION: usize = 8000;
+pub const LONGEST_SECTION: usize = 8000;
 
 /// Sections by name.
 pub(super) type Sections = BTreeMap<String, String>;

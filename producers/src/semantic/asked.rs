@@ -5,12 +5,12 @@
 
 use super::answer::{self, Sections, Summaries};
 use super::case::{Asked, Case};
-use super::decide::{self, Base, Way};
+use super::decide::{Base, Way};
 use super::document;
 use super::evidence::{self, Names};
+use super::room::Rooms;
 use super::shrink;
 use super::slots::{Slot, WITHHELD};
-use super::splice;
 use super::subject::{Subject, short, type_key};
 use super::talk::{Made, Talk};
 use super::wishes::Wishes;
@@ -24,7 +24,7 @@ use std::collections::BTreeMap;
 ///
 /// # Errors
 /// When there is none; see [`Failure`].
-pub(super) fn produce(inputs: &Inputs<'_>, ask: &dyn Ask) -> Result<Output, Failure> {
+pub(super) fn produce(inputs: &Inputs<'_>, ask: &dyn Ask, rooms: &Rooms) -> Result<Output, Failure> {
     let case = match Case::read(inputs)? {
         Case::PartOfGroup(subject, wishes) => return part_of_group(inputs, &subject, &wishes),
         Case::Withheld(subject, wishes) => return Ok(withheld(&subject, &wishes)),
@@ -39,7 +39,7 @@ pub(super) fn produce(inputs: &Inputs<'_>, ask: &dyn Ask) -> Result<Output, Fail
     } = &*case;
     let base = case.base(inputs);
     let (way, prompt) = case.way(inputs, base.as_ref())?;
-    let mut talk = Talk::new(inputs, ask, wishes, template);
+    let mut talk = Talk::new(inputs, ask, rooms, wishes, template);
     let mut made = match way {
         Way::Unchanged(why) => Made::of(
             "unchanged",
@@ -86,7 +86,7 @@ fn finish(
     diagnostics: &mut Vec<Diagnostic>,
 ) -> Notes {
     let mut notes = Notes::new();
-    let corrected = base.map(|base| base.corrected.clone()).unwrap_or_default();
+    let corrected = subject.theirs.places();
     if wishes.evidence && made.mode != "unchanged" {
         let names = Names::of(slots);
         let (mut kept, mut dropped) = (0, 0);
@@ -115,16 +115,9 @@ fn finish(
     }
     if let Some(base) = base {
         notes.insert("base".to_owned(), base.digest.clone());
-        splice::overlay(&mut made.summaries, &base.summaries, &corrected);
-        if let Some(names) = base.notes.get("corrected").filter(|names| !names.is_empty()) {
-            notes.insert("corrected".to_owned(), names.clone());
-            if made.mode != "unchanged" {
-                let message = format!("a person wrote {}, and the code moved since", names.replace(',', ", "));
-                let hint = "read it again: 'cortex diff LABEL' shows what moved, 'cortex edit-output LABEL' changes it";
-                diagnostics.push(Diagnostic::warning("W_CORRECTED", message).hint(hint));
-            }
-        }
     }
+    subject.theirs.put_into(&mut made.summaries);
+    subject.theirs.tell(made.mode != "unchanged", &mut notes, diagnostics);
     if made.mode == "unchanged" {
         made.chain = base.map_or(0, |base| base.chain);
         // How the words came about is how they came about before.
@@ -177,7 +170,13 @@ fn withheld(subject: &Subject, wishes: &Wishes) -> Output {
         None => document::write(&subject.heads[0], "withheld", &sections, &wishes.sections),
     };
     let why = format!("its source matches '{glob}' and is never sent");
+    let mut diagnostics = Vec::new();
+    if !subject.theirs.is_empty() {
+        let message = "what a person wrote of it is left out: its source is never sent to a model, nor is anything about it";
+        diagnostics.push(Diagnostic::warning("W_CORRECTED", message).hint("it is back when the glob in never_send is gone"));
+    }
     Output {
+        diagnostics,
         notes: BTreeMap::from([("mode".to_owned(), "withheld".to_owned()), ("why".to_owned(), why)]),
         ..Output::new(text)
     }
@@ -197,21 +196,13 @@ fn part_of_group(inputs: &Inputs<'_>, subject: &Subject, wishes: &Wishes) -> Res
         ("why".to_owned(), "its group was asked about as one".to_owned()),
     ]);
     // A person may have corrected the part; the group does not know.
-    if let Some(previous) = &inputs.previous
-        && let Some(names) = previous.notes.get("corrected").filter(|names| !names.is_empty())
-        && let Ok(theirs) = std::str::from_utf8(&previous.output)
-    {
+    if !subject.theirs.is_empty() {
         let heads = std::slice::from_ref(head);
         let mut summaries = document::read(&part, heads, &wishes.sections);
-        let theirs = document::read(theirs, heads, &wishes.sections);
-        splice::overlay(&mut summaries, &theirs, &decide::corrected(&previous.notes, subject));
+        subject.theirs.put_into(&mut summaries);
         let sections = summaries.remove(&head.key).unwrap_or_default();
         output.bytes = document::write(head, wishes.model_name(), &sections, &wishes.sections).into_bytes();
-        output.notes.insert("corrected".to_owned(), names.clone());
-        let message = format!("a person wrote {}, and the code moved since", names.replace(',', ", "));
-        output
-            .diagnostics
-            .push(Diagnostic::warning("W_CORRECTED", message).hint("read it again: 'cortex diff LABEL' shows what moved"));
     }
+    subject.theirs.tell(true, &mut output.notes, &mut output.diagnostics);
     Ok(output)
 }

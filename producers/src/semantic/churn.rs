@@ -1,7 +1,7 @@
 //! The churn guard: a section that a patch words anew without need keeps its old text.
 //!
-//! Needless is what rests on nothing that moved (only dependencies moved, and neither the old nor the new text speaks of one of them), and
-//! what says the same in other words: the same evidence, the same numbers, names and negations, and [`SAME_WORDS`] of the words.
+//! Needless is what rests on nothing that moved (neither the old nor the new text speaks of a member or a dependency that moved, and what it
+//! gives as evidence is on no line that moved), and what says the same in other words: the same evidence, the same numbers, names and negations, and [`SAME_WORDS`] of the words.
 
 use super::evidence::{self, Names};
 use super::moved::Moved;
@@ -16,19 +16,32 @@ pub(super) fn needless(old: &str, new: &str, key: &str, moved: &Moved, names: &N
     if old == new {
         return Some("nothing is different");
     }
-    if !moved.own && !speaks_of(old, moved) && !speaks_of(new, moved) {
+    let evidence = |text: &str| evidence::check(text, key, names).kept;
+    let touched = |item: &String| evidence::is_lines(item) || moved.touched.contains(evidence::member(item));
+    let rests = |text: &str| speaks_of(text, moved) || evidence(text).iter().any(touched);
+    // What names nothing at all may rest on anything of its own.
+    let bare = || evidence(old).is_empty() && evidence(new).is_empty();
+    let anything = moved.own && (moved.whole || moved.names.iter().any(|name| is_odd(name)) || bare());
+    if !anything && !rests(old) && !rests(new) {
         return Some("it rests on nothing that moved");
     }
-    let evidence = |text: &str| evidence::check(text, key, names).kept;
     let (before, after) = (Words::of(old), Words::of(new));
     (evidence(old) == evidence(new) && before.facts == after.facts && before.likeness(&after) >= SAME_WORDS)
         .then_some("it only words the same anew")
 }
 
-/// Whether a text names a dependency that moved.
+/// Whether a member has no name that a text could speak of: a constructor, an operator, an indexer.
+fn is_odd(name: &str) -> bool {
+    let name = evidence::member(name);
+    name.is_empty() || !name.chars().all(|c| c.is_alphanumeric() || c == '_')
+}
+
+/// Whether a text names a member or a dependency that moved.
 fn speaks_of(text: &str, moved: &Moved) -> bool {
     let words: BTreeSet<&str> = text.split(|c: char| !(c.is_alphanumeric() || c == '_')).collect();
-    moved.dependencies.iter().any(|key| words.contains(simple(key)))
+    let names = moved.names.iter().map(|name| evidence::member(name));
+    let types = moved.dependencies.iter().map(|key| simple(key));
+    names.chain(types).any(|name| words.contains(name))
 }
 
 /// A text as a bag of words.
@@ -108,7 +121,11 @@ mod tests {
         Names::of(&[Slot {
             kind: Kind::Code,
             key: "N.A".into(),
-            pieces: vec![("Get".into(), "Get".into()), ("Put".into(), "Put".into())],
+            pieces: vec![
+                ("Get".into(), "Get".into()),
+                ("Put".into(), "Put".into()),
+                ("_kept".into(), "_kept".into()),
+            ],
         }])
     }
 
@@ -116,6 +133,7 @@ mod tests {
     fn rewording_is_refused_and_news_is_not() {
         let own = Moved {
             own: true,
+            names: BTreeSet::from(["Get".to_owned(), "Put".to_owned()]),
             ..Moved::default()
         };
         let old = "- Keeps nodes in memory and throws when the key is missing [Get].";
@@ -132,6 +150,26 @@ mod tests {
         ] {
             assert_eq!(needless(old, new, "N.A", &own, &names()).is_some(), refused, "{new}");
         }
+    }
+
+    #[test]
+    fn what_rests_on_members_that_did_not_move_stays() {
+        let get = Moved {
+            own: true,
+            names: BTreeSet::from(["Get(int)".to_owned()]),
+            touched: BTreeSet::from(["_kept".to_owned(), "return".to_owned()]),
+            ..Moved::default()
+        };
+        let needless = |old: &str, new: &str, moved: &Moved| needless(old, new, "N.A", moved, &names()).is_some();
+        assert!(needless("- Begins empty [Put].", "- Something else [Put].", &get));
+        assert!(needless("- None.", "- Grows without end [Put].", &get));
+        assert!(!needless("- None.", "- Grows without end [Get].", &get));
+        assert!(!needless("- None.", "- Grows without end [_kept].", &get));
+        assert!(!needless("- Grows when Get is called [Put].", "- Never grows [Put].", &get));
+        // Without evidence nobody knows; and a head that moved may matter everywhere.
+        assert!(!needless("- None.", "- Something else altogether.", &get));
+        let head = Moved { whole: true, ..get };
+        assert!(!needless("- Begins empty [Put].", "- Something else [Put].", &head));
     }
 
     #[test]

@@ -27,34 +27,16 @@ impl Base {
         let notes = previous.notes.clone();
         notes.get("mode").filter(|mode| *mode != "withheld")?;
         let text = std::str::from_utf8(&previous.output).ok()?;
-        let summaries = document::read(text, &subject.heads, &material.wishes.sections);
+        let mut summaries = document::read(text, &subject.heads, &material.wishes.sections);
+        subject.theirs.put_into(&mut summaries);
         Some(Self {
-            corrected: corrected(&notes, subject),
+            corrected: subject.theirs.places(),
             chain: notes.get("chain").and_then(|chain| chain.parse().ok()).unwrap_or(0),
             digest: previous.digest.to_string(),
             summaries,
             notes,
         })
     }
-}
-
-/// The sections that a person wrote, as the note `corrected` lists them: `ROLE`, in groups `T_ab12cd34/ROLE`.
-pub(super) fn corrected(notes: &Notes, subject: &Subject) -> BTreeSet<(String, String)> {
-    let names = notes
-        .get("corrected")
-        .into_iter()
-        .flat_map(|names| names.split(','))
-        .filter(|name| !name.is_empty());
-    names
-        .filter_map(|name| {
-            let (id, name) = name.rsplit_once('/').map_or((None, name), |(id, name)| (Some(id), name));
-            let head = subject
-                .heads
-                .iter()
-                .find(|head| id.is_none_or(|id| id == head.id || id == head.key))?;
-            Some((head.key.clone(), name.to_owned()))
-        })
-        .collect()
 }
 
 /// What is to be done.
@@ -128,6 +110,7 @@ pub(super) fn decide(
     }
     let why = match (moved.members.as_slice(), moved.own) {
         ([], false) => format!("what it depends on moved: {}", list(moved.dependencies.iter().map(String::as_str))),
+        ([], true) if moved.code => "its code moved".to_owned(),
         ([], true) => "its head or its documentation moved".to_owned(),
         (members, _) => format!("members moved: {}", list(members.iter().map(String::as_str))),
     };

@@ -51,7 +51,7 @@ impl Names {
 }
 
 /// The simple name of a member as evidence or as its key writes it.
-fn member(item: &str) -> &str {
+pub(super) fn member(item: &str) -> &str {
     let item = item.trim_start_matches("new ").trim_start_matches(['+', '~']);
     let head = item.split(['(', '<', '[']).next().unwrap_or(item).trim();
     match head.rsplit(['.', '#', '+']).next() {
@@ -71,6 +71,11 @@ fn lines(item: &str) -> Option<(usize, usize)> {
         .trim();
     let (first, last) = bare.split_once(['-', '–']).unwrap_or((bare, bare));
     Some((first.trim().parse().ok()?, last.trim().trim_start_matches('L').parse().ok()?))
+}
+
+/// Whether evidence is lines and not a name.
+pub(super) fn is_lines(item: &str) -> bool {
+    lines(item).is_some()
 }
 
 /// What was found in a text.

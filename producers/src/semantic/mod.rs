@@ -21,6 +21,7 @@ mod lifecycle;
 mod moved;
 mod plan;
 mod prompt;
+mod room;
 mod secrets;
 mod shrink;
 mod slots;
@@ -28,9 +29,11 @@ mod splice;
 mod subject;
 mod talk;
 mod template;
+mod theirs;
 mod tokens;
 mod wishes;
 
+pub use answer::LONGEST_SECTION;
 pub(crate) use secrets::redact;
 pub use secrets::withheld;
 
@@ -49,18 +52,22 @@ pub fn register(registry: &mut Registry, ask: Arc<dyn Ask>) {
 /// The producer `semantic`; its parameters stand in `wishes`.
 pub struct Semantic {
     ask: Arc<dyn Ask>,
+    rooms: room::Rooms,
 }
 
 impl Semantic {
     /// One that asks `ask`.
     pub fn new(ask: Arc<dyn Ask>) -> Self {
-        Self { ask }
+        Self {
+            ask,
+            rooms: room::Rooms::default(),
+        }
     }
 }
 
 impl Producer for Semantic {
     fn id(&self) -> ProducerId {
-        ProducerId::new("semantic", 3)
+        ProducerId::new("semantic", 4)
     }
 
     fn pool(&self, params: &Params) -> Pool {
@@ -84,7 +91,7 @@ impl Producer for Semantic {
     }
 
     fn plan(&self, inputs: &Inputs<'_>) -> Result<Plan, Failure> {
-        plan::plan(inputs, &*self.ask)
+        plan::plan(inputs, &*self.ask, &self.rooms)
     }
 
     fn flush(&self) -> Result<(), Failure> {
@@ -93,7 +100,7 @@ impl Producer for Semantic {
 
     fn produce(&self, inputs: &Inputs<'_>) -> Result<Output, Failure> {
         if wishes::asks(inputs.params) {
-            asked::produce(inputs, &*self.ask)
+            asked::produce(inputs, &*self.ask, &self.rooms)
         } else {
             extractive::produce(inputs)
         }

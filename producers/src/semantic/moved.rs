@@ -21,12 +21,18 @@ pub(super) struct Moved {
     pub(super) members: Vec<String>,
     /// Simple names of those members.
     pub(super) names: BTreeSet<String>,
+    /// Words on lines that moved in the code, declarations or documentation of what is summarised.
+    pub(super) touched: BTreeSet<String>,
     /// Dependencies of which something shown moved.
     pub(super) dependencies: BTreeSet<String>,
     /// Types of which the code, declarations or documentation moved.
     pub(super) types: BTreeSet<String>,
     /// Whether the code, declarations or documentation of what is summarised moved.
     pub(super) own: bool,
+    /// Whether code moved that belongs to no member of it: that of a member alone, a body without members.
+    pub(super) code: bool,
+    /// Whether something moved that no member is named for: a head, documentation of the whole, or everything.
+    pub(super) whole: bool,
     /// Part of the text that moved, from 0 to 1.
     pub(super) share: f64,
 }
@@ -63,6 +69,7 @@ pub(super) fn moved(then: &[Slot], now: &[Slot]) -> Moved {
                 .diffs
                 .push((format!("{} of {key}", kind.title()), "everything is different".to_owned()));
             moved.own |= kind.is_own();
+            moved.whole |= kind.is_own();
             if kind.is_own() {
                 moved.types.insert(key.to_owned());
             }
@@ -75,7 +82,14 @@ pub(super) fn moved(then: &[Slot], now: &[Slot]) -> Moved {
             .push((format!("{} of {key}", kind.title()), super::slots::cut(&shown, LONGEST)));
         if kind.is_own() {
             moved.own = true;
+            let lines = shown.lines().filter(|line| line.starts_with(['+', '-']));
+            let words = lines.flat_map(|line| line.split(|c: char| !(c.is_alphanumeric() || c == '_')));
+            moved.touched.extend(words.filter(|word| !word.is_empty()).map(str::to_owned));
             moved.types.insert(key.to_owned());
+            if unnamed(old) != unnamed(new) {
+                moved.whole = true;
+                moved.code |= kind == Kind::Code;
+            }
             for (name, what) in changes(old, new) {
                 moved.names.insert(name.split('(').next().unwrap_or(&name).to_owned());
                 members.entry(format!("{}.{name}", simple(key))).or_insert(what);
@@ -101,6 +115,12 @@ fn changed_bytes(old: &str, new: &str) -> usize {
         .iter()
         .map(|(line, count)| line.len() * usize::try_from(count.unsigned_abs()).unwrap_or(0))
         .sum()
+}
+
+/// The piece that belongs to no member.
+fn unnamed(slot: Option<&Slot>) -> Option<&str> {
+    let pieces = &slot?.pieces;
+    pieces.iter().find(|(name, _)| name.is_empty()).map(|(_, text)| text.as_str())
 }
 
 /// Members whose piece is another one, with a word for how.

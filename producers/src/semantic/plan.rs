@@ -4,6 +4,7 @@ use super::case::{Asked, Case};
 use super::decide::Way;
 use super::moved::Moved;
 use super::prompt;
+use super::room::Rooms;
 use super::talk::{Talk, names_of};
 use super::wishes::Wishes;
 use crate::llm::Ask;
@@ -20,7 +21,7 @@ const GUESSED_ANSWERS: (u64, u64) = (400, 120);
 ///
 /// # Errors
 /// When an input or the template is wrong, or no prompt fits.
-pub(super) fn plan(inputs: &Inputs<'_>, ask: &dyn Ask) -> Result<Plan, Failure> {
+pub(super) fn plan(inputs: &Inputs<'_>, ask: &dyn Ask, rooms: &Rooms) -> Result<Plan, Failure> {
     let case = match Case::read(inputs)? {
         Case::PartOfGroup(_, wishes) => return Ok(free(&wishes, inputs, ask, "part", "its group is asked about as one")),
         Case::Withheld(_, wishes) => return Ok(free(&wishes, inputs, ask, "withheld", "its source is never sent")),
@@ -36,7 +37,7 @@ pub(super) fn plan(inputs: &Inputs<'_>, ask: &dyn Ask) -> Result<Plan, Failure> 
     let material = case.material();
     let base = case.base(inputs);
     let (way, _) = case.way(inputs, base.as_ref())?;
-    let talk = Talk::new(inputs, ask, wishes, template);
+    let talk = Talk::new(inputs, ask, rooms, wishes, template);
     let (mode, why, questions, guess) = match way {
         // An earlier answer may hold or not when what it reads is to be asked for first; the dearer guess is told.
         Way::Unchanged(_) if inputs.unknown > 0 => {

@@ -125,7 +125,7 @@ fn after_block(text: &str) -> &str {
 
 fn line_of(line: &str, out: &mut String) -> usize {
     let (mut count, mut at) = (0, 0);
-    let values = named_values(line);
+    let values = spoken(line);
     let mut values = values.iter().peekable();
     while at < line.len() {
         if let Some((start, end)) = values.next_if(|(start, _)| *start == at) {
@@ -153,6 +153,65 @@ fn line_of(line: &str, out: &mut String) -> usize {
         }
     }
     count
+}
+
+/// Places of values that what stands before them tells to be keys, in order and apart.
+fn spoken(line: &str) -> Vec<(usize, usize)> {
+    let mut found = named_values(line);
+    found.extend(in_addresses(line));
+    found.extend(web_tokens(line));
+    found.sort_unstable();
+    let mut apart: Vec<(usize, usize)> = Vec::with_capacity(found.len());
+    for (start, end) in found {
+        match apart.last_mut() {
+            Some(last) if start < last.1 => last.1 = last.1.max(end),
+            _ => apart.push((start, end)),
+        }
+    }
+    apart
+}
+
+/// Places of passwords in addresses: `https://user:PASSWORD@host`.
+fn in_addresses(line: &str) -> Vec<(usize, usize)> {
+    let mut found = Vec::new();
+    for (at, _) in line.match_indices("://") {
+        let start = at + 3;
+        let rest = &line[start..];
+        let ends = |c: char| c.is_whitespace() || matches!(c, '/' | '?' | '#' | '"' | '\'' | '`' | '<' | '>' | '\\' | ',' | ';');
+        let host = &rest[..rest.find(ends).unwrap_or(rest.len())];
+        let Some(end) = host.rfind('@') else { continue };
+        let Some(colon) = host[..end].find(':') else { continue };
+        // What is filled in at run time is no key.
+        let password = &host[colon + 1..end];
+        let is_hole = password.starts_with('{') && password.ends_with('}');
+        if !password.is_empty() && !is_hole {
+            found.push((start + colon + 1, start + end));
+        }
+    }
+    found
+}
+
+/// Places of JSON web tokens, whole: `eyJ….eyJ….signature`.
+fn web_tokens(line: &str) -> Vec<(usize, usize)> {
+    let (mut found, mut seen) = (Vec::new(), 0);
+    let letter = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'=');
+    for (at, _) in line.match_indices("eyJ") {
+        if at < seen || !starts(line, at) {
+            continue;
+        }
+        let len = line.as_bytes()[at..]
+            .iter()
+            .take_while(|byte| letter(byte) || **byte == b'.')
+            .count();
+        seen = at + len;
+        let token = line[at..seen].trim_end_matches('.');
+        let mut parts = token.split('.');
+        let long = |part: Option<&str>| part.is_some_and(|part| part.len() >= 8);
+        if long(parts.next()) && long(parts.next()) {
+            found.push((at, at + token.len()));
+        }
+    }
+    found
 }
 
 /// Letters that keys are written in.
@@ -261,6 +320,12 @@ mod tests {
                 "a = \"-----BEGIN PRIVATE KEY-----\nMIIE\nabc\n-----END PRIVATE KEY-----\"; b();",
                 "a = \"«redacted»\n\"; b();",
             ),
+            ("x(\"https://admin:p4ssw0rd@host/a\")", "x(\"https://admin:«redacted»@host/a\")"),
+            ("\"postgres://u:s3cr3tdb@h/db\"", "\"postgres://u:«redacted»@h/db\""),
+            (
+                "t = \"Bearer eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjMifQ.c2lnbmF0dXJl\";",
+                "t = \"Bearer «redacted»\";",
+            ),
             ("h = \"d41d8cd98f00b204e9800998ecf8427e\"", "h = \"«redacted»\""),
             ("t = \"Zk3pQ9xW7vLr2TbN8mYc5HdJ1sGf6KaE\"", "t = \"«redacted»\""),
         ] {
@@ -273,6 +338,9 @@ mod tests {
             "var theLongestNameOfAnythingInThisWholeCodeBase2 = GetTheOtherVeryLongNamedThing(token, 1);",
             "_token = token; Password = options.Password;",
             "https://example.org/a/b/c",
+            "$\"https://{user}:{password}@{host}/\"",
+            "http://localhost:8080/@scope/name",
+            "mailto:someone@example.org",
         ] {
             assert_eq!(redact(code), (code.to_owned(), 0));
         }

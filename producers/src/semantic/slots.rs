@@ -119,11 +119,11 @@ fn key_of(label: &str) -> String {
     unescape(key.split('#').next().unwrap_or(key))
 }
 
-/// Cuts blobs into texts: those of the types `about` first, then those of their dependencies.
+/// Cuts blobs into texts: those of the types `about` first, then those of their dependencies, of those `hidden` only the role.
 ///
 /// # Errors
 /// When a blob is not of our making.
-pub(super) fn slots(blobs: &Blobs, about: &[&str]) -> Result<Vec<Slot>, Failure> {
+pub(super) fn slots(blobs: &Blobs, about: &[&str], hidden: &BTreeSet<String>) -> Result<Vec<Slot>, Failure> {
     let none = BTreeMap::new();
     let role = |name: &str| blobs.get(name).unwrap_or(&none);
     let mut slots = Vec::new();
@@ -164,7 +164,8 @@ pub(super) fn slots(blobs: &Blobs, about: &[&str]) -> Result<Vec<Slot>, Failure>
         }
         slots.push(Slot::new(Kind::Role, key, vec![(String::new(), cut(text.trim(), LONGEST_ROLE))]));
     }
-    for (key, input) in role("dependencies").iter().filter(|(key, _)| !withheld.contains(key)) {
+    let shown = |key: &String| !withheld.contains(key) && !hidden.contains(key);
+    for (key, input) in role("dependencies").iter().filter(|(key, _)| shown(key)) {
         let whole = structure::read(input)?;
         slots.push(Slot::new(Kind::Signatures, key, used(&whole, &words)));
     }

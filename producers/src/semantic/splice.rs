@@ -1,7 +1,6 @@
 //! Splicing: the sections of a patch in the places of the old ones, and nothing else.
 
 use super::answer::Summaries;
-use std::collections::BTreeSet;
 
 /// An earlier answer with a patch in it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -35,15 +34,6 @@ pub(super) fn splice(old: &Summaries, answered: &Summaries, keep: impl Fn(&str, 
         }
     }
     spliced
-}
-
-/// Puts a person's words back: the sections `corrected` of `theirs`. Says whether there are any.
-pub(super) fn overlay(summaries: &mut Summaries, theirs: &Summaries, corrected: &BTreeSet<(String, String)>) {
-    for (key, name) in corrected {
-        if let Some(text) = theirs.get(key).and_then(|sections| sections.get(name)) {
-            summaries.entry(key.clone()).or_default().insert(name.clone(), text.clone());
-        }
-    }
 }
 
 #[cfg(test)]

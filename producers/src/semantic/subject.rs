@@ -4,6 +4,7 @@ use super::document::Head;
 use super::secrets::withheld;
 use super::slots::{self, Blobs, Slot};
 use super::template::Template;
+use super::theirs::Theirs;
 use super::wishes::Wishes;
 use crate::csharp::deps;
 use crate::csharp::ids::group_id;
@@ -11,7 +12,7 @@ use crate::csharp::types::TypeRow;
 use engine::seams::producer::{Failure, Input, Inputs};
 use engine::values::digest::Digest;
 use engine::values::table::Table;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// What is asked about.
 pub(super) struct Subject {
@@ -25,6 +26,10 @@ pub(super) struct Subject {
     pub(super) withheld: BTreeMap<String, String>,
     /// The inputs.
     pub(super) blobs: Blobs,
+    /// Dependencies whose declarations no model may see.
+    pub(super) hidden: BTreeSet<String>,
+    /// What a person wrote of it.
+    pub(super) theirs: Theirs,
 }
 
 impl Subject {
@@ -60,6 +65,8 @@ impl Subject {
         ids.sort_unstable();
         Ok(Self {
             group: several.then(|| group_id(&ids)),
+            theirs: Theirs::of(inputs, &heads, &wishes.sections),
+            hidden: hidden(inputs, wishes)?,
             heads,
             keys,
             withheld: never,
@@ -88,7 +95,7 @@ impl Subject {
             .map(String::as_str)
             .filter(|key| !self.withheld.contains_key(*key))
             .collect();
-        slots::slots(blobs, &about)
+        slots::slots(blobs, &about, &self.hidden)
     }
 }
 
@@ -110,12 +117,24 @@ pub(super) fn template(inputs: &Inputs<'_>, wishes: &Wishes) -> Result<Template,
 
 fn rows(inputs: &Inputs<'_>) -> Result<Vec<(String, TypeRow)>, Failure> {
     let broken = || Failure::permanent("input 'type' is not rows of //index:types");
-    let table = Table::open(&inputs.one("type")?.bytes).ok_or_else(broken)?;
-    let rows: Vec<(String, TypeRow)> = table
-        .rows()
-        .map(|(key, value)| Ok((key.to_owned(), serde_json::from_slice(value).map_err(|_| broken())?)))
-        .collect::<Result<_, Failure>>()?;
+    let rows = rows_in(inputs.one("type")?).ok_or_else(broken)?;
     if rows.is_empty() { Err(broken()) } else { Ok(rows) }
+}
+
+fn rows_in(input: &Input) -> Option<Vec<(String, TypeRow)>> {
+    let table = Table::open(&input.bytes)?;
+    let row = |(key, value): (&str, &[u8])| Some((key.to_owned(), serde_json::from_slice(value).ok()?));
+    table.rows().map(row).collect()
+}
+
+/// The dependencies with a file that no model may see.
+fn hidden(inputs: &Inputs<'_>, wishes: &Wishes) -> Result<BTreeSet<String>, Failure> {
+    let Some(input) = inputs.maybe("places") else {
+        return Ok(BTreeSet::new());
+    };
+    let rows = rows_in(input).ok_or_else(|| Failure::permanent("input 'places' is not rows of //index:types"))?;
+    let secret = |row: &TypeRow| row.files.iter().any(|file| withheld(file, &wishes.never_send).is_some());
+    Ok(rows.into_iter().filter(|(_, row)| secret(row)).map(|(key, _)| key).collect())
 }
 
 fn dependencies(input: Option<&Input>) -> Result<Vec<String>, Failure> {

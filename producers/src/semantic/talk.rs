@@ -7,6 +7,7 @@ use super::document::Head;
 use super::evidence::Names;
 use super::moved::Moved;
 use super::prompt::{self, Material};
+use super::room::{Room, Rooms};
 use super::shrink;
 use super::slots::Slot;
 use super::splice;
@@ -50,6 +51,8 @@ impl Made {
 pub(super) struct Fitting {
     pub(super) heads: Vec<Head>,
     pub(super) slots: Vec<Slot>,
+    /// The texts before anything was left out.
+    whole: Vec<Slot>,
     step: usize,
 }
 
@@ -57,6 +60,7 @@ pub(super) struct Fitting {
 pub(super) struct Talk<'a> {
     inputs: &'a Inputs<'a>,
     ask: &'a dyn Ask,
+    rooms: &'a Rooms,
     wishes: &'a Wishes,
     template: &'a Template,
     pub(super) spent: Option<Spent>,
@@ -73,10 +77,11 @@ pub(super) struct Talk<'a> {
 }
 
 impl<'a> Talk<'a> {
-    pub(super) fn new(inputs: &'a Inputs<'a>, ask: &'a dyn Ask, wishes: &'a Wishes, template: &'a Template) -> Self {
+    pub(super) fn new(inputs: &'a Inputs<'a>, ask: &'a dyn Ask, rooms: &'a Rooms, wishes: &'a Wishes, template: &'a Template) -> Self {
         Self {
             inputs,
             ask,
+            rooms,
             wishes,
             template,
             spent: None,
@@ -109,10 +114,14 @@ impl<'a> Talk<'a> {
             max_tokens: self.wishes.answer_tokens(types),
         };
         self.asked += 1;
-        let answer = self
-            .ask
-            .ask(&question, self.inputs.cancel)
-            .map_err(|failure| self.in_vain(failure))?;
+        let answer = self.ask.ask(&question, self.inputs.cancel).map_err(|failure| {
+            if let Failure::Permanent(told) = &failure
+                && told.code == "E_CONTEXT"
+            {
+                self.room().refused(&prompt::text(turns), types, told);
+            }
+            self.in_vain(failure)
+        })?;
         self.spent.get_or_insert_default().add(&answer.spent);
         self.raw.clone_from(&answer.text);
         self.remarks.extend(answer.remarks.iter().cloned());
@@ -143,9 +152,16 @@ impl<'a> Talk<'a> {
 
     /// Whether a conversation and its answer fit: else what they need and what there is.
     fn fits(&self, turns: &[Turn], types: usize) -> Result<(), (u64, u64)> {
-        let Some(limit) = self.wishes.context_tokens() else { return Ok(()) };
-        let needed = self.ask.count(&self.wishes.model, &prompt::text(turns)).tokens + self.wishes.answer_tokens(types);
-        if needed <= limit { Ok(()) } else { Err((needed, limit)) }
+        self.room().fits(&prompt::text(turns), types)
+    }
+
+    fn room(&self) -> Room<'_> {
+        Room {
+            rooms: self.rooms,
+            ask: self.ask,
+            wishes: self.wishes,
+            settings: self.inputs.settings,
+        }
     }
 
     /// Prompts that fit, about all of these types, beginning at a step of [`shrink`].
@@ -162,12 +178,13 @@ impl<'a> Talk<'a> {
                 parts.extend(half(other)?);
                 return Ok(parts);
             }
-            let slots = shrink::shrunk(slots, step);
-            match self.fits(&self.material(heads, &slots).full(), heads.len()) {
+            let left = shrink::shrunk(slots, step);
+            match self.fits(&self.material(heads, &left).full(), heads.len()) {
                 Ok(()) => {
                     return Ok(vec![Fitting {
                         heads: heads.to_vec(),
-                        slots,
+                        slots: left,
+                        whole: slots.to_vec(),
                         step,
                     }]);
                 }
@@ -205,7 +222,7 @@ impl<'a> Talk<'a> {
                 Ok(summaries) => made.summaries.extend(summaries),
                 // The model has less room than it was thought to have.
                 Err(Failure::Permanent(told)) if told.code == "E_CONTEXT" => {
-                    let parts = self.parts(&part.heads, &part.slots, part.step + 1);
+                    let parts = self.parts(&part.heads, &part.whole, part.step + 1);
                     let mut parts = parts.map_err(|_| lost(Failure::Permanent(told), self))?;
                     parts.reverse();
                     open.extend(parts);

@@ -160,6 +160,9 @@ pub(super) fn asks(params: &Params) -> bool {
 /// Everything that is wrong with them.
 pub(super) fn check(params: &Params) -> Result<(), Vec<ParamError>> {
     let mut errors = Vec::new();
+    let globs = params.get("never_send").and_then(Value::as_array).into_iter().flatten();
+    let globs: Vec<String> = globs.filter_map(|glob| glob.as_str().map(str::to_owned)).collect();
+    let is_secret = |path: &str| super::secrets::withheld(path, &globs).is_some();
     for (name, value) in params {
         let (message, hint) = match name.as_str() {
             "model" if value.is_string() => continue,
@@ -191,6 +194,10 @@ pub(super) fn check(params: &Params) -> Result<(), Vec<ParamError>> {
             "max_tokens" => (
                 "'max_tokens' is a whole number from 64 to 1000000",
                 "write max_tokens = 1200, the longest answer for one type",
+            ),
+            "template" if value.as_str().is_some_and(is_secret) => (
+                "'template' names a file that is never sent to a model",
+                "a template is part of every question: put its text into a file of another name",
             ),
             "template" if value.as_str().is_some_and(is_path) => continue,
             "template" => (
@@ -305,6 +312,13 @@ mod tests {
         assert!(errors.iter().any(|error| error.param == "sections.3") && errors.iter().any(|error| error.unknown));
         let good = serde_json::json!({"model": "team", "sections": [{"name": "THREADING", "about": "threads"}], "max_diff": 0.25, "template": "p/s.md"});
         assert_eq!(check(&object(good)), Ok(()));
+        for secret in [
+            serde_json::json!({"template": ".env"}),
+            serde_json::json!({"template": "own/p.md", "never_send": ["own/**"]}),
+        ] {
+            let errors = check(&object(secret)).expect_err("a template is sent");
+            assert!(errors.len() == 1 && errors[0].message.contains("never sent"), "{errors:?}");
+        }
     }
 
     #[test]

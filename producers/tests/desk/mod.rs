@@ -155,6 +155,7 @@ pub struct Desk {
     registry: Registry,
     manifest: Arc<Manifest>,
     digest: Digest,
+    view: u64,
     /// The model.
     pub model: Arc<Model>,
 }
@@ -203,11 +204,27 @@ impl Desk {
             registry,
             manifest: Arc::default(),
             digest: Digest([0; 32]),
+            view: 1,
             model,
         };
         desk.redefine(manifest);
         files.iter().for_each(|(path, text)| desk.put(path, text));
         desk
+    }
+
+    /// Another checkout of the same store, with these files.
+    pub fn checkout(&self, view: u64, files: &[(&str, &str)]) -> Self {
+        let other = Self {
+            world: MemoryWorld::new(),
+            store: self.store.clone(),
+            registry: self.registry.clone(),
+            manifest: self.manifest.clone(),
+            digest: self.digest,
+            view,
+            model: self.model.clone(),
+        };
+        files.iter().for_each(|(path, text)| other.put(path, text));
+        other
     }
 
     /// Another manifest.
@@ -237,7 +254,7 @@ impl Desk {
             world: Arc::new(self.world.clone()),
             store: self.store.clone(),
             registry: Arc::new(self.registry.clone()),
-            view: ViewId(1),
+            view: ViewId(self.view),
             finish: Arc::new(Plain),
             annotate: Arc::new(engine::seams::annotate::Unannotated),
         };

@@ -2,6 +2,7 @@
 
 use super::{How, Run, RunError, SameKey, Slot, Work};
 use crate::build::jobs::{JobInput, Load, Make, Task};
+use crate::build::past::Past;
 use crate::graph::{EdgeFrom, Filed, NodeId};
 use crate::manifest::model::InputFrom;
 use crate::manifest::template::Vars;
@@ -254,7 +255,9 @@ impl Run<'_> {
         let Some(producer) = self.registry.get(uses).cloned() else { return };
         let pool = self.pool(&work);
         // A previous result is a hint for producers that cost something; the others would only read it in vain.
-        let previous = self.graph.node(id).result.map(|filed| filed.key).filter(|_| pool == Pool::Paid);
+        let past = (pool == Pool::Paid).then(|| Past {
+            previous: self.graph.node(id).result.map(|filed| filed.key),
+        });
         let how = Make::Output {
             fresh: self.is_fresh(id),
             paid: pool == Pool::Paid,
@@ -268,7 +271,7 @@ impl Run<'_> {
                 inputs,
                 key,
                 how,
-                previous,
+                past,
             },
         );
         self.emit(&Event::Started { label: &job.label });

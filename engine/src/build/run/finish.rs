@@ -9,6 +9,7 @@ use crate::graph::{EdgeFrom, NodeId};
 use crate::seams::producer::{Failure, Output};
 use crate::store::ledger::Outcome;
 use crate::store::records::{ActionRecord, Class, InputRecord, NewResult};
+use crate::store::superseded;
 use crate::values::diagnostic::{Diagnostic, Place};
 use crate::values::digest::{ActionKey, Digest};
 use crate::values::event::Event;
@@ -99,6 +100,10 @@ impl Run<'_> {
             let outcome = super::money::outcome(output.notes.get("mode").map(String::as_str));
             self.tally.spent.add(&spent.less(&told.before));
             self.enter(&label, outcome, &spent.less(&told.before).less(&told.now), took_us);
+        }
+        // Of an answer that is asked for anew, the one before stays known.
+        if paid && let Some(old) = self.store.action(&work.key)? {
+            self.batch.extend(superseded::kept(&work.key, old, &digest));
         }
         let record = ActionRecord {
             output: digest,

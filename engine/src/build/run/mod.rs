@@ -57,6 +57,8 @@ pub struct Options {
     pub paid_jobs: usize,
     /// Make nothing that costs money: say what it would cost. What is free is made.
     pub price: bool,
+    /// Also try what failed so often under its key that it is not tried again by itself.
+    pub insist: bool,
     /// Labels of paid targets that a person wants made anew although a result is filed.
     pub fresh: std::collections::BTreeSet<String>,
 }
@@ -70,6 +72,7 @@ impl Default for Options {
             dry_run: false,
             paid_jobs: 1,
             price: false,
+            insist: false,
             fresh: std::collections::BTreeSet::new(),
         }
     }

@@ -2,6 +2,7 @@
 
 use super::{Run, RunError, Slot, Work};
 use crate::build::jobs::{Make, Task};
+use crate::build::past::Past;
 use crate::build::remarks::{FailedTry, Remark};
 use crate::build::writer::Batch;
 use crate::graph::NodeId;
@@ -49,7 +50,7 @@ impl Run<'_> {
     /// # Errors
     /// When the store cannot be read.
     pub(super) fn given_up(&self, id: NodeId, key: &ActionKey) -> Result<Option<FailedTry>, RunError> {
-        if self.is_fresh(id) {
+        if self.is_fresh(id) || self.options.insist {
             return Ok(None);
         }
         let label = self.graph.node(id).label.clone();
@@ -87,7 +88,9 @@ impl Run<'_> {
                     fresh: self.is_fresh(id),
                     unknown,
                 },
-                previous: self.graph.node(id).result.map(|filed| filed.key),
+                past: Some(Past {
+                    previous: self.graph.node(id).result.map(|filed| filed.key),
+                }),
             },
         );
         self.pools.cpu(job);

@@ -51,7 +51,9 @@ pub(super) fn usage(database: &dyn ReadableDatabase, file_bytes: u64) -> Result<
 pub(super) fn views(database: &dyn ReadableDatabase) -> Result<Vec<ViewId>, redb::Error> {
     let txn = database.begin_read()?;
     let mut views = BTreeSet::new();
-    let parts = Part::ALL.into_iter().filter(|part| *part != Part::Ledger).map(schema::table_of);
+    // Corrections belong to no view.
+    let own = |part: &Part| !matches!(part, Part::Ledger | Part::Corrections);
+    let parts = Part::ALL.into_iter().filter(own).map(schema::table_of);
     for table in parts.chain([HISTORY]) {
         let Some(open) = schema::table(&txn, table)? else { continue };
         let mut from = Some([0; 8]);

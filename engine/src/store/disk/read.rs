@@ -148,7 +148,7 @@ pub(super) fn action(database: &dyn ReadableDatabase, key: &ActionKey) -> Result
 
 /// One row of a view.
 pub(super) fn row(database: &dyn ReadableDatabase, view: ViewId, part: Part, key: &[u8]) -> Result<Value<Vec<u8>>, redb::Error> {
-    single(database, schema::table_of(part), &schema::row_key(view, key), |body| {
+    single(database, schema::table_of(part), &schema::row_key(part.owner(view), key), |body| {
         pack::open_body(body).map(std::borrow::Cow::into_owned)
     })
 }
@@ -158,7 +158,7 @@ pub(super) type Rows<K, T> = (Vec<(K, T)>, Vec<String>);
 
 /// All rows of a part of a view. A row that damage has hidden from the walk cannot be noticed here: who needs completeness counts.
 pub(super) fn rows(database: &dyn ReadableDatabase, view: ViewId, part: Part) -> Result<Rows<Vec<u8>, Vec<u8>>, redb::Error> {
-    let table = schema::table_of(part);
+    let (table, view) = (schema::table_of(part), part.owner(view));
     let from = view.0.to_be_bytes();
     let to = view.0.checked_add(1).map(u64::to_be_bytes);
     range(database, table, &from, to.as_ref().map(|to| &to[..]), |key, body| {

@@ -106,6 +106,11 @@ const LEDGER: Table = Table {
     key: "view u64, row key",
     value: "packed row",
 };
+const CORRECTIONS: Table = Table {
+    name: "corrections.1",
+    key: "0 u64, label, 0 u8, view u64",
+    value: "packed row",
+};
 const BUILDS: Table = Table {
     name: "builds.1",
     key: "view u64, row key",
@@ -143,7 +148,7 @@ pub(super) const TOUCHED: Table = Table {
 };
 
 /// Every table of the format.
-pub(super) const SCHEMA: [Table; 20] = [
+pub(super) const SCHEMA: [Table; 21] = [
     META,
     BLOBS,
     BLOB_DATA,
@@ -158,6 +163,7 @@ pub(super) const SCHEMA: [Table; 20] = [
     MANIFESTS,
     REMARKS,
     LEDGER,
+    CORRECTIONS,
     BUILDS,
     VIEWS,
     LAST_USE,
@@ -178,6 +184,7 @@ pub(super) const fn table_of(part: Part) -> Table {
         Part::Manifests => MANIFESTS,
         Part::Remarks => REMARKS,
         Part::Ledger => LEDGER,
+        Part::Corrections => CORRECTIONS,
         Part::Builds => BUILDS,
         Part::View => VIEWS,
         Part::Pins => PINS,

@@ -8,6 +8,7 @@ use super::schema::{self, ACTIONS, BLOB_DATA, BLOBS, HISTORY, LAST_USE, Table};
 use super::{DiskStore, frame, pack, read, sweep_fence};
 use crate::store::codec;
 use crate::store::records::{ActionRecord, Class};
+use crate::store::superseded;
 use crate::store::{Part, StoreError, ViewId};
 use crate::values::digest::{ActionKey, Digest};
 use redb::ReadTransaction;
@@ -211,6 +212,7 @@ impl DiskStore {
         let newest = |rows: &mut Vec<(ActionKey, Digest)>, kept: &mut Marks| {
             for (key, output) in rows.drain(..).rev().take(policy.keep_versions) {
                 kept.hold(&key, &output);
+                kept.hold(&superseded::key_of(&key, &output), &output);
             }
         };
         self.walk(HISTORY, |_, key, _, body| {

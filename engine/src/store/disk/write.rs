@@ -88,7 +88,7 @@ pub(super) fn prepare<'a>(view: ViewId, commit: &'a Commit, blobs: &[(Digest, &'
     actions.sort_by(|a, b| a.0.cmp(b.0));
     keep_last(&mut actions, |(key, _)| *key);
     let framed = pack::map_all(&commit.rows, |(part, key, body)| {
-        let key = schema::row_key(view, key);
+        let key = schema::row_key(part.owner(view), key);
         let framed = body
             .as_ref()
             .map(|body| frame::framed(schema::table_of(*part).name, &key, &pack::body(body, schema::compresses(*part))));

@@ -1,0 +1,144 @@
+//! Corrections: what a person wrote in the place of parts of an output, by its label and the checkout it was written in, for every checkout
+//! that shares the store.
+//!
+//! An output is corrected where it was made; the words are to stay where its code goes: to another branch, another checkout, through results
+//! that know nothing of them. So they are filed by label too, as text, which no gc takes. What the parts are is the producer's knowledge.
+
+use super::{Part, RowChange, Store, StoreError, ViewId};
+use crate::values::digest::{ActionKey, Digest};
+use minicbor::{Decode, Encode};
+use std::collections::BTreeMap;
+
+/// A person's words by the name of the part of the output that they stand in.
+pub type Words = BTreeMap<String, String>;
+
+/// One row.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CorrectionRecord {
+    /// Seconds since 1970.
+    pub at: u64,
+    /// The checkout in which it was written.
+    pub view: ViewId,
+    /// The key that the corrected output was filed under.
+    pub key: ActionKey,
+    /// That output.
+    pub output: Digest,
+    /// The words.
+    pub words: Words,
+}
+
+#[derive(Encode, Decode)]
+#[cbor(map)]
+struct Body {
+    #[n(0)]
+    at: u64,
+    #[n(1)]
+    view: u64,
+    #[cbor(n(2), with = "minicbor::bytes")]
+    key: [u8; 32],
+    #[cbor(n(3), with = "minicbor::bytes")]
+    output: [u8; 32],
+    #[n(4)]
+    words: Words,
+}
+
+impl CorrectionRecord {
+    /// The row to write for a label.
+    pub fn to_row(&self, label: &str) -> RowChange {
+        let body = Body {
+            at: self.at,
+            view: self.view.0,
+            key: self.key.0.0,
+            output: self.output.0,
+            words: self.words.clone(),
+        };
+        let body = minicbor::to_vec(body).expect("invariant: encoding into memory does not fail");
+        (Part::Corrections, row_key(label, self.view), Some(body))
+    }
+
+    /// The correction in a body; `None` when it cannot be decoded.
+    pub fn from_body(body: &[u8]) -> Option<Self> {
+        let body: Body = minicbor::decode(body).ok()?;
+        Some(Self {
+            at: body.at,
+            view: ViewId(body.view),
+            key: ActionKey(Digest(body.key)),
+            output: Digest(body.output),
+            words: body.words,
+        })
+    }
+}
+
+/// The row that takes away what was written of a label in a checkout.
+pub fn release(label: &str, view: ViewId) -> RowChange {
+    (Part::Corrections, row_key(label, view), None)
+}
+
+/// The label, a zero, the checkout.
+fn row_key(label: &str, view: ViewId) -> Vec<u8> {
+    [label.as_bytes(), &[0], &view.0.to_be_bytes()].concat()
+}
+
+/// The label in the key of a row.
+fn label_of(key: &[u8]) -> Option<&str> {
+    let (label, rest) = key.split_at_checked(key.len().checked_sub(9)?)?;
+    std::str::from_utf8(label).ok().filter(|_| rest[0] == 0)
+}
+
+/// The corrections of a label, the last one last.
+///
+/// # Errors
+/// When the store as a whole cannot be read.
+pub fn of(store: &dyn Store, label: &str) -> Result<Vec<CorrectionRecord>, StoreError> {
+    let mut found: Vec<_> = all(store)?
+        .into_iter()
+        .filter(|(of, _)| of == label)
+        .map(|(_, record)| record)
+        .collect();
+    found.sort_by_key(|record| record.at);
+    Ok(found)
+}
+
+/// All corrections with their labels. There are as many as people wrote: few.
+///
+/// # Errors
+/// When the store as a whole cannot be read.
+pub fn all(store: &dyn Store) -> Result<Vec<(String, CorrectionRecord)>, StoreError> {
+    let rows = store.rows(ViewId(0), Part::Corrections)?;
+    let read = |(key, body): (Vec<u8>, Vec<u8>)| Some((label_of(&key)?.to_owned(), CorrectionRecord::from_body(&body)?));
+    Ok(rows.into_iter().filter_map(read).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::Commit;
+    use crate::store::memory::MemoryStore;
+
+    #[test]
+    fn every_checkout_finds_what_one_wrote() {
+        let store = MemoryStore::new();
+        let record = CorrectionRecord {
+            at: 7,
+            view: ViewId(3),
+            key: ActionKey(Digest([1; 32])),
+            output: Digest([2; 32]),
+            words: Words::from([("ROLE".to_owned(), "Mine.".to_owned())]),
+        };
+        let rows = |rows| Commit { rows, ..Commit::default() };
+        let later = CorrectionRecord {
+            at: 9,
+            view: ViewId(1),
+            ..record.clone()
+        };
+        let written = vec![later.to_row("//a:b"), record.to_row("//a:b"), record.to_row("//a:c")];
+        store.commit(ViewId(3), rows(written)).unwrap();
+        assert_eq!(of(&store, "//a:b").unwrap(), [record.clone(), later.clone()]);
+        assert_eq!(all(&store).unwrap().len(), 3);
+        assert_eq!(store.rows(ViewId(4), Part::Corrections).unwrap().len(), 3);
+        store.commit(ViewId(4), rows(vec![release("//a:b", ViewId(3))])).unwrap();
+        assert_eq!(of(&store, "//a:b").unwrap(), [later]);
+        assert_eq!(CorrectionRecord::from_body(b"no"), None);
+        assert_eq!(label_of(b"short"), None);
+    }
+}

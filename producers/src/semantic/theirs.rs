@@ -1,0 +1,126 @@
+//! A person's words: the sections of a summary that a person wrote, as the last result or another checkout's holds them. They stay as they
+//! are in every later answer, and where they cannot, that is said.
+
+use super::answer::{Summaries, canonical};
+use super::document::{self, Head};
+use super::wishes::Section;
+use engine::seams::paid::Notes;
+use engine::seams::producer::Inputs;
+use engine::values::diagnostic::Diagnostic;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The note that lists sections a person wrote: `ROLE`, in groups `T_ab12cd34/ROLE`.
+const NOTE: &str = "corrected";
+
+/// What a person wrote.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Theirs {
+    /// By key of the type and name of the section.
+    words: BTreeMap<(String, String), String>,
+    /// The same sections as the note names them.
+    names: BTreeSet<String>,
+    /// Sections that there is no place for any more.
+    lost: BTreeSet<String>,
+    /// Sections that were corrected in another checkout, where the code is another.
+    elsewhere: BTreeSet<String>,
+}
+
+impl Theirs {
+    /// What there is of it: of the last result, and over that what was written last of all.
+    pub(super) fn of(inputs: &Inputs<'_>, heads: &[Head], wanted: &[Section]) -> Self {
+        let mut theirs = Self::default();
+        if let Some(previous) = &inputs.previous {
+            let text = String::from_utf8_lossy(&previous.output);
+            let then = document::read(&text, heads, wanted);
+            for name in names(&previous.notes) {
+                let text = place(name, heads).and_then(|(key, section)| then.get(key)?.get(section).cloned());
+                theirs.put(name, text, heads, wanted);
+            }
+        }
+        if let Some(correction) = &inputs.correction {
+            for (name, text) in &correction.words {
+                theirs.put(name, Some(canonical(text)), heads, wanted);
+            }
+            let elsewhere = correction.elsewhere.iter().filter(|name| !theirs.names.contains(*name));
+            theirs.elsewhere = elsewhere.cloned().collect();
+        }
+        theirs
+    }
+
+    fn put(&mut self, name: &str, text: Option<String>, heads: &[Head], wanted: &[Section]) {
+        let place = place(name, heads).filter(|(_, name)| wanted.iter().any(|section| section.name == *name));
+        match (place, text.filter(|text| !text.is_empty())) {
+            (Some((key, section)), Some(text)) => {
+                self.words.insert((key.to_owned(), section.to_owned()), text);
+                self.names.insert(name.to_owned());
+                self.lost.remove(name);
+            }
+            _ => {
+                self.lost.insert(name.to_owned());
+            }
+        }
+    }
+
+    /// Whether there is nothing of it.
+    pub(super) fn is_empty(&self) -> bool {
+        self.words.is_empty()
+    }
+
+    /// The sections, by key of the type.
+    pub(super) fn places(&self) -> BTreeSet<(String, String)> {
+        self.words.keys().cloned().collect()
+    }
+
+    /// Puts the words in their places.
+    pub(super) fn put_into(&self, summaries: &mut Summaries) {
+        for ((key, name), text) in &self.words {
+            summaries.entry(key.clone()).or_default().insert(name.clone(), text.clone());
+        }
+    }
+
+    /// Notes which sections a person wrote, and says what a reader should know: that the code moved since (`moved`), and what did not stay.
+    pub(super) fn tell(&self, moved: bool, notes: &mut Notes, diagnostics: &mut Vec<Diagnostic>) {
+        let list = |names: &BTreeSet<String>| names.iter().map(String::as_str).collect::<Vec<_>>().join(", ");
+        let mut warn = |message: String, hint: &str| diagnostics.push(Diagnostic::warning("W_CORRECTED", message).hint(hint));
+        if !self.is_empty() {
+            notes.insert(NOTE.to_owned(), self.names.iter().map(String::as_str).collect::<Vec<_>>().join(","));
+            if moved {
+                warn(
+                    format!("a person wrote {}, and the code moved since", list(&self.names)),
+                    "read it again: 'cortex diff LABEL' shows what moved, 'cortex edit-output LABEL' changes it",
+                );
+            }
+        }
+        if !self.lost.is_empty() {
+            warn(
+                format!(
+                    "a person wrote {}, which is no section of it any more, so that it is left out",
+                    list(&self.lost)
+                ),
+                "'cortex history LABEL' lists the version that has it; 'cortex edit-output LABEL' puts it elsewhere",
+            );
+        }
+        if !self.elsewhere.is_empty() {
+            warn(
+                format!(
+                    "a person wrote {} in another checkout, where it is made of other code; that was not taken over",
+                    list(&self.elsewhere)
+                ),
+                "'cortex edit-output LABEL' corrects it here too; with --release the other correction is dropped",
+            );
+        }
+    }
+}
+
+/// The sections that notes name.
+fn names(notes: &Notes) -> impl Iterator<Item = &str> {
+    let names = notes.get(NOTE).into_iter().flat_map(|names| names.split(','));
+    names.filter(|name| !name.is_empty())
+}
+
+/// The type and the section that a name means.
+fn place<'n>(name: &'n str, heads: &'n [Head]) -> Option<(&'n str, &'n str)> {
+    let (id, section) = name.rsplit_once('/').map_or((None, name), |(id, name)| (Some(id), name));
+    let head = heads.iter().find(|head| id.is_none_or(|id| id == head.id || id == head.key))?;
+    Some((&head.key, section))
+}

@@ -1,0 +1,68 @@
+//! Carrying corrections over: what a person wrote of a type that was renamed or moved since goes into the summary under the present name.
+//!
+//! A name follows from sources of before (see [`crate::aliases`]), so no producer can know it: the summary is made first, then corrected.
+
+use crate::aliases::renamed;
+use crate::correction::{CORRECTED, Sections};
+use crate::last_good::{label as label_of, parts};
+use crate::paid::is_paid;
+use crate::workspace::WorkbenchError;
+use engine::build::session::Session;
+use engine::store::Commit;
+use engine::store::corrections::{self, CorrectionRecord, Words};
+use engine::values::diagnostic::Diagnostic;
+use std::collections::BTreeSet;
+use std::path::Path;
+
+/// Puts words of this checkout that belong to former names of types where they belong now, as far as those were made. Says so for each.
+///
+/// # Errors
+/// When the store cannot be read or written.
+pub fn carry(root: &Path, session: &mut Session) -> Result<Vec<Diagnostic>, WorkbenchError> {
+    let mut said = Vec::new();
+    for (label, record) in corrections::all(&*session.engine.store)? {
+        if record.view != session.engine.view || session.graph.find(&label).is_some() {
+            continue;
+        }
+        let Some((key, rest)) = parts(&label) else { continue };
+        let Some(now) = renamed(root, session, &key)? else { continue };
+        let present = label_of(&now, rest);
+        if put(session, &present, &record.words)? {
+            let rows = vec![corrections::release(&label, record.view)];
+            session
+                .engine
+                .store
+                .commit(session.engine.view, Commit { rows, ..Commit::default() })?;
+            let names = record.words.keys().map(String::as_str).collect::<Vec<_>>().join(", ");
+            let message = format!("a person wrote {names} when it was called {key}; that came along");
+            let hint = "read it again: 'cortex diff LABEL' shows what moved, 'cortex edit-output LABEL' changes it";
+            said.push(Diagnostic::warning("W_CORRECTED", message).label(&present).hint(hint));
+        }
+    }
+    Ok(said)
+}
+
+/// Puts the words into the last output of a label; whether there was one to put them into.
+fn put(session: &mut Session, label: &str, words: &Words) -> Result<bool, WorkbenchError> {
+    let mine = |record: &CorrectionRecord| record.view == session.engine.view;
+    if !is_paid(session, label) || corrections::of(&*session.engine.store, label)?.iter().any(mine) {
+        return Ok(false);
+    }
+    let Some(last) = session.last(label)? else { return Ok(false) };
+    let Some(blob) = session.engine.store.blob(&last.filed.output)? else {
+        return Ok(false);
+    };
+    let mut text = Sections::read(&String::from_utf8_lossy(&blob));
+    for (name, body) in &mut text.list {
+        if let Some(theirs) = words.get(name) {
+            body.clone_from(theirs);
+        }
+    }
+    let mut notes = last.record.notes;
+    let names: BTreeSet<&str> = words.keys().map(String::as_str).filter(|name| text.text(name).is_some()).collect();
+    notes.insert("mode".to_owned(), "edited".to_owned());
+    notes.insert("base".to_owned(), last.filed.output.to_string());
+    notes.insert("why".to_owned(), "corrected by hand under its former name".to_owned());
+    notes.insert(CORRECTED.to_owned(), names.into_iter().collect::<Vec<_>>().join(","));
+    Ok(session.correct(label, text.write().into_bytes(), notes, words.clone())?.is_some())
+}
