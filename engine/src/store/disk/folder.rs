@@ -3,6 +3,7 @@
 //! Invariant: `store.redb` is always a complete database or absent. It is made under another name, synced, renamed, and the folder
 //! synced; a kill in between leaves a file that the next opening removes.
 
+use super::claim::Claim;
 use super::compact::Whole;
 use super::lock::{self, Lock, Refusal, Terms};
 use super::schema::{self, Kind};
@@ -282,6 +283,14 @@ impl Medium for Folder {
     fn collecting(&self) -> bool {
         // A file that cannot be opened was never locked; one that cannot be tried counts as held, which costs a few rows.
         File::open(self.file(COLLECTOR)).is_ok_and(|file| file.try_lock_shared().is_err())
+    }
+
+    fn building_since(&self) -> Option<u64> {
+        match Claim::held(&self.path) {
+            Ok(held) => held.into_iter().map(|(_, since)| since).min(),
+            // What cannot be told is taken for the worst.
+            Err(_) => Some(0),
+        }
     }
 
     fn collected_at(&self) -> Option<u64> {

@@ -32,6 +32,10 @@ pub(super) trait Medium: Send + Sync {
     fn collecting(&self) -> bool {
         false
     }
+    /// Since when a checkout is being built, the longest; `None` when none is. What such a build has found may be in no row of a graph yet.
+    fn building_since(&self) -> Option<u64> {
+        None
+    }
     /// When a collection last began, seconds since 1970.
     fn collected_at(&self) -> Option<u64> {
         None

@@ -329,7 +329,7 @@ fn scenario(store: &DiskStore) -> Vec<u8> {
 fn run(base: &[u8], failure: Failure, at: usize) -> bool {
     let image = Image {
         bytes: base.to_vec(),
-        synced: base.to_vec(),
+        synced: if failure == Failure::Power { base.to_vec() } else { Vec::new() },
         pending: Vec::new(),
     };
     let disk = Disk {
