@@ -42,6 +42,7 @@ if [[ -z ${CORTEX_BIN:-} ]]; then
 fi
 echo "$(nproc) cores, $(uname -sr), $(python3 -c 'import platform; print("Python", platform.python_version())')"
 "$here/bench-engine.sh" ${engine[@]+"${engine[@]}"}
+if [[ " ${engine[*]-} " == *" 1000 "* ]]; then "$here/bench_watch.py" 1000 "$CORTEX_BIN"; else "$here/bench_watch.py" 10000 "$CORTEX_BIN"; fi
 for folder in ${folders[@]+"${folders[@]}"}; do
     "$here/bench-csharp.sh" "$folder" ${sharp[@]+"${sharp[@]}"}
 done

@@ -120,6 +120,44 @@ impl Context {
         self.opened.borrow().iter().for_each(|hold| hold.let_go());
     }
 
+    /// The same for a command that goes on and will open the workspace again.
+    pub fn close(&self) {
+        self.let_go();
+        self.opened.borrow_mut().clear();
+    }
+
+    /// Opens the workspace for a watch: to build if nobody else has the checkout for long, else to read. Which of them it is comes with it.
+    pub fn watching(&self, asking: &AskingArgs) -> Result<(Workspace, bool), Failed> {
+        let limits = Limits {
+            max_calls: asking.max_calls,
+            offline: self.global.offline,
+            ..Limits::default()
+        };
+        let opened = Workspace::open(Opening {
+            from: &self.global.directory,
+            store: self.store()?,
+            options: DiskOptions {
+                purpose: "cortex watch".to_owned(),
+                lock_timeout: Duration::from_secs(2),
+                ..DiskOptions::default()
+            },
+            limits,
+            on_wait: Arc::new(|_: &str| {}),
+            builds: true,
+            interrupts: false,
+        });
+        match opened {
+            Ok(workspace) => {
+                self.opened.borrow_mut().extend(workspace.hold.clone());
+                Ok((workspace, true))
+            }
+            Err(WorkbenchError::Engine(EngineError::Store(StoreError::ViewBusy { .. } | StoreError::Busy { .. }))) => {
+                Ok((self.workspace("watch")?, false))
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+
     /// Files may have been laid out.
     pub fn built(&self) {
         self.opened.borrow().iter().for_each(|hold| hold.built());
@@ -199,6 +237,7 @@ impl Context {
 
     fn open(&self, purpose: &str, asking: &AskingArgs, builds: bool) -> Result<Workspace, Failed> {
         let options = self.options(purpose);
+        let style = self.err;
         let workspace = Workspace::open(Opening {
             from: &self.global.directory,
             store: self.store()?,
@@ -210,7 +249,9 @@ impl Context {
                 offline: self.global.offline,
                 batch: asking.batch,
             },
+            on_wait: Arc::new(move |words: &str| eprintln!("{}", style.dim(words))),
             builds,
+            interrupts: true,
         })?;
         self.opened.borrow_mut().extend(workspace.hold.clone());
         self.say(&workspace.notices);

@@ -13,3 +13,4 @@ pub mod planning;
 pub mod seams;
 pub mod store;
 pub mod values;
+pub mod watch;

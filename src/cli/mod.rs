@@ -93,8 +93,10 @@ pub enum Command {
     EditOutput(EditOutputArgs),
     Cost(CostArgs),
     Investigate(InvestigateArgs),
+    Watch(WatchArgs),
     Status(StatusArgs),
     Gc(GcArgs),
+    Report(ReportArgs),
     Store(StoreArgs),
     PinVersion(PinVersionArgs),
     UnpinVersion(UnpinVersionArgs),
@@ -295,6 +297,20 @@ pub struct DiffArgs {
     pub json: bool,
 }
 
+/// Say what moves in the sources as it happens, and build after each batch.
+///
+/// No model is asked. While it runs, other commands of this checkout ask it what moved instead of looking at every file. With --output json: JSON lines
+/// {"event": "watching" | "moved" | "built" | "ahead", …}. Ctrl-C ends it.
+#[derive(Debug, Args)]
+pub struct WatchArgs {
+    /// What to build at the beginning and after each batch.
+    #[arg(value_name = "PATTERN", value_parser = unguarded)]
+    pub patterns: Vec<String>,
+    /// When nothing moves, build ahead what was asked for lately, as far as it is free; stops for any other command that builds.
+    #[arg(long)]
+    pub ahead: bool,
+}
+
 /// Show how the workspace stands: sources, targets, summaries, store. Runs nothing.
 #[derive(Debug, Args)]
 pub struct StatusArgs {}
@@ -396,6 +412,19 @@ pub struct UnpinVersionArgs {
     pub label: String,
     /// Its number in `cortex history` [default: all that are pinned].
     pub version: Option<u32>,
+}
+
+/// Write one page of HTML about this checkout: its builds, the graph near a target, versions side by side, and every target. Runs nothing.
+///
+/// The page needs no network and no other file. It holds labels, paths, and lines of outputs and sources.
+#[derive(Debug, Args)]
+pub struct ReportArgs {
+    /// Where to write it; a file that is there is replaced.
+    #[arg(value_name = "OUT.html")]
+    pub out: PathBuf,
+    /// Draw the graph near this target [default: the one whose output moved most often].
+    #[arg(long, value_name = "LABEL")]
+    pub near: Option<String>,
 }
 
 /// List or print the built-in rulesets.

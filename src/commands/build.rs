@@ -241,7 +241,7 @@ pub fn code(report: &Report) -> Code {
         Code::Usage
     } else if report.no_space {
         Code::Io
-    } else if report.tally.limited > 0 || report.failures.iter().any(|why| why.code == "E_LIMIT") {
+    } else if report.failures.iter().any(|why| why.code == "E_LIMIT") {
         Code::Limit
     } else if !report.failures.is_empty() {
         Code::TargetFailed

@@ -31,22 +31,25 @@ pub fn run(context: &Context, args: &CostArgs) -> Outcome {
         document["currency"] = serde_json::json!(currency);
         format!("{document:#}\n")
     } else {
-        text(&found, currency.as_deref().unwrap_or_default(), context.out)
+        text(&found, context.out)
     };
     show::written(write!(context.stdout(), "{text}"))
 }
 
-fn text(found: &Spending, currency: &str, style: Style) -> String {
+/// `0.0213 EUR and 1.50 USD and 3 without a price`. Currencies are not added.
+fn money(sum: &Sum) -> String {
+    let known = sum.money.iter().map(|(currency, micros)| format!("{} {currency}", amount(*micros)));
+    let unpriced = match sum.unpriced {
+        0 => None,
+        number if sum.money.is_empty() && number == sum.times => Some("(no price known)".to_owned()),
+        number => Some(format!("{} without a price", count(number))),
+    };
+    known.chain(unpriced).collect::<Vec<_>>().join(" and ")
+}
+
+fn text(found: &Spending, style: Style) -> String {
     let Some(first) = found.first else {
         return "No model was asked, and no filed answer used.\n".to_owned();
-    };
-    let money = |sum: &Sum| {
-        let unpriced = match sum.unpriced {
-            0 => String::new(),
-            number => format!(" and {} without a price", count(number)),
-        };
-        let known = sum.spent.micros.map(|micros| format!("{} {currency}", amount(micros)));
-        format!("{}{unpriced}", known.unwrap_or_else(|| "no price known".to_owned()))
     };
     let mut text = format!("{} {}\n", style.bold("spent"), money(&found.spent));
     let mut line = |name: &str, sum: &Sum| {

@@ -173,7 +173,8 @@ fn told(failure: Failure, label: &str) -> (Code, Diagnostic) {
             "E_CANCELLED" => (Code::stopped(), rejected.why),
             _ => (Code::TargetFailed, rejected.why),
         },
-        Failure::Limit(why) => (Code::Limit, *why),
+        Failure::Limit(why) if why.code == "E_LIMIT" => (Code::Limit, *why),
+        Failure::Limit(why) => (Code::TargetFailed, *why),
         Failure::Deferred => {
             let why = Diagnostic::new(Severity::Note, "N_DEFERRED", "it was handed to the provider's batch interface");
             (Code::Ok, why.hint("ask the same again later"))

@@ -20,11 +20,13 @@ mod pin;
 mod prompt;
 mod query;
 mod regenerate;
+mod report;
 mod rules;
 mod show;
 mod status;
 mod store;
 mod usages;
+mod watch;
 
 use crate::cli::{Cli, Command};
 use crate::context::Context;
@@ -56,8 +58,10 @@ pub fn run(cli: Cli) -> ExitCode {
         Command::EditOutput(args) => edit_output::run(&context, args),
         Command::Cost(args) => cost::run(&context, args),
         Command::Investigate(args) => investigate::run(&context, args),
+        Command::Watch(args) => watch::run(&context, args),
         Command::Status(_) => status::run(&context),
         Command::Gc(args) => gc::run(&context, args),
+        Command::Report(args) => report::run(&context, args),
         Command::Store(args) => store::run(&context, &args.command),
         Command::PinVersion(args) => pin::pin(&context, args),
         Command::UnpinVersion(args) => pin::unpin(&context, args),

@@ -32,8 +32,8 @@ fn opened(context: &Context, purpose: &str) -> Result<DiskStore, Failed> {
     })
 }
 
-fn print(text: &str) -> Outcome {
-    show::written(write!(std::io::stdout().lock(), "{text}"))
+fn print(context: &Context, text: &str) -> Outcome {
+    show::written(write!(context.stdout(), "{text}"))
 }
 
 fn verify(context: &Context, repair: bool, json: bool) -> Outcome {
@@ -44,7 +44,7 @@ fn verify(context: &Context, repair: bool, json: bool) -> Outcome {
         true => format!("{:#}\n", told::verified_json(&found, left.as_ref())),
         false => told::verified(&found, left.as_ref(), start.elapsed()),
     };
-    print(&text)?;
+    print(context, &text)?;
     if found.is_sound() || left.as_ref().is_some_and(engine::store::disk::verify::Verified::is_sound) {
         return Ok(Code::Ok);
     }
@@ -67,23 +67,29 @@ fn verify(context: &Context, repair: bool, json: bool) -> Outcome {
 fn stats(context: &Context, json: bool) -> Outcome {
     let disk = opened(context, "store stats")?;
     let stats = care::stats(&disk)?;
-    print(&match json {
-        true => format!("{:#}\n", told::stats_json(&stats)),
-        false => told::stats(&stats, gc::now()),
-    })
+    print(
+        context,
+        &match json {
+            true => format!("{:#}\n", told::stats_json(&stats)),
+            false => told::stats(&stats, gc::now()),
+        },
+    )
 }
 
 fn migrate(context: &Context) -> Outcome {
     let disk = opened(context, "store migrate")?;
     let (format, made) = disk.migrate()?;
-    print(&match context.json() {
-        true => format!("{:#}\n", serde_json::json!({"format": format, "tables_made": made})),
-        false if made.is_empty() => format!("the store is of format {format}, the newest there is; nothing to do\n"),
-        false => format!(
-            "the store is of format {format}, the newest there is; made the tables {}\n",
-            made.join(", ")
-        ),
-    })
+    print(
+        context,
+        &match context.json() {
+            true => format!("{:#}\n", serde_json::json!({"format": format, "tables_made": made})),
+            false if made.is_empty() => format!("the store is of format {format}, the newest there is; nothing to do\n"),
+            false => format!(
+                "the store is of format {format}, the newest there is; made the tables {}\n",
+                made.join(", ")
+            ),
+        },
+    )
 }
 
 fn export(context: &Context, patterns: &[String], out: &Path) -> Outcome {
@@ -95,20 +101,26 @@ fn export(context: &Context, patterns: &[String], out: &Path) -> Outcome {
         let why = Diagnostic::warning("W_NOTHING", "nothing of that was built, so the file holds no result");
         context.say(&[why.hint("build the targets first; results are handed on as they stand")]);
     }
-    print(&match context.json() {
-        true => format!("{:#}\n", told::exported_json(&done)),
-        false => told::exported(&done, out),
-    })
+    print(
+        context,
+        &match context.json() {
+            true => format!("{:#}\n", told::exported_json(&done)),
+            false => told::exported(&done, out),
+        },
+    )
 }
 
 fn import(context: &Context, file: &Path, paid: bool) -> Outcome {
     // The store of the workspace is made if need be: to fill an empty one is what such files are for.
     let workspace = context.workspace("store import")?;
     let done = handing::import(&*workspace.engine.store, file, paid, gc::now())?;
-    print(&match context.json() {
-        true => format!("{:#}\n", told::imported_json(&done)),
-        false => told::imported(&done, paid),
-    })
+    print(
+        context,
+        &match context.json() {
+            true => format!("{:#}\n", told::imported_json(&done)),
+            false => told::imported(&done, paid),
+        },
+    )
 }
 
 impl From<HandingError> for Failed {

@@ -110,6 +110,7 @@ mod tests {
             Event::Scanned {
                 files: 1,
                 hashed: 1,
+                stated: 1,
                 changed: 1,
             },
             Event::Requested { targets: 1 },

@@ -297,7 +297,7 @@ impl Page {
     }
 }
 
-fn how(moved: &Moved) -> String {
+pub(super) fn how(moved: &Moved) -> String {
     match moved {
         Moved::Changed { from, to } => format!("{} → {}", from.short(), to.short()),
         Moved::Open { from } => format!("{} → has to be built first", from.short()),

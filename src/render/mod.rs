@@ -8,11 +8,13 @@ pub mod explanation;
 pub mod graph;
 pub mod money;
 pub mod progress;
+pub mod report;
 pub mod status;
 pub mod summary;
 pub mod terminal;
 pub mod trace;
 pub mod versions;
+pub mod watch;
 
 use crate::cli::When;
 use std::io::IsTerminal;

@@ -93,7 +93,9 @@ impl Progress {
     fn tell(&self, event: &Event<'_>) {
         let style = self.style;
         match event {
-            Event::Scanned { files, hashed, changed } => {
+            Event::Scanned {
+                files, hashed, changed, ..
+            } => {
                 self.line(&style.dim(&format!(
                     "{} source files, {} hashed, {} changed",
                     count(*files as u64),

@@ -26,7 +26,7 @@ pub fn text(report: &Report, targets: u64, dry_run: bool, took: Duration, style:
     }
     part(tally.cached, "cached");
     part(tally.deferred, "handed over in a batch, answers come later");
-    part(tally.limited, "not asked for: a limit was reached");
+    part(tally.limited, "not asked for: see above");
     part(tally.failed, "failed");
     part(tally.skipped, "skipped");
     part(report.not_laid_out, "not laid out");
@@ -71,7 +71,7 @@ pub fn text(report: &Report, targets: u64, dry_run: bool, took: Duration, style:
     let next = match tally.deferred {
         0 => String::new(),
         _ => format!(
-            "\n  {} the same build again, once the batch is answered (within a day): it picks the answers up and asks what waits for them",
+            "\n  {} the same command again, once the batch is answered (within a day): it picks the answers up and asks what waits for them",
             style.dim("next    ")
         ),
     };
@@ -163,6 +163,13 @@ pub fn prices(plans: &[Priced], standing: usize, currency: Option<&str>, style: 
             "answers stand and cost"
         };
         line("cached", &format!("{} {one} nothing", count(standing as u64)));
+    }
+    let pending = plans.iter().filter(|priced| priced.plan.mode == "pending").count() as u64;
+    if pending > 0 {
+        line(
+            "pending",
+            &format!("{} handed over in a batch: nothing more is paid", count(pending)),
+        );
     }
     if plans.iter().all(|priced| priced.plan.cost.calls == 0) {
         line("asks", "nothing: no model would be called");

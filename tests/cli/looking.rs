@@ -259,6 +259,7 @@ fn pages() {
       edit-output    Correct an output of a model by hand
       cost           Sum up what models cost this checkout, and what filed answers saved
       investigate    Answer a question about the code from outlines and summaries
+      watch          Say what moves in the sources as it happens, and build after each batch
       status         Show how the workspace stands: sources, targets, summaries, store. Runs nothing
       gc             Collect what no checkout of the store needs any more, and make its file shorter
       store          Verify, count, hand on and migrate the store

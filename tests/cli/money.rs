@@ -115,6 +115,24 @@ fn a_limit_before_the_repair_is_told_as_a_limit_and_loses_nothing() {
     );
 }
 
+#[test]
+fn what_stands_in_the_way_of_all_is_told_once() {
+    let bench = workspace(&PAIR);
+    for (args, code, exit) in [
+        (&["--offline", "build", ALL][..], "E_OFFLINE", 1),
+        (&["build", "--max-cost", "1", ALL], "E_PRICE", 1),
+        (&["build", "--max-tokens", "20", ALL], "E_LIMIT", 9),
+    ] {
+        let stopped = bench.run(args);
+        assert_eq!((stopped.code, calls(&bench)), (exit, 0), "{stopped:?}");
+        assert_eq!(stopped.err.matches(code).count(), 1, "{}", stopped.err);
+        assert!(stopped.err.contains("2 not asked for: see above"), "{}", stopped.err);
+    }
+    assert_eq!(bench.run(&["build", ALL]).code, 0);
+    let cost = bench.run(&["cost"]).out;
+    assert!(cost.starts_with("spent (no price known)\n"), "{cost}");
+}
+
 /// Files of a folder with their text, by path.
 fn files(folder: &Path) -> Vec<(String, Vec<u8>)> {
     let mut found = Vec::new();

@@ -180,7 +180,7 @@ fn a_batch_is_told_waited_for_and_picked_up_level_by_level() {
     let first = build(&["--batch"]);
     assert_eq!((first.code, creates()), (0, 1), "{first:?}");
     assert!(first.err.contains("1 handed over in a batch, answers come later"), "{}", first.err);
-    assert!(first.err.contains("next     the same build again"), "{}", first.err);
+    assert!(first.err.contains("next     the same command again"), "{}", first.err);
     assert_eq!((state(&bench, "N.A"), state(&bench, "N.B")), ("pending".into(), "pending".into()));
     let status = run(&bench, &["--output", "json", "status"]).json();
     assert_eq!(
@@ -188,6 +188,13 @@ fn a_batch_is_told_waited_for_and_picked_up_level_by_level() {
         (&2.into(), &0.into()),
         "{status}"
     );
+    let priced = build(&["--dry-run"]);
+    assert!(
+        priced.err.contains("pending  1 handed over in a batch: nothing more is paid"),
+        "{}",
+        priced.err
+    );
+    assert!(!priced.err.contains("asks     1"), "{}", priced.err);
     // It still runs: nothing is asked twice, with --batch or without.
     for flags in [&["--batch"][..], &[]] {
         let waits = build(flags);

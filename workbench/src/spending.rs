@@ -27,8 +27,10 @@ pub struct Spending {
 pub struct Sum {
     /// Lines.
     pub times: u64,
-    /// Calls, tokens, money.
+    /// Calls, tokens, money as far as all of it is of one currency.
     pub spent: Spent,
+    /// Millionths, by currency.
+    pub money: BTreeMap<String, u64>,
     /// Microseconds of waiting.
     pub took_us: u64,
     /// Lines without a price.
@@ -36,14 +38,19 @@ pub struct Sum {
 }
 
 impl Sum {
-    fn add(&mut self, entry: &LedgerEntry) {
+    fn add(&mut self, entry: &LedgerEntry, currency: &str) {
         self.times += 1;
         self.took_us = self.took_us.saturating_add(entry.took_us);
-        let money = self.spent.micros.unwrap_or_default() + entry.spent.micros.unwrap_or_default();
-        self.unpriced += u64::from(entry.spent.micros.is_none());
+        match entry.spent.micros {
+            None => self.unpriced += 1,
+            Some(micros) => {
+                let sum = self.money.entry(currency.to_owned()).or_default();
+                *sum = sum.saturating_add(micros);
+            }
+        }
         self.spent.add(&entry.spent);
         self.spent.model.clear();
-        self.spent.micros = (self.unpriced < self.times).then_some(money);
+        self.spent.micros = self.money.values().next().copied().filter(|_| self.money.len() == 1);
     }
 }
 
@@ -53,19 +60,57 @@ impl Sum {
 /// When the store cannot be read.
 pub fn spending(session: &Session, since: u64) -> Result<Spending, StoreError> {
     let rows = session.engine.store.rows(session.engine.view, Part::Ledger)?;
-    Ok(sum(rows.iter().filter_map(LedgerEntry::from_row).filter(|entry| entry.at >= since)))
+    let entries = rows.iter().filter_map(LedgerEntry::from_row).filter(|entry| entry.at >= since);
+    Ok(sum(entries, &Currencies::of(session)))
 }
 
-fn sum(entries: impl Iterator<Item = LedgerEntry>) -> Spending {
+/// What models are paid in, as the manifest has it now: the ledger has only their names.
+#[derive(Default)]
+struct Currencies {
+    by_model: BTreeMap<String, String>,
+    /// For models that the manifest has no more.
+    other: String,
+}
+
+impl Currencies {
+    fn of(session: &Session) -> Self {
+        let mut found = Self {
+            other: crate::paid::currency(session).unwrap_or_default(),
+            ..Self::default()
+        };
+        for model in session.rules.manifest().models.values() {
+            let name = model.get("name").and_then(|name| name.as_str());
+            let price = model.get("price").and_then(|price| price.as_object());
+            if let (Some(name), Some(price)) = (name, price) {
+                let currency = price.get("currency").and_then(|currency| currency.as_str()).unwrap_or("USD");
+                for name in [name.to_owned(), format!("{name} (replay)")] {
+                    found.by_model.insert(name, currency.to_owned());
+                }
+            }
+        }
+        found
+    }
+
+    fn of_model(&self, model: &str) -> &str {
+        self.by_model.get(model).unwrap_or(&self.other)
+    }
+}
+
+fn sum(entries: impl Iterator<Item = LedgerEntry>, currencies: &Currencies) -> Spending {
     let mut spending = Spending::default();
     let mut by_label: BTreeMap<String, Sum> = BTreeMap::new();
     for entry in entries {
         spending.first = Some(spending.first.unwrap_or(entry.at).min(entry.at));
-        spending.by_outcome.entry(entry.outcome).or_default().add(&entry);
+        let currency = currencies.of_model(&entry.spent.model);
+        spending.by_outcome.entry(entry.outcome).or_default().add(&entry, currency);
         if entry.outcome != Outcome::Saved {
-            spending.by_model.entry(entry.spent.model.clone()).or_default().add(&entry);
-            by_label.entry(entry.label.clone()).or_default().add(&entry);
-            spending.spent.add(&entry);
+            spending
+                .by_model
+                .entry(entry.spent.model.clone())
+                .or_default()
+                .add(&entry, currency);
+            by_label.entry(entry.label.clone()).or_default().add(&entry, currency);
+            spending.spent.add(&entry, currency);
         }
     }
     let mut targets: Vec<(String, Sum)> = by_label.into_iter().collect();
@@ -98,13 +143,13 @@ mod tests {
 
     #[test]
     fn what_was_saved_is_not_spent_and_what_has_no_price_is_counted_apart() {
-        let found = sum([
+        let entries = [
             entry("//a:s", Outcome::Full, Some(30)),
             entry("//a:s", Outcome::Saved, Some(30)),
             entry("//b:s", Outcome::Patch, None),
             entry("//b:s", Outcome::Rejected, Some(1)),
-        ]
-        .into_iter());
+        ];
+        let found = sum(entries.into_iter(), &Currencies::default());
         assert_eq!(
             (found.spent.times, found.spent.unpriced, found.spent.spent.micros),
             (3, 1, Some(31))
@@ -113,5 +158,29 @@ mod tests {
         assert_eq!(found.by_model["m"].spent.calls, 3);
         let targets: Vec<&str> = found.targets.iter().map(|(label, _)| label.as_str()).collect();
         assert_eq!(targets, ["//a:s", "//b:s"]);
+    }
+
+    #[test]
+    fn currencies_are_not_added() {
+        let currencies = Currencies {
+            by_model: BTreeMap::from([("m".to_owned(), "EUR".to_owned())]),
+            other: "USD".to_owned(),
+        };
+        let mut other = entry("//b:s", Outcome::Full, Some(5));
+        other.spent.model = "n".to_owned();
+        let entries = [
+            entry("//a:s", Outcome::Full, Some(30)),
+            other,
+            entry("//a:s", Outcome::Patch, Some(1)),
+        ];
+        let found = sum(entries.into_iter(), &currencies);
+        let money: Vec<(&str, u64)> = found
+            .spent
+            .money
+            .iter()
+            .map(|(currency, micros)| (currency.as_str(), *micros))
+            .collect();
+        assert_eq!((money, found.spent.spent.micros), (vec![("EUR", 31), ("USD", 5)], None));
+        assert_eq!(found.by_model["m"].spent.micros, Some(31));
     }
 }

@@ -16,6 +16,7 @@ use engine::store::memory::MemoryStore;
 use engine::store::{Part, RowChange, Store, StoreError};
 use engine::values::diagnostic::Diagnostic;
 use engine::values::digest::Digest;
+use engine::watch::ask::Asked;
 use producers::llm::{Ask, Limits, Runtime};
 use std::cell::OnceCell;
 use std::path::{Path, PathBuf};
@@ -59,8 +60,12 @@ pub struct Opening<'a> {
     pub options: DiskOptions,
     /// What may be asked of models.
     pub limits: Limits,
+    /// Told in a sentence what everyone waits for.
+    pub on_wait: Arc<dyn Fn(&str) + Send + Sync>,
     /// Whether rows of this checkout may be written: then no other process may do so at the same time.
     pub builds: bool,
+    /// Whether what a watch builds ahead stops for it.
+    pub interrupts: bool,
 }
 
 /// An open workspace.
@@ -130,10 +135,20 @@ impl Workspace {
         let view = view(&root);
         let (store, disk, hold, notices): (Arc<dyn Store>, _, _, _) = match &store_folder {
             Some(folder) => {
-                let options = DiskOptions {
+                let mut options = DiskOptions {
                     gives_way: opening.builds,
                     ..opening.options
                 };
+                if opening.builds && opening.interrupts {
+                    let watch = Asked::at(crate::watch::socket(folder, view));
+                    watch.make_way();
+                    // Once more for a build ahead that began at just that moment.
+                    let told = options.on_wait_view.take();
+                    options.on_wait_view = Some(Arc::new(move |holder: &str| {
+                        watch.make_way();
+                        told.iter().for_each(|told| told(holder));
+                    }));
+                }
                 let claim = opening.builds.then(|| Claim::take(folder, view, &options)).transpose()?;
                 let (disk, mut notices) = DiskStore::open(folder, options)?;
                 let disk = Arc::new(disk);
@@ -143,10 +158,17 @@ impl Workspace {
             }
             None => (Arc::new(MemoryStore::default()), None, None, Vec::new()),
         };
+        let world = Disk::new(root.clone());
+        let world = match &store_folder {
+            Some(folder) => world.watched_by(Arc::new(Asked::at(crate::watch::socket(folder, view)))),
+            None => world,
+        };
+        let on_wait = opening.on_wait;
+        let asking = Runtime::new(opening.limits, &root).telling(move |words| on_wait(words));
         let engine = Engine {
-            world: Arc::new(Disk::new(root.clone())),
+            world: Arc::new(world),
             store,
-            registry: Arc::new(registry(Arc::new(Runtime::new(opening.limits, &root)))),
+            registry: Arc::new(registry(Arc::new(asking))),
             view,
             finish: Arc::new(States),
             annotate: Arc::new(Notes {

@@ -340,10 +340,10 @@ impl Bench {
                 let labels: Vec<String> = self.labels().into_iter().collect();
                 let label = &labels[which % labels.len()];
                 let versions = self.disk.history(view, label).expect("versions");
-                let there = versions
+                let mut there = versions
                     .iter()
                     .filter(|version| self.disk.action(&version.key).expect("a store").is_some());
-                if let Some(version) = there.last() {
+                if let Some(version) = there.next_back() {
                     care::pin(&*self.disk, view, label, version, self.now, None).expect("pinned");
                 }
             }

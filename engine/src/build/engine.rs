@@ -3,12 +3,13 @@
 //! [`Engine::look`] brings the known sources up to date. When nothing moved since a request was last found to be current, the answer is
 //! known without reading manifest, graph or blobs.
 
-use super::state::{Known, STATE_KEY, Set, State, decode};
+use super::state::{Known, STATE_KEY, Set, State, decode, encode};
+use super::watched::{Seen, WATCH_KEY, WatchRecord};
 use crate::manifest::model::{InputFrom, Manifest, SetSpec};
 use crate::planning::expand::{glob_label, sources_label};
 use crate::seams::annotate::Annotate;
 use crate::seams::producer::Registry;
-use crate::seams::world::{Refresh, Sources, World, WorldError};
+use crate::seams::world::{Refresh, SetDef, Sources, World, WorldError};
 use crate::store::views::{VIEW_KEY, ViewRecord};
 use crate::store::{Commit, Part, RowChange, Store, StoreError, ViewId};
 use crate::values::digest::Digest;
@@ -66,13 +67,34 @@ impl From<super::run::RunError> for EngineError {
 pub struct Look {
     /// What the stored graph belongs to.
     pub state: State,
-    /// The sources, up to date.
-    pub sources: Box<dyn Sources>,
+    /// The sources, up to date; `None` when nothing moved since they were stored, so that they were not even loaded.
+    pub(super) sources: Option<Box<dyn Sources>>,
     /// What was found.
     pub refresh: Refresh,
     /// Whether manifest, producers and sources are those of the stored state.
     pub unchanged: bool,
+    /// What is to be remembered of who watches.
+    pub(super) seen: Seen,
 }
+
+impl Look {
+    /// The sources, loaded if they were not.
+    pub(super) fn load(&mut self, engine: &Engine) -> Result<Box<dyn Sources>, EngineError> {
+        if let Some(sources) = self.sources.take() {
+            return Ok(sources);
+        }
+        let mut sources = engine.world.sources(engine.store.rows(engine.view, Part::Directories)?);
+        if let Some(stored) = self.seen.stored.take() {
+            // Looks at nothing, unless rows are damaged.
+            self.refresh = sources.refresh_named(&self.state.set_defs(), &[], stored.directories)?;
+            self.seen.learn(sources.standing(), Some(&stored));
+        }
+        Ok(sources)
+    }
+}
+
+/// The sources unless they were not even loaded, what was found, and what is to be remembered of who watches.
+type Looked = (Option<Box<dyn Sources>>, Refresh, Seen);
 
 impl Engine {
     /// Looks at the sources. `definition` is asked for only when the manifest is not that of the stored state.
@@ -90,19 +112,43 @@ impl Engine {
         if state.manifest != manifest.0 {
             state.sets = sets(&*definition()?);
         }
-        let rows = self.store.rows(self.view, Part::Directories).map_err(|error| wrap(error.into()))?;
-        let mut sources = self.world.sources(rows);
-        // Hashing may take a while.
-        self.store.give_way();
-        let refresh = sources.refresh(&state.set_defs()).map_err(|error| wrap(error.into()))?;
-        self.store.give_way();
+        let (sources, refresh, seen) = self.look_at_sources(&state.set_defs()).map_err(wrap)?;
         let unchanged = fits && refresh.changes.is_empty() && refresh.sets_changed.is_empty();
         Ok(Look {
             state,
             sources,
             refresh,
             unchanged,
+            seen,
         })
+    }
+
+    fn look_at_sources(&self, sets: &[SetDef]) -> Result<Looked, EngineError> {
+        let stored = self.store.row(self.view, Part::Watch, WATCH_KEY)?;
+        let stored = stored.and_then(|row| WatchRecord::from_row(&row));
+        // Asked before anything is looked at: what moves from now on is named the next time.
+        let watched = self.world.watched(sets, stored.as_ref().map(|stored| &*stored.token));
+        let moved = watched.as_ref().and_then(|watched| watched.moved.as_deref());
+        if let (Some(stored), Some([]), Some(watched)) = (&stored, moved, &watched)
+            && !stored.odd
+        {
+            let seen = Seen {
+                token: Some(watched.token.clone()),
+                due: None,
+                stored: Some(stored.clone()),
+            };
+            return Ok((None, Refresh::default(), seen));
+        }
+        let mut sources = self.world.sources(self.store.rows(self.view, Part::Directories)?);
+        // Hashing may take a while.
+        self.store.give_way();
+        let refresh = match (&stored, moved) {
+            (Some(stored), Some(moved)) => sources.refresh_named(sets, moved, stored.directories)?,
+            _ => sources.refresh(sets)?,
+        };
+        self.store.give_way();
+        let seen = Seen::looked(watched, sources.standing(), stored.as_ref());
+        Ok((Some(sources), refresh, seen))
     }
 
     /// A request as it was remembered, if it is known to be current and its files are in place.
@@ -114,21 +160,44 @@ impl Engine {
             return Ok(None);
         }
         let row = self.store.row(self.view, Part::Requests, &request.0)?;
-        let Some(known) = row
+        let Some(mut known) = row
             .and_then(|row| decode::<Known>(&row))
             .filter(|known| known.generation == look.state.generation)
         else {
             return Ok(None);
         };
-        if !known.exported.is_empty() {
+        let mut rows: Vec<RowChange> = Vec::new();
+        let named = |part: Part| move |(key, body)| (part, key, body);
+        if !known.exported.is_empty() && !self.outputs_stand(look, &known) {
             let exports = self.world.exports(self.store.rows(self.view, Part::Exports)?);
             if !exports.verify(&known.exported).is_empty() {
                 return Ok(None);
             }
-            self.remember(Part::Exports, exports.take_dirty_rows())?;
+            rows.extend(exports.take_dirty_rows().into_iter().map(named(Part::Exports)));
+            if look.seen.token.is_some() {
+                known.watched = look.seen.token.clone().map(Into::into);
+                rows.push((Part::Requests, request.0.to_vec(), Some(encode(&known))));
+            }
         }
-        self.remember(Part::Directories, look.sources.take_dirty_rows())?;
+        if let Some(sources) = &mut look.sources {
+            rows.extend(sources.take_dirty_rows().into_iter().map(named(Part::Directories)));
+        }
+        rows.extend(look.seen.row());
+        if !rows.is_empty() {
+            rows.extend(self.view_row()?);
+            self.store.commit(self.view, Commit { rows, ..Commit::default() })?;
+            look.seen.due = None;
+        }
         Ok(Some(known))
+    }
+
+    /// Whether nothing moved below the output folder since the files of a request were found in place.
+    fn outputs_stand(&self, look: &Look, known: &Known) -> bool {
+        let Some(moment) = known.watched.as_deref().filter(|_| look.seen.token.is_some()) else {
+            return false;
+        };
+        let watched = self.world.watched(&look.state.set_defs(), Some(moment));
+        watched.is_some_and(|watched| !watched.outputs_moved)
     }
 
     /// The row that says where this checkout is and that it is in use, when it is due to be written. For commits that happen anyway.
@@ -136,16 +205,6 @@ impl Engine {
         let Some(root) = self.world.root() else { return Ok(None) };
         let known = self.store.row(self.view, Part::View, VIEW_KEY)?;
         Ok(ViewRecord::renewed(known.as_deref(), root, self.world.now_secs()))
-    }
-
-    /// Writes stamps that were refreshed although no content moved.
-    fn remember(&self, part: Part, rows: crate::seams::world::RowEdits) -> Result<(), EngineError> {
-        if !rows.is_empty() {
-            let mut rows: Vec<RowChange> = rows.into_iter().map(|(key, body)| (part, key, body)).collect();
-            rows.extend(self.view_row()?);
-            self.store.commit(self.view, Commit { rows, ..Commit::default() })?;
-        }
-        Ok(())
     }
 }
 

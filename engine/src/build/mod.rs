@@ -22,6 +22,7 @@ pub mod request;
 mod run;
 pub mod session;
 pub mod state;
+pub mod watched;
 mod writer;
 
 pub use run::{How, Options, Priced, Root, Tally, file_label, file_path, located};

@@ -217,6 +217,10 @@ impl Session {
             sets,
             finished: laid.finished.clone(),
             warnings: 0,
+            // The files that were laid out since then have moved: they are looked at once more.
+            watched: self.seen.token.clone().map(Into::into),
+            patterns: request.patterns.patterns().iter().map(ToString::to_string).collect(),
+            at: self.engine.world.now_secs(),
         });
         let pruned = self.prune(exports.as_deref(), &shared.blobs, &leftover.history);
         if self.graph.is_damaged() {
@@ -237,6 +241,7 @@ impl Session {
         observer.event(&Event::Scanned {
             files,
             hashed: self.refresh.hashed,
+            stated: self.refresh.stated,
             changed: self.refresh.changes.len(),
         });
         if self.is_redefined() {
@@ -281,6 +286,7 @@ impl Session {
         let stale = self.graph.take_dirty_stale();
         let moved = stale.is_some() || !commit.rows.is_empty() || !self.refresh.changes.is_empty() || !self.refresh.sets_changed.is_empty();
         commit.rows.extend(rows(Part::Directories, self.sources.take_dirty_rows()));
+        commit.rows.extend(self.seen.row());
         if let Some(exports) = exports {
             commit.rows.extend(rows(Part::Exports, exports.take_dirty_rows()));
         }
@@ -328,6 +334,7 @@ impl Session {
         if !commit.rows.is_empty() || !commit.results.is_empty() || !commit.history.is_empty() {
             commit.rows.extend(self.engine.view_row()?);
             self.engine.store.commit(self.engine.view, commit)?;
+            self.seen.due = None;
         }
         Ok(true)
     }

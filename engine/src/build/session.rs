@@ -3,6 +3,7 @@
 use super::engine::{Definition, Engine, EngineError, Look};
 use super::run::{Leaves, file_label};
 use super::state::State;
+use super::watched::Seen;
 use crate::graph::stale::{self, Marked};
 use crate::graph::walk::Links;
 use crate::graph::{Graph, NodeId};
@@ -31,6 +32,8 @@ pub struct Session {
     pub sources: Box<dyn Sources>,
     /// What the look at the sources found.
     pub refresh: Refresh,
+    /// What is to be remembered of who watches.
+    pub(super) seen: Seen,
     /// Rows that keep the manifest as it was read.
     pub(super) compiled: Vec<RowChange>,
     /// The nodes that this look found to have moved.
@@ -44,7 +47,8 @@ impl Session {
     ///
     /// # Errors
     /// When the store cannot be read.
-    pub fn open(engine: Engine, definition: &Definition, look: Look) -> Result<Self, EngineError> {
+    pub fn open(engine: Engine, definition: &Definition, mut look: Look) -> Result<Self, EngineError> {
+        let sources = look.load(&engine)?;
         let rows = engine.store.rows(engine.view, Part::Links)?;
         let (store, view) = (engine.store.clone(), engine.view);
         let records = move |page: u32| store.row(view, Part::Nodes, &page.to_be_bytes()).ok().flatten();
@@ -61,8 +65,9 @@ impl Session {
             graph,
             links,
             state: look.state,
-            sources: look.sources,
+            sources,
             refresh: look.refresh,
+            seen: look.seen,
             compiled: definition.rows.clone(),
             origins: Vec::new(),
             definition: definition.digest,

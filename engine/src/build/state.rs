@@ -76,6 +76,15 @@ pub struct Known {
     /// Warnings that stood in the view.
     #[n(6)]
     pub warnings: u64,
+    /// The moment, in the words of who watched, before its files were last found in place.
+    #[n(7)]
+    pub watched: Option<minicbor::bytes::ByteVec>,
+    /// Its patterns.
+    #[n(8)]
+    pub patterns: Vec<String>,
+    /// When it was found to be current, seconds since 1970.
+    #[n(9)]
+    pub at: u64,
 }
 
 /// A set as it was when a request was found to be current.

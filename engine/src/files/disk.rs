@@ -1,23 +1,37 @@
 //! The real world: this machine's clock and the files of one workspace folder.
 
 use super::exports::Exports;
+use super::globs::fingerprint;
 use super::read::read_source;
 use super::tree::SourceTree;
-use crate::seams::world::{self, ExportOutcome, Refresh, RowEdits, Rows, SetDef, World, WorldError};
+use crate::seams::world::{self, ExportOutcome, Refresh, RowEdits, Rows, SetDef, Standing, Watched, Watcher, World, WorldError};
 use crate::values::digest::Digest;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// A workspace folder.
 #[derive(Clone, Debug)]
 pub struct Disk {
     root: PathBuf,
+    watcher: Option<Arc<dyn Watcher>>,
 }
 
 impl Disk {
     /// The folder `root`.
     pub fn new(root: impl Into<PathBuf>) -> Self {
-        Self { root: root.into() }
+        Self {
+            root: root.into(),
+            watcher: None,
+        }
+    }
+
+    /// The same folder, which somebody watches.
+    pub fn watched_by(self, watcher: Arc<dyn Watcher>) -> Self {
+        Self {
+            watcher: Some(watcher),
+            ..self
+        }
     }
 
     /// Where it is.
@@ -42,6 +56,10 @@ impl World for Disk {
 
     fn root(&self) -> Option<&std::path::Path> {
         Some(&self.root)
+    }
+
+    fn watched(&self, sets: &[SetDef], since: Option<&[u8]>) -> Option<Watched> {
+        self.watcher.as_ref()?.since(fingerprint(sets), since)
     }
 
     fn sources(&self, rows: Rows) -> Box<dyn world::Sources> {
@@ -71,6 +89,14 @@ struct DiskSources {
 impl world::Sources for DiskSources {
     fn refresh(&mut self, sets: &[SetDef]) -> Result<Refresh, WorldError> {
         self.tree.refresh(&self.root, sets, now())
+    }
+
+    fn refresh_named(&mut self, sets: &[SetDef], moved: &[String], directories: u64) -> Result<Refresh, WorldError> {
+        self.tree.refresh_named(&self.root, sets, now(), moved, directories)
+    }
+
+    fn standing(&self) -> Standing {
+        self.tree.standing()
     }
 
     fn set(&self, index: usize) -> Vec<String> {

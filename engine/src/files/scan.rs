@@ -41,6 +41,8 @@ pub(crate) struct Found {
     pub(crate) contexts: Vec<Context>,
     pub(crate) diagnostics: Vec<Diagnostic>,
     pub(crate) stated: usize,
+    /// Files that have other names as well, by which they may change without their directory's being told.
+    pub(crate) linked: Vec<String>,
 }
 
 /// The path of `name` in `directory`.
@@ -85,6 +87,7 @@ impl Scan<'_> {
             contexts: Vec::new(),
             diagnostics: Vec::new(),
             stated: 1,
+            linked: Vec::new(),
         };
         match self.list_into(&mut found, path, outer, old) {
             Ok(()) => Some(found),
@@ -102,6 +105,7 @@ impl Scan<'_> {
                     contexts: Vec::new(),
                     diagnostics: vec![unreadable_directory(path, errno)],
                     stated: 1,
+                    linked: Vec::new(),
                 })
             }
         }
@@ -189,6 +193,9 @@ impl Scan<'_> {
                 let Ok(stat) = rustix::fs::statat(&fd, &*entry.name, AtFlags::SYMLINK_NOFOLLOW) else {
                     continue;
                 };
+                if stat.st_nlink > 1 {
+                    found.linked.push(whole);
+                }
                 stamp = Some(Stamp::of(&stat));
             }
             let known = old.and_then(|row| row.files.find(&entry.name).map(|index| row.files.entry(index)));

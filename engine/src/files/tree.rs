@@ -11,7 +11,7 @@ use super::listing::{DIR_SETTLED, DIR_UNREADABLE, LINK, Listing, REFUSED, RULES,
 use super::packed::Entry;
 use super::read::Root;
 use super::scan::{Context, Found, Scan, join, not_text, rules_unchanged};
-use crate::seams::world::{Change, MAX_SETS, Refresh, RowEdits, Rows, SetDef, WorldError};
+use crate::seams::world::{Change, MAX_SETS, Refresh, RowEdits, Rows, SetDef, Standing, WorldError};
 use crate::values::diagnostic::Diagnostic;
 use crate::values::digest::Digest;
 use rayon::prelude::*;
@@ -73,20 +73,80 @@ impl SourceTree {
     /// # Errors
     /// When the root cannot be opened or a set is not well formed; the state is then what it was.
     pub fn refresh(&mut self, root: &Path, sets: &[SetDef], now: i64) -> Result<Refresh, WorldError> {
+        self.bring_up(root, sets, now, None)
+    }
+
+    /// The same when somebody knows what moved since these rows were saved: only the directories of the paths `moved` are looked at, all below
+    /// those that are directories, and what has to be looked at every time. Everything, unless these are the `directories` rows that were
+    /// saved, for these sets. Fails as [`SourceTree::refresh`] does.
+    pub fn refresh_named(
+        &mut self,
+        root: &Path,
+        sets: &[SetDef],
+        now: i64,
+        moved: &[String],
+        directories: u64,
+    ) -> Result<Refresh, WorldError> {
+        let print = fingerprint(sets);
+        let whole = self.directories.contains_key("")
+            && self.directories.len() as u64 == directories
+            && self.rows().all(|(_, row)| row.fingerprint() == print);
+        let named = whole.then(|| self.named(moved));
+        self.bring_up(root, sets, now, named.as_ref())
+    }
+
+    fn rows(&self) -> impl Iterator<Item = (&str, Row<'_>)> {
+        let rows = self.directories.iter();
+        rows.filter_map(|(path, bytes)| Row::parse(bytes).map(|row| (path.as_str(), row)))
+    }
+
+    /// The known directories to look at when these paths moved.
+    fn named(&self, moved: &[String]) -> BTreeSet<String> {
+        let mut named = BTreeSet::new();
+        for path in moved {
+            let path = if path.starts_with(".git/") { "" } else { path.as_str() };
+            if path.is_empty() || self.directories.contains_key(path) {
+                named.insert(path.to_owned());
+                named.extend(self.below(path).map(str::to_owned));
+            }
+            // The nearest directory that is known says what became of a path of which nothing is known.
+            let mut up = parent(path);
+            while let Some(directory) = up.filter(|up| !self.directories.contains_key(*up)) {
+                up = parent(directory);
+            }
+            named.extend(up.map(str::to_owned));
+        }
+        named.extend(self.rows().filter(|(_, row)| is_odd(row)).map(|(path, _)| path.to_owned()));
+        named
+    }
+
+    /// How many directories are known, and whether any of them has to be looked at every time.
+    pub fn standing(&self) -> Standing {
+        Standing {
+            directories: self.directories.len() as u64,
+            odd: self.rows().any(|(_, row)| is_odd(&row)),
+        }
+    }
+
+    fn bring_up(&mut self, root: &Path, sets: &[SetDef], now: i64, named: Option<&BTreeSet<String>>) -> Result<Refresh, WorldError> {
         if sets.len() > MAX_SETS {
             return Err(WorldError::TooManySets { count: sets.len() });
         }
         let root = Root::open(root)?;
         let print = fingerprint(sets);
-        let rows: Vec<(&str, Row<'_>)> = self
-            .directories
-            .iter()
-            .filter_map(|(path, bytes)| Row::parse(bytes).map(|row| (path.as_str(), row)))
-            .collect();
+        let rows: Vec<(&str, Row<'_>)> = self.rows().collect();
+        let stands = |path: &str| named.is_some_and(|named| !named.contains(path));
         let checks: Vec<(&str, Row<'_>, Check)> = rows
             .into_par_iter()
             .with_min_len(GRAIN)
-            .map(|(path, row)| (path, row, self.check(&root, path, &row, print, now)))
+            .map(|(path, row)| {
+                let check = if stands(path) {
+                    Check::default()
+                } else {
+                    self.check(&root, path, &row, print, now)
+                };
+                (path, row, check)
+            })
             .collect();
 
         let mut refresh = Refresh {
@@ -228,7 +288,7 @@ impl SourceTree {
             anew: bool,
         }
         enum Step {
-            Listed(Option<Found>, Vec<Task>),
+            Listed(Option<Box<Found>>, Vec<Task>),
             Passed(Vec<Task>, Vec<Diagnostic>),
         }
         let step = |task: &Task| {
@@ -265,7 +325,7 @@ impl SourceTree {
                 .map(|(name, outer)| (join(&task.path, name), outer));
             let below = below.filter(|(path, _)| all || needed.contains(path.as_str()) || !rows.contains_key(path.as_str()));
             let tasks = below.map(|(path, outer)| Task { path, outer, anew: all }).collect();
-            Step::Listed(Some(found), tasks)
+            Step::Listed(Some(Box::new(found)), tasks)
         };
 
         let mut level = vec![Task {
@@ -495,6 +555,13 @@ fn compare(directory: &str, old: Option<&Row<'_>>, new: &[Entry], sets: &mut u64
 /// Whether a file's word names a set.
 fn is_in(word: u64, set: usize) -> bool {
     word & u32::try_from(set).ok().and_then(|set| 1u64.checked_shl(set)).unwrap_or(0) != 0
+}
+
+/// Whether a directory holds something that may change its meaning without moving itself: a link, a file that cannot be read, a name that
+/// is no text and is told of at every look.
+fn is_odd(row: &Row<'_>) -> bool {
+    let odd = |index| row.files.flags(index) & (LINK | REFUSED | UNREADABLE) != 0;
+    row.flags() & DIR_UNREADABLE != 0 || row.not_text().next().is_some() || (0..row.files.len()).any(odd)
 }
 
 fn is_source(flags: u32, sets: u64) -> bool {

@@ -211,7 +211,8 @@ pub enum Failure {
     Transient(Box<Diagnostic>),
     /// An answer came but cannot be an output; it is kept for people to look at.
     Rejected(Box<Rejected>),
-    /// A limit that the user set would be passed; nothing was tried.
+    /// Nothing was tried, because of what stands in the way of others as well: a limit that the user set would be passed, or whoever would
+    /// be asked cannot be. Told once for all of them.
     Limit(Box<Diagnostic>),
     /// It was asked for; the answer is picked up by a later run.
     Deferred,

@@ -59,6 +59,33 @@ pub struct Refresh {
     pub diagnostics: Vec<Diagnostic>,
 }
 
+/// What somebody who watches the workspace says of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Watched {
+    /// This moment: to be kept with what is found by looking after it, and given back when asked again.
+    pub token: Vec<u8>,
+    /// The paths that may have moved since the moment that was asked about, files or directories; `None`: all may have.
+    pub moved: Option<Vec<String>>,
+    /// Whether something below the output folder may have.
+    pub outputs_moved: bool,
+}
+
+/// Who watches a workspace folder.
+pub trait Watcher: Send + Sync + std::fmt::Debug {
+    /// What moved since a moment; `None` when nobody watches the source sets of this fingerprint, or it cannot be told. An answer names at
+    /// least what moved up to now.
+    fn since(&self, sets: u64, since: Option<&[u8]>) -> Option<Watched>;
+}
+
+/// What is known of the sources as a whole.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Standing {
+    /// How many directories hold them.
+    pub directories: u64,
+    /// Whether some must be looked at every time, whoever watches: links, files that cannot be read.
+    pub odd: bool,
+}
+
 /// What writing an output file did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ExportOutcome {
@@ -140,6 +167,12 @@ pub trait World: Send + Sync {
         None
     }
 
+    /// Asks who watches these sets what moved since a moment; `None` when nobody does or can tell. An answer names at least what moved
+    /// up to now.
+    fn watched(&self, _sets: &[SetDef], _since: Option<&[u8]>) -> Option<Watched> {
+        None
+    }
+
     /// The sources as they were known when `rows` were saved; rows that cannot be read are left out and looked at again.
     fn sources(&self, rows: Rows) -> Box<dyn Sources>;
 
@@ -160,6 +193,20 @@ pub trait Sources: Send + Sync {
     /// # Errors
     /// When the workspace cannot be looked at or a set is not well formed; the known state is then what it was.
     fn refresh(&mut self, sets: &[SetDef]) -> Result<Refresh, WorldError>;
+
+    /// The same when only `moved` may have moved since the rows were saved, which were of so many directories. Looks at everything when in
+    /// doubt.
+    ///
+    /// # Errors
+    /// As [`Sources::refresh`].
+    fn refresh_named(&mut self, sets: &[SetDef], _moved: &[String], _directories: u64) -> Result<Refresh, WorldError> {
+        self.refresh(sets)
+    }
+
+    /// What is known of them as a whole.
+    fn standing(&self) -> Standing {
+        Standing { directories: 0, odd: true }
+    }
 
     /// The paths of a set of the last refresh, sorted; files that cannot be read are left out.
     fn set(&self, index: usize) -> Vec<String>;

@@ -53,11 +53,13 @@ pub enum Part {
     View,
     /// Versions that are kept whatever comes, by label and version (`store::pins`).
     Pins,
+    /// The moment up to which the known sources are true, when somebody watches: one row, whose key is empty (`build`).
+    Watch,
 }
 
 impl Part {
     /// Every part, in the order of their declaration.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 13] = [
         Self::Nodes,
         Self::Links,
         Self::State,
@@ -70,6 +72,7 @@ impl Part {
         Self::Builds,
         Self::View,
         Self::Pins,
+        Self::Watch,
     ];
 }
 

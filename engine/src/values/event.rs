@@ -15,6 +15,8 @@ pub enum Event<'a> {
         files: usize,
         /// Files whose bytes were hashed.
         hashed: usize,
+        /// Files and directories that were asked for their stamp.
+        stated: usize,
         /// Files that came, went or changed.
         changed: usize,
     },

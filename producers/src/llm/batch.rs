@@ -6,11 +6,11 @@
 use super::exchange::Line;
 use super::keys::Access;
 use super::replay::digest;
-use super::runtime::{Asked, Runtime};
+use super::runtime::{Asked, Runtime, Vain};
 use super::settings::{Api, Model, Reach};
 use super::shelf::{Batch, Kept, Note, Shelf};
 use super::trouble::Trouble;
-use super::{Answer, anthropic, batch_wire, openai};
+use super::{Answer, Turn, anthropic, batch_wire, openai};
 use engine::seams::producer::{Cancel, Failure, Params};
 use engine::values::diagnostic::Diagnostic;
 use engine::values::digest::{ActionKey, Digest};
@@ -42,6 +42,8 @@ struct State {
     polled: BTreeSet<String>,
     /// Custom ids whose answers were handed out.
     handed: BTreeSet<String>,
+    /// Custom ids whose batch gave nothing, with what is told of it: without `--batch` nobody asks for them at full price unawares.
+    gone: BTreeMap<String, Diagnostic>,
     collected: BTreeMap<String, Collected>,
     cancel: Cancel,
 }
@@ -79,6 +81,9 @@ impl Batches {
         if let Err(failure) = self.look_after(&mut state, runtime, asked, &id, cancel) {
             return Some(Err(failure));
         }
+        if let Some(why) = state.gone.get(&id).filter(|_| !runtime.limits.batch) {
+            return Some(Err(Failure::Limit(Box::new(why.clone()))));
+        }
         for batch in state.batches.iter().flatten() {
             if batch.note.items.get(&id) != Some(&digest) {
                 continue;
@@ -94,13 +99,17 @@ impl Batches {
             return Some(match result {
                 Ok(reply) => {
                     let usage = asked.usage(&reply);
-                    Ok(asked.answer(reply, usage, super::reply::Usage::default(), true))
+                    Ok(asked.answer(reply, usage, Vain::default(), true))
                 }
                 Err(complaint) => {
                     let secrets = super::secret::Secrets::default();
                     Err(match asked.called(&secrets).complaint(&complaint, None) {
                         Trouble::Transient { why, .. } => Failure::Transient(why),
-                        Trouble::Permanent(why) | Trouble::Absent(why) | Trouble::Refused(why) => Failure::Permanent(why),
+                        Trouble::Permanent(why)
+                        | Trouble::Shut(why)
+                        | Trouble::Unfit(why)
+                        | Trouble::Absent(why)
+                        | Trouble::Refused(why) => Failure::Permanent(why),
                         Trouble::Settled(failure) => failure,
                         Trouble::Cancelled => Failure::Cancelled,
                     })
@@ -108,6 +117,17 @@ impl Batches {
             });
         }
         None
+    }
+
+    /// Whether a batch on the shelf holds this very question; nobody is asked how it stands.
+    pub(super) fn is_handed_over(&self, runtime: &Runtime, key: &ActionKey, attempt: u32, turns: &[Turn]) -> bool {
+        let mut state = self.lock();
+        if state.batches.is_none() {
+            state.batches = self.shelf.load(now(runtime)).ok();
+        }
+        let (id, digest) = (custom_id(key, attempt), digest(turns).to_string());
+        let mut batches = state.batches.iter().flatten();
+        batches.any(|batch| batch.note.items.get(&id) == Some(&digest))
     }
 
     /// The answer, when an earlier run asked for it and it is there; else the question is collected.
@@ -139,7 +159,12 @@ impl Batches {
 
     /// Reads the shelf once in a run, and asks once after each batch of this server; without `--batch` only after those that hold the question.
     fn look_after(&self, state: &mut State, runtime: &Runtime, asked: &Asked<'_>, id: &str, cancel: &Cancel) -> Result<(), Failure> {
-        let State { batches, polled, .. } = state;
+        let State {
+            batches,
+            polled,
+            gone: untold,
+            ..
+        } = state;
         let batches = match batches {
             Some(batches) => batches,
             None => {
@@ -162,7 +187,7 @@ impl Batches {
             .access(&asked.reach, asked.model.api, &runtime.root, &*runtime.world, cancel)?;
         let line = asked.line(&access, &*runtime.world);
         let gate = runtime.gate(&asked.reach, &asked.model);
-        let mut complaints = Vec::new();
+        let mut complaint = None;
         let mut gone = BTreeSet::new();
         for at in waiting {
             let claimed: BTreeSet<String> = batches.iter().filter_map(|batch| batch.note.remote.clone()).collect();
@@ -192,19 +217,21 @@ impl Batches {
                 Progress::Gone(why) => {
                     self.shelf.remove(&batch.id);
                     gone.insert(batch.id.clone());
-                    complaints.extend(why.map(|why| (batch.note.remote.clone().unwrap_or_default(), why)));
+                    let Some(why) = why else { continue };
+                    let remote = batch.note.remote.as_deref().unwrap_or_default();
+                    let message = format!("the batch '{remote}' of model '{}' failed", asked.reach.label);
+                    let why = Diagnostic::error("E_BATCH", message).found(access.secrets.shown(&why));
+                    let hint = "its questions are asked anew: build again with --batch, or without it to ask them one by one";
+                    complaint.get_or_insert_with(|| why.clone().hint(hint));
+                    let ids = batch.note.items.keys().cloned();
+                    untold.extend(ids.map(|id| (id, why.clone().hint(hint))));
                 }
             }
         }
         batches.retain(|batch| !gone.contains(&batch.id));
-        match complaints.first() {
+        match complaint {
             None => Ok(()),
-            Some((remote, why)) => {
-                let message = format!("the batch '{remote}' of model '{}' failed", asked.reach.label);
-                let why = Diagnostic::error("E_BATCH", message).found(access.secrets.shown(why));
-                let hint = "its questions are asked anew: build again with --batch, or without it to ask them one by one";
-                Err(Failure::Transient(Box::new(why.hint(hint))))
-            }
+            Some(why) => Err(Failure::Limit(Box::new(why))),
         }
     }
 

@@ -101,8 +101,10 @@ pub(super) fn progress(line: &Line<'_>, remote: &str, cancel: &Cancel) -> Result
         return Ok(Progress::Gone(Some("its provider gave it a name that cannot be one".to_owned())));
     }
     let batch = match get(line, &format!("{base}/{remote}"), cancel) {
-        // It grew too old, or belongs to another account.
-        Err(Trouble::Absent(_)) => return Ok(Progress::Gone(None)),
+        Err(Trouble::Absent(_)) => {
+            let why = "its provider does not know it any more: it grew too old, or belongs to another account";
+            return Ok(Progress::Gone(Some(why.to_owned())));
+        }
         batch => batch?,
     };
     let word = |name: &str| batch.get(name).and_then(Value::as_str);

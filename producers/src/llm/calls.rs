@@ -1,15 +1,21 @@
-//! Calls with patience: tried again while that can help, with pauses, not at all while a server is known to be down.
+//! Calls with patience: tried again while that can help, with pauses. While a server is known to be down they wait for the one that tries
+//! it; when it stays down, or a model refuses whatever it is asked, nothing more is sent, and that is told once.
 
 use super::patience::{Open, pause};
 use super::rate::Gate;
 use super::runtime::Runtime;
 use super::trouble::{Called, Trouble};
+use super::world::LOOK_UP;
 use engine::seams::producer::{Cancel, Failure};
 use engine::values::diagnostic::Diagnostic;
 use std::time::Duration;
 
 /// A server that asks for more time than this is told of instead of waited for.
 const LONGEST_PATIENCE: Duration = Duration::from_secs(600);
+/// Whoever waits looks again after this: the server may be back.
+const LOOK_AGAIN: Duration = Duration::from_secs(1);
+/// Pauses that are shorter are not worth a word.
+const WORTH_TELLING: Duration = Duration::from_secs(5);
 
 impl Runtime {
     /// Calls until it succeeds, fails for good, or has failed as often as the model's settings allow.
@@ -20,21 +26,30 @@ impl Runtime {
         cancel: &Cancel,
         mut once: impl FnMut() -> Result<T, Trouble>,
     ) -> Result<T, Failure> {
-        let address = called.reach.base_url;
+        let (address, label) = (called.reach.base_url, called.reach.label);
         for failed in 1_u32.. {
-            self.breakers
-                .admit(address, self.world.now())
-                .map_err(|open| Failure::Transient(Box::new(not_asked(called, &open))))?;
+            self.admit(called, cancel)?;
             let trouble = match once() {
                 Ok(value) => {
                     self.breakers.succeeded(address);
+                    self.locks.answered(label);
                     return Ok(value);
                 }
                 Err(trouble) => trouble,
             };
             let (mut why, floor, busy) = match trouble {
                 Trouble::Transient { why, floor, busy } => (why, floor, busy),
-                Trouble::Permanent(why) | Trouble::Absent(why) | Trouble::Refused(why) => {
+                Trouble::Permanent(why) => {
+                    self.breakers.succeeded(address);
+                    self.locks.refused(label, &why);
+                    return Err(Failure::Permanent(why));
+                }
+                Trouble::Shut(why) | Trouble::Absent(why) => {
+                    self.breakers.succeeded(address);
+                    self.locks.shut(label, &why);
+                    return Err(Failure::Permanent(why));
+                }
+                Trouble::Unfit(why) | Trouble::Refused(why) => {
                     self.breakers.succeeded(address);
                     return Err(Failure::Permanent(why));
                 }
@@ -47,23 +62,27 @@ impl Runtime {
                     return Err(Failure::Cancelled);
                 }
             };
-            if busy {
+            let too_long = floor.filter(|floor| *floor > LONGEST_PATIENCE);
+            if let Some(floor) = too_long {
+                why.hint = Some(format!(
+                    "it asks to be left alone for {} s: build again after that",
+                    floor.as_secs()
+                ));
+                self.breakers.given_up(address);
+                self.locks.shut(label, &why);
+            } else if busy {
                 // The server lives and wants fewer calls: its breaker stays closed, but everyone waits as long as it asked for.
                 self.breakers.given_up(address);
-                gate.pause(self.world.now() + floor.unwrap_or_default().min(LONGEST_PATIENCE));
-            } else {
-                self.breakers.failed(address, &why.message, self.world.now());
+                let floor = floor.unwrap_or_default();
+                if gate.pause(self.world.now(), floor) && floor >= WORTH_TELLING {
+                    self.tell(&format!("{} is busy and asks for {} s; waiting", called.shown(), floor.as_secs()));
+                }
+            } else if self.breakers.failed(address, &why.message, self.world.now()) {
+                self.tell(&format!("{}, too often in a row; waiting for it to come back", why.message));
             }
-            let too_long = floor.is_some_and(|floor| floor > LONGEST_PATIENCE);
-            if failed >= called.reach.retries || too_long {
+            if failed >= called.reach.retries || too_long.is_some() {
                 if failed > 1 {
                     why.message = format!("{}, in {failed} tries", why.message);
-                }
-                if let Some(floor) = floor.filter(|_| too_long) {
-                    why.hint = Some(format!(
-                        "it asks to be left alone for {} s: build again after that",
-                        floor.as_secs()
-                    ));
                 }
                 return Err(Failure::Transient(why));
             }
@@ -73,12 +92,28 @@ impl Runtime {
         }
         unreachable!("invariant: the number of tries is finite")
     }
+
+    /// Waits until a call may be made, while there is hope that one may.
+    fn admit(&self, called: &Called<'_>, cancel: &Cancel) -> Result<(), Failure> {
+        loop {
+            if let Some(mut why) = self.locks.why(called.reach.label) {
+                why.message = format!("{}; nothing more is asked of it in this build", why.message);
+                return Err(Failure::Limit(Box::new(why)));
+            }
+            let open = match self.breakers.admit(called.reach.base_url, self.world.now()) {
+                Ok(()) => return Ok(()),
+                Err(open) if open.for_long => return Err(Failure::Limit(Box::new(not_asked(called, &open)))),
+                Err(open) => open,
+            };
+            if !self.world.wait(open.left.clamp(LOOK_UP, LOOK_AGAIN), cancel) {
+                return Err(Failure::Cancelled);
+            }
+        }
+    }
 }
 
 fn not_asked(called: &Called<'_>, open: &Open) -> Diagnostic {
     let message = format!("{} is not asked now, because too many calls in a row failed", called.shown());
-    let seconds = open.left.as_secs() + 1;
-    Diagnostic::error("E_CIRCUIT", message).found(open.cause.clone()).hint(format!(
-        "see that the server runs, then build again; one call tries it in {seconds} s"
-    ))
+    let hint = format!("see that {} runs, then build again", called.shown());
+    Diagnostic::error("E_CIRCUIT", message).found(open.cause.clone()).hint(hint)
 }

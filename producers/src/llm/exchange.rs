@@ -24,8 +24,15 @@ pub(super) struct Line<'a> {
 }
 
 impl Line<'_> {
-    /// Asks a question. Next to a failure comes what had arrived: it may have to be paid for.
-    pub(super) fn ask(&self, model: &Model<'_>, question: &Question<'_>, cancel: &Cancel) -> (Reply, Result<(), Trouble>) {
+    /// Asks a question. `go_on` looks at what has arrived and says whether to read on. Next to a failure comes what had arrived: it may have
+    /// to be paid for.
+    pub(super) fn ask(
+        &self,
+        model: &Model<'_>,
+        question: &Question<'_>,
+        cancel: &Cancel,
+        go_on: &mut dyn FnMut(&Reply) -> bool,
+    ) -> (Reply, Result<(), Trouble>) {
         let mut reply = Reply::new(question.max_tokens);
         let stream = self.reach.stream;
         let (path, body) = match self.api {
@@ -34,7 +41,7 @@ impl Line<'_> {
         };
         let asked = self
             .json(path, &body, cancel)
-            .and_then(|mut response| self.read(&mut response, &mut reply, cancel));
+            .and_then(|mut response| self.read(&mut response, &mut reply, cancel, go_on));
         reply.text = self.access.secrets.scrub(&reply.text);
         (reply, asked)
     }
@@ -70,7 +77,13 @@ impl Line<'_> {
             .map_err(|complaint| self.called.complaint(&complaint, None))
     }
 
-    fn read(&self, response: &mut Response, reply: &mut Reply, cancel: &Cancel) -> Result<(), Trouble> {
+    fn read(
+        &self,
+        response: &mut Response,
+        reply: &mut Reply,
+        cancel: &Cancel,
+        go_on: &mut dyn FnMut(&Reply) -> bool,
+    ) -> Result<(), Trouble> {
         let complaint = |complaint: Complaint| self.called.complaint(&complaint, None);
         let event = match self.api {
             Api::Anthropic => anthropic::event,
@@ -93,7 +106,8 @@ impl Line<'_> {
             }
             // Servers that do not say so are looked at when all is there.
             if *is_stream.get_or_insert(false) {
-                if !events.feed(&piece, |data| event(data, reply)).map_err(complaint)? {
+                let mut take = |data: &[u8]| Ok(event(data, reply)? && go_on(reply));
+                if !events.feed(&piece, &mut take).map_err(complaint)? {
                     return Ok(());
                 }
             } else {
@@ -105,6 +119,8 @@ impl Line<'_> {
         } else if whole.trim_ascii_start().starts_with(b"data:") || whole.trim_ascii_start().starts_with(b"event:") {
             events.feed(&whole, |data| event(data, reply)).map_err(complaint)?;
             events.finish(|data| event(data, reply)).map_err(complaint)?;
+        } else if whole.trim_ascii_start().starts_with(b"<") {
+            return Err(self.called.page());
         } else {
             let value = reply.json(&whole).map_err(complaint)?;
             match self.api {

@@ -230,6 +230,10 @@ fn broken(error: &ureq::Error) -> Broken {
         ureq::Error::Timeout(_) => Broken::TimedOut,
         ureq::Error::BadUri(_) | ureq::Error::InvalidProxyUrl => Broken::Unfit(error.to_string()),
         ureq::Error::HostNotFound => Broken::Lost("the name of its host is not known (DNS)".to_owned()),
+        // What a server says that was greeted in TLS and does not know it.
+        other if other.to_string().contains("InvalidContentType") => {
+            Broken::Unfit("it does not speak TLS: its address begins with http://, not https://".to_owned())
+        }
         other => Broken::Lost(other.to_string()),
     }
 }

@@ -128,5 +128,5 @@ fn fit(key: &str, whence: &str) -> Result<Secret, Failure> {
 }
 
 fn key_error(message: String, hint: String) -> Failure {
-    Failure::Permanent(Box::new(Diagnostic::error("E_KEY", message).hint(hint)))
+    Failure::Limit(Box::new(Diagnostic::error("E_KEY", message).hint(hint)))
 }

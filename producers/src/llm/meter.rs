@@ -108,6 +108,17 @@ impl Meter {
 }
 
 impl Hold<'_> {
+    /// Holds back so much more, if the limits allow it.
+    pub(super) fn grow(&mut self, more: Amount) -> bool {
+        let mut counts = self.meter.lock();
+        let fits = self.meter.passed(counts.spent.plus(counts.held).plus(more)).is_none();
+        if fits {
+            counts.held = counts.held.plus(more);
+            self.amount = self.amount.plus(more);
+        }
+        fits
+    }
+
     /// What the call really took.
     pub(super) fn settle(self, really: Amount) {
         let mut counts = self.meter.lock();

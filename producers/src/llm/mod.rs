@@ -51,6 +51,11 @@ pub trait Ask: Send + Sync {
     /// What so many tokens cost in millionths of the currency, when the settings have a price; `input` includes `cached`.
     fn price(&self, settings: &Params, input: u64, cached: u64, output: u64) -> Option<u64>;
 
+    /// Whether an earlier run handed this very question over in a batch, so that it is paid for.
+    fn is_handed_over(&self, _: &ActionKey, _: u32, _: &[Turn]) -> bool {
+        false
+    }
+
     /// Sends everything that was deferred.
     ///
     /// # Errors

@@ -1,15 +1,19 @@
-//! When to try again: growing pauses with chance in them, what a server asks for, and a breaker for servers that are down.
+//! When to try again: growing pauses with chance in them, what a server asks for, a breaker for servers that are down, and a lock for
+//! models that refuse whatever they are asked.
 
+use engine::values::diagnostic::Diagnostic;
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
 const LONGEST_PAUSE: Duration = Duration::from_secs(60);
-/// Failures in a row that open a breaker.
+/// Failures in a row that open a breaker, refusals in a row after which a model is not asked again.
 const MANY: u32 = 5;
-/// How long it stays open before one call may try.
-const OPEN: Duration = Duration::from_secs(30);
+/// How long a breaker stays open before one call may try.
+const OPEN: Duration = Duration::from_secs(5);
+/// How long after it opened calls wait for one that succeeds; then they are given up at once.
+const PATIENCE: Duration = Duration::from_secs(30);
 
 /// The pause after so many failed tries (from 1): doubled each time, at least half of it, the rest by chance, and never less than what the
 /// server asked for.
@@ -37,7 +41,8 @@ pub(super) struct Breakers(Mutex<BTreeMap<String, Breaker>>);
 #[derive(Default)]
 struct Breaker {
     failures: u32,
-    opened: Option<Instant>,
+    /// When it opened first, and last.
+    opened: Option<(Instant, Instant)>,
     trying: bool,
     cause: String,
 }
@@ -47,18 +52,20 @@ struct Breaker {
 pub(super) struct Open {
     /// Why the last call failed.
     pub(super) cause: String,
-    /// How long it stays open.
+    /// How long it stays open; nothing when another call tries right now.
     pub(super) left: Duration,
+    /// Whether it has been open for so long that nobody should wait for it.
+    pub(super) for_long: bool,
 }
 
 impl Breakers {
     /// Whether a call may be made now.
     pub(super) fn admit(&self, address: &str, now: Instant) -> Result<(), Open> {
         self.with(address, |breaker| {
-            let Some(opened) = breaker.opened else {
+            let Some((first, last)) = breaker.opened else {
                 return Ok(());
             };
-            let left = OPEN.saturating_sub(now.saturating_duration_since(opened));
+            let left = OPEN.saturating_sub(now.saturating_duration_since(last));
             if left.is_zero() && !breaker.trying {
                 breaker.trying = true;
                 return Ok(());
@@ -66,6 +73,7 @@ impl Breakers {
             Err(Open {
                 cause: breaker.cause.clone(),
                 left,
+                for_long: now.saturating_duration_since(first) >= PATIENCE,
             })
         })
     }
@@ -75,16 +83,18 @@ impl Breakers {
         self.with(address, |breaker| *breaker = Breaker::default());
     }
 
-    /// It did not.
-    pub(super) fn failed(&self, address: &str, cause: &str, now: Instant) {
+    /// It did not. Whether that opened the breaker, which was closed before.
+    pub(super) fn failed(&self, address: &str, cause: &str, now: Instant) -> bool {
         self.with(address, |breaker| {
             breaker.failures = breaker.failures.saturating_add(1);
             cause.clone_into(&mut breaker.cause);
+            let before = breaker.opened;
             if breaker.failures >= MANY || breaker.trying {
-                breaker.opened = Some(now);
+                breaker.opened = Some((before.map_or(now, |(first, _)| first), now));
             }
             breaker.trying = false;
-        });
+            before.is_none() && breaker.opened.is_some()
+        })
     }
 
     /// Nobody knows: the call was given up.
@@ -95,6 +105,51 @@ impl Breakers {
     fn with<T>(&self, address: &str, change: impl FnOnce(&mut Breaker) -> T) -> T {
         let mut breakers = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         change(breakers.entry(address.to_owned()).or_default())
+    }
+}
+
+/// Models that are not asked again in this run, each with the reason.
+#[derive(Default)]
+pub(super) struct Locks(Mutex<BTreeMap<String, Lock>>);
+
+#[derive(Default)]
+struct Lock {
+    /// Refusals without an answer in between.
+    refusals: u32,
+    why: Option<Diagnostic>,
+}
+
+impl Locks {
+    /// Why a model is not asked again, if so.
+    pub(super) fn why(&self, model: &str) -> Option<Diagnostic> {
+        self.with(model, |lock| lock.why.clone())
+    }
+
+    /// It answered.
+    pub(super) fn answered(&self, model: &str) {
+        self.with(model, |lock| lock.refusals = 0);
+    }
+
+    /// It refused one question. When it refuses many in a row, that has nothing to do with what is asked.
+    pub(super) fn refused(&self, model: &str, why: &Diagnostic) {
+        self.with(model, |lock| {
+            lock.refusals += 1;
+            if lock.refusals >= MANY {
+                lock.why.get_or_insert_with(|| why.clone());
+            }
+        });
+    }
+
+    /// It will refuse everything.
+    pub(super) fn shut(&self, model: &str, why: &Diagnostic) {
+        self.with(model, |lock| {
+            lock.why.get_or_insert_with(|| why.clone());
+        });
+    }
+
+    fn with<T>(&self, model: &str, change: impl FnOnce(&mut Lock) -> T) -> T {
+        let mut locks = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        change(locks.entry(model.to_owned()).or_default())
     }
 }
 
@@ -129,16 +184,17 @@ mod tests {
             breakers.failed("a", "down", start);
         }
         assert_eq!(breakers.admit("a", start), Ok(()));
-        breakers.failed("a", "still down", start);
-        let open = breakers.admit("a", start + Duration::from_secs(10)).expect_err("open");
-        assert_eq!((open.cause.as_str(), open.left), ("still down", Duration::from_secs(20)));
+        assert!(breakers.failed("a", "still down", start));
+        let open = breakers.admit("a", start + Duration::from_secs(2)).expect_err("open");
+        assert_eq!((open.cause.as_str(), open.left), ("still down", Duration::from_secs(3)));
         assert_eq!(breakers.admit("b", start), Ok(()));
 
         let later = start + OPEN;
         assert_eq!(breakers.admit("a", later), Ok(()));
         assert!(breakers.admit("a", later).is_err(), "only one tries");
-        breakers.failed("a", "down again", later);
-        assert_eq!(breakers.admit("a", later).expect_err("open").left, OPEN);
+        assert!(!breakers.failed("a", "down again", later), "it was open before");
+        let open = breakers.admit("a", later).expect_err("open");
+        assert_eq!((open.left, open.for_long), (OPEN, false));
 
         assert_eq!(breakers.admit("a", later + OPEN), Ok(()));
         breakers.given_up("a");

@@ -30,6 +30,8 @@ pub(super) struct Gate(Mutex<Minute>);
 
 #[derive(Default)]
 struct Minute {
+    /// Whether it was told that a single request takes more than a minute's tokens.
+    told: bool,
     /// Number, time and tokens of each request, oldest first.
     sent: VecDeque<(u64, Instant, u64)>,
     next: u64,
@@ -59,6 +61,12 @@ impl Gate {
         }
     }
 
+    /// A limit of tokens that a single request passes, the first time.
+    pub(super) fn too_narrow(&self, rates: Rates, tokens: u64) -> Option<u64> {
+        let limit = rates.tokens.filter(|limit| *limit < tokens)?;
+        (!std::mem::replace(&mut self.lock().told, true)).then_some(limit)
+    }
+
     /// What the request really was.
     pub(super) fn correct(&self, number: u64, tokens: u64) {
         let mut minute = self.lock();
@@ -67,10 +75,12 @@ impl Gate {
         }
     }
 
-    /// Nobody passes before then.
-    pub(super) fn pause(&self, until: Instant) {
+    /// Nobody passes for so long. Whether nobody was held before.
+    pub(super) fn pause(&self, now: Instant, time: Duration) -> bool {
         let mut minute = self.lock();
-        minute.paused = Some(minute.paused.map_or(until, |paused| paused.max(until)));
+        let before = minute.paused.filter(|paused| *paused > now);
+        minute.paused = Some(before.map_or(now + time, |paused| paused.max(now + time)));
+        before.is_none()
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, Minute> {
@@ -153,11 +163,12 @@ mod tests {
         gate.correct(number, 100);
         gate.enter(rates, 900, &stage, &cancel).expect("second");
         assert_eq!(stage.now(), start);
-        gate.pause(start + Duration::from_secs(7));
+        assert!(gate.pause(start, Duration::from_secs(7)));
+        assert!(!gate.pause(start, Duration::from_secs(1)), "it is held already");
         gate.enter(Rates::default(), 1, &stage, &cancel).expect("third");
         assert_eq!(stage.now() - start, Duration::from_secs(7));
         cancel.cancel();
-        gate.pause(start + Duration::from_secs(70));
+        gate.pause(start, Duration::from_secs(70));
         assert_eq!(gate.enter(Rates::default(), 1, &stage, &cancel), None);
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! A line has the `text` and says which question it answers: `digest` (over the turns) and `model`, as a recording writes them, or, for
 //! lines written by hand, `contains`: texts that must all be in the conversation. The last line with the digest wins, then the first whose
-//! texts are there. A line may have `cut` and `usage` (`input`, `cached`, `output`). The prompts themselves are not recorded.
+//! texts are there. A line that is no JSON, because a process was killed while it wrote it, is left out. A line may have `cut` and `usage` (`input`, `cached`, `output`). The prompts themselves are not recorded.
 
 use super::reply::{Reply, Usage};
 use super::settings::Model;
@@ -12,7 +12,7 @@ use engine::values::diagnostic::Diagnostic;
 use engine::values::digest::Digest;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use std::io::Write;
+use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -49,6 +49,8 @@ struct Counted {
 
 /// A recording, read.
 struct Recording {
+    /// What to tell of lines that were left out, until it is told.
+    torn: Mutex<Option<Diagnostic>>,
     lines: Vec<Line>,
     by_digest: BTreeMap<String, Vec<usize>>,
 }
@@ -78,8 +80,14 @@ pub(super) fn digest(turns: &[Turn]) -> Digest {
 }
 
 impl Recordings {
-    /// The recorded answer to a question.
-    pub(super) fn answer(&self, root: &Path, recording: &str, model: &Model<'_>, question: &Question<'_>) -> Result<Reply, Failure> {
+    /// The recorded answer to a question, and what is to be told of the recording.
+    pub(super) fn answer(
+        &self,
+        root: &Path,
+        recording: &str,
+        model: &Model<'_>,
+        question: &Question<'_>,
+    ) -> Result<(Reply, Option<Diagnostic>), Failure> {
         let path = within(root, recording)?;
         let found = self.recording(&path, recording)?;
         let digest = digest(question.turns).to_string();
@@ -120,7 +128,8 @@ impl Recordings {
             written: 0,
             output: usage.output,
         });
-        Ok(reply)
+        let torn = found.torn.lock().unwrap_or_else(PoisonError::into_inner).take();
+        Ok((reply, torn))
     }
 
     /// Adds an answer to a recording, or says why it could not. The line is written at once and whole, so that no other process' line can be inside it.
@@ -153,11 +162,11 @@ impl Recordings {
                 }
                 let mut text = serde_json::to_string(&line)?;
                 text.push('\n');
-                std::fs::OpenOptions::new()
-                    .append(true)
-                    .create(true)
-                    .open(path)?
-                    .write_all(text.as_bytes())
+                let mut file = std::fs::OpenOptions::new().append(true).read(true).create(true).open(path)?;
+                if is_torn(&mut file)? {
+                    text.insert(0, '\n');
+                }
+                file.write_all(text.as_bytes())
             });
         written.err().map(|error| {
             Diagnostic::warning("W_RECORD", format!("the answer could not be recorded in {record}: {error}"))
@@ -177,7 +186,7 @@ impl Recordings {
 }
 
 fn load(path: &Path, shown: &str) -> Result<Recording, Failure> {
-    let wrong = |why: Diagnostic| Failure::Permanent(Box::new(why));
+    let wrong = |why: Diagnostic| Failure::Limit(Box::new(why));
     let unreadable = |why: String| {
         let why = Diagnostic::error("E_REPLAY", format!("{shown} cannot be read: {why}"));
         wrong(why.hint("'recording' of a model is a file of JSON lines in the workspace"))
@@ -189,14 +198,21 @@ fn load(path: &Path, shown: &str) -> Result<Recording, Failure> {
     let text = std::fs::read(path).map_err(|error| unreadable(error.to_string()))?;
     let text = String::from_utf8_lossy(&text);
     let mut recording = Recording {
+        torn: Mutex::default(),
         lines: Vec::new(),
         by_digest: BTreeMap::new(),
     };
+    let mut torn: Vec<u32> = Vec::new();
     for (number, line) in (1_u32..).zip(text.lines()) {
         if line.trim().is_empty() {
             continue;
         }
-        let line: Line = serde_json::from_str(line).map_err(|error| {
+        let read: Result<Line, _> = serde_json::from_str(line);
+        if matches!(&read, Err(error) if !error.is_data()) {
+            torn.push(number);
+            continue;
+        }
+        let line = read.map_err(|error| {
             let why = Diagnostic::error("E_REPLAY", format!("this line is no recorded answer: {error}")).at(shown, number, 0);
             wrong(why.hint("a line is {\"digest\": …, \"text\": …}, or {\"contains\": [\"…\"], \"text\": …} when written by hand"))
         })?;
@@ -209,7 +225,27 @@ fn load(path: &Path, shown: &str) -> Result<Recording, Failure> {
         }
         recording.lines.push(line);
     }
+    if let Some(&first) = torn.first() {
+        let message = match torn.len() {
+            1 => "this line is torn and was left out".to_owned(),
+            number => format!("{number} lines are torn and were left out, this one first"),
+        };
+        let why = Diagnostic::warning("W_REPLAY", message).at(shown, first, 0);
+        let why = why.hint("delete it, and record its answer again if it is missed");
+        recording.torn = Mutex::new(Some(why));
+    }
     Ok(recording)
+}
+
+/// Whether the last line has no end: whoever wrote it was killed.
+fn is_torn(file: &mut std::fs::File) -> std::io::Result<bool> {
+    if file.metadata()?.len() == 0 {
+        return Ok(false);
+    }
+    file.seek(SeekFrom::End(-1))?;
+    let mut last = [0];
+    file.read_exact(&mut last)?;
+    Ok(last != *b"\n")
 }
 
 /// A file of the workspace.

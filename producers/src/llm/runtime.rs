@@ -4,7 +4,7 @@ use super::batch::Batches;
 use super::exchange::Line;
 use super::keys::{Access, Keys};
 use super::meter::{Amount, Hold, Limits, Meter};
-use super::patience::Breakers;
+use super::patience::{Breakers, Locks};
 use super::price::Price;
 use super::program::{self, Program};
 use super::rate::{Gate, Gates, Rates};
@@ -15,10 +15,11 @@ use super::settings::{Api, Model, Reach};
 use super::tokens;
 use super::trouble::{Called, Trouble};
 use super::world::{Real, World};
-use super::{Answer, Ask, Count, Question, Role};
+use super::{Answer, Ask, Count, Question, Role, Turn};
 use engine::seams::paid::{Rejected, Spent};
 use engine::seams::producer::{Cancel, Failure, Params};
 use engine::values::diagnostic::Diagnostic;
+use engine::values::digest::ActionKey;
 use serde_json::Value;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -26,17 +27,22 @@ use std::sync::Arc;
 /// What programs end with to say that another try may help (`EX_TEMPFAIL`).
 const TRY_AGAIN: i32 = 75;
 
+/// An answer that grows is counted in pieces of so many bytes at least: each piece may be counted up by a token.
+const COUNTED_AT_ONCE: usize = 64;
+
 /// Asks models.
 pub struct Runtime {
     pub(super) limits: Limits,
     pub(super) root: PathBuf,
     pub(super) world: Arc<dyn World>,
     pub(super) breakers: Breakers,
+    pub(super) locks: Locks,
     pub(super) keys: Keys,
     meter: Meter,
     gates: Gates,
     recordings: Recordings,
     batches: Batches,
+    tell: Box<dyn Fn(&str) + Send + Sync>,
 }
 
 /// A question with everything about it worked out.
@@ -47,6 +53,61 @@ pub(super) struct Asked<'a> {
     pub(super) price: Option<Price>,
     /// Tokens of the question.
     pub(super) input: Count,
+}
+
+/// What broken-off tries took.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Vain {
+    usage: Usage,
+    calls: u32,
+}
+
+/// An answer as it grows, against what is held back for it: a server may write more than it was asked for.
+struct Budget<'a> {
+    model: &'a str,
+    price: Option<&'a Price>,
+    counted: usize,
+    tokens: u64,
+    held: u64,
+    is_used_up: bool,
+}
+
+impl<'a> Budget<'a> {
+    fn of(asked: &'a Asked<'_>) -> Self {
+        Self {
+            model: asked.model.name,
+            price: asked.price.as_ref(),
+            counted: 0,
+            tokens: 0,
+            held: asked.question.max_tokens,
+            is_used_up: false,
+        }
+    }
+
+    /// Whether the limits of the run cover the text so far. What was asked for is held; more is, as long as there is more.
+    fn covers(&mut self, text: &str, hold: &mut Hold<'_>) -> bool {
+        if text.len() < self.counted + COUNTED_AT_ONCE {
+            return !self.is_used_up;
+        }
+        self.tokens += tokens::count(self.model, &text[self.counted..]).tokens;
+        self.counted = text.len();
+        if self.tokens > self.held {
+            let tokens = self.tokens - self.held;
+            let usage = Usage {
+                output: tokens,
+                ..Usage::default()
+            };
+            let micros = self.price.map_or(0, |price| price.micros(usage, false));
+            self.is_used_up = !hold.grow(Amount { calls: 0, tokens, micros });
+            self.held = self.tokens;
+        }
+        !self.is_used_up
+    }
+}
+
+fn budget_used_up() -> Diagnostic {
+    let message = "the answer is longer than it was asked to be, and what the limits of this build allow is used up";
+    Diagnostic::error("E_LIMIT", message).hint("raise the limit, or see that the server keeps to max_tokens")
 }
 
 impl Runtime {
@@ -62,11 +123,26 @@ impl Runtime {
             root,
             world,
             breakers: Breakers::default(),
+            locks: Locks::default(),
             keys: Keys::default(),
             meter: Meter::new(limits),
             gates: Gates::default(),
             recordings: Recordings::default(),
+            tell: Box::new(|_| {}),
         }
+    }
+
+    /// The same, but `tell` is told in a sentence what everyone waits for.
+    #[must_use]
+    pub fn telling(self, tell: impl Fn(&str) + Send + Sync + 'static) -> Self {
+        Self {
+            tell: Box::new(tell),
+            ..self
+        }
+    }
+
+    pub(super) fn tell(&self, words: &str) {
+        (self.tell)(words);
     }
 
     /// What all calls to a model wait at.
@@ -96,7 +172,7 @@ impl Runtime {
                 format!("model '{label}' is not asked, because --offline sends nothing anywhere"),
             );
             let hint = "leave out --offline, or let params.model be \"extractive\" or a model with api = \"replay\"";
-            return Err(Failure::Permanent(Box::new(why.hint(hint))));
+            return Err(Failure::Limit(Box::new(why.hint(hint))));
         }
         if self.limits.max_cost_micros.is_some() && asked.price.is_none() && asked.model.api != Api::Replay {
             let why = Diagnostic::error(
@@ -104,7 +180,7 @@ impl Runtime {
                 format!("--max-cost cannot be kept, because model '{label}' has no price"),
             );
             let hint = format!("write price = {{ input = …, output = … }} (for a million tokens) in [model.{label}], or use --max-tokens");
-            return Err(Failure::Permanent(Box::new(why.hint(hint))));
+            return Err(Failure::Limit(Box::new(why.hint(hint))));
         }
         if let Some(fits) = asked.model.context_tokens.filter(|fits| asked.most_tokens() > *fits) {
             let secrets = Secrets::default();
@@ -119,42 +195,62 @@ impl Runtime {
         let access = self.keys.access(&asked.reach, asked.model.api, &self.root, &*self.world, cancel)?;
         let line = asked.line(&access, &*self.world);
         let gate = self.gate(&asked.reach, &asked.model);
-        let mut vain = Usage::default();
-        let (reply, usage, estimated) = self.patiently(&line.called, &gate, cancel, || {
-            let (hold, _) = self.hold(asked, false, cancel).map_err(Trouble::Settled)?;
-            let rates = Rates {
-                requests: asked.reach.requests_per_minute,
-                tokens: asked.reach.tokens_per_minute,
-            };
+        let rates = Rates {
+            requests: asked.reach.requests_per_minute,
+            tokens: asked.reach.tokens_per_minute,
+        };
+        if let Some(tokens) = gate.too_narrow(rates, asked.most_tokens()) {
+            self.tell(&format!(
+                "{}: tokens_per_minute = {tokens} is less than the {} that one question may take; each waits for a minute of its own",
+                line.called.shown(),
+                asked.most_tokens()
+            ));
+        }
+        let mut vain = Vain::default();
+        let answered = self.patiently(&line.called, &gate, cancel, || {
+            let (mut hold, _) = self.hold(asked, false, cancel).map_err(Trouble::Settled)?;
             let number = gate
                 .enter(rates, asked.most_tokens(), &*self.world, cancel)
                 .ok_or(Trouble::Cancelled)?;
-            let (reply, done) = line.ask(&asked.model, asked.question, cancel);
+            let mut budget = Budget::of(asked);
+            let (reply, done) = line.ask(&asked.model, asked.question, cancel, &mut |reply| {
+                budget.covers(&reply.text, &mut hold)
+            });
             // What was only refused costs nothing; what broke off half-way is charged for.
             let begun = done.is_ok() || !reply.text.is_empty() || reply.usage.is_some();
             let (usage, estimated) = if begun { asked.usage(&reply) } else { (Usage::default(), false) };
             gate.correct(number, usage.input.saturating_add(usage.output));
             hold.settle(Amount {
-                calls: u64::from(matches!(done, Ok(()) | Err(Trouble::Refused(_)))),
+                calls: u64::from(begun || matches!(done, Err(Trouble::Refused(_)))),
                 tokens: usage.input.saturating_add(usage.output),
                 micros: asked.price.as_ref().map_or(0, |price| price.micros(usage, false)),
             });
-            match done {
-                Ok(()) => Ok((reply, usage, estimated)),
-                Err(Trouble::Refused(why)) => {
-                    let answer = asked.answer(reply, (usage, estimated), vain, false);
-                    Err(Trouble::Settled(Failure::Rejected(Box::new(Rejected {
-                        why: *why,
-                        raw: answer.text.into_bytes(),
-                        spent: Some(answer.spent),
-                    }))))
-                }
+            let why = match done {
+                Ok(()) if budget.is_used_up => budget_used_up(),
+                Ok(()) => return Ok((reply, usage, estimated)),
+                Err(Trouble::Refused(why)) => *why,
                 Err(trouble) => {
-                    vain = vain.plus(usage);
-                    Err(trouble)
+                    vain.usage = vain.usage.plus(usage);
+                    vain.calls += u32::from(begun);
+                    return Err(trouble);
                 }
+            };
+            let answer = asked.answer(reply, (usage, estimated), vain, false);
+            Err(Trouble::Settled(Failure::Rejected(Box::new(Rejected {
+                why,
+                raw: answer.text.into_bytes(),
+                spent: Some(answer.spent),
+            }))))
+        });
+        let (reply, usage, estimated) = match answered {
+            Ok(answered) => answered,
+            // Nobody is asked again who only stops.
+            Err(failure @ (Failure::Rejected(_) | Failure::Cancelled)) => return Err(failure),
+            Err(failure) => {
+                let spent = (vain.calls > 0).then(|| asked.spent(vain.usage, vain.calls, true, false));
+                return Err(failure.after(spent.as_ref(), ""));
             }
-        })?;
+        };
         let remark = self.record(asked, &reply);
         let mut answer = asked.answer(reply, (usage, estimated), vain, false);
         answer.remarks.extend(remark);
@@ -168,9 +264,11 @@ impl Runtime {
 
     fn ask_recording(&self, asked: &Asked<'_>, cancel: &Cancel) -> Result<Answer, Failure> {
         let recording = asked.reach.recording.unwrap_or_default();
-        let reply = self.recordings.answer(&self.root, recording, &asked.model, asked.question)?;
+        let (reply, remark) = self.recordings.answer(&self.root, recording, &asked.model, asked.question)?;
         let (hold, _) = self.hold(asked, false, cancel)?;
-        Ok(asked.settle(hold, reply))
+        let mut answer = asked.settle(hold, reply);
+        answer.remarks.extend(remark);
+        Ok(answer)
     }
 
     fn ask_program(&self, asked: &Asked<'_>, cancel: &Cancel) -> Result<Answer, Failure> {
@@ -241,6 +339,10 @@ impl Ask for Runtime {
         Some(Price::of(settings)?.micros(usage, self.limits.batch))
     }
 
+    fn is_handed_over(&self, key: &ActionKey, attempt: u32, turns: &[Turn]) -> bool {
+        self.batches.is_handed_over(self, key, attempt, turns)
+    }
+
     fn flush(&self) -> Result<(), Failure> {
         self.batches.flush(self)
     }
@@ -269,9 +371,15 @@ impl Asked<'_> {
         }
     }
 
-    /// What a reply took: as its provider counted, else as we do.
+    /// What a reply took: as its provider counted, if that can be, else as we do.
     pub(super) fn usage(&self, reply: &Reply) -> (Usage, bool) {
-        match reply.usage {
+        // A token is a byte at least; what formats and gateways add, and thoughts that are not shown, are no more than this.
+        let parts = self.question.turns.iter().flat_map(|turn| &turn.parts);
+        let sent: u64 = parts.map(|part| part.text.len() as u64).sum();
+        let received = reply.text.len() as u64;
+        let most = self.question.max_tokens.saturating_mul(16).saturating_add(received);
+        let can_be = |usage: &Usage| usage.input <= sent.saturating_add(16_384) && usage.output <= most;
+        match reply.usage.filter(can_be) {
             Some(usage) if usage.input > 0 && (usage.output > 0 || reply.text.is_empty()) => (usage, false),
             counted => {
                 let counted = counted.unwrap_or_default();
@@ -287,8 +395,7 @@ impl Asked<'_> {
     }
 
     /// The answer, with what earlier tries took in vain.
-    pub(super) fn answer(&self, reply: Reply, (usage, estimated): (Usage, bool), vain: Usage, batch: bool) -> Answer {
-        let all = usage.plus(vain);
+    pub(super) fn answer(&self, reply: Reply, (usage, estimated): (Usage, bool), vain: Vain, batch: bool) -> Answer {
         let mut remarks = Vec::new();
         if reply.mended {
             remarks.push(Diagnostic::warning(
@@ -299,22 +406,26 @@ impl Asked<'_> {
         Answer {
             text: reply.text,
             cut: reply.cut,
-            spent: Spent {
-                model: self.model.shown(),
-                calls: 1,
-                input_tokens: all.input,
-                cached_tokens: all.cached,
-                output_tokens: all.output,
-                micros: self.price.as_ref().map(|price| price.micros(all, batch)),
-                estimated: estimated || vain != Usage::default(),
-            },
+            spent: self.spent(usage.plus(vain.usage), 1 + vain.calls, estimated || vain.calls > 0, batch),
             remarks,
+        }
+    }
+
+    fn spent(&self, usage: Usage, calls: u32, estimated: bool, batch: bool) -> Spent {
+        Spent {
+            model: self.model.shown(),
+            calls,
+            input_tokens: usage.input,
+            cached_tokens: usage.cached,
+            output_tokens: usage.output,
+            micros: self.price.as_ref().map(|price| price.micros(usage, batch)),
+            estimated,
         }
     }
 
     fn settle(&self, hold: Hold<'_>, reply: Reply) -> Answer {
         let (usage, estimated) = self.usage(&reply);
-        let answer = self.answer(reply, (usage, estimated), Usage::default(), false);
+        let answer = self.answer(reply, (usage, estimated), Vain::default(), false);
         hold.settle(Amount {
             calls: 1,
             tokens: usage.input.saturating_add(usage.output),

@@ -73,8 +73,11 @@ impl<'a> Model<'a> {
         })
     }
 
-    /// A name for people: the model's, or the program's.
+    /// A name for people: the model's, or the program's. Who was only replayed was not asked.
     pub(super) fn shown(&self) -> String {
+        if self.api == Api::Replay && !self.name.is_empty() {
+            return format!("{} (replay)", self.name);
+        }
         match (self.name, self.command.first()) {
             ("", Some(program)) => (*program).to_owned(),
             ("", None) => "replay".to_owned(),

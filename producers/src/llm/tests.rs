@@ -6,6 +6,7 @@ mod limits;
 mod providers;
 mod recordings;
 mod server;
+mod waiting;
 
 use super::world::World;
 use engine::seams::producer::Cancel;

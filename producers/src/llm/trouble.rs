@@ -19,6 +19,10 @@ pub(super) enum Trouble {
     Cancelled,
     /// It will fail again.
     Permanent(Box<Diagnostic>),
+    /// So will every other question to this model.
+    Shut(Box<Diagnostic>),
+    /// This question is too long, which says nothing of others.
+    Unfit(Box<Diagnostic>),
     /// There is no such thing there.
     Absent(Box<Diagnostic>),
     /// The model answered that it will not; that was paid for.
@@ -75,7 +79,7 @@ impl Called<'_> {
                 "",
                 "raise timeout_seconds of the model, or try again",
             ),
-            Broken::Unfit(why) => Trouble::Permanent(self.error(
+            Broken::Unfit(why) => Trouble::Shut(self.error(
                 "E_PROVIDER",
                 format!("{} cannot be called", self.shown()),
                 &why,
@@ -96,6 +100,16 @@ impl Called<'_> {
             "",
             "build again; a server's log may say why",
         )
+    }
+
+    /// A page for people came.
+    pub(super) fn page(&self) -> Trouble {
+        Trouble::Permanent(self.error(
+            "E_PROVIDER",
+            format!("{} answered with a web page", self.shown()),
+            "",
+            "base_url must lead to a language model's interface, often with /v1 at its end, past pages to log in at",
+        ))
     }
 
     /// More came than any answer has.
@@ -123,7 +137,7 @@ impl Called<'_> {
                 "{} leads elsewhere, and a key is sent nowhere but to the address in the manifest",
                 self.shown()
             );
-            return Trouble::Permanent(self.error("E_PROVIDER", message, &location, "write the new address as base_url"));
+            return Trouble::Shut(self.error("E_PROVIDER", message, &location, "write the new address as base_url"));
         }
         self.complaint(&Complaint::of(response.status, &body), after)
     }
@@ -131,7 +145,7 @@ impl Called<'_> {
     /// What a provider's complaint means.
     pub(super) fn complaint(&self, complaint: &Complaint, after: Option<Duration>) -> Trouble {
         if let Some((asked, fits)) = complaint.context() {
-            return Trouble::Permanent(self.context(asked, fits, &complaint.message));
+            return Trouble::Unfit(self.context(asked, fits, &complaint.message));
         }
         let status = complaint.status;
         let found = format!("{} {}", complaint.kind, complaint.message);
@@ -139,10 +153,11 @@ impl Called<'_> {
             0 => format!("{} answered what cannot be read", self.shown()),
             status => format!("{} answered {status}", self.shown()),
         };
-        let permanent = |code: &str, hint: &str| Trouble::Permanent(self.error(code, answered.clone(), &found, hint));
+        let error = |code: &str, hint: &str| self.error(code, answered.clone(), &found, hint);
+        let permanent = |code: &str, hint: &str| Trouble::Permanent(error(code, hint));
         match (status, complaint.kind.as_str()) {
             (_, kind) if kind.contains("insufficient_quota") => {
-                permanent("E_QUOTA", "add credit to the account of this key, then build again")
+                Trouble::Shut(error("E_QUOTA", "add credit to the account of this key, then build again"))
             }
             (400, "content_filter" | "refusal") => Trouble::Refused(self.error(
                 "E_REFUSED",
@@ -151,7 +166,9 @@ impl Called<'_> {
                 "build again, or choose another model",
             )),
             (0, "no_choices" | "no_content") => permanent("E_PROVIDER", "see that base_url leads to a server that speaks this 'api'"),
-            (401 | 403, _) => permanent("E_KEY", &self.key_hint()),
+            (401, _) => Trouble::Shut(error("E_KEY", &self.key_hint())),
+            // Gateways also refuse single questions with this.
+            (403, _) => permanent("E_KEY", &self.key_hint()),
             (404, _) => Trouble::Absent(self.error(
                 "E_PROVIDER",
                 answered,

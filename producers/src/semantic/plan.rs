@@ -64,12 +64,23 @@ pub(super) fn plan(inputs: &Inputs<'_>, ask: &dyn Ask) -> Result<Plan, Failure> 
         ..Spent::default()
     };
     let mut shown = String::new();
-    for turns in &questions {
+    for (attempt, turns) in (0_u32..).zip(&questions) {
         let text = prompt::text(turns);
+        if ask.is_handed_over(inputs.key, attempt, turns) {
+            cost.calls -= 1;
+            shown.push_str(&text);
+            continue;
+        }
         let count = ask.count(&wishes.model, &text);
         cost.input_tokens += count.tokens;
         cost.estimated |= !count.exact || inputs.unknown > 0;
         shown.push_str(&text);
+    }
+    if cost.calls == 0 {
+        return Ok(Plan {
+            prompt: format!("{}\n", shown.trim_end()),
+            ..free(wishes, inputs, ask, "pending", "it was handed over in a batch")
+        });
     }
     cost.input_tokens += inputs.unknown as u64 * GUESSED_ROLE;
     let each = if mode == "full" { guess * heads.len() as u64 } else { guess };

@@ -41,14 +41,16 @@ impl Run<'_> {
         self.wake(id);
     }
 
-    /// The node is not made in this run: a limit stopped it (told once), or its answer was asked for and comes later.
+    /// The node is not made in this run: what stands in the way of others as well stopped it, or its answer was asked for and comes later.
+    /// What stands in the way is told once for each thing that can be done about it, however the words around that differ.
     pub(super) fn not_tried(&mut self, id: NodeId, limit: Option<&Diagnostic>) {
         match limit {
-            Some(why) if self.tally.limited == 0 => {
+            Some(why) => {
                 self.tally.limited += 1;
-                self.failures.push(why.clone());
+                if self.in_the_way.insert((why.code.clone(), why.hint.clone())) {
+                    self.failures.push(why.clone());
+                }
             }
-            Some(_) => self.tally.limited += 1,
             None => self.tally.deferred += 1,
         }
         self.graph.set_stale(id, true);

@@ -96,7 +96,7 @@ pub struct Tally {
     pub saved_us: u64,
     /// Paid targets that were asked for and whose answers a later build picks up.
     pub deferred: usize,
-    /// Paid targets not asked for because a limit would have been passed.
+    /// Paid targets not asked for because of what stands in the way of others as well, such as a limit that would have been passed.
     pub limited: usize,
     /// What this build spent, failed tries included.
     pub spent: Spent,
@@ -194,6 +194,8 @@ pub struct Run<'a> {
     pub(super) options: Options,
     pub(super) tally: Tally,
     pub(super) failures: Vec<Diagnostic>,
+    /// Code and hint of what stood in the way of nodes and was told.
+    pub(super) in_the_way: std::collections::BTreeSet<(String, Option<String>)>,
     pub(super) diagnostics: Vec<Diagnostic>,
     pub(super) heard: Heard,
     /// What paid producers would ask for, when they are only priced.
@@ -327,6 +329,7 @@ impl<'a> Run<'a> {
             options: setup.options,
             tally: Tally::default(),
             failures: Vec::new(),
+            in_the_way: std::collections::BTreeSet::new(),
             diagnostics: Vec::new(),
             heard: Heard::default(),
             plans: Vec::new(),

@@ -129,6 +129,12 @@ pub(super) const LAST_USE: Table = Table {
     key: "action key [32]",
     value: "seconds u64",
 };
+const WATCH: Table = Table {
+    name: "watch.1",
+    key: "view u64, row key",
+    value: "packed row",
+};
+
 /// What was relied on while a collection ran.
 pub(super) const TOUCHED: Table = Table {
     name: "touched.1",
@@ -137,7 +143,7 @@ pub(super) const TOUCHED: Table = Table {
 };
 
 /// Every table of the format.
-pub(super) const SCHEMA: [Table; 19] = [
+pub(super) const SCHEMA: [Table; 20] = [
     META,
     BLOBS,
     BLOB_DATA,
@@ -157,6 +163,7 @@ pub(super) const SCHEMA: [Table; 19] = [
     LAST_USE,
     TOUCHED,
     PINS,
+    WATCH,
 ];
 
 /// The table of a part.
@@ -174,6 +181,7 @@ pub(super) const fn table_of(part: Part) -> Table {
         Part::Builds => BUILDS,
         Part::View => VIEWS,
         Part::Pins => PINS,
+        Part::Watch => WATCH,
     }
 }
 

@@ -19,6 +19,7 @@ struct Provider {
     failed: AtomicBool,
     expired: AtomicBool,
     mute: AtomicBool,
+    vanished: AtomicBool,
 }
 
 impl Provider {
@@ -56,6 +57,9 @@ impl Provider {
             "GET /v1/messages/batches?limit=100" => {
                 let count = self.requests.lock().expect("lock").len();
                 json(value!({"data": [{"id": "b-0", "request_counts": {"succeeded": 99}}, {"id": "b-1", "request_counts": {"processing": count}}]}).to_string())
+            }
+            "GET /v1/batches/b-1" | "GET /v1/messages/batches/b-1" if self.vanished.load(Ordering::Relaxed) => {
+                answer("404 Not Found", "", "no such batch")
             }
             "GET /v1/batches/b-1" => json(
                 value!({"status": state, "output_file_id": if ended { value!("out-1") } else { Value::Null }, "errors": {"data": [{"message": "too odd"}]}}).to_string(),
@@ -269,6 +273,30 @@ fn batches_that_fail_or_expire_or_grow_old_are_asked_anew() {
     std::fs::write(asking.root().join(".cortex/batches").join(&file.0), old).expect("written");
     assert_eq!(asking.ask_of(&asking.runtime(), "two"), Err(Failure::Deferred));
     assert!(!asking.shelf().iter().any(|(name, _)| *name == file.0), "{:?}", asking.shelf());
+}
+
+#[test]
+fn nothing_is_asked_at_full_price_unawares_when_a_batch_has_vanished() {
+    each(|provider, asking| {
+        sends(&asking, &["one", "two"]);
+        provider.vanished.store(true, Ordering::Relaxed);
+        let asking = Asking {
+            limits: Limits::default(),
+            ..asking
+        };
+        let runtime = asking.runtime();
+        let told = asking.ask_of(&runtime, "one");
+        assert!(matches!(told, Err(Failure::Limit(_))), "{told:?}");
+        assert_eq!(asking.ask_of(&runtime, "two"), told, "the same words, so that they are told once");
+        let told = why(told);
+        assert!(told.code == "E_BATCH" && told.hint.expect("a hint").contains("one by one"));
+        drop(runtime);
+        // Whoever builds again knows.
+        assert!(
+            matches!(asking.ask_of(&asking.runtime(), "one"), Err(Failure::Permanent(_))),
+            "it is asked"
+        );
+    });
 }
 
 #[test]

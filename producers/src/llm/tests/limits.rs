@@ -1,7 +1,7 @@
 //! The limits of a run.
 
 use super::providers::{Asking, openai_stream, why};
-use super::server::{Act, Server, answer, stream};
+use super::server::{Act, STREAM, Server, answer, stream};
 use crate::llm::{Ask, Limits, model};
 use engine::seams::producer::{Cancel, Failure};
 use serde_json::{Value, json};
@@ -62,6 +62,34 @@ fn each_limit_stops_before_it_is_passed() {
 }
 
 #[test]
+fn a_server_that_writes_more_than_it_may_is_read_no_further_than_the_limits_allow() {
+    let unit = b"data: {\"choices\":[{\"delta\":{\"content\":\"0123456789\"}}]}\n\n".repeat(50);
+    let limits = |max_tokens, max_cost_micros| Limits {
+        max_tokens,
+        max_cost_micros,
+        ..Limits::default()
+    };
+    for limits in [limits(Some(200), None), limits(None, Some(200))] {
+        let server = Server::new(vec![Act::Endless(STREAM.into(), unit.clone())]);
+        let asking = Asking::openai(&server).set("price", json!({"input": 1, "output": 1})).limit(limits);
+        let Err(Failure::Rejected(rejected)) = asking.ask() else {
+            panic!("it is stopped");
+        };
+        assert_eq!(rejected.why.code, "E_LIMIT");
+        let spent = rejected.spent.expect("spent");
+        let tokens = spent.input_tokens + spent.output_tokens;
+        assert!(
+            (190..225).contains(&tokens),
+            "{tokens}: the last bytes are all that may be too much"
+        );
+    }
+    // Where there is room for it, it is read to the bound of bytes.
+    let server = Server::new(vec![Act::Endless(STREAM.into(), unit)]);
+    let answer = Asking::openai(&server).limit(limits(Some(2_000), None)).ask().expect("an answer");
+    assert_eq!(answer.text.len(), 1_600);
+}
+
+#[test]
 fn what_other_calls_only_hold_is_waited_for() {
     let server = Server::new(vec![stream(openai_stream("it"))]);
     // Room for what two calls take, but not for the most of two at once.
@@ -101,7 +129,9 @@ fn no_money_without_a_price() {
         max_cost_micros: Some(5),
         ..Limits::default()
     });
-    let why = why(asking.ask());
+    let asked = asking.ask();
+    assert!(matches!(asked, Err(Failure::Limit(_))), "told once for all");
+    let why = why(asked);
     assert!(why.code == "E_PRICE" && why.hint.expect("a hint").contains("[model.team]"));
     assert_eq!(asking.runtime().price(&asking.settings, 1, 0, 1), None);
 }

@@ -8,6 +8,7 @@ use engine::values::diagnostic::Diagnostic;
 use engine::values::digest::{ActionKey, Digest};
 use serde_json::{Value, json as value};
 use std::collections::BTreeMap;
+use std::io::{Read, Write};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -269,11 +270,66 @@ fn wrong_json_and_cut_streams_are_tried_again() {
         answer.spent
     );
     assert_eq!(asking.stage.passed().as_secs(), 1 + 2);
+}
 
+#[test]
+fn what_broke_off_is_accounted_for_when_nothing_else_comes() {
+    let half = &openai_stream("half of it")[..150];
     let server = Server::new(vec![stream(half)]);
-    let failure = Asking::openai(&server).ask();
-    assert!(matches!(failure, Err(Failure::Transient(_))), "{failure:?}");
-    assert!(why(failure).message.ends_with("broke off in the middle of its answer, in 3 tries"));
+    let asking = Asking::openai(&server).set("price", value!({"input": 1, "output": 10}));
+    let Err(Failure::Rejected(rejected)) = asking.ask() else {
+        panic!("it cost something");
+    };
+    assert!(rejected.why.message.ends_with("broke off in the middle of its answer, in 3 tries"));
+    let spent = rejected.spent.expect("spent");
+    assert!(
+        spent.calls == 3 && spent.input_tokens == 72 && spent.output_tokens > 0 && spent.estimated,
+        "{spent:?}"
+    );
+    assert!(spent.micros.is_some_and(|micros| micros > 72) && rejected.raw.is_empty());
+}
+
+#[test]
+fn counts_that_cannot_be_are_not_believed() {
+    let event = |usage: Value| {
+        let answer = value!({"choices": [{"delta": {"content": "it is"}, "finish_reason": "stop"}], "usage": usage});
+        stream(format!("data: {answer}\n\ndata: [DONE]\n\n"))
+    };
+    for usage in [
+        value!({"prompt_tokens": u64::MAX, "completion_tokens": 7}),
+        value!({"prompt_tokens": 50, "completion_tokens": u64::MAX}),
+        value!({"prompt_tokens": 50, "completion_tokens": 1_000_000}),
+    ] {
+        let server = Server::new(vec![event(usage.clone())]);
+        let spent = Asking::openai(&server).ask().expect("an answer").spent;
+        assert_eq!((spent.input_tokens, spent.output_tokens, spent.estimated), (24, 2, true), "{usage}");
+    }
+}
+
+#[test]
+fn what_does_not_speak_the_interface_is_told_so() {
+    let page = answer("200 OK", "Content-Type: text/html\r\n", "\n<!DOCTYPE html><title>Log in</title>");
+    let server = Server::new(vec![page]);
+    let told = why(Asking::openai(&server).ask());
+    assert!(told.message.ends_with("answered with a web page"), "{told:?}");
+    assert_eq!(server.seen().len(), 1, "another try would find the same page");
+
+    // A server of plain HTTP says so in plain text to whoever greets it in TLS.
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let url = format!("https://{}/v1", listener.local_addr().expect("an address"));
+    let plain = std::thread::spawn(move || {
+        let (mut stream, _) = listener.accept().expect("a client");
+        let greeting = stream.read(&mut [0; 16 << 10]).expect("a greeting");
+        stream.write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n").expect("said");
+        greeting
+    });
+    let asking = Asking::new(value!({"api": "openai", "name": "m", "base_url": url}));
+    let told = why(asking.ask());
+    assert!(plain.join().expect("no panic") > 0);
+    assert!(
+        told.found.as_deref().is_some_and(|found| found.contains("does not speak TLS")),
+        "{told:?}"
+    );
 }
 
 #[test]
@@ -293,20 +349,6 @@ fn a_busy_server_is_given_the_time_it_asks_for() {
     let asking = Asking::openai(&server);
     assert!(why(asking.ask()).hint.expect("a hint").contains("7200 s"));
     assert_eq!((server.seen().len(), asking.stage.passed().as_secs()), (1, 0));
-}
-
-#[test]
-fn a_server_that_is_down_is_left_alone() {
-    let server = Server::new(vec![answer("503 Service Unavailable", "", "{\"error\":{\"message\":\"no GPU\"}}")]);
-    let asking = Asking::openai(&server);
-    let runtime = asking.runtime();
-    let ask = || why(asking.ask_of(&runtime, "x"));
-    assert!(ask().message.ends_with("answered 503, in 3 tries"));
-    let open = ask();
-    assert_eq!((open.code.as_str(), server.seen().len()), ("E_CIRCUIT", 5));
-    assert!(open.found.as_deref().is_some_and(|found| found.contains("503")), "{open:?}");
-    assert_eq!(ask().code, "E_CIRCUIT");
-    assert_eq!(server.seen().len(), 5, "nothing is sent while it is open");
 }
 
 #[test]

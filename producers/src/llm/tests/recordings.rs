@@ -74,6 +74,28 @@ fn broken_recordings_are_told_with_their_place() {
     assert!(why(asking.ask()).message.contains("in the workspace"));
 }
 
+#[test]
+fn a_torn_line_loses_only_itself() {
+    let server = Server::new(vec![stream(openai_stream("one")), stream(openai_stream("two"))]);
+    let real = Asking::openai(&server).set("record", json!("answers.jsonl"));
+    let file = real.root().join("answers.jsonl");
+    real.ask_of(&real.runtime(), "first").expect("an answer");
+    let mut bytes = std::fs::read(&file).expect("a recording");
+    bytes.extend_from_slice(b"{\"digest\":\"00\",\"text\":\"thr\xc3");
+    std::fs::write(&file, bytes).expect("written");
+    real.ask_of(&real.runtime(), "second").expect("an answer");
+
+    let asking = Asking::new(json!({"api": "replay", "name": "m", "recording": "answers.jsonl"}));
+    std::fs::copy(&file, asking.root().join("answers.jsonl")).expect("copied");
+    let runtime = asking.runtime();
+    let first = asking.ask_of(&runtime, "first").expect("an answer");
+    assert_eq!((first.text.as_str(), first.spent.model.as_str()), ("one", "m (replay)"));
+    let place = first.remarks[0].place.as_ref().expect("a place");
+    assert_eq!((first.remarks[0].code.as_str(), place.line), ("W_REPLAY", 2));
+    let second = asking.ask_of(&runtime, "second").expect("an answer");
+    assert_eq!((second.text.as_str(), second.remarks.len()), ("two", 0), "told once");
+}
+
 fn program(script: &str) -> Asking {
     Asking::new(json!({"api": "command", "command": ["sh", "-c", script], "timeout_seconds": 60}))
 }

@@ -1,0 +1,177 @@
+//! How a watcher is asked by other processes: one question and one answer over a Unix socket.
+//!
+//! A message is its length (u32, little-endian) and a CBOR map. Anything odd (nobody there, another version, a slow answer) is no answer,
+//! and everything is looked at. The folder of the socket belongs to this user alone; still no more than paths is taken from it.
+
+use crate::seams::world::{Watched, Watcher};
+use minicbor::{Decode, Encode};
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::os::fd::AsRawFd;
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// Raised when the meaning of a message changes.
+const VERSION: u32 = 1;
+
+/// How long an answer is waited for, at each read.
+const PATIENCE: Duration = Duration::from_millis(300);
+
+/// No answer is longer; an answer that would be says that everything may have moved.
+const LONGEST: usize = 16 << 20;
+
+/// A question.
+#[derive(Debug, Default, Encode, Decode)]
+#[cbor(map)]
+pub(crate) struct Question {
+    #[n(0)]
+    version: u32,
+    /// Fingerprint of the source sets.
+    #[n(1)]
+    pub(crate) sets: u64,
+    /// The moment in question.
+    #[cbor(n(2), with = "minicbor::bytes")]
+    pub(crate) since: Option<Vec<u8>>,
+    /// Nothing is asked: what is built ahead is to stop, because the checkout is wanted.
+    #[n(3)]
+    make_way: bool,
+}
+
+/// An answer.
+#[derive(Debug, Default, Encode, Decode)]
+#[cbor(map)]
+struct Answer {
+    #[n(0)]
+    version: u32,
+    /// This moment; without one nothing can be told.
+    #[cbor(n(1), with = "minicbor::bytes")]
+    token: Option<Vec<u8>>,
+    /// What moved; absent when all may have.
+    #[n(2)]
+    moved: Option<Vec<String>>,
+    #[n(3)]
+    outputs_moved: bool,
+}
+
+/// The watcher that listens at a path, if there is one.
+#[derive(Clone, Debug)]
+pub struct Asked {
+    socket: PathBuf,
+}
+
+impl Asked {
+    /// The watcher at `socket`.
+    pub fn at(socket: impl Into<PathBuf>) -> Self {
+        Self { socket: socket.into() }
+    }
+
+    /// Has what is built ahead stop, if there is a watch that does so.
+    pub fn make_way(&self) {
+        let question = Question {
+            version: VERSION,
+            make_way: true,
+            ..Question::default()
+        };
+        // Nobody there is nobody in the way.
+        let _ = at(&self.socket, |path| UnixStream::connect(path)).and_then(|mut stream| {
+            stream.set_write_timeout(Some(PATIENCE))?;
+            send(&mut stream, &question)
+        });
+    }
+
+    fn ask(&self, sets: u64, since: Option<&[u8]>) -> io::Result<Option<Watched>> {
+        let mut stream = at(&self.socket, |path| UnixStream::connect(path))?;
+        stream.set_read_timeout(Some(PATIENCE))?;
+        stream.set_write_timeout(Some(PATIENCE))?;
+        let question = Question {
+            version: VERSION,
+            sets,
+            since: since.map(<[u8]>::to_vec),
+            make_way: false,
+        };
+        send(&mut stream, &question)?;
+        let answer: Answer = receive(&mut stream, LONGEST)?;
+        let known = answer.token.filter(|_| answer.version == VERSION);
+        Ok(known.map(|token| Watched {
+            token,
+            moved: answer.moved,
+            outputs_moved: answer.outputs_moved,
+        }))
+    }
+}
+
+impl Watcher for Asked {
+    fn since(&self, sets: u64, since: Option<&[u8]>) -> Option<Watched> {
+        self.ask(sets, since).ok().flatten()
+    }
+}
+
+/// Answers one question; `since` gives what is known. Whether way is to be made instead.
+pub(crate) fn answer(mut stream: UnixStream, since: impl FnOnce(u64, Option<&[u8]>) -> Option<Watched>) -> io::Result<bool> {
+    stream.set_nonblocking(false)?;
+    stream.set_read_timeout(Some(PATIENCE / 3))?;
+    stream.set_write_timeout(Some(PATIENCE))?;
+    let question: Question = receive(&mut stream, 4096)?;
+    if question.make_way {
+        return Ok(true);
+    }
+    let known = since(question.sets, question.since.as_deref()).filter(|_| question.version == VERSION);
+    let mut answer = Answer {
+        version: VERSION,
+        ..Answer::default()
+    };
+    if let Some(known) = known {
+        let length: usize = known.moved.iter().flatten().map(|path| path.len() + 16).sum();
+        answer.token = Some(known.token);
+        answer.moved = known.moved.filter(|_| length < LONGEST / 2);
+        answer.outputs_moved = known.outputs_moved;
+    }
+    send(&mut stream, &answer).map(|()| false)
+}
+
+fn send<T: Encode<()>>(stream: &mut UnixStream, message: &T) -> io::Result<()> {
+    let body = minicbor::to_vec(message).map_err(|_| io::ErrorKind::InvalidData)?;
+    let length = u32::try_from(body.len()).map_err(|_| io::ErrorKind::InvalidData)?;
+    stream.write_all(&[&length.to_le_bytes()[..], &body].concat())
+}
+
+fn receive<T: for<'b> Decode<'b, ()>>(stream: &mut UnixStream, longest: usize) -> io::Result<T> {
+    let mut length = [0; 4];
+    stream.read_exact(&mut length)?;
+    let length = u32::from_le_bytes(length) as usize;
+    if length > longest {
+        return Err(io::ErrorKind::InvalidData.into());
+    }
+    // Grows with what comes, not with what is promised.
+    let mut body = Vec::new();
+    stream.take(length as u64).read_to_end(&mut body)?;
+    minicbor::decode(&body).map_err(|_| io::ErrorKind::InvalidData.into())
+}
+
+/// Listens at a path.
+pub(crate) fn listen(socket: &Path) -> io::Result<UnixListener> {
+    let listener = at(socket, |path| UnixListener::bind(path))?;
+    std::fs::set_permissions(socket, std::os::unix::fs::PermissionsExt::from_mode(0o600))?;
+    listener.set_nonblocking(true)?;
+    Ok(listener)
+}
+
+/// Runs with a name of the socket that is short enough.
+fn at<T>(socket: &Path, run: impl Fn(&Path) -> io::Result<T>) -> io::Result<T> {
+    let (_folder, name) = short(socket)?;
+    run(&name)
+}
+
+/// Names of sockets are short: in a folder that is deep they are named by its open handle, which has to live as long as the name.
+pub(super) fn short(socket: &Path) -> io::Result<(Option<File>, PathBuf)> {
+    if socket.as_os_str().len() < 100 {
+        return Ok((None, socket.to_owned()));
+    }
+    let (Some(folder), Some(name)) = (socket.parent(), socket.file_name()) else {
+        return Err(io::ErrorKind::InvalidInput.into());
+    };
+    let folder = File::open(folder)?;
+    let number = folder.as_raw_fd().to_string();
+    Ok((Some(folder), Path::new("/proc/self/fd").join(number).join(name)))
+}

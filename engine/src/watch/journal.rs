@@ -1,0 +1,151 @@
+//! What moved and in which order: paths by the moment they last did. A moment is named by a token, so that others can ask "since then".
+//!
+//! Knows no disk. Invariant: an answer names at least what was noted after the token was given out, or says that all may have moved.
+
+use std::collections::BTreeMap;
+use std::hash::{BuildHasher, RandomState};
+
+/// More paths are not remembered one by one.
+const MOST: usize = 100_000;
+
+/// Length of a token: the watcher's life and the moment in it.
+const TOKEN_LEN: usize = 24;
+
+/// The moves of one watcher's life.
+#[derive(Debug)]
+pub(crate) struct Journal {
+    life: [u8; 16],
+    now: u64,
+    /// Nothing is known of moments before this one.
+    floor: u64,
+    last: BTreeMap<String, u64>,
+    outputs: u64,
+}
+
+impl Journal {
+    /// An empty journal with a name of its own.
+    pub(crate) fn new() -> Self {
+        let mut life = [0; 16];
+        for half in life.chunks_mut(8) {
+            half.copy_from_slice(&RandomState::new().hash_one(std::process::id()).to_be_bytes());
+        }
+        Self {
+            life,
+            now: 1,
+            floor: 1,
+            last: BTreeMap::new(),
+            outputs: 1,
+        }
+    }
+
+    /// Something happened at a path.
+    pub(crate) fn note(&mut self, path: &str) {
+        self.now += 1;
+        self.last.insert(path.to_owned(), self.now);
+        if self.last.len() > MOST {
+            self.forget();
+        }
+    }
+
+    /// Something happened that moved no path.
+    pub(crate) fn tick(&mut self) {
+        self.now += 1;
+    }
+
+    /// Something happened below the output folder.
+    pub(crate) fn note_outputs(&mut self) {
+        self.now += 1;
+        self.outputs = self.now;
+    }
+
+    /// Anything may have happened anywhere.
+    pub(crate) fn forget(&mut self) {
+        self.now += 1;
+        self.floor = self.now;
+        self.outputs = self.now;
+        self.last.clear();
+    }
+
+    /// The number of this moment.
+    pub(crate) fn now(&self) -> u64 {
+        self.now
+    }
+
+    /// This moment.
+    pub(crate) fn token(&self) -> Vec<u8> {
+        [&self.life[..], &self.now.to_be_bytes()].concat()
+    }
+
+    fn moment(&self, token: &[u8]) -> Option<u64> {
+        let (life, moment) = token.split_at_checked(16).filter(|_| token.len() == TOKEN_LEN)?;
+        let moment = u64::from_be_bytes(moment.try_into().ok()?);
+        (life == self.life && moment <= self.now).then_some(moment)
+    }
+
+    /// The paths that moved after a token was given out, sorted; `None` when that is not known.
+    pub(crate) fn since(&self, token: &[u8]) -> Option<Vec<String>> {
+        let moment = self.moment(token).filter(|moment| *moment >= self.floor)?;
+        let after = self.last.iter().filter(|(_, at)| **at > moment);
+        Some(after.map(|(path, _)| path.clone()).collect())
+    }
+
+    /// Whether something may have moved below the output folder since.
+    pub(crate) fn outputs_since(&self, token: &[u8]) -> bool {
+        self.moment(token).is_none_or(|moment| self.outputs > moment)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn an_answer_names_all_that_was_noted_since(moves in prop::collection::vec((0u8..12, 0u8..6), 0..60)) {
+            let mut journal = Journal::new();
+            let mut past: Vec<(Vec<u8>, usize)> = vec![(journal.token(), 0)];
+            let mut noted: Vec<Option<String>> = Vec::new();
+            for (kind, path) in moves {
+                if kind == 0 {
+                    journal.forget();
+                    noted.push(None);
+                } else {
+                    journal.note(&path.to_string());
+                    noted.push(Some(path.to_string()));
+                }
+                past.push((journal.token(), noted.len()));
+            }
+            for (token, at) in past {
+                let expected: Option<std::collections::BTreeSet<String>> = noted[at..].iter().cloned().collect();
+                prop_assert_eq!(journal.since(&token).map(|paths| paths.into_iter().collect()), expected);
+            }
+        }
+    }
+
+    #[test]
+    fn tokens_of_others_and_of_the_future_mean_nothing() {
+        let mut journal = Journal::new();
+        let other = Journal::new();
+        journal.note("a");
+        let mut future = journal.token();
+        future[23] += 1;
+        for token in [other.token(), future, vec![], vec![0; 23], vec![0; 25]] {
+            assert_eq!(journal.since(&token), None);
+            assert!(journal.outputs_since(&token));
+        }
+        let now = journal.token();
+        assert_eq!((journal.since(&now), journal.outputs_since(&now)), (Some(vec![]), false));
+        journal.note_outputs();
+        assert_eq!((journal.since(&now), journal.outputs_since(&now)), (Some(vec![]), true));
+    }
+
+    #[test]
+    fn too_many_paths_are_all_paths() {
+        let mut journal = Journal::new();
+        let before = journal.token();
+        (0..=MOST).for_each(|path| journal.note(&path.to_string()));
+        assert_eq!(journal.since(&before), None);
+        assert_eq!(journal.since(&journal.token()), Some(vec![]));
+    }
+}

@@ -1,0 +1,329 @@
+//! A watcher at work: a thread that gathers what is heard into batches and answers whoever asks at the socket.
+//!
+//! A batch ends when nothing happened for a moment, at the latest after [`LONGEST`]; while git checks files out it is held open for longer.
+
+use super::ask;
+use super::watcher::{Trouble, Watcher};
+use crate::seams::world::{SetDef, WorldError};
+use crossbeam_channel::{Receiver, Sender};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use std::collections::BTreeSet;
+use std::fs::File;
+use std::io::{self, ErrorKind, Read, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::{Path, PathBuf};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+/// Nothing happened for so long: the batch is complete.
+const QUIET: Duration = Duration::from_millis(100);
+/// A batch is held open for so long at most.
+const LONGEST: Duration = Duration::from_millis(800);
+/// And for so long while git is at work.
+const CHECKOUT: Duration = Duration::from_secs(10);
+/// How often everything is looked at when nothing can be heard.
+const RESCAN: Duration = Duration::from_secs(10);
+
+/// What moved, gathered.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Batch {
+    /// Files and directories, relative to the root.
+    pub paths: BTreeSet<String>,
+    /// Whether anything else may have moved.
+    pub whole: bool,
+    /// Whether another commit or branch is checked out.
+    pub head: bool,
+    /// Why nothing can be heard; then batches only say that it is time to look.
+    pub trouble: Option<Trouble>,
+}
+
+impl Batch {
+    /// Whether nothing happened.
+    pub fn is_empty(&self) -> bool {
+        self.paths.is_empty() && !self.whole && !self.head && self.trouble.is_none()
+    }
+}
+
+/// Why a watch cannot begin.
+#[derive(Debug, thiserror::Error)]
+pub enum WatchError {
+    /// Another watch of the same checkout runs.
+    #[error("this checkout is watched already, by pid {pid}")]
+    Watched {
+        /// Which process, as it wrote itself down.
+        pid: String,
+    },
+    /// The socket cannot be made.
+    #[error("the watch cannot listen at {path}: {reason}")]
+    Socket {
+        /// Where.
+        path: PathBuf,
+        /// The system's words.
+        reason: String,
+    },
+    /// The workspace cannot be watched.
+    #[error(transparent)]
+    World(#[from] WorldError),
+}
+
+/// The place where a watch is asked. Only one process has it; it goes with the value.
+#[derive(Debug)]
+pub struct Socket {
+    path: PathBuf,
+    listener: UnixListener,
+    _lock: File,
+}
+
+impl Socket {
+    /// Takes the place at `path`, next to which a lock file keeps others from it. A socket that a killed watch left is taken over.
+    ///
+    /// # Errors
+    /// When another process has it, or it cannot be made.
+    pub fn bind(path: &Path) -> Result<Self, WatchError> {
+        let failed = |error: io::Error| WatchError::Socket {
+            path: path.to_owned(),
+            reason: error.to_string(),
+        };
+        if let Some(folder) = path.parent() {
+            let mut builder = std::fs::DirBuilder::new();
+            std::os::unix::fs::DirBuilderExt::mode(builder.recursive(true), 0o700);
+            builder.create(folder).map_err(failed)?;
+        }
+        let mut lock = File::options()
+            .read(true)
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .mode(0o600)
+            .open(path.with_extension("watching"))
+            .map_err(failed)?;
+        if lock.try_lock().is_err() {
+            let mut pid = String::new();
+            lock.read_to_string(&mut pid).map_err(failed)?;
+            let pid = pid.chars().filter(char::is_ascii_digit).collect();
+            return Err(WatchError::Watched { pid });
+        }
+        lock.set_len(0)
+            .and_then(|()| lock.write_all(std::process::id().to_string().as_bytes()))
+            .map_err(failed)?;
+        match std::fs::remove_file(path) {
+            Err(error) if error.kind() != ErrorKind::NotFound => return Err(failed(error)),
+            _ => {}
+        }
+        Ok(Self {
+            listener: ask::listen(path).map_err(failed)?,
+            path: path.to_owned(),
+            _lock: lock,
+        })
+    }
+}
+
+impl Drop for Socket {
+    fn drop(&mut self) {
+        // One that stays is taken over by the next watch, and nobody answers at it.
+        let _ = std::fs::remove_file(&self.path);
+    }
+}
+
+enum Order {
+    Cover(Vec<SetDef>),
+    Stop,
+}
+
+/// A running watch. Dropping it ends it.
+pub struct Watch {
+    orders: Sender<Order>,
+    wake: UnixStream,
+    batches: Receiver<Batch>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Watch {
+    /// Begins to watch. `interrupt` is called when something moves, and when another process wants the checkout.
+    ///
+    /// # Errors
+    /// When the thread cannot be made.
+    pub fn start(watcher: Watcher, socket: Option<Socket>, interrupt: Box<dyn Fn() + Send>) -> io::Result<Self> {
+        let (orders, taken) = crossbeam_channel::unbounded();
+        let (sender, batches) = crossbeam_channel::unbounded();
+        let (wake, woken) = UnixStream::pair()?;
+        woken.set_nonblocking(true)?;
+        let service = Service {
+            watcher,
+            socket,
+            woken,
+            orders: taken,
+            batches: sender,
+            interrupt,
+            mounts: File::open("/proc/self/mountinfo").ok(),
+        };
+        let thread = std::thread::Builder::new().name("watch".to_owned()).spawn(move || service.run())?;
+        Ok(Self {
+            orders,
+            wake,
+            batches,
+            thread: Some(thread),
+        })
+    }
+
+    /// What moved, as it is gathered. It ends when the watch does.
+    pub fn batches(&self) -> &Receiver<Batch> {
+        &self.batches
+    }
+
+    /// Watches what other sets may have files in.
+    pub fn cover(&self, sets: Vec<SetDef>) {
+        self.order(Order::Cover(sets));
+    }
+
+    /// What ends the watch when it is called, from any thread.
+    pub fn stopper(&self) -> impl Fn() + Send + 'static {
+        let (orders, wake) = (self.orders.clone(), self.wake.try_clone());
+        move || {
+            // As in `order`. Without a handle of its own it takes until the next event.
+            let _ = orders.send(Order::Stop);
+            if let Ok(mut wake) = wake.as_ref() {
+                let _ = wake.write(&[0]);
+            }
+        }
+    }
+
+    fn order(&self, order: Order) {
+        // A watch that has ended takes no orders.
+        let _ = self.orders.send(order);
+        let _ = (&self.wake).write(&[0]);
+    }
+}
+
+impl Drop for Watch {
+    fn drop(&mut self) {
+        self.order(Order::Stop);
+        if let Some(thread) = self.thread.take() {
+            // A watch that panicked has said so.
+            let _ = thread.join();
+        }
+    }
+}
+
+struct Service {
+    watcher: Watcher,
+    socket: Option<Socket>,
+    woken: UnixStream,
+    orders: Receiver<Order>,
+    batches: Sender<Batch>,
+    interrupt: Box<dyn Fn() + Send>,
+    mounts: Option<File>,
+}
+
+impl Service {
+    fn run(mut self) {
+        // When the batch that is being gathered began, and when something last happened.
+        let mut open: Option<(Instant, Instant)> = None;
+        let mut moment = self.watcher.moment();
+        let mut looked = Instant::now() - RESCAN;
+        loop {
+            let blind = self.watcher.trouble().is_some();
+            let now = Instant::now();
+            let wait = match open {
+                _ if blind => Some(RESCAN.saturating_sub(now - looked)),
+                Some((began, last)) => Some(self.ends(began, last).saturating_duration_since(now)),
+                None => None,
+            };
+            if self.wait(wait).is_err() || !self.obey() {
+                return;
+            }
+            self.serve();
+            let (heard, now) = (self.watcher.hear(), Instant::now());
+            if let Some(trouble) = self.watcher.trouble().cloned() {
+                if !blind || now - looked >= RESCAN {
+                    looked = now;
+                    let gone = trouble == Trouble::Gone;
+                    let batch = Batch {
+                        whole: true,
+                        trouble: Some(trouble),
+                        ..self.watcher.take()
+                    };
+                    if self.batches.send(batch).is_err() || gone {
+                        return;
+                    }
+                    open = None;
+                    self.watcher.begin_anew();
+                }
+                continue;
+            }
+            if heard != moment {
+                (self.interrupt)();
+                open = Some((open.map_or(now, |(began, _)| began), now));
+                moment = heard;
+            }
+            if let Some((began, last)) = open
+                && now >= self.ends(began, last)
+            {
+                open = None;
+                if self.batches.send(self.watcher.take()).is_err() {
+                    return;
+                }
+            }
+        }
+    }
+
+    /// When the batch is complete as far as one knows now.
+    fn ends(&self, began: Instant, last: Instant) -> Instant {
+        if self.watcher.is_checking_out() {
+            // Git says nothing when it is done: it is looked for now and then.
+            return (Instant::now() + QUIET / 2).min(began + CHECKOUT);
+        }
+        (last + QUIET).min(began + LONGEST)
+    }
+
+    /// Until something happens, or the time is over.
+    fn wait(&mut self, time: Option<Duration>) -> io::Result<()> {
+        let timeout = time.map(|time| Timespec {
+            tv_sec: i64::try_from(time.as_secs()).unwrap_or(i64::MAX),
+            tv_nsec: time.subsec_nanos().into(),
+        });
+        let fd = self.watcher.fd();
+        let mut fds = vec![PollFd::new(&fd, PollFlags::IN), PollFd::new(&self.woken, PollFlags::IN)];
+        fds.extend(self.socket.iter().map(|socket| PollFd::new(&socket.listener, PollFlags::IN)));
+        fds.extend(self.mounts.iter().map(|mounts| PollFd::new(mounts, PollFlags::PRI)));
+        match poll(&mut fds, timeout.as_ref()) {
+            Ok(_) | Err(rustix::io::Errno::INTR) => {}
+            Err(errno) => return Err(errno.into()),
+        }
+        let moved = self.mounts.is_some() && fds.last().is_some_and(|mounts| mounts.revents().contains(PollFlags::PRI));
+        drop(fds);
+        if moved {
+            self.watcher.mounts_moved();
+        }
+        Ok(())
+    }
+
+    /// Whether to go on.
+    fn obey(&mut self) -> bool {
+        let mut bytes = [0; 64];
+        while matches!(self.woken.read(&mut bytes), Ok(1..)) {}
+        while let Ok(order) = self.orders.try_recv() {
+            match order {
+                Order::Stop => return false,
+                // Sets that are not well formed are told by every build; what was watched is watched on, for those who ask about it.
+                Order::Cover(sets) => {
+                    let _ = self.watcher.cover(&sets);
+                }
+            }
+        }
+        true
+    }
+
+    /// Answers those who ask.
+    fn serve(&mut self) {
+        let Some(socket) = &self.socket else { return };
+        while let Ok((stream, _)) = socket.listener.accept() {
+            let watcher = &mut self.watcher;
+            // Whoever gets no answer looks at everything.
+            if let Ok(true) = ask::answer(stream, |sets, since| watcher.since(sets, since)) {
+                (self.interrupt)();
+            }
+        }
+    }
+}

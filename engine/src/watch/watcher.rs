@@ -1,0 +1,476 @@
+//! What is listened to, what was heard, and the answer to "what moved since". It runs no thread.
+//!
+//! Invariants. A directory is listened to before it is listed, from the root down. Whenever one is listened to anew it is noted *after*
+//! that, with everything below it: whoever looked in between looks again. An answer is given only when everything heard has been dealt
+//! with; when that cannot be said, none is given.
+
+use super::ears::{Ears, Heard};
+use super::journal::Journal;
+use super::mounts::Mounts;
+use super::outputs::{self, Outputs};
+use super::{Batch, at_and_below};
+use crate::files::globs::{Globs, NEVER, fingerprint};
+use crate::files::ignores::{EXCLUDE_FILE, RULE_FILES};
+use crate::files::read::{Root, reason};
+use crate::files::scan::{Context, Scan, join};
+use crate::files::stamp::Stamp;
+use crate::seams::world::{SetDef, Watched, WorldError};
+use rustix::fd::BorrowedFd;
+use rustix::fs::FileType;
+use rustix::io::Errno;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+/// More files with several names are not told one by one: then everything has to be looked at.
+const MOST_LINKED: usize = 1_000;
+
+/// An answer that takes longer is no help.
+const PATIENCE: Duration = Duration::from_millis(150);
+
+/// Why a folder cannot be watched: everything has to be looked at instead.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Trouble {
+    /// The system watches no more directories for this user.
+    Limit {
+        /// So many are watched.
+        watched: usize,
+    },
+    /// A file system that other machines change.
+    Elsewhere {
+        /// Its kind.
+        kind: String,
+    },
+    /// A directory that cannot be listened to.
+    Directory {
+        /// Which.
+        path: String,
+        /// The system's words.
+        reason: String,
+    },
+    /// The folder is no longer where it was.
+    Gone,
+}
+
+/// A workspace folder that is listened to.
+pub struct Watcher {
+    path: PathBuf,
+    root: Root,
+    identity: (u64, u64),
+    ears: Ears,
+    globs: Globs,
+    print: u64,
+    /// The directories that may hold sources.
+    covered: BTreeMap<String, Context>,
+    /// Files that may change under another name.
+    linked: BTreeSet<String>,
+    journal: Journal,
+    outputs: Outputs,
+    mounts: Mounts,
+    trouble: Option<Trouble>,
+    /// Directories to go through again, with all below.
+    again: BTreeSet<String>,
+    batch: Batch,
+    /// Where git keeps what it has checked out, relative to the root or not.
+    git: PathBuf,
+}
+
+impl Watcher {
+    /// Listens to the folder `path` as far as these sets may have files in it.
+    ///
+    /// # Errors
+    /// When it cannot be opened, a set is not well formed, or the system cannot be listened to.
+    pub fn new(path: &Path, sets: &[SetDef]) -> Result<Self, WorldError> {
+        let root = Root::open(path)?;
+        let failed = |errno| WorldError::Root { reason: reason(errno) };
+        let mut watcher = Self {
+            identity: identity(&root).map_err(failed)?,
+            root,
+            ears: Ears::new().map_err(|errno| WorldError::Io {
+                path: ".".to_owned(),
+                what: "watched",
+                reason: reason(errno),
+                no_space: false,
+            })?,
+            globs: Globs::new(sets)?,
+            print: fingerprint(sets),
+            covered: BTreeMap::new(),
+            linked: BTreeSet::new(),
+            journal: Journal::new(),
+            outputs: Outputs::new(),
+            mounts: Mounts::of(path),
+            trouble: None,
+            again: BTreeSet::from([String::new()]),
+            batch: Batch::default(),
+            git: path.join(".git"),
+            path: path.to_owned(),
+        };
+        watcher.settle(None);
+        watcher.batch = Batch::default();
+        Ok(watcher)
+    }
+
+    /// Listens to what other sets may have files in. What was told before counts for nothing.
+    ///
+    /// # Errors
+    /// When a set is not well formed; then nothing changes.
+    pub fn cover(&mut self, sets: &[SetDef]) -> Result<(), WorldError> {
+        if fingerprint(sets) != self.print {
+            self.globs = Globs::new(sets)?;
+            self.print = fingerprint(sets);
+            self.again.insert(String::new());
+        }
+        Ok(())
+    }
+
+    /// What becomes readable when there is something to hear.
+    pub fn fd(&self) -> BorrowedFd<'_> {
+        self.ears.fd()
+    }
+
+    /// Why everything has to be looked at instead, if it is so.
+    pub fn trouble(&self) -> Option<&Trouble> {
+        self.trouble.as_ref()
+    }
+
+    /// How many directories are listened to.
+    pub fn directories(&self) -> usize {
+        self.ears.count()
+    }
+
+    /// Whether git is at work on the files.
+    pub fn is_checking_out(&self) -> bool {
+        self.git.join("index.lock").exists()
+    }
+
+    /// Takes in what was heard. The number is another one whenever something moved.
+    pub fn hear(&mut self) -> u64 {
+        self.settle(Some(PATIENCE));
+        self.journal.now()
+    }
+
+    /// The number of the last moment at which something moved.
+    pub fn moment(&self) -> u64 {
+        self.journal.now()
+    }
+
+    /// What moved since the last batch.
+    pub fn take(&mut self) -> Batch {
+        std::mem::take(&mut self.batch)
+    }
+
+    /// Begins anew, after trouble that may have passed.
+    pub fn begin_anew(&mut self) {
+        self.again.insert(String::new());
+    }
+
+    /// Looks at the mounts again after the system said that there are others.
+    pub fn mounts_moved(&mut self) {
+        let mounts = Mounts::of(&self.path);
+        if mounts != self.mounts {
+            self.mounts = mounts;
+            self.again.insert(String::new());
+        }
+    }
+
+    /// What moved since a token was given out, up to now; `None` when it cannot be told for these sets.
+    pub fn since(&mut self, sets: u64, token: Option<&[u8]>) -> Option<Watched> {
+        let settled = self.settle(Some(PATIENCE));
+        self.see_place();
+        if !settled || self.trouble.is_some() || sets != self.print {
+            return None;
+        }
+        if self.outputs.moved(&self.path) {
+            self.journal.note_outputs();
+        }
+        let mut moved = token
+            .and_then(|token| self.journal.since(token))
+            .filter(|_| self.linked.len() <= MOST_LINKED);
+        if let Some(moved) = &mut moved {
+            moved.extend(self.linked.iter().cloned());
+        }
+        Some(Watched {
+            token: self.journal.token(),
+            moved,
+            outputs_moved: token.is_none_or(|token| self.journal.outputs_since(token)),
+        })
+    }
+
+    /// Another folder may have taken the place of this one: whoever asks asks about that one.
+    fn see_place(&mut self) {
+        let here = Root::open(&self.path).ok().and_then(|root| identity(&root).ok());
+        if here != Some(self.identity) {
+            self.trouble = Some(Trouble::Gone);
+        }
+    }
+
+    /// Deals with everything that was heard up to now; whether that was all.
+    fn settle(&mut self, patience: Option<Duration>) -> bool {
+        let start = Instant::now();
+        loop {
+            if !self.drain() {
+                return false;
+            }
+            if self.again.is_empty() {
+                return true;
+            }
+            self.go_again();
+            if patience.is_some_and(|patience| start.elapsed() > patience) {
+                return false;
+            }
+        }
+    }
+
+    fn drain(&mut self) -> bool {
+        let mut heard = Vec::new();
+        let all = self.ears.drain(|one| heard.push(one));
+        for one in heard {
+            self.take_in(one);
+        }
+        match all {
+            Ok(all) => all,
+            Err(errno) => {
+                self.trouble = Some(Trouble::Directory {
+                    path: ".".to_owned(),
+                    reason: reason(errno),
+                });
+                false
+            }
+        }
+    }
+
+    fn take_in(&mut self, heard: Heard) {
+        let (directory, name, is_dir, written) = match heard {
+            Heard::Lost => {
+                self.again.insert(String::new());
+                return;
+            }
+            Heard::Gone(directory) => {
+                self.again.insert(directory.to_string());
+                return;
+            }
+            Heard::Name {
+                directory,
+                name,
+                is_dir,
+                written,
+            } => (directory, name, is_dir, written),
+        };
+        let path = join(&directory, &name);
+        if directory.starts_with(".git") && !self.covered.contains_key(&*directory) {
+            match path.as_str() {
+                ".git/HEAD" => {
+                    self.batch.head = true;
+                    self.journal.tick();
+                }
+                ".git/info" | EXCLUDE_FILE => {
+                    self.again.insert(String::new());
+                }
+                _ => {}
+            }
+            return;
+        }
+        if NEVER.contains(&name.as_str()) {
+            // A `.git` that came or went brings rules or takes them away.
+            if directory.is_empty() && name == ".git" && !written {
+                self.again.insert(String::new());
+            }
+            if directory.is_empty() && name == outputs::HOME {
+                self.outputs.unsettle();
+            }
+            return;
+        }
+        let Some(context) = self.covered.get(&*directory) else { return };
+        if is_dir || self.covered.contains_key(&path) {
+            self.again.insert(path);
+            return;
+        }
+        let is_rules = RULE_FILES.contains(&name.as_str());
+        if is_rules {
+            self.again.insert(directory.to_string());
+        }
+        if directory.is_empty() && name == super::MANIFEST {
+            self.batch.paths.insert(path.clone());
+            self.journal.tick();
+        }
+        // Rules are left out of account: what they take away is named too much, and costs one look.
+        if !is_rules && self.globs.sets_of(&context.reach, &path, || false) == 0 {
+            return;
+        }
+        if !written {
+            self.see_names(&path);
+        }
+        self.note(&path);
+    }
+
+    /// Whether a file has other names is known from what the system says of it now.
+    fn see_names(&mut self, path: &str) {
+        let stat = rustix::fs::statat(&self.root.fd, path, rustix::fs::AtFlags::SYMLINK_NOFOLLOW);
+        let several = stat.is_ok_and(|stat| stat.st_nlink > 1 && FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile);
+        if several {
+            if self.linked.insert(path.to_owned()) {
+                // Its other name may be a source as well, of which nothing was to be told until now.
+                self.again.insert(String::new());
+            }
+        } else {
+            self.linked.remove(path);
+        }
+    }
+
+    fn note(&mut self, path: &str) {
+        if path.is_empty() {
+            self.journal.forget();
+            self.batch.whole = true;
+        } else {
+            self.journal.note(path);
+            self.batch.paths.insert(path.to_owned());
+        }
+    }
+
+    /// Goes through directories again: listens to what is there now, and no more to what is not.
+    fn go_again(&mut self) {
+        let again = std::mem::take(&mut self.again);
+        if again.contains("") {
+            self.forget("");
+            self.trouble = self.mounts.elsewhere.clone().map(|kind| Trouble::Elsewhere { kind });
+            if self.trouble.is_none() {
+                let outer = Context {
+                    reach: self.globs.root(),
+                    ignores: None,
+                };
+                self.enter(String::new(), outer);
+                self.listen_to_git();
+            }
+            if self.trouble.is_some() {
+                // Others may have use for what is of none here.
+                self.forget("");
+            }
+            self.see_place();
+            self.note("");
+            return;
+        }
+        // By directory above: which names in it. A directory is listed once, however many in it moved.
+        let mut above: BTreeMap<String, Vec<String>> = BTreeMap::new();
+        let mut last: Option<String> = None;
+        for path in again {
+            let inside = |last: &String| path.strip_prefix(last.as_str()).is_some_and(|rest| rest.starts_with('/'));
+            if last.as_ref().is_some_and(inside) {
+                continue;
+            }
+            let was_covered = self.covered.contains_key(&path);
+            self.forget(&path);
+            if was_covered {
+                self.note(&path);
+            }
+            let (up, name) = path.rsplit_once('/').unwrap_or(("", &path));
+            above.entry(up.to_owned()).or_default().push(name.to_owned());
+            last = Some(path);
+        }
+        for (up, names) in above {
+            let Some(outer) = self.covered.get(&up).cloned() else { continue };
+            let Some(found) = self.scan().list(&up, &outer, None) else {
+                continue;
+            };
+            for (name, context) in found.listing.subdirs.iter().zip(found.contexts) {
+                if names.contains(name) {
+                    let path = join(&up, name);
+                    self.enter(path.clone(), context);
+                    self.note(&path);
+                }
+            }
+        }
+    }
+
+    fn scan(&self) -> Scan<'_> {
+        Scan {
+            root: &self.root,
+            globs: &self.globs,
+            fingerprint: self.print,
+            now: 0,
+        }
+    }
+
+    fn forget(&mut self, directory: &str) {
+        self.ears.remove(directory);
+        let gone: Vec<String> = at_and_below(&self.covered, directory).map(|(path, _)| path.clone()).collect();
+        for path in gone {
+            self.covered.remove(&path);
+        }
+        let below = format!("{directory}/");
+        self.linked.retain(|path| !directory.is_empty() && !path.starts_with(&below));
+        if directory.is_empty() {
+            self.covered.clear();
+        }
+    }
+
+    /// Listens to a directory and everything below it that may hold sources.
+    fn enter(&mut self, directory: String, context: Context) {
+        let mut todo = vec![(directory, context)];
+        while let Some((directory, context)) = todo.pop() {
+            match self.ears.add(&self.path, &directory) {
+                Ok(()) => {}
+                // Gone by now; the directory above tells.
+                Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => continue,
+                Err(Errno::NOSPC) => {
+                    self.trouble = Some(Trouble::Limit {
+                        watched: self.ears.count(),
+                    });
+                    return;
+                }
+                Err(errno) => {
+                    self.trouble.get_or_insert(Trouble::Directory {
+                        path: directory,
+                        reason: reason(errno),
+                    });
+                    continue;
+                }
+            }
+            let Some(found) = self.scan().list(&directory, &context, None) else {
+                continue;
+            };
+            for (name, context) in found.listing.subdirs.iter().zip(found.contexts) {
+                todo.push((join(&directory, name), context));
+            }
+            self.linked.extend(found.linked);
+            self.covered.insert(directory, context);
+        }
+    }
+
+    /// Listens to where git says what is checked out, and to the rules it keeps there.
+    fn listen_to_git(&mut self) {
+        self.git = self.path.join(".git");
+        match self.root.stat(".git") {
+            Ok((_, FileType::Directory)) => {
+                for directory in [".git", ".git/info"] {
+                    match self.ears.add(&self.path, directory) {
+                        Ok(()) | Err(Errno::NOENT | Errno::NOTDIR) => {}
+                        Err(Errno::NOSPC) => {
+                            self.trouble = Some(Trouble::Limit {
+                                watched: self.ears.count(),
+                            })
+                        }
+                        Err(errno) => {
+                            self.trouble.get_or_insert(Trouble::Directory {
+                                path: directory.to_owned(),
+                                reason: reason(errno),
+                            });
+                        }
+                    }
+                }
+            }
+            // A worktree of a repository: its files lie elsewhere. They are not rules, and missing them costs a second batch.
+            Ok((_, FileType::RegularFile)) => {
+                let text = self.root.read(".git", 4096).unwrap_or_default();
+                if let Some(path) = std::str::from_utf8(&text).ok().and_then(|text| text.strip_prefix("gitdir: ")) {
+                    self.git = self.path.join(path.trim_end());
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+fn identity(root: &Root) -> Result<(u64, u64), Errno> {
+    let stamp = Stamp::of(&rustix::fs::fstat(&root.fd)?);
+    Ok((stamp.dev, stamp.ino))
+}

@@ -1,0 +1,307 @@
+//! `cortex watch`: tells what moves, answers other commands so that they need not look, and builds after each batch if asked to.
+
+use super::build::{default_jobs, patterns};
+use crate::cli::{AskingArgs, WatchArgs};
+use crate::context::{Context, Failed, Outcome};
+use crate::exit::{self, Code};
+use crate::render::{summary, watch as render};
+use engine::build::Options;
+use engine::build::request::{Report, Request};
+use engine::build::session::Session;
+use engine::seams::producer::Cancel;
+use engine::values::diagnostic::Diagnostic;
+use engine::values::digest::Digest;
+use engine::values::event::Silent;
+use engine::values::pattern::PatternSet;
+use engine::watch::{Batch, Socket, Trouble, Watch, WatchError, Watcher};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+use workbench::location::MANIFEST;
+use workbench::watch::{Became, Members, Moved, Told};
+use workbench::workspace::Workspace;
+
+/// Nothing moved for so long: there is time to build ahead.
+const IDLE: Duration = Duration::from_secs(1);
+
+/// What may have to stop: the build that runs in here, if one does.
+#[derive(Default)]
+struct Running {
+    /// What others need not wait for.
+    ahead: Mutex<Cancel>,
+    /// Everything else.
+    all: Mutex<Cancel>,
+    stopped: AtomicBool,
+}
+
+impl Running {
+    fn begin(&self, ahead: bool) -> Cancel {
+        let cancel = Cancel::default();
+        let place = if ahead { &self.ahead } else { &self.all };
+        *place.lock().unwrap_or_else(PoisonError::into_inner) = cancel.clone();
+        if self.stopped.load(Ordering::SeqCst) {
+            cancel.cancel();
+        }
+        cancel
+    }
+
+    fn interrupt(&self) {
+        self.ahead.lock().unwrap_or_else(PoisonError::into_inner).cancel();
+    }
+
+    fn stop(&self) {
+        self.stopped.store(true, Ordering::SeqCst);
+        self.interrupt();
+        self.all.lock().unwrap_or_else(PoisonError::into_inner).cancel();
+    }
+}
+
+/// A watch of one checkout.
+struct Watching<'a> {
+    context: &'a Context,
+    args: &'a WatchArgs,
+    patterns: Option<PatternSet>,
+    told: Told,
+    running: Arc<Running>,
+    /// Why nothing is heard, as it was last told.
+    trouble: Option<Trouble>,
+}
+
+/// Runs it.
+pub fn run(context: &Context, args: &WatchArgs) -> Outcome {
+    let patterns = (!args.patterns.is_empty()).then(|| patterns(&args.patterns)).transpose()?;
+    let workspace = context.workspace("watch")?;
+    let look = workspace.engine.look(&workspace.digest, || workspace.manifest())?;
+    let socket = workspace
+        .store_folder
+        .as_deref()
+        .map(|store| workbench::watch::socket(store, workspace.engine.view));
+    let socket = socket.map(|path| Socket::bind(&path)).transpose()?;
+    let watcher = Watcher::new(&workspace.root, &look.state.set_defs()).map_err(WatchError::from)?;
+    let directories = watcher.directories();
+    let running = Arc::new(Running::default());
+    let interrupt = running.clone();
+    let watch = Watch::start(watcher, socket, Box::new(move || interrupt.interrupt())).map_err(|error| {
+        let why = Diagnostic::error("E_WATCH", format!("the watch cannot begin: {error}"));
+        Failed::new(Code::Io, why)
+    })?;
+    let (end, stop) = (watch.stopper(), running.clone());
+    exit::on_signal(
+        move || {
+            stop.stop();
+            end();
+        },
+        || {},
+    );
+    let mut watching = Watching {
+        context,
+        args,
+        patterns,
+        told: Told::default(),
+        running,
+        trouble: None,
+    };
+    // What moved before is told as one that moved now: the first batch.
+    let session = Session::open(workspace.engine.clone(), &workspace.definition()?, look)?;
+    watching.told.news(&session);
+    drop((session, workspace));
+    context.close();
+    render::begun(context, directories);
+    if watching.patterns.is_some() {
+        watching.batch(
+            &watch,
+            Batch {
+                whole: true,
+                ..Batch::default()
+            },
+        );
+    }
+    watching.go_on(&watch)
+}
+
+impl Watching<'_> {
+    fn go_on(&mut self, watch: &Watch) -> Outcome {
+        let mut idle = true;
+        loop {
+            let batch = if self.args.ahead && idle {
+                watch.batches().recv_timeout(IDLE).map_err(|error| error.is_timeout())
+            } else {
+                watch.batches().recv().map_err(|_| false)
+            };
+            match batch {
+                Ok(batch) => {
+                    idle = true;
+                    let gone = batch.trouble == Some(Trouble::Gone);
+                    self.batch(watch, batch);
+                    if gone {
+                        let why = Diagnostic::error("E_WATCH", "the workspace is no longer where it was");
+                        return Err(Failed::new(Code::Io, why.hint("watch it where it is now")));
+                    }
+                }
+                Err(true) => {
+                    idle = false;
+                    self.told_if_failed(Self::ahead);
+                }
+                Err(false) => return Ok(Code::stopped()),
+            }
+        }
+    }
+
+    /// What goes wrong with one batch is told; the next may go well.
+    fn told_if_failed<T>(&mut self, run: impl FnOnce(&mut Self) -> Result<T, Failed>) {
+        if let Err(failed) = run(self) {
+            self.context.say(&failed.diagnostics);
+        }
+        self.context.close();
+    }
+
+    fn batch(&mut self, watch: &Watch, batch: Batch) {
+        if batch.trouble != self.trouble {
+            render::trouble(self.context, batch.trouble.as_ref());
+            self.trouble.clone_from(&batch.trouble);
+        }
+        if batch.trouble != Some(Trouble::Gone) {
+            self.told_if_failed(|watching| watching.look(watch, &batch));
+        }
+    }
+
+    fn look(&mut self, watch: &Watch, batch: &Batch) -> Result<(), Failed> {
+        let (workspace, builds) = self.context.watching(&free())?;
+        let look = workspace.engine.look(&workspace.digest, || workspace.manifest())?;
+        watch.cover(look.state.set_defs());
+        let mut session = Session::open(workspace.engine.clone(), &workspace.definition()?, look)?;
+        let mut news = self.told.news(&session);
+        if session.is_redefined() && batch.paths.contains(MANIFEST) {
+            news.push(Moved {
+                path: MANIFEST.to_owned(),
+                change: Became::Edited,
+            });
+        }
+        let first = self.patterns.is_some() && batch.whole;
+        if news.is_empty() && !first && !session.is_redefined() {
+            return Ok(());
+        }
+        let stale = workbench::watch::stale_targets(&session);
+        let members = if builds { self.members(&mut session, &news)? } else { Vec::new() };
+        render::moved(self.context, &news, &members, stale, batch.head);
+        if let Some(patterns) = self.patterns.clone() {
+            if builds {
+                self.build(&mut session, &workspace, patterns)?;
+            } else {
+                render::busy(self.context);
+            }
+        }
+        Ok(())
+    }
+
+    /// The members that the edits touched, learnt by building no more than the tables of the types in these files.
+    fn members(&mut self, session: &mut Session, news: &[Moved]) -> Result<Vec<String>, Failed> {
+        let members = Members::of(session, news)?;
+        let Some(patterns) = members.patterns() else {
+            return Ok(Vec::new());
+        };
+        let cancel = self.running.begin(false);
+        let report = session.build(&request(patterns), &Silent, &cancel)?;
+        if !report.cancelled {
+            self.told.built(session);
+        }
+        Ok(members.touched(session)?)
+    }
+
+    fn build(&mut self, session: &mut Session, workspace: &Workspace, patterns: PatternSet) -> Result<(), Failed> {
+        let start = Instant::now();
+        let cancel = self.running.begin(false);
+        let mut report = session.build(&request(patterns), &Silent, &cancel)?;
+        if !report.cancelled {
+            self.told.built(session);
+        }
+        self.context.built();
+        // What a model would have to make was not asked for, and is no failure here.
+        report.failures.retain(|why| why.code != "E_LIMIT");
+        if let Err(error) = workbench::aliases::update(&workspace.root, session) {
+            let why = Diagnostic::warning("W_ALIASES", format!("aliases.json is not up to date: {error}"));
+            self.context.say(&[why]);
+        }
+        self.context.say(&report.diagnostics);
+        self.context.say(&report.failures);
+        self.context.say(&report.refused);
+        let targets = report.targets as u64;
+        if self.context.json() {
+            render::line(&summary::json(&report, targets, start.elapsed()), "built");
+        } else {
+            println!("{}", summary::text(&report, targets, false, start.elapsed(), self.context.out));
+        }
+        Ok(())
+    }
+
+    /// Builds what was asked for lately, as far as it is free, until somebody else wants the checkout.
+    fn ahead(&mut self) -> Result<(), Failed> {
+        // Before the checkout is taken: who wants it from then on is heard.
+        let cancel = self.running.begin(true);
+        let (workspace, builds) = self.context.watching(&free())?;
+        if !builds {
+            return Ok(());
+        }
+        let start = Instant::now();
+        let (mut ran, mut asked) = (0, 0);
+        for texts in workbench::watch::hot(&*workspace.engine.store, workspace.engine.view)? {
+            let look = workspace.engine.look(&workspace.digest, || workspace.manifest())?;
+            let mut session = Session::open(workspace.engine.clone(), &workspace.definition()?, look)?;
+            // The workers inherit the priority of the thread that makes them; this process keeps its own.
+            let report = std::thread::scope(|scope| {
+                let build = || -> Result<Report, Failed> {
+                    // A system that does not know of priorities builds as it does.
+                    let _ = rustix::process::nice(10);
+                    session.build(&request(patterns(&texts)?), &Silent, &cancel).map_err(Failed::from)
+                };
+                scope.spawn(build).join()
+            });
+            let Ok(report) = report else { break };
+            let report = report?;
+            (ran, asked) = (ran + report.tally.ran, asked + 1);
+            if report.cancelled {
+                break;
+            }
+            self.told.built(&session);
+        }
+        if ran > 0 {
+            self.context.built();
+            render::ahead(self.context, ran, asked, start.elapsed());
+        }
+        Ok(())
+    }
+}
+
+/// No model is asked without somebody's having asked for it.
+fn free() -> AskingArgs {
+    AskingArgs {
+        max_calls: Some(0),
+        ..AskingArgs::default()
+    }
+}
+
+fn request(patterns: PatternSet) -> Request {
+    let texts: Vec<String> = patterns.patterns().iter().map(ToString::to_string).collect();
+    Request {
+        digest: Digest::of(texts.join("\0").as_bytes()),
+        patterns,
+        options: Options {
+            jobs: default_jobs(),
+            ..Options::default()
+        },
+        list: false,
+        outputs: false,
+    }
+}
+
+impl From<WatchError> for Failed {
+    fn from(error: WatchError) -> Self {
+        let (code, hint) = match &error {
+            WatchError::Watched { .. } => (Code::Busy, "one watch serves every command; end that one to begin another"),
+            WatchError::Socket { .. } => (Code::Io, "check the permissions of the store's folder, or watch with --no-store"),
+            WatchError::World(_) => (Code::Io, "check the folder, and /proc/sys/fs/inotify/max_user_instances"),
+        };
+        let name = if code == Code::Busy { "E_BUSY" } else { "E_WATCH" };
+        Self::new(code, Diagnostic::error(name, error.to_string()).hint(hint))
+    }
+}

@@ -1,0 +1,398 @@
+//! The builds: a chart of what each found and made and what it cost, and under it the same in words.
+
+use super::html::Html;
+use super::{label, titled};
+use crate::render::money::amount;
+use crate::render::{count, duration, moment};
+use engine::store::builds::Outcome;
+use workbench::report::Report;
+use workbench::report::timeline::Build;
+
+/// Height of the half of the chart that is above the line, and of that below it.
+const HALF: u32 = 84;
+/// Height of the part about money.
+const MONEY: u32 = 56;
+/// Left of the first build, for the scale.
+const LEFT: u32 = 56;
+/// Nodes named as the slowest of a build.
+const SLOWEST: usize = 8;
+
+/// The section.
+pub fn section(html: &mut Html, report: &Report) {
+    let note = match report.builds.len() {
+        0 => "",
+        _ => "Each build that found or made anything. Above the line what producers made, below it what needed no making.",
+    };
+    titled(html, "builds", "Builds", note, |html| {
+        if report.builds.is_empty() {
+            return html.line(
+                "p",
+                &[("class", "empty")],
+                "The log of builds is empty: no build of this checkout has made anything yet.",
+            );
+        }
+        html.element(
+            "div",
+            &[
+                ("class", "scroll"),
+                ("tabindex", "0"),
+                ("role", "group"),
+                ("aria-label", "Chart of builds"),
+            ],
+            |html| {
+                chart(html, report);
+            },
+        );
+        html.element("ul", &[("class", "legend")], |html| {
+            let asked = report.builds.iter().any(Build::asked);
+            let failed = report.builds.iter().any(|build| build.record.counts.failed > 0);
+            let parts = [
+                ("k-ran", "made", true),
+                ("k-hit", "needed no making", true),
+                ("k-failed", "failed", failed),
+            ];
+            for (class, word, shown) in parts
+                .into_iter()
+                .chain([("k-full", "new answers", asked), ("k-patch", "patches", asked)])
+            {
+                if shown {
+                    html.element("li", &[], |html| html.line("span", &[("class", &format!("key {class}"))], word));
+                }
+            }
+        });
+        table(html, report);
+    });
+}
+
+/// A height on a scale of powers of ten, so that a build of ten and one of a hundred thousand are both seen.
+fn height(number: u64, most: u64) -> u32 {
+    if number == 0 {
+        return 0;
+    }
+    let log = |number: u64| ((number + 1) as f64).log10();
+    (log(number) / log(most.max(9)) * f64::from(HALF)).round().max(2.0) as u32
+}
+
+fn hits(build: &Build) -> u64 {
+    build.record.counts.cached + build.record.counts.verified
+}
+
+fn chart(html: &mut Html, report: &Report) {
+    let builds = &report.builds;
+    let most = builds
+        .iter()
+        .map(|build| build.record.counts.ran.max(hits(build)))
+        .max()
+        .unwrap_or(0);
+    let asked = builds.iter().any(Build::asked);
+    let step = (1_080 / u32::try_from(builds.len()).unwrap_or(1).max(1)).clamp(16, 44);
+    let bar = step - (step / 4).max(3);
+    let width = LEFT + step * u32::try_from(builds.len()).unwrap_or(0) + 12;
+    let middle = HALF + 14;
+    let money = 2 * HALF + 60;
+    let bottom = if asked { money + MONEY + 8 } else { 2 * HALF + 46 };
+    let text = |value: u32| value.to_string();
+    let attributes = [
+        ("class", "chart"),
+        ("width", &text(width)),
+        ("height", &text(bottom)),
+        ("viewBox", &format!("0 0 {width} {bottom}")),
+        ("role", "img"),
+        (
+            "aria-label",
+            "What each build made and found; the table below has the same in numbers",
+        ),
+    ];
+    html.element("svg", &attributes, |html| {
+        let mut mark = 10;
+        while mark <= most.max(9) {
+            let up = height(mark, most);
+            for y in [middle - up, middle + up] {
+                html.void(
+                    "line",
+                    &[
+                        ("class", "grid"),
+                        ("x1", &text(LEFT - 4)),
+                        ("x2", &text(width)),
+                        ("y1", &text(y)),
+                        ("y2", &text(y)),
+                    ],
+                );
+                html.line(
+                    "text",
+                    &[
+                        ("class", "scale"),
+                        ("x", &text(LEFT - 8)),
+                        ("y", &text(y + 4)),
+                        ("text-anchor", "end"),
+                    ],
+                    &count(mark),
+                );
+            }
+            mark = mark.saturating_mul(10);
+        }
+        html.void(
+            "line",
+            &[
+                ("class", "axis"),
+                ("x1", &text(LEFT - 4)),
+                ("x2", &text(width)),
+                ("y1", &text(middle)),
+                ("y2", &text(middle)),
+            ],
+        );
+        if asked {
+            html.line(
+                "text",
+                &[
+                    ("class", "scale"),
+                    ("x", &text(LEFT - 8)),
+                    ("y", &text(money + MONEY)),
+                    ("text-anchor", "end"),
+                ],
+                "answers",
+            );
+        }
+        let answers = |build: &Build| build.full + build.patches + build.unchanged + build.rejected;
+        let most_answers = builds.iter().map(answers).max().unwrap_or(0).max(1);
+        for (at, build) in builds.iter().enumerate() {
+            let x = LEFT + step * u32::try_from(at).unwrap_or(0) + (step - bar) / 2;
+            html.link(&format!("build-{}", build.record.number), &[("class", "build")], |html| {
+                html.line("title", &[], &told(build, report));
+                html.void(
+                    "rect",
+                    &[
+                        ("class", "hover"),
+                        ("x", &text(x - (step - bar) / 2)),
+                        ("y", "0"),
+                        ("width", &text(step)),
+                        ("height", &text(bottom)),
+                    ],
+                );
+                let mut rect = |class: &str, y: u32, height: u32| {
+                    if height > 0 {
+                        html.void(
+                            "rect",
+                            &[
+                                ("class", class),
+                                ("x", &text(x)),
+                                ("y", &text(y)),
+                                ("width", &text(bar)),
+                                ("height", &text(height)),
+                                ("rx", "1.5"),
+                            ],
+                        );
+                    }
+                };
+                let made = height(build.record.counts.ran, most);
+                rect("k-ran", middle - made, made);
+                rect("k-hit", middle + 1, height(hits(build), most));
+                if build.record.counts.failed > 0 {
+                    rect("k-failed", middle.saturating_sub(made + 7), 5);
+                }
+                if asked {
+                    let tall = |number: u64| {
+                        u32::try_from(number * u64::from(MONEY) / most_answers)
+                            .unwrap_or(0)
+                            .max(u32::from(number > 0) * 2)
+                    };
+                    let (full, patched) = (tall(build.full + build.rejected), tall(build.patches + build.unchanged));
+                    rect("k-full", money + MONEY - full, full);
+                    rect("k-patch", (money + MONEY).saturating_sub(full + patched), patched);
+                }
+                let every = (40 / step).max(1) as usize;
+                if (builds.len() - 1 - at).is_multiple_of(every) {
+                    let place = [
+                        ("class", "scale"),
+                        ("x", &text(x + bar / 2)),
+                        ("y", &text(2 * HALF + 38)),
+                        ("text-anchor", "middle"),
+                    ];
+                    html.line("text", &place, &build.record.number.to_string());
+                }
+            });
+        }
+    });
+}
+
+/// A build in one sentence.
+fn told(build: &Build, report: &Report) -> String {
+    let record = &build.record;
+    let mut text = format!(
+        "Build {} · {} · {} · {} made, {} found, {} unmoved",
+        record.number,
+        moment(record.at),
+        duration(record.took_us),
+        count(record.counts.ran),
+        count(record.counts.cached),
+        count(record.counts.verified)
+    );
+    if record.counts.failed > 0 {
+        text.push_str(&format!(", {} failed", count(record.counts.failed)));
+    }
+    if let Some(cost) = cost(build, report) {
+        text.push_str(&format!(" · {cost}"));
+    }
+    text
+}
+
+fn cost(build: &Build, report: &Report) -> Option<String> {
+    let spent = build.record.spent.as_ref().filter(|spent| spent.calls > 0)?;
+    let currency = report.currency.as_deref().unwrap_or_default();
+    Some(
+        spent
+            .micros
+            .map_or_else(|| "no price".to_owned(), |micros| format!("{} {currency}", amount(micros))),
+    )
+}
+
+fn table(html: &mut Html, report: &Report) {
+    let asked = report.builds.iter().any(Build::asked);
+    let mut columns = vec![
+        ("Build", false),
+        ("When", false),
+        ("Command", false),
+        ("Made", true),
+        ("Found", true),
+        ("Unmoved", true),
+        ("Failed", true),
+        ("Took", true),
+        ("Saved", true),
+    ];
+    if asked {
+        columns.extend([
+            ("Answers", true),
+            ("Patches", true),
+            ("Tokens in", true),
+            ("Tokens out", true),
+            ("Cost", true),
+        ]);
+    }
+    columns.push(("Commit", false));
+    html.element(
+        "div",
+        &[
+            ("class", "scroll tall"),
+            ("tabindex", "0"),
+            ("role", "group"),
+            ("aria-label", "Table of builds"),
+        ],
+        |html| {
+            html.element("table", &[("class", "log")], |html| {
+                html.element("thead", &[], |html| {
+                    html.element("tr", &[], |html| {
+                        for (name, number) in &columns {
+                            html.line("th", &[("scope", "col"), ("class", if *number { "number" } else { "words" })], name);
+                        }
+                    });
+                });
+                html.element("tbody", &[], |html| {
+                    for build in report.builds.iter().rev() {
+                        html.newline();
+                        html.element("tr", &[("id", &format!("build-{}", build.record.number))], |html| {
+                            row(html, build, report, asked)
+                        });
+                    }
+                });
+            });
+        },
+    );
+    let first = report.builds.first().map_or(1, |build| build.record.number);
+    if first > 1 {
+        html.line(
+            "p",
+            &[("class", "note")],
+            &format!("Builds before {} are in `cortex log`.", count(first)),
+        );
+    }
+}
+
+fn row(html: &mut Html, build: &Build, report: &Report, asked: bool) {
+    let record = &build.record;
+    html.line("th", &[("scope", "row")], &record.number.to_string());
+    html.line("td", &[("class", "when")], moment(record.at).trim_end_matches(" UTC"));
+    html.element("td", &[("class", "command")], |html| {
+        match record.outcome {
+            Outcome::Ok => {}
+            Outcome::Failed => html.line("span", &[("class", "state s-failed")], "failed"),
+            Outcome::Cancelled => html.line("span", &[("class", "state s-stale")], "stopped"),
+        }
+        if record.slowest.is_empty() && record.producers.is_empty() {
+            return html.line("code", &[], &record.command);
+        }
+        html.element("details", &[], |html| {
+            html.element("summary", &[], |html| html.line("code", &[], &record.command));
+            within(html, build);
+        });
+    });
+    let number = |number: u64| if number == 0 { "·".to_owned() } else { count(number) };
+    let mut cells = vec![
+        number(record.counts.ran),
+        number(record.counts.cached),
+        number(record.counts.verified),
+        number(record.counts.failed),
+        duration(record.took_us),
+        if record.saved_us == 0 {
+            "·".to_owned()
+        } else {
+            duration(record.saved_us)
+        },
+    ];
+    if asked {
+        let spent = record.spent.clone().unwrap_or_default();
+        cells.extend([
+            number(build.full + build.rejected),
+            number(build.patches + build.unchanged),
+            number(spent.input_tokens),
+            number(spent.output_tokens),
+            cost(build, report).unwrap_or_else(|| "·".to_owned()),
+        ]);
+    }
+    for cell in &cells {
+        html.line("td", &[("class", "number")], cell);
+    }
+    html.element("td", &[("class", "when")], |html| {
+        if let Some(commit) = &record.commit {
+            html.line("code", &[], &commit.chars().take(10).collect::<String>());
+            if record.dirty == Some(true) {
+                html.line("span", &[("class", "note")], " with changes");
+            }
+        }
+    });
+}
+
+/// What took longest in a build, and what came of which producer.
+fn within(html: &mut Html, build: &Build) {
+    let record = &build.record;
+    html.element("div", &[("class", "within")], |html| {
+        if !record.slowest.is_empty() {
+            html.line("h4", &[], "Took longest");
+            html.element("ul", &[("class", "plain")], |html| {
+                for slow in record.slowest.iter().take(SLOWEST) {
+                    html.element("li", &[], |html| {
+                        html.line("span", &[("class", "took")], &duration(slow.took_us));
+                        label(html, &slow.label);
+                    });
+                }
+            });
+        }
+        if !record.producers.is_empty() {
+            html.line("h4", &[], "By producer");
+            html.element("ul", &[("class", "plain")], |html| {
+                let mut producers: Vec<_> = record.producers.iter().collect();
+                producers.sort_by(|a, b| b.took_us.cmp(&a.took_us).then_with(|| a.uses.cmp(&b.uses)));
+                for producer in producers.into_iter().take(SLOWEST) {
+                    html.element("li", &[], |html| {
+                        html.line("span", &[("class", "took")], &duration(producer.took_us));
+                        html.line("code", &[], &producer.uses);
+                        let mut what = format!(" {} made, {} found", count(producer.ran), count(producer.cached));
+                        if producer.failed > 0 {
+                            what.push_str(&format!(", {} failed", count(producer.failed)));
+                        }
+                        html.line("span", &[("class", "note")], &what);
+                    });
+                }
+            });
+        }
+    });
+}

@@ -1,0 +1,60 @@
+//! Differences of texts as lines with signs, cut where they are long.
+
+use super::html::Html;
+use crate::render::versions::{Kept, unified};
+use crate::render::{count, size};
+
+/// Texts longer than this are not compared.
+const LARGEST: usize = 256 << 10;
+/// Nor are texts of more lines.
+const LINES: usize = 6_000;
+
+/// The difference between two outputs, at most `most` lines of it.
+pub fn difference(html: &mut Html, before: &Kept, after: &Kept, most: usize) {
+    let (Some(before), Some(after)) = (before.as_deref(), after.as_deref()) else {
+        return html.line("p", &[("class", "note")], "The store no longer has both.");
+    };
+    bytes(html, before, after, most);
+}
+
+/// The difference between two texts.
+pub fn bytes(html: &mut Html, before: &[u8], after: &[u8], most: usize) {
+    let large = |text: &[u8]| text.len() > LARGEST || text.iter().filter(|byte| **byte == b'\n').count() > LINES;
+    if before != after && (large(before) || large(after)) {
+        let lengths = format!(
+            "Too long to compare here: {} → {}.",
+            size(before.len() as u64),
+            size(after.len() as u64)
+        );
+        return html.line("p", &[("class", "note")], &lengths);
+    }
+    let lines = match unified(Some(before), Some(after), "before", "after") {
+        Ok(lines) if lines.is_empty() => return html.line("p", &[("class", "note")], "They are the same."),
+        Ok(lines) => lines,
+        Err(_) => {
+            let lengths = format!("Not text: {} → {}.", size(before.len() as u64), size(after.len() as u64));
+            return html.line("p", &[("class", "note")], &lengths);
+        }
+    };
+    // The first two lines name the sides.
+    let shown = lines.get(2..).unwrap_or_default();
+    html.element("pre", &[("class", "diff"), ("tabindex", "0")], |html| {
+        for line in shown.iter().take(most) {
+            let line = line.trim_end_matches('\n');
+            let class = match line.as_bytes().first() {
+                Some(b'+') => "add",
+                Some(b'-') => "del",
+                Some(b'@') => "hunk",
+                _ => "same",
+            };
+            html.element("span", &[("class", class)], |html| {
+                html.lines(line);
+                html.newline();
+            });
+        }
+    });
+    if shown.len() > most {
+        let more = (shown.len() - most) as u64;
+        html.line("p", &[("class", "note")], &format!("{} more lines.", count(more)));
+    }
+}

@@ -1,0 +1,202 @@
+//! A writer of HTML through which everything passes that did not come with the program: whatever text it is given is shown, never obeyed.
+//!
+//! Names of elements and attributes are the program's own. Texts and values of attributes are escaped, and characters that cannot be seen or
+//! that turn the order of others around are written out (`\u{202e}`), so that what is read is what is there. Scripts and styles are only
+//! those that were compiled in; the page's policy names them by digest and allows nothing else.
+
+use std::fmt::Write;
+
+/// A page, or a part of one, as it grows.
+#[derive(Default)]
+pub struct Html {
+    text: String,
+}
+
+/// An attribute: its name, which is the program's own, and its value, which may be anybody's.
+pub type Attribute<'a> = (&'static str, &'a str);
+
+impl Html {
+    /// What was written.
+    pub fn finish(self) -> String {
+        self.text
+    }
+
+    /// An element with what `inner` writes in it.
+    pub fn element(&mut self, name: &'static str, attributes: &[Attribute<'_>], inner: impl FnOnce(&mut Self)) {
+        self.open(name, attributes);
+        self.text.push('>');
+        inner(self);
+        self.text.push_str("</");
+        self.text.push_str(name);
+        self.text.push('>');
+    }
+
+    /// An element of one line of text.
+    pub fn line(&mut self, name: &'static str, attributes: &[Attribute<'_>], text: &str) {
+        self.element(name, attributes, |html| html.text(text));
+    }
+
+    /// An element that has no inside.
+    pub fn void(&mut self, name: &'static str, attributes: &[Attribute<'_>]) {
+        self.open(name, attributes);
+        self.text.push_str(if matches!(name, "meta" | "input" | "br" | "col") {
+            ">"
+        } else {
+            "/>"
+        });
+    }
+
+    /// A link to a place on the page itself; there are no others.
+    pub fn link(&mut self, place: &str, attributes: &[Attribute<'_>], inner: impl FnOnce(&mut Self)) {
+        let href = format!("#{place}");
+        let mut all = vec![("href", href.as_str())];
+        all.extend_from_slice(attributes);
+        self.element("a", &all, inner);
+    }
+
+    /// Text within a line: line breaks and tabs are shown as what they are.
+    pub fn text(&mut self, text: &str) {
+        escape(text, false, &mut self.text);
+    }
+
+    /// Text of many lines, for elements that keep them.
+    pub fn lines(&mut self, text: &str) {
+        escape(text, true, &mut self.text);
+    }
+
+    /// A line break in the page's own text, for those who read it.
+    pub fn newline(&mut self) {
+        self.text.push('\n');
+    }
+
+    /// The document's first line.
+    pub fn doctype(&mut self) {
+        self.text.push_str("<!doctype html>\n");
+    }
+
+    /// A style that was compiled in.
+    pub fn style(&mut self, style: &'static str) {
+        debug_assert!(!style.contains("</"), "a style would end early");
+        self.text.push_str("<style>");
+        self.text.push_str(style);
+        self.text.push_str("</style>");
+    }
+
+    /// A script that was compiled in.
+    pub fn script(&mut self, script: &'static str) {
+        debug_assert!(!script.contains("</") && !script.contains("<!--"), "a script would end early");
+        self.text.push_str("<script>");
+        self.text.push_str(script);
+        self.text.push_str("</script>");
+    }
+
+    /// Data for the script, which is no script: JSON in which nothing can end the element or begin a comment.
+    pub fn data(&mut self, id: &'static str, value: &serde_json::Value) {
+        let json = value.to_string();
+        self.open("script", &[("type", "application/json"), ("id", id)]);
+        self.text.push('>');
+        for c in json.chars() {
+            match c {
+                '<' | '>' | '&' | '\u{2028}' | '\u{2029}' => {
+                    let _ = write!(self.text, "\\u{:04x}", c as u32);
+                }
+                c => self.text.push(c),
+            }
+        }
+        self.text.push_str("</script>");
+    }
+
+    fn open(&mut self, name: &'static str, attributes: &[Attribute<'_>]) {
+        debug_assert!(plain(name), "{name} is no element");
+        self.text.push('<');
+        self.text.push_str(name);
+        for (name, value) in attributes {
+            debug_assert!(
+                plain(name) && !name.starts_with("on") && *name != "style",
+                "{name} is no attribute for a page"
+            );
+            self.text.push(' ');
+            self.text.push_str(name);
+            if !value.is_empty() {
+                self.text.push_str("=\"");
+                escape(value, false, &mut self.text);
+                self.text.push('"');
+            }
+        }
+    }
+}
+
+fn plain(name: &str) -> bool {
+    name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-') && name.starts_with(|c: char| c.is_ascii_lowercase())
+}
+
+/// Whether a character would not be seen, or would change how others are.
+fn unseen(c: char) -> bool {
+    c.is_control()
+        || matches!(c,
+            '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{180b}'..='\u{180f}'
+            | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{3164}' | '\u{feff}' | '\u{ffa0}'
+            | '\u{fff0}'..='\u{fffb}' | '\u{e0000}'..='\u{e0fff}')
+        // Noncharacters, which are no valid HTML.
+        || (c as u32 & 0xfffe) == 0xfffe
+        || ('\u{fdd0}'..='\u{fdef}').contains(&c)
+}
+
+/// As shown to people, still to be escaped: what cannot be seen is written out.
+pub fn visible(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    for c in text.chars() {
+        if unseen(c) {
+            shown.extend(c.escape_default());
+        } else {
+            shown.push(c);
+        }
+    }
+    shown
+}
+
+fn escape(text: &str, lines: bool, to: &mut String) {
+    for c in text.chars() {
+        match c {
+            '&' => to.push_str("&amp;"),
+            '<' => to.push_str("&lt;"),
+            '>' => to.push_str("&gt;"),
+            '"' => to.push_str("&quot;"),
+            '\'' => to.push_str("&#39;"),
+            '\n' | '\t' if lines => to.push(c),
+            c if unseen(c) => to.extend(c.escape_default()),
+            c => to.push(c),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_and_values_stay_texts_and_values() {
+        let mut html = Html::default();
+        html.element("p", &[("title", "\" onclick=\"x\n'<&>"), ("hidden", "")], |html| {
+            html.text("</p><script>alert(1)</script>\u{0}\u{202e}é\t'\"");
+            html.lines("a\n\tb\r");
+        });
+        html.data("d", &serde_json::json!({"a": "</script><!--\u{2028}&"}));
+        assert_eq!(
+            html.finish(),
+            "<p title=\"&quot; onclick=&quot;x\\n&#39;&lt;&amp;&gt;\" hidden>&lt;/p&gt;&lt;script&gt;alert(1)&lt;/script&gt;\\u{0}\\u{202e}é\\t&#39;&quot;a\n\tb\\r</p>\
+             <script type=\"application/json\" id=\"d\">{\"a\":\"\\u003c/script\\u003e\\u003c!--\\u2028\\u0026\"}</script>"
+        );
+    }
+
+    #[test]
+    fn every_character_that_means_something_to_a_parser_is_escaped() {
+        for c in (0..=0x10ffff).filter_map(char::from_u32) {
+            let mut shown = String::new();
+            escape(&c.to_string(), true, &mut shown);
+            let harmless = !shown.contains(['<', '>', '"', '\'', '\0', '\r', '\u{202e}', '\u{2066}', '\u{feff}']);
+            assert!(harmless, "{:x}", c as u32);
+            assert!(!shown.is_empty());
+        }
+    }
+}

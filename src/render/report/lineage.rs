@@ -1,0 +1,169 @@
+//! Versions of targets, each with what its output and what it was made of differ in from the version before, side by side.
+
+use super::html::Html;
+use super::{diff, label, titled};
+use crate::render::builds::revision;
+use crate::render::money::{notes, spent};
+use crate::render::{count, duration, moment};
+use workbench::report::Report;
+use workbench::report::lineage::{Change, Lineage};
+use workbench::versions::Version;
+
+/// Lines of a difference of outputs.
+const OUTPUT_LINES: usize = 160;
+/// Lines of the difference of a source file.
+const FILE_LINES: usize = 80;
+/// Lines of the difference of an input.
+const INPUT_LINES: usize = 40;
+
+/// The section.
+pub fn section(html: &mut Html, report: &Report) {
+    let note = "What became of an output, beside what became of what it is made of. The target of the graph first, then those that moved most often.";
+    titled(html, "versions", "Versions", note, |html| {
+        if report.lineages.is_empty() {
+            return html.line("p", &[("class", "empty")], "There are no versions yet.");
+        }
+        for (at, lineage) in report.lineages.iter().enumerate() {
+            html.newline();
+            let attributes: &[(&'static str, &str)] = if at == 0 {
+                &[("class", "lineage"), ("open", "")]
+            } else {
+                &[("class", "lineage")]
+            };
+            html.element("details", attributes, |html| {
+                html.element("summary", &[], |html| {
+                    label(html, &lineage.label);
+                    let all = lineage.versions.len() + lineage.older;
+                    let plural = if all == 1 { "" } else { "s" };
+                    html.line("span", &[("class", "note")], &format!(" {} version{plural}", count(all as u64)));
+                });
+                target(html, lineage);
+            });
+        }
+    });
+}
+
+fn target(html: &mut Html, lineage: &Lineage) {
+    html.element("ol", &[("class", "versions")], |html| {
+        for (at, version) in lineage.versions.iter().enumerate() {
+            html.newline();
+            html.element("li", &[], |html| {
+                heading(html, version);
+                match lineage.changes.get(at) {
+                    Some(change) => sides(html, change, at == 0),
+                    None if version.number == 1 => html.line("p", &[("class", "note")], "The first."),
+                    None => html.line("p", &[("class", "note")], "What was before it is no longer kept."),
+                }
+            });
+        }
+    });
+    if lineage.older > 0 {
+        html.line(
+            "p",
+            &[("class", "note")],
+            &format!("{} older ones are in `cortex history`.", count(lineage.older as u64)),
+        );
+    }
+}
+
+fn heading(html: &mut Html, version: &Version) {
+    html.element("h3", &[], |html| {
+        html.line("span", &[("class", "version")], &format!("Version {}", version.number));
+        if version.present {
+            html.line("span", &[("class", "state s-current")], "present");
+        }
+    });
+    let mut facts = vec![moment(version.at)];
+    facts.extend(version.build.map(|build| format!("build {build}")));
+    facts.extend(version.revision.as_ref().map(|known| format!("commit {}", revision(known))));
+    facts.extend(version.former.as_ref().map(|former| format!("as {former}")));
+    facts.extend(version.pin.as_ref().map(|_| "pinned".to_owned()));
+    if version.collected {
+        facts.push("its output was collected".to_owned());
+    }
+    if let Some(record) = &version.record {
+        facts.push(record.producer.clone());
+        facts.extend(notes(&record.notes));
+        facts.extend(record.spent.as_ref().map(spent));
+        facts.push(duration(record.took_us));
+    }
+    html.line("p", &[("class", "note")], &facts.join(", "));
+}
+
+fn sides(html: &mut Html, change: &Change, open: bool) {
+    let attributes: &[(&'static str, &str)] = if open { &[("open", "")] } else { &[] };
+    html.element("details", attributes, |html| {
+        html.line("summary", &[], &format!("What moved since version {}", change.numbers.0));
+        html.element("div", &[("class", "sides")], |html| {
+            html.element("div", &[], |html| {
+                html.line("h4", &[], "Output");
+                diff::difference(html, &change.outputs.0, &change.outputs.1, OUTPUT_LINES);
+            });
+            html.element("div", &[], |html| {
+                html.line("h4", &[], "What it is made of");
+                made_of(html, change);
+            });
+        });
+    });
+}
+
+fn made_of(html: &mut Html, change: &Change) {
+    let Some(inputs) = &change.inputs else {
+        return html.line("p", &[("class", "note")], "What one of them was made of is no longer recorded.");
+    };
+    if inputs.is_empty() {
+        return html.line("p", &[("class", "note")], "Both were made of the same inputs.");
+    }
+    for file in &change.files {
+        html.element("p", &[("class", "input")], |html| {
+            html.line("code", &[], &file.path);
+            let what = match (file.before, file.after) {
+                (false, _) => " read for the first time",
+                (_, false) => " read no more",
+                _ => "",
+            };
+            html.line("span", &[("class", "note")], what);
+        });
+        match &file.bytes {
+            Some((before, after)) => diff::bytes(html, before, after, FILE_LINES),
+            None if file.before && file.after => html.line("p", &[("class", "note")], "It changed; what it was is not at hand any more."),
+            None => {}
+        }
+    }
+    if change.more_files > 0 {
+        html.line(
+            "p",
+            &[("class", "note")],
+            &format!("{} source files more.", count(change.more_files as u64)),
+        );
+    }
+    html.element("details", if change.files.is_empty() { &[("open", "")] } else { &[] }, |html| {
+        let all = inputs.len() + change.more_inputs;
+        html.line(
+            "summary",
+            &[],
+            &if all == 1 {
+                "The input that moved".to_owned()
+            } else {
+                format!("The {} inputs that moved", count(all as u64))
+            },
+        );
+        for (input, before, after) in inputs {
+            html.element("p", &[("class", "input")], |html| {
+                label(html, &input.label);
+                let what = match (&input.from, &input.to) {
+                    (Some(from), Some(to)) => format!(" {}, {} → {}", input.role, from.short(), to.short()),
+                    (None, _) => format!(" {}, new", input.role),
+                    (_, None) => format!(" {}, gone", input.role),
+                };
+                html.line("span", &[("class", "note")], &what);
+            });
+            if before.is_some() && after.is_some() {
+                diff::difference(html, before, after, INPUT_LINES);
+            }
+        }
+        if change.more_inputs > 0 {
+            html.line("p", &[("class", "note")], &format!("{} more.", count(change.more_inputs as u64)));
+        }
+    });
+}

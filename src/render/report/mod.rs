@@ -1,0 +1,165 @@
+//! The report as one page of HTML that needs nothing else: no network, no script to be read, and a policy that allows only what was
+//! compiled in. It says when the last build was and not when the page was made: the same store and sources give the same page.
+
+mod builds;
+mod diff;
+mod graph;
+mod html;
+mod layout;
+mod lineage;
+mod overview;
+mod targets;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use html::Html;
+use ring::digest::{SHA256, digest};
+use workbench::report::{Report, State};
+
+const STYLE: &str = include_str!("style.css");
+const SCRIPT: &str = include_str!("script.js");
+
+/// The page.
+pub fn page(report: &Report) -> String {
+    let mut html = Html::default();
+    html.doctype();
+    html.element("html", &[("lang", "en")], |html| {
+        html.element("head", &[], |html| head(html, report));
+        html.element("body", &[], |html| body(html, report));
+    });
+    html.newline();
+    html.finish()
+}
+
+/// What the page may do: show the style and run the script that it came with, by digest. Nothing is fetched, sent or framed.
+fn policy() -> String {
+    let source = |text: &str| format!("'sha256-{}'", STANDARD.encode(digest(&SHA256, text.as_bytes())));
+    format!(
+        "default-src 'none'; style-src {}; script-src {}; base-uri 'none'; form-action 'none'",
+        source(STYLE),
+        source(SCRIPT)
+    )
+}
+
+fn head(html: &mut Html, report: &Report) {
+    html.void("meta", &[("charset", "utf-8")]);
+    html.void("meta", &[("http-equiv", "Content-Security-Policy"), ("content", &policy())]);
+    html.void("meta", &[("name", "viewport"), ("content", "width=device-width, initial-scale=1")]);
+    html.void("meta", &[("name", "color-scheme"), ("content", "light dark")]);
+    html.void("meta", &[("name", "referrer"), ("content", "no-referrer")]);
+    html.line("title", &[], &format!("{} – cortex report", report.name));
+    html.style(STYLE);
+}
+
+fn body(html: &mut Html, report: &Report) {
+    html.link("main", &[("class", "skip")], |html| html.text("To the report"));
+    overview::header(html, report);
+    html.element("main", &[("id", "main")], |html| {
+        overview::overview(html, report);
+        builds::section(html, report);
+        graph::section(html, report);
+        lineage::section(html, report);
+        targets::tops(html, report);
+        targets::table(html, report);
+    });
+    html.element("footer", &[], |html| {
+        html.text("Made by cortex. Times are UTC. The page holds everything it shows and asks nothing of any network.");
+    });
+    html.data("targets-data", &targets::data(report));
+    html.script(SCRIPT);
+}
+
+/// A section with its heading.
+fn titled(html: &mut Html, id: &'static str, title: &str, note: &str, inner: impl FnOnce(&mut Html)) {
+    html.newline();
+    let heading = format!("{id}-heading");
+    html.element("section", &[("id", id), ("aria-labelledby", &heading)], |html| {
+        html.element("div", &[("class", "title")], |html| {
+            html.line("h2", &[("id", &heading)], title);
+            if !note.is_empty() {
+                html.element("p", &[("class", "note")], |html| prose(html, note));
+            }
+        });
+        inner(html);
+    });
+}
+
+/// Words of the program's own, with commands between backticks.
+fn prose(html: &mut Html, words: &str) {
+    for (at, part) in words.split('`').enumerate() {
+        if at % 2 == 1 {
+            html.line("code", &[], part);
+        } else {
+            html.text(part);
+        }
+    }
+}
+
+/// A label: where it may be broken, and its target, which says most.
+fn label(html: &mut Html, label: &str) {
+    html.element("code", &[("class", "label")], |html| match label.rsplit_once(':') {
+        Some((package, target)) => {
+            html.text(package);
+            html.void("wbr", &[]);
+            html.line("b", &[], &format!(":{target}"));
+        }
+        None => html.text(label),
+    });
+}
+
+/// How a node stands, as a word and for the style.
+fn state_name(state: State) -> (&'static str, &'static str) {
+    match state {
+        State::Failed => ("failed", "failed"),
+        State::Stale => ("stale", "stale"),
+        State::Open => ("may be stale", "open"),
+        State::None => ("not made", "none"),
+        State::Moved => ("changed source", "moved"),
+        State::Current => ("current", "current"),
+        State::Source => ("source", "source"),
+    }
+}
+
+/// How a node stands, as a mark with its word.
+fn state(html: &mut Html, state: State) {
+    let (word, class) = state_name(state);
+    html.line("span", &[("class", &format!("state s-{class}"))], word);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_policy_names_style_and_script_by_their_digests() {
+        let known = STANDARD.encode(digest(&SHA256, b"abc"));
+        assert_eq!(known, "ungWv48Bz+pBQUDeXa4iI7ADYaOWF3qctBD/YfIAFa0=");
+        let policy = policy();
+        assert!(policy.starts_with("default-src 'none'; style-src 'sha256-"), "{policy}");
+        assert!(
+            !policy.contains("unsafe") && !policy.contains("http") && !policy.contains('*'),
+            "{policy}"
+        );
+    }
+
+    #[test]
+    fn style_and_script_fetch_and_write_nothing() {
+        for word in [
+            "url(",
+            "@import",
+            "http",
+            "style=",
+            "innerHTML",
+            "outerHTML",
+            "insertAdjacent",
+            "document.write",
+            "eval(",
+            "fetch(",
+            "XMLHttp",
+            "import(",
+        ] {
+            assert!(!STYLE.contains(word) && !SCRIPT.contains(word), "{word}");
+        }
+        assert!(!STYLE.contains("</") && !SCRIPT.contains("</") && !SCRIPT.contains("<!--"));
+    }
+}

@@ -1,0 +1,220 @@
+//! The head of the page and how everything stands.
+
+use super::html::Html;
+use super::{label, prose, state_name};
+use crate::render::money::amount;
+use crate::render::{count, duration, moment};
+use workbench::report::{Report, State};
+
+/// Failures told; the table has all.
+const FAILURES: usize = 12;
+/// Changed files named.
+const CHANGED: usize = 8;
+
+/// The name of the workspace, what this is, and the way to the sections.
+pub fn header(html: &mut Html, report: &Report) {
+    html.element("header", &[], |html| {
+        html.element("div", &[("class", "name")], |html| {
+            html.line("h1", &[], &report.name);
+            let last = report.builds.last().map_or_else(
+                || "never built here".to_owned(),
+                |build| format!("as of build {}, {}", count(build.record.number), moment(build.record.at)),
+            );
+            html.line("p", &[], &format!("cortex report, {last}"));
+        });
+        html.element("nav", &[("aria-label", "Sections")], |html| {
+            for (place, name) in [
+                ("builds", "Builds"),
+                ("near", "Graph"),
+                ("versions", "Versions"),
+                ("tops", "Largest"),
+                ("targets", "Targets"),
+            ] {
+                html.link(place, &[], |html| html.text(name));
+            }
+        });
+    });
+}
+
+/// How everything stands, in numbers, and what is wrong.
+pub fn overview(html: &mut Html, report: &Report) {
+    html.element("section", &[("id", "overview"), ("aria-label", "Overview")], |html| {
+        let figures = figures(report);
+        html.element("dl", &[("class", "figures")], |html| {
+            for (name, value, note) in &figures {
+                html.element("div", &[], |html| {
+                    html.line("dt", &[], name);
+                    html.line("dd", &[], value);
+                    if !note.is_empty() {
+                        html.line("dd", &[("class", "note")], note);
+                    }
+                });
+            }
+        });
+        states(html, report);
+        changed(html, report);
+        failures(html, report);
+    });
+}
+
+fn figures(report: &Report) -> Vec<(&'static str, String, String)> {
+    let made = |state: &State| !matches!(state, State::Source | State::Moved);
+    let targets: usize = report
+        .states()
+        .iter()
+        .filter(|(state, _)| made(state))
+        .map(|(_, number)| number)
+        .sum();
+    let mut figures = vec![(
+        "Targets",
+        count(targets as u64),
+        format!("of {} source files", count(report.files as u64)),
+    )];
+    let sum = |of: fn(&engine::store::builds::Counts) -> u64| -> u64 { report.builds.iter().map(|build| of(&build.record.counts)).sum() };
+    let (ran, found) = (sum(|counts| counts.ran), sum(|counts| counts.cached + counts.verified));
+    if let Some(rate) = (found * 1_000).checked_div(ran + found) {
+        let rate = format!("{}.{} %", rate / 10, rate % 10);
+        let note = match report.builds.len() {
+            1 => "looked at and not made anew, in one build".to_owned(),
+            number => format!("looked at and not made anew, last {} builds", count(number as u64)),
+        };
+        figures.push(("Hits", rate, note));
+    }
+    let saved: u64 = report.builds.iter().map(|build| build.record.saved_us).sum();
+    if saved >= 1_000_000 {
+        figures.push(("Time saved", duration(saved), "by results found under their keys".to_owned()));
+    }
+    let spent = &report.spending.spent;
+    if spent.times > 0 {
+        let currency = report.currency.as_deref().unwrap_or_default();
+        let cost = spent
+            .spent
+            .micros
+            .map_or_else(|| "no price".to_owned(), |micros| format!("{} {currency}", amount(micros)));
+        let tokens = format!(
+            "{} calls, {} tokens in, {} out",
+            count(u64::from(spent.spent.calls)),
+            count(spent.spent.input_tokens),
+            count(spent.spent.output_tokens)
+        );
+        figures.push(("Spent on models", cost, tokens));
+    }
+    figures
+}
+
+/// A bar of how the targets stand, and what its parts are.
+fn states(html: &mut Html, report: &Report) {
+    let states = report.states();
+    let shown: Vec<(State, u64)> = State::ALL
+        .into_iter()
+        .filter(|state| !matches!(state, State::Source))
+        .filter_map(|state| Some((state, *states.get(&state)? as u64)))
+        .collect();
+    let all: u64 = shown.iter().map(|(_, number)| number).sum();
+    if all == 0 {
+        return html.element("p", &[("class", "empty")], |html| {
+            prose(
+                html,
+                "Nothing was built in this checkout yet: run `cortex build '//...'` and make the report again.",
+            );
+        });
+    }
+    html.element(
+        "svg",
+        &[
+            ("class", "standing"),
+            ("viewBox", "0 0 1000 10"),
+            ("preserveAspectRatio", "none"),
+            ("aria-hidden", "true"),
+        ],
+        |html| {
+            let mut x = 0;
+            for (state, number) in &shown {
+                // A few among many are to be seen too.
+                let width = (number * 1_000 / all).max(4);
+                let (_, class) = state_name(*state);
+                html.void(
+                    "rect",
+                    &[
+                        ("class", &format!("f-{class}")),
+                        ("x", &x.to_string()),
+                        ("y", "0"),
+                        ("width", &width.to_string()),
+                        ("height", "10"),
+                    ],
+                );
+                x += width;
+            }
+        },
+    );
+    html.element("ul", &[("class", "legend")], |html| {
+        for (state, number) in &shown {
+            html.element("li", &[], |html| {
+                super::state(html, *state);
+                html.text(" ");
+                html.line("b", &[], &count(*number));
+            });
+        }
+    });
+}
+
+fn changed(html: &mut Html, report: &Report) {
+    if report.redefined {
+        html.line(
+            "p",
+            &[("class", "note")],
+            "The manifest, a ruleset or a producer's version changed since the last build.",
+        );
+    }
+    if report.changed.is_empty() {
+        return;
+    }
+    html.element("p", &[("class", "changed")], |html| {
+        let number = report.changed.len();
+        let files = if number == 1 { "file" } else { "files" };
+        html.text(&format!("{} source {files} changed since the last build: ", count(number as u64)));
+        for (at, path) in report.changed.iter().take(CHANGED).enumerate() {
+            html.text(if at == 0 { "" } else { ", " });
+            html.line("code", &[], path);
+        }
+        html.text(if number > CHANGED { " …" } else { "" });
+    });
+}
+
+fn failures(html: &mut Html, report: &Report) {
+    if report.failures.is_empty() {
+        return;
+    }
+    html.element("div", &[("class", "failures")], |html| {
+        let number = report.failures.len();
+        html.line(
+            "h3",
+            &[],
+            &if number == 1 {
+                "One target failed".to_owned()
+            } else {
+                format!("{} targets failed", count(number as u64))
+            },
+        );
+        html.element("ul", &[], |html| {
+            for failure in report.failures.iter().take(FAILURES) {
+                html.element("li", &[], |html| {
+                    if let Some(of) = &failure.label {
+                        label(html, of);
+                    }
+                    html.line("p", &[], &format!("{}: {}", failure.code, failure.message));
+                    if let Some(found) = &failure.found {
+                        html.element("pre", &[], |html| html.lines(found));
+                    }
+                });
+            }
+        });
+        if number > FAILURES {
+            html.line(
+                "p",
+                &[("class", "note")],
+                &format!("{} more in the table below.", count((number - FAILURES) as u64)),
+            );
+        }
+    });
+}

@@ -1,0 +1,207 @@
+//! The largest of everything, and the table of all targets: some of it on the page, all of it as data that the script searches.
+
+use super::html::{Html, visible};
+use super::{label, state, state_name, titled};
+use crate::render::money::amount;
+use crate::render::{count, duration, size};
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use workbench::report::{Report, State, Target};
+
+/// Targets of each list of the largest.
+const TOP: usize = 12;
+/// Rows of the table that are there without a script.
+const ROWS: usize = 150;
+
+/// What took longest, what is largest, what moved most often and what cost most.
+pub fn tops(html: &mut Html, report: &Report) {
+    titled(html, "tops", "Largest", "By their last result.", |html| {
+        html.element("div", &[("class", "tops")], |html| {
+            list(html, report, "Slowest", &|target| target.took_us, &duration);
+            list(html, report, "Biggest", &|target| target.len, &size);
+            list(html, report, "Moved most often", &|target| Some(target.moved as u64), &|times| {
+                format!("{} ×", count(times))
+            });
+            let dearest: BTreeMap<&str, u64> = report
+                .spending
+                .targets
+                .iter()
+                .filter_map(|(label, sum)| Some((label.as_str(), sum.spent.micros?)))
+                .collect();
+            let currency = report.currency.as_deref().unwrap_or_default();
+            list(html, report, "Dearest", &|target| dearest.get(&*target.label).copied(), &|micros| {
+                format!("{} {currency}", amount(micros))
+            });
+        });
+    });
+}
+
+fn list(html: &mut Html, report: &Report, title: &str, of: &dyn Fn(&Target) -> Option<u64>, told: &dyn Fn(u64) -> String) {
+    let mut all: Vec<(u64, &Target)> = report
+        .targets
+        .iter()
+        .filter_map(|target| Some((of(target).filter(|value| *value > 0)?, target)))
+        .collect();
+    all.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| a.1.label.cmp(&b.1.label)));
+    let Some(&(most, _)) = all.first() else { return };
+    html.element("div", &[], |html| {
+        html.line("h3", &[], title);
+        html.element("ol", &[("class", "bars")], |html| {
+            for (value, target) in all.iter().take(TOP) {
+                html.element("li", &[], |html| {
+                    label(html, &target.label);
+                    html.line("span", &[("class", "value")], &told(*value));
+                    let width = (u128::from(*value) * 1_000 / u128::from(most)).max(4).to_string();
+                    html.element(
+                        "svg",
+                        &[("viewBox", "0 0 1000 4"), ("preserveAspectRatio", "none"), ("aria-hidden", "true")],
+                        |html| {
+                            html.void("rect", &[("class", "track"), ("width", "1000"), ("height", "4")]);
+                            html.void("rect", &[("class", "bar"), ("width", &width), ("height", "4")]);
+                        },
+                    );
+                });
+            }
+        });
+    });
+}
+
+/// All targets, what presses most first.
+fn ordered(report: &Report) -> Vec<&Target> {
+    let mut targets: Vec<&Target> = report.targets.iter().collect();
+    targets.sort_by(|a, b| {
+        let key = |target: &Target| (target.state, std::cmp::Reverse((target.versions, target.took_us)));
+        key(a).cmp(&key(b)).then_with(|| a.label.cmp(&b.label))
+    });
+    targets
+}
+
+/// The table: its first rows, and places for the script to put its own into.
+pub fn table(html: &mut Html, report: &Report) {
+    titled(html, "targets", "Targets", "", |html| {
+        html.element("div", &[("class", "find"), ("id", "find"), ("hidden", "")], |html| {
+            html.element("label", &[("for", "search")], |html| html.text("Search"));
+            html.void(
+                "input",
+                &[
+                    ("id", "search"),
+                    ("type", "search"),
+                    ("autocomplete", "off"),
+                    ("spellcheck", "false"),
+                    ("placeholder", "words in a label, in any order"),
+                ],
+            );
+            html.element(
+                "div",
+                &[("class", "chips"), ("role", "group"), ("aria-label", "States shown")],
+                |html| {
+                    for (one, number) in report.states() {
+                        let (word, class) = state_name(one);
+                        html.element(
+                            "button",
+                            &[
+                                ("type", "button"),
+                                ("class", "chip"),
+                                ("aria-pressed", "true"),
+                                ("data-state", class),
+                            ],
+                            |html| {
+                                html.line("span", &[("class", &format!("state s-{class}"))], word);
+                                html.text(" ");
+                                html.text(&count(number as u64));
+                            },
+                        );
+                    }
+                },
+            );
+        });
+        let ordered = ordered(report);
+        let shown = format!(
+            "{} of {} nodes, what presses most first.",
+            count(ordered.len().min(ROWS) as u64),
+            count(ordered.len() as u64)
+        );
+        html.line("p", &[("class", "note"), ("id", "shown"), ("role", "status")], &shown);
+        html.element("div", &[("class", "scroll")], |html| {
+            html.element("table", &[("class", "targets")], |html| {
+                html.element("thead", &[], |html| {
+                    html.element("tr", &[], |html| {
+                        for (name, class) in [
+                            ("State", "words"),
+                            ("Target", "words"),
+                            ("Made by", "words by"),
+                            ("Versions", "number"),
+                            ("Took", "number"),
+                            ("Size", "number size"),
+                            ("Reads", "number reads"),
+                            ("Read by", "number reads"),
+                        ] {
+                            html.line("th", &[("scope", "col"), ("class", class)], name);
+                        }
+                    });
+                });
+                html.element("tbody", &[("id", "rows")], |html| {
+                    for target in ordered.iter().take(ROWS) {
+                        html.newline();
+                        html.element("tr", &[], |html| row(html, target));
+                    }
+                });
+            });
+        });
+        html.line("button", &[("type", "button"), ("id", "more"), ("hidden", "")], "Show more");
+    });
+}
+
+fn row(html: &mut Html, target: &Target) {
+    html.element("td", &[], |html| state(html, target.state));
+    html.element("td", &[("class", "of")], |html| label(html, &target.label));
+    html.line("td", &[("class", "by")], target.producer.as_deref().unwrap_or("·"));
+    let or_none = |value: Option<String>| value.unwrap_or_else(|| "·".to_owned());
+    html.line(
+        "td",
+        &[("class", "number")],
+        &or_none(Some(target.versions as u64).filter(|versions| *versions > 0).map(count)),
+    );
+    html.line("td", &[("class", "number")], &or_none(target.took_us.map(duration)));
+    html.line("td", &[("class", "number size")], &or_none(target.len.map(size)));
+    html.line("td", &[("class", "number reads")], &count(target.inputs as u64));
+    html.line("td", &[("class", "number reads")], &count(target.readers as u64));
+}
+
+/// All targets for the script, by label: of each label the number of characters (UTF-16) that it shares with the one before, and the rest.
+pub fn data(report: &Report) -> Value {
+    let mut producers: BTreeMap<&str, usize> = BTreeMap::new();
+    for producer in report.targets.iter().filter_map(|target| target.producer.as_deref()) {
+        let next = producers.len();
+        producers.entry(producer).or_insert(next);
+    }
+    let mut names: Vec<(&&str, &usize)> = producers.iter().collect();
+    names.sort_by_key(|(_, number)| **number);
+    let mut before = String::new();
+    let mut rows = Vec::with_capacity(report.targets.len());
+    for target in &report.targets {
+        let label = visible(&target.label);
+        let same = before.chars().zip(label.chars()).take_while(|(a, b)| a == b);
+        let (bytes, units) = same.fold((0, 0), |(bytes, units), (c, _)| (bytes + c.len_utf8(), units + c.len_utf16()));
+        let state = State::ALL.iter().position(|state| *state == target.state);
+        let producer = target.producer.as_deref().map(|producer| producers[producer]);
+        rows.push(json!([
+            units,
+            &label[bytes..],
+            state,
+            producer,
+            target.versions,
+            target.took_us,
+            target.len,
+            target.inputs,
+            target.readers
+        ]));
+        before = label;
+    }
+    let states: Vec<[&str; 2]> = State::ALL
+        .into_iter()
+        .map(|state| [state_name(state).0, state_name(state).1])
+        .collect();
+    let names: Vec<String> = names.into_iter().map(|(name, _)| visible(name)).collect();
+    json!({"states": states, "producers": names, "rows": rows})
+}

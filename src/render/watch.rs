@@ -1,0 +1,127 @@
+//! What `cortex watch` prints: a line a batch for people, JSON lines for machines.
+
+use super::{count, duration, printable};
+use crate::context::Context;
+use engine::values::diagnostic::{Diagnostic, Severity};
+use engine::watch::Trouble;
+use serde_json::{Value, json};
+use std::time::Duration;
+use workbench::watch::{Became, Moved};
+
+/// More files, or members, are counted.
+const SHOWN: usize = 8;
+
+/// One JSON line.
+pub fn line(value: &Value, event: &str) {
+    let mut line = json!({"event": event});
+    if let (Some(line), Some(value)) = (line.as_object_mut(), value.as_object()) {
+        line.extend(value.clone());
+    }
+    println!("{line}");
+}
+
+/// It has begun.
+pub fn begun(context: &Context, directories: usize) {
+    if context.json() {
+        line(&json!({"directories": directories}), "watching");
+    } else {
+        let noun = if directories == 1 { "folder" } else { "folders" };
+        println!(
+            "{}",
+            context
+                .out
+                .dim(&format!("watching {} {noun}; Ctrl-C ends it", count(directories as u64)))
+        );
+    }
+}
+
+/// What a batch moved.
+pub fn moved(context: &Context, files: &[Moved], members: &[String], stale: usize, head: bool) {
+    if context.json() {
+        line(
+            &json!({"files": files, "members": members, "stale": stale, "checkout": head}),
+            "moved",
+        );
+        return;
+    }
+    if files.is_empty() {
+        return;
+    }
+    let word = |change: Became| match change {
+        Became::Added => "added",
+        Became::Edited => "edited",
+        Became::Removed => "removed",
+        Became::Back => "as it was built",
+    };
+    if files.len() > SHOWN {
+        let number = |change: Became| files.iter().filter(|file| file.change == change).count() as u64;
+        let parts = [Became::Edited, Became::Added, Became::Removed, Became::Back]
+            .into_iter()
+            .filter(|change| number(*change) > 0)
+            .map(|change| format!("{} {}", count(number(change)), word(change)));
+        let what = if head { "checked out" } else { "moved" };
+        let head = context.out.bold(&format!("{} files {what}:", count(files.len() as u64)));
+        println!("{head} {}", parts.collect::<Vec<_>>().join(", "));
+    } else {
+        for file in files {
+            println!("{} {}", context.out.bold(&printable(&file.path)), word(file.change));
+        }
+    }
+    if !members.is_empty() {
+        let mut shown: Vec<String> = members.iter().take(SHOWN).map(|member| printable(member).to_string()).collect();
+        if members.len() > SHOWN {
+            shown.push(format!("{} more", count((members.len() - SHOWN) as u64)));
+        }
+        println!("  {}", shown.join(", "));
+    }
+    let noun = if stale == 1 { "target" } else { "targets" };
+    println!(
+        "  {}",
+        context.out.dim(&format!("{} {noun} may be out of date", count(stale as u64)))
+    );
+}
+
+/// Another process has the checkout.
+pub fn busy(context: &Context) {
+    let why = Diagnostic::new(
+        Severity::Note,
+        "N_BUSY",
+        "another build of this checkout runs; nothing was built after this batch",
+    );
+    context.say(&[why]);
+}
+
+/// What was built ahead.
+pub fn ahead(context: &Context, ran: usize, requests: usize, took: Duration) {
+    let took = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
+    if context.json() {
+        line(&json!({"ran": ran, "requests": requests, "took": took}), "ahead");
+    } else {
+        let text = format!("built ahead: {} ran ({})", count(ran as u64), duration(took));
+        println!("{}", context.out.dim(&text));
+    }
+}
+
+/// Why nothing is heard, or that it is again.
+pub fn trouble(context: &Context, trouble: Option<&Trouble>) {
+    let lost = |message: String, hint: &str| {
+        Diagnostic::warning("W_WATCH", format!("{message}; everything is looked at every 10 s instead")).hint(hint)
+    };
+    let why = match trouble {
+        None => Diagnostic::new(Severity::Note, "N_WATCH", "changes are heard again"),
+        Some(Trouble::Gone) => return,
+        Some(Trouble::Limit { watched }) => lost(
+            format!("the system lets this user watch no more folders (after {watched} of this workspace)"),
+            "raise the limit: sudo sysctl fs.inotify.max_user_watches=524288",
+        ),
+        Some(Trouble::Elsewhere { kind }) => lost(
+            format!("changes on a file system of the kind {kind} cannot be heard"),
+            "watch on the machine that has the files",
+        ),
+        Some(Trouble::Directory { path, reason }) => lost(
+            format!("the folder {path} cannot be watched: {reason}"),
+            "make it readable, or exclude it from the source sets",
+        ),
+    };
+    context.say(&[why]);
+}

@@ -1,0 +1,196 @@
+//! Versions of a target with what each differs in from the one before: the output, the inputs, and the source files behind them.
+
+use crate::builds::Past;
+use crate::versions::{self, InputChange, Version, blob, input_changes};
+use crate::workspace::{WorkbenchError, Workspace};
+use engine::build::engine::EngineError;
+use engine::build::file_path;
+use engine::build::session::Session;
+use engine::store::StoreError;
+use engine::store::records::ActionRecord;
+use engine::values::digest::Digest;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use std::sync::Arc;
+
+/// Bytes then and now.
+type BeforeAndAfter = (Arc<[u8]>, Arc<[u8]>);
+
+/// Digests then and now, where there were any.
+type FromTo = (Option<Digest>, Option<Digest>);
+
+/// The newest versions of a target that are compared.
+const VERSIONS: usize = 6;
+
+/// Inputs of one version whose bytes are told.
+const INPUTS: usize = 12;
+
+/// Source files of one version that are told.
+const FILES: usize = 6;
+
+/// Source files looked for in all: each may ask git.
+const LOOKUPS: usize = 40;
+
+/// Results followed from one version down to source files.
+const STEPS: usize = 400;
+
+/// Bytes, if they are still to be had.
+pub type Kept = Option<Arc<[u8]>>;
+
+/// The versions of a target.
+#[derive(Debug)]
+pub struct Lineage {
+    /// Its label.
+    pub label: Arc<str>,
+    /// The newest versions, the newest first.
+    pub versions: Vec<Version>,
+    /// Versions older than these.
+    pub older: usize,
+    /// What each of the versions differs in from the one before it, in their order; the oldest one there is has nothing before it.
+    pub changes: Vec<Change>,
+}
+
+/// What a version differs in from the one before it.
+#[derive(Debug)]
+pub struct Change {
+    /// The numbers of both.
+    pub numbers: (i64, i64),
+    /// Both outputs.
+    pub outputs: (Kept, Kept),
+    /// The inputs that gave something else, with what they gave; `None` when it is not known what both were made of.
+    pub inputs: Option<Vec<(InputChange, Kept, Kept)>>,
+    /// Inputs that gave something else beyond those.
+    pub more_inputs: usize,
+    /// The source files behind them.
+    pub files: Vec<SourceChange>,
+    /// Source files beyond those.
+    pub more_files: usize,
+}
+
+/// A source file that was read with other content.
+#[derive(Debug)]
+pub struct SourceChange {
+    /// Its path.
+    pub path: String,
+    /// Whether the older version read it.
+    pub before: bool,
+    /// Whether the newer version reads it.
+    pub after: bool,
+    /// Its bytes then and now, if both are still to be had.
+    pub bytes: Option<BeforeAndAfter>,
+}
+
+/// Finds what source files were, within bounds for the whole report.
+pub struct Sources<'s> {
+    past: Past<'s>,
+    left: usize,
+}
+
+impl<'s> Sources<'s> {
+    /// One that looks into the store, the workspace and git.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn new(root: &'s Path, session: &'s Session) -> Result<Self, WorkbenchError> {
+        let past = Past::new(root, session, &[]).map_err(EngineError::from)?;
+        Ok(Self { past, left: LOOKUPS })
+    }
+
+    fn change(&mut self, path: String, from: Option<Digest>, to: Option<Digest>) -> Result<SourceChange, StoreError> {
+        let mut bytes = None;
+        if let (Some(from), Some(to)) = (&from, &to)
+            && self.left > 0
+        {
+            self.left -= 1;
+            bytes = self.past.change(&path, from, to)?.map(|change| (change.from, change.to));
+        }
+        Ok(SourceChange {
+            path,
+            before: from.is_some(),
+            after: to.is_some(),
+            bytes,
+        })
+    }
+}
+
+/// The versions of a target; `None` when it has none.
+///
+/// # Errors
+/// When the store cannot be read.
+pub fn lineage(
+    workspace: &Workspace,
+    session: &Session,
+    label: &Arc<str>,
+    sources: &mut Sources<'_>,
+) -> Result<Option<Lineage>, WorkbenchError> {
+    let all = versions::lineage(&workspace.root, session, label)?;
+    if all.is_empty() {
+        return Ok(None);
+    }
+    let older = all.len().saturating_sub(VERSIONS);
+    let mut changes = Vec::new();
+    for pair in all[older.saturating_sub(1)..].windows(2).rev() {
+        let (from, to) = (&pair[0], &pair[1]);
+        let mut change = Change {
+            numbers: (from.number, to.number),
+            outputs: (blob(session, Some(&from.output))?, blob(session, Some(&to.output))?),
+            inputs: None,
+            more_inputs: 0,
+            files: Vec::new(),
+            more_files: 0,
+        };
+        if let (Some(before), Some(after)) = (&from.record, &to.record) {
+            let moved = input_changes(before, after);
+            change.more_inputs = moved.len().saturating_sub(INPUTS);
+            let mut inputs = Vec::new();
+            for one in moved.into_iter().take(INPUTS) {
+                let bytes = (blob(session, one.from.as_ref())?, blob(session, one.to.as_ref())?);
+                inputs.push((one, bytes.0, bytes.1));
+            }
+            change.inputs = Some(inputs);
+            let files = files_behind(session, before, after).map_err(EngineError::from)?;
+            change.more_files = files.len().saturating_sub(FILES);
+            for (path, (from, to)) in files.into_iter().take(FILES) {
+                change.files.push(sources.change(path, from, to).map_err(EngineError::from)?);
+            }
+        }
+        changes.push(change);
+    }
+    Ok(Some(Lineage {
+        label: label.clone(),
+        versions: all.into_iter().skip(older).rev().collect(),
+        older,
+        changes,
+    }))
+}
+
+/// The source files behind what two results differ in, with what each of them read: along inputs that gave something else, by what History
+/// and the records of results still hold.
+fn files_behind(session: &Session, from: &ActionRecord, to: &ActionRecord) -> Result<BTreeMap<String, FromTo>, StoreError> {
+    let (store, view) = (&session.engine.store, session.engine.view);
+    let mut files = BTreeMap::new();
+    let mut seen: BTreeSet<Arc<str>> = BTreeSet::new();
+    let mut todo = vec![input_changes(from, to)];
+    let mut steps = 0;
+    while let Some(moved) = todo.pop() {
+        for one in moved {
+            if let Some(path) = file_path(&one.label) {
+                files.insert(path, (one.from, one.to));
+                continue;
+            }
+            let (Some(from), Some(to)) = (one.from, one.to) else { continue };
+            if steps == STEPS || !seen.insert(one.label.clone()) {
+                continue;
+            }
+            steps += 1;
+            let history = store.history(view, &one.label)?;
+            let last = |wanted: Digest, before: usize| history[..before].iter().rposition(|version| version.output == wanted);
+            let Some(made) = last(to, history.len()) else { continue };
+            let Some(earlier) = last(from, made) else { continue };
+            if let (Some(then), Some(now)) = (store.action(&history[earlier].key)?, store.action(&history[made].key)?) {
+                todo.push(input_changes(&then, &now));
+            }
+        }
+    }
+    Ok(files)
+}

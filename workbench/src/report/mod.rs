@@ -1,0 +1,387 @@
+//! What a report tells of a workspace, as values: how every target stands, the builds, the graph near one target and why it stands as it
+//! does, versions with what they differ in. Nothing is run and nothing written; how it looks is for others to say.
+
+pub mod lineage;
+pub mod near;
+pub mod timeline;
+
+use crate::spending::{Spending, spending};
+use crate::workspace::{WorkbenchError, Workspace};
+use engine::build::engine::EngineError;
+use engine::build::explain::Explanation;
+use engine::build::query::Standing;
+use engine::build::session::Session;
+use engine::graph::NodeId;
+use engine::graph::stale::Marked;
+use engine::seams::paid::Spent;
+use engine::values::diagnostic::Diagnostic;
+use engine::values::event::Reason;
+use engine::values::pattern::{Pattern, PatternSet};
+use lineage::{Lineage, Sources, lineage};
+use near::{Neighbourhood, neighbourhood};
+use serde::Serialize;
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+use timeline::{Build, timeline};
+
+/// How a node stands: what the engine knows, with sources told apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum State {
+    /// The last try at its present inputs failed.
+    Failed,
+    /// Its key moved.
+    Stale,
+    /// It may have moved: that depends on what has to be built first.
+    Open,
+    /// Never made here.
+    None,
+    /// A source file or set that moved since the last build.
+    Moved,
+    /// Filed under its present key.
+    Current,
+    /// A source file or set as the last build saw it.
+    Source,
+}
+
+impl State {
+    /// All of them, the most pressing first.
+    pub const ALL: [Self; 7] = [
+        Self::Failed,
+        Self::Stale,
+        Self::Open,
+        Self::None,
+        Self::Moved,
+        Self::Current,
+        Self::Source,
+    ];
+}
+
+/// One node of the graph.
+#[derive(Clone, Debug)]
+pub struct Target {
+    /// Its label.
+    pub label: Arc<str>,
+    /// How it stands.
+    pub state: State,
+    /// The implementation that makes it and its version, as the last result has it; `None` for sources and what was never made.
+    pub producer: Option<String>,
+    /// Bytes of its last output.
+    pub len: Option<u64>,
+    /// Microseconds that its last run took.
+    pub took_us: Option<u64>,
+    /// Seconds since 1970 when its last output was made.
+    pub made_at: Option<u64>,
+    /// What its last output cost.
+    pub spent: Option<Spent>,
+    /// Versions in History.
+    pub versions: usize,
+    /// How often one version had another output than the one before.
+    pub moved: usize,
+    /// Nodes that it reads.
+    pub inputs: usize,
+    /// Nodes that read it.
+    pub readers: usize,
+    /// Whether it is one of many that a rule makes.
+    pub each: bool,
+}
+
+/// A step of the way to what made a node stale: the node, and at the end of the way what happened to it.
+#[derive(Clone, Debug)]
+pub struct Because {
+    /// The node.
+    pub label: Arc<str>,
+    /// What happened to it, where the way ends.
+    pub reason: Option<Reason>,
+}
+
+/// A node near the one that is looked at.
+#[derive(Clone, Debug)]
+pub struct Drawn {
+    /// Which of the targets.
+    pub target: usize,
+    /// The way to what made it stale, if it is.
+    pub because: Vec<Because>,
+    /// Nodes it reads that are not drawn.
+    pub more_inputs: usize,
+    /// Nodes that read it and are not drawn.
+    pub more_readers: usize,
+}
+
+/// The graph near a target.
+#[derive(Debug)]
+pub struct Near {
+    /// The nodes; the first is the one that is looked at.
+    pub nodes: Vec<Drawn>,
+    /// From what is read to what reads it, as places in `nodes`.
+    pub edges: Vec<(usize, usize)>,
+    /// The way from the target to what made it stale, as places in `nodes`; empty when it is current.
+    pub way: Vec<usize>,
+    /// Everything known about the target.
+    pub explanation: Explanation,
+}
+
+/// All that a report tells.
+#[derive(Debug)]
+pub struct Report {
+    /// `[workspace] name`.
+    pub name: String,
+    /// Source files.
+    pub files: usize,
+    /// Source files that moved since the last build.
+    pub changed: Vec<String>,
+    /// Whether the manifest, a ruleset or a producer's version changed since the last build.
+    pub redefined: bool,
+    /// Every node, by label.
+    pub targets: Vec<Target>,
+    /// Why targets failed at their present inputs.
+    pub failures: Vec<Diagnostic>,
+    /// The newest builds, the oldest of them first.
+    pub builds: Vec<Build>,
+    /// What models cost.
+    pub spending: Spending,
+    /// The currency of prices.
+    pub currency: Option<String>,
+    /// The graph near one target; `None` when nothing was ever built.
+    pub near: Option<Near>,
+    /// Versions of that target first, then of those that moved most often.
+    pub lineages: Vec<Lineage>,
+}
+
+/// So many targets that moved often have their versions told, beside the one that is looked at.
+const LINEAGES: usize = 5;
+
+impl Report {
+    /// Everything about the workspace, with the graph near `label`, or near the hottest target when there is none: the one whose
+    /// output moved most often, or that took longest where several moved as often; targets of the workspace as a whole only if there are no
+    /// others.
+    ///
+    /// # Errors
+    /// When the manifest is wrong or store or sources cannot be read.
+    pub fn gather(workspace: &Workspace, label: Option<&str>) -> Result<Self, WorkbenchError> {
+        // A dry run settles what it looks at, so that the marks that tell why are read before.
+        let mut session = workspace.session()?;
+        let marked: HashMap<NodeId, Marked> = session.marked().into_iter().map(|marked| (marked.node, marked)).collect();
+        let reasons: HashMap<NodeId, Reason> = marked
+            .values()
+            .filter(|marked| marked.via.is_none())
+            .map(|marked| (marked.node, session.reason(marked)))
+            .collect();
+        let survey = Survey::of(&mut session)?;
+        let focus = match label {
+            Some(label) => survey.place(label),
+            None => survey.hottest(),
+        };
+        let near = match focus {
+            Some(focus) => Some(survey.near(workspace, &session, focus, &marked, &reasons)?),
+            None => None,
+        };
+        let mut sources = Sources::new(&workspace.root, &session)?;
+        let mut lineages = Vec::new();
+        let looked_at = focus.map(|focus| survey.targets[focus].label.clone());
+        let gone = label.filter(|_| focus.is_none()).map(Arc::from);
+        let others = survey.hot().map(|at| survey.targets[at].label.clone());
+        let others = others.filter(|label| Some(label) != looked_at.as_ref()).take(LINEAGES);
+        for label in looked_at.iter().cloned().chain(gone).chain(others.collect::<Vec<_>>()) {
+            lineages.extend(lineage(workspace, &session, &label, &mut sources)?);
+        }
+        Ok(Self {
+            name: session.rules.manifest().name.clone(),
+            files: session.sources.files().len(),
+            changed: session.refresh.changes.iter().map(|change| change.path.clone()).collect(),
+            redefined: session.is_redefined(),
+            failures: survey.failures,
+            spending: spending(&session, 0).map_err(EngineError::from)?,
+            currency: crate::paid::currency(&session),
+            targets: survey.targets,
+            near,
+            lineages,
+            builds: timeline(&session)?,
+        })
+    }
+
+    /// How many targets stand how.
+    pub fn states(&self) -> BTreeMap<State, usize> {
+        let mut states = BTreeMap::new();
+        for target in &self.targets {
+            *states.entry(target.state).or_default() += 1;
+        }
+        states
+    }
+}
+
+/// Every node of the graph, looked at.
+struct Survey {
+    targets: Vec<Target>,
+    ids: Vec<NodeId>,
+    places: HashMap<NodeId, usize>,
+    failures: Vec<Diagnostic>,
+}
+
+impl Survey {
+    fn of(session: &mut Session) -> Result<Self, WorkbenchError> {
+        let known: Vec<NodeId> = session.graph.iter().map(|(id, _)| id).collect();
+        let is_made = |session: &Session, id: &NodeId| session.rules.find(&session.graph.node(*id).label).is_some();
+        let (made, leaves): (Vec<NodeId>, Vec<NodeId>) = known.into_iter().partition(|id| is_made(session, id));
+        let (standings, _) = session.standings(&made)?;
+        let standings = made.iter().zip(&standings).map(|(id, standing)| (*id, state(*standing)));
+        let leaf = |id: NodeId| {
+            let state = if session.origins.contains(&id) {
+                State::Moved
+            } else {
+                State::Source
+            };
+            (id, state)
+        };
+        let mut nodes: Vec<(NodeId, State)> = standings.chain(leaves.into_iter().map(leaf)).collect();
+        nodes.sort_by(|(a, _), (b, _)| session.graph.node(*a).label.cmp(&session.graph.node(*b).label));
+        let mut readers: HashMap<NodeId, usize> = HashMap::new();
+        for (id, _) in &nodes {
+            for read in distinct(session.graph.reads(*id)) {
+                *readers.entry(read).or_default() += 1;
+            }
+        }
+        let (store, view) = (&session.engine.store, session.engine.view);
+        let mut targets = Vec::with_capacity(nodes.len());
+        for &(id, state) in &nodes {
+            let node = session.graph.node(id);
+            let rule = session.rules.find(&node.label);
+            let filed = node.result.filter(|_| rule.is_some());
+            let record = filed.map(|filed| store.action(&filed.key)).transpose()?.flatten();
+            let history = match filed {
+                Some(_) => store.history(view, &node.label)?,
+                None => Vec::new(),
+            };
+            let made = record.as_ref();
+            targets.push(Target {
+                label: node.label.clone(),
+                state,
+                len: made.map(|record| record.len),
+                took_us: made.map(|record| record.took_us),
+                made_at: made.map(|record| record.made_at),
+                spent: made.and_then(|record| record.spent.clone()),
+                producer: record.map(|record| record.producer),
+                versions: history.len(),
+                moved: history.windows(2).filter(|pair| pair[0].output != pair[1].output).count(),
+                inputs: distinct(session.graph.reads(id)).len(),
+                readers: readers.get(&id).copied().unwrap_or_default(),
+                each: rule.is_some_and(|found| session.rules.rule(found.rule).each.is_some()),
+            });
+        }
+        let mut remarks = session.remarks()?;
+        let failed = targets.iter().filter(|target| target.state == State::Failed);
+        let failures = failed.filter_map(|target| Some(remarks.remove(&*target.label)?.failure?.told()));
+        Ok(Self {
+            failures: failures.collect(),
+            places: nodes.iter().enumerate().map(|(at, (id, _))| (*id, at)).collect(),
+            ids: nodes.into_iter().map(|(id, _)| id).collect(),
+            targets,
+        })
+    }
+
+    fn place(&self, label: &str) -> Option<usize> {
+        self.targets.binary_search_by(|target| (*target.label).cmp(label)).ok()
+    }
+
+    /// Targets that were made, the hottest first.
+    fn hot(&self) -> impl Iterator<Item = usize> {
+        let mut made: Vec<usize> = (0..self.targets.len()).filter(|at| self.targets[*at].versions > 0).collect();
+        let heat = |target: &Target| (target.each, target.moved, target.versions, target.took_us.unwrap_or_default());
+        made.sort_by(|a, b| heat(&self.targets[*b]).cmp(&heat(&self.targets[*a])).then(a.cmp(b)));
+        made.into_iter()
+    }
+
+    fn hottest(&self) -> Option<usize> {
+        self.hot().next()
+    }
+
+    fn near(
+        &self,
+        workspace: &Workspace,
+        session: &Session,
+        focus: usize,
+        marked: &HashMap<NodeId, Marked>,
+        reasons: &HashMap<NodeId, Reason>,
+    ) -> Result<Near, WorkbenchError> {
+        let explanation = explain(workspace, &self.targets[focus].label)?;
+        let way: Vec<usize> = explanation.chain.iter().filter_map(|step| self.place(&step.label)).collect();
+        let mut readers: HashMap<usize, Vec<usize>> = HashMap::new();
+        let mut inputs: Vec<Vec<usize>> = Vec::with_capacity(self.ids.len());
+        for (at, id) in self.ids.iter().enumerate() {
+            let reads = distinct(session.graph.reads(*id)).into_iter();
+            let reads: Vec<usize> = reads.filter_map(|read| self.places.get(&read).copied()).collect();
+            for &read in &reads {
+                readers.entry(read).or_default().push(at);
+            }
+            inputs.push(reads);
+        }
+        let weight = |at: usize| {
+            let target = &self.targets[at];
+            (std::cmp::Reverse(target.state), target.moved, target.versions)
+        };
+        let found: Neighbourhood = neighbourhood(
+            focus,
+            &way,
+            &|at| inputs[at].clone(),
+            &|at| readers.get(&at).cloned().unwrap_or_default(),
+            &weight,
+        );
+        let nodes = found
+            .nodes
+            .iter()
+            .zip(&found.more)
+            .map(|(&target, &(more_inputs, more_readers))| Drawn {
+                target,
+                because: match self.targets[target].state {
+                    State::Current | State::Source => Vec::new(),
+                    _ => self.because(self.ids[target], session, marked, reasons),
+                },
+                more_inputs,
+                more_readers,
+            });
+        let place = |target: &usize| found.nodes.iter().position(|node| node == target);
+        Ok(Near {
+            nodes: nodes.collect(),
+            way: way.iter().filter_map(place).collect(),
+            edges: found.edges,
+            explanation,
+        })
+    }
+
+    /// Along the marks to where they began.
+    fn because(&self, id: NodeId, session: &Session, marked: &HashMap<NodeId, Marked>, reasons: &HashMap<NodeId, Reason>) -> Vec<Because> {
+        let mut way = Vec::new();
+        let mut at = Some(id);
+        while let Some(mark) = at.take().and_then(|id| marked.get(&id)) {
+            way.push(Because {
+                label: session.graph.node(mark.node).label.clone(),
+                reason: reasons.get(&mark.node).cloned(),
+            });
+            at = mark.via;
+        }
+        way
+    }
+}
+
+fn state(standing: Standing) -> State {
+    match standing {
+        Standing::Current => State::Current,
+        Standing::Stale => State::Stale,
+        Standing::Open => State::Open,
+        Standing::None => State::None,
+        Standing::Failed => State::Failed,
+    }
+}
+
+fn distinct(mut nodes: Vec<NodeId>) -> Vec<NodeId> {
+    nodes.sort_unstable();
+    nodes.dedup();
+    nodes
+}
+
+/// What `cortex explain` knows, from a session of its own: an explanation wants the marks as they were loaded.
+fn explain(workspace: &Workspace, label: &str) -> Result<Explanation, WorkbenchError> {
+    let unknown = |why: Vec<Diagnostic>| WorkbenchError::Manifest(why);
+    let pattern = Pattern::parse(label).map_err(|why| unknown(vec![Diagnostic::error("E_LABEL", why.to_string())]))?;
+    workspace.session()?.explain(&PatternSet::from(pattern))?.map_err(unknown)
+}

@@ -1,0 +1,197 @@
+//! What a watch says of a workspace: which files moved, which members of theirs, how much may be out of date, and what to build ahead.
+
+use engine::build::engine::EngineError;
+use engine::build::session::Session;
+use engine::build::state::{Known, decode};
+use engine::build::{file_label, file_path};
+use engine::graph::NodeId;
+use engine::graph::stale::taint;
+use engine::store::{Part, Store, ViewId};
+use engine::values::digest::Digest;
+use engine::values::pattern::PatternSet;
+use engine::values::table::Table;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// So many requests are built ahead.
+const HOT: usize = 3;
+
+/// A checkout of more files that moved is not gone through member by member.
+const MOST_FILES: usize = 50;
+
+/// Where the watch of a checkout is asked.
+pub fn socket(store: &Path, view: ViewId) -> PathBuf {
+    store.join("views").join(format!("{:016x}.watch", view.0))
+}
+
+/// What became of a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Became {
+    /// It came to be a source.
+    Added,
+    /// It holds other bytes.
+    Edited,
+    /// It is no source any more.
+    Removed,
+    /// It is again what was last built.
+    Back,
+}
+
+/// A file that moved.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+pub struct Moved {
+    /// Its path.
+    pub path: String,
+    /// What became of it.
+    pub change: Became,
+}
+
+/// What was told already, so that a batch tells what it moved itself.
+#[derive(Debug, Default)]
+pub struct Told {
+    generation: u64,
+    files: BTreeMap<String, Option<Digest>>,
+}
+
+impl Told {
+    /// What moved since the last call, as a session sees it.
+    pub fn news(&mut self, session: &Session) -> Vec<Moved> {
+        let now: BTreeMap<String, Option<Digest>> = session
+            .refresh
+            .changes
+            .iter()
+            .map(|change| (change.path.clone(), change.to))
+            .collect();
+        let mut news = Vec::new();
+        for change in &session.refresh.changes {
+            if self.files.get(&change.path) != Some(&change.to) {
+                let became = match (change.from, change.to) {
+                    (None, _) => Became::Added,
+                    (_, None) => Became::Removed,
+                    _ => Became::Edited,
+                };
+                news.push(Moved {
+                    path: change.path.clone(),
+                    change: became,
+                });
+            }
+        }
+        // What is no change any more was built meanwhile, or is what it was.
+        if session.state.generation == self.generation {
+            let back = self.files.keys().filter(|path| !now.contains_key(*path));
+            news.extend(back.map(|path| Moved {
+                path: path.clone(),
+                change: Became::Back,
+            }));
+        }
+        news.sort_by(|a, b| a.path.cmp(&b.path));
+        (self.generation, self.files) = (session.state.generation, now);
+        news
+    }
+
+    /// Everything that was told has been built.
+    pub fn built(&mut self, session: &Session) {
+        self.generation = session.state.generation;
+        self.files.clear();
+    }
+}
+
+/// How many targets may be out of date.
+pub fn stale_targets(session: &Session) -> usize {
+    let tainted = taint(&session.graph, &session.links);
+    let is_target = |id: &NodeId| {
+        let label = &session.graph.node(*id).label;
+        file_path(label).is_none() && session.rules.find(label).is_some()
+    };
+    tainted.iter().filter(is_target).count()
+}
+
+/// The members of the types in some files, as they were last built.
+#[derive(Debug, Default)]
+pub struct Members {
+    /// By label of the table: what it held.
+    tables: BTreeMap<String, Option<Arc<[u8]>>>,
+}
+
+impl Members {
+    /// Those of the types that the graph knows to be made of these files.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn of(session: &Session, paths: &[Moved]) -> Result<Self, EngineError> {
+        let mut tables = BTreeMap::new();
+        if paths.len() > MOST_FILES {
+            return Ok(Self::default());
+        }
+        let mut todo: Vec<NodeId> = paths
+            .iter()
+            .filter_map(|moved| session.graph.find(&file_label(&moved.path)))
+            .collect();
+        let mut seen: BTreeSet<NodeId> = todo.iter().copied().collect();
+        while let Some(id) = todo.pop() {
+            for reader in session.links.readers(id) {
+                let label = session.graph.node(reader).label.clone();
+                if let Some(whole) = label.strip_prefix("//types/").and_then(|rest| rest.strip_suffix(":complete")) {
+                    tables.entry(format!("//types/{whole}:members")).or_insert(None);
+                } else if label.starts_with("//files/") && seen.insert(reader) {
+                    todo.push(reader);
+                }
+            }
+        }
+        for (label, table) in &mut tables {
+            let filed = session.graph.find(label).and_then(|id| session.graph.node(id).result);
+            if let Some(filed) = filed {
+                *table = session.engine.store.blob(&filed.output)?;
+            }
+        }
+        Ok(Self { tables })
+    }
+
+    /// What to build to learn what they are now; `None` when there is nothing to learn.
+    pub fn patterns(&self) -> Option<PatternSet> {
+        let labels: Vec<String> = self.tables.keys().cloned().collect();
+        (!labels.is_empty()).then(|| PatternSet::parse(&labels).ok()).flatten()
+    }
+
+    /// The members that came, went or hold another text after the tables were built: `Type#Member`.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn touched(&self, session: &Session) -> Result<Vec<String>, EngineError> {
+        let mut touched = Vec::new();
+        for (label, before) in &self.tables {
+            // Without a table of before every member would be new.
+            let Some(before) = before else { continue };
+            let filed = session.graph.find(label).and_then(|id| session.graph.node(id).result);
+            let after = filed.map(|filed| session.engine.store.blob(&filed.output)).transpose()?.flatten();
+            let rows = |blob: &Arc<[u8]>| -> BTreeMap<String, Vec<u8>> {
+                let table = Table::open(blob);
+                let rows = table.into_iter().flat_map(Table::rows);
+                rows.map(|(key, row)| (key.to_owned(), row.to_vec())).collect()
+            };
+            let (before, after) = (rows(before), after.as_ref().map(rows).unwrap_or_default());
+            let keys: BTreeSet<&String> = before.keys().chain(after.keys()).collect();
+            let name = label.trim_start_matches("//types/").trim_end_matches(":members");
+            touched.extend(
+                keys.into_iter()
+                    .filter(|key| before.get(*key) != after.get(*key))
+                    .map(|key| format!("{name}#{key}")),
+            );
+        }
+        Ok(touched)
+    }
+}
+
+/// The requests that were found current last, newest first: their patterns.
+///
+/// # Errors
+/// When the store cannot be read.
+pub fn hot(store: &dyn Store, view: ViewId) -> Result<Vec<Vec<String>>, EngineError> {
+    let rows = store.rows(view, Part::Requests)?;
+    let mut known: Vec<Known> = rows.iter().filter_map(|(_, row)| decode::<Known>(row)).collect();
+    known.retain(|known| !known.patterns.is_empty());
+    known.sort_by(|a, b| (b.at, &a.patterns).cmp(&(a.at, &b.patterns)));
+    Ok(known.into_iter().take(HOT).map(|known| known.patterns).collect())
+}
