@@ -358,7 +358,7 @@ fn run(base: &[u8], failure: Failure, at: usize) -> bool {
     assert!(acknowledged.iter().all(|n| history.iter().any(|found| found.at == u64::from(*n))));
     let verified = store.verify().unwrap();
     assert!(verified.is_sound(), "{:?} after {failure:?} at point {at}", verified.harm);
-    if at % 8 == 0 {
+    if at.is_multiple_of(8) {
         collect(&store).unwrap();
     }
     store.commit(ViewId(1), commit(10)).unwrap();
