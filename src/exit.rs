@@ -71,7 +71,8 @@ impl From<Code> for ExitCode {
     }
 }
 
-/// A reader that goes away (`cortex query … | head`) ends the program quietly instead of with a panic.
+/// A reader that goes away (`cortex query … | head`) ends the program quietly instead of with a panic. Panics over a damaged store are caught
+/// and told as damage, and nothing else is said about them.
 pub fn quiet_pipes() {
     let report = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {
@@ -80,6 +81,8 @@ pub fn quiet_pipes() {
         if words.starts_with("failed printing to") && words.contains("Broken pipe") {
             std::process::exit(i32::from(Code::Ok as u8));
         }
-        report(panic);
+        if !engine::store::disk::is_panic_expected() {
+            report(panic);
+        }
     }));
 }

@@ -4,6 +4,7 @@
 
 mod bench;
 mod care;
+mod crash;
 mod errors;
 mod journey;
 mod looking;

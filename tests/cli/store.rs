@@ -1,8 +1,16 @@
 //! Stores in every bad state: damage is told, set aside and rebuilt; what cannot be written is an error with a next step.
 
-use crate::bench::Bench;
+use crate::bench::{Bench, Ran};
+use engine::graph::pages::each_result;
+use engine::store::disk::{DiskOptions, DiskStore};
+use engine::store::records::NewResult;
+use engine::store::views::ViewRecord;
+use engine::store::{Commit, Inventory, Part, Store, ViewId};
+use engine::values::digest::{ActionKey, Digest};
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
+use std::process::{Command, Stdio};
+use std::time::SystemTime;
 
 fn built() -> Bench {
     let bench = Bench::documents();
@@ -86,33 +94,258 @@ fn a_workspace_that_cannot_be_written_still_builds() {
     assert_eq!(bench.run(&["build", "//docs/..."]).code, 0);
 }
 
-#[test]
-fn a_full_disk_is_told_and_the_store_survives() {
+/// Whether this user may make namespaces, and in them mount what no other process sees.
+fn can_mount() -> bool {
+    let tried = Command::new("unshare")
+        .args(["-rm", "mount", "-t", "tmpfs", "tmpfs", "/mnt"])
+        .output();
+    tried.is_ok_and(|output| output.status.success())
+}
+
+/// Runs a script of the shell: `$1` is the program, `$2` the folder beside the workspace.
+fn script(bench: &Bench, before: &[&str], script: &str) -> Ran {
+    let program = bench.command(&[]);
+    let mut command = Command::new(before[0]);
+    command
+        .args(&before[1..])
+        .args(["sh", "-c", script, "sh"])
+        .args([program.get_program(), bench.beside("small").as_os_str()])
+        .current_dir(bench.root())
+        .envs(program.get_envs().filter_map(|(name, value)| Some((name, value?))))
+        .stdin(Stdio::null());
+    bench.ran(command.output().expect("a shell"))
+}
+
+/// Documents of noise, whose outputs fill a disk.
+fn noisy() -> Bench {
     let bench = Bench::documents();
-    let small = bench.beside("small");
-    fs::create_dir(&small).expect("folder");
-    let mount = |args: &[&str]| {
-        std::process::Command::new("mount")
-            .args(args)
-            .arg(&small)
-            .output()
-            .is_ok_and(|output| output.status.success())
-    };
-    if !mount(&["-t", "tmpfs", "-o", "size=3m", "tmpfs"]) {
-        eprintln!("no small file system can be mounted here; nothing to see");
+    let manifest = fs::read_to_string(bench.root().join("cortex.toml")).expect("manifest");
+    bench.write("cortex.toml", &manifest.replace("\"wc\", \"-w\"", "\"cat\""));
+    fs::create_dir(bench.beside("small")).expect("folder");
+    bench
+}
+
+/// Builds with new documents until the disk is full, then does without what nobody needs.
+const FILL: &str = r#"
+say() { echo "= $1 $2"; }
+noise() { for name in a b c d; do head -c 50000 /dev/urandom | base64 -w0 > docs/$name.md; done; }
+build() { "$cortex" build //docs/... //index:total; }
+noise; build; say first $?
+for round in 1 2 3 4 5 6 7 8 9 10 11 12; do
+    noise; build; code=$?
+    [ $code = 0 ] || break
+done
+say full $code
+"$cortex" store verify; say verify $?
+"$cortex" gc --older-than 0 --keep-versions 0; say gc $?
+"$cortex" store verify; say verified $?
+build; say after $?
+cat docs/a.md docs/b.md docs/c.md docs/d.md | cmp - .cortex/out/total.txt; say same $?
+"#;
+
+#[test]
+fn a_full_disk_is_told_and_collecting_makes_room() {
+    if !can_mount() {
+        eprintln!("no small file system can be mounted here; the limits of files are tried instead, in another test");
         return;
     }
-    let store = small.join("store");
-    let store = store.to_str().expect("text").to_owned();
-    let first = bench.run(&["build", "//docs/...", "--store", &store]);
-    let filled = fs::write(small.join("filler"), vec![1_u8; 8 << 20]);
-    bench.write("docs/big.md", &"word ".repeat(100));
-    let full = bench.run(&["build", "//docs/...", "--store", &store]);
-    let _ = fs::remove_file(small.join("filler"));
-    let after = bench.run(&["build", "//docs/...", "--store", &store]);
-    let unmounted = std::process::Command::new("umount").arg(&small).status();
-    assert!(filled.is_err() && unmounted.is_ok());
-    assert_eq!(first.code, 0, "{first:?}");
-    assert!(full.code == 5 && full.err.contains("E_NO_SPACE") || full.code == 0, "{full:?}");
-    assert_eq!(after.code, 0, "{after:?}");
+    for size in ["2m", "3m"] {
+        let bench = noisy();
+        // The workspace itself stays where there is room.
+        let mount = format!("cortex=$1; mount -t tmpfs -o size={size} tmpfs \"$2\" || exit 9; export CORTEX_STORE=\"$2/store\"\n");
+        let ran = script(&bench, &["unshare", "-rm"], &(mount + FILL));
+        assert_eq!(ran.code, 0, "{ran:?}");
+        let said: Vec<&str> = ran.out.lines().filter(|line| line.starts_with("= ")).collect();
+        let wanted = [
+            "= first 0",
+            "= full 5",
+            "= verify 0",
+            "= gc 0",
+            "= verified 0",
+            "= after 0",
+            "= same 0",
+        ];
+        assert_eq!(said, wanted, "{size} {ran:?}");
+        assert!(ran.err.contains("E_NO_SPACE") && ran.err.contains("help:"), "{ran:?}");
+    }
+}
+
+#[test]
+fn a_file_that_may_not_grow_is_told_and_the_store_survives() {
+    let bench = noisy();
+    let limited = format!("cortex=$1; trap '' XFSZ; ulimit -f 3000\n{FILL}");
+    let ran = script(&bench, &["env"], &limited);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    let said: Vec<&str> = ran.out.lines().filter(|line| line.starts_with("= ")).collect();
+    let wanted = [
+        "= first 0",
+        "= full 5",
+        "= verify 0",
+        "= gc 0",
+        "= verified 0",
+        "= after 0",
+        "= same 0",
+    ];
+    assert_eq!(said, wanted, "{ran:?}");
+    assert!(ran.err.contains("E_NO_SPACE") && ran.err.contains("help:"), "{ran:?}");
+    // Without the limit everything is as ever.
+    let ran = bench.run(&["build", "//docs/...", "//index:total"]);
+    assert!(ran.code == 0 && ran.err.contains("up to date"), "{ran:?}");
+    assert_eq!(bench.run(&["store", "verify"]).code, 0);
+}
+
+#[test]
+fn a_store_that_may_not_be_written_is_told_and_stays_as_it_is() {
+    let bench = built();
+    let commands = [
+        "build //index:total",
+        "status",
+        "show //index:total",
+        "gc --older-than 0",
+        "store verify",
+        "store stats",
+        "log",
+    ];
+    let each: String = commands
+        .iter()
+        .map(|command| format!("\"$1\" {command} >/dev/null; echo \"= $? {command}\"\n"))
+        .collect();
+    let each = each + "\"$1\" build //index:total --no-store; echo \"= $? without\"\n";
+    let read = |name: &str| fs::read(bench.store().join(name)).expect("store");
+    let before = read("store.redb");
+    bench.write("docs/a.md", "changed\n");
+    let ran = if can_mount() {
+        let mount = "mount --bind \"$CORTEX_STORE\" \"$CORTEX_STORE\" && mount -o remount,bind,ro \"$CORTEX_STORE\" || exit 9\n";
+        script(&bench, &["unshare", "-rm"], &(mount.to_owned() + &each))
+    } else if modes_bind(&bench) {
+        fs::set_permissions(bench.store(), Permissions::from_mode(0o500)).expect("modes");
+        fs::set_permissions(bench.store().join("store.redb"), Permissions::from_mode(0o400)).expect("modes");
+        let ran = script(&bench, &["env"], &each);
+        fs::set_permissions(bench.store(), Permissions::from_mode(0o700)).expect("modes");
+        fs::set_permissions(bench.store().join("store.redb"), Permissions::from_mode(0o600)).expect("modes");
+        ran
+    } else {
+        eprintln!("neither mounts nor modes keep this user from writing; nothing to see");
+        return;
+    };
+    assert_eq!(ran.code, 0, "{ran:?}");
+    let said: Vec<&str> = ran.out.lines().filter(|line| line.starts_with("= ")).collect();
+    assert_eq!(said.len(), commands.len() + 1, "{ran:?}");
+    let (without, with) = said.split_last().expect("lines");
+    assert!(with.iter().all(|line| line.starts_with("= 5 ")), "{said:?} {ran:?}");
+    assert_eq!(*without, "= 0 without", "{ran:?}");
+    assert!(ran.err.contains("E_STORE_IO") && ran.err.contains("help:"), "{ran:?}");
+    assert!(!ran.err.contains("set aside") && !ran.err.contains("panicked"), "{ran:?}");
+    assert!(read("store.redb") == before, "it was written to");
+    assert_eq!(bench.run(&["build", "//index:total"]).code, 0);
+    assert_eq!(bench.run(&["store", "verify"]).code, 0);
+}
+
+/// A bit of every page that is in use is flipped, one page at a time. Which bits is fixed: of those that make a ring of pages none is among
+/// them (store-layout.md).
+#[test]
+fn a_flipped_bit_in_any_page_never_gives_wrong_bytes() {
+    let bench = noisy();
+    for name in ["a", "b"] {
+        let noise: String = (0..100_u8)
+            .map(|n| blake3::hash(&[n, name.as_bytes()[0]]).to_hex().to_string())
+            .collect();
+        bench.write(&format!("docs/{name}.md"), &noise);
+        assert_eq!(bench.run(&["build", "//docs/...", "//index:total"]).code, 0);
+    }
+    let total = || fs::read(bench.root().join(".cortex/out/total.txt")).expect("laid out");
+    let (right, path) = (total(), bench.store().join("store.redb"));
+    let whole = fs::read(&path).expect("store");
+    let commands: [&[&str]; 5] = [
+        &["store", "verify"],
+        &["show", "//index:total"],
+        &["store", "verify", "--repair"],
+        &["gc", "--older-than", "0", "--keep-versions", "0"],
+        &["build", "//docs/...", "//index:total"],
+    ];
+    let mut flips = 0;
+    for (page, bytes) in whole.chunks(4096).enumerate() {
+        let used: Vec<usize> = (0..bytes.len()).filter(|at| bytes[*at] != 0).collect();
+        if used.is_empty() {
+            continue;
+        }
+        let drawn = *blake3::hash(&page.to_be_bytes()).as_bytes();
+        let at = page * 4096 + used[usize::from(u16::from_be_bytes([drawn[0], drawn[1]])) % used.len()];
+        let mut damaged = whole.clone();
+        damaged[at] ^= 1 << (drawn[2] % 8);
+        fs::remove_dir_all(bench.store()).expect("removed");
+        fs::create_dir(bench.store()).expect("folder");
+        fs::write(&path, damaged).expect("store");
+        let ran = bench.run(commands[flips % commands.len()]);
+        assert!([0, 3].contains(&ran.code) && !ran.err.contains("panicked"), "byte {at} {ran:?}");
+        if commands[flips % commands.len()][0] == "show" && ran.code == 0 {
+            assert!(right.starts_with(ran.out.trim_end().as_bytes()), "byte {at} {ran:?}");
+        }
+        let build = || bench.run(&["build", "//docs/...", "//index:total"]);
+        let mut ran = build();
+        if ran.code == 3 {
+            assert!(ran.err.contains("help:"), "byte {at} {ran:?}");
+            ran = build();
+        }
+        assert!(ran.code == 0 && !ran.err.contains("panicked"), "byte {at} {ran:?}");
+        assert!(total() == right, "byte {at}");
+        flips += 1;
+    }
+    assert!(flips > 20, "{flips}");
+}
+
+#[test]
+fn times_of_a_clock_that_was_set_back_keep_nothing_forever() {
+    let bench = built();
+    let later = SystemTime::now()
+        .duration_since(SystemTime::UNIX_EPOCH)
+        .expect("a year after 1970")
+        .as_secs()
+        + 10 * 365 * 86_400;
+    // A result, its use and a checkout of ten years from now.
+    let (disk, _) = DiskStore::open(&bench.store(), DiskOptions::default()).expect("store");
+    let (view, _) = *disk.views().expect("views").first().expect("one");
+    let mut keys = Vec::new();
+    for (_, page) in disk.rows(view, Part::Nodes).expect("nodes") {
+        each_result(&page, |_, filed| keys.push(filed.key)).expect("a page");
+    }
+    let mut records = keys.iter().filter_map(|key| disk.action(key).expect("read"));
+    let mut record = records.next().expect("a result");
+    let (blob, other) = (&b"of later"[..], ActionKey(Digest::of(b"later")));
+    (record.made_at, record.output, record.len) = (later, Digest::of(blob), blob.len() as u64);
+    let results = vec![NewResult {
+        key: other,
+        record,
+        blob: Some(blob.into()),
+    }];
+    let away = ViewRecord::renewed(None, &bench.beside("away"), later).expect("a row");
+    let rows = vec![away];
+    let used = vec![(other, later)];
+    let commit = Commit {
+        results,
+        rows,
+        used,
+        ..Commit::default()
+    };
+    disk.commit(ViewId(7), commit).expect("written");
+    drop(disk);
+    for args in [
+        &["build", "//index:total"][..],
+        &["status"],
+        &["log"],
+        &["history", "//index:total"],
+        &["explain", "//index:total"],
+        &["store", "stats"],
+        &["store", "verify"],
+    ] {
+        let ran = bench.run(args);
+        assert!(ran.code == 0 && !ran.err.contains("panicked"), "{args:?} {ran:?}");
+    }
+    // Now is the youngest there is: an age keeps it, and what it was told to forget goes.
+    let young = bench.run(&["gc", "--json"]).json();
+    assert_eq!(young["removed"]["actions"], 0, "{young}");
+    let told = bench.run(&["gc", "--json", "--older-than", "0", "--forget-checkouts"]).json();
+    assert_eq!(told["removed"]["actions"], 1, "{told}");
+    assert_eq!(told["forgotten"].as_array().map(Vec::len), Some(1), "{told}");
+    assert!(bench.run(&["build", "//index:total"]).err.contains("up to date"));
 }

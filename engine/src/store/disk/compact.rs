@@ -1,20 +1,18 @@
 //! Compaction: all rows copied into a new file that takes the place of the old one. It knows tables only as bytes to bytes.
 //!
 //! Invariant: until the new file is whole and synced the old one stands; a kill in between leaves `store.redb.new`, which is removed by
-//! whoever makes one next.
+//! whoever opens the store for writing next.
 
-use super::session::{Fault, guarded};
-use super::{DiskStore, schema};
+use super::{DiskStore, frame, schema};
 use crate::store::StoreError;
-use redb::{Builder, Database, ReadableDatabase, ReadableTable, TableDefinition, TableHandle};
-use std::fs::File;
+use redb::{Database, ReadableDatabase, ReadableTable, TableDefinition, TableHandle};
 
 /// Whether a copy must have all rows that the tables say they have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Whole {
     /// It must.
     Must,
-    /// Those that can be reached are enough.
+    /// Those that can be reached and are sound are enough.
     AsFarAsReachable,
 }
 
@@ -58,7 +56,8 @@ impl DiskStore {
         })
     }
 
-    /// Copies all rows into a new file, which takes the place of the old one.
+    /// Copies all rows into a new file, which takes the place of the old one. Where there is no room for a copy the file is made shorter
+    /// in its place, as far as that goes.
     ///
     /// # Errors
     /// When the new file cannot be written, or damage hides rows; the old one stands then.
@@ -66,7 +65,7 @@ impl DiskStore {
         self.replace(Whole::Must)
     }
 
-    /// As [`Self::compact`], leaving behind rows that damage hides: nothing can read them anyway.
+    /// As [`Self::compact`], leaving behind rows that are damaged or hidden by damage: nothing can read them anyway.
     ///
     /// # Errors
     /// When the new file cannot be written; the old one stands then.
@@ -82,30 +81,29 @@ impl DiskStore {
     }
 }
 
-/// Fills a new, empty file with the rows of all tables. A table of another form than ours is of a later cortex: then nothing is copied.
-pub(super) fn copy(from: &dyn ReadableDatabase, file: File, cache_bytes: usize, whole: Whole) -> Result<(), Fault> {
-    let synced = file.try_clone().map_err(Fault::from)?;
-    guarded(|| {
-        let source = from.begin_read()?;
-        let target = Builder::new().set_cache_size(cache_bytes).create_file(file)?;
-        let mut txn = target.begin_write()?;
-        txn.set_quick_repair(true);
-        for table in source.list_tables()? {
-            let definition: TableDefinition<'_, &[u8], &[u8]> = TableDefinition::new(table.name());
-            let rows = source.open_table(definition)?;
-            let mut copies = txn.open_table(definition)?;
-            for row in rows.iter()? {
-                let (key, value) = row?;
+/// Fills an empty database with the rows of all tables. A table of another form than ours is of a later cortex: then nothing is copied.
+pub(super) fn copy(from: &dyn ReadableDatabase, target: &Database, whole: Whole) -> Result<(), redb::Error> {
+    let source = from.begin_read()?;
+    let mut txn = target.begin_write()?;
+    txn.set_quick_repair(true);
+    for table in source.list_tables()? {
+        let definition: TableDefinition<'_, &[u8], &[u8]> = TableDefinition::new(table.name());
+        let rows = source.open_table(definition)?;
+        let mut copies = txn.open_table(definition)?;
+        let ours = schema::SCHEMA.iter().any(|ours| ours.name == table.name());
+        for row in rows.iter()? {
+            let (key, value) = row?;
+            // A row whose key is damaged may be where no search finds it, so that it cannot be removed by its key.
+            if whole == Whole::Must || !ours || frame::open(table.name(), key.value(), value.value()).is_ok() {
                 copies.insert(key.value(), value.value())?;
             }
         }
-        txn.commit()?;
-        if whole == Whole::Must {
-            check(from, &target)?;
-        }
-        Ok(())
-    })?;
-    synced.sync_all().map_err(Fault::from)
+    }
+    txn.commit()?;
+    if whole == Whole::Must {
+        check(from, target)?;
+    }
+    Ok(())
 }
 
 /// Whether the copy has as many rows of each table: damage may hide rows from a walk, and the old file then still has them.

@@ -3,6 +3,7 @@
 //! Invariant: `store.redb` is always a complete database or absent. It is made under another name, synced, renamed, and the folder
 //! synced; a kill in between leaves a file that the next opening removes.
 
+use super::claim::Claim;
 use super::compact::Whole;
 use super::lock::{self, Lock, Refusal, Terms};
 use super::schema::{self, Kind};
@@ -239,6 +240,10 @@ impl Medium for Folder {
             remove_if_there(&self.file(CONDEMNED)).map_err(|error| self.unopened(error))?;
             self.create()?;
         }
+        if access == Access::Write {
+            // What a killed compaction left behind may be as large as the store. Who cannot remove it can write nothing else either.
+            let _ = remove_if_there(&self.file(NEW_DATABASE));
+        }
         let mut found = self.find(access)?;
         if let Found::Unfit(why, reason) = &found {
             notices.push(self.set_aside(*why, reason)?);
@@ -280,6 +285,14 @@ impl Medium for Folder {
         File::open(self.file(COLLECTOR)).is_ok_and(|file| file.try_lock_shared().is_err())
     }
 
+    fn building_since(&self) -> Option<u64> {
+        match Claim::held(&self.path) {
+            Ok(held) => held.into_iter().map(|(_, since)| since).min(),
+            // What cannot be told is taken for the worst.
+            Err(_) => Some(0),
+        }
+    }
+
     fn collected_at(&self) -> Option<u64> {
         let written = fs::metadata(self.file(COLLECTOR)).ok()?.modified().ok()?;
         Some(written.duration_since(std::time::UNIX_EPOCH).ok()?.as_secs())
@@ -289,9 +302,14 @@ impl Medium for Folder {
         let new = self.file(NEW_DATABASE);
         remove_if_there(&new)?;
         let file = OpenOptions::new().read(true).write(true).create_new(true).mode(0o600).open(&new)?;
-        let copied = super::compact::copy(from, file, self.options.cache_bytes, whole);
+        let synced = file.try_clone()?;
+        let copied = guarded(|| {
+            let target = Builder::new().set_cache_size(self.options.cache_bytes).create_file(file)?;
+            super::compact::copy(from, &target, whole)
+        });
+        let copied = copied.and_then(|()| synced.sync_all().map_err(Fault::from));
         if copied.is_err() {
-            // What takes room on a full disk is given back at once; otherwise the next one who makes such a file removes it.
+            // What takes room on a full disk is given back at once; otherwise whoever opens the store for writing next removes it.
             let _ = remove_if_there(&new);
         }
         copied.map(|()| true)

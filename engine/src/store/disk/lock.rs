@@ -107,7 +107,8 @@ pub(super) fn take(path: &Path, terms: &Terms<'_>) -> Result<Lock, Refusal> {
         // Quick at first, because holders give way; then a wait of minutes must not cost a core.
         pause = (pause + Duration::from_millis(1)).min(Duration::from_millis(if waited < TELL_AFTER * 10 { 5 } else { 25 }));
     }
-    note(&mut file, terms.purpose)?;
+    // The text is for those who wait. On a full disk it cannot be written, and the lock holds all the same.
+    let _ = note(&mut file, terms.purpose);
     Ok(Lock { _file: file })
 }
 

@@ -22,6 +22,7 @@ mod write;
 mod tests;
 
 pub use claim::Claim;
+pub use session::is_panic_expected;
 
 use super::records::{ActionRecord, HistoryRecord};
 use super::views::ViewRecord;

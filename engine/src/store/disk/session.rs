@@ -9,6 +9,7 @@ use crate::store::StoreError;
 use crate::values::diagnostic::Diagnostic;
 use redb::{Database, ReadOnlyDatabase, ReadableDatabase};
 use std::any::Any;
+use std::cell::Cell;
 use std::io::{self, ErrorKind};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
@@ -30,6 +31,10 @@ pub(super) trait Medium: Send + Sync {
     /// Whether a collection is under way, of this process or another. Asked while the database is open, so that one cannot begin unseen.
     fn collecting(&self) -> bool {
         false
+    }
+    /// Since when a checkout is being built, the longest; `None` when none is. What such a build has found may be in no row of a graph yet.
+    fn building_since(&self) -> Option<u64> {
+        None
     }
     /// When a collection last began, seconds since 1970.
     fn collected_at(&self) -> Option<u64> {
@@ -108,7 +113,7 @@ impl Session {
     fn close(&mut self) {
         let base = self.base.take();
         // Closing a damaged database may panic; there is nothing left to save then.
-        let _ = catch_unwind(AssertUnwindSafe(move || drop(base)));
+        let _ = catch_unwind(AssertUnwindSafe(move || expecting_panics(|| drop(base))));
     }
 }
 
@@ -186,9 +191,31 @@ fn words(panic: &(dyn Any + Send)) -> String {
     format!("its pages contradict each other: {line}")
 }
 
+thread_local! {
+    static EXPECTED: Cell<u32> = const { Cell::new(0) };
+}
+
+/// Whether a panic of this thread is caught and told as damage, so that nothing else should be said about it.
+pub fn is_panic_expected() -> bool {
+    EXPECTED.get() > 0
+}
+
+/// Runs code whose panics this thread, or the one that it works for, catches.
+pub(super) fn expecting_panics<T>(run: impl FnOnce() -> T) -> T {
+    struct Leave;
+    impl Drop for Leave {
+        fn drop(&mut self) {
+            EXPECTED.set(EXPECTED.get() - 1);
+        }
+    }
+    EXPECTED.set(EXPECTED.get() + 1);
+    let _leave = Leave;
+    run()
+}
+
 /// Runs redb code; a panic comes out as damage.
 pub(super) fn guarded<T>(run: impl FnOnce() -> Result<T, redb::Error>) -> Result<T, Fault> {
-    match catch_unwind(AssertUnwindSafe(run)) {
+    match catch_unwind(AssertUnwindSafe(|| expecting_panics(run))) {
         Ok(result) => result.map_err(Fault::from),
         Err(panic) => Err(Fault::Damaged(words(&*panic))),
     }
@@ -347,6 +374,8 @@ impl Handle {
         match copied {
             Ok(true) => {}
             Ok(false) => return Ok(()),
+            // No room for a copy beside it.
+            Err(Fault::NoSpace) => return self.squeeze(&mut state, notices),
             Err(fault) => {
                 drop(state);
                 if matches!(fault, Fault::Damaged(_)) {
@@ -361,6 +390,23 @@ impl Handle {
         let lock = session.into_lock();
         self.medium.move_copy().map_err(|fault| fault.at(self.medium.path(), "compacted"))?;
         *state = State::Open(self.medium.open(Access::Read, lock, notices)?);
+        Ok(())
+    }
+
+    /// Makes the file shorter in its place, which frees less than a copy does and needs next to no room.
+    fn squeeze(&self, state: &mut State, notices: &mut Vec<Diagnostic>) -> Result<(), StoreError> {
+        let State::Open(session) = std::mem::replace(state, State::Closed) else {
+            return Ok(());
+        };
+        let lock = session.into_lock();
+        let mut session = self.medium.open(Access::Write, lock, notices)?;
+        let squeezed = match &mut session.base {
+            Some(Base::Write(database)) => guarded(|| Ok(database.compact()?)),
+            _ => Ok(false),
+        };
+        // After a fault the handle is dead; the next call opens the file anew.
+        squeezed.map_err(|fault| fault.at(self.medium.path(), "compacted"))?;
+        *state = State::Open(session);
         Ok(())
     }
 

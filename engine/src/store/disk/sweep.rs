@@ -1,7 +1,8 @@
 //! Mark and sweep: which results and blobs nothing holds, and taking them away. It knows tables and ages; which nodes there are it is told.
 //!
 //! A collection works while others use the store: it reads a chunk at a time, removes at most [`STEP`] results in a transaction, and lets
-//! the others in between. What they file or find meanwhile they note down (`sweep_fence`), and the sweep leaves that alone. Results go
+//! the others in between. What they file or find meanwhile they note down (`sweep_fence`), and the sweep leaves that alone; so it does what a
+//! build that is still under way filed or found since it began. Results go
 //! before blobs, so that a kill in between leaves blobs without a result, which the next collection takes, and never the reverse.
 
 use super::schema::{self, ACTIONS, BLOB_DATA, BLOBS, HISTORY, LAST_USE, Table};
@@ -244,6 +245,8 @@ impl DiskStore {
         plan: &mut Plan,
     ) -> Result<Vec<Candidate>, StoreError> {
         let mut candidates = Vec::new();
+        // A build that is under way has noted what it found or made so far, and relies on it although no graph holds it yet.
+        let since = self.handle.medium().building_since().unwrap_or(u64::MAX);
         self.walk(ACTIONS, |txn, key, len, body| {
             let Ok(digest) = <[u8; 32]>::try_from(key) else { return Ok(()) };
             let key = ActionKey(Digest(digest));
@@ -259,7 +262,7 @@ impl DiskStore {
             } else {
                 Some(record.made_at.max(last_use(txn, &key)?.unwrap_or(0)).min(policy.now))
             };
-            let young = used.is_some_and(|used| policy.now - used < policy.older_than);
+            let young = used.is_some_and(|used| policy.now - used < policy.older_than || used >= since);
             if young && !version {
                 plan.young.actions += 1;
                 plan.young.paid += u64::from(paid);

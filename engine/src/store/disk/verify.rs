@@ -4,7 +4,8 @@
 //! rows that cannot be used as they are; the next build makes again what it misses. In the place of a version that is lost stands one
 //! that names nothing, so that numbers stay whole.
 
-use super::schema::{self, ACTIONS, BLOB_DATA, BLOBS, HISTORY, META, SCHEMA, Table};
+use super::schema::{self, ACTIONS, BLOB_DATA, BLOBS, HISTORY, META, ReadTable, SCHEMA, Table};
+use super::session::expecting_panics;
 use super::{DiskStore, frame, pack, read};
 use crate::store::records::{Class, HistoryRecord};
 use crate::store::{StoreError, codec};
@@ -13,7 +14,6 @@ use rayon::prelude::*;
 use redb::{ReadableDatabase, ReadableTable, ReadableTableMetadata};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// Damage of one thing.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -76,9 +76,28 @@ impl DiskStore {
     /// # Errors
     /// When the store as a whole cannot be read.
     pub fn verify(&self) -> Result<Verified, StoreError> {
+        self.look_at_all(|| {})
+    }
+
+    /// As [`Self::verify`], letting others in while blobs are hashed, which is what takes long. What they file or collect meanwhile is no
+    /// damage; whether it is sound may be left to the next time.
+    ///
+    /// # Errors
+    /// When the store as a whole cannot be read.
+    pub fn verify_among_others(&self) -> Result<Verified, StoreError> {
+        self.look_at_all(|| self.let_others())
+    }
+
+    fn look_at_all(&self, between: impl Fn()) -> Result<Verified, StoreError> {
         let mut verified = Verified::default();
+        let mut blobs = FxHashMap::default();
+        let firsts: Vec<u8> = (0..=u8::MAX).collect();
+        for firsts in firsts.chunks(RANGES) {
+            self.read(|database| verify_blobs(database, firsts, &mut blobs, &mut verified))?;
+            between();
+        }
         self.read(|database| {
-            let blobs = verify_blobs(database, &mut verified)?;
+            verify_chunks(database, &mut verified)?;
             let keys = verify_actions(database, &blobs, &mut verified)?;
             verify_versions(database, &keys, &mut verified)?;
             for table in SCHEMA {
@@ -148,10 +167,8 @@ fn apply(database: &redb::Database, cures: &[&Cure]) -> Result<(), redb::Error> 
     Ok(())
 }
 
-/// The first bytes of the keys that one job of many goes through.
-fn ranges() -> Vec<u8> {
-    (0..=u8::MAX).collect()
-}
+/// So many ranges of keys, each of one first byte, are gone through before others are let in.
+const RANGES: usize = 16;
 
 fn harm(what: String, cure: Cure) -> Harm {
     Harm {
@@ -165,70 +182,82 @@ fn harm(what: String, cure: Cure) -> Harm {
 /// What one range of blobs came to.
 #[derive(Default)]
 struct Hashed {
-    found: Vec<(Digest, u64)>,
+    found: Vec<Digest>,
     harm: Vec<Harm>,
-    rows: u64,
+    bytes: u64,
 }
 
-/// Hashes all blobs; gives which there are, sound or not.
-fn verify_blobs(database: &dyn ReadableDatabase, verified: &mut Verified) -> Result<FxHashMap<Digest, bool>, redb::Error> {
-    let txn = database.begin_read()?;
-    let (Some(blobs), Some(data)) = (schema::table(&txn, BLOBS)?, schema::table(&txn, BLOB_DATA)?) else {
-        return Ok(FxHashMap::default());
+/// Hashes the blobs whose digests begin with a byte.
+fn hash_range(blobs: &ReadTable, data: &ReadTable, first: u8) -> Result<Hashed, redb::Error> {
+    let mut hashed = Hashed::default();
+    let (from, to) = ([first], first.checked_add(1).map(|next| [next]));
+    let range = match &to {
+        Some(to) => blobs.range::<&[u8]>(&from[..]..&to[..])?,
+        None => blobs.range::<&[u8]>(&from[..]..)?,
     };
-    let (bytes, rows) = (AtomicU64::new(0), AtomicU64::new(0));
-    let parts: Vec<Hashed> = ranges()
-        .into_par_iter()
-        .map(|first| -> Result<Hashed, redb::Error> {
-            let mut hashed = Hashed::default();
-            let (from, to) = ([first], first.checked_add(1).map(|next| [next]));
-            let range = match &to {
-                Some(to) => blobs.range::<&[u8]>(&from[..]..&to[..])?,
-                None => blobs.range::<&[u8]>(&from[..]..)?,
-            };
-            for entry in range {
-                let (key, _) = entry?;
-                hashed.rows += 1;
-                let Ok(digest) = <[u8; 32]>::try_from(key.value()).map(Digest) else {
-                    let why = read::damaged(BLOBS, key.value(), "its key is no digest");
-                    hashed.harm.push(harm(why, Cure::Row(BLOBS.name, key.value().to_vec())));
-                    continue;
-                };
-                match read::blob_of(&blobs, &data, &digest)? {
-                    (read::Value::Sound(blob), seq) => {
-                        bytes.fetch_add(blob.len() as u64, Relaxed);
-                        hashed.found.push((digest, seq));
-                    }
-                    (read::Value::Damaged(sentence), seq) => {
-                        hashed.harm.push(harm(sentence, Cure::Blob(digest)));
-                        hashed.found.push((digest, seq));
-                    }
-                    (read::Value::Absent, _) => {}
-                }
+    for entry in range {
+        let (key, _) = entry?;
+        let Ok(digest) = <[u8; 32]>::try_from(key.value()).map(Digest) else {
+            let why = read::damaged(BLOBS, key.value(), "its key is no digest");
+            hashed.harm.push(harm(why, Cure::Row(BLOBS.name, key.value().to_vec())));
+            continue;
+        };
+        match read::blob_of(blobs, data, &digest)?.0 {
+            read::Value::Sound(blob) => {
+                hashed.bytes += blob.len() as u64;
+                hashed.found.push(digest);
             }
-            rows.fetch_add(hashed.rows, Relaxed);
-            Ok(hashed)
-        })
-        .collect::<Result<_, _>>()?;
-    let mut sound: FxHashMap<Digest, bool> = FxHashMap::default();
-    let mut numbers: FxHashSet<u64> = FxHashSet::default();
-    for part in parts {
-        for (digest, seq) in part.found {
-            sound.insert(digest, true);
-            numbers.insert(seq);
-        }
-        for harm in part.harm {
-            if let Cure::Blob(digest) = harm.cure {
-                sound.insert(digest, false);
-            }
-            verified.harm.push(harm);
+            read::Value::Damaged(sentence) => hashed.harm.push(harm(sentence, Cure::Blob(digest))),
+            read::Value::Absent => {}
         }
     }
+    Ok(hashed)
+}
+
+/// Hashes the blobs whose digests begin with some bytes, and notes which there are, sound or not.
+fn verify_blobs(
+    database: &dyn ReadableDatabase,
+    firsts: &[u8],
+    sound: &mut FxHashMap<Digest, bool>,
+    verified: &mut Verified,
+) -> Result<(), redb::Error> {
+    let txn = database.begin_read()?;
+    let (Some(blobs), Some(data)) = (schema::table(&txn, BLOBS)?, schema::table(&txn, BLOB_DATA)?) else {
+        return Ok(());
+    };
+    let parts: Vec<Hashed> = firsts
+        .into_par_iter()
+        .map(|first| expecting_panics(|| hash_range(&blobs, &data, *first)))
+        .collect::<Result<_, _>>()?;
+    for part in parts {
+        verified.blob_bytes += part.bytes;
+        sound.extend(part.found.into_iter().map(|digest| (digest, true)));
+        sound.extend(part.harm.iter().filter_map(|harm| match harm.cure {
+            Cure::Blob(digest) => Some((digest, false)),
+            _ => None,
+        }));
+        verified.harm.extend(part.harm);
+    }
     verified.blobs = sound.len() as u64;
-    verified.blob_bytes = bytes.into_inner();
-    verified.rows += rows.into_inner();
-    hidden(BLOBS, blobs.len()?, verified.blobs, verified);
-    // Chunks that no blob has: nothing is lost by them but room.
+    Ok(())
+}
+
+/// Finds chunks that no blob has: nothing is lost by them but room.
+fn verify_chunks(database: &dyn ReadableDatabase, verified: &mut Verified) -> Result<(), redb::Error> {
+    let txn = database.begin_read()?;
+    let (Some(blobs), Some(data)) = (schema::table(&txn, BLOBS)?, schema::table(&txn, BLOB_DATA)?) else {
+        return Ok(());
+    };
+    let mut numbers: FxHashSet<u64> = FxHashSet::default();
+    let mut rows = 0;
+    for entry in blobs.iter()? {
+        let (key, value) = entry?;
+        rows += 1;
+        let record = frame::open(BLOBS.name, key.value(), value.value()).ok();
+        numbers.extend(record.and_then(|body| codec::decode_blob(body).ok()).map(|record| record.seq));
+    }
+    verified.rows += rows;
+    hidden(BLOBS, blobs.len()?, rows, verified);
     let mut count = 0;
     let mut stray: Option<u64> = None;
     for entry in data.iter()? {
@@ -245,7 +274,7 @@ fn verify_blobs(database: &dyn ReadableDatabase, verified: &mut Verified) -> Res
     }
     verified.rows += count;
     hidden(BLOB_DATA, data.len()?, count, verified);
-    Ok(sound)
+    Ok(())
 }
 
 /// A table that says it has more rows than a walk finds has lost some to damage.
@@ -270,6 +299,12 @@ fn verify_actions(
     let Some(open) = schema::table(&txn, ACTIONS)? else {
         return Ok(keys);
     };
+    // Outputs may have been filed since the blobs were hashed.
+    let stored = schema::table(&txn, BLOBS)?;
+    let is_stored = |output: &Digest| match &stored {
+        Some(stored) => Ok::<bool, redb::Error>(stored.get(&output.0[..])?.is_some()),
+        None => Ok(false),
+    };
     let mut labels: FxHashMap<Digest, (String, bool)> = FxHashMap::default();
     let mut count = 0;
     for entry in open.iter()? {
@@ -291,6 +326,7 @@ fn verify_actions(
         keys.insert(ActionKey(Digest(digest)));
         match blobs.get(&record.output) {
             Some(true) => {}
+            None if is_stored(&record.output)? => {}
             Some(false) => {
                 labels.insert(record.output, (record.label.clone(), paid));
                 if paid {
