@@ -50,12 +50,12 @@ impl Claim {
         }
     }
 
-    /// The checkouts of the store in `dir` that some process has claimed, and since when (seconds since 1970; 0 if it cannot be told).
+    /// The checkouts of the store in `dir` that some process has claimed.
     /// What such a process has found or made since then may be in no row yet.
     ///
     /// # Errors
     /// When the folder cannot be read.
-    pub fn held(dir: &Path) -> io::Result<Vec<(ViewId, u64)>> {
+    pub fn held(dir: &Path) -> io::Result<Vec<Held>> {
         let entries = match fs::read_dir(dir.join(VIEWS)) {
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
             entries => entries?,
@@ -70,12 +70,28 @@ impl Claim {
             };
             let mut file = lock::open(&entry.path())?;
             if !lock::try_take(&file)? {
-                held.push((ViewId(view), lock::holder(&mut file)?.since.unwrap_or(0)));
+                let holder = lock::holder(&mut file)?;
+                held.push(Held {
+                    view: ViewId(view),
+                    since: holder.since.unwrap_or(0),
+                    is_own: holder.is_this_process(),
+                });
             }
         }
-        held.sort_unstable();
+        held.sort_unstable_by_key(|held| held.view);
         Ok(held)
     }
+}
+
+/// A claimed checkout.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Held {
+    /// Which.
+    pub view: ViewId,
+    /// Since when, seconds since 1970; 0 if it cannot be told.
+    pub since: u64,
+    /// Whether this process has it.
+    pub is_own: bool,
 }
 
 /// An action that this process asks for. The file goes with the value, while it is still locked.
@@ -163,8 +179,8 @@ mod tests {
             "{refused}"
         );
         let held = Claim::held(&dir).unwrap();
-        assert_eq!(held.iter().map(|(view, _)| view.0).collect::<Vec<_>>(), [7, 8]);
-        assert!(held.iter().all(|(_, since)| *since > 1_700_000_000), "{held:?}");
+        assert_eq!(held.iter().map(|held| held.view.0).collect::<Vec<_>>(), [7, 8]);
+        assert!(held.iter().all(|held| held.since > 1_700_000_000 && held.is_own), "{held:?}");
         drop(first);
         assert_eq!(Claim::held(&dir).unwrap().len(), 1);
         drop(Claim::take(&dir, ViewId(7), &options("cortex show")).unwrap());

@@ -287,7 +287,8 @@ impl Medium for Folder {
 
     fn building_since(&self) -> Option<u64> {
         match Claim::held(&self.path) {
-            Ok(held) => held.into_iter().map(|(_, since)| since).min(),
+            // What this process has found and made is in rows by now.
+            Ok(held) => held.into_iter().filter(|held| !held.is_own).map(|held| held.since).min(),
             // What cannot be told is taken for the worst.
             Err(_) => Some(0),
         }

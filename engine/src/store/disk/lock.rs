@@ -157,6 +157,13 @@ pub(super) struct Holder {
     pub since: Option<u64>,
 }
 
+impl Holder {
+    /// Whether it is the process that asks.
+    pub(super) fn is_this_process(&self) -> bool {
+        self.who.starts_with(&format!("pid {} ", std::process::id()))
+    }
+}
+
 impl std::fmt::Display for Holder {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let (who, held) = (&self.who, self.since.and_then(|since| now().checked_sub(since)));

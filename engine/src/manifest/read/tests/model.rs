@@ -80,11 +80,24 @@ fn a_model_that_is_asked_gets_rules_and_inputs_that_the_built_in_one_has_not() {
     let manifest = good(asking);
     assert_eq!(manifest.rules.len(), CSHARP.matches("\n[[rule]]").count());
     let group = rule(&manifest, "//groups/{group}:semantic");
-    assert_eq!(roles(group), ["dependencies", "deps", "impl", "roles", "structure", "type"]);
+    assert_eq!(
+        roles(group),
+        ["dependencies", "deps", "impl", "places", "roles", "structure", "type"]
+    );
     let semantic = rule(&manifest, "//types/{type}:semantic");
     assert_eq!(
         roles(semantic),
-        ["dependencies", "deps", "group", "grouped", "impl", "roles", "structure", "type"]
+        [
+            "dependencies",
+            "deps",
+            "group",
+            "grouped",
+            "impl",
+            "places",
+            "roles",
+            "structure",
+            "type"
+        ]
     );
     let manifest = good(&format!("{asking}params.structures = false\nparams.template = \"a/p {{1}}.md\"\n"));
     let semantic = rule(&manifest, "//types/{type}:semantic");
