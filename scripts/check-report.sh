@@ -125,7 +125,7 @@ document.dispatchEvent(new KeyboardEvent("keydown", { key: "/" }));
 told.slash = document.activeElement === search;
 told.fits = document.documentElement.scrollWidth <= innerWidth;
 const wrong = Object.keys(told).filter((name) => !told[name]);
-parent.postMessage(wrong.length ? "wrong: " + wrong.join(" ") + " at " + innerWidth + " (" + document.documentElement.scrollWidth + ") " : "well at " + innerWidth + " ", "*");
+parent.postMessage(wrong.length ? "wrong: " + wrong.join(" ") + " at " + innerWidth + " (" + document.documentElement.scrollWidth + ");" : "well at " + innerWidth + ";", "*");
 </script>"""
 open(sys.argv[2], "w", encoding="utf-8").write(page.replace("</body>", driver + "</body>"))
 PY
@@ -136,7 +136,7 @@ cat >"$scratch/frames.html" <<'HTML'
 HTML
 browse "$scratch/err" --window-size=1400,2000 --dump-dom "file://$scratch/frames.html" >"$scratch/dom"
 for width in 1280 390; do
-    grep -q "<title>.*well at $width " "$scratch/dom" || { said "$scratch/err" >&2; failed "$(grep -o '<title>[^<]*' "$scratch/dom" | head -1)"; }
+    grep -q "<title>.*well at $width;" "$scratch/dom" || { said "$scratch/err" >&2; failed "$(grep -o '<title>[^<]*' "$scratch/dom" | head -1)"; }
 done
 
 # To be looked at.
