@@ -269,14 +269,15 @@ impl DiskStore {
                 plan.young.micros += micros;
                 plan.young.bytes += len + record.len;
             }
-            let Some(used) = used.filter(|_| !young && (!version || policy.free.is_some() && !paid)) else {
+            let used = used.filter(|_| !young && (!version || policy.free.is_some() && !paid));
+            if used.is_none() || paid && !policy.paid {
                 marks.blobs.insert(short(&record.output));
                 if paid {
                     // The next question may be asked as a change of this one.
                     marks.blobs.extend(record.inputs.iter().map(|input| short(&input.digest)));
                 }
-                return Ok(());
-            };
+            }
+            let Some(used) = used else { return Ok(()) };
             let rank = match (paid, version) {
                 (true, _) => Rank::Paid,
                 (false, true) => Rank::Version,
