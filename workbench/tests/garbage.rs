@@ -427,3 +427,32 @@ fn what_is_relied_on_while_a_collection_runs_is_left_alone() {
     );
     assert_eq!(report.expect("collected").taken.actions, 3);
 }
+
+/// What a random run once met: a paid result that nothing holds stays without `--paid`, and so does what it was made of.
+#[test]
+fn what_a_paid_result_that_stays_was_made_of_stays() {
+    let mut bench = Bench::new();
+    let gc = |keep_versions, paid, max_size| Step::Gc {
+        older_than: 0,
+        keep_versions,
+        paid,
+        max_size,
+    };
+    let steps = [
+        Step::Write(0, 0, 3),
+        Step::Write(1, 0, 0),
+        gc(0, true, Some(1)),
+        Step::Write(2, 0, 0),
+        gc(3, false, None),
+        Step::Write(2, 0, 1),
+        Step::Build(2),
+        Step::Unpin(1),
+        Step::Build(0),
+        gc(2, false, None),
+    ];
+    steps.iter().for_each(|step| bench.step(step));
+    bench.check_gc(&Gc {
+        older_than: 0,
+        ..Gc::usual(bench.now)
+    });
+}
