@@ -4,10 +4,12 @@ use crate::cli::{AskingArgs, Global, OutputForm};
 use crate::exit::Code;
 use crate::render::{Style, diagnostic};
 use engine::build::engine::EngineError;
+use engine::seams::producer::Cancel;
 use engine::seams::world::WorldError;
 use engine::store::StoreError;
 use engine::store::disk::{DiskOptions, DiskStore, OnWait};
 use engine::values::diagnostic::{Diagnostic, Severity};
+use engine::values::event::Observer;
 use producers::llm::Limits;
 use std::cell::RefCell;
 use std::io::StdoutLock;
@@ -18,8 +20,24 @@ use workbench::hold::Hold;
 use workbench::location::{StoreChoice, find_root};
 use workbench::workspace::{Opening, WorkbenchError, Workspace};
 
+/// Whom a command speaks to besides its answer.
+enum Voice {
+    /// People, on standard error.
+    Terminal,
+    /// Another program, which gets everything with the answer.
+    Caller {
+        /// What was said so far.
+        said: RefCell<Vec<Diagnostic>>,
+        /// Ends what is being built.
+        cancel: Cancel,
+        /// Told what happens meanwhile.
+        observer: Arc<dyn Observer + Send + Sync>,
+    },
+}
+
 /// The resolved flags.
 pub struct Context {
+    voice: Voice,
     /// The flags.
     pub global: Global,
     /// Colours on standard output.
@@ -50,6 +68,12 @@ impl Failed {
             diagnostics: vec![diagnostic],
         }
     }
+
+    /// Something that cannot be.
+    pub fn bug(what: &dyn std::fmt::Display) -> Self {
+        let why = Diagnostic::error("InternalError", format!("a bug of cortex: {what}"));
+        Self::new(Code::Internal, why.hint("please report it with the command and what it printed"))
+    }
 }
 
 impl Context {
@@ -57,10 +81,39 @@ impl Context {
     pub fn new(global: Global) -> Self {
         let (out, err) = (Style::stdout(global.color), Style::stderr(global.color));
         Self {
+            voice: Voice::Terminal,
             global,
             out,
             err,
             opened: RefCell::default(),
+        }
+    }
+
+    /// For a request of another program, in the folder where this one stands: nothing is printed, what is said is kept for the answer.
+    pub fn of_request(global: Global, cancel: Cancel, observer: Arc<dyn Observer + Send + Sync>) -> Self {
+        Self {
+            voice: Voice::Caller {
+                said: RefCell::default(),
+                cancel,
+                observer,
+            },
+            ..Self::new(global)
+        }
+    }
+
+    /// What ends a build that another program asked for, and who is told of it; `None` when a person did.
+    pub fn caller(&self) -> Option<(&Cancel, &(dyn Observer + Send + Sync))> {
+        match &self.voice {
+            Voice::Terminal => None,
+            Voice::Caller { cancel, observer, .. } => Some((cancel, &**observer)),
+        }
+    }
+
+    /// What was said to another program since this was last asked.
+    pub fn take_said(&self) -> Vec<Diagnostic> {
+        match &self.voice {
+            Voice::Terminal => Vec::new(),
+            Voice::Caller { said, .. } => said.take(),
         }
     }
 
@@ -228,8 +281,8 @@ impl Context {
             } else {
                 Duration::from_secs(self.global.lock_timeout)
             },
-            on_wait: Some(told("waiting for the store, held by", style)),
-            on_wait_view: Some(told("waiting for another build of this checkout,", style)),
+            on_wait: self.caller().is_none().then(|| told("waiting for the store, held by", style)),
+            on_wait_view: self.caller().is_none().then(|| told("waiting for another build of this checkout,", style)),
             set_aside_newer: true,
             ..DiskOptions::default()
         }
@@ -249,7 +302,10 @@ impl Context {
                 offline: self.global.offline,
                 batch: asking.batch,
             },
-            on_wait: Arc::new(move |words: &str| eprintln!("{}", style.dim(words))),
+            on_wait: match self.caller() {
+                None => Arc::new(move |words: &str| eprintln!("{}", style.dim(words))),
+                Some(_) => Arc::new(|_: &str| {}),
+            },
             builds,
             interrupts: true,
         })?;
@@ -283,8 +339,12 @@ impl Context {
         cache.map(StoreChoice::Cache).ok_or_else(nowhere)
     }
 
-    /// Prints diagnostics to standard error (in JSON form one a line).
+    /// Prints diagnostics to standard error (in JSON form one a line), or keeps them for the program that asked.
     pub fn say(&self, diagnostics: &[Diagnostic]) {
+        if let Voice::Caller { said, .. } = &self.voice {
+            said.borrow_mut().extend_from_slice(diagnostics);
+            return;
+        }
         if self.json() {
             for one in diagnostics {
                 eprintln!("{}", diagnostic::json(one));

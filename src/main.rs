@@ -4,7 +4,9 @@
 mod cli;
 mod commands;
 mod context;
+mod desk;
 mod exit;
+mod methods;
 mod render;
 
 use clap::Parser;

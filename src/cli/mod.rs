@@ -81,7 +81,8 @@ pub enum Command {
     Init(InitArgs),
     Build(BuildArgs),
     Show(ShowArgs),
-    Outline(OutlineArgs),
+    #[command(flatten)]
+    Method(crate::methods::command::Call),
     Usages(UsagesArgs),
     Query(QueryArgs),
     Explain(ExplainArgs),
@@ -173,20 +174,6 @@ pub struct ShowArgs {
     pub rejected: bool,
     #[command(flatten)]
     pub asking: AskingArgs,
-}
-
-/// Print the outlines of types and members, building them first.
-#[derive(Debug, Args)]
-pub struct OutlineArgs {
-    /// Types by any unambiguous name (NodeStore, Core.NodeStore), their members (NodeStore#Get, 'NodeStore#*'), or labels.
-    #[arg(required = true, value_name = "SYMBOL")]
-    pub symbols: Vec<String>,
-    /// As JSON: what //types/SYMBOL:outline-info holds, an array for several.
-    #[arg(long)]
-    pub json: bool,
-    /// The newest version that was made while all files of the type parsed. The program says where the present one may lack something.
-    #[arg(long)]
-    pub last_good: bool,
 }
 
 /// List the places that use a type or a member, building what has to be known first.

@@ -189,7 +189,7 @@ fn digest(patterns: &[String]) -> Digest {
 /// error too: the commands that end here print an output, which has no room for them.
 pub fn build(context: &Context, session: &mut Session, request: &Request) -> Result<Report, Failed> {
     let report = build_with(context, session, request, Records::default())?;
-    if context.json() {
+    if context.json() && context.caller().is_none() {
         say(context, &report);
     }
     Ok(report)
@@ -211,6 +211,13 @@ struct Records {
 }
 
 fn build_with(context: &Context, session: &mut Session, request: &Request, records: Records) -> Result<Report, Failed> {
+    if let Some((cancel, observer)) = context.caller() {
+        let report = session.build(request, observer, cancel);
+        context.built();
+        let report = report?;
+        say(context, &report);
+        return Ok(report);
+    }
     let Records { verbose, events, trace } = records;
     let cancel = Cancel::default();
     let bar = std::io::stderr().is_terminal() && !context.json();

@@ -11,10 +11,9 @@ mod gc;
 mod history;
 mod init;
 mod investigate;
-mod last_good;
+pub mod last_good;
 mod log;
-mod outline;
-mod outputs;
+pub mod outputs;
 mod pages;
 mod pin;
 mod prompt;
@@ -22,7 +21,7 @@ mod query;
 mod regenerate;
 mod report;
 mod rules;
-mod show;
+pub mod show;
 mod status;
 mod store;
 mod usages;
@@ -32,8 +31,6 @@ use crate::cli::{Cli, Command};
 use crate::context::Context;
 use std::process::ExitCode;
 
-pub use show::json as shown_json;
-
 /// Runs the command and prints why it failed, if it did.
 pub fn run(cli: Cli) -> ExitCode {
     let mut context = Context::new(cli.global);
@@ -42,12 +39,12 @@ pub fn run(cli: Cli) -> ExitCode {
         return failed.code.into();
     }
     let outcome = match &cli.command {
+        Command::Method(call) => crate::methods::command::run(&context, call),
         Command::Query(args) => query::run(&context, args),
         _ if context.draws() => Err(query::only_here()),
         Command::Init(args) => init::run(&context, args),
         Command::Build(args) => build::run(&context, args),
         Command::Show(args) => show::run(&context, args),
-        Command::Outline(args) => outline::run(&context, args),
         Command::Usages(args) => usages::run(&context, args),
         Command::Explain(args) => explain::run(&context, args),
         Command::Log(args) => log::run(&context, args),

@@ -177,7 +177,7 @@ pub fn difference_json(difference: &Difference<'_>) -> Value {
 /// A blob as lines of text; tables as JSON.
 fn text_of(blob: &[u8]) -> Option<String> {
     if Table::is_table(blob) {
-        let rows = crate::commands::shown_json(blob);
+        let rows = crate::commands::show::json(blob);
         return serde_json::to_string_pretty(&rows).ok();
     }
     let text = std::str::from_utf8(blob).ok()?;

@@ -168,15 +168,12 @@ fn outlines_of_several_symbols() {
         "{}",
         text.out
     );
-    assert!(bench.run(&["outline", "--json", "NodeStore"]).json().is_object());
-    assert_eq!(
-        bench
-            .run(&["outline", "--json", "NodeStore", "NodeId"])
-            .json()
-            .as_array()
-            .map(Vec::len),
-        Some(2)
-    );
+    let one = bench.run(&["outline", "--json", "NodeStore"]).json();
+    assert_eq!(one["resolved"]["path"], "MemoTree.Core.NodeStore");
+    assert!(one["outlineText"].as_str().is_some_and(|text| text.starts_with("# MemoTree.Core.NodeStore ")));
+    assert_eq!(one.as_object().map(serde_json::Map::len), Some(2));
+    let two = bench.run(&["outline", "--json", "--data", "NodeStore", "NodeId"]).json();
+    assert_eq!(two["more"][0]["data"]["fqn"], "MemoTree.Core.NodeId");
     insta::assert_snapshot!(bench.run(&["outline", "NodeStroe"]).all(), @"
     exit 2
     error[E_NO_TARGET] //types/NodeStroe:outline: no target matches //types/NodeStroe:outline

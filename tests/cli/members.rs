@@ -38,7 +38,9 @@ fn a_member_is_a_target_of_its_own() {
         "public static Shelf operator /(Shelf a, Shelf b) => a\n"
     );
     assert!(bench.run(&["outline", "Shelf#Size"]).out.starts_with("# N.Shelf#Size "));
-    let info = bench.run(&["outline", "--json", "Shelf#Size"]).json();
+    let answer = bench.run(&["outline", "--json", "--data", "Shelf#Size"]).json();
+    let info = &answer["data"];
+    assert_eq!(answer["resolved"]["path"], "N.Shelf#Size");
     assert_eq!(
         (&info["type"], &info["key"], &info["kind"]),
         (&"N.Shelf".into(), &"Size".into(), &"property".into())

@@ -4,9 +4,11 @@
 //! Invariant: the moment lies before the look whose findings are in `Part::Directories`, and both are written in one commit. Whoever later
 //! looks only at what moved since then knows as much as by looking at everything.
 
-use crate::seams::world::{Standing, Watched};
+use super::session::Session;
+use crate::seams::world::{SetDef, Standing, Watched, World};
 use crate::store::{Part, RowChange};
 use minicbor::{Decode, Encode};
+use std::sync::Arc;
 
 /// Key of the only row of `Part::Watch`.
 pub(super) const WATCH_KEY: &[u8] = b"";
@@ -73,5 +75,33 @@ impl Seen {
         let record = self.due.as_ref()?;
         let body = minicbor::to_vec(record).expect("invariant: encoding into memory does not fail");
         Some((Part::Watch, WATCH_KEY.to_vec(), Some(body)))
+    }
+}
+
+/// The moment of a look, to ask later whether anything moved since then.
+#[derive(Clone)]
+pub struct Moment {
+    world: Arc<dyn World>,
+    sets: Vec<SetDef>,
+    token: Vec<u8>,
+}
+
+impl Moment {
+    /// Whether nothing moved: neither a source nor the manifest. Whoever cannot tell says that something did.
+    pub fn stands(&self) -> bool {
+        let watched = self.world.watched(&self.sets, Some(&self.token));
+        watched.is_some_and(|watched| watched.moved.is_some_and(|moved| moved.is_empty()))
+    }
+}
+
+impl Session {
+    /// The moment of the look that this session began with; `None` when nobody watches, or not all of the sources.
+    pub fn moment(&self) -> Option<Moment> {
+        let token = self.seen.token.clone()?;
+        (!self.sources.standing().odd).then(|| Moment {
+            world: self.engine.world.clone(),
+            sets: self.state.set_defs(),
+            token,
+        })
     }
 }

@@ -1,0 +1,106 @@
+//! The methods as commands: the help and the flags are made from the table, and the answer is printed.
+
+use super::{Answered, Entry, METHODS};
+use crate::context::{Context, Failed, Outcome};
+use crate::commands::show::written;
+use crate::desk::Desk;
+use crate::render::printable;
+use clap::{Arg, ArgAction, ArgMatches, Command, FromArgMatches, Subcommand};
+use serde_json::Value;
+use std::io::Write;
+
+/// A method with its arguments, as they stood on the command line.
+#[derive(Clone, Debug)]
+pub struct Call {
+    /// Its place in the table.
+    at: usize,
+    arguments: Value,
+    json: bool,
+}
+
+impl Subcommand for Call {
+    fn augment_subcommands(mut command: Command) -> Command {
+        for entry in METHODS {
+            let (group, own) = words(entry);
+            let method = (entry.command)(Command::new(own)).arg(json());
+            command = match group {
+                None => command.subcommand(method),
+                Some(group) if command.find_subcommand(group).is_some() => {
+                    command.mut_subcommand(group, |group| group.subcommand(method))
+                }
+                Some(group) => command.subcommand(Command::new(group).about(about(group)).subcommand_required(true).subcommand(method)),
+            };
+        }
+        command
+    }
+
+    fn augment_subcommands_for_update(command: Command) -> Command {
+        Self::augment_subcommands(command)
+    }
+
+    fn has_subcommand(name: &str) -> bool {
+        METHODS.iter().any(|entry| entry.name.split(' ').next() == Some(name))
+    }
+}
+
+impl FromArgMatches for Call {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
+        let missing = || clap::Error::new(clap::error::ErrorKind::MissingSubcommand);
+        let (name, matches) = matches.subcommand().ok_or_else(missing)?;
+        let (name, matches) = match METHODS.iter().any(|entry| entry.name == name) {
+            true => (name.to_owned(), matches),
+            false => {
+                let (own, matches) = matches.subcommand().ok_or_else(missing)?;
+                (format!("{name} {own}"), matches)
+            }
+        };
+        let at = METHODS.iter().position(|entry| entry.name == name).ok_or_else(missing)?;
+        Ok(Self {
+            at,
+            arguments: (METHODS[at].parse)(matches)?,
+            json: matches.get_flag("json"),
+        })
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        *self = Self::from_arg_matches(matches)?;
+        Ok(())
+    }
+}
+
+fn words(entry: &Entry) -> (Option<&'static str>, &'static str) {
+    match entry.name.split_once(' ') {
+        Some((group, own)) => (Some(group), own),
+        None => (None, entry.name),
+    }
+}
+
+/// What a group of methods is about.
+fn about(group: &str) -> &'static str {
+    match group {
+        "pack" => "Bundle what is known of chosen types in one text",
+        "window" => "Keep the text that a model is shown of this checkout",
+        "work" => "Answer as the language model: take prompts, hand in summaries",
+        _ => "",
+    }
+}
+
+fn json() -> Arg {
+    Arg::new("json").long("json").action(ArgAction::SetTrue).help("As JSON")
+}
+
+/// Runs a method and prints its answer.
+pub fn run(context: &Context, call: &Call) -> Outcome {
+    let entry = &METHODS[call.at];
+    let mut desk = Desk::new(context, entry.name);
+    let Answered { answer, code } = (entry.call)(&mut desk, call.arguments.clone())?;
+    drop(desk);
+    let mut out = context.stdout();
+    if call.json || context.json() {
+        written(writeln!(out, "{answer:#}"))?;
+        return Ok(code);
+    }
+    let text = (entry.text)(&answer).map_err(|error| Failed::bug(&error))?;
+    written(write!(out, "{}", printable(&text)))?;
+    Ok(code)
+}

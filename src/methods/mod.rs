@@ -1,0 +1,142 @@
+//! The one table of methods: what a coder asks, under one name, with one set of arguments and one answer, whether by command line,
+//! JSON-RPC or MCP.
+//!
+//! A method is a struct of arguments. Its doc comments are the help of the command, the description of the tool and the reference page;
+//! its answer is a value, from which text is made at the rim.
+
+pub mod command;
+mod outline;
+pub mod resolved;
+pub mod schema;
+
+use crate::context::Failed;
+use crate::desk::Desk;
+use crate::exit::Code;
+use engine::values::diagnostic::Diagnostic;
+use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::Value;
+
+/// What a method does to the world.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Effect {
+    /// Looks, and files results that anyone would get. The same question about the same sources has the same answer.
+    Looks,
+    /// Answers from what changes by itself: time, other processes, models.
+    Reads,
+    /// Changes what is remembered of this checkout; twice is the same as once.
+    Sets,
+    /// Does something anew each time.
+    Acts,
+}
+
+/// A question or an order, with its arguments.
+pub trait Method: clap::Args + Serialize + DeserializeOwned + JsonSchema {
+    /// The words of the command; with `_` for spaces the name of the tool, with `.` that of the JSON-RPC method.
+    const NAME: &'static str;
+    /// The JSON-RPC names of seed 000 §6.
+    const ALSO: &'static [&'static str] = &[];
+    /// What it does to the world.
+    const EFFECT: Effect;
+    /// Whether it is a tool of MCP.
+    const TOOL: bool = true;
+    /// What it answers.
+    type Answer: Serialize + DeserializeOwned + JsonSchema;
+
+    /// The answer.
+    ///
+    /// # Errors
+    /// What stands in its way; what was said already is not told again.
+    fn answer(&self, desk: &mut Desk<'_>) -> Result<Self::Answer, Failed>;
+
+    /// The answer for people and models.
+    fn text(answer: &Self::Answer) -> String;
+}
+
+/// What a request came to.
+#[derive(Debug)]
+pub struct Answered {
+    /// The answer.
+    pub answer: Value,
+    /// How the request went: an answer may be there although something failed.
+    pub code: Code,
+}
+
+/// A line of the table.
+pub struct Entry {
+    /// Words of the command.
+    pub name: &'static str,
+    /// The seed's names.
+    pub also: &'static [&'static str],
+    /// What it does to the world.
+    pub effect: Effect,
+    /// Whether it is a tool of MCP.
+    pub tool: bool,
+    /// The command with its arguments and help.
+    pub command: fn(clap::Command) -> clap::Command,
+    /// The arguments of a command line as a value.
+    pub parse: fn(&clap::ArgMatches) -> Result<Value, clap::Error>,
+    /// JSON Schema of the arguments.
+    pub arguments: fn() -> schemars::Schema,
+    /// JSON Schema of the answer.
+    pub answers: fn() -> schemars::Schema,
+    /// Answers.
+    pub call: fn(&mut Desk<'_>, Value) -> Result<Answered, Failed>,
+    /// An answer as text.
+    pub text: fn(&Value) -> Result<String, serde_json::Error>,
+}
+
+/// All methods, in the order of the help.
+pub static METHODS: &[Entry] = &[entry::<outline::Outline>()];
+
+const fn entry<M: Method>() -> Entry {
+    Entry {
+        name: M::NAME,
+        also: M::ALSO,
+        effect: M::EFFECT,
+        tool: M::TOOL,
+        command: M::augment_args,
+        parse: |matches| {
+            let arguments = M::from_arg_matches(matches)?;
+            Ok(serde_json::to_value(arguments).expect("invariant: arguments are plain values"))
+        },
+        arguments: schema::of::<M>,
+        answers: schema::of::<M::Answer>,
+        call: |desk, arguments| {
+            let method: M = serde_json::from_value(arguments).map_err(|error| refused(&error))?;
+            let answer = method.answer(desk)?;
+            Ok(Answered {
+                answer: serde_json::to_value(answer).expect("invariant: answers are plain values"),
+                code: desk.code(),
+            })
+        },
+        text: |answer| Ok(M::text(&M::Answer::deserialize(answer)?)),
+    }
+}
+
+/// The method of a name: its own, with words joined by a space, `.` or `_`, or one of the seed's.
+pub fn find(name: &str) -> Option<&'static Entry> {
+    let same = |entry: &&Entry| entry.name.replace(' ', "_") == name.replace(['.', ' '], "_") || entry.also.contains(&name);
+    METHODS.iter().find(same)
+}
+
+/// The arguments are not those of the method.
+fn refused(error: &serde_json::Error) -> Failed {
+    let why = Diagnostic::error("E_PARAM", error.to_string());
+    Failed::new(Code::Usage, why.hint("the reference of methods lists the arguments of each"))
+}
+
+/// A list that may be written as its only item.
+fn one_or_many<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<String>, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum OneOrMany {
+        One(String),
+        Many(Vec<String>),
+    }
+    Ok(match OneOrMany::deserialize(from)? {
+        OneOrMany::One(one) => vec![one],
+        OneOrMany::Many(many) => many,
+    })
+}

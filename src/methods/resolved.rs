@@ -1,0 +1,52 @@
+//! What a symbol was found to mean, as every answer tells it (seed 000 §6).
+
+use crate::context::Failed;
+use crate::desk::Desk;
+use engine::values::label::unescape;
+use engine::values::table::Table;
+use producers::csharp::members::MemberRow;
+use producers::csharp::types::TypeRow;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use workbench::last_good::{label, parts};
+
+/// The one type or member that is meant.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Resolved {
+    /// Symbol path, `Namespace.Type` or `Namespace.Type#Member(…)`.
+    pub path: String,
+    /// Identifier of the type.
+    pub type_id: String,
+    /// Identifier of the member.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub member_id: Option<String>,
+}
+
+/// What the label of a type's or member's target means. The identifiers are those of the present sources: a type that is gone has none.
+pub fn resolved(desk: &mut Desk<'_>, target: &str) -> Result<Resolved, Failed> {
+    let Some((key, rest)) = parts(target) else {
+        return Ok(Resolved {
+            path: target.to_owned(),
+            ..Resolved::default()
+        });
+    };
+    let types = desk.output("//index:types")?.bytes;
+    let row = Table::open(&types).and_then(|table| serde_json::from_slice::<TypeRow>(table.get(&key)?).ok());
+    let mut found = Resolved {
+        path: key.clone(),
+        type_id: row.as_ref().map(|row| row.id.clone()).unwrap_or_default(),
+        member_id: None,
+    };
+    let Some((member, _)) = rest.strip_prefix('#').and_then(|rest| rest.rsplit_once(':')) else {
+        return Ok(found);
+    };
+    let member = unescape(member);
+    found.path = format!("{key}#{member}");
+    if row.is_some() {
+        let members = desk.output(&label(&key, ":members"))?.bytes;
+        let row = Table::open(&members).and_then(|table| serde_json::from_slice::<MemberRow>(table.get(&member)?).ok());
+        found.member_id = row.map(|row| format!("{}_{}", found.type_id, row.id));
+    }
+    Ok(found)
+}
