@@ -17,7 +17,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use workbench::hold::Hold;
-use workbench::location::{StoreChoice, find_root};
+use workbench::location::{StoreChoice, find_root, view};
 use workbench::workspace::{Opening, WorkbenchError, Workspace};
 
 /// Whom a command speaks to besides its answer.
@@ -107,6 +107,11 @@ impl Context {
             Voice::Terminal => None,
             Voice::Caller { cancel, observer, .. } => Some((cancel, &**observer)),
         }
+    }
+
+    /// Whether anything was said to another program.
+    pub fn has_said(&self) -> bool {
+        matches!(&self.voice, Voice::Caller { said, .. } if !said.borrow().is_empty())
     }
 
     /// What was said to another program since this was last asked.
@@ -221,6 +226,13 @@ impl Context {
         find_root(&self.global.directory.canonicalize().ok()?)
     }
 
+    /// Where the service of this checkout is asked, whether or not there is one; `None` without a workspace or a store.
+    pub fn service(&self) -> Option<PathBuf> {
+        let root = self.root()?;
+        let store = self.store().ok()?.folder(&root)?;
+        Some(workbench::watch::service(&store, view(&root)))
+    }
+
     /// Opens the store alone: that of `--store` or `CORTEX_STORE`, or of the workspace. `None` when the workspace has none yet. A folder that is
     /// named and is no store is refused, and nothing made in it.
     pub fn disk(&self, purpose: &str) -> Result<Option<DiskStore>, Failed> {
@@ -282,7 +294,10 @@ impl Context {
                 Duration::from_secs(self.global.lock_timeout)
             },
             on_wait: self.caller().is_none().then(|| told("waiting for the store, held by", style)),
-            on_wait_view: self.caller().is_none().then(|| told("waiting for another build of this checkout,", style)),
+            on_wait_view: self
+                .caller()
+                .is_none()
+                .then(|| told("waiting for another build of this checkout,", style)),
             set_aside_newer: true,
             ..DiskOptions::default()
         }

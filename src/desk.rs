@@ -5,6 +5,7 @@ use crate::commands::outputs::outputs;
 use crate::commands::show::{self, Shown};
 use crate::context::{Context, Failed};
 use crate::exit::Code;
+use crate::service::turn::Held;
 use engine::build::request::Report;
 use engine::build::session::Session;
 use engine::build::watched::Moment;
@@ -17,9 +18,15 @@ pub struct Desk<'c> {
     pub context: &'c Context,
     method: &'static str,
     asking: AskingArgs,
+    turn: Option<TakeTurn<'c>>,
     open: Option<(Workspace, Session)>,
+    /// Given back after what is open is closed.
+    held: Option<Held<'c>>,
     worst: Code,
 }
+
+/// Waits for the right to build, where several requests are answered at once.
+pub type TakeTurn<'c> = Box<dyn Fn() -> Result<Held<'c>, Failed> + 'c>;
 
 impl<'c> Desk<'c> {
     /// For a request of the method of that name.
@@ -28,9 +35,16 @@ impl<'c> Desk<'c> {
             context,
             method,
             asking: AskingArgs::default(),
+            turn: None,
+            held: None,
             open: None,
             worst: Code::Ok,
         }
+    }
+
+    /// Has it wait for its turn before it opens the workspace.
+    pub fn in_turn(self, turn: TakeTurn<'c>) -> Self {
+        Self { turn: Some(turn), ..self }
     }
 
     /// What may be asked of models, told before the workspace is opened.
@@ -41,6 +55,7 @@ impl<'c> Desk<'c> {
     /// The workspace and its sources as they are now; opened to build.
     pub fn open(&mut self) -> Result<(&Workspace, &mut Session), Failed> {
         if self.open.is_none() {
+            self.held = self.turn.as_ref().map(|turn| turn()).transpose()?;
             let workspace = self.context.asking(self.method, &self.asking)?;
             let session = workspace.session()?;
             self.context.say(workspace.warnings());

@@ -37,6 +37,24 @@ pub enum Code {
 static STOPPED_BY: AtomicI32 = AtomicI32::new(0);
 
 impl Code {
+    /// The code of that number.
+    pub fn of(number: u8) -> Option<Self> {
+        let all = [
+            Self::Ok,
+            Self::TargetFailed,
+            Self::Usage,
+            Self::StoreDamaged,
+            Self::Busy,
+            Self::Io,
+            Self::Limit,
+            Self::Internal,
+            Self::HungUp,
+            Self::Interrupted,
+            Self::Terminated,
+        ];
+        all.into_iter().find(|code| *code as u8 == number)
+    }
+
     /// The code of a command that stopped because it was told to: 128 and the number of the signal, as shells say it.
     pub fn stopped() -> Self {
         match STOPPED_BY.load(Ordering::Relaxed) {

@@ -8,6 +8,7 @@ mod desk;
 mod exit;
 mod methods;
 mod render;
+mod service;
 
 use clap::Parser;
 use std::ffi::OsString;

@@ -95,6 +95,7 @@ pub enum Command {
     Cost(CostArgs),
     Investigate(InvestigateArgs),
     Watch(WatchArgs),
+    Serve(ServeArgs),
     Status(StatusArgs),
     Gc(GcArgs),
     Report(ReportArgs),
@@ -296,6 +297,24 @@ pub struct WatchArgs {
     /// When nothing moves, build ahead what was asked for lately, as far as it is free; stops for any other command that builds.
     #[arg(long)]
     pub ahead: bool,
+}
+
+/// Answer methods by JSON-RPC 2.0, and keep what was answered at hand.
+///
+/// At a Unix socket of this user (its path is printed), for as long as it runs; the same commands on the command line are answered by it,
+/// and look the same. It watches the sources as `cortex watch` does. Messages are one a line, or behind Content-Length headers: the client
+/// is answered as it asks. Ctrl-C or --stop ends it.
+#[derive(Debug, Args)]
+pub struct ServeArgs {
+    /// Serve one client on standard input and output instead; ends with its input.
+    #[arg(long)]
+    pub stdio: bool,
+    /// Say whether a service runs for this checkout, and how it does. Exit code 1 when none does.
+    #[arg(long, conflicts_with = "stdio")]
+    pub status: bool,
+    /// End the service of this checkout.
+    #[arg(long, conflicts_with_all = ["stdio", "status"])]
+    pub stop: bool,
 }
 
 /// Show how the workspace stands: sources, targets, summaries, store. Runs nothing.

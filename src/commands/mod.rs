@@ -21,6 +21,7 @@ mod query;
 mod regenerate;
 mod report;
 mod rules;
+mod serve;
 pub mod show;
 mod status;
 mod store;
@@ -56,6 +57,7 @@ pub fn run(cli: Cli) -> ExitCode {
         Command::Cost(args) => cost::run(&context, args),
         Command::Investigate(args) => investigate::run(&context, args),
         Command::Watch(args) => watch::run(&context, args),
+        Command::Serve(args) => serve::run(&context, args),
         Command::Status(_) => status::run(&context),
         Command::Gc(args) => gc::run(&context, args),
         Command::Report(args) => report::run(&context, args),

@@ -76,7 +76,7 @@ pub fn run(context: &Context, args: &WatchArgs) -> Outcome {
         .store_folder
         .as_deref()
         .map(|store| workbench::watch::socket(store, workspace.engine.view));
-    let socket = socket.map(|path| Socket::bind(&path)).transpose()?;
+    let socket = socket.map(|path| Socket::bind(&path)).transpose().map_err(WatchError::from)?;
     let watcher = Watcher::new(&workspace.root, &look.state.set_defs()).map_err(WatchError::from)?;
     let directories = watcher.directories();
     let running = Arc::new(Running::default());

@@ -1,10 +1,11 @@
 //! The methods as commands: the help and the flags are made from the table, and the answer is printed.
 
 use super::{Answered, Entry, METHODS};
-use crate::context::{Context, Failed, Outcome};
 use crate::commands::show::written;
+use crate::context::{Context, Failed, Outcome};
 use crate::desk::Desk;
 use crate::render::printable;
+use crate::service::client::{self, Told};
 use clap::{Arg, ArgAction, ArgMatches, Command, FromArgMatches, Subcommand};
 use serde_json::Value;
 use std::io::Write;
@@ -25,9 +26,7 @@ impl Subcommand for Call {
             let method = (entry.command)(Command::new(own)).arg(json());
             command = match group {
                 None => command.subcommand(method),
-                Some(group) if command.find_subcommand(group).is_some() => {
-                    command.mut_subcommand(group, |group| group.subcommand(method))
-                }
+                Some(group) if command.find_subcommand(group).is_some() => command.mut_subcommand(group, |group| group.subcommand(method)),
                 Some(group) => command.subcommand(Command::new(group).about(about(group)).subcommand_required(true).subcommand(method)),
             };
         }
@@ -89,12 +88,16 @@ fn json() -> Arg {
     Arg::new("json").long("json").action(ArgAction::SetTrue).help("As JSON")
 }
 
-/// Runs a method and prints its answer.
+/// Runs a method, or has the service of the checkout run it, and prints its answer.
 pub fn run(context: &Context, call: &Call) -> Outcome {
     let entry = &METHODS[call.at];
-    let mut desk = Desk::new(context, entry.name);
-    let Answered { answer, code } = (entry.call)(&mut desk, call.arguments.clone())?;
-    drop(desk);
+    let Answered { answer, code } = match asked(context, entry, &call.arguments) {
+        Some(told) => {
+            context.say(&told.said);
+            told.result.map_err(|(code, diagnostics)| Failed { code, diagnostics })?
+        }
+        None => (entry.call)(&mut Desk::new(context, entry.name), call.arguments.clone())?,
+    };
     let mut out = context.stdout();
     if call.json || context.json() {
         written(writeln!(out, "{answer:#}"))?;
@@ -103,4 +106,12 @@ pub fn run(context: &Context, call: &Call) -> Outcome {
     let text = (entry.text)(&answer).map_err(|error| Failed::bug(&error))?;
     written(write!(out, "{}", printable(&text)))?;
     Ok(code)
+}
+
+/// What the service answers. It has flags of its own: whoever wants others is answered here.
+fn asked(context: &Context, entry: &Entry, arguments: &Value) -> Option<Told> {
+    if context.global.offline {
+        return None;
+    }
+    client::ask(&context.service()?, entry, arguments)
 }

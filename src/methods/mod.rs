@@ -6,6 +6,7 @@
 
 pub mod command;
 mod outline;
+pub mod reference;
 pub mod resolved;
 pub mod schema;
 

@@ -170,7 +170,11 @@ fn outlines_of_several_symbols() {
     );
     let one = bench.run(&["outline", "--json", "NodeStore"]).json();
     assert_eq!(one["resolved"]["path"], "MemoTree.Core.NodeStore");
-    assert!(one["outlineText"].as_str().is_some_and(|text| text.starts_with("# MemoTree.Core.NodeStore ")));
+    assert!(
+        one["outlineText"]
+            .as_str()
+            .is_some_and(|text| text.starts_with("# MemoTree.Core.NodeStore "))
+    );
     assert_eq!(one.as_object().map(serde_json::Map::len), Some(2));
     let two = bench.run(&["outline", "--json", "--data", "NodeStore", "NodeId"]).json();
     assert_eq!(two["more"][0]["data"]["fqn"], "MemoTree.Core.NodeId");

@@ -25,6 +25,11 @@ pub fn socket(store: &Path, view: ViewId) -> PathBuf {
     store.join("views").join(format!("{:016x}.watch", view.0))
 }
 
+/// Where the service of a checkout is asked.
+pub fn service(store: &Path, view: ViewId) -> PathBuf {
+    store.join("views").join(format!("{:016x}.serve", view.0))
+}
+
 /// What became of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "snake_case")]

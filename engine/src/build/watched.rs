@@ -82,8 +82,8 @@ impl Seen {
 #[derive(Clone)]
 pub struct Moment {
     world: Arc<dyn World>,
-    sets: Vec<SetDef>,
-    token: Vec<u8>,
+    sets: Arc<[SetDef]>,
+    token: Arc<[u8]>,
 }
 
 impl Moment {
@@ -100,8 +100,8 @@ impl Session {
         let token = self.seen.token.clone()?;
         (!self.sources.standing().odd).then(|| Moment {
             world: self.engine.world.clone(),
-            sets: self.state.set_defs(),
-            token,
+            sets: self.state.set_defs().into(),
+            token: token.into(),
         })
     }
 }

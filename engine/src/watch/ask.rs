@@ -74,14 +74,14 @@ impl Asked {
             ..Question::default()
         };
         // Nobody there is nobody in the way.
-        let _ = at(&self.socket, |path| UnixStream::connect(path)).and_then(|mut stream| {
+        let _ = connect(&self.socket).and_then(|mut stream| {
             stream.set_write_timeout(Some(PATIENCE))?;
             send(&mut stream, &question)
         });
     }
 
     fn ask(&self, sets: u64, since: Option<&[u8]>) -> io::Result<Option<Watched>> {
-        let mut stream = at(&self.socket, |path| UnixStream::connect(path))?;
+        let mut stream = connect(&self.socket)?;
         stream.set_read_timeout(Some(PATIENCE))?;
         stream.set_write_timeout(Some(PATIENCE))?;
         let question = Question {
@@ -147,6 +147,14 @@ fn receive<T: for<'b> Decode<'b, ()>>(stream: &mut UnixStream, longest: usize) -
     let mut body = Vec::new();
     stream.take(length as u64).read_to_end(&mut body)?;
     minicbor::decode(&body).map_err(|_| io::ErrorKind::InvalidData.into())
+}
+
+/// Connects to whoever listens at a path.
+///
+/// # Errors
+/// When nobody does.
+pub fn connect(socket: &Path) -> io::Result<UnixStream> {
+    at(socket, |path| UnixStream::connect(path))
 }
 
 /// Listens at a path.

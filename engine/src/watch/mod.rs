@@ -12,13 +12,16 @@ mod journal;
 mod mounts;
 mod outputs;
 mod serve;
+mod socket;
 mod watcher;
 
 #[cfg(test)]
 #[cfg(target_os = "linux")]
 mod tests;
 
-pub use serve::{Batch, Socket, Watch, WatchError};
+pub use ask::connect;
+pub use serve::{Batch, Watch, WatchError};
+pub use socket::{Socket, SocketError};
 pub use watcher::{Trouble, Watcher};
 
 /// The file in the root that says what the sources are; its moves are told although it is none.

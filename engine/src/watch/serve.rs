@@ -3,16 +3,16 @@
 //! A batch ends when nothing happened for a moment, at the latest after [`LONGEST`]; while git checks files out it is held open for longer.
 
 use super::ask;
+use super::socket::{Socket, SocketError};
 use super::watcher::{Trouble, Watcher};
 use crate::seams::world::{SetDef, WorldError};
 use crossbeam_channel::{Receiver, Sender};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::collections::BTreeSet;
 use std::fs::File;
-use std::io::{self, ErrorKind, Read, Write};
-use std::os::unix::fs::OpenOptionsExt;
-use std::os::unix::net::{UnixListener, UnixStream};
-use std::path::{Path, PathBuf};
+use std::io::{self, Read, Write};
+use std::os::unix::net::UnixStream;
+use std::path::PathBuf;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -67,62 +67,12 @@ pub enum WatchError {
     World(#[from] WorldError),
 }
 
-/// The place where a watch is asked. Only one process has it; it goes with the value.
-#[derive(Debug)]
-pub struct Socket {
-    path: PathBuf,
-    listener: UnixListener,
-    _lock: File,
-}
-
-impl Socket {
-    /// Takes the place at `path`, next to which a lock file keeps others from it. A socket that a killed watch left is taken over.
-    ///
-    /// # Errors
-    /// When another process has it, or it cannot be made.
-    pub fn bind(path: &Path) -> Result<Self, WatchError> {
-        let failed = |error: io::Error| WatchError::Socket {
-            path: path.to_owned(),
-            reason: error.to_string(),
-        };
-        if let Some(folder) = path.parent() {
-            let mut builder = std::fs::DirBuilder::new();
-            std::os::unix::fs::DirBuilderExt::mode(builder.recursive(true), 0o700);
-            builder.create(folder).map_err(failed)?;
+impl From<SocketError> for WatchError {
+    fn from(error: SocketError) -> Self {
+        match error {
+            SocketError::Taken { pid } => Self::Watched { pid },
+            SocketError::Io { path, reason } => Self::Socket { path, reason },
         }
-        let mut lock = File::options()
-            .read(true)
-            .write(true)
-            .create(true)
-            .truncate(false)
-            .mode(0o600)
-            .open(path.with_extension("watching"))
-            .map_err(failed)?;
-        if lock.try_lock().is_err() {
-            let mut pid = String::new();
-            lock.read_to_string(&mut pid).map_err(failed)?;
-            let pid = pid.chars().filter(char::is_ascii_digit).collect();
-            return Err(WatchError::Watched { pid });
-        }
-        lock.set_len(0)
-            .and_then(|()| lock.write_all(std::process::id().to_string().as_bytes()))
-            .map_err(failed)?;
-        match std::fs::remove_file(path) {
-            Err(error) if error.kind() != ErrorKind::NotFound => return Err(failed(error)),
-            _ => {}
-        }
-        Ok(Self {
-            listener: ask::listen(path).map_err(failed)?,
-            path: path.to_owned(),
-            _lock: lock,
-        })
-    }
-}
-
-impl Drop for Socket {
-    fn drop(&mut self) {
-        // One that stays is taken over by the next watch, and nobody answers at it.
-        let _ = std::fs::remove_file(&self.path);
     }
 }
 
@@ -285,7 +235,7 @@ impl Service {
         });
         let fd = self.watcher.fd();
         let mut fds = vec![PollFd::new(&fd, PollFlags::IN), PollFd::new(&self.woken, PollFlags::IN)];
-        fds.extend(self.socket.iter().map(|socket| PollFd::new(&socket.listener, PollFlags::IN)));
+        fds.extend(self.socket.iter().map(|socket| PollFd::new(socket.listener(), PollFlags::IN)));
         fds.extend(self.mounts.iter().map(|mounts| PollFd::new(mounts, PollFlags::PRI)));
         match poll(&mut fds, timeout.as_ref()) {
             Ok(_) | Err(rustix::io::Errno::INTR) => {}
@@ -318,7 +268,7 @@ impl Service {
     /// Answers those who ask.
     fn serve(&mut self) {
         let Some(socket) = &self.socket else { return };
-        while let Ok((stream, _)) = socket.listener.accept() {
+        while let Ok((stream, _)) = socket.listener().accept() {
             let watcher = &mut self.watcher;
             // Whoever gets no answer looks at everything.
             if let Ok(true) = ask::answer(stream, |sets, since| watcher.since(sets, since)) {

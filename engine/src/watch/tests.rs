@@ -1,7 +1,7 @@
 //! Random operations on a watched folder: whoever looks only at what is named knows as much as whoever looks at everything.
 
 use super::ask::Asked;
-use super::{Batch, Socket, Trouble, Watch, WatchError, Watcher};
+use super::{Batch, Socket, SocketError, Trouble, Watch, Watcher};
 use crate::files::globs::fingerprint;
 use crate::files::tree::SourceTree;
 use crate::seams::world::{Rows, SetDef, Watcher as _};
@@ -385,7 +385,7 @@ fn others_ask_at_the_socket_and_only_one_listens_there() {
     let print = fingerprint(&sets());
     assert_eq!(asked.since(print, None), None);
     let watch = Watch::start(bench.watcher(), Some(Socket::bind(&path).unwrap()), Box::new(|| {})).unwrap();
-    assert!(matches!(Socket::bind(&path), Err(WatchError::Watched { pid }) if pid == std::process::id().to_string()));
+    assert!(matches!(Socket::bind(&path), Err(SocketError::Taken { pid }) if pid == std::process::id().to_string()));
     assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
     let first = asked.since(print, None).unwrap();
     assert_eq!(first.moved, None);

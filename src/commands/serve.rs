@@ -1,0 +1,172 @@
+//! `cortex serve`: the service of a checkout, from its beginning to its end.
+
+use crate::cli::ServeArgs;
+use crate::context::{Context, Failed, Outcome};
+use crate::exit::{self, Code};
+use crate::service::server::{self, Stop};
+use crate::service::{Host, client};
+use engine::values::diagnostic::Diagnostic;
+use engine::watch::{Socket, SocketError, Trouble, Watch, WatchError, Watcher};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Runs it.
+pub fn run(context: &Context, args: &ServeArgs) -> Outcome {
+    if args.status {
+        return status(context);
+    }
+    if args.stop {
+        return stop(context);
+    }
+    // Whatever is wrong with manifest or store is said at once, and not to the first client.
+    context.workspace("serve")?.manifest()?;
+    context.close();
+    let stop = Stop::default();
+    let ends = stop.clone();
+    exit::on_signal(move || ends.stop(), || {});
+    let host = Arc::new(Host::new(context.global.clone()));
+    let _watch = watch(context, &stop);
+    if args.stdio {
+        return ended(server::converse(host, &stop));
+    }
+    let path = place(context)?;
+    let socket = Socket::bind(&path).map_err(|error| taken(&path, error))?;
+    if context.json() {
+        println!("{}", serde_json::json!({"socket": path, "pid": std::process::id()}));
+    } else {
+        println!("serving at {}", path.display());
+    }
+    ended(server::listen(host, socket.listener(), &stop))
+}
+
+fn place(context: &Context) -> Result<PathBuf, Failed> {
+    context.service().ok_or_else(|| {
+        let why = Diagnostic::error("E_NO_STORE", "without a store there is no place for a socket");
+        Failed::new(Code::Usage, why.hint("serve one client with --stdio, or keep a store"))
+    })
+}
+
+fn taken(path: &Path, error: SocketError) -> Failed {
+    match error {
+        SocketError::Taken { pid } => {
+            let why = Diagnostic::error("E_BUSY", format!("this checkout is served already, by pid {pid}"));
+            Failed::new(Code::Busy, why.hint("one service is enough for all; `cortex serve --stop` ends it"))
+        }
+        SocketError::Io { reason, .. } => {
+            let why = Diagnostic::error("E_SERVE", format!("the service cannot listen at {}: {reason}", path.display()));
+            Failed::new(Code::Io, why.hint("check the permissions of the store's folder"))
+        }
+    }
+}
+
+fn ended(result: std::io::Result<()>) -> Outcome {
+    result.map(|()| Code::Ok).map_err(|error| {
+        let why = Diagnostic::error("E_SERVE", format!("the service cannot go on: {error}"));
+        Failed::new(Code::Io, why)
+    })
+}
+
+/// Begins to watch the sources, so that nobody has to look at them for each request. Where `cortex watch` runs it serves as well; where
+/// nothing can be heard each request looks.
+fn watch(context: &Context, stop: &Stop) -> Option<std::thread::JoinHandle<()>> {
+    let started = start_watch(context);
+    context.close();
+    let watch = match started {
+        Ok(watch) => watch?,
+        Err(failed) => {
+            context.say(&failed.diagnostics);
+            return None;
+        }
+    };
+    let stop = stop.clone();
+    let global = context.global.clone();
+    let follow = move || {
+        while let Ok(batch) = watch.batches().recv() {
+            if batch.trouble == Some(Trouble::Gone) {
+                stop.stop();
+                return;
+            }
+            if batch.whole || batch.paths.contains(workbench::location::MANIFEST) {
+                let context = Context::of_request(global.clone(), Default::default(), Arc::new(engine::values::event::Silent));
+                // A manifest that is wrong is told to whoever asks next.
+                if let Ok(workspace) = context.workspace("serve")
+                    && let Ok(look) = workspace.engine.look(&workspace.digest, || workspace.manifest())
+                {
+                    watch.cover(look.state.set_defs());
+                }
+                context.close();
+            }
+        }
+    };
+    std::thread::Builder::new().name("follow".to_owned()).spawn(follow).ok()
+}
+
+fn start_watch(context: &Context) -> Result<Option<Watch>, Failed> {
+    let workspace = context.workspace("serve")?;
+    let look = workspace.engine.look(&workspace.digest, || workspace.manifest())?;
+    let Some(store) = &workspace.store_folder else { return Ok(None) };
+    let socket = match Socket::bind(&workbench::watch::socket(store, workspace.engine.view)) {
+        Ok(socket) => socket,
+        Err(SocketError::Taken { .. }) => return Ok(None),
+        Err(error) => return Err(WatchError::from(error).into()),
+    };
+    let watcher = Watcher::new(&workspace.root, &look.state.set_defs()).map_err(WatchError::from)?;
+    let watch = Watch::start(watcher, Some(socket), Box::new(|| {})).map_err(|error| {
+        let why = Diagnostic::error("E_WATCH", format!("the watch cannot begin: {error}"));
+        Failed::new(Code::Io, why)
+    })?;
+    Ok(Some(watch))
+}
+
+fn status(context: &Context) -> Outcome {
+    let path = place(context)?;
+    let Ok(about) = client::control(&path, "cortex.about") else {
+        let why = Diagnostic::new(
+            engine::values::diagnostic::Severity::Note,
+            "N_NO_SERVICE",
+            "no service runs for this checkout",
+        );
+        context.say(&[why.hint("`cortex serve` begins one")]);
+        return Ok(Code::TargetFailed);
+    };
+    if context.json() {
+        println!("{about:#}");
+        return Ok(Code::Ok);
+    }
+    let uptime = Duration::from_secs(about["uptimeSec"].as_u64().unwrap_or_default());
+    println!(
+        "serving at {} since {}, pid {}",
+        path.display(),
+        humantime::format_duration(uptime),
+        about["pid"]
+    );
+    for (name, figures) in about["methods"].as_object().into_iter().flatten() {
+        println!(
+            "  {name:<16} {:>8} calls, {} known, {} failed, P50 {} ms, P95 {} ms",
+            figures["calls"], figures["warm"], figures["failed"], figures["p50Ms"], figures["p95Ms"]
+        );
+    }
+    Ok(Code::Ok)
+}
+
+fn stop(context: &Context) -> Outcome {
+    let path = place(context)?;
+    let about = client::control(&path, "cortex.about").and_then(|about| {
+        client::control(&path, "cortex.stop")?;
+        Ok(about)
+    });
+    match about {
+        Ok(about) if context.json() => println!("{}", serde_json::json!({"stopped": about["pid"]})),
+        Ok(about) => println!("stopped pid {}", about["pid"]),
+        Err(_) => {
+            let why = Diagnostic::new(
+                engine::values::diagnostic::Severity::Note,
+                "N_NO_SERVICE",
+                "no service runs for this checkout",
+            );
+            context.say(&[why]);
+        }
+    }
+    Ok(Code::Ok)
+}

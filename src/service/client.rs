@@ -1,0 +1,60 @@
+//! The command line as a client: a method is answered by the service of the checkout, if there is one.
+
+use crate::exit::Code;
+use crate::methods::{Answered, Entry};
+use engine::values::diagnostic::Diagnostic;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use std::io::{self, BufRead, BufReader, Write};
+use std::path::Path;
+use std::time::Duration;
+
+/// How long a service is waited for that is to say what it is.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// What the service said.
+pub struct Told {
+    /// The answer, or why there is none.
+    pub result: Result<Answered, (Code, Vec<Diagnostic>)>,
+    /// What it said besides.
+    pub said: Vec<Diagnostic>,
+}
+
+/// Asks for a method. `None` when no service answers, or one of another version: then it is to be answered here.
+pub fn ask(socket: &Path, entry: &Entry, arguments: &Value) -> Option<Told> {
+    #[derive(Deserialize)]
+    struct Reply {
+        answer: Value,
+        code: u8,
+        said: Vec<Diagnostic>,
+        failed: Vec<Diagnostic>,
+    }
+    let params = json!({"version": super::version(), "method": entry.name, "arguments": arguments});
+    let reply = exchange(socket, "cortex.cli", &params, None).ok()?;
+    let reply: Reply = serde_json::from_value(reply.get("result")?.clone()).ok()?;
+    let code = Code::of(reply.code)?;
+    let result = match reply.answer {
+        Value::Null => Err((code, reply.failed)),
+        answer => Ok(Answered { answer, code }),
+    };
+    Some(Told { result, said: reply.said })
+}
+
+/// Asks the service itself for something: `cortex.about`, `cortex.stop`.
+///
+/// # Errors
+/// When nobody answers.
+pub fn control(socket: &Path, method: &str) -> io::Result<Value> {
+    let mut reply = exchange(socket, method, &json!({}), Some(PATIENCE))?;
+    Ok(reply["result"].take())
+}
+
+fn exchange(socket: &Path, method: &str, params: &Value, patience: Option<Duration>) -> io::Result<Value> {
+    let mut stream = engine::watch::connect(socket)?;
+    stream.set_read_timeout(patience)?;
+    let request = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params});
+    stream.write_all(format!("{request}\n").as_bytes())?;
+    let mut line = String::new();
+    BufReader::new(stream).read_line(&mut line)?;
+    Ok(serde_json::from_str(&line)?)
+}

@@ -1,0 +1,210 @@
+//! JSON-RPC 2.0: what a message is, and how an error of ours looks in it (seed 000 §6.1, §16).
+
+use crate::context::Failed;
+use crate::exit::Code;
+use crate::render::diagnostic;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+/// Codes of the specification and of the Language Server Protocol.
+pub mod code {
+    /// It is no JSON.
+    pub const PARSE: i32 = -32700;
+    /// It is no request.
+    pub const REQUEST: i32 = -32600;
+    /// There is no such method.
+    pub const METHOD: i32 = -32601;
+    /// The arguments are not those of the method.
+    pub const PARAMS: i32 = -32602;
+    /// A bug.
+    pub const INTERNAL: i32 = -32603;
+    /// What stands in the way is told in `data`.
+    pub const FAILED: i32 = -32000;
+    /// Others are being served.
+    pub const BUSY: i32 = -32001;
+    /// The caller took it back.
+    pub const CANCELLED: i32 = -32800;
+}
+
+/// What a peer sent.
+#[derive(Debug, PartialEq)]
+pub enum Message {
+    /// It wants an answer.
+    Request {
+        /// What the answer is to bear.
+        id: Value,
+        /// What is wanted.
+        method: String,
+        /// Of what.
+        params: Value,
+    },
+    /// It wants none.
+    Notification {
+        /// What it says.
+        method: String,
+        /// Of what.
+        params: Value,
+    },
+    /// An answer to a question that nobody asked.
+    Answer,
+}
+
+/// Why something is no message: the id to answer to, the code, a sentence.
+pub type Malformed = (Value, i32, String);
+
+/// Reads a message.
+///
+/// # Errors
+/// When it is none.
+pub fn parse(bytes: &[u8]) -> Result<Message, Malformed> {
+    #[derive(Deserialize)]
+    struct Raw {
+        jsonrpc: Option<Value>,
+        id: Option<Value>,
+        method: Option<Value>,
+        params: Option<Value>,
+    }
+    let value: Value = serde_json::from_slice(bytes).map_err(|error| (Value::Null, code::PARSE, format!("this is no JSON: {error}")))?;
+    if value.is_array() {
+        let why = "several requests in one message are not taken: send one message each";
+        return Err((Value::Null, code::REQUEST, why.to_owned()));
+    }
+    let id = value
+        .get("id")
+        .filter(|id| id.is_string() || id.is_number())
+        .cloned()
+        .unwrap_or(Value::Null);
+    let answers = value.get("result").is_some() || value.get("error").is_some();
+    let raw: Raw = serde_json::from_value(value).map_err(|_| (id.clone(), code::REQUEST, "a message is an object".to_owned()))?;
+    if raw.jsonrpc.as_ref().and_then(Value::as_str) != Some("2.0") {
+        return Err((id, code::REQUEST, "a message says \"jsonrpc\": \"2.0\"".to_owned()));
+    }
+    let Some(method) = raw.method else {
+        if answers {
+            return Ok(Message::Answer);
+        }
+        return Err((id, code::REQUEST, "a request names a method".to_owned()));
+    };
+    let Value::String(method) = method else {
+        return Err((id, code::REQUEST, "the name of a method is a string".to_owned()));
+    };
+    let params = raw.params.unwrap_or(Value::Null);
+    if !matches!(params, Value::Null | Value::Object(_) | Value::Array(_)) {
+        return Err((id, code::REQUEST, "params are an object or an array".to_owned()));
+    }
+    match raw.id {
+        None => Ok(Message::Notification { method, params }),
+        Some(id @ (Value::String(_) | Value::Number(_))) => Ok(Message::Request { id, method, params }),
+        Some(_) => Err((Value::Null, code::REQUEST, "an id is a string or a number".to_owned())),
+    }
+}
+
+/// The message that answers.
+pub fn answer(id: &Value, result: Value) -> Value {
+    json!({"jsonrpc": "2.0", "id": id, "result": result})
+}
+
+/// The message that says that there is no answer.
+pub fn error(id: &Value, code: i32, message: &str) -> Value {
+    json!({"jsonrpc": "2.0", "id": id, "error": {"code": code, "message": message}})
+}
+
+/// The message that tells something unasked.
+pub fn notification(method: &str, params: Value) -> Value {
+    json!({"jsonrpc": "2.0", "method": method, "params": params})
+}
+
+/// The message that tells why a method failed. `said` is what it told meanwhile.
+pub fn failed(id: &Value, failed: &Failed, said: &[engine::values::diagnostic::Diagnostic]) -> Value {
+    let data = fault(failed, said);
+    let message = data["message"].as_str().unwrap_or("it failed").to_owned();
+    let code = match (failed.code, data["code"].as_str()) {
+        (_, Some("E_PARAM")) => code::PARAMS,
+        (Code::Busy, _) => code::BUSY,
+        (Code::Internal, _) => code::INTERNAL,
+        (Code::Interrupted | Code::Terminated | Code::HungUp, _) => code::CANCELLED,
+        _ => code::FAILED,
+    };
+    json!({"jsonrpc": "2.0", "id": id, "error": {"code": code, "message": message, "data": data}})
+}
+
+/// Why a method failed, as all programs are told it: the error that counts, with the fields that belong to its code, and the others.
+pub fn fault(failed: &Failed, said: &[engine::values::diagnostic::Diagnostic]) -> Value {
+    use engine::values::diagnostic::{Diagnostic, Severity};
+    let all: Vec<&Diagnostic> = failed.diagnostics.iter().chain(said).collect();
+    let first = all.iter().position(|one| one.severity == Severity::Error);
+    let mut data = match first {
+        Some(at) => diagnostic::json(all[at]),
+        None => json!({"severity": "error", "code": "E_FAILED", "message": "the method gave no answer"}),
+    };
+    let others: Vec<Value> = (0..all.len())
+        .filter(|at| Some(*at) != first)
+        .map(|at| diagnostic::json(all[at]))
+        .collect();
+    if !others.is_empty() {
+        data["others"] = others.into();
+    }
+    data["exitCode"] = (failed.code as u8).into();
+    let candidates = data.get("candidates").cloned().unwrap_or_else(|| json!([]));
+    match data["code"].as_str() {
+        Some("SymbolNotFound" | "E_NO_TARGET") => data["suggestions"] = candidates,
+        Some("AccessDenied") => data["publicAlternatives"] = candidates,
+        Some("AmbiguousSymbol" | "E_AMBIGUOUS") => data["candidates"] = candidates,
+        Some("InvalidFilter") => data["position"] = data.get("column").cloned().unwrap_or_else(|| 1.into()),
+        _ => {}
+    }
+    data
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refused(text: &str) -> (Value, i32) {
+        parse(text.as_bytes()).map_err(|(id, code, _)| (id, code)).expect_err("no message")
+    }
+
+    #[test]
+    fn messages() {
+        let request = parse(br#"{"jsonrpc":"2.0","id":7,"method":"Status"}"#).expect("a request");
+        assert_eq!(
+            request,
+            Message::Request {
+                id: 7.into(),
+                method: "Status".to_owned(),
+                params: Value::Null
+            }
+        );
+        let said = parse(br#"{"jsonrpc":"2.0","method":"$/cancelRequest","params":{"id":7}}"#).expect("a notification");
+        assert_eq!(
+            said,
+            Message::Notification {
+                method: "$/cancelRequest".to_owned(),
+                params: json!({"id": 7})
+            }
+        );
+        assert_eq!(
+            parse(br#"{"jsonrpc":"2.0","id":1,"result":null}"#).expect("an answer"),
+            Message::Answer
+        );
+        assert_eq!(
+            parse(br#"{"jsonrpc":"2.0","id":1,"result":[]}"#).expect("an answer"),
+            Message::Answer
+        );
+    }
+
+    #[test]
+    fn what_is_no_message() {
+        assert_eq!(refused("{"), (Value::Null, code::PARSE));
+        assert_eq!(refused("[]"), (Value::Null, code::REQUEST));
+        assert_eq!(refused("3"), (Value::Null, code::REQUEST));
+        assert_eq!(refused(r#"{"id":1,"method":"x"}"#), (1.into(), code::REQUEST));
+        assert_eq!(refused(r#"{"jsonrpc":"2.0","id":"a","method":3}"#), ("a".into(), code::REQUEST));
+        assert_eq!(
+            refused(r#"{"jsonrpc":"2.0","id":1,"method":"x","params":3}"#),
+            (1.into(), code::REQUEST)
+        );
+        assert_eq!(refused(r#"{"jsonrpc":"2.0","id":{},"method":"x"}"#), (Value::Null, code::REQUEST));
+        assert_eq!(refused(&"[".repeat(100_000)), (Value::Null, code::PARSE));
+    }
+}

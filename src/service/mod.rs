@@ -1,0 +1,22 @@
+//! `cortex serve`: the methods by JSON-RPC 2.0, for editors, agents and the command line itself.
+//!
+//! [`frame`] reads and writes messages, [`message`] says what they are, [`peer`] serves one client, [`server`] listens, [`host`] answers:
+//! it holds what outlives a request. [`client`] is how the command line asks.
+
+pub mod client;
+pub mod frame;
+pub mod host;
+pub mod message;
+mod meter;
+mod peer;
+pub mod server;
+pub mod turn;
+mod warm;
+
+pub use host::Host;
+
+/// What the service and its command line must agree on: the program's version and that of its producers.
+pub fn version() -> String {
+    let registry = workbench::workspace::registry(std::sync::Arc::new(producers::llm::Refusing));
+    format!("{} {}", env!("CARGO_PKG_VERSION"), registry.digest().short())
+}

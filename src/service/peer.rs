@@ -1,0 +1,311 @@
+//! One client: its requests are answered side by side, each under its own id, and its messages written one after the other.
+
+use super::frame::{self, Frame, Framing, LONGEST, Reader};
+use super::host::{Host, Outcome};
+use super::message::{self, Message, code};
+use crate::exit::Code;
+use crate::methods::{self, Entry};
+use crate::render::diagnostic;
+use engine::seams::producer::Cancel;
+use serde_json::{Map, Value, json};
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::sync::{Semaphore, mpsc};
+
+/// So many requests of one client are answered at once; more are refused.
+const MOST: usize = 1024;
+/// So many messages wait to be written; then answers wait.
+const QUEUE: usize = 64;
+/// A message that was begun is to be finished within this time, and one that is written to be read.
+const PATIENCE: Duration = Duration::from_secs(30);
+/// How often progress is told.
+const TELL_EVERY: Duration = Duration::from_millis(200);
+
+/// What all clients share.
+#[derive(Clone)]
+pub struct Shared {
+    /// Who answers.
+    pub host: Arc<Host>,
+    /// How many requests are answered at once.
+    pub workers: Arc<Semaphore>,
+    /// Ends the service.
+    pub stop: Arc<tokio::sync::Notify>,
+}
+
+/// What the requests of one client share.
+#[derive(Clone)]
+struct Peer {
+    shared: Shared,
+    running: Arc<Mutex<HashMap<String, Cancel>>>,
+    out: mpsc::Sender<Value>,
+}
+
+/// Serves a client until it goes, or does not behave.
+pub async fn serve<R, W>(shared: Shared, from: R, to: W)
+where
+    R: AsyncRead + Unpin,
+    W: AsyncWrite + Unpin + Send + 'static,
+{
+    let (out, queue) = mpsc::channel(QUEUE);
+    let headers = Arc::new(AtomicBool::new(false));
+    let mut writer = tokio::spawn(write_all(to, queue, headers.clone()));
+    let peer = Peer {
+        shared,
+        running: Arc::default(),
+        out,
+    };
+    let mut reader = Reader::new(from);
+    tokio::select! {
+        () = peer.read(&mut reader, &headers) => {}
+        // Nobody reads what is written.
+        _ = &mut writer => {}
+    }
+    peer.running().values().for_each(Cancel::cancel);
+    drop(peer);
+    if !writer.is_finished() {
+        // What was answered is still written.
+        let _ = tokio::time::timeout(PATIENCE, writer).await;
+    }
+}
+
+/// Writes messages until there are no more, or nobody reads them.
+async fn write_all<W: AsyncWrite + Unpin>(mut to: W, mut queue: mpsc::Receiver<Value>, headers: Arc<AtomicBool>) {
+    while let Some(message) = queue.recv().await {
+        let framing = if headers.load(Relaxed) { Framing::Headers } else { Framing::Lines };
+        let bytes = message.to_string().into_bytes();
+        match tokio::time::timeout(PATIENCE, frame::write(&mut to, framing, &bytes)).await {
+            Ok(Ok(())) => {}
+            _ => return,
+        }
+    }
+}
+
+impl Peer {
+    fn running(&self) -> std::sync::MutexGuard<'_, HashMap<String, Cancel>> {
+        self.running.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    async fn read<R: AsyncRead + Unpin>(&self, reader: &mut Reader<R>, headers: &AtomicBool) {
+        while let Ok(true) = reader.ready().await {
+            headers.store(reader.framing() == Framing::Headers, Relaxed);
+            let frame = match tokio::time::timeout(PATIENCE, reader.next()).await {
+                Ok(Ok(frame)) => frame,
+                Ok(Err(_)) => return,
+                Err(_) => return self.refuse(code::PARSE, "the rest of the message did not come").await,
+            };
+            match frame {
+                Frame::Message(bytes) => self.take(&bytes).await,
+                Frame::TooLong(bytes) => {
+                    let why = format!("a message of {bytes} bytes is too long; the longest is {LONGEST}");
+                    self.refuse(code::REQUEST, &why).await;
+                }
+                Frame::Garbage(why) => return self.refuse(code::PARSE, why).await,
+                Frame::End => return,
+            }
+        }
+    }
+
+    async fn send(&self, message: Value) {
+        // Who does not read any more needs no answer.
+        let _ = self.out.send(message).await;
+    }
+
+    async fn refuse(&self, code: i32, why: &str) {
+        self.send(message::error(&Value::Null, code, why)).await;
+    }
+
+    async fn take(&self, bytes: &[u8]) {
+        match message::parse(bytes) {
+            Err((id, code, why)) => self.send(message::error(&id, code, &why)).await,
+            Ok(Message::Answer) => {}
+            Ok(Message::Notification { method, params }) => {
+                if method == "$/cancelRequest"
+                    && let Some(cancel) = params.get("id").and_then(|id| self.running().get(&id.to_string()).cloned())
+                {
+                    cancel.cancel();
+                }
+            }
+            Ok(Message::Request { id, method, params }) => self.request(id, &method, params).await,
+        }
+    }
+
+    async fn request(&self, id: Value, method: &str, params: Value) {
+        match method {
+            "ping" => return self.send(message::answer(&id, json!({}))).await,
+            "methods" => return self.send(message::answer(&id, methods::reference::listing())).await,
+            "cortex.stop" => {
+                self.send(message::answer(&id, json!({}))).await;
+                return self.shared.stop.notify_one();
+            }
+            "cortex.about" => return self.send(message::answer(&id, self.about())).await,
+            _ => {}
+        }
+        let told = match Asked::read(method, params) {
+            Ok(asked) => self.begin(&id).map(|cancel| (asked, cancel)),
+            Err(why) => Err(message::error(&id, why.0, &why.1)),
+        };
+        match told {
+            Ok((asked, cancel)) => {
+                let peer = self.clone();
+                tokio::spawn(async move { peer.answer(id, asked, cancel).await });
+            }
+            Err(refused) => self.send(refused).await,
+        }
+    }
+
+    /// Notes that a request is being answered.
+    fn begin(&self, id: &Value) -> Result<Cancel, Value> {
+        let mut running = self.running();
+        let key = id.to_string();
+        if running.contains_key(&key) {
+            return Err(message::error(id, code::REQUEST, "a request of this id is being answered"));
+        }
+        if running.len() >= MOST {
+            return Err(message::error(
+                id,
+                code::BUSY,
+                "so many requests of one client are not answered at once",
+            ));
+        }
+        let cancel = Cancel::default();
+        running.insert(key, cancel.clone());
+        Ok(cancel)
+    }
+
+    async fn answer(&self, id: Value, asked: Asked, cancel: Cancel) {
+        let progress = asked.progress.clone().map(|token| tokio::spawn(self.clone().tell(token)));
+        let host = self.shared.host.clone();
+        let (entry, arguments, stop) = (asked.entry, asked.arguments, cancel.clone());
+        let outcome = match self.shared.workers.acquire().await {
+            Ok(_worker) => tokio::task::spawn_blocking(move || host.call(entry, arguments, &stop)).await,
+            Err(_) => return,
+        };
+        if let Some(progress) = progress {
+            progress.abort();
+        }
+        self.running().remove(&id.to_string());
+        let message = match outcome {
+            _ if cancel.is_cancelled() => message::error(&id, code::CANCELLED, "the request was taken back"),
+            Ok(outcome) => told(&id, outcome, asked.cli),
+            Err(_) => message::error(&id, code::INTERNAL, "a bug of cortex: the request came to no end"),
+        };
+        self.send(message).await;
+    }
+
+    /// Tells how far what is being built has come, as long as it is asked to.
+    async fn tell(self, token: Value) {
+        let mut before = None;
+        loop {
+            tokio::time::sleep(TELL_EVERY).await;
+            let percent = self.shared.host.load.percent();
+            if percent != before
+                && let Some(percent) = percent
+            {
+                let value = json!({"token": token, "value": {"kind": "report", "percentage": percent}});
+                self.send(message::notification("$/progress", value)).await;
+            }
+            before = percent;
+        }
+    }
+
+    fn about(&self) -> Value {
+        json!({
+            "version": super::version(),
+            "pid": std::process::id(),
+            "uptimeSec": self.shared.host.uptime().as_secs(),
+            "methods": self.shared.host.figures(),
+        })
+    }
+}
+
+/// The message that tells what a request came to.
+fn told(id: &Value, outcome: Outcome, cli: bool) -> Value {
+    let said: Vec<Value> = outcome.said.iter().map(diagnostic::json).collect();
+    if cli {
+        let (answer, code, diagnostics) = match outcome.result {
+            Ok(answered) => (answered.answer, answered.code, Vec::new()),
+            Err(failed) => (Value::Null, failed.code, failed.diagnostics),
+        };
+        return message::answer(
+            id,
+            json!({"answer": answer, "code": code as u8, "said": outcome.said, "failed": diagnostics}),
+        );
+    }
+    match outcome.result {
+        Ok(mut answered) => {
+            if !said.is_empty() {
+                answered.answer["diagnostics"] = said.into();
+            }
+            if answered.code != Code::Ok {
+                answered.answer["exitCode"] = (answered.code as u8).into();
+            }
+            message::answer(id, answered.answer)
+        }
+        Err(failed) => message::failed(id, &failed, &outcome.said),
+    }
+}
+
+/// A request for a method of the table.
+struct Asked {
+    entry: &'static Entry,
+    arguments: Value,
+    /// Whether the command line asks, which tells everything itself.
+    cli: bool,
+    /// Where progress is to be told.
+    progress: Option<Value>,
+}
+
+impl Asked {
+    /// The method and its arguments, by name or by position.
+    fn read(method: &str, params: Value) -> Result<Self, (i32, String)> {
+        if method == "cortex.cli" {
+            let name = params["method"].as_str().unwrap_or_default();
+            let entry = methods::find(name).ok_or_else(|| unknown(name))?;
+            if params["version"] != super::version() {
+                return Err((code::REQUEST, "the service is of another version".to_owned()));
+            }
+            return Ok(Self {
+                entry,
+                arguments: params["arguments"].clone(),
+                cli: true,
+                progress: None,
+            });
+        }
+        let entry = methods::find(method).ok_or_else(|| unknown(method))?;
+        let mut named = match params {
+            Value::Null => Map::new(),
+            Value::Object(named) => named,
+            Value::Array(values) => by_position(entry, values)?,
+            _ => return Err((code::PARAMS, "params are an object or an array".to_owned())),
+        };
+        let progress = ["progressToken", "workDoneToken", "partialResultToken"]
+            .iter()
+            .find_map(|name| named.remove(*name));
+        Ok(Self {
+            entry,
+            arguments: named.into(),
+            cli: false,
+            progress,
+        })
+    }
+}
+
+fn unknown(method: &str) -> (i32, String) {
+    let method: String = method.chars().take(80).collect();
+    (code::METHOD, format!("there is no method '{method}'; 'methods' lists them"))
+}
+
+/// Arguments in the order in which the reference lists them; one object in the first place is arguments by name.
+fn by_position(entry: &Entry, values: Vec<Value>) -> Result<Map<String, Value>, (i32, String)> {
+    if let [Value::Object(named)] = values.as_slice() {
+        return Ok(named.clone());
+    }
+    let names = methods::reference::arguments(entry);
+    if values.len() > names.len() {
+        return Err((code::PARAMS, format!("'{}' takes {} arguments at most", entry.name, names.len())));
+    }
+    Ok(names.into_iter().zip(values).filter(|(_, value)| !value.is_null()).collect())
+}

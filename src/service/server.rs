@@ -1,0 +1,122 @@
+//! Listening: clients at the socket, or one on standard input and output.
+
+use super::host::Host;
+use super::message::{self, code};
+use super::peer::{self, Shared};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use serde_json::Value;
+use std::io;
+use std::os::unix::net::UnixListener;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::io::AsyncWriteExt;
+use tokio::net::UnixStream;
+use tokio::sync::{Notify, Semaphore};
+
+/// So many clients are served at once; those that come then are told so.
+const CLIENTS: usize = 1024;
+
+/// So many requests are answered at once. Most of them wait for their turn to build.
+const WORKERS: usize = 32;
+
+/// After a failure to accept, for instance because there are too many open files, this is waited.
+const PAUSE: Duration = Duration::from_millis(50);
+
+/// Ends what is served.
+#[derive(Clone, Debug, Default)]
+pub struct Stop(Arc<Notify>);
+
+impl Stop {
+    /// Ends it.
+    pub fn stop(&self) {
+        self.0.notify_one();
+    }
+}
+
+fn shared(host: Arc<Host>, stop: &Stop) -> Shared {
+    Shared {
+        host,
+        workers: Arc::new(Semaphore::new(WORKERS)),
+        stop: stop.0.clone(),
+    }
+}
+
+fn runtime() -> io::Result<tokio::runtime::Runtime> {
+    tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .max_blocking_threads(WORKERS + 4)
+        .enable_all()
+        .build()
+}
+
+/// Serves clients at the socket until it is stopped.
+///
+/// # Errors
+/// When it cannot begin.
+pub fn listen(host: Arc<Host>, listener: &UnixListener, stop: &Stop) -> io::Result<()> {
+    let limit = getrlimit(Resource::Nofile);
+    // With fewer files fewer clients are served.
+    let _ = setrlimit(
+        Resource::Nofile,
+        Rlimit {
+            current: limit.maximum,
+            ..limit
+        },
+    );
+    let runtime = runtime()?;
+    let shared = shared(host, stop);
+    let listener = listener.try_clone()?;
+    runtime
+        .block_on(async {
+            let listener = tokio::net::UnixListener::from_std(listener)?;
+            let places = Arc::new(Semaphore::new(CLIENTS));
+            loop {
+                tokio::select! {
+                    () = shared.stop.notified() => break,
+                    accepted = listener.accept() => match accepted {
+                        Err(_) => tokio::time::sleep(PAUSE).await,
+                        Ok((stream, _)) => match places.clone().try_acquire_owned() {
+                            Err(_) => {
+                                tokio::spawn(refuse(stream));
+                            }
+                            Ok(place) => {
+                                let shared = shared.clone();
+                                tokio::spawn(async move {
+                                    let (from, to) = stream.into_split();
+                                    peer::serve(shared, from, to).await;
+                                    drop(place);
+                                });
+                            }
+                        },
+                    },
+                }
+            }
+            Ok(())
+        })
+        .inspect(|()| runtime.shutdown_timeout(Duration::from_secs(5)))
+}
+
+/// Tells one client too many that it is one.
+async fn refuse(mut stream: UnixStream) {
+    let message = message::error(&Value::Null, code::BUSY, "so many clients are not served at once; come again");
+    // Who does not listen does not learn it.
+    let _ = tokio::time::timeout(PAUSE, stream.write_all(format!("{message}\n").as_bytes())).await;
+}
+
+/// Serves one client on standard input and output until it is done.
+///
+/// # Errors
+/// When it cannot begin.
+pub fn converse(host: Arc<Host>, stop: &Stop) -> io::Result<()> {
+    let runtime = runtime()?;
+    let shared = shared(host, stop);
+    runtime.block_on(async {
+        tokio::select! {
+            () = stop.0.notified() => {}
+            () = peer::serve(shared.clone(), tokio::io::stdin(), tokio::io::stdout()) => {}
+        }
+    });
+    // A read of standard input cannot be broken off.
+    runtime.shutdown_background();
+    Ok(())
+}

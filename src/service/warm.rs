@@ -1,0 +1,66 @@
+//! Answers that stay true while nothing moves: each is kept with the moment as of which it is true.
+
+use engine::build::watched::Moment;
+use serde_json::Value;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// So many bytes of answers are kept; then all are forgotten.
+const MOST: usize = 64 << 20;
+
+/// What is kept.
+#[derive(Default)]
+struct Kept {
+    answers: HashMap<String, (Arc<Value>, Moment)>,
+    bytes: usize,
+}
+
+/// Answers by question.
+#[derive(Default)]
+pub struct Warm(Mutex<Kept>);
+
+impl Warm {
+    /// The answer to a question, if it is known and nothing moved since.
+    pub fn get(&self, question: &str) -> Option<Arc<Value>> {
+        let (answer, moment) = self.kept().answers.get(question)?.clone();
+        // Asked without the lock: the watch may take a moment.
+        if moment.stands() {
+            return Some(answer);
+        }
+        let mut kept = self.kept();
+        if let Some((old, _)) = kept.answers.get(question)
+            && Arc::ptr_eq(old, &answer)
+        {
+            kept.answers.remove(question);
+            kept.bytes = kept.bytes.saturating_sub(question.len() + size(&answer));
+        }
+        None
+    }
+
+    /// Keeps an answer that is true as of `moment`.
+    pub fn put(&self, question: String, answer: &Value, moment: Moment) {
+        let bytes = question.len() + size(answer);
+        let mut kept = self.kept();
+        if kept.bytes + bytes > MOST {
+            *kept = Kept::default();
+        }
+        kept.bytes += bytes;
+        if let Some((old, _)) = kept.answers.insert(question.clone(), (Arc::new(answer.clone()), moment)) {
+            kept.bytes = kept.bytes.saturating_sub(question.len() + size(&old));
+        }
+    }
+
+    fn kept(&self) -> std::sync::MutexGuard<'_, Kept> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// About how many bytes a value takes.
+fn size(value: &Value) -> usize {
+    match value {
+        Value::String(text) => 32 + text.len(),
+        Value::Array(items) => 32 + items.iter().map(size).sum::<usize>(),
+        Value::Object(fields) => 32 + fields.iter().map(|(key, value)| 48 + key.len() + size(value)).sum::<usize>(),
+        _ => 32,
+    }
+}
