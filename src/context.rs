@@ -2,7 +2,7 @@
 
 use crate::cli::{AskingArgs, Global, OutputForm};
 use crate::exit::Code;
-use crate::render::{Style, diagnostic};
+use crate::render::{Style, diagnostic, printable};
 use engine::build::engine::EngineError;
 use engine::seams::producer::Cancel;
 use engine::seams::world::WorldError;
@@ -106,6 +106,24 @@ impl Context {
         match &self.voice {
             Voice::Terminal => None,
             Voice::Caller { cancel, observer, .. } => Some((cancel, &**observer)),
+        }
+    }
+
+    /// What ends the work of this command: a signal, or the program that asked.
+    pub fn cancel(&self) -> Cancel {
+        if let Some((cancel, _)) = self.caller() {
+            return cancel.clone();
+        }
+        let cancel = Cancel::default();
+        let ends = cancel.clone();
+        crate::exit::on_signal(move || ends.cancel(), || {});
+        cancel
+    }
+
+    /// Tells a person how things go.
+    pub fn tell(&self, words: &str) {
+        if self.caller().is_none() && !self.json() {
+            eprintln!("{}", self.err.dim(&printable(words)));
         }
     }
 

@@ -5,11 +5,14 @@ use crate::commands::outputs::outputs;
 use crate::commands::show::{self, Shown};
 use crate::context::{Context, Failed};
 use crate::exit::Code;
+use crate::methods::Method;
+use crate::service::figures::Service;
 use crate::service::turn::Held;
 use engine::build::request::Report;
 use engine::build::session::Session;
 use engine::build::watched::Moment;
 use engine::values::diagnostic::Diagnostic;
+use serde_json::Value;
 use workbench::workspace::Workspace;
 
 /// What a request works with.
@@ -18,15 +21,22 @@ pub struct Desk<'c> {
     pub context: &'c Context,
     method: &'static str,
     asking: AskingArgs,
-    turn: Option<TakeTurn<'c>>,
+    host: Option<&'c dyn Serving>,
     open: Option<(Workspace, Session)>,
     /// Given back after what is open is closed.
     held: Option<Held<'c>>,
     worst: Code,
 }
 
-/// Waits for the right to build, where several requests are answered at once.
-pub type TakeTurn<'c> = Box<dyn Fn() -> Result<Held<'c>, Failed> + 'c>;
+/// Who answers several requests at once.
+pub trait Serving {
+    /// Waits for the right to build.
+    fn turn(&self) -> Result<Held<'_>, Failed>;
+    /// Answers another request when this one is answered.
+    fn later(&self, method: &'static str, arguments: Value);
+    /// What it can tell of itself.
+    fn figures(&self) -> Service;
+}
 
 impl<'c> Desk<'c> {
     /// For a request of the method of that name.
@@ -35,16 +45,34 @@ impl<'c> Desk<'c> {
             context,
             method,
             asking: AskingArgs::default(),
-            turn: None,
+            host: None,
             held: None,
             open: None,
             worst: Code::Ok,
         }
     }
 
-    /// Has it wait for its turn before it opens the workspace.
-    pub fn in_turn(self, turn: TakeTurn<'c>) -> Self {
-        Self { turn: Some(turn), ..self }
+    /// As one of several requests: it waits for its turn before it opens the workspace.
+    pub fn served_by(self, host: &'c dyn Serving) -> Self {
+        Self { host: Some(host), ..self }
+    }
+
+    /// Whether a service answers.
+    pub fn is_served(&self) -> bool {
+        self.host.is_some()
+    }
+
+    /// Has the service answer another request when this one is answered.
+    pub fn later<M: Method>(&self, method: &'static str, arguments: &M) {
+        let arguments = serde_json::to_value(arguments).expect("invariant: arguments are plain values");
+        if let Some(host) = self.host {
+            host.later(method, arguments);
+        }
+    }
+
+    /// What the service tells of itself, if one answers.
+    pub fn service(&self) -> Option<Service> {
+        self.host.map(Serving::figures)
     }
 
     /// What may be asked of models, told before the workspace is opened.
@@ -55,8 +83,26 @@ impl<'c> Desk<'c> {
     /// The workspace and its sources as they are now; opened to build.
     pub fn open(&mut self) -> Result<(&Workspace, &mut Session), Failed> {
         if self.open.is_none() {
-            self.held = self.turn.as_ref().map(|turn| turn()).transpose()?;
-            let workspace = self.context.asking(self.method, &self.asking)?;
+            if self.held.is_none() {
+                self.held = self.host.map(Serving::turn).transpose()?;
+            }
+            let opened = self.context.asking(self.method, &self.asking).and_then(|workspace| {
+                let session = workspace.session()?;
+                Ok((workspace, session))
+            });
+            // Who fails keeps nothing from anybody, himself included.
+            let (workspace, session) = opened.inspect_err(|_| self.context.close())?;
+            self.context.say(workspace.warnings());
+            self.open = Some((workspace, session));
+        }
+        let (workspace, session) = self.open.as_mut().expect("invariant: it was just opened");
+        Ok((workspace, session))
+    }
+
+    /// The workspace and its sources as they are now, to look at: nothing is built, and who builds is not waited for.
+    pub fn look(&mut self) -> Result<(&Workspace, &mut Session), Failed> {
+        if self.open.is_none() {
+            let workspace = self.context.workspace(self.method)?;
             let session = workspace.session()?;
             self.context.say(workspace.warnings());
             self.open = Some((workspace, session));

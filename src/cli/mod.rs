@@ -2,7 +2,7 @@
 
 mod models;
 
-pub use models::{AskingArgs, CostArgs, EditOutputArgs, InvestigateArgs, PromptArgs, RegenerateArgs, Since};
+pub use models::{AskingArgs, CostArgs, EditOutputArgs, PromptArgs, RegenerateArgs, Since};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use engine::values::diagnostic::Diagnostic;
@@ -93,10 +93,8 @@ pub enum Command {
     Regenerate(RegenerateArgs),
     EditOutput(EditOutputArgs),
     Cost(CostArgs),
-    Investigate(InvestigateArgs),
     Watch(WatchArgs),
     Serve(ServeArgs),
-    Status(StatusArgs),
     Gc(GcArgs),
     Report(ReportArgs),
     Store(StoreArgs),
@@ -316,10 +314,6 @@ pub struct ServeArgs {
     #[arg(long, conflicts_with_all = ["stdio", "status"])]
     pub stop: bool,
 }
-
-/// Show how the workspace stands: sources, targets, summaries, store. Runs nothing.
-#[derive(Debug, Args)]
-pub struct StatusArgs {}
 
 /// Collect what no checkout of the store needs any more, and make its file shorter.
 ///

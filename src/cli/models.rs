@@ -1,23 +1,31 @@
 //! The flags of commands that ask models, and that look at what models answered.
 
 use clap::Args;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 use std::time::UNIX_EPOCH;
 
 /// How models are asked.
-#[derive(Clone, Debug, Default, Args)]
+#[derive(Clone, Debug, Default, Args, Serialize, Deserialize, JsonSchema)]
+#[serde(default, rename_all = "camelCase", deny_unknown_fields)]
 pub struct AskingArgs {
     /// Calls to models at the same time [default: half the cores, at most 4].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub llm_jobs: Option<u16>,
     /// Ask no model for more than this in all, in the currency of its price.
     #[arg(long, value_name = "AMOUNT", value_parser = amount)]
+    #[serde(with = "money", skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "f64")]
     pub max_cost: Option<u64>,
     /// Make at most so many calls.
     #[arg(long, value_name = "N")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub max_calls: Option<u64>,
     /// Send and receive at most so many tokens.
     #[arg(long, value_name = "N")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub max_tokens: Option<u64>,
     /// Hand questions to the provider's batch interface, at half the price; a later build picks the answers up.
     #[arg(long)]
@@ -29,6 +37,28 @@ impl AskingArgs {
     pub fn jobs(&self) -> usize {
         let half = std::thread::available_parallelism().map_or(1, |cores| (cores.get() / 2).clamp(1, 4));
         self.llm_jobs.map_or(half, usize::from)
+    }
+}
+
+/// An amount of money as programs write it: a number of whole units.
+mod money {
+    use serde::{Deserialize, Deserializer, Serializer};
+
+    pub fn serialize<S: Serializer>(micros: &Option<u64>, to: S) -> Result<S::Ok, S::Error> {
+        let units = micros.map(|micros| micros as f64 / 1e6);
+        match units {
+            Some(units) => to.serialize_f64(units),
+            None => to.serialize_none(),
+        }
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Option<u64>, D::Error> {
+        let units = Option::<f64>::deserialize(from)?;
+        let micros = |units: f64| match units {
+            0.0..=1e12 => Ok((units * 1e6).round() as u64),
+            _ => Err(serde::de::Error::custom("an amount is a number from 0")),
+        };
+        units.map(micros).transpose()
     }
 }
 
@@ -99,33 +129,6 @@ pub struct CostArgs {
     /// As JSON.
     #[arg(long)]
     pub json: bool,
-}
-
-/// Answer a question about the code from outlines and summaries.
-///
-/// The answer is filed by the question and what it was shown: asking the same about unchanged code is free. `.cortex/out/ops/ID.json`
-/// tells how it goes.
-#[derive(Debug, Args)]
-pub struct InvestigateArgs {
-    /// The question.
-    pub question: String,
-    /// About which types: patterns or names.
-    #[arg(long, value_name = "PATTERN", default_value = "//types/...:outline", num_args = 1..)]
-    pub scope: Vec<String>,
-    /// Show a model at most about so many tokens.
-    #[arg(long, value_name = "TOKENS", default_value_t = 16_000)]
-    pub budget: u64,
-    /// Which model [default: that of the summaries].
-    #[arg(long, value_name = "NAME")]
-    pub model: Option<String>,
-    /// Ask although an answer is filed.
-    #[arg(long)]
-    pub fresh: bool,
-    /// As JSON.
-    #[arg(long)]
-    pub json: bool,
-    #[command(flatten)]
-    pub asking: AskingArgs,
 }
 
 /// A point in time, or a span before now.

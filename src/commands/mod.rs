@@ -1,6 +1,6 @@
 //! The commands, one file each.
 
-mod build;
+pub mod build;
 mod cost;
 mod dev;
 mod diff;
@@ -8,9 +8,8 @@ mod edit_output;
 mod explain;
 mod facts;
 mod gc;
-mod history;
+pub mod history;
 mod init;
-mod investigate;
 pub mod last_good;
 mod log;
 pub mod outputs;
@@ -23,7 +22,6 @@ mod report;
 mod rules;
 mod serve;
 pub mod show;
-mod status;
 mod store;
 mod usages;
 mod watch;
@@ -55,10 +53,8 @@ pub fn run(cli: Cli) -> ExitCode {
         Command::Regenerate(args) => regenerate::run(&context, args),
         Command::EditOutput(args) => edit_output::run(&context, args),
         Command::Cost(args) => cost::run(&context, args),
-        Command::Investigate(args) => investigate::run(&context, args),
         Command::Watch(args) => watch::run(&context, args),
         Command::Serve(args) => serve::run(&context, args),
-        Command::Status(_) => status::run(&context),
         Command::Gc(args) => gc::run(&context, args),
         Command::Report(args) => report::run(&context, args),
         Command::Store(args) => store::run(&context, &args.command),

@@ -63,7 +63,7 @@ pub fn run(context: &Context, args: &ShowArgs) -> Outcome {
 }
 
 /// The last output of a label, with a word on its state where that is not current; `None` when it is to be built.
-fn as_it_is(context: &Context, session: &mut Session, label: &str, only: bool) -> Result<Option<Shown>, Failed> {
+pub fn as_it_is(context: &Context, session: &mut Session, label: &str, only: bool) -> Result<Option<Shown>, Failed> {
     let last = session.last(label)?;
     let blob = last
         .as_ref()

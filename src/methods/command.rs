@@ -4,7 +4,6 @@ use super::{Answered, Entry, METHODS};
 use crate::commands::show::written;
 use crate::context::{Context, Failed, Outcome};
 use crate::desk::Desk;
-use crate::render::printable;
 use crate::service::client::{self, Told};
 use clap::{Arg, ArgAction, ArgMatches, Command, FromArgMatches, Subcommand};
 use serde_json::Value;
@@ -103,8 +102,8 @@ pub fn run(context: &Context, call: &Call) -> Outcome {
         written(writeln!(out, "{answer:#}"))?;
         return Ok(code);
     }
-    let text = (entry.text)(&answer).map_err(|error| Failed::bug(&error))?;
-    written(write!(out, "{}", printable(&text)))?;
+    let text = (entry.text)(&answer, context.out).map_err(|error| Failed::bug(&error))?;
+    written(write!(out, "{text}"))?;
     Ok(code)
 }
 

@@ -5,14 +5,19 @@
 //! its answer is a value, from which text is made at the rim.
 
 pub mod command;
+mod investigate;
+mod operation;
 mod outline;
 pub mod reference;
 pub mod resolved;
 pub mod schema;
+mod semantic;
+pub mod status;
 
 use crate::context::Failed;
 use crate::desk::Desk;
 use crate::exit::Code;
+use crate::render::Style;
 use engine::values::diagnostic::Diagnostic;
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
@@ -53,6 +58,11 @@ pub trait Method: clap::Args + Serialize + DeserializeOwned + JsonSchema {
 
     /// The answer for people and models.
     fn text(answer: &Self::Answer) -> String;
+
+    /// The answer for a terminal.
+    fn styled(answer: &Self::Answer, _: Style) -> String {
+        Self::text(answer)
+    }
 }
 
 /// What a request came to.
@@ -85,11 +95,17 @@ pub struct Entry {
     /// Answers.
     pub call: fn(&mut Desk<'_>, Value) -> Result<Answered, Failed>,
     /// An answer as text.
-    pub text: fn(&Value) -> Result<String, serde_json::Error>,
+    pub text: fn(&Value, Style) -> Result<String, serde_json::Error>,
 }
 
 /// All methods, in the order of the help.
-pub static METHODS: &[Entry] = &[entry::<outline::Outline>()];
+pub static METHODS: &[Entry] = &[
+    entry::<outline::Outline>(),
+    entry::<semantic::SemanticOf>(),
+    entry::<investigate::Investigate>(),
+    entry::<operation::OperationOf>(),
+    entry::<status::Status>(),
+];
 
 const fn entry<M: Method>() -> Entry {
     Entry {
@@ -112,7 +128,7 @@ const fn entry<M: Method>() -> Entry {
                 code: desk.code(),
             })
         },
-        text: |answer| Ok(M::text(&M::Answer::deserialize(answer)?)),
+        text: |answer, style| Ok(M::styled(&M::Answer::deserialize(answer)?, style)),
     }
 }
 

@@ -7,6 +7,7 @@ use crate::commands::show;
 use crate::context::Failed;
 use crate::desk::Desk;
 use crate::exit::Code;
+use crate::render::printable;
 use engine::values::diagnostic::Diagnostic;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -120,7 +121,7 @@ impl Method for Outline {
 
     fn text(answer: &Outlines) -> String {
         let all = std::iter::once(&answer.first).chain(&answer.more);
-        all.map(|one| one.outline_text.as_str()).collect::<Vec<_>>().join("\n")
+        printable(&all.map(|one| one.outline_text.as_str()).collect::<Vec<_>>().join("\n")).into()
     }
 }
 

@@ -160,6 +160,29 @@ pub fn json(diagnostic: &Diagnostic) -> serde_json::Value {
     value
 }
 
+/// What [`json`] told.
+pub fn from_json(value: &serde_json::Value) -> Diagnostic {
+    let text = |name: &str| value[name].as_str().map(str::to_owned);
+    let number = |name: &str| value[name].as_u64().and_then(|number| u32::try_from(number).ok()).unwrap_or(0);
+    let severity = match value["severity"].as_str() {
+        Some("note") => Severity::Note,
+        Some("warning") => Severity::Warning,
+        _ => Severity::Error,
+    };
+    let mut diagnostic = Diagnostic::new(severity, text("code").unwrap_or_default(), text("message").unwrap_or_default());
+    if let Some(file) = text("file") {
+        diagnostic = diagnostic.at(file, number("line"), number("column"));
+    }
+    let candidates = value["candidates"].as_array().into_iter().flatten();
+    Diagnostic {
+        label: text("label"),
+        found: text("found"),
+        hint: text("hint"),
+        candidates: candidates.filter_map(|one| one.as_str().map(str::to_owned)).collect(),
+        ..diagnostic
+    }
+}
+
 fn word(severity: Severity) -> &'static str {
     match severity {
         Severity::Note => "note",

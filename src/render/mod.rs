@@ -37,6 +37,11 @@ impl Style {
         Self::for_stream(when, std::io::stderr().is_terminal())
     }
 
+    /// Without any.
+    pub fn plain() -> Self {
+        Self { coloured: false }
+    }
+
     fn for_stream(when: When, terminal: bool) -> Self {
         let wanted =
             std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty()) && std::env::var_os("TERM").is_none_or(|term| term != "dumb");

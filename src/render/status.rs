@@ -1,26 +1,18 @@
-//! The status of a workspace as text and as JSON.
+//! The status of a workspace as text.
 
 use super::{Style, count, printable, size};
-use std::path::Path;
-use workbench::status::Status;
+use crate::methods::status::Standing;
 
 /// Files and diagnostics listed; the true count is always said.
 const SHOWN: usize = 10;
 
 /// For people.
-pub fn text(status: &Status, root: &Path, store: Option<&Path>, style: Style) -> String {
-    let mut text = format!(
-        "{} {}\n",
-        style.bold(&printable(&status.name)),
-        style.dim(&printable(&root.display().to_string()))
-    );
+pub fn text(status: &Standing, style: Style) -> String {
+    let mut text = format!("{} {}\n", style.bold(&printable(&status.name)), style.dim(&printable(&status.root)));
     let mut line = |name: &str, value: String| text.push_str(&format!("  {} {value}\n", style.dim(&format!("{name:<9}"))));
-    match (store, &status.usage) {
-        (Some(folder), Some(usage)) => {
-            line(
-                "store",
-                format!("{} in {}", size(usage.file_bytes), printable(&folder.display().to_string())),
-            );
+    match &status.store {
+        Some(usage) => {
+            line("store", format!("{} in {}", size(usage.file_bytes), printable(&usage.folder)));
             let kept = format!("{} ({} as stored)", size(usage.blob_raw_bytes), size(usage.blob_stored_bytes));
             line(
                 "",
@@ -32,7 +24,7 @@ pub fn text(status: &Status, root: &Path, store: Option<&Path>, style: Style) ->
                 ),
             );
         }
-        _ => line("store", "none".to_owned()),
+        None => line("store", "none".to_owned()),
     }
     let changed = match status.changed.len() {
         _ if status.targets.is_empty() => "nothing built from them yet".to_owned(),
@@ -97,8 +89,22 @@ pub fn text(status: &Status, root: &Path, store: Option<&Path>, style: Style) ->
             .collect();
         text.push_str(&format!("  {} {}\n", style.dim("summaries"), states.join(", ")));
     }
+    if let Some(service) = &status.service {
+        let figures = format!(
+            "pid {} since {} s, {} MB, {} % of answers known",
+            service.pid,
+            service.uptime_sec,
+            service.memory_mb,
+            (service.hit_ratio * 100.0).round()
+        );
+        text.push_str(&format!("  {} {figures}\n", style.dim("service  ")));
+        for alarm in &service.alarms {
+            text.push_str(&format!("            {}\n", style.yellow(&printable(alarm))));
+        }
+    }
     for list in [&status.failures, &status.diagnostics] {
-        let texts = super::diagnostic::texts(list, style);
+        let list: Vec<_> = list.iter().map(super::diagnostic::from_json).collect();
+        let texts = super::diagnostic::texts(&list, style);
         for told in texts.iter().take(SHOWN) {
             text.push_str(told);
             text.push('\n');
@@ -110,7 +116,7 @@ pub fn text(status: &Status, root: &Path, store: Option<&Path>, style: Style) ->
     text
 }
 
-fn table(status: &Status, style: Style) -> String {
+fn table(status: &Standing, style: Style) -> String {
     let width = status.targets.keys().map(String::len).max().unwrap_or(0).max(6);
     let failed = status.targets.values().any(|counts| counts.failed > 0);
     let mut table = style.dim(&format!(
@@ -142,33 +148,4 @@ fn table(status: &Status, style: Style) -> String {
         table.push_str(&style.dim("    open: to be looked at again once what they read has been made\n"));
     }
     table
-}
-
-/// For machines.
-pub fn json(status: &Status, root: &Path, store: Option<&Path>) -> serde_json::Value {
-    let usage = status.usage.as_ref().map(|usage| {
-        serde_json::json!({
-            "folder": store,
-            "file_bytes": usage.file_bytes,
-            "blobs": usage.blobs,
-            "blob_raw_bytes": usage.blob_raw_bytes,
-            "blob_stored_bytes": usage.blob_stored_bytes,
-            "actions": usage.actions,
-            "history_versions": usage.history_versions,
-        })
-    });
-    serde_json::json!({
-        "name": status.name,
-        "root": root,
-        "store": usage,
-        "files": status.files,
-        "changed": status.changed,
-        "redefined": status.redefined,
-        "nodes": status.nodes,
-        "targets": status.targets,
-        "outlook": status.outlook,
-        "semantic": status.semantic,
-        "failures": status.failures.iter().map(super::diagnostic::json).collect::<Vec<_>>(),
-        "diagnostics": status.diagnostics.iter().map(super::diagnostic::json).collect::<Vec<_>>(),
-    })
 }

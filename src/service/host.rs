@@ -1,22 +1,22 @@
 //! What answers requests, and what of it outlives them: the right to build, answers that are known, figures.
 
-use super::meter::{Figures, Meter};
-use super::turn::Turn;
+use super::figures::{Service, memory_mb};
+use super::meter::Meter;
+use super::turn::{Held, Turn};
 use super::warm::Warm;
 use crate::cli::Global;
 use crate::context::{Context, Failed};
-use crate::desk::Desk;
+use crate::desk::{Desk, Serving};
 use crate::exit::Code;
-use crate::methods::{Answered, Effect, Entry};
+use crate::methods::{Answered, Effect, Entry, METHODS, find};
 use crate::render::diagnostic;
 use engine::seams::producer::Cancel;
 use engine::values::diagnostic::Diagnostic;
 use engine::values::event::{Event, Observer};
 use serde_json::Value;
-use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
 /// How long a request waits for its turn to build before it is told that others are being served.
@@ -31,8 +31,25 @@ pub struct Host {
     meter: Meter,
     /// What is being built just now.
     pub load: Arc<Load>,
+    requests: AtomicUsize,
     traces: AtomicU64,
     began: Instant,
+}
+
+/// A request that is being answered, or waits.
+struct Request<'h>(&'h AtomicUsize);
+
+impl<'h> Request<'h> {
+    fn begin(count: &'h AtomicUsize) -> Self {
+        count.fetch_add(1, Relaxed);
+        Self(count)
+    }
+}
+
+impl Drop for Request<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Relaxed);
+    }
 }
 
 /// How far what is being built has come.
@@ -86,13 +103,15 @@ impl Host {
             warm: Warm::default(),
             meter: Meter::default(),
             load: Arc::new(Load::default()),
+            requests: AtomicUsize::new(0),
             traces: AtomicU64::new(0),
             began: Instant::now(),
         }
     }
 
     /// Answers.
-    pub fn call(&self, entry: &'static Entry, arguments: Value, cancel: &Cancel) -> Outcome {
+    pub fn call(self: &Arc<Self>, entry: &'static Entry, arguments: Value, cancel: &Cancel) -> Outcome {
+        let _request = Request::begin(&self.requests);
         let start = Instant::now();
         let question = (entry.effect == Effect::Looks).then(|| format!("{}\0{arguments}", entry.name));
         if let Some(answer) = question.as_deref().and_then(|question| self.warm.get(question)) {
@@ -115,19 +134,19 @@ impl Host {
     }
 
     fn answer(
-        &self,
+        self: &Arc<Self>,
         entry: &'static Entry,
         arguments: Value,
         question: Option<String>,
         context: &Context,
         cancel: &Cancel,
     ) -> Result<Answered, Failed> {
-        let take = || {
-            self.turn
-                .take(entry.name, PATIENCE, cancel)
-                .map_err(|holder| self.busy(holder, cancel))
+        let seat = Seat {
+            host: self,
+            method: entry.name,
+            cancel,
         };
-        let mut desk = Desk::new(context, entry.name).in_turn(Box::new(take));
+        let mut desk = Desk::new(context, entry.name).served_by(&seat);
         let answered = (entry.call)(&mut desk, arguments);
         // Nothing is read any more: other processes can have the checkout, and the next request its turn.
         context.let_go();
@@ -165,13 +184,51 @@ impl Host {
         Failed::new(Code::Internal, why.hint("please report it with the request"))
     }
 
-    /// The figures of each method.
-    pub fn figures(&self) -> BTreeMap<String, Figures> {
-        self.meter.figures()
+    /// What it can tell of itself.
+    pub fn figures(&self) -> Service {
+        let methods = self.meter.figures();
+        let (calls, warm) = METHODS
+            .iter()
+            .filter(|entry| entry.effect == Effect::Looks)
+            .filter_map(|entry| methods.get(entry.name))
+            .fold((0, 0), |(calls, warm), figures| (calls + figures.calls, warm + figures.warm));
+        Service {
+            pid: std::process::id(),
+            uptime_sec: self.began.elapsed().as_secs(),
+            memory_mb: memory_mb(),
+            requests: self.requests.load(Relaxed),
+            p95_resolve_ms: methods.get("resolve").map_or(0.0, |figures| figures.p95_ms),
+            hit_ratio: if calls > 0 { warm as f64 / calls as f64 } else { 0.0 },
+            methods,
+            ..Service::default()
+        }
+    }
+}
+
+/// One request's place among the others.
+struct Seat<'h> {
+    host: &'h Arc<Host>,
+    method: &'static str,
+    cancel: &'h Cancel,
+}
+
+impl Serving for Seat<'_> {
+    fn turn(&self) -> Result<Held<'_>, Failed> {
+        let turn = self.host.turn.take(self.method, PATIENCE, self.cancel);
+        turn.map_err(|holder| self.host.busy(holder, self.cancel))
     }
 
-    /// Since when it answers.
-    pub fn uptime(&self) -> Duration {
-        self.began.elapsed()
+    fn later(&self, method: &'static str, arguments: Value) {
+        let host = self.host.clone();
+        if let Some(entry) = find(method) {
+            // What cannot be begun is told by the operation, which stays at its beginning.
+            let _ = std::thread::Builder::new().name(method.to_owned()).spawn(move || {
+                host.call(entry, arguments, &Cancel::default());
+            });
+        }
+    }
+
+    fn figures(&self) -> Service {
+        self.host.figures()
     }
 }

@@ -4,6 +4,8 @@
 //! it holds what outlives a request. [`client`] is how the command line asks.
 
 pub mod client;
+pub mod figures;
+mod follow;
 pub mod frame;
 pub mod host;
 pub mod message;

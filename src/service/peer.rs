@@ -1,5 +1,6 @@
 //! One client: its requests are answered side by side, each under its own id, and its messages written one after the other.
 
+use super::follow::Streams;
 use super::frame::{self, Frame, Framing, LONGEST, Reader};
 use super::host::{Host, Outcome};
 use super::message::{self, Message, code};
@@ -37,8 +38,9 @@ pub struct Shared {
 
 /// What the requests of one client share.
 #[derive(Clone)]
-struct Peer {
-    shared: Shared,
+pub(super) struct Peer {
+    pub(super) shared: Shared,
+    pub(super) streams: Streams,
     running: Arc<Mutex<HashMap<String, Cancel>>>,
     out: mpsc::Sender<Value>,
 }
@@ -54,6 +56,7 @@ where
     let mut writer = tokio::spawn(write_all(to, queue, headers.clone()));
     let peer = Peer {
         shared,
+        streams: Streams::default(),
         running: Arc::default(),
         out,
     };
@@ -108,7 +111,7 @@ impl Peer {
         }
     }
 
-    async fn send(&self, message: Value) {
+    pub(super) async fn send(&self, message: Value) {
         // Who does not read any more needs no answer.
         let _ = self.out.send(message).await;
     }
@@ -141,6 +144,19 @@ impl Peer {
                 return self.shared.stop.notify_one();
             }
             "cortex.about" => return self.send(message::answer(&id, self.about())).await,
+            "StreamOp" | "$/enumerator/next" | "$/enumerator/abort" => {
+                let (peer, method) = (self.clone(), method.to_owned());
+                return match self.begin(&id) {
+                    Err(refused) => self.send(refused).await,
+                    Ok(cancel) => {
+                        tokio::spawn(async move {
+                            let message = peer.follow(&id, &method, params, &cancel).await;
+                            peer.running().remove(&id.to_string());
+                            peer.send(message).await;
+                        });
+                    }
+                };
+            }
             _ => {}
         }
         let told = match Asked::read(method, params) {
@@ -212,12 +228,9 @@ impl Peer {
     }
 
     fn about(&self) -> Value {
-        json!({
-            "version": super::version(),
-            "pid": std::process::id(),
-            "uptimeSec": self.shared.host.uptime().as_secs(),
-            "methods": self.shared.host.figures(),
-        })
+        let mut about = json!(self.shared.host.figures());
+        about["version"] = super::version().into();
+        about
     }
 }
 
@@ -281,6 +294,10 @@ impl Asked {
             Value::Array(values) => by_position(entry, values)?,
             _ => return Err((code::PARAMS, "params are an object or an array".to_owned())),
         };
+        // The seed's method gives the operation at once.
+        if method == "Investigate" {
+            named.entry("background").or_insert(true.into());
+        }
         let progress = ["progressToken", "workDoneToken", "partialResultToken"]
             .iter()
             .find_map(|name| named.remove(*name));

@@ -13,6 +13,7 @@ mod models;
 mod money;
 mod projects;
 mod report;
+mod serve;
 mod served;
 mod server;
 mod sharing;

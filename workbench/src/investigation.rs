@@ -204,15 +204,19 @@ pub struct Operation {
     pub rejected: Option<String>,
 }
 
-/// The answer that the last try of an investigation came to without use, as the operation's file keeps it.
-pub fn rejected(root: &Path, label: &str) -> Option<String> {
-    let id = label.strip_prefix("//investigations/")?.strip_suffix(":answer")?;
-    if id.is_empty() || !id.chars().all(|c| c.is_ascii_alphanumeric()) {
+/// What an operation's file holds; `None` when there is none of that identifier.
+pub fn read(root: &Path, id: &str) -> Option<serde_json::Value> {
+    if id.is_empty() || id.len() > 64 || !id.chars().all(|c| c.is_ascii_alphanumeric()) {
         return None;
     }
     let bytes = std::fs::read(root.join(".cortex/out/ops").join(format!("{id}.json"))).ok()?;
-    let operation: serde_json::Value = serde_json::from_slice(&bytes).ok()?;
-    operation.get("rejected")?.as_str().map(str::to_owned)
+    serde_json::from_slice(&bytes).ok()
+}
+
+/// The answer that the last try of an investigation came to without use, as the operation's file keeps it.
+pub fn rejected(root: &Path, label: &str) -> Option<String> {
+    let id = label.strip_prefix("//investigations/")?.strip_suffix(":answer")?;
+    read(root, id)?.get("rejected")?.as_str().map(str::to_owned)
 }
 
 impl Operation {

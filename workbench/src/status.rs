@@ -8,11 +8,11 @@ use engine::graph::NodeId;
 use engine::store::{Inventory, Usage};
 use engine::values::diagnostic::Diagnostic;
 use engine::values::label::Label;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Nodes of one target name.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counts {
     /// Filed under their present key.
     pub current: usize,
@@ -28,7 +28,7 @@ pub struct Counts {
 
 /// Types by the state of their summary (seed 000 §3.2), derived from the engine's states. No build runs while this is asked, so nothing is
 /// generating.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Semantic {
     /// Never asked for.
     pub none: usize,

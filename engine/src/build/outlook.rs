@@ -11,12 +11,12 @@ use super::run::Run;
 use crate::graph::{Graph, NodeId};
 use crate::store::{Store, ViewId};
 use rustc_hash::{FxHashMap, FxHashSet};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 /// What would run.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Outlook {
     /// The targets whose producers run for certain, by label.
     pub will_run: Vec<Arc<str>>,
@@ -27,7 +27,7 @@ pub struct Outlook {
 }
 
 /// Nodes that others wait behind: none of the others runs unless one of these comes to another output.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Gate {
     /// The nodes, by label.
     pub labels: Vec<Arc<str>>,

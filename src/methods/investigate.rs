@@ -1,0 +1,366 @@
+//! `investigate`: a question about the code, answered from outlines and summaries.
+
+use super::{Effect, Method};
+use crate::cli::AskingArgs;
+use crate::commands::build;
+use crate::context::{Context, Failed};
+use crate::desk::Desk;
+use crate::exit::Code;
+use crate::render::{Style, diagnostic, money, printable};
+use engine::build::loose::Loose;
+use engine::build::query::Reach;
+use engine::build::session::Session;
+use engine::seams::paid::Spent;
+use engine::seams::producer::{Failure, Params};
+use engine::values::diagnostic::{Diagnostic, Severity};
+use producers::investigate::Findings;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::path::Path;
+use workbench::investigation::{Candidate, Material, Operation, State, gather};
+
+/// Answer a question about the code from outlines and summaries.
+///
+/// The answer is filed by the question and what it was shown: asking the same about unchanged code is free. `.cortex/out/ops/ID.json`
+/// tells how it goes.
+#[derive(Clone, Debug, clap::Args, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Investigate {
+    /// The question.
+    pub question: String,
+    /// About which types: patterns or names.
+    #[arg(long, value_name = "PATTERN", default_value = ALL, num_args = 1..)]
+    #[serde(default = "all", alias = "scopePaths", deserialize_with = "super::one_or_many")]
+    pub scope: Vec<String>,
+    /// Show a model at most about so many tokens.
+    #[arg(long, value_name = "TOKENS", default_value_t = BUDGET)]
+    #[serde(default = "budget")]
+    pub budget: u64,
+    /// Which model [default: that of the summaries].
+    #[arg(long, value_name = "NAME")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// Ask although an answer is filed.
+    #[arg(long)]
+    #[serde(default)]
+    pub fresh: bool,
+    #[command(flatten)]
+    #[serde(default)]
+    pub asking: AskingArgs,
+    /// Give the operation at once, of which `operation` tells how it goes. Only a service does so.
+    #[arg(skip)]
+    #[serde(default)]
+    pub background: bool,
+}
+
+/// The scope unless told.
+const ALL: &str = "//types/...:outline";
+/// The budget unless told, in tokens.
+const BUDGET: u64 = 16_000;
+
+fn all() -> Vec<String> {
+    vec![ALL.to_owned()]
+}
+
+fn budget() -> u64 {
+    BUDGET
+}
+
+/// What it came to.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Found {
+    /// The operation, of which `operation` tells how it went.
+    op_id: String,
+    /// Where the answer is filed.
+    label: String,
+    /// Whether it was asked before about the same code.
+    cached: bool,
+    /// What it cost.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Value")]
+    spent: Option<Spent>,
+    /// The answer; absent while it is looked for in the background.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Value")]
+    answer: Option<Findings>,
+}
+
+impl Method for Investigate {
+    const NAME: &'static str = "investigate";
+    const ALSO: &'static [&'static str] = &["Investigate"];
+    const EFFECT: Effect = Effect::Acts;
+    type Answer = Found;
+
+    fn answer(&self, desk: &mut Desk<'_>) -> Result<Found, Failed> {
+        let question = self.question.trim();
+        if question.is_empty() {
+            let why = Diagnostic::error("E_PARAM", "there is no question");
+            let hint = "ask one: cortex investigate \"How are batches saved?\" --scope NAMESPACE";
+            return Err(Failed::new(Code::Usage, why.hint(hint)));
+        }
+        let mut operation = Operation::begin(question, &self.scope);
+        if self.background && desk.is_served() {
+            let root = desk.context.root().unwrap_or_default();
+            step(desk.context, &root, &mut operation, State::Gathering, "is to begin".to_owned());
+            desk.later(
+                Self::NAME,
+                &Self {
+                    background: false,
+                    ..self.clone()
+                },
+            );
+            return Ok(Found {
+                op_id: operation.op_id,
+                label: operation.label,
+                cached: false,
+                spent: None,
+                answer: None,
+            });
+        }
+        desk.ask(self.asking.clone());
+        self.look_into(desk, question, &mut operation)
+    }
+
+    fn text(answer: &Found) -> String {
+        Self::styled(answer, Style::plain())
+    }
+
+    fn styled(answer: &Found, style: Style) -> String {
+        match &answer.answer {
+            Some(findings) => text(findings, style),
+            None => format!("begun: operation {}\n", answer.op_id),
+        }
+    }
+}
+
+impl Investigate {
+    fn look_into(&self, desk: &mut Desk<'_>, question: &str, operation: &mut Operation) -> Result<Found, Failed> {
+        let context = desk.context;
+        let root = desk.open()?.0.root.clone();
+        let step = |operation: &mut Operation, state: State, event: String| step(context, &root, operation, state, event);
+        step(operation, State::Gathering, format!("gathers what is in {}", self.scope.join(" ")));
+        // Names are looked up among the types that there are.
+        desk.outputs(&["//index:types".to_owned()], true)?;
+        let mut patterns = Vec::new();
+        for scope in &self.scope {
+            patterns.push(pattern(desk.open()?.1, scope)?);
+        }
+        let report = desk.outputs(&patterns, true)?;
+        let candidates: Vec<Candidate> = report
+            .roots
+            .iter()
+            .zip(&report.outputs)
+            .filter_map(|(root, bytes)| {
+                Some(Candidate {
+                    label: root.label.clone(),
+                    bytes: bytes.clone()?,
+                })
+            })
+            .filter(|candidate| candidate.label.starts_with("//types/"))
+            .collect();
+        let session = &mut *desk.open()?.1;
+        let material = gather(session, question, candidates, self.budget, &never_send(session))?;
+        if material.shown == 0 {
+            let why = nothing_shown(&material, self.budget).label(&operation.label);
+            operation.error = Some(diagnostic::json(&why));
+            step(operation, State::Failed, why.message.clone());
+            return Err(Failed::new(Code::Usage, why));
+        }
+        step(operation, State::Asking, told_of(&material));
+        let label = operation.label.clone();
+        let params = params(question, self.model.as_deref(), session);
+        let wanted = Loose {
+            label: &label,
+            uses: "investigate",
+            params: &params,
+            roles: &material.roles,
+            fresh: self.fresh,
+        };
+        let made = match session.make_loose(&wanted, &context.cancel())? {
+            Ok(made) => made,
+            Err(failure) => {
+                if let Failure::Rejected(rejected) = &failure {
+                    operation.rejected = Some(String::from_utf8_lossy(&rejected.raw).into_owned()).filter(|raw| !raw.is_empty());
+                }
+                let (code, why) = told(failure, &label);
+                operation.error = Some(diagnostic::json(&why));
+                step(operation, State::Failed, why.message.clone());
+                return Err(Failed::new(code, why));
+            }
+        };
+        context.say(&made.diagnostics.iter().cloned().map(|said| said.label(&label)).collect::<Vec<_>>());
+        let mut findings: Findings = serde_json::from_slice(&made.bytes).map_err(|error| {
+            let why = Diagnostic::error("E_ANSWER", format!("the filed answer cannot be read: {error}")).label(&label);
+            Failed::new(Code::TargetFailed, why.hint("ask again with --fresh"))
+        })?;
+        findings.left_out = material.left_out;
+        operation.result = Some(serde_json::json!(findings));
+        let cost = match (&made.spent, made.cached) {
+            (_, true) => "was asked before about the same code: free".to_owned(),
+            (Some(spent), false) => money::spent(spent),
+            (None, false) => "asked no model".to_owned(),
+        };
+        step(operation, State::Done, cost);
+        Ok(Found {
+            op_id: operation.op_id.clone(),
+            label,
+            cached: made.cached,
+            spent: made.spent,
+            answer: Some(findings),
+        })
+    }
+}
+
+/// Notes that an operation went on.
+fn step(context: &Context, root: &Path, operation: &mut Operation, state: State, event: String) {
+    context.tell(&format!("{}: {event}", operation.op_id));
+    operation.state = state;
+    operation.events.push(event);
+    if let Err(error) = operation.write(root) {
+        let why = format!("the operation cannot be written down: {error}");
+        context.say(&[Diagnostic::warning("W_OPERATION", why).label(&operation.label)]);
+    }
+}
+
+fn told_of(material: &Material) -> String {
+    format!(
+        "shows {} type{}, about {} tokens; {} more did not fit{}",
+        material.shown,
+        if material.shown == 1 { "" } else { "s" },
+        material.tokens,
+        material.left_out.len(),
+        match material.withheld.len() {
+            0 => String::new(),
+            number => format!(", {number} lie in files that are never sent"),
+        }
+    )
+}
+
+/// Why no type can be shown, so that nothing is asked.
+fn nothing_shown(material: &Material, budget: u64) -> Diagnostic {
+    let why = |message: String, hint: &str| Diagnostic::error("E_NOTHING_SHOWN", message).hint(hint);
+    match (material.left_out.len(), material.withheld.len()) {
+        (0, 0) => why(
+            "there is no type in the scope".to_owned(),
+            "name a namespace or a type: --scope NAME",
+        ),
+        (0, withheld) => why(
+            format!("nothing in the scope may be shown: {withheld} of its types lie in files that are never sent"),
+            "choose another --scope, or change never_send of the producer",
+        ),
+        (left_out, _) => why(
+            format!("none of {left_out} types of the scope fits into {budget} tokens"),
+            "raise --budget or narrow --scope",
+        ),
+    }
+}
+
+/// What a scope means: a pattern as it is, a name as the type or the types of the namespace of that name.
+fn pattern(session: &mut Session, scope: &str) -> Result<String, Failed> {
+    if scope.starts_with("//") || scope.starts_with("-//") {
+        let last = scope.rsplit('/').next().unwrap_or_default();
+        return Ok(if last.contains(':') {
+            scope.to_owned()
+        } else {
+            format!("{scope}:outline")
+        });
+    }
+    let below = format!("//types/{scope}.*:outline");
+    let patterns = build::patterns(std::slice::from_ref(&below))?;
+    let namespace = !session.survey(patterns.patterns(), Reach::Named)?.meant.concat().is_empty();
+    Ok(if namespace { below } else { format!("//types/{scope}:outline") })
+}
+
+fn params(question: &str, model: Option<&str>, session: &Session) -> Params {
+    let mut params = Params::new();
+    params.insert("question".to_owned(), question.into());
+    let manifest = session.rules.manifest();
+    let summaries = manifest.producers.iter().find(|producer| producer.uses == "semantic");
+    let of_summaries = summaries
+        .and_then(|producer| producer.settings.get("model"))
+        .and_then(|model| model.as_str());
+    if let Some(model) = model.or(of_summaries) {
+        params.insert("model".to_owned(), model.into());
+    }
+    params
+}
+
+/// Globs of files that no model sees, as the producer of summaries has them.
+fn never_send(session: &Session) -> Vec<String> {
+    let summaries = session
+        .rules
+        .manifest()
+        .producers
+        .iter()
+        .filter(|producer| producer.uses == "semantic");
+    let globs = summaries.flat_map(|producer| [&producer.params, &producer.settings]);
+    let globs = globs.filter_map(|params| params.get("never_send")?.as_array());
+    globs.flatten().filter_map(|glob| glob.as_str().map(str::to_owned)).collect()
+}
+
+fn told(failure: Failure, label: &str) -> (Code, Diagnostic) {
+    let (code, why) = match failure {
+        Failure::Permanent(why) | Failure::Transient(why) => (Code::TargetFailed, *why),
+        Failure::Rejected(rejected) => match rejected.why.code.as_str() {
+            "E_LIMIT" => (Code::Limit, rejected.why),
+            "E_CANCELLED" => (Code::stopped(), rejected.why),
+            _ => (Code::TargetFailed, rejected.why),
+        },
+        Failure::Limit(why) if why.code == "E_LIMIT" => (Code::Limit, *why),
+        Failure::Limit(why) => (Code::TargetFailed, *why),
+        Failure::Deferred => {
+            let why = Diagnostic::new(Severity::Note, "N_DEFERRED", "it was handed to the provider's batch interface");
+            (Code::Ok, why.hint("ask the same again later"))
+        }
+        Failure::Cancelled => (Code::stopped(), Diagnostic::error("E_CANCELLED", "it was stopped")),
+    };
+    (code, why.label(label))
+}
+
+/// Types named that did not fit.
+const LEFT_OUT: usize = 5;
+
+fn text(findings: &Findings, style: Style) -> String {
+    let mut text = format!("{}\n", printable(&findings.conclusion));
+    if !findings.evidence.is_empty() {
+        text.push_str(&format!("\n{}\n", style.bold("Evidence")));
+    }
+    for evidence in &findings.evidence {
+        let member = evidence.member.as_ref().map_or(String::new(), |member| format!(".{member}"));
+        let name = style.cyan(&printable(&format!("{}{member}", evidence.key)));
+        text.push_str(&format!("  {name} {}\n", printable(&evidence.text)));
+    }
+    if !findings.paths.is_empty() {
+        text.push_str(&format!("\n{}\n", style.bold("Paths")));
+    }
+    for path in &findings.paths {
+        text.push_str(&format!("  {}\n", printable(path)));
+    }
+    let mut remarks = Vec::new();
+    if findings.dropped > 0 {
+        remarks.push(format!(
+            "{} pieces of evidence named nothing that was shown, and were dropped",
+            findings.dropped
+        ));
+    }
+    if !findings.left_out.is_empty() {
+        let names = findings
+            .left_out
+            .iter()
+            .take(LEFT_OUT)
+            .map(String::as_str)
+            .collect::<Vec<_>>()
+            .join(", ");
+        let more = findings.left_out.len().saturating_sub(LEFT_OUT);
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        remarks.push(format!(
+            "not shown to it, for lack of room: {names}{more}; raise --budget or narrow --scope"
+        ));
+    }
+    for remark in remarks {
+        text.push_str(&format!("\n{}\n", style.dim(&printable(&remark))));
+    }
+    text
+}

@@ -1,0 +1,98 @@
+//! `semantic`: the summary of a type or member.
+
+use super::resolved::{Resolved, resolved};
+use super::{Effect, Method};
+use crate::cli::AskingArgs;
+use crate::commands::{history, last_good, show};
+use crate::context::Failed;
+use crate::desk::Desk;
+use engine::build::query::Standing;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Print the summary of a type: its role, life cycle, edge cases, limitations.
+///
+/// One that is free is made first. One that a model makes is given as it is, with its state; --refresh has it made anew, which may cost money.
+#[derive(Debug, clap::Args, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct SemanticOf {
+    /// A type by any unambiguous name, a member of it, or a label.
+    #[serde(alias = "path", alias = "typeId", alias = "id")]
+    pub symbol: String,
+    /// Make it first, also if a model has to be asked.
+    #[arg(long)]
+    #[serde(default)]
+    pub refresh: bool,
+    #[command(flatten)]
+    #[serde(default)]
+    pub asking: AskingArgs,
+}
+
+/// A summary.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Summary {
+    resolved: Resolved,
+    /// The summary as Markdown; absent when there is none yet.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    semantic_text: Option<String>,
+    /// `none`, `pending`, `cached` or `stale` (seed 000 §3.2).
+    semantic_state: String,
+}
+
+impl Method for SemanticOf {
+    const NAME: &'static str = "semantic";
+    const ALSO: &'static [&'static str] = &["GetSemantic"];
+    const EFFECT: Effect = Effect::Reads;
+    type Answer = Summary;
+
+    fn answer(&self, desk: &mut Desk<'_>) -> Result<Summary, Failed> {
+        let context = desk.context;
+        desk.ask(self.asking.clone());
+        // Names are looked up among the types that there are.
+        desk.outputs(&["//index:types".to_owned()], true)?;
+        let asked = match self.symbol.starts_with("//") {
+            true => self.symbol.clone(),
+            false => format!("//types/{}:semantic", self.symbol),
+        };
+        let (workspace, session) = desk.open()?;
+        let label = match history::meant(session, &asked, "shown") {
+            Ok(label) => label,
+            Err(failed) => {
+                last_good::remark_missing(context, workspace, session, Some("show"), &asked)?;
+                return Err(failed);
+            }
+        };
+        let paid = workbench::paid::is_paid(session, &label);
+        let standing = session.standing(&label)?;
+        if paid && !self.refresh && standing != Some(Standing::Current) {
+            let shown = match session.last(&label)? {
+                Some(_) => Some(show::as_it_is(context, session, &label, true)?),
+                None => None,
+            };
+            let state = match (standing, &shown) {
+                (_, None) if standing == Some(Standing::Failed) => "pending",
+                (_, None) => "none",
+                _ => "stale",
+            };
+            return Ok(Summary {
+                resolved: resolved(desk, &label)?,
+                semantic_text: shown.flatten().map(|shown| String::from_utf8_lossy(&shown.bytes).into_owned()),
+                semantic_state: state.to_owned(),
+            });
+        }
+        let shown = show::output(context, session, &label)?;
+        Ok(Summary {
+            resolved: resolved(desk, &shown.label)?,
+            semantic_text: Some(String::from_utf8_lossy(&shown.bytes).into_owned()),
+            semantic_state: "cached".to_owned(),
+        })
+    }
+
+    fn text(answer: &Summary) -> String {
+        match &answer.semantic_text {
+            Some(text) => text.clone(),
+            None => format!("there is no summary of {} yet; --refresh has it made\n", answer.resolved.path),
+        }
+    }
+}

@@ -1,0 +1,118 @@
+//! `status`: how the workspace stands, and the service that answers.
+
+use super::{Effect, Method};
+use crate::context::Failed;
+use crate::desk::Desk;
+use crate::render::{self, Style, diagnostic};
+use crate::service::figures::Service;
+use engine::build::outlook::Outlook;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::collections::BTreeMap;
+use workbench::status::{Counts, Semantic};
+
+/// Show how the workspace stands: sources, targets, summaries, store, service. Runs nothing.
+#[derive(Debug, clap::Args, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Status {}
+
+/// How it stands.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+pub struct Standing {
+    /// `[workspace] name`.
+    pub name: String,
+    /// The folder of the manifest.
+    pub root: String,
+    /// The store, if there is one.
+    pub store: Option<StoreFigures>,
+    /// Source files.
+    pub files: usize,
+    /// Those that came, went or changed since the last build.
+    pub changed: Vec<String>,
+    /// Whether the manifest, a ruleset or a producer's version changed since the last build.
+    pub redefined: bool,
+    /// Nodes known.
+    pub nodes: usize,
+    /// Nodes by target name and state.
+    #[schemars(with = "Value")]
+    pub targets: BTreeMap<String, Counts>,
+    /// What building all of them would run.
+    #[schemars(with = "Value")]
+    pub outlook: Outlook,
+    /// Types by the state of their summary.
+    #[schemars(with = "Value")]
+    pub semantic: Semantic,
+    /// Why targets failed at their present inputs.
+    pub failures: Vec<Value>,
+    /// What producers said of what is current.
+    pub diagnostics: Vec<Value>,
+    /// The service, when it is what answers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub service: Option<Service>,
+}
+
+/// The store in numbers.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+pub struct StoreFigures {
+    /// Where it is.
+    pub folder: String,
+    /// Length of its file.
+    pub file_bytes: u64,
+    /// Outputs in it.
+    pub blobs: u64,
+    /// Their length.
+    pub blob_raw_bytes: u64,
+    /// Their length as stored.
+    pub blob_stored_bytes: u64,
+    /// Results.
+    pub actions: u64,
+    /// Versions in History.
+    pub history_versions: u64,
+}
+
+impl Method for Status {
+    const NAME: &'static str = "status";
+    const ALSO: &'static [&'static str] = &["Status"];
+    const EFFECT: Effect = Effect::Reads;
+    type Answer = Standing;
+
+    fn answer(&self, desk: &mut Desk<'_>) -> Result<Standing, Failed> {
+        let service = desk.service();
+        let (workspace, session) = desk.look()?;
+        let found = workbench::status::status(workspace, session)?;
+        let folder = workspace.store_folder.as_ref();
+        let store = found.usage.as_ref().zip(folder).map(|(usage, folder)| StoreFigures {
+            folder: folder.display().to_string(),
+            file_bytes: usage.file_bytes,
+            blobs: usage.blobs,
+            blob_raw_bytes: usage.blob_raw_bytes,
+            blob_stored_bytes: usage.blob_stored_bytes,
+            actions: usage.actions,
+            history_versions: usage.history_versions,
+        });
+        Ok(Standing {
+            root: workspace.root.display().to_string(),
+            store,
+            service: service.map(|service| service.with(&found.semantic)),
+            name: found.name,
+            files: found.files,
+            changed: found.changed,
+            redefined: found.redefined,
+            nodes: found.nodes,
+            targets: found.targets,
+            outlook: found.outlook,
+            semantic: found.semantic,
+            failures: found.failures.iter().map(diagnostic::json).collect(),
+            diagnostics: found.diagnostics.iter().map(diagnostic::json).collect(),
+        })
+    }
+
+    fn text(answer: &Standing) -> String {
+        render::status::text(answer, Style::plain())
+    }
+
+    fn styled(answer: &Standing, style: Style) -> String {
+        render::status::text(answer, style)
+    }
+}

@@ -1,0 +1,68 @@
+//! What the service tells of itself (seed 000 §11): figures, and alarms where they pass the thresholds of the seed.
+
+use super::meter::Figures;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use workbench::status::Semantic;
+
+/// Resolving takes too long above so many milliseconds, in 95 of 100 calls.
+const SLOW_RESOLVE_MS: f64 = 100.0;
+/// Too many summaries wait above this.
+const LONG_QUEUE: usize = 50;
+/// Too much memory is taken above so many MB.
+const MUCH_MEMORY_MB: u64 = 2048;
+
+/// The service in numbers.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Service {
+    /// Its process.
+    pub pid: u32,
+    /// Seconds since it began.
+    pub uptime_sec: u64,
+    /// Resident memory.
+    pub memory_mb: u64,
+    /// Requests being answered or waiting.
+    pub requests: usize,
+    /// Summaries asked for and not there.
+    pub semantic_queue_length: usize,
+    /// How long 95 of 100 calls of `resolve` took at most.
+    pub p95_resolve_ms: f64,
+    /// How often the answer was known, of all calls of methods that look.
+    pub hit_ratio: f64,
+    /// By method.
+    pub methods: BTreeMap<String, Figures>,
+    /// What passes a threshold.
+    pub alarms: Vec<String>,
+}
+
+impl Service {
+    /// With the queue of summaries, and the alarms that follow.
+    #[must_use]
+    pub fn with(mut self, semantic: &Semantic) -> Self {
+        self.semantic_queue_length = semantic.pending + semantic.generating;
+        if self.p95_resolve_ms > SLOW_RESOLVE_MS {
+            self.alarms
+                .push(format!("P95 of resolve is {} ms, above {SLOW_RESOLVE_MS}", self.p95_resolve_ms));
+        }
+        if self.semantic_queue_length > LONG_QUEUE {
+            self.alarms
+                .push(format!("{} summaries wait, more than {LONG_QUEUE}", self.semantic_queue_length));
+        }
+        if self.memory_mb > MUCH_MEMORY_MB {
+            self.alarms
+                .push(format!("{} MB of memory are taken, more than {MUCH_MEMORY_MB}", self.memory_mb));
+        }
+        self
+    }
+}
+
+/// Resident memory of this process in MB; 0 where the system does not tell.
+pub fn memory_mb() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+    line.and_then(|line| line.split_whitespace().next()?.parse::<u64>().ok())
+        .unwrap_or(0)
+        / 1024
+}

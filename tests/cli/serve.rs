@@ -1,0 +1,339 @@
+//! `cortex serve`: JSON-RPC over its socket and over standard input, and the command line answered by it.
+
+use crate::bench::Bench;
+use serde_json::{Value, json};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::net::UnixStream;
+use std::path::PathBuf;
+use std::process::{Child, Stdio};
+use std::time::Duration;
+
+const LONG: Duration = Duration::from_secs(60);
+
+/// A running service.
+struct Service {
+    child: Child,
+    socket: PathBuf,
+}
+
+impl Service {
+    fn start(bench: &Bench) -> Self {
+        let mut command = bench.command(&["serve", "--output", "json"]);
+        let mut child = command.stdout(Stdio::piped()).spawn().expect("the program starts");
+        let mut line = String::new();
+        let out = child.stdout.as_mut().expect("piped");
+        BufReader::new(out).read_line(&mut line).expect("a line");
+        let begun: Value = serde_json::from_str(&line).expect("JSON");
+        let socket = begun["socket"].as_str().expect("a path").into();
+        Self { child, socket }
+    }
+
+    fn client(&self) -> Client {
+        let stream = UnixStream::connect(&self.socket).expect("it listens");
+        stream.set_read_timeout(Some(LONG)).expect("a time-out");
+        Client {
+            reader: BufReader::new(stream.try_clone().expect("cloned")),
+            stream,
+            last: 0,
+        }
+    }
+}
+
+impl Drop for Service {
+    fn drop(&mut self) {
+        // Ended already where a test ends it.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// A client that writes lines.
+struct Client {
+    stream: UnixStream,
+    reader: BufReader<UnixStream>,
+    last: u64,
+}
+
+impl Client {
+    fn send(&mut self, text: &str) {
+        self.stream.write_all(format!("{text}\n").as_bytes()).expect("written");
+    }
+
+    fn next(&mut self) -> Value {
+        let mut line = String::new();
+        self.reader.read_line(&mut line).expect("an answer");
+        serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error}: {line:?}"))
+    }
+
+    fn ask(&mut self, method: &str, params: Value) -> Value {
+        self.last += 1;
+        self.send(&json!({"jsonrpc": "2.0", "id": self.last, "method": method, "params": params}).to_string());
+        let answer = self.next();
+        assert_eq!(answer["id"], self.last, "{answer}");
+        answer
+    }
+
+    fn result(&mut self, method: &str, params: Value) -> Value {
+        let mut answer = self.ask(method, params);
+        assert_eq!(answer["error"], Value::Null);
+        answer["result"].take()
+    }
+}
+
+#[test]
+fn commands_look_the_same_with_a_service_and_without() {
+    let bench = Bench::memotree();
+    bench.run(&["build", "//..."]);
+    let commands: [&[&str]; 9] = [
+        &["outline", "NodeId"],
+        &["outline", "NodeStore#Get", "--json"],
+        &["outline", "--data", "--json", "NodeId", "NodeStore"],
+        &["outline", "NodeStroe"],
+        &["outline", "NodeStroe", "--output", "json"],
+        &["outline", "--last-good", "Nothing"],
+        &["semantic", "NodeStore"],
+        &["investigate", "How are nodes moved?", "--scope", "MemoTree.Core"],
+        &["operation", "none"],
+    ];
+    let run = || commands.map(|args| bench.run(args));
+    let without = run();
+    let service = Service::start(&bench);
+    let with = run();
+    for ((args, without), with) in commands.iter().zip(&without).zip(&with) {
+        assert_eq!(
+            (without.code, &without.out),
+            (with.code, &with.out),
+            "{args:?}: {} against {}",
+            without.err,
+            with.err
+        );
+        // How an investigation goes is told by who makes it.
+        if args[0] != "investigate" {
+            assert_eq!(without.err, with.err, "{args:?}");
+        }
+    }
+    let methods = service.client().result("cortex.about", json!({}))["methods"].clone();
+    assert_eq!(
+        (&methods["outline"]["calls"], &methods["semantic"]["calls"]),
+        (&json!(6), &json!(1)),
+        "{methods}"
+    );
+}
+
+#[test]
+fn an_edit_is_in_the_next_answer() {
+    let bench = Bench::memotree();
+    let service = Service::start(&bench);
+    let mut client = service.client();
+    let ask = |client: &mut Client| {
+        client.result("GetOutline", json!({"path": "Odd"}))["outlineText"]
+            .as_str()
+            .map(str::to_owned)
+    };
+    for round in 0..20 {
+        bench.write(
+            "src/MemoTree.Core/Odd.cs",
+            &format!("namespace MemoTree.Core; public class Odd {{ public int F{round}; }}\n"),
+        );
+        let text = ask(&mut client).expect("an outline");
+        assert!(text.contains(&format!("F{round}")), "{round}: {text}");
+        assert_eq!(ask(&mut client), Some(text));
+    }
+    let figures = client.result("cortex.about", json!({}))["methods"]["outline"].clone();
+    assert_eq!((&figures["calls"], &figures["warm"]), (&json!(40), &json!(20)), "{figures}");
+    std::fs::remove_file(bench.root().join("src/MemoTree.Core/Odd.cs")).expect("removed");
+    assert_eq!(
+        client.ask("GetOutline", json!({"path": "Odd"}))["error"]["data"]["code"],
+        "E_NO_TARGET"
+    );
+    // So it is with the manifest.
+    let manifest = std::fs::read_to_string(bench.root().join("cortex.toml")).expect("a manifest");
+    bench.write("cortex.toml", &format!("{manifest}\nodd = 1\n"));
+    let refused = client.ask("GetOutline", json!({"path": "NodeId"}));
+    assert_eq!(refused["error"]["data"]["file"], "cortex.toml", "{refused}");
+    bench.write("cortex.toml", &manifest);
+    assert_eq!(
+        client.result("GetOutline", json!({"path": "NodeId"}))["resolved"]["path"],
+        "MemoTree.Core.NodeId"
+    );
+}
+
+#[test]
+fn messages_that_are_none_are_answered_and_the_service_goes_on() {
+    let bench = Bench::memotree();
+    let service = Service::start(&bench);
+    let mut client = service.client();
+    let cases: [(&str, i32); 8] = [
+        ("{", -32700),
+        ("[]", -32600),
+        (r#"[{"jsonrpc":"2.0","id":1,"method":"ping"}]"#, -32600),
+        (r#"{"id":1,"method":"ping"}"#, -32600),
+        (r#"{"jsonrpc":"2.0","id":1,"method":"nothing"}"#, -32601),
+        (r#"{"jsonrpc":"2.0","id":1,"method":"GetOutline","params":{"pth":"x"}}"#, -32602),
+        (r#"{"jsonrpc":"2.0","id":1,"method":"GetOutline","params":{"path":7}}"#, -32602),
+        (
+            r#"{"jsonrpc":"2.0","id":1,"method":"GetOutline","params":["a",true,false,1]}"#,
+            -32602,
+        ),
+    ];
+    for (text, code) in cases {
+        client.send(text);
+        let answer = client.next();
+        assert_eq!(answer["error"]["code"], code, "{text}: {answer}");
+    }
+    let long = "x".repeat(100_000);
+    let answer = client.ask("GetOutline", json!({"path": long}));
+    assert!(answer["error"]["data"]["code"].is_string(), "no answer to a long symbol");
+    for path in [
+        "../../etc/passwd",
+        "//files/../../etc/passwd:bytes",
+        "//types/../x:outline",
+        "\u{0}",
+    ] {
+        let answer = client.ask("GetOutline", json!({"path": path}));
+        assert!(answer["error"]["data"]["code"].is_string(), "{path:?}: {answer}");
+    }
+    client.send(&"y".repeat(5 << 20));
+    assert_eq!(client.next()["error"]["code"], -32600);
+    assert_eq!(client.result("ping", json!({})), json!({}));
+}
+
+#[test]
+fn headers_positions_and_cancelling_as_editors_have_them() {
+    let bench = Bench::memotree();
+    let service = Service::start(&bench);
+    let mut client = service.client();
+    let mut send = |value: Value| {
+        let body = value.to_string();
+        client
+            .stream
+            .write_all(format!("Content-Length: {}\r\n\r\n{body}", body.len()).as_bytes())
+            .expect("written");
+    };
+    send(json!({"jsonrpc": "2.0", "id": "a", "method": "GetOutline", "params": ["NodeId"]}));
+    let mut read = || {
+        let mut header = String::new();
+        while !header.ends_with("\r\n\r\n") {
+            client.reader.read_line(&mut header).expect("a header");
+        }
+        let length = header
+            .trim()
+            .strip_prefix("Content-Length: ")
+            .expect("a length")
+            .parse()
+            .expect("a number");
+        let mut body = vec![0; length];
+        client.reader.read_exact(&mut body).expect("a body");
+        serde_json::from_slice::<Value>(&body).expect("JSON")
+    };
+    assert_eq!(read()["result"]["resolved"]["path"], "MemoTree.Core.NodeId");
+    // Taken back before it can have been answered, or after: either way it has one answer.
+    for id in 0..20 {
+        send(json!({"jsonrpc": "2.0", "id": id, "method": "GetOutline", "params": {"path": format!("NodeId{id}")}}));
+        send(json!({"jsonrpc": "2.0", "method": "$/cancelRequest", "params": {"id": id}}));
+        let answer = read();
+        assert_eq!(answer["id"], id);
+        assert!(
+            [-32800, -32000].contains(&answer["error"]["code"].as_i64().unwrap_or(0)),
+            "{answer}"
+        );
+    }
+}
+
+#[test]
+fn an_investigation_is_a_stream() {
+    let bench = Bench::memotree();
+    let service = Service::start(&bench);
+    let mut client = service.client();
+    let begun = client.result(
+        "Investigate",
+        json!({"question": "How are nodes moved?", "scopePaths": ["MemoTree.Core"]}),
+    );
+    let op = begun["opId"].as_str().expect("an identifier").to_owned();
+    let mut stream = client.result("StreamOp", json!({"opId": op}));
+    let mut values: Vec<Value> = stream["values"].as_array().expect("values").clone();
+    let token = stream["token"].clone();
+    while stream["finished"] != true {
+        stream = client.result("$/enumerator/next", json!({"token": token}));
+        values.extend(stream["values"].as_array().expect("values").clone());
+    }
+    assert!(values.len() >= 3 && values[0] == "is to begin", "{values:?}");
+    // The same by partial results.
+    client.send(&json!({"jsonrpc": "2.0", "id": "p", "method": "StreamOp", "params": {"opId": op, "partialResultToken": 7}}).to_string());
+    let told = client.next();
+    assert_eq!((&told["method"], &told["params"]["token"]), (&json!("$/progress"), &json!(7)));
+    assert!(told["params"]["value"].as_array().is_some_and(|value| !value.is_empty()));
+    assert_eq!(client.next()["result"]["finished"], true);
+    assert_eq!(client.ask("$/enumerator/next", json!({"token": 99}))["error"]["code"], -32602);
+    assert!(bench.run(&["operation", &op]).out.contains(": done\n"));
+}
+
+#[test]
+fn one_service_a_checkout_and_stale_sockets_are_taken_over() {
+    let bench = Bench::memotree();
+    assert_eq!(bench.run(&["serve", "--status"]).code, 1);
+    let mut service = Service::start(&bench);
+    let mode = std::fs::metadata(&service.socket).expect("a socket").permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
+    let second = bench.run(&["serve"]);
+    assert_eq!(second.code, 4, "{second:?}");
+    assert!(second.err.contains("served already, by pid"), "{second:?}");
+    assert_eq!(bench.run(&["serve", "--status"]).code, 0);
+    service.child.kill().expect("killed");
+    service.child.wait().expect("it ends");
+    assert!(service.socket.exists(), "nobody removed it");
+    // Nobody answers there: the command line does it itself.
+    assert_eq!(bench.run(&["outline", "NodeId"]).code, 0);
+    assert_eq!(bench.run(&["serve", "--status"]).code, 1);
+    let mut again = Service::start(&bench);
+    assert_eq!(bench.run(&["serve", "--stop"]).code, 0);
+    assert_eq!(again.child.wait().expect("it ends").code(), Some(0));
+    assert!(!again.socket.exists());
+}
+
+#[test]
+fn builds_beside_a_service_take_the_store_and_look_nowhere() {
+    let bench = Bench::memotree();
+    let service = Service::start(&bench);
+    let mut client = service.client();
+    client.result("GetOutline", json!({"path": "NodeId"}));
+    assert_eq!(bench.run(&["build", "//..."]).code, 0);
+    let events = bench.beside("events");
+    bench.run(&["build", "//...", "--events", &events.to_string_lossy()]);
+    let events = std::fs::read_to_string(events).expect("events");
+    let scanned = events.lines().find(|line| line.contains("\"scanned\"")).expect("a look");
+    assert!(scanned.contains("\"stated\":0"), "{scanned}");
+    assert_eq!(bench.run(&["gc", "--older-than", "0"]).code, 0);
+    assert_eq!(
+        client.result("GetOutline", json!({"path": "NodeId"}))["resolved"]["typeId"],
+        "T_p8e5mq6b"
+    );
+    assert_eq!(bench.run(&["store", "verify"]).code, 0);
+}
+
+#[test]
+fn one_client_on_standard_input() {
+    let bench = Bench::memotree();
+    let mut command = bench.command(&["serve", "--stdio"]);
+    let mut child = command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("the program starts");
+    let mut input = child.stdin.take().expect("piped");
+    writeln!(
+        input,
+        "{}",
+        json!({"jsonrpc": "2.0", "id": 1, "method": "GetOutline", "params": {"path": "NodeId"}})
+    )
+    .expect("written");
+    let mut out = BufReader::new(child.stdout.take().expect("piped"));
+    let mut line = String::new();
+    out.read_line(&mut line).expect("an answer");
+    assert!(line.contains("T_p8e5mq6b"), "{line}");
+    drop(input);
+    assert!(child.wait().expect("it ends").success());
+    line.clear();
+    assert_eq!(out.read_line(&mut line).expect("the end"), 0, "nothing but answers: {line}");
+}
