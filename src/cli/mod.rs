@@ -472,6 +472,8 @@ pub struct DevArgs {
 pub enum DevCommand {
     /// Print what is known of the C# code as JSON lines, in the form of the compiler's facts (scripts/oracle).
     Facts,
+    /// Print the reference page of methods.
+    Methods,
     /// Fill a store with many results and time what takes care of it; as JSON.
     StoreBench {
         /// Where; it must not hold a store.

@@ -31,6 +31,72 @@ pub fn listing() -> Value {
     json!({"methods": METHODS.iter().map(line).collect::<Vec<_>>()})
 }
 
+/// The reference page.
+pub fn page() -> String {
+    let mut page = String::from(PREFACE);
+    for entry in METHODS {
+        page.push_str(&format!("\n## {}\n\n", entry.name));
+        page.push_str(&about(entry));
+        let also: Vec<String> = entry.also.iter().map(|name| format!("`{name}`")).collect();
+        let also = if also.is_empty() { String::new() } else { format!(", {}", also.join(", ")) };
+        let tool = if entry.tool { format!(" · tool `{}`", entry.name.replace(' ', "_")) } else { String::new() };
+        let effect = match entry.effect {
+            Effect::Looks => "reads; the same for the same sources",
+            Effect::Reads => "reads",
+            Effect::Sets => "changes what is remembered of the checkout; twice is the same as once",
+            Effect::Acts => "acts anew each time",
+        };
+        page.push_str(&format!(
+            "\n\n`cortex {}` · JSON-RPC `{}`{also}{tool} · {effect}\n",
+            entry.name,
+            entry.name.replace(' ', ".")
+        ));
+        let arguments = (entry.arguments)();
+        page.push_str(&table("argument", arguments.as_value(), &self::arguments(entry)));
+        page.push_str(&table("answer", (entry.answers)().as_value(), &[]));
+    }
+    page
+}
+
+const PREFACE: &str = "# Methods
+
+Made from the program's table of methods (`cortex dev methods`); a test keeps it so. Every method is a command (`--json` prints its answer), a method of
+`cortex serve` (JSON-RPC 2.0) and, where it says so, a tool of `cortex mcp`. Arguments are named as below; JSON-RPC also takes them in this order.
+
+An error has a `code`, a `message`, and where they apply `hint`, `found`, `label`, `file`, `line`, `column`. Codes of their own have more:
+`SymbolNotFound` `suggestions`, `AmbiguousSymbol` `candidates`, `AccessDenied` `publicAlternatives`, `Busy` progress in its message, `InvalidFilter`
+`position` and `hint`, `InternalError` a trace. By JSON-RPC they are the `data` of an error: -32602 for arguments, -32001 when busy, -32800 when taken back,
+-32603 for a bug, -32000 for all others; `exitCode` is what the command would have ended with. What was said beside an answer is in its `diagnostics`.
+
+`ping`, `methods` (this page as JSON), `cortex.about` and `cortex.stop` are the service's own. `$/cancelRequest` takes a request back; with a `progressToken`
+`$/progress` tells how far a build has come. `StreamOp` answers with `token`, `values` and `finished`; `$/enumerator/next` and `$/enumerator/abort` go on and
+end it (as StreamJsonRpc has it), or a `partialResultToken` has `$/progress` tell the values. Several requests in one message are refused, a message is 4 MiB
+long at most, and 1,024 clients with 1,024 requests each are served at once.
+";
+
+/// The fields of an object as a table.
+fn table(what: &str, schema: &Value, order: &[String]) -> String {
+    let Some(fields) = schema["properties"].as_object().filter(|fields| !fields.is_empty()) else {
+        return String::new();
+    };
+    let required = |name: &str| schema["required"].as_array().is_some_and(|required| required.iter().any(|one| one == name));
+    let mut names: Vec<&String> = fields.keys().collect();
+    names.sort_by_key(|name| order.iter().position(|other| other == *name).unwrap_or(usize::MAX));
+    let mut text = format!("\n| {what} | form | |\n|---|---|---|\n");
+    for name in names {
+        let field = &fields[name];
+        let form = match (field["type"].as_str(), field["items"]["type"].as_str()) {
+            (Some("array"), Some(items)) => format!("{items}s"),
+            (Some(form), _) => form.to_owned(),
+            _ => "any".to_owned(),
+        };
+        let about = field["description"].as_str().unwrap_or_default().replace('\n', " ").replace('|', "\\|");
+        let must = if what == "argument" && required(name) { "**needed.** " } else { "" };
+        text.push_str(&format!("| `{name}` | {form} | {must}{about} |\n"));
+    }
+    text
+}
+
 fn camel(snake: &str) -> String {
     let mut words = snake.split('_');
     let mut name = words.next().unwrap_or_default().to_owned();

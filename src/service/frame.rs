@@ -43,7 +43,7 @@ impl<R: AsyncRead + Unpin> Reader<R> {
     /// Over a stream of which nothing is known yet.
     pub fn new(from: R) -> Self {
         Self {
-            from: BufReader::with_capacity(64 << 10, from),
+            from: BufReader::new(from),
             framing: None,
         }
     }

@@ -337,3 +337,10 @@ fn one_client_on_standard_input() {
     line.clear();
     assert_eq!(out.read_line(&mut line).expect("the end"), 0, "nothing but answers: {line}");
 }
+
+#[test]
+fn the_reference_page_is_that_of_the_table() {
+    let page = Bench::empty().run(&["dev", "methods"]);
+    let written = include_str!("../../docs/methods.md");
+    assert_eq!(page.out, written, "write it anew: cortex dev methods > docs/methods.md");
+}
