@@ -4,6 +4,7 @@
 pub mod distance;
 pub mod humps;
 pub mod index;
+pub mod matching;
 pub mod measure;
 pub mod outputs;
 pub mod overloads;

@@ -1,17 +1,18 @@
 //! Search: types and members by a part of their names.
 //!
 //! Hits stand in this order: by how they match (the whole name, its beginning, [`super::humps`], any part of it), types before members, shorter
-//! names first, then by name; types of one name in the order of [`super::resolve::rank`], members by the key of their type. Names that are
+//! names first, then by name; types of one name in the order of [`rank`], members by the key of their type. Names that are
 //! only spelled alike are looked for when nothing else matches. What stands before the last `.`, `+` or `#` of a query has to stand in the
 //! namespace or type. A query may be a pattern with `*` and `?` of the whole name. All overloads of a name in a type are one hit.
 
 use super::distance::Word;
 use super::humps::Humps;
 use super::index::{Declared, Symbols, namespace, simple_name};
+use super::matching::{outer_part, rank};
 use super::outputs::{Outputs, SymbolError, Trouble};
 use super::overloads::{self, kind_of};
 use super::path::{Glob, MOST_CHARS, MOST_WILDCARDS, is_wild};
-use super::resolve::rank;
+
 use engine::values::diagnostic::Diagnostic;
 use engine::values::digest::Digest;
 use engine::values::suggest::nearest;
@@ -325,7 +326,7 @@ impl<'q> Asked<'q> {
             let key = symbols.key(at);
             let name = simple_name(key);
             if let Some(matched) = self.matched(name, simple_name(symbols.folded(at)), holds)
-                && self.is_around(outer(key))
+                && self.is_around(outer_part(key))
             {
                 match self.is_within(key) && (self.kind.is_none() || self.wants_type(symbols.glance(at).kind)) {
                     true => ranked.entry(matched).or_default().push(at),
@@ -384,7 +385,7 @@ impl<'q> Asked<'q> {
         let word = Word::new(self.written);
         let mut near: Vec<(usize, usize)> = (0..symbols.len())
             .filter_map(|at| Some((word.edits(simple_name(symbols.folded(at)))?, at)))
-            .filter(|(_, at)| self.is_around(outer(symbols.key(*at))))
+            .filter(|(_, at)| self.is_around(outer_part(symbols.key(*at))))
             .collect();
         near.sort_by_cached_key(|(edits, at)| (*edits, type_order(symbols, *at)));
         for (_, at) in near {
@@ -402,11 +403,6 @@ impl<'q> Asked<'q> {
             self.of_name(symbols, Matched::Fuzzy, name, found);
         }
     }
-}
-
-fn outer(key: &str) -> &str {
-    let symbol = symbol_of(key);
-    symbol.rfind(['.', '+']).map_or("", |at| &symbol[..at])
 }
 
 fn type_order(symbols: &Symbols, at: usize) -> (usize, &str, (usize, Access, usize, &str)) {
