@@ -485,6 +485,12 @@ pub enum DevCommand {
         #[arg(long, default_value_t = 1_024)]
         size: usize,
     },
+    /// Resolve and search the names of a workspace that is made up, and time it; as JSON.
+    SymbolsBench {
+        /// How many types.
+        #[arg(long, default_value_t = 20_000, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+        types: u32,
+    },
     /// Parse the C# files of a folder with the bare grammar and print what that costs, as JSON.
     ParseOnly {
         /// The folder.

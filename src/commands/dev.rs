@@ -14,6 +14,10 @@ pub fn run(context: &Context, command: &DevCommand) -> Outcome {
             let measured = workbench::filling::measure(folder, *blobs, *size)?;
             show::written(writeln!(std::io::stdout().lock(), "{}", serde_json::json!(measured)))
         }
+        DevCommand::SymbolsBench { types } => {
+            let measured = workbench::symbols::measure::measure(*types as usize)?;
+            show::written(writeln!(std::io::stdout().lock(), "{}", serde_json::json!(measured)))
+        }
         DevCommand::ParseOnly { folder, jobs } => {
             let parsed = workbench::parsing::measure(folder, usize::from(*jobs))?;
             show::written(writeln!(std::io::stdout().lock(), "{}", serde_json::json!(parsed)))

@@ -24,6 +24,7 @@ pub mod query;
 pub mod report;
 pub mod spending;
 pub mod status;
+pub mod symbols;
 pub mod versions;
 pub mod watch;
 pub mod workspace;

@@ -1,0 +1,131 @@
+//! CamelHumps: `NS` for NodeStore, `GeNoBy` for GetNodeById.
+//!
+//! A name consists of humps: its first character, each capital letter, each digit after something else, and what follows `_` or another
+//! sign begin one. A pattern's first character and its capitals stand for beginnings of humps, its other characters for what follows the
+//! one before. In a pattern without capitals each character may do either (`ns`, `gnbi`). Humps may be left out.
+
+/// Longest part of a name that is looked at, in characters.
+const LONGEST: usize = 128;
+
+/// A pattern of humps.
+#[derive(Clone, Debug)]
+pub struct Humps {
+    /// Each character in lower case, and whether it begins a hump for certain.
+    chars: Vec<(char, bool)>,
+    /// Whether other characters may begin one, too.
+    loose: bool,
+}
+
+impl Humps {
+    /// Reads a pattern.
+    pub fn new(pattern: &str) -> Self {
+        Self {
+            loose: !pattern.chars().any(char::is_uppercase),
+            chars: pattern.chars().map(|c| (fold(c), c.is_uppercase())).collect(),
+        }
+    }
+
+    /// Whether it stands for a name. One pass over the name and then a few steps for each character of the pattern.
+    pub fn matches(&self, name: &str) -> bool {
+        if self.chars.is_empty() || self.chars.len() > LONGEST {
+            return false;
+        }
+        let (mut text, mut length, mut starts, mut before) = (['\0'; LONGEST], 0, 0_u128, None);
+        for c in name.chars().take(LONGEST) {
+            if begins(before, c) {
+                starts |= 1 << length;
+            }
+            text[length] = fold(c);
+            before = Some(c);
+            length += 1;
+        }
+        // Where the last matched character may stand, as a set of bits.
+        let mut reach: Option<u128> = None;
+        for &(wanted, capital) in &self.chars {
+            let here = (0..length).filter(|&at| text[at] == wanted).fold(0_u128, |set, at| set | 1 << at);
+            let next = match reach {
+                None => here & starts,
+                Some(reach) => {
+                    // A hump further on can follow whatever came first.
+                    let further = here & starts & (u128::MAX.checked_shl(reach.trailing_zeros() + 1).unwrap_or(0));
+                    let follows = here & (reach << 1);
+                    match (capital, self.loose) {
+                        (true, _) => further,
+                        (false, true) => further | follows,
+                        (false, false) => follows,
+                    }
+                }
+            };
+            if next == 0 {
+                return false;
+            }
+            reach = Some(next);
+        }
+        true
+    }
+}
+
+fn fold(c: char) -> char {
+    c.to_lowercase().next().unwrap_or(c)
+}
+
+fn begins(before: Option<char>, c: char) -> bool {
+    let Some(before) = before else { return true };
+    c.is_uppercase() || c.is_alphanumeric() && !before.is_alphanumeric() || c.is_numeric() && !before.is_numeric()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn humps_of_names() {
+        for (pattern, name, expected) in [
+            ("NS", "NodeStore", true),
+            ("ns", "NodeStore", true),
+            ("GeNoBy", "GetNodeById", true),
+            ("gnbi", "GetNodeById", true),
+            ("GId", "GetNodeById", true),
+            ("NoSt", "NodeStore", true),
+            ("NSt", "INodeStore", true),
+            ("XR", "XMLReader", true),
+            ("v2", "Vector2", true),
+            ("gi", "_gate_inner", true),
+            ("NSx", "NodeStore", false),
+            ("od", "NodeStore", false),
+            ("SN", "NodeStore", false),
+            ("NoTo", "NodeStore", false),
+            ("", "NodeStore", false),
+        ] {
+            assert_eq!(Humps::new(pattern).matches(name), expected, "{pattern} {name}");
+        }
+        assert!(!Humps::new(&"A".repeat(100_000)).matches(&"A".repeat(100_000)));
+        assert!(Humps::new(&"A".repeat(128)).matches(&"A".repeat(128)));
+    }
+
+    /// By its definition: every way to lay the pattern over the name.
+    fn naive(pattern: &[(char, bool)], loose: bool, name: &[char], last: Option<usize>) -> bool {
+        let Some(((wanted, capital), more)) = pattern.split_first() else {
+            return true;
+        };
+        (last.map_or(0, |last| last + 1)..name.len()).any(|at| {
+            let start = begins(at.checked_sub(1).map(|before| name[before]), name[at]);
+            let follows = last.is_some_and(|last| last + 1 == at);
+            let may = match (last, capital) {
+                (None, _) | (_, true) => start,
+                (Some(_), false) => follows || loose && start,
+            };
+            may && fold(name[at]) == *wanted && naive(more, loose, name, Some(at))
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn every_way_is_found(pattern in "[abAB1_]{1,5}", name in "[abAB1_]{0,9}") {
+            let humps = Humps::new(&pattern);
+            let chars: Vec<char> = name.chars().collect();
+            prop_assert_eq!(humps.matches(&name), naive(&humps.chars, humps.loose, &chars, None));
+        }
+    }
+}

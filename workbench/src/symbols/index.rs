@@ -1,0 +1,385 @@
+//! The names of a workspace, opened over the outputs of `//index:types` and `//index:members`.
+//!
+//! Opening reads keys only: they are folded to lower case, one after the other, so that looking for a name is a search in one text. Rows are
+//! decoded when someone asks for them. `//index:members` knows members that other code can name: operators, finalizers, static constructors
+//! and explicit implementations stand in `//types/T:members` alone.
+
+use super::outputs::SymbolError;
+use engine::values::digest::Digest;
+use engine::values::table::Table;
+use producers::csharp::deps::dotnet::MemberLine;
+use producers::csharp::deps::world::World;
+use producers::csharp::hashes::Access;
+use producers::csharp::types::{TypeRow, symbol_of};
+use serde::Deserialize;
+use std::collections::BTreeSet;
+use std::sync::{Arc, OnceLock};
+
+/// The names of a workspace.
+#[derive(Debug)]
+pub struct Symbols {
+    types: Arc<[u8]>,
+    members: Arc<[u8]>,
+    keys: Folded,
+    names: Folded,
+    digest: OnceLock<Digest>,
+}
+
+/// A member as the index knows it: all overloads that a type declares under a name are lines of their own.
+#[derive(Clone, Copy, Debug)]
+pub struct Declared<'s> {
+    /// Key of the type that declares it.
+    pub owner: &'s str,
+    /// Name.
+    pub name: &'s str,
+    /// What it is.
+    pub line: MemberLine<'s>,
+}
+
+/// What ordering and filtering need of a type.
+#[derive(Clone, Copy, Debug)]
+pub struct Glance<'s> {
+    /// Accessibility in effect.
+    pub access: Access,
+    /// `class`, `record struct` …
+    pub kind: &'s str,
+}
+
+impl Symbols {
+    /// Opens the two outputs.
+    ///
+    /// # Errors
+    /// When one is not a table.
+    pub fn open(types: Arc<[u8]>, members: Arc<[u8]>) -> Result<Self, SymbolError> {
+        let keys = Folded::of(Table::open(&types).ok_or_else(|| SymbolError::damaged().at_label("//index:types"))?);
+        let names = Folded::of(Table::open(&members).ok_or_else(|| SymbolError::damaged().at_label("//index:members"))?);
+        Ok(Self {
+            types,
+            members,
+            keys,
+            names,
+            digest: OnceLock::new(),
+        })
+    }
+
+    /// Digest of both outputs, computed once: while it is the same, so is every answer.
+    pub fn digest(&self) -> Digest {
+        *self.digest.get_or_init(|| {
+            let mut both = Digest::of(&self.types).0.to_vec();
+            both.extend(Digest::of(&self.members).0);
+            Digest::of(&both)
+        })
+    }
+
+    fn table(&self) -> Table<'_> {
+        Table::open(&self.types).expect("invariant: it was opened before")
+    }
+
+    fn member_table(&self) -> Table<'_> {
+        Table::open(&self.members).expect("invariant: it was opened before")
+    }
+
+    /// The output of `//index:members`.
+    pub fn members(&self) -> &[u8] {
+        &self.members
+    }
+
+    /// Number of types.
+    pub fn len(&self) -> usize {
+        self.keys.ends.len()
+    }
+
+    /// Whether there is no type.
+    pub fn is_empty(&self) -> bool {
+        self.keys.ends.is_empty()
+    }
+
+    /// Key of the type at `at`, in the order of keys.
+    ///
+    /// # Panics
+    /// If `at` is not below [`Symbols::len`].
+    pub fn key(&self, at: usize) -> &str {
+        self.table().row(at).0
+    }
+
+    /// All keys in order.
+    pub fn keys(&self) -> impl Iterator<Item = &str> {
+        self.table().keys()
+    }
+
+    /// Where a key stands.
+    pub fn find(&self, key: &str) -> Option<usize> {
+        let table = self.table();
+        let (mut low, mut high) = (0, table.len());
+        while low < high {
+            let middle = usize::midpoint(low, high);
+            match table.row(middle).0.cmp(key) {
+                std::cmp::Ordering::Equal => return Some(middle),
+                std::cmp::Ordering::Less => low = middle + 1,
+                std::cmp::Ordering::Greater => high = middle,
+            }
+        }
+        None
+    }
+
+    /// All that the index says of a type.
+    ///
+    /// # Errors
+    /// When the row is not of our making.
+    pub fn row(&self, at: usize) -> Result<TypeRow, SymbolError> {
+        serde_json::from_slice(self.table().row(at).1).map_err(|_| SymbolError::damaged().at_label("//index:types"))
+    }
+
+    /// The little that ordering needs; a row that cannot be read counts as private.
+    pub fn glance(&self, at: usize) -> Glance<'_> {
+        #[derive(Deserialize)]
+        struct Words<'w> {
+            accessibility: &'w str,
+            kind: &'w str,
+        }
+        match serde_json::from_slice::<Words<'_>>(self.table().row(at).1) {
+            Ok(words) => Glance {
+                access: Access::parse(words.accessibility),
+                kind: words.kind,
+            },
+            Err(_) => Glance {
+                access: Access::Private,
+                kind: "",
+            },
+        }
+    }
+
+    /// The type that has an identifier.
+    pub fn with_id(&self, id: &str) -> Option<usize> {
+        let table = self.table();
+        let written = format!("\"id\":\"{id}\"");
+        let holds = |row: &[u8]| std::str::from_utf8(row).is_ok_and(|row| row.contains(&written));
+        (0..table.len()).find(|&at| holds(table.row(at).1) && self.row(at).is_ok_and(|row| row.id == id))
+    }
+
+    /// Types whose keys hold a text, ASCII letters in either case.
+    pub fn containing(&self, text: &str) -> Vec<usize> {
+        self.keys.containing(&text.to_ascii_lowercase())
+    }
+
+    /// Key of the type at `at`, ASCII letters in lower case.
+    pub fn folded(&self, at: usize) -> &str {
+        self.keys.get(at)
+    }
+
+    /// Number of names that `//index:members` has rows for: names of members and, beside them, simple names of types.
+    pub fn names(&self) -> usize {
+        self.names.ends.len()
+    }
+
+    /// The name at `at`, and the same with ASCII letters in lower case.
+    ///
+    /// # Panics
+    /// If `at` is not below [`Symbols::names`].
+    pub fn name(&self, at: usize) -> (&str, &str) {
+        (self.member_table().row(at).0, self.names.get(at))
+    }
+
+    /// The names that hold a text, ASCII letters in either case.
+    pub fn names_holding(&self, text: &str) -> Vec<usize> {
+        self.names.containing(&text.to_ascii_lowercase())
+    }
+
+    /// The names that equal a text but for the case of ASCII letters; the one that equals it alone, if there is one.
+    pub fn spelled(&self, name: &str) -> Vec<&str> {
+        let table = self.member_table();
+        if let Some(at) = self
+            .names
+            .containing(&name.to_ascii_lowercase())
+            .into_iter()
+            .find(|&at| table.row(at).0 == name)
+        {
+            return vec![table.row(at).0];
+        }
+        let found = self.names.containing(&name.to_ascii_lowercase()).into_iter();
+        found
+            .map(|at| table.row(at).0)
+            .filter(|known| known.eq_ignore_ascii_case(name))
+            .collect()
+    }
+
+    /// The members of a name, by declaring type; constructors under `.ctor` of one type only, see [`Symbols::constructors`].
+    pub fn declared<'s>(&'s self, name: &'s str) -> impl Iterator<Item = Declared<'s>> {
+        self.lines(name).filter_map(move |line| match line.as_bytes().first() {
+            Some(b'=' | b'.') | None => None,
+            Some(_) => declared(name, line),
+        })
+    }
+
+    /// The constructors of the types of a simple name.
+    pub fn constructors<'s>(&'s self, simple: &'s str) -> impl Iterator<Item = Declared<'s>> {
+        self.lines(simple).filter_map(|line| declared(".ctor", line.strip_prefix('.')?))
+    }
+
+    fn lines<'s>(&'s self, name: &str) -> std::str::Lines<'s> {
+        let row = self.member_table().get(name).unwrap_or_default();
+        std::str::from_utf8(row).unwrap_or_default().lines()
+    }
+
+    /// Keys of the types that declare a member of a name, sorted.
+    pub fn owners(&self, name: &str) -> Vec<&str> {
+        let members = self.lines(name).filter(|line| !line.starts_with(['=', '.']));
+        let keys: BTreeSet<&str> = members.filter_map(|line| Some(line.split_once('\t')?.0)).collect();
+        keys.into_iter().collect()
+    }
+
+    /// Whether a type itself declares a member of a name.
+    pub fn declares(&self, owner: &str, name: &str) -> bool {
+        match name {
+            ".ctor" => self.constructors(simple_name(owner)).any(|declared| declared.owner == owner),
+            _ => self.declared(name).any(|declared| declared.owner == owner),
+        }
+    }
+
+    /// The bases of a type that the workspace declares, nearest first.
+    pub fn bases(&self, key: &str) -> Vec<String> {
+        let world = World::read(&self.members).expect("invariant: it was opened before");
+        let line = world.type_line(key);
+        let bases = line.iter().flat_map(|line| line.bases.iter());
+        bases
+            .filter_map(|base| base.key())
+            .filter(|base| self.find(base).is_some())
+            .map(str::to_owned)
+            .collect()
+    }
+}
+
+fn declared<'s>(name: &'s str, line: &'s str) -> Option<Declared<'s>> {
+    let (owner, rest) = line.split_once('\t')?;
+    Some(Declared {
+        owner,
+        name,
+        line: MemberLine::read(rest)?,
+    })
+}
+
+/// The last name of a key, without arity and scope.
+pub fn simple_name(key: &str) -> &str {
+    let symbol = symbol_of(key);
+    let last = symbol.rsplit(['.', '+']).next().unwrap_or(symbol);
+    last.split('`').next().unwrap_or(last)
+}
+
+/// The namespace that a key tells, `""` for the global one.
+pub fn namespace(key: &str) -> &str {
+    let symbol = symbol_of(key);
+    let outermost = symbol.split('+').next().unwrap_or(symbol);
+    outermost.rsplit_once('.').map_or("", |(namespace, _)| namespace)
+}
+
+/// Number of names in a key's namespace.
+pub fn depth(key: &str) -> usize {
+    match namespace(key) {
+        "" => 0,
+        namespace => namespace.split('.').count(),
+    }
+}
+
+/// Texts in lower case, one after the other with a line feed behind each.
+#[derive(Debug)]
+struct Folded {
+    text: String,
+    ends: Vec<u32>,
+}
+
+impl Folded {
+    fn of(table: Table<'_>) -> Self {
+        let mut text = String::with_capacity(table.len() * 32);
+        let mut ends = Vec::with_capacity(table.len());
+        for key in table.keys() {
+            text.push_str(key);
+            ends.push(u32::try_from(text.len()).expect("invariant: tables stay below 4 GiB"));
+            text.push('\n');
+        }
+        text.make_ascii_lowercase();
+        Self { text, ends }
+    }
+
+    fn get(&self, at: usize) -> &str {
+        let start = if at == 0 { 0 } else { self.ends[at - 1] as usize + 1 };
+        &self.text[start..self.ends[at] as usize]
+    }
+
+    /// The texts that hold `needle`, which is in lower case.
+    fn containing(&self, needle: &str) -> Vec<usize> {
+        let mut found: Vec<usize> = Vec::new();
+        if needle.is_empty() || needle.contains('\n') {
+            return found;
+        }
+        for (at, _) in self.text.match_indices(needle) {
+            let row = self.ends.partition_point(|end| (*end as usize) < at);
+            if found.last() != Some(&row) {
+                found.push(row);
+            }
+        }
+        found
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::samples::Sample;
+    use super::*;
+    use engine::values::table::write_table;
+    use proptest::prelude::*;
+    use std::collections::BTreeMap;
+
+    #[test]
+    fn names_of_keys() {
+        for (key, simple, around, levels) in [
+            ("A.B.Cache`2+Entry`1@Some.Cli", "Entry", "A.B", 2),
+            ("Cache`2", "Cache", "", 0),
+            ("P.Q@src/a.b/C.csproj", "Q", "P", 1),
+        ] {
+            assert_eq!((simple_name(key), namespace(key), depth(key)), (simple, around, levels), "{key}");
+        }
+    }
+
+    #[test]
+    fn rows_are_found_by_key_id_and_name() {
+        let sample = Sample::default();
+        let symbols = sample.symbols();
+        let at = symbols.find("Box.Store").expect("a type");
+        assert_eq!(symbols.key(at), "Box.Store");
+        let row = symbols.row(at).expect("a row");
+        assert_eq!(symbols.with_id(&row.id), Some(at));
+        assert_eq!(symbols.with_id("T_"), None);
+        assert_eq!((symbols.find("Box"), symbols.glance(at).kind), (None, "class"));
+        assert_eq!(symbols.owners("Get"), ["Box.IStore", "Box.Store"]);
+        assert_eq!(symbols.spelled("get"), ["Get"]);
+        assert!(symbols.declares("Box.Store", ".ctor") && !symbols.declares("Box.IStore", ".ctor"));
+        assert_eq!(symbols.bases("Box.Store"), ["Box.IStore", "Box.IBase"]);
+        assert_eq!(symbols.declared("Get").filter(|found| found.owner == "Box.Store").count(), 2);
+    }
+
+    #[test]
+    fn what_is_no_table_is_refused() {
+        let table: Arc<[u8]> = write_table(&BTreeMap::<&str, &[u8]>::new()).into();
+        for (types, members) in [(Arc::from(*b"[1]"), table.clone()), (table, Arc::from(*b""))] {
+            let error = Symbols::open(types, members).expect_err("no table");
+            assert_eq!(error.trouble, super::super::outputs::Trouble::Damaged);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn holding_a_text_is_told_of_each_row(keys in proptest::collection::btree_set("[a-cA-C.é]{0,6}", 0..12), text in "[a-cA-Cé.]{1,3}") {
+            let rows: BTreeMap<&str, &[u8]> = keys.iter().map(|key| (key.as_str(), &b"{}"[..])).collect();
+            let folded = Folded::of(Table::open(&write_table(&rows)).expect("a table"));
+            let expected: Vec<usize> = (0..)
+                .zip(&keys)
+                .filter(|(_, key)| key.to_ascii_lowercase().contains(&text.to_ascii_lowercase()))
+                .map(|(at, _)| at)
+                .collect();
+            prop_assert_eq!(folded.containing(&text.to_ascii_lowercase()), expected);
+            for (at, key) in keys.iter().enumerate() {
+                prop_assert_eq!(folded.get(at), key.to_ascii_lowercase());
+            }
+        }
+    }
+}

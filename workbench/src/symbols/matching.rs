@@ -1,0 +1,132 @@
+//! Which types a sequence of names means: the engine's resolution of build targets, and what goes further.
+
+use super::index::{Symbols, depth};
+use super::path::{Glob, Segment, is_wild};
+use super::resolve::How;
+use engine::planning::symbol;
+use producers::csharp::hashes::Access;
+use producers::csharp::types::symbol_of;
+
+/// The order of types: fewest levels of namespaces, most accessible, shortest, by name.
+pub fn rank(key: &str, access: Access) -> (usize, Access, usize, &str) {
+    (depth(key), access, key.len(), key)
+}
+
+/// Names as a build target is written with them, if there are no type arguments in them.
+pub(super) fn written(names: &[Segment]) -> Option<String> {
+    let mut text = String::new();
+    for name in names {
+        if name.arguments.is_some() {
+            return None;
+        }
+        if !text.is_empty() {
+            text.push(if name.nested { '+' } else { '.' });
+        }
+        text.push_str(&name.name);
+    }
+    Some(text)
+}
+
+/// The types that names mean, in the order of keys. `plain`: the names as a build target would be written with them.
+pub fn types(symbols: &Symbols, names: &[Segment], scope: Option<&str>, plain: Option<&str>) -> (How, Vec<usize>) {
+    if names.iter().any(|name| is_wild(&name.name)) {
+        let matches = |at: &usize| in_scope(symbols.key(*at), scope) && ends(names, symbol_of(symbols.key(*at)), true).is_some();
+        return (How::Wildcard, (0..symbols.len()).filter(matches).collect());
+    }
+    if let Some(plain) = plain {
+        let holding = symbols.containing(plain);
+        let keys: Vec<String> = holding.iter().map(|&at| symbols.key(at).to_owned()).collect();
+        let found: Vec<&str> = match symbol::resolve(plain, &keys) {
+            symbol::Resolution::One(one) => vec![one],
+            symbol::Resolution::Many(many) => many,
+            symbol::Resolution::None => Vec::new(),
+        };
+        if !found.is_empty() {
+            let is_whole = |key: &&str| *key == plain || ends(names, symbol_of(key), false) == Some(true);
+            let whole: Vec<&str> = found.iter().copied().filter(is_whole).collect();
+            let (how, found) = match whole.is_empty() {
+                true => (How::Suffix, found),
+                false => (How::Exact, whole),
+            };
+            return (how, found.into_iter().filter_map(|key| symbols.find(key)).collect());
+        }
+    }
+    let Some(last) = names.last() else {
+        return (How::Suffix, Vec::new());
+    };
+    let mut tiers: [Vec<usize>; 4] = Default::default();
+    for at in symbols.containing(&last.name) {
+        let key = symbols.key(at);
+        if !in_scope(key, scope) {
+            continue;
+        }
+        if let Some(whole) = ends(names, symbol_of(key), false) {
+            let other_case = !names.iter().all(|name| key.contains(&name.name));
+            tiers[usize::from(other_case) * 2 + usize::from(!whole)].push(at);
+        }
+    }
+    for (tier, mut found) in tiers.into_iter().enumerate().filter(|(_, found)| !found.is_empty()) {
+        let fits = |at: &usize| {
+            names
+                .last()
+                .is_none_or(|last| last.arguments.is_none_or(|count| count == arity(symbols.key(*at))))
+        };
+        if found.iter().any(fits) {
+            found.retain(fits);
+        }
+        return (if tier % 2 == 0 { How::Exact } else { How::Suffix }, found);
+    }
+    (How::Suffix, Vec::new())
+}
+
+/// Own type parameters of a type, by its key.
+fn arity(key: &str) -> usize {
+    let symbol = symbol_of(key);
+    let last = symbol.rsplit(['.', '+']).next().unwrap_or(symbol);
+    last.split_once('`').and_then(|(_, count)| count.parse().ok()).unwrap_or(0)
+}
+
+fn in_scope(key: &str, scope: Option<&str>) -> bool {
+    let Some(wanted) = scope else { return true };
+    let own = key.split_once('@').map(|(_, own)| own);
+    own.is_some_and(|own| own.eq_ignore_ascii_case(wanted))
+}
+
+/// A symbol without its last name.
+pub(super) fn outer_part(key: &str) -> &str {
+    let symbol = symbol_of(key);
+    symbol.rfind(['.', '+']).map_or("", |at| &symbol[..at])
+}
+
+/// Whether a symbol ends with these names; `Some(true)` when it has no others. A `.` before a name means a `+`, too.
+pub(super) fn ends(names: &[Segment], symbol: &str, wild: bool) -> Option<bool> {
+    let mut rest = symbol;
+    for (at, name) in names.iter().enumerate().rev() {
+        let start = rest.rfind(['.', '+']);
+        let own = start.map_or(rest, |start| &rest[start + 1..]);
+        if own.is_empty() || !fits(&name.name, own, wild) {
+            return None;
+        }
+        match start {
+            None => return (at == 0).then_some(true),
+            Some(start) => {
+                if name.nested && rest.as_bytes()[start] == b'.' {
+                    return None;
+                }
+                rest = &rest[..start];
+            }
+        }
+    }
+    Some(false)
+}
+
+fn fits(wanted: &str, own: &str, wild: bool) -> bool {
+    let own = match wanted.contains('`') {
+        true => own,
+        false => own.split('`').next().unwrap_or(own),
+    };
+    match wild && is_wild(wanted) {
+        true => Glob::new(wanted).matches(own),
+        false => own.eq_ignore_ascii_case(wanted),
+    }
+}

@@ -1,0 +1,268 @@
+//! Measures how long it takes to open, resolve and search the names of a large workspace, made up in memory.
+
+use super::index::{Symbols, namespace, simple_name};
+use super::outputs::{Output, Outputs, SymbolError};
+use super::resolve::{Options, resolve};
+use super::search::{Query, search};
+use engine::values::table::write_table;
+use producers::csharp::members::MemberRow;
+use producers::csharp::types::{TypeRow, json};
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::sync::Arc;
+use std::time::Instant;
+
+/// Words that names are made of.
+const WORDS: [&str; 32] = [
+    "Node", "Store", "Cache", "Order", "Line", "Customer", "Invoice", "Payment", "Tax", "Rule", "Engine", "Query", "Index", "Page", "Blob",
+    "Session", "User", "Role", "Policy", "Event", "Queue", "Message", "Route", "Map", "Layer", "Tile", "Token", "Parser", "Writer",
+    "Reader", "Graph", "Key",
+];
+
+/// What the names of types end in.
+const ENDS: [&str; 8] = ["Service", "Factory", "Options", "Handler", "Provider", "Exception", "Builder", ""];
+
+/// What the names of members begin with.
+const VERBS: [&str; 12] = [
+    "Get", "Set", "TryGet", "Find", "Add", "Remove", "Load", "Save", "Is", "On", "Create", "Count",
+];
+
+/// Members of each type.
+const MEMBERS: usize = 10;
+
+/// Times of one kind of question, in milliseconds.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Times {
+    /// Questions asked.
+    pub asked: usize,
+    /// Half took no longer.
+    pub p50: f64,
+    /// Of twenty, nineteen took no longer.
+    pub p95: f64,
+    /// The longest.
+    pub max: f64,
+    /// The question that took longest.
+    pub slowest: String,
+}
+
+/// What was measured.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Measured {
+    /// Types.
+    pub types: usize,
+    /// Names of members, each once.
+    pub member_names: usize,
+    /// Milliseconds to open the names.
+    pub open: f64,
+    /// Resolving symbol paths.
+    pub resolve: Times,
+    /// Pages of 20 hits.
+    pub search: Times,
+}
+
+/// Members of types, made up when they are read.
+struct MadeUp;
+
+impl Outputs for MadeUp {
+    type Error = SymbolError;
+
+    fn read(&mut self, labels: &[String]) -> Result<Vec<Output>, SymbolError> {
+        let made = labels.iter().map(|label| {
+            let key = label.trim_start_matches("//types/").trim_end_matches(":members");
+            let rows: BTreeMap<String, Vec<u8>> = members_of(key)
+                .into_iter()
+                .map(|name| {
+                    let row = MemberRow {
+                        accessibility: "public".to_owned(),
+                        id: "abcdef".to_owned(),
+                        kind: "method".to_owned(),
+                        name: name.clone(),
+                        ..MemberRow::default()
+                    };
+                    (format!("{name}(int)"), json(&row))
+                })
+                .collect();
+            Output {
+                label: label.clone(),
+                bytes: Some(write_table(&rows).into()),
+            }
+        });
+        Ok(made.collect())
+    }
+}
+
+/// Makes up so many types and asks about them.
+///
+/// # Errors
+/// When the names that were made up cannot be read: a fault of the program.
+pub fn measure(types: usize) -> Result<Measured, SymbolError> {
+    let keys: Vec<String> = (0..types).map(key).collect();
+    let (index, members) = (types_table(&keys), members_table(&keys));
+    let start = Instant::now();
+    let symbols = Symbols::open(index, members)?;
+    let open = start.elapsed().as_secs_f64() * 1_000.0;
+    let resolve = times(paths(&keys), |path| {
+        resolve(&symbols, &mut MadeUp, path, &Options::default()).map(drop)
+    })?;
+    let search = times(queries(&keys), |text| search(&symbols, &Query::new(text)).map(drop))?;
+    Ok(Measured {
+        types: symbols.len(),
+        member_names: symbols.names(),
+        open,
+        resolve,
+        search,
+    })
+}
+
+fn times(questions: Vec<String>, mut ask: impl FnMut(&str) -> Result<(), SymbolError>) -> Result<Times, SymbolError> {
+    let mut taken = Vec::with_capacity(questions.len());
+    for question in questions {
+        let start = Instant::now();
+        ask(&question)?;
+        taken.push((start.elapsed().as_secs_f64() * 1_000.0, question));
+    }
+    taken.sort_by(|(one, _), (other, _)| one.total_cmp(other));
+    let at = |share: usize| {
+        taken
+            .get((taken.len() * share / 100).min(taken.len().saturating_sub(1)))
+            .map_or(0.0, |(time, _)| *time)
+    };
+    Ok(Times {
+        asked: taken.len(),
+        p50: at(50),
+        p95: at(95),
+        max: at(100),
+        slowest: taken.pop().map(|(_, question)| question).unwrap_or_default(),
+    })
+}
+
+fn word(at: usize) -> &'static str {
+    WORDS[at % WORDS.len()]
+}
+
+fn key(n: usize) -> String {
+    let around = format!("Company.{}.{}{}", word(n / 7), word(n / 50), n / 1_600);
+    let name = format!(
+        "{}{}{}",
+        word(n * 13 + n / 32),
+        word(n * 5 + n / 1_024 + 3),
+        ENDS[(n / 3) % ENDS.len()]
+    );
+    match n % 20 {
+        // Some are nested, some generic; a number keeps all of them apart.
+        0 => format!("{around}.{name}{n}+Entry"),
+        1 => format!("{around}.{name}{n}`1"),
+        _ => format!("{around}.{name}{n}"),
+    }
+}
+
+fn members_of(key: &str) -> Vec<String> {
+    let seed = key
+        .bytes()
+        .fold(7_usize, |sum, byte| sum.wrapping_mul(31).wrapping_add(byte.into()));
+    let name = |at: usize| {
+        let n = seed.wrapping_add(at * 7_919);
+        format!(
+            "{}{}{}",
+            VERBS[n % VERBS.len()],
+            word(n / 5),
+            if n % 3 == 0 { word(n / 77) } else { "" }
+        )
+    };
+    (0..MEMBERS).map(name).collect()
+}
+
+fn types_table(keys: &[String]) -> Arc<[u8]> {
+    let rows: BTreeMap<&String, Vec<u8>> = keys
+        .iter()
+        .enumerate()
+        .map(|(n, key)| {
+            let row = TypeRow {
+                accessibility: if n % 3 == 0 { "internal" } else { "public" }.to_owned(),
+                arity: 0,
+                assembly: "Company".to_owned(),
+                files: vec![format!("src/{}/{}.cs", namespace(key).replace('.', "/"), simple_name(key))],
+                id: format!("T_{n:08}"),
+                kind: if n % 9 == 0 { "interface" } else { "class" }.to_owned(),
+                namespace: namespace(key).to_owned(),
+                project: Some("P1".to_owned()),
+                widened: false,
+            };
+            (key, json(&row))
+        })
+        .collect();
+    write_table(&rows).into()
+}
+
+/// As `csharp/member-index` writes it: each type stands in its own row, with one base.
+fn members_table(keys: &[String]) -> Arc<[u8]> {
+    let mut rows: BTreeMap<String, String> = BTreeMap::new();
+    for (n, key) in keys.iter().enumerate() {
+        let row = rows.entry(simple_name(key).to_owned()).or_default();
+        let base = &keys[n / 2];
+        writeln!(row, "={key}\tc\t{}\tT_{n:08}\t{base}", namespace(key)).expect("invariant: writing to memory cannot fail");
+    }
+    for key in keys {
+        for name in members_of(key) {
+            let row = rows.entry(name).or_default();
+            writeln!(row, "{key}\tm\t0\t~System.Void\t~System.Int32").expect("invariant: writing to memory cannot fail");
+        }
+    }
+    write_table(&rows).into()
+}
+
+/// What people ask for, in turn: whole names, ends, wrong case, members of several forms, patterns, slips of the pen, nothing.
+fn paths(keys: &[String]) -> Vec<String> {
+    let of = |n: usize| {
+        let key = &keys[(n * 7_919) % keys.len()];
+        let (name, members) = (simple_name(key), members_of(key));
+        match n % 12 {
+            0 => key.clone(),
+            1 | 2 => name.to_owned(),
+            3 => name.to_lowercase(),
+            4 => format!("{key}.{}", members[0]),
+            5 => format!("{name}#{}(int)", members[1]),
+            6 => format!("{name}.{}", members_of(&keys[((n * 7_919) % keys.len()) / 2])[2]),
+            7 => format!("{}.*{}", namespace(key), &name[name.len() - 2..]),
+            8 => format!("{}{}", &name[..2], &name[3..]),
+            9 => members[0].clone(),
+            10 => format!("{}.{}x", namespace(key), name),
+            _ => format!("Nothing{n}"),
+        }
+    };
+    (0..1_200).map(of).collect()
+}
+
+fn queries(keys: &[String]) -> Vec<String> {
+    let of = |n: usize| {
+        let key = &keys[(n * 7_919) % keys.len()];
+        let (name, members) = (simple_name(key), members_of(key));
+        let humps: String = name.chars().filter(|c| c.is_uppercase()).collect();
+        match n % 12 {
+            0 => name.to_owned(),
+            1 => name.chars().take(5).collect(),
+            2 => humps,
+            3 => humps.to_lowercase(),
+            4 => members[0].clone(),
+            5 => members[1].chars().take(4).collect(),
+            6 => members[2].chars().filter(|c| c.is_uppercase()).collect(),
+            7 => format!("{}.{}", word(n), &name[..3]),
+            8 => format!("{}{}", &name[..2], &name[3..]),
+            9 => name[name.len() / 2..].to_owned(),
+            10 => format!("*{}*", word(n)),
+            _ => word(n).chars().take(1 + n % 3).collect(),
+        }
+    };
+    (0..1_200).map(of).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn the_names_made_up_are_found() {
+        let measured = super::measure(300).expect("measured");
+        assert_eq!((measured.types, measured.resolve.asked, measured.search.asked), (300, 1_200, 1_200));
+        assert!(measured.member_names > 300);
+    }
+}

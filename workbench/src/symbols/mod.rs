@@ -1,0 +1,23 @@
+//! Symbols: what names mean, and what is known of the types and members behind them. Pure over outputs of targets: nothing here builds, prints
+//! or remembers. Answers are values; what cannot be answered is a [`outputs::SymbolError`] with a diagnostic.
+
+pub mod distance;
+pub mod humps;
+pub mod index;
+pub mod matching;
+pub mod measure;
+pub mod outputs;
+pub mod overloads;
+pub mod path;
+pub mod relations;
+pub mod resolve;
+#[cfg(test)]
+mod resolve_tests;
+#[cfg(test)]
+mod samples;
+pub mod search;
+#[cfg(test)]
+mod search_tests;
+pub mod source;
+pub mod state;
+pub mod usages;

@@ -1,0 +1,222 @@
+//! The members of types, told apart by their parameters: what `//types/T:members` says.
+
+use super::outputs::{Outputs, SymbolError, type_label};
+use super::path::{Glob, is_wild};
+use engine::planning::symbol::name_of;
+use engine::values::table::Table;
+use producers::csharp::deps::resolve::predefined;
+use producers::csharp::members::MemberRow;
+use std::collections::BTreeMap;
+
+/// One member.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Overload {
+    /// Key inside its type.
+    pub key: String,
+    /// Simple name.
+    pub name: String,
+    /// Member part of its identifier, `""` when overloads are not told apart.
+    pub id: String,
+    /// Its kind in words.
+    pub kind: String,
+    /// Accessibility in effect, `""` when overloads are not told apart.
+    pub accessibility: String,
+    /// The file it stands in, `""` when overloads are not told apart.
+    pub file: String,
+}
+
+impl Overload {
+    /// All overloads of a name, of which only the flags of the index are known.
+    pub fn named(name: &str, flags: &str) -> Self {
+        Self {
+            key: name.to_owned(),
+            name: name.to_owned(),
+            kind: kind_of(name, flags).to_owned(),
+            ..Self::default()
+        }
+    }
+}
+
+/// What the index's flags tell of a member's kind; `value` is a field, property, event, constant or member of an enum.
+pub fn kind_of(name: &str, flags: &str) -> &'static str {
+    match flags.as_bytes().first() {
+        _ if name == ".ctor" => "constructor",
+        _ if name == "this[]" => "indexer",
+        Some(b'm' | b'x') => "method",
+        _ => "value",
+    }
+}
+
+/// The members of types, in the order of `keys`; none where a type could not be read.
+///
+/// # Errors
+/// When the outputs cannot be read or are not of our making.
+pub fn of<O: Outputs>(outputs: &mut O, keys: &[&str]) -> Result<Vec<Vec<Overload>>, O::Error> {
+    if keys.is_empty() {
+        return Ok(Vec::new());
+    }
+    let labels: Vec<String> = keys.iter().map(|key| type_label(key, "members")).collect();
+    let mut by_label = BTreeMap::new();
+    for output in outputs.read(&labels)? {
+        if let Some(bytes) = &output.bytes {
+            let table = Table::open(bytes).ok_or_else(|| SymbolError::damaged().at_label(&output.label))?;
+            let mut members = Vec::with_capacity(table.len());
+            for (key, row) in table.rows() {
+                let row: MemberRow = serde_json::from_slice(row).map_err(|_| SymbolError::damaged().at_label(&output.label))?;
+                members.push(Overload {
+                    key: key.to_owned(),
+                    name: row.name,
+                    id: row.id,
+                    kind: row.kind,
+                    accessibility: row.accessibility,
+                    file: row.file,
+                });
+            }
+            by_label.insert(output.label, members);
+        }
+    }
+    Ok(labels
+        .iter()
+        .map(|label| by_label.get(label).cloned().unwrap_or_default())
+        .collect())
+}
+
+/// The members that a name, with or without parameter types, means. The name may be that of an explicit implementation without its interface,
+/// or a pattern; parameters may be written with other spaces, without namespaces or nullable marks, and with .NET's names for C#'s.
+pub fn fitting(members: &[Overload], name: &str, parameters: Option<&[String]>) -> Vec<Overload> {
+    let glob = is_wild(name).then(|| Glob::new(name));
+    let tiers: [&dyn Fn(&Overload) -> bool; 4] = [
+        &|member| member.key == name || plain_name(member) == name,
+        &|member| member.key.eq_ignore_ascii_case(name) || plain_name(member).eq_ignore_ascii_case(name),
+        &|member| short_name(member).is_some_and(|short| short.eq_ignore_ascii_case(name)),
+        &|member| glob.as_ref().is_some_and(|glob| glob.matches(&member.name)),
+    ];
+    for tier in tiers {
+        let named: Vec<&Overload> = members.iter().filter(|member| tier(member)).collect();
+        let Some(wanted) = parameters else {
+            if named.is_empty() {
+                continue;
+            }
+            return named.into_iter().cloned().collect();
+        };
+        for same in [|one: &str, two: &str| one == two, |one: &str, two: &str| alike(one) == alike(two)] {
+            let fits = |member: &&&Overload| {
+                let own = parameter_types(&member.key);
+                own.len() == wanted.len() && own.iter().zip(wanted).all(|(own, wanted)| same(own, wanted))
+            };
+            let found: Vec<Overload> = named.iter().filter(fits).map(|member| (*member).clone()).collect();
+            if !found.is_empty() {
+                return found;
+            }
+        }
+    }
+    Vec::new()
+}
+
+/// The name in a key, with or without arity as the key has it.
+fn plain_name(member: &Overload) -> &str {
+    match member.name.as_str() {
+        "" => name_of(&member.key),
+        name => name,
+    }
+}
+
+fn short_name(member: &Overload) -> Option<&str> {
+    let (before, short) = member.name.rsplit_once('.')?;
+    (!before.is_empty()).then_some(short)
+}
+
+fn parameter_types(key: &str) -> Vec<&str> {
+    let named = name_of(key);
+    let Some(inner) = key[named.len()..]
+        .strip_prefix('(')
+        .and_then(|rest| rest.rfind(')').map(|at| &rest[..at]))
+    else {
+        return Vec::new();
+    };
+    let (mut depth, mut start, mut types) = (0_i32, 0, Vec::new());
+    for (at, c) in inner.char_indices() {
+        match c {
+            '(' | '<' | '[' | '{' => depth += 1,
+            ')' | '>' | ']' | '}' => depth -= 1,
+            ',' if depth == 0 => {
+                types.push(&inner[start..at]);
+                start = at + 1;
+            }
+            _ => {}
+        }
+    }
+    if !inner.is_empty() {
+        types.push(&inner[start..]);
+    }
+    types
+}
+
+/// A type as far as it is written the same by everyone: no spaces, no nullable marks, no namespaces, .NET's names.
+fn alike(written: &str) -> String {
+    let mut text = String::new();
+    for word in written.split_inclusive(|c: char| !(c.is_alphanumeric() || c == '_' || c == '.')) {
+        let end = word
+            .trim_end_matches(|c: char| !(c.is_alphanumeric() || c == '_' || c == '.'))
+            .len();
+        let (name, mark) = word.split_at(end);
+        let last = name.rsplit('.').next().unwrap_or(name);
+        match predefined(name).key() {
+            Some(known) => text.push_str(known.rsplit('.').next().unwrap_or(known)),
+            None => text.push_str(last),
+        }
+        text.extend(mark.chars().filter(|c| !c.is_whitespace() && *c != '?'));
+    }
+    text.make_ascii_lowercase();
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn members() -> Vec<Overload> {
+        [
+            "Get(int)",
+            "Get(string?,System.Text.Rune)",
+            "get",
+            "Map`1(T,Dictionary<string, T>)",
+            "IFoo.Run(ref int)",
+            ".ctor()",
+        ]
+        .map(|key| Overload {
+            key: key.to_owned(),
+            name: name_of(key).split('`').next().unwrap_or_default().to_owned(),
+            ..Overload::default()
+        })
+        .to_vec()
+    }
+
+    fn meant(name: &str, parameters: Option<&[&str]>) -> Vec<String> {
+        let parameters: Option<Vec<String>> = parameters.map(|types| types.iter().map(|of| (*of).to_owned()).collect());
+        fitting(&members(), name, parameters.as_deref())
+            .into_iter()
+            .map(|member| member.key)
+            .collect()
+    }
+
+    #[test]
+    fn names_and_parameters() {
+        assert_eq!(meant("Get", None), ["Get(int)", "Get(string?,System.Text.Rune)"]);
+        assert_eq!(meant("get", None), ["get"]);
+        assert_eq!(meant("GET", None).len(), 3);
+        assert_eq!(meant("Get", Some(&["System.Int32"])), ["Get(int)"]);
+        assert_eq!(meant("Get", Some(&["String", "Rune"])), ["Get(string?,System.Text.Rune)"]);
+        assert_eq!(meant("Get", Some(&[])), ["get"]);
+        assert_eq!(meant("Map", Some(&["T", "IDictionary<string,T>"])), Vec::<String>::new());
+        assert_eq!(
+            meant("Map", Some(&["T", "Dictionary<String,T>"])),
+            ["Map`1(T,Dictionary<string, T>)"]
+        );
+        assert_eq!(meant("Run", None), ["IFoo.Run(ref int)"]);
+        assert_eq!(meant("ifoo.run", Some(&["ref int"])), ["IFoo.Run(ref int)"]);
+        assert_eq!(meant(".ctor", None), [".ctor()"]);
+        assert_eq!(meant("G*t", None).len(), 3);
+        assert_eq!(meant("Nope", None), Vec::<String>::new());
+    }
+}

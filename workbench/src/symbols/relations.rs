@@ -1,0 +1,232 @@
+//! What a type depends on, and what depends on it.
+//!
+//! Declarations (`structure`: bases, signatures, constraints, attributes) and code (`body`) are kept apart, as `//types/T:deps` does. The whole
+//! graph is read once, from the `:deps` of all types; what is reached over several steps is reached by the kinds of edges that were asked for.
+
+use super::outputs::{Outputs, SymbolError};
+use producers::csharp::deps::Dependencies;
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The pattern of everything that is read.
+const ALL: &str = "//types/...:deps";
+
+/// Which way to go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Way {
+    /// To what a type uses.
+    Deps,
+    /// To what uses it.
+    Rdeps,
+}
+
+/// Which edges count.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Edges {
+    /// Declarations and code.
+    #[default]
+    All,
+    /// Declarations only.
+    Structure,
+    /// Code only: what no declaration names.
+    Body,
+}
+
+/// A type that is reached.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Related {
+    /// Its key.
+    pub path: String,
+    /// Steps to it.
+    pub distance: u32,
+    /// Whether a declaration makes the last step.
+    pub structure: bool,
+}
+
+/// What is reached from a type.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Relations {
+    /// The types, nearest first, those by declarations before those by code alone, then by key.
+    pub types: Vec<Related>,
+    /// How many direct ones there are by declarations, whatever edges were asked for.
+    pub structure: usize,
+    /// How many direct ones there are by code alone.
+    pub body: usize,
+    /// Names that the type uses and the workspace does not declare, for [`Way::Deps`].
+    pub external: Vec<String>,
+    /// Types whose dependencies could not be read: what they use is missing.
+    pub unread: Vec<String>,
+}
+
+/// All dependencies between types of the workspace.
+#[derive(Debug, Default)]
+pub struct Graph {
+    own: BTreeMap<String, Dependencies>,
+    users: BTreeMap<String, BTreeMap<String, bool>>,
+    unread: Vec<String>,
+}
+
+impl Graph {
+    /// Reads the dependencies of all types.
+    ///
+    /// # Errors
+    /// When the outputs cannot be read or are not of our making.
+    pub fn read<O: Outputs>(outputs: &mut O) -> Result<Self, O::Error> {
+        let mut graph = Self::default();
+        for output in outputs.read(&[ALL.to_owned()])? {
+            let Some(bytes) = output.bytes else {
+                graph.unread.push(output.label);
+                continue;
+            };
+            let deps: Dependencies = serde_json::from_slice(&bytes).map_err(|_| SymbolError::damaged().at_label(&output.label))?;
+            graph.add(deps);
+        }
+        Ok(graph)
+    }
+
+    fn add(&mut self, deps: Dependencies) {
+        let edges = deps
+            .structure
+            .iter()
+            .map(|key| (key, true))
+            .chain(deps.body.iter().map(|key| (key, false)));
+        for (key, structure) in edges.filter(|(key, _)| **key != deps.own) {
+            let users = self.users.entry(key.clone()).or_default();
+            *users.entry(deps.own.clone()).or_default() |= structure;
+        }
+        self.own.insert(deps.own.clone(), deps);
+    }
+
+    /// The types one step away, and whether a declaration makes the step.
+    fn step(&self, key: &str, way: Way) -> BTreeMap<&str, bool> {
+        match way {
+            Way::Deps => {
+                let Some(deps) = self.own.get(key) else { return BTreeMap::new() };
+                let body = deps.body.iter().map(|to| (to.as_str(), false));
+                let edges = body.chain(deps.structure.iter().map(|to| (to.as_str(), true)));
+                edges.filter(|(to, _)| *to != key).collect()
+            }
+            Way::Rdeps => {
+                let users = self.users.get(key).into_iter().flatten();
+                users.map(|(from, structure)| (from.as_str(), *structure)).collect()
+            }
+        }
+    }
+
+    /// What is reached from a type in at most `depth` steps.
+    pub fn relations(&self, key: &str, way: Way, edges: Edges, depth: u32) -> Relations {
+        let direct = self.step(key, way);
+        let structure = direct.values().filter(|structure| **structure).count();
+        let mut seen = BTreeSet::from([key]);
+        let mut types = Vec::new();
+        let mut here: Vec<&str> = vec![key];
+        for distance in 1..=depth {
+            let mut next: BTreeMap<&str, bool> = BTreeMap::new();
+            for from in here {
+                for (to, structure) in self.step(from, way) {
+                    let counts = match edges {
+                        Edges::All => true,
+                        Edges::Structure => structure,
+                        Edges::Body => !structure,
+                    };
+                    if counts && !seen.contains(to) {
+                        *next.entry(to).or_default() |= structure;
+                    }
+                }
+            }
+            if next.is_empty() {
+                break;
+            }
+            let mut level: Vec<(bool, &str)> = next.iter().map(|(to, structure)| (!structure, *to)).collect();
+            level.sort_unstable();
+            types.extend(level.into_iter().map(|(body, to)| Related {
+                path: to.to_owned(),
+                distance,
+                structure: !body,
+            }));
+            here = next.into_keys().collect();
+            seen.extend(here.iter().copied());
+        }
+        let external = self.own.get(key).filter(|_| way == Way::Deps);
+        Relations {
+            types,
+            structure,
+            body: direct.len() - structure,
+            external: external.map(|deps| deps.external.iter().cloned().collect()).unwrap_or_default(),
+            unread: self.unread.clone(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::samples::Sample;
+    use super::*;
+    use proptest::prelude::*;
+
+    fn told(relations: &Relations) -> String {
+        let words = relations.types.iter().map(|to| {
+            let mark = if to.structure { "" } else { "~" };
+            format!("{mark}{}:{}", to.path, to.distance)
+        });
+        words.collect::<Vec<_>>().join(" ")
+    }
+
+    #[test]
+    fn of_a_workspace() {
+        let mut sample = Sample::of(&[(
+            "a.cs",
+            "class A : B { C c; void M() { new D(); } } class B { E e; } class C { } class D { B b; } class E { void M() { new A(); System.Console.Write(1); } }",
+        )]);
+        let graph = Graph::read(&mut sample).expect("a graph");
+        let deps = graph.relations("A", Way::Deps, Edges::All, 1);
+        assert_eq!((told(&deps).as_str(), deps.structure, deps.body), ("B:1 C:1 ~D:1", 2, 1));
+        assert_eq!(told(&graph.relations("A", Way::Deps, Edges::All, 9)), "B:1 C:1 ~D:1 E:2");
+        assert_eq!(told(&graph.relations("A", Way::Deps, Edges::Structure, 9)), "B:1 C:1 E:2");
+        assert_eq!(told(&graph.relations("A", Way::Deps, Edges::Body, 9)), "~D:1");
+        let rdeps = graph.relations("B", Way::Rdeps, Edges::All, 1);
+        assert_eq!((told(&rdeps).as_str(), rdeps.structure, rdeps.body), ("A:1 D:1", 2, 0));
+        assert_eq!(told(&graph.relations("B", Way::Rdeps, Edges::All, 9)), "A:1 D:1 ~E:2");
+        assert_eq!(told(&graph.relations("Nope", Way::Rdeps, Edges::All, 9)), "");
+        let external = graph.relations("E", Way::Deps, Edges::All, 1).external;
+        assert_eq!(external, ["System.Console"]);
+    }
+
+    /// Steps from one type to each other, by trying all ways of a length.
+    fn naive(edges: &BTreeSet<(usize, usize)>, from: usize, depth: u32) -> BTreeMap<usize, u32> {
+        let mut found = BTreeMap::new();
+        let mut ends = BTreeSet::from([from]);
+        for distance in 1..=depth {
+            ends = edges
+                .iter()
+                .filter(|(start, _)| ends.contains(start))
+                .map(|(_, end)| *end)
+                .collect();
+            for &end in ends.iter().filter(|end| **end != from) {
+                found.entry(end).or_insert(distance);
+            }
+        }
+        found
+    }
+
+    proptest! {
+        #[test]
+        fn both_ways_reach_what_all_ways_reach(edges in proptest::collection::btree_set((0..6_usize, 0..6_usize), 0..14), from in 0..6_usize, depth in 0..7_u32) {
+            let mut graph = Graph::default();
+            for own in 0..6 {
+                let structure = edges.iter().filter(|(start, _)| *start == own).map(|(_, end)| end.to_string()).collect();
+                graph.add(Dependencies { own: own.to_string(), structure, ..Dependencies::default() });
+            }
+            let turned: BTreeSet<(usize, usize)> = edges.iter().map(|(start, end)| (*end, *start)).collect();
+            for (way, edges) in [(Way::Deps, &edges), (Way::Rdeps, &turned)] {
+                let found = graph.relations(&from.to_string(), way, Edges::All, depth);
+                let found: BTreeMap<usize, u32> = found.types.iter().map(|to| (to.path.parse().expect("a number"), to.distance)).collect();
+                prop_assert_eq!(found, naive(edges, from, depth));
+            }
+        }
+    }
+}

@@ -1,0 +1,515 @@
+//! Which type or member a symbol path means.
+//!
+//! The first of these that finds anything decides, and the answer says which it was:
+//! 1. **exact**: the whole name of a type; **suffix**: its end, from a separator on. For names that a build target can be written with this
+//!    is the engine's own resolution (`//types/NAME:outline`): a type that it finds is the one that is meant here. Two things go further here, where
+//!    a build refuses: of several types one of which is *wholly* so named that one is meant (`program` means `Program` rather than `X.Program`),
+//!    and `Outer.Nested`, type arguments and left out arity marks of outer types are understood. Names in the case as written come before
+//!    others, so a difference of case never makes a name ambiguous.
+//! 2. a member of the types that the names before the last mean, or, of a name alone, of any type. A member that a type does not declare is
+//!    looked for in its bases, nearest first.
+//! 3. **wildcard**: types and members whose last names match, name by name.
+//! 4. **alias**: the type that once had that name.
+//! 5. **fuzzy**: names at most two edits away. They are suggestions; none of them is meant.
+//!
+//! Candidates stand in the order of fewest surprises: namespaces of fewer levels first, then what more code can see, then shorter names, then
+//! by name. What was used of late may come first among *suggestions*; it never decides what is meant.
+
+use super::distance::Word;
+use super::index::{Symbols, simple_name};
+use super::matching::{ends, outer_part, rank, types, written};
+use super::outputs::{Outputs, SymbolError, Trouble, member_label, type_label};
+use super::overloads::{self, Overload};
+use super::path::{Glob, Segment, SymbolPath, is_wild};
+use crate::aliases::Aliases;
+use engine::values::diagnostic::Diagnostic;
+use producers::csharp::hashes::Access;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
+
+/// Candidates that an error shows.
+pub const SHOWN: usize = 5;
+
+/// Types whose overloads are told apart; of more, members are candidates by name.
+const MOST_OPENED: usize = 8;
+
+/// How a symbol was found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum How {
+    /// By its whole name.
+    Exact,
+    /// By the end of its name.
+    Suffix,
+    /// By a pattern.
+    Wildcard,
+    /// By a name that it had before.
+    Alias,
+    /// By a name that is spelled alike.
+    Fuzzy,
+}
+
+/// What a symbol may mean. Fields stand in the order of answers.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Candidate {
+    /// Its path: a key of `//index:types`, with `#` and a member behind it for a member.
+    pub path: String,
+    /// `class`, `method` …
+    pub kind: String,
+    /// As C# writes it; of members whose overloads are not told apart empty.
+    pub accessibility: String,
+    /// Files it stands in.
+    pub files: Vec<String>,
+    /// Identifier of the type.
+    pub type_id: String,
+    /// Identifier of the member, if it is one and was told apart from its overloads.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub member_id: Option<String>,
+    /// The type that was named, when the member is one of its bases'.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub inherited_by: Option<String>,
+}
+
+impl Candidate {
+    /// Key of the type.
+    pub fn key(&self) -> &str {
+        engine::values::label::halves(&self.path).map_or(&self.path, |(key, _)| key)
+    }
+
+    /// Key of the member inside its type.
+    pub fn member(&self) -> Option<&str> {
+        engine::values::label::halves(&self.path).map(|(_, member)| member)
+    }
+
+    /// The label of a target of it: `outline` and `code` of a member, `outline`, `structure` … of a type.
+    pub fn label(&self, target: &str) -> String {
+        match self.member() {
+            Some(member) => member_label(self.key(), member, target),
+            None => type_label(self.key(), target),
+        }
+    }
+}
+
+/// The one symbol that is meant.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Resolved {
+    /// Its path.
+    pub path: String,
+    /// Identifier of the type.
+    pub type_id: String,
+    /// Identifier of the member.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub member_id: Option<String>,
+}
+
+/// The answer.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Resolution {
+    /// As asked.
+    pub symbol: String,
+    /// How the candidates were found; `None` when there are none.
+    pub how: Option<How>,
+    /// What is meant, when it is one.
+    pub resolved: Option<Resolved>,
+    /// What may be meant, best first, as many as were wanted.
+    pub candidates: Vec<Candidate>,
+    /// How many there are.
+    pub total: usize,
+    /// The name that a type had before, when it was found by that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub former: Option<String>,
+}
+
+impl Resolution {
+    /// The candidate that is meant.
+    ///
+    /// # Errors
+    /// `SymbolNotFound` with suggestions, or `AmbiguousSymbol` with the first candidates and their number.
+    pub fn meant(&self) -> Result<&Candidate, SymbolError> {
+        if let (Some(_), Some(one)) = (&self.resolved, self.candidates.first()) {
+            return Ok(one);
+        }
+        let found: String = self.symbol.chars().take(120).collect();
+        let shown: Vec<String> = self.candidates.iter().take(SHOWN).map(|found| found.path.clone()).collect();
+        if matches!(self.how, None | Some(How::Fuzzy)) {
+            let hint = match shown.first() {
+                Some(first) => format!("did you mean {first}?"),
+                None => "write Type, Namespace.Type, Type.Member or Type#Member".to_owned(),
+            };
+            let why = Diagnostic::error("SymbolNotFound", "no type or member of this name is known");
+            return Err(SymbolError::new(Trouble::NotFound, why.found(found).hint(hint).candidates(shown)));
+        }
+        let why = Diagnostic::error("AmbiguousSymbol", format!("{} types or members have this name", self.total));
+        let hint = match self.total > shown.len() {
+            true => format!(
+                "write enough of the name for one of them to be meant; these are the first {}",
+                shown.len()
+            ),
+            false => "write enough of the name for one of them to be meant".to_owned(),
+        };
+        Err(SymbolError::new(Trouble::Ambiguous, why.found(found).hint(hint).candidates(shown)))
+    }
+}
+
+/// What resolution takes into account beside the names.
+#[derive(Clone, Copy, Debug)]
+pub struct Options<'o> {
+    /// Candidates to describe; all are counted.
+    pub most: usize,
+    /// Former names.
+    pub aliases: Option<&'o Aliases>,
+    /// Paths used of late, the last first: orders suggestions.
+    pub recent: &'o [String],
+}
+
+impl Default for Options<'_> {
+    fn default() -> Self {
+        Self {
+            most: 100,
+            aliases: None,
+            recent: &[],
+        }
+    }
+}
+
+/// A member that may be meant, or with no overload told apart its name.
+struct Found {
+    at: usize,
+    member: Option<Overload>,
+    inherited_by: Option<String>,
+}
+
+/// Resolves a symbol path. `//types/T:members` is read of the few types whose member may be meant.
+///
+/// # Errors
+/// When the path cannot be read, or an output cannot.
+pub fn resolve<O: Outputs>(symbols: &Symbols, outputs: &mut O, text: &str, options: &Options<'_>) -> Result<Resolution, O::Error> {
+    let path = SymbolPath::parse(text).map_err(O::Error::from)?;
+    let mut asking = Asking {
+        symbols,
+        outputs,
+        path: &path,
+    };
+    let (how, mut found, former) = asking.found(options)?;
+    if !matches!(how, Some(How::Fuzzy)) {
+        found.sort_by_cached_key(|found| asking.rank(found));
+    }
+    let total = found.len();
+    found.truncate(options.most.max(1));
+    let candidates: Vec<Candidate> = found
+        .into_iter()
+        .map(|found| asking.candidate(found))
+        .collect::<Result<_, _>>()
+        .map_err(O::Error::from)?;
+    let one = total == 1 && !matches!(how, Some(How::Fuzzy));
+    let resolved = candidates.first().filter(|_| one).map(|one| Resolved {
+        path: one.path.clone(),
+        type_id: one.type_id.clone(),
+        member_id: one.member_id.clone(),
+    });
+    Ok(Resolution {
+        symbol: path.text.clone(),
+        how: how.filter(|_| total > 0),
+        resolved,
+        candidates,
+        total,
+        former,
+    })
+}
+
+struct Asking<'a, O> {
+    symbols: &'a Symbols,
+    outputs: &'a mut O,
+    path: &'a SymbolPath,
+}
+
+type Answer = (Option<How>, Vec<Found>, Option<String>);
+
+impl<O: Outputs> Asking<'_, O> {
+    fn found(&mut self, options: &Options<'_>) -> Result<Answer, O::Error> {
+        let (path, symbols) = (self.path, self.symbols);
+        let mut found: Vec<Found> = Vec::new();
+        let mut how = path.is_wild().then_some(How::Wildcard);
+        if path.member.is_none() && path.parameters.is_none() {
+            let (by, types) = types(symbols, &path.segments, path.scope.as_deref(), path.plain.as_deref());
+            found.extend(types.into_iter().map(of_type));
+            if !found.is_empty() && !path.is_wild() {
+                return Ok((Some(by), found, None));
+            }
+        }
+        let mut owners = None;
+        if let Some((before, name)) = self.split() {
+            let (by, types) = self.owners(before);
+            found.extend(self.members(&types, &name)?);
+            how = how.or(Some(by));
+            owners = Some((types, name));
+        }
+        if found.is_empty() && path.member.is_none() && path.scope.is_none() && path.segments.len() == 1 && !path.is_wild() {
+            let name = &path.segments[0].name;
+            let known: BTreeSet<usize> = symbols
+                .spelled(name)
+                .into_iter()
+                .flat_map(|name| symbols.owners(name))
+                .filter_map(|owner| symbols.find(owner))
+                .collect();
+            let known: Vec<usize> = known.into_iter().collect();
+            found = self.members(&known, name)?;
+            how = Some(How::Suffix);
+        }
+        if !found.is_empty() {
+            return Ok((how, found, None));
+        }
+        if let (Some(aliases), false) = (options.aliases, path.is_wild())
+            && let Some((found, former)) = self.former(aliases)?
+        {
+            return Ok((Some(How::Alias), found, Some(former)));
+        }
+        if path.is_wild() {
+            return Ok((None, found, None));
+        }
+        let near = match &owners {
+            Some((types, name)) if !types.is_empty() => self.near_members(types, name)?,
+            _ => self.near_types(options.recent),
+        };
+        Ok((Some(How::Fuzzy), near, None))
+    }
+
+    /// The names before a member's, and the member's.
+    fn split(&self) -> Option<(&[Segment], String)> {
+        let path = self.path;
+        if let Some(member) = &path.member {
+            return Some((&path.segments, member.clone()));
+        }
+        let (last, before) = path.segments.split_last()?;
+        (!before.is_empty() && path.scope.is_none() && !last.nested).then(|| (before, last.name.clone()))
+    }
+
+    fn owners(&self, before: &[Segment]) -> (How, Vec<usize>) {
+        let whole = before.len() == self.path.segments.len();
+        let plain = match whole {
+            true => self.path.plain.clone(),
+            false => written(before),
+        };
+        types(self.symbols, before, self.path.scope.as_deref(), plain.as_deref())
+    }
+
+    /// The members of a name (or pattern) that types declare or inherit.
+    fn members(&mut self, types: &[usize], name: &str) -> Result<Vec<Found>, O::Error> {
+        if types.len() > MOST_OPENED {
+            return Ok(self.by_name(types, name));
+        }
+        let wanted = self.path.parameters.as_deref();
+        let keys: Vec<&str> = types.iter().map(|&at| self.symbols.key(at)).collect();
+        let mut found = Vec::new();
+        let own = overloads::of(self.outputs, &keys)?;
+        for (&at, rows) in types.iter().zip(own) {
+            let mut fitting: Vec<Found> = overloads::fitting(&rows, name, wanted)
+                .into_iter()
+                .map(|member| Found {
+                    at,
+                    member: Some(member),
+                    inherited_by: None,
+                })
+                .collect();
+            if fitting.is_empty() && !is_wild(name) && !name.starts_with('.') {
+                fitting = self.inherited(at, name)?;
+            }
+            found.extend(fitting);
+        }
+        // Two heirs of one base mean the same member.
+        let mut seen = BTreeSet::new();
+        found.retain(|found| seen.insert((found.at, found.member.as_ref().map(|member| member.key.clone()))));
+        Ok(found)
+    }
+
+    fn inherited(&mut self, heir: usize, name: &str) -> Result<Vec<Found>, O::Error> {
+        let key = self.symbols.key(heir).to_owned();
+        let spelled: Vec<String> = self.symbols.spelled(name).into_iter().map(str::to_owned).collect();
+        for base in self.symbols.bases(&key) {
+            if !spelled.iter().any(|name| self.symbols.declares(&base, name)) {
+                continue;
+            }
+            let Some(at) = self.symbols.find(&base) else { continue };
+            let rows = overloads::of(self.outputs, &[&base])?.pop().unwrap_or_default();
+            let fitting: Vec<Found> = overloads::fitting(&rows, name, self.path.parameters.as_deref())
+                .into_iter()
+                .filter(|member| member.accessibility != "private")
+                .map(|member| Found {
+                    at,
+                    member: Some(member),
+                    inherited_by: Some(key.clone()),
+                })
+                .collect();
+            if !fitting.is_empty() {
+                return Ok(fitting);
+            }
+        }
+        Ok(Vec::new())
+    }
+
+    /// As the index alone tells: one candidate for all overloads of a name in a type.
+    fn by_name(&self, types: &[usize], name: &str) -> Vec<Found> {
+        let symbols = self.symbols;
+        let among: BTreeSet<usize> = types.iter().copied().collect();
+        let every = among.len() == symbols.len();
+        let glob = Glob::new(name);
+        let names: Vec<&str> = match is_wild(name) {
+            true => (0..symbols.names())
+                .map(|at| symbols.name(at).0)
+                .filter(|name| glob.matches(name))
+                .collect(),
+            false => symbols.spelled(name),
+        };
+        let mut found = Vec::new();
+        for name in names {
+            let mut last = None;
+            let lines = symbols.declared(name).filter(|line| last.replace(line.owner) != Some(line.owner));
+            for line in lines {
+                if let Some(at) = symbols.find(line.owner).filter(|at| every || among.contains(at)) {
+                    found.push(Found {
+                        at,
+                        member: Some(Overload::named(name, line.line.flags)),
+                        inherited_by: None,
+                    });
+                }
+            }
+        }
+        found
+    }
+
+    fn former(&mut self, aliases: &Aliases) -> Result<Option<(Vec<Found>, String)>, O::Error> {
+        let meant = |name: Option<String>| -> Option<(usize, String)> {
+            let name = name?;
+            let at = self.symbols.with_id(aliases.renamed(&name)?)?;
+            Some((at, name))
+        };
+        let path = self.path;
+        if path.member.is_none()
+            && path.parameters.is_none()
+            && let Some((at, name)) = meant(path.plain.clone())
+        {
+            return Ok(Some((vec![of_type(at)], name)));
+        }
+        let Some((before, name)) = self.split() else { return Ok(None) };
+        let Some((at, former)) = meant(written(before)) else {
+            return Ok(None);
+        };
+        let found = self.members(&[at], &name)?;
+        Ok((!found.is_empty()).then_some((found, former)))
+    }
+
+    /// Types whose simple names are spelled alike, nearest first.
+    fn near_types(&self, recent: &[String]) -> Vec<Found> {
+        let symbols = self.symbols;
+        let names = &self.path.segments;
+        let Some(last) = names.last() else { return Vec::new() };
+        let word = Word::new(last.name.split('`').next().unwrap_or_default());
+        let mut near: Vec<(usize, usize)> = (0..symbols.len())
+            .filter_map(|at| Some((word.edits(simple_name(symbols.folded(at)))?, at)))
+            .collect();
+        // Someone who wrote a namespace means a type in one of that name, if there is any.
+        if names.len() > 1 {
+            let within = |at: &usize| ends(&names[..names.len() - 1], outer_part(symbols.key(*at)), false).is_some();
+            if near.iter().any(|(_, at)| within(at)) {
+                near.retain(|(_, at)| within(at));
+            }
+        }
+        near.sort_by_cached_key(|(edits, at)| {
+            let key = symbols.key(*at);
+            let used = recent.iter().position(|path| path == key).unwrap_or(usize::MAX);
+            (*edits, used, rank(key, symbols.glance(*at).access))
+        });
+        near.into_iter().map(|(_, at)| of_type(at)).collect()
+    }
+
+    /// Members of types and their bases whose names are spelled alike, nearest first.
+    fn near_members(&mut self, types: &[usize], name: &str) -> Result<Vec<Found>, O::Error> {
+        let mut all: Vec<usize> = types.iter().copied().take(MOST_OPENED).collect();
+        for &at in types.iter().take(MOST_OPENED) {
+            let bases = self.symbols.bases(self.symbols.key(at)).into_iter();
+            all.extend(bases.filter_map(|base| self.symbols.find(&base)));
+        }
+        all.truncate(4 * MOST_OPENED);
+        let mut seen = BTreeSet::new();
+        all.retain(|at| seen.insert(*at));
+        let keys: Vec<&str> = all.iter().map(|&at| self.symbols.key(at)).collect();
+        let rows = overloads::of(self.outputs, &keys)?;
+        let word = Word::new(name);
+        let mut near: Vec<(usize, usize, Found)> = Vec::new();
+        let mut taken = BTreeSet::new();
+        for (place, (&at, rows)) in all.iter().zip(rows).enumerate() {
+            for member in rows {
+                // Other overloads of a known name are what may be meant, too; what a base declares alike is the same to who asks.
+                let edits = word
+                    .edits(&member.name)
+                    .or_else(|| member.name.eq_ignore_ascii_case(name).then_some(0));
+                if let Some(edits) = edits
+                    && (place < types.len() || taken.insert(member.key.clone()))
+                {
+                    taken.insert(member.key.clone());
+                    near.push((
+                        edits,
+                        place,
+                        Found {
+                            at,
+                            member: Some(member),
+                            inherited_by: None,
+                        },
+                    ));
+                }
+            }
+        }
+        near.sort_by_cached_key(|(edits, place, found)| (*edits, *place, self.rank(found)));
+        Ok(near.into_iter().map(|(_, _, found)| found).collect())
+    }
+
+    fn rank(&self, found: &Found) -> (usize, Access, usize, String) {
+        let key = self.symbols.key(found.at);
+        let (levels, access, _, _) = rank(key, self.symbols.glance(found.at).access);
+        let path = path_of(key, found.member.as_ref());
+        (levels, access, path.len(), path)
+    }
+
+    fn candidate(&self, found: Found) -> Result<Candidate, SymbolError> {
+        let row = self.symbols.row(found.at)?;
+        let path = path_of(self.symbols.key(found.at), found.member.as_ref());
+        Ok(match found.member {
+            None => Candidate {
+                path,
+                kind: row.kind,
+                accessibility: row.accessibility,
+                files: row.files,
+                type_id: row.id,
+                member_id: None,
+                inherited_by: None,
+            },
+            Some(member) => Candidate {
+                path,
+                kind: member.kind,
+                accessibility: member.accessibility,
+                files: if member.file.is_empty() { row.files } else { vec![member.file] },
+                member_id: (!member.id.is_empty()).then(|| format!("{}_{}", row.id, member.id)),
+                type_id: row.id,
+                inherited_by: found.inherited_by,
+            },
+        })
+    }
+}
+
+fn of_type(at: usize) -> Found {
+    Found {
+        at,
+        member: None,
+        inherited_by: None,
+    }
+}
+
+fn path_of(key: &str, member: Option<&Overload>) -> String {
+    match member {
+        Some(member) => format!("{key}#{}", member.key),
+        None => key.to_owned(),
+    }
+}

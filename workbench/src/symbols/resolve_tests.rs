@@ -1,0 +1,321 @@
+//! What symbol paths mean in a small workspace, and that build targets mean the same.
+
+use super::outputs::{Outputs, Trouble};
+use super::resolve::{How, Options, Resolution, resolve};
+use super::samples::Sample;
+use crate::aliases::Aliases;
+use proptest::prelude::*;
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+
+fn meaning(sample: &mut Sample, text: &str, options: &Options<'_>) -> Resolution {
+    let symbols = sample.names();
+    resolve(&symbols, sample, text, options).expect("a resolution")
+}
+
+/// How, the candidates, and whether one is meant.
+fn told(sample: &mut Sample, text: &str) -> String {
+    let found = meaning(sample, text, &Options::default());
+    let how = found.how.map_or("nothing".to_owned(), |how| format!("{how:?}").to_lowercase());
+    let paths: Vec<String> = found
+        .candidates
+        .iter()
+        .map(|one| match &one.inherited_by {
+            Some(heir) => format!("{} ({heir})", one.path),
+            None => one.path.clone(),
+        })
+        .collect();
+    let mark = if found.resolved.is_some() { "!" } else { "" };
+    assert_eq!(found.total, paths.len());
+    assert_eq!(
+        found.resolved.as_ref().map(|one| &one.path),
+        found.meant().ok().map(|one| &one.path)
+    );
+    format!("{how}{mark} {}", paths.join(" "))
+}
+
+#[test]
+fn what_paths_mean() {
+    let mut sample = Sample::default();
+    for (text, expected) in [
+        // Whole names, in any case, however nested types and type arguments are written.
+        ("Box.Store", "exact! Box.Store"),
+        ("box.store", "exact! Box.Store"),
+        ("Box.Store+Entry`1", "exact! Box.Store+Entry`1"),
+        ("Box.Store.Entry<int>.Kind", "exact! Box.Store+Entry`1+Kind"),
+        ("Box.Cache", "exact! Box.Cache"),
+        ("Box.Cache<string, int>", "exact! Box.Cache`2"),
+        ("cache`2", "suffix! Box.Cache`2"),
+        // Ends, from a separator on.
+        ("BigStore", "suffix! Box.BigStore"),
+        ("Down.Store", "suffix! Box.Deep.Down.Store"),
+        ("Store", "suffix Box.Store Box.Deep.Down.Store"),
+        ("Entry.Kind", "suffix! Box.Store+Entry`1+Kind"),
+        ("ore", "nothing "),
+        // Members.
+        ("BigStore.Twice", "suffix! Box.BigStore#Twice()"),
+        ("Box.Store#Get", "exact Box.Store#Get(int) Box.Store#Get(string?,int)"),
+        ("Box.Store.Get(int)", "exact! Box.Store#Get(int)"),
+        ("Box.Store.get(String,System.Int32)", "exact! Box.Store#Get(string?,int)"),
+        ("Box.Store#op_Addition", "exact! Box.Store#op_Addition(Store,Store)"),
+        ("Box.Store#Dispose", "exact! Box.Store#System.IDisposable.Dispose()"),
+        ("Box.Store..ctor", "exact! Box.Store#.ctor(int)"),
+        ("BigStore.Get(int)", "suffix! Box.Store#Get(int) (Box.BigStore)"),
+        ("BigStore.Cache", "fuzzy Box.Store#Cache"),
+        ("Twice", "suffix! Box.BigStore#Twice()"),
+        ("hits", "suffix! Box.Cache`2#Hits"),
+        ("Box.Store.Cache", "exact! Box.Store#Cache"),
+        ("IStore.Count", "suffix! Box.IBase#Count (Box.IStore)"),
+        // Patterns.
+        ("*Store", "wildcard Box.Store Box.IStore Box.BigStore Box.Deep.Down.Store"),
+        ("Box.?Store", "wildcard! Box.IStore"),
+        ("BigStore.T*", "wildcard! Box.BigStore#Twice()"),
+        ("Nope*", "nothing "),
+        // Names that are spelled alike.
+        ("BigStroe", "fuzzy Box.BigStore"),
+        ("Box.Store.Gte", "fuzzy Box.Store#Get(int) Box.Store#Get(string?,int)"),
+        ("Box.Store.Get(char)", "fuzzy Box.Store#Get(int) Box.Store#Get(string?,int)"),
+        ("Qqqqqqqq", "nothing "),
+    ] {
+        assert_eq!(told(&mut sample, text), expected, "{text}");
+    }
+}
+
+#[test]
+fn one_that_is_meant_has_identifiers_and_labels() {
+    let mut sample = Sample::default();
+    let found = meaning(&mut sample, "Store.Get(string,int)", &Options::default());
+    assert_eq!((found.resolved.is_some(), found.how), (true, Some(How::Suffix)));
+    let one = found.meant().expect("one").clone();
+    assert_eq!(
+        (one.kind.as_str(), one.accessibility.as_str(), one.files.as_slice()),
+        ("method", "public", &["src/Store.cs".to_owned()][..])
+    );
+    let id = one.member_id.clone().expect("an identifier");
+    assert!(
+        id.starts_with(&format!("{}_", one.type_id)) && one.type_id.starts_with("T_"),
+        "{id}"
+    );
+    let label = one.label("outline");
+    assert_eq!(label, "//types/Box.Store#Get(string%3F,int):outline");
+    let outline = sample
+        .read(&[label])
+        .expect("built")
+        .pop()
+        .and_then(|output| output.bytes)
+        .expect("an outline");
+    assert!(String::from_utf8_lossy(&outline).contains("public string Get(string? name, int most)"));
+    let of_type = meaning(&mut sample, "Box.Store", &Options::default());
+    assert_eq!(of_type.meant().expect("one").label("outline"), "//types/Box.Store:outline");
+}
+
+#[test]
+fn errors_show_five_and_count_all() {
+    let files: Vec<(String, String)> = (0..9)
+        .map(|n| {
+            (
+                format!("{n}.cs"),
+                format!("namespace N{n} {{ class Same {{ }} class Other{n} {{ }} }}"),
+            )
+        })
+        .collect();
+    let files: Vec<(&str, &str)> = files.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
+    let mut sample = Sample::of(&files);
+    let found = meaning(
+        &mut sample,
+        "Same",
+        &Options {
+            most: 6,
+            ..Options::default()
+        },
+    );
+    assert_eq!((found.total, found.candidates.len()), (9, 6));
+    let error = found.meant().expect_err("several");
+    assert_eq!(
+        (error.trouble, error.diagnostic.code.as_str()),
+        (Trouble::Ambiguous, "AmbiguousSymbol")
+    );
+    assert_eq!(error.diagnostic.message, "9 types or members have this name");
+    assert_eq!(error.diagnostic.candidates, ["N0.Same", "N1.Same", "N2.Same", "N3.Same", "N4.Same"]);
+    // What was used of late comes first among suggestions, and nowhere else.
+    let recent = ["N7.Other7".to_owned(), "N5.Same".to_owned()];
+    let options = Options {
+        recent: &recent,
+        ..Options::default()
+    };
+    assert_eq!(meaning(&mut sample, "Same", &options).candidates[0].path, "N0.Same");
+    let near = meaning(&mut sample, "Other", &options);
+    assert_eq!((near.how, near.candidates[0].path.as_str()), (Some(How::Fuzzy), "N7.Other7"));
+    let error = near.meant().expect_err("suggestions");
+    assert_eq!(error.diagnostic.code, "SymbolNotFound");
+    assert_eq!(error.diagnostic.hint.as_deref(), Some("did you mean N7.Other7?"));
+}
+
+#[test]
+fn former_names_answer_and_say_so() {
+    let mut sample = Sample::default();
+    let id = meaning(&mut sample, "BigStore", &Options::default()).candidates[0].type_id.clone();
+    let aliases = Aliases {
+        aliases: BTreeMap::from([("T_old".to_owned(), id)]),
+        names: BTreeMap::from([("T_old".to_owned(), "Box.HugeStore".to_owned())]),
+        ..Aliases::default()
+    };
+    let options = Options {
+        aliases: Some(&aliases),
+        ..Options::default()
+    };
+    let found = meaning(&mut sample, "HugeStore", &options);
+    assert_eq!((found.how, found.former.as_deref()), (Some(How::Alias), Some("HugeStore")));
+    assert_eq!(found.meant().expect("one").path, "Box.BigStore");
+    let member = meaning(&mut sample, "Box.HugeStore.Twice", &options);
+    assert_eq!(member.meant().expect("one").path, "Box.BigStore#Twice()");
+}
+
+#[test]
+fn projects_that_share_a_name_are_told_apart() {
+    let project = "<Project Sdk=\"Microsoft.NET.Sdk\"><PropertyGroup><TargetFramework>net8.0</TargetFramework></PropertyGroup></Project>";
+    let mut sample = Sample::of(&[
+        ("One/One.csproj", project),
+        ("Two/Two.csproj", project),
+        ("One/a.cs", "namespace P; class Q { void Go() { } }"),
+        ("Two/a.cs", "namespace P; class Q { void Come() { } }"),
+    ]);
+    for (text, expected) in [
+        ("P.Q", "exact P.Q@One P.Q@Two"),
+        ("Q@Two", "suffix! P.Q@Two"),
+        ("p.q@one", "exact! P.Q@One"),
+        ("Q.Come", "suffix! P.Q@Two#Come()"),
+        ("Q@One#Go", "suffix! P.Q@One#Go()"),
+    ] {
+        assert_eq!(told(&mut sample, text), expected, "{text}");
+    }
+}
+
+#[test]
+fn members_of_many_types_are_told_without_opening_each() {
+    let classes: String = (0..40)
+        .map(|n| format!("class C{n} {{ void Go() {{ }} void Go(int a) {{ }} }}\n"))
+        .collect();
+    let mut sample = Sample::of(&[("a.cs", &classes)]);
+    let found = meaning(&mut sample, "Go", &Options::default());
+    assert_eq!((found.total, found.how), (40, Some(How::Suffix)));
+    assert_eq!(found.candidates[0].path, "C0#Go");
+    let wild = meaning(&mut sample, "C*.G?", &Options::default());
+    assert_eq!((wild.total, wild.how), (40, Some(How::Wildcard)));
+    assert!(
+        !sample
+            .asked
+            .iter()
+            .any(|label| label.ends_with(":members") && label != "//index:members"),
+        "{:?}",
+        sample.asked
+    );
+}
+
+#[test]
+fn bombs_are_refused_or_answered() {
+    let mut sample = Sample::default();
+    let symbols = sample.names();
+    for text in ["*a".repeat(50_000), "x".repeat(100_000), "*a".repeat(33)] {
+        let error = resolve(&symbols, &mut sample, &text, &Options::default()).expect_err("over a limit");
+        assert_eq!(error.trouble, Trouble::Asked);
+    }
+    let bomb = "*a*".repeat(16);
+    assert_eq!(
+        resolve(&symbols, &mut sample, &bomb, &Options::default()).expect("an answer").total,
+        0
+    );
+}
+
+const NAMES: [&str; 20] = [
+    "Store",
+    "store",
+    "Cache",
+    "Cache`2",
+    "Box.Cache",
+    "Entry",
+    "Entry`1",
+    "Entry`1+Kind",
+    "Kind",
+    "Down.Store",
+    "Deep.Down.Store",
+    "box.deep.down.STORE",
+    "IStore",
+    "Reader",
+    "Line",
+    "Cache`2+Line",
+    "Box",
+    "Box.Store",
+    "BOX.STORE",
+    "ore",
+];
+
+thread_local! {
+    static BUILT: RefCell<Sample> = RefCell::new(Sample::default());
+}
+
+/// The types that a build target of that name means.
+fn targets(sample: &mut Sample, name: &str) -> Vec<String> {
+    let package = |label: &str| label.trim_start_matches("//types/").trim_end_matches(":structure").to_owned();
+    match sample.built(&format!("//types/{name}:structure")) {
+        Ok(labels) => labels.iter().map(|label| package(label)).collect(),
+        Err((code, candidates)) if code == "E_AMBIGUOUS" => candidates.iter().map(|label| package(label)).collect(),
+        Err(_) => Vec::new(),
+    }
+}
+
+fn agrees(sample: &mut Sample, name: &str) {
+    let mut built = targets(sample, name);
+    let found = meaning(sample, name, &Options::default());
+    let mut types: Vec<String> = found
+        .candidates
+        .iter()
+        .filter(|one| one.member().is_none())
+        .map(|one| one.path.clone())
+        .collect();
+    if found.how == Some(How::Fuzzy) {
+        types.clear();
+    }
+    types.sort();
+    built.sort();
+    match built.len() {
+        // Where a build finds nothing, more ways of writing are understood here.
+        0 => {}
+        1 => assert_eq!(types, built, "{name}: {found:?}"),
+        // Of several one that is wholly so named may be meant; never another than those.
+        _ => assert!(
+            types == built || found.how == Some(How::Exact) && types.iter().all(|one| built.contains(one)),
+            "{name}: {types:?} {built:?}"
+        ),
+    }
+}
+
+#[test]
+fn build_targets_mean_the_same() {
+    let mut sample = Sample::default();
+    for name in NAMES {
+        agrees(&mut sample, name);
+    }
+    assert_eq!(targets(&mut sample, "Store"), ["Box.Deep.Down.Store", "Box.Store"]);
+    // The difference of the two, as documented: a build refuses.
+    assert_eq!(targets(&mut sample, "box.store"), ["Box.Store"]);
+    assert_eq!(targets(&mut sample, "Store.Entry"), Vec::<String>::new());
+    let mut shadowed = Sample::of(&[(
+        "a.cs",
+        "class Program { } namespace X { class Program { } namespace y { class program { } } }",
+    )]);
+    for name in ["Program", "program", "PROGRAM", "x.program", "y.program"] {
+        agrees(&mut shadowed, name);
+    }
+    assert_eq!(targets(&mut shadowed, "PROGRAM").len(), 3);
+    assert_eq!(told(&mut shadowed, "PROGRAM"), "exact! Program");
+    assert_eq!(told(&mut shadowed, "program"), "suffix! X.y.program");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+    #[test]
+    fn build_targets_mean_the_same_of_any_text(name in "((Box|box|Deep|Down)[.+])?(Store|STORE|Cache|Entry|Kind|Reader)(`1|`2)?([.+](Entry|Kind|Line))?") {
+        BUILT.with_borrow_mut(|sample| agrees(sample, &name));
+    }
+}

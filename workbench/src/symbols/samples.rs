@@ -1,0 +1,178 @@
+//! Small workspaces in memory, built by the real producers: what the tests of symbols look at.
+
+use super::index::Symbols;
+use super::outputs::{Output, Outputs, SymbolError};
+use crate::workspace::registry;
+use engine::build::Options;
+use engine::build::engine::{Definition, Engine, EngineError};
+use engine::build::layout::Plain;
+use engine::build::request::Request;
+use engine::build::session::Session;
+use engine::files::memory::MemoryWorld;
+use engine::manifest::read::{ManifestSource, load};
+use engine::seams::producer::Cancel;
+use engine::store::ViewId;
+use engine::store::memory::MemoryStore;
+use engine::values::diagnostic::Diagnostic;
+use engine::values::digest::Digest;
+use engine::values::event::{Event, Observer};
+use engine::values::pattern::PatternSet;
+use std::sync::Arc;
+
+const MANIFEST: &str = "[workspace]\nname = \"sample\"\nrulesets = [\"csharp\"]\n";
+
+const STORE: &str = r#"namespace Box;
+
+/// <summary>Keeps things.</summary>
+public partial class Store : IStore
+{
+    /// <summary>A thing.</summary>
+    /// <param name="id">Which.</param>
+    [System.Obsolete]
+    public string Get(int id)
+    {
+        return Cache[id];
+    }
+
+    public string Get(string? name, int most = 3) => Get(1) + name;
+
+    public static Store operator +(Store one, Store other) => one;
+    void System.IDisposable.Dispose() { }
+    private readonly System.Collections.Generic.Dictionary<int, string> Cache = new();
+
+    public class Entry<T>
+    {
+        public T Value;
+        public enum Kind { Old, New }
+    }
+}
+"#;
+
+const STORES: &str = r#"namespace Box
+{
+    public interface IStore : IBase { string Get(int id); }
+    public interface IBase { int Count { get; } }
+    public partial class Store
+    {
+        public Store(int size) { Count = size; }
+        public int Count { get; }
+    }
+    public class BigStore : Store { public BigStore() : base(9) { } void Twice() { Get(1); Get(2); } }
+    internal class Cache { }
+    public class Cache<K, V> { public int Hits; class Line { } }
+}
+namespace Box.Deep.Down { internal class Store { public BigStore Twin; } public class Reader { Box.Store Make() => null; } }
+"#;
+
+/// A workspace in memory.
+pub struct Sample {
+    session: Session,
+    /// The labels and patterns that were read so far.
+    pub asked: Vec<String>,
+}
+
+impl Default for Sample {
+    fn default() -> Self {
+        Self::of(&[("src/Store.cs", STORE), ("src/Stores.cs", STORES)])
+    }
+}
+
+struct Silent;
+
+impl Observer for Silent {
+    fn event(&self, _: &Event<'_>) {}
+}
+
+impl Sample {
+    /// A workspace of these files.
+    pub fn of(files: &[(&str, &str)]) -> Self {
+        let world = MemoryWorld::new();
+        world.set_now(1_000_000_000_000_000);
+        for (path, text) in files {
+            world.put(path, *text);
+        }
+        let registry = registry(Arc::new(producers::llm::Refusing));
+        let source = ManifestSource {
+            name: "cortex.toml".to_owned(),
+            text: MANIFEST,
+        };
+        let loaded = load(&source, &producers::rulesets::text, producers::rulesets::NAMES, &registry).expect("a good manifest");
+        let manifest = Arc::new(loaded.manifest);
+        let engine = Engine {
+            world: Arc::new(world),
+            store: Arc::new(MemoryStore::default()),
+            registry: Arc::new(registry),
+            view: ViewId(0),
+            finish: Arc::new(Plain),
+            annotate: Arc::new(engine::seams::annotate::Unannotated),
+        };
+        let digest = Digest::of(MANIFEST.as_bytes());
+        let given = manifest.clone();
+        let look = engine.look::<EngineError>(&digest, || Ok(given)).expect("a look");
+        let definition = Definition {
+            rows: Vec::new(),
+            digest,
+            manifest,
+        };
+        Self {
+            session: Session::open(engine, &definition, look).expect("a session"),
+            asked: Vec::new(),
+        }
+    }
+
+    /// Its names.
+    pub fn symbols(mut self) -> Symbols {
+        self.names()
+    }
+
+    /// Its names.
+    pub fn names(&mut self) -> Symbols {
+        let labels = ["//index:types".to_owned(), "//index:members".to_owned()];
+        let read = self.read(&labels).expect("both");
+        let [types, members] = read.try_into().expect("two");
+        Symbols::open(types.bytes.expect("types"), members.bytes.expect("members")).expect("tables")
+    }
+
+    /// Its session, as the last reading left it.
+    pub fn session(&self) -> &Session {
+        &self.session
+    }
+
+    /// The labels that a pattern means when it is built, or the code of the error and its candidates.
+    pub fn built(&mut self, pattern: &str) -> Result<Vec<String>, (String, Vec<String>)> {
+        match self.report(&[pattern.to_owned()]) {
+            Ok(found) => Ok(found.into_iter().map(|output| output.label).collect()),
+            Err(error) => Err((error.diagnostic.code, error.diagnostic.candidates)),
+        }
+    }
+
+    fn report(&mut self, labels: &[String]) -> Result<Vec<Output>, SymbolError> {
+        let refused = |why: Diagnostic| SymbolError::new(super::outputs::Trouble::NotFound, why);
+        let request = Request {
+            patterns: PatternSet::parse(labels).map_err(|_| refused(Diagnostic::error("E_PATTERN", "no pattern")))?,
+            list: true,
+            digest: Digest::of(labels.join("\0").as_bytes()),
+            options: Options {
+                jobs: 1,
+                keep_going: true,
+                ..Options::default()
+            },
+            outputs: true,
+        };
+        let report = self.session.build(&request, &Silent, &Cancel::default()).expect("a report");
+        if let Some(why) = report.refused.into_iter().next() {
+            return Err(refused(why));
+        }
+        let labels = report.roots.iter().map(|root| root.label.to_string());
+        Ok(labels.zip(report.outputs).map(|(label, bytes)| Output { label, bytes }).collect())
+    }
+}
+
+impl Outputs for Sample {
+    type Error = SymbolError;
+
+    fn read(&mut self, labels: &[String]) -> Result<Vec<Output>, SymbolError> {
+        self.asked.extend_from_slice(labels);
+        self.report(labels)
+    }
+}

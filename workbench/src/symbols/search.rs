@@ -1,0 +1,445 @@
+//! Search: types and members by a part of their names.
+//!
+//! Hits stand in this order: by how they match (the whole name, its beginning, [`super::humps`], any part of it), types before members, shorter
+//! names first, then by name; types of one name in the order of [`rank`], members by the key of their type. Names that are
+//! only spelled alike are looked for when nothing else matches. What stands before the last `.`, `+` or `#` of a query has to stand in the
+//! namespace or type. A query may be a pattern with `*` and `?` of the whole name. All overloads of a name in a type are one hit.
+
+use super::distance::Word;
+use super::humps::Humps;
+use super::index::{Declared, Symbols, namespace, simple_name};
+use super::matching::{outer_part, rank};
+use super::outputs::{Outputs, SymbolError, Trouble};
+use super::overloads::{self, kind_of};
+use super::path::{Glob, MOST_CHARS, MOST_WILDCARDS, is_wild};
+
+use engine::values::diagnostic::Diagnostic;
+use engine::values::digest::Digest;
+use engine::values::suggest::nearest;
+use producers::csharp::hashes::Access;
+use producers::csharp::types::symbol_of;
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Hits on a page unless told.
+pub const USUAL: usize = 20;
+
+/// Most hits on a page.
+pub const MOST: usize = 200;
+
+/// Kinds that can be asked for: those of types, any type, any member, and what `//index:members` tells of members.
+pub const KINDS: [&str; 13] = [
+    "type",
+    "class",
+    "struct",
+    "interface",
+    "enum",
+    "delegate",
+    "record",
+    "record struct",
+    "member",
+    "method",
+    "value",
+    "indexer",
+    "any",
+];
+
+/// How a name matches, best first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Matched {
+    /// It is the name, in any case.
+    Exact,
+    /// The name begins with it.
+    Prefix,
+    /// It stands for the name's humps.
+    Humps,
+    /// It stands somewhere in the name.
+    Substring,
+    /// It is a pattern of the name.
+    Wildcard,
+    /// It is at most two edits away.
+    Fuzzy,
+}
+
+/// What is looked for.
+#[derive(Clone, Copy, Debug)]
+pub struct Query<'q> {
+    /// A part of a name, maybe with a part of what it stands in; may be empty when a filter is given.
+    pub text: &'q str,
+    /// One of [`KINDS`].
+    pub kind: Option<&'q str>,
+    /// A namespace; those below count as well.
+    pub namespace: Option<&'q str>,
+    /// Hits on the page, from 1 to [`MOST`].
+    pub limit: usize,
+    /// Where the last page ended.
+    pub cursor: Option<&'q str>,
+}
+
+impl<'q> Query<'q> {
+    /// A query without filters, its first page.
+    pub fn new(text: &'q str) -> Self {
+        Self {
+            text,
+            kind: None,
+            namespace: None,
+            limit: USUAL,
+            cursor: None,
+        }
+    }
+}
+
+/// One type, or all members of one name of a type.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Hit {
+    /// Its path: the key of a type, or `key#Name`.
+    pub path: String,
+    /// `class`, `method` …; `value` for a field, property, event or constant that [`describe`] did not look at.
+    pub kind: String,
+    /// As C# writes it; empty for a member that [`describe`] did not look at.
+    pub accessibility: String,
+    /// Files it stands in; for a member that [`describe`] did not look at those of its type.
+    pub files: Vec<String>,
+    /// How the name matches.
+    pub matched: Matched,
+}
+
+/// A page of hits.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Page {
+    /// The hits.
+    pub hits: Vec<Hit>,
+    /// How many there are on all pages.
+    pub total: usize,
+    /// How many match by name and were left out by the filters.
+    pub filtered: usize,
+    /// What to ask the next page with; `None` on the last.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next: Option<String>,
+}
+
+/// A name that matches, not yet described.
+enum Entry<'s> {
+    Type(usize),
+    Member(Declared<'s>),
+}
+
+/// Looks for a query in all names.
+///
+/// # Errors
+/// When the query is over a limit or empty, its kind is unknown, or its cursor belongs to another query or state.
+pub fn search(symbols: &Symbols, query: &Query<'_>) -> Result<Page, SymbolError> {
+    let asked = Asked::read(query)?;
+    let start = start(symbols, query)?;
+    let mut found = Finds::default();
+    asked.types(symbols, &mut found);
+    asked.members(symbols, &mut found);
+    if found.by_match.is_empty() && found.filtered == 0 {
+        asked.spelled_alike(symbols, &mut found);
+    }
+    let total = found.by_match.values().map(Vec::len).sum();
+    let limit = query.limit.clamp(1, MOST);
+    let entries = found
+        .by_match
+        .iter()
+        .flat_map(|(matched, entries)| entries.iter().map(move |entry| (*matched, entry)));
+    let hits: Vec<Hit> = entries
+        .skip(start)
+        .take(limit)
+        .map(|(matched, entry)| hit(symbols, matched, entry))
+        .collect::<Result<_, _>>()?;
+    let end = start + hits.len();
+    Ok(Page {
+        next: (end < total).then(|| cursor(symbols, query, end)),
+        hits,
+        total,
+        filtered: found.filtered,
+    })
+}
+
+/// Fills in what `//types/T:members` says of the members among the hits: their kinds, accessibility (of the most accessible overload) and files.
+///
+/// # Errors
+/// When the outputs cannot be read.
+pub fn describe<O: Outputs>(outputs: &mut O, hits: &mut [Hit]) -> Result<(), O::Error> {
+    let members = |hit: &Hit| hit.path.split_once('#').map(|(key, name)| (key.to_owned(), name.to_owned()));
+    let keys: BTreeSet<String> = hits.iter().filter_map(members).map(|(key, _)| key).collect();
+    let keys: Vec<&str> = keys.iter().map(String::as_str).collect();
+    let rows = overloads::of(outputs, &keys)?;
+    for hit in hits {
+        let Some((key, name)) = members(hit) else { continue };
+        let Ok(at) = keys.binary_search(&key.as_str()) else { continue };
+        let named: Vec<_> = rows[at].iter().filter(|member| member.name == name).collect();
+        if let Some(first) = named.iter().min_by_key(|member| Access::parse(&member.accessibility)) {
+            hit.kind.clone_from(&first.kind);
+            hit.accessibility.clone_from(&first.accessibility);
+            let files: BTreeSet<&String> = named.iter().map(|member| &member.file).collect();
+            hit.files = files.into_iter().cloned().collect();
+        }
+    }
+    Ok(())
+}
+
+fn hit(symbols: &Symbols, matched: Matched, entry: &Entry<'_>) -> Result<Hit, SymbolError> {
+    match entry {
+        Entry::Type(at) => {
+            let row = symbols.row(*at)?;
+            Ok(Hit {
+                path: symbols.key(*at).to_owned(),
+                kind: row.kind,
+                accessibility: row.accessibility,
+                files: row.files,
+                matched,
+            })
+        }
+        Entry::Member(declared) => {
+            let row = symbols.find(declared.owner).map(|at| symbols.row(at)).transpose()?;
+            Ok(Hit {
+                path: format!("{}#{}", declared.owner, declared.name),
+                kind: kind_of(declared.name, declared.line.flags).to_owned(),
+                accessibility: String::new(),
+                files: row.map(|row| row.files).unwrap_or_default(),
+                matched,
+            })
+        }
+    }
+}
+
+#[derive(Default)]
+struct Finds<'s> {
+    by_match: BTreeMap<Matched, Vec<Entry<'s>>>,
+    filtered: usize,
+}
+
+/// A query, read.
+struct Asked<'q> {
+    /// What the name is compared with, in lower case.
+    name: String,
+    /// What has to stand before it, in lower case.
+    around: String,
+    humps: Humps,
+    glob: Option<Glob>,
+    written: &'q str,
+    kind: Option<&'q str>,
+    namespace: Option<String>,
+}
+
+impl<'q> Asked<'q> {
+    fn read(query: &Query<'q>) -> Result<Self, SymbolError> {
+        let text = query.text.trim();
+        if text.chars().nth(MOST_CHARS).is_some() {
+            let why = Diagnostic::error("E_SYMBOL", format!("a query has at most {MOST_CHARS} characters"));
+            return Err(SymbolError::new(Trouble::Asked, why.hint("a part of a name is enough")));
+        }
+        if text.is_empty() && query.kind.is_none() && query.namespace.is_none() {
+            let why = Diagnostic::error("E_SYMBOL", "there is nothing to look for");
+            return Err(SymbolError::new(
+                Trouble::Asked,
+                why.hint("write a part of a name: NodeStore, nodest, NS, Core.NS"),
+            ));
+        }
+        if let Some(kind) = query.kind.filter(|kind| !KINDS.contains(kind)) {
+            let near = nearest(kind, KINDS.into_iter(), 3);
+            let why = Diagnostic::error("InvalidFilter", "no symbol is of this kind").found(kind.chars().take(120).collect::<String>());
+            let hint = format!("kinds are {}", KINDS.join(", "));
+            return Err(SymbolError::new(Trouble::Asked, why.hint(hint).candidates(near)));
+        }
+        let text = text.split(['<', '(']).next().unwrap_or(text).trim_end();
+        let (around, written) = match text.rfind(['.', '+', '#']) {
+            Some(at) => (&text[..at], &text[at + 1..]),
+            None => ("", text),
+        };
+        let wildcards = text.bytes().filter(|byte| matches!(byte, b'*' | b'?')).count();
+        if wildcards > MOST_WILDCARDS {
+            let why = Diagnostic::error(
+                "E_SYMBOL",
+                format!("a query has at most {MOST_WILDCARDS} wildcards, this one has {wildcards}"),
+            );
+            return Err(SymbolError::new(
+                Trouble::Asked,
+                why.hint("one * stands for any number of characters"),
+            ));
+        }
+        Ok(Self {
+            name: written.split('`').next().unwrap_or(written).to_ascii_lowercase(),
+            around: around.to_ascii_lowercase(),
+            humps: Humps::new(written),
+            glob: is_wild(written).then(|| Glob::new(written)),
+            written,
+            kind: query.kind,
+            namespace: query.namespace.map(str::to_ascii_lowercase),
+        })
+    }
+
+    /// How a name matches; `folded` is the same in lower case, `holds` whether it holds the query.
+    fn matched(&self, name: &str, folded: &str, holds: bool) -> Option<Matched> {
+        if let Some(glob) = &self.glob {
+            return glob.matches(name).then_some(Matched::Wildcard);
+        }
+        if self.name.is_empty() {
+            return Some(Matched::Prefix);
+        }
+        if holds && folded == self.name {
+            return Some(Matched::Exact);
+        }
+        if holds && folded.starts_with(&self.name) {
+            return Some(Matched::Prefix);
+        }
+        if self.humps.matches(name) {
+            return Some(Matched::Humps);
+        }
+        (holds && folded.contains(&self.name)).then_some(Matched::Substring)
+    }
+
+    fn is_around(&self, outer: &str) -> bool {
+        self.around.is_empty()
+            || outer
+                .replace('+', ".")
+                .to_ascii_lowercase()
+                .contains(&self.around.replace('+', "."))
+    }
+
+    fn is_within(&self, key: &str) -> bool {
+        let Some(wanted) = &self.namespace else { return true };
+        let own = namespace(key);
+        own.get(..wanted.len()).is_some_and(|head| head.eq_ignore_ascii_case(wanted))
+            && (own.len() == wanted.len() || own.as_bytes()[wanted.len()] == b'.' || wanted.is_empty())
+    }
+
+    fn wants_type(&self, kind: &str) -> bool {
+        self.kind.is_none_or(|wanted| wanted == kind || wanted == "type" || wanted == "any")
+    }
+
+    fn wants_member(&self, kind: &str) -> bool {
+        self.kind
+            .is_none_or(|wanted| wanted == kind || wanted == "member" || wanted == "any")
+    }
+
+    fn types<'s>(&self, symbols: &'s Symbols, found: &mut Finds<'s>) {
+        let mut holds = vec![false; symbols.len()];
+        symbols.containing(&self.name).into_iter().for_each(|at| holds[at] = true);
+        let mut ranked: BTreeMap<Matched, Vec<usize>> = BTreeMap::new();
+        for (at, holds) in holds.into_iter().enumerate() {
+            let key = symbols.key(at);
+            let name = simple_name(key);
+            if let Some(matched) = self.matched(name, simple_name(symbols.folded(at)), holds)
+                && self.is_around(outer_part(key))
+            {
+                match self.is_within(key) && (self.kind.is_none() || self.wants_type(symbols.glance(at).kind)) {
+                    true => ranked.entry(matched).or_default().push(at),
+                    false => found.filtered += 1,
+                }
+            }
+        }
+        for (matched, mut types) in ranked {
+            types.sort_by_cached_key(|&at| type_order(symbols, at));
+            found
+                .by_match
+                .entry(matched)
+                .or_default()
+                .extend(types.into_iter().map(Entry::Type));
+        }
+    }
+
+    fn members<'s>(&self, symbols: &'s Symbols, found: &mut Finds<'s>) {
+        // Without a name there would be no end of them.
+        if self.name.is_empty() && self.kind.is_none_or(|kind| self.wants_type(kind) || kind == "any") && self.around.is_empty() {
+            return;
+        }
+        let mut holds = vec![false; symbols.names()];
+        symbols.names_holding(&self.name).into_iter().for_each(|at| holds[at] = true);
+        let mut names: Vec<(Matched, usize, &str)> = Vec::new();
+        for (at, holds) in holds.into_iter().enumerate() {
+            let (name, folded) = symbols.name(at);
+            if let Some(matched) = self.matched(name, folded, holds) {
+                names.push((matched, name.len(), name));
+            }
+        }
+        names.sort_unstable();
+        for (matched, _, name) in names {
+            self.of_name(symbols, matched, name, found);
+        }
+    }
+
+    /// The members of one name, each type once.
+    fn of_name<'s>(&self, symbols: &'s Symbols, matched: Matched, name: &'s str, found: &mut Finds<'s>) {
+        let mut last = "";
+        for declared in symbols.declared(name) {
+            if std::mem::replace(&mut last, declared.owner) == declared.owner || !self.is_around(symbol_of(declared.owner)) {
+                continue;
+            }
+            match self.is_within(declared.owner) && self.wants_member(kind_of(name, declared.line.flags)) {
+                true => found.by_match.entry(matched).or_default().push(Entry::Member(declared)),
+                false => found.filtered += 1,
+            }
+        }
+    }
+
+    fn spelled_alike<'s>(&self, symbols: &'s Symbols, found: &mut Finds<'s>) {
+        if self.glob.is_some() || self.name.is_empty() {
+            return;
+        }
+        let word = Word::new(self.written);
+        let mut near: Vec<(usize, usize)> = (0..symbols.len())
+            .filter_map(|at| Some((word.edits(simple_name(symbols.folded(at)))?, at)))
+            .filter(|(_, at)| self.is_around(outer_part(symbols.key(*at))))
+            .collect();
+        near.sort_by_cached_key(|(edits, at)| (*edits, type_order(symbols, *at)));
+        for (_, at) in near {
+            match self.is_within(symbols.key(at)) && self.wants_type(symbols.glance(at).kind) {
+                true => found.by_match.entry(Matched::Fuzzy).or_default().push(Entry::Type(at)),
+                false => found.filtered += 1,
+            }
+        }
+        let mut names: Vec<(usize, usize, &str)> = (0..symbols.names())
+            .filter_map(|at| Some((word.edits(symbols.name(at).1)?, symbols.name(at).0)))
+            .map(|(edits, name)| (edits, name.len(), name))
+            .collect();
+        names.sort_unstable();
+        for (_, _, name) in names {
+            self.of_name(symbols, Matched::Fuzzy, name, found);
+        }
+    }
+}
+
+fn type_order(symbols: &Symbols, at: usize) -> (usize, &str, (usize, Access, usize, &str)) {
+    let (key, folded) = (symbols.key(at), simple_name(symbols.folded(at)));
+    (folded.len(), folded, rank(key, symbols.glance(at).access))
+}
+
+/// A place in the hits of a query in one state of the names: offset, digest of the names, digest of the query.
+fn cursor(symbols: &Symbols, query: &Query<'_>, offset: usize) -> String {
+    let asked = format!(
+        "{}\0{}\0{}",
+        query.text.trim(),
+        query.kind.unwrap_or("\0"),
+        query.namespace.unwrap_or("\0")
+    );
+    let [names, asked] = [symbols.digest(), Digest::of(asked.as_bytes())].map(|digest| digest.to_string()[..12].to_owned());
+    format!("{offset:x}.{names}.{asked}")
+}
+
+fn start(symbols: &Symbols, query: &Query<'_>) -> Result<usize, SymbolError> {
+    let Some(given) = query.cursor else { return Ok(0) };
+    let refused = |why: &str| {
+        let shown: String = given.chars().take(120).collect();
+        let hint = "ask again without a cursor, for the first page";
+        SymbolError::new(Trouble::Asked, Diagnostic::error("E_CURSOR", why).found(shown).hint(hint))
+    };
+    let offset = given.split('.').next().and_then(|offset| usize::from_str_radix(offset, 16).ok());
+    let Some(offset) = offset.filter(|_| given.split('.').count() == 3) else {
+        return Err(refused("this is no cursor of a search"));
+    };
+    let now = cursor(symbols, query, offset);
+    if now == given {
+        return Ok(offset);
+    }
+    let same_query = now.rsplit('.').next() == given.rsplit('.').next();
+    Err(refused(match same_query {
+        true => "the names have changed since this cursor was given",
+        false => "this cursor was given for another query",
+    }))
+}

@@ -1,0 +1,247 @@
+//! The text of types and members, as it stands in their files, with line numbers.
+//!
+//! Lines are those of `//files/P:source`: decoded, `\n` at line ends, no byte order mark; which of them a declaration takes is told by
+//! `//files/P:syntax`. Comments and attributes right above a declaration are its own. What is longer than wanted is cut, and says which lines
+//! are left out.
+
+use super::outputs::{Outputs, SymbolError, file_label};
+use super::resolve::Candidate;
+use producers::csharp::ids::member_key;
+use producers::csharp::model::Syntax;
+use producers::csharp::syntax;
+use producers::csharp::types::symbol_of;
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Lines of one symbol unless told.
+pub const USUAL_LINES: usize = 400;
+
+/// One stretch of a file.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Part {
+    /// Path of the file.
+    pub file: String,
+    /// First line, from 1.
+    pub start: u32,
+    /// Last line that is shown.
+    pub end: u32,
+    /// The lines, each with its line feed.
+    pub text: String,
+    /// First and last of the lines that are left out after these.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub left_out: Option<(u32, u32)>,
+}
+
+impl Part {
+    /// The lines with their numbers before them.
+    pub fn numbered(&self) -> String {
+        let width = self.end.to_string().len();
+        let lines = (self.start..).zip(self.text.split_inclusive('\n'));
+        lines.map(|(number, line)| format!("{number:>width$}  {line}")).collect()
+    }
+}
+
+/// The source of one symbol.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Source {
+    /// Path of the symbol.
+    pub path: String,
+    /// Its parts, by file and line; several for a partial type.
+    pub parts: Vec<Part>,
+    /// What is not in them: lines left out, files that could not be read, declarations that nothing was found of.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
+}
+
+/// The sources of symbols, in their order; `most` lines of each.
+///
+/// # Errors
+/// When the outputs cannot be read or are not of our making.
+pub fn sources<O: Outputs>(outputs: &mut O, symbols: &[&Candidate], most: usize) -> Result<Vec<Source>, O::Error> {
+    let files: BTreeSet<&String> = symbols.iter().flat_map(|symbol| &symbol.files).collect();
+    let labels: Vec<String> = files
+        .iter()
+        .flat_map(|file| ["source", "syntax"].map(|target| file_label(file, target)))
+        .collect();
+    let mut read = BTreeMap::new();
+    if !labels.is_empty() {
+        for output in outputs.read(&labels)? {
+            read.extend(output.bytes.map(|bytes| (output.label, bytes)));
+        }
+    }
+    let mut known = BTreeMap::new();
+    for file in files {
+        let (Some(text), Some(tree)) = (read.get(&file_label(file, "source")), read.get(&file_label(file, "syntax"))) else {
+            continue;
+        };
+        let damaged = |_| SymbolError::damaged().at_label(&file_label(file, "syntax"));
+        let text = String::from_utf8_lossy(text).into_owned();
+        known.insert(file.as_str(), (syntax::decode(tree).map_err(damaged)?, text));
+    }
+    Ok(symbols.iter().map(|symbol| source(symbol, &known, most.max(1))).collect())
+}
+
+fn source(symbol: &Candidate, files: &BTreeMap<&str, (Syntax, String)>, most: usize) -> Source {
+    let mut found = Source {
+        path: symbol.path.clone(),
+        parts: Vec::new(),
+        notes: Vec::new(),
+    };
+    let mut left = most;
+    for file in &symbol.files {
+        let Some((tree, text)) = files.get(file.as_str()) else {
+            found.notes.push(format!("{file} could not be read"));
+            continue;
+        };
+        let lines: Vec<&str> = text.split_inclusive('\n').collect();
+        let mut spans = spans(tree, symbol, &lines);
+        spans.sort_unstable();
+        spans.dedup();
+        if spans.is_empty() {
+            found
+                .notes
+                .push(format!("no declaration of it was found in {file} as it stands now"));
+        }
+        for (start, end) in spans {
+            let length = (end + 1 - start) as usize;
+            if left == 0 {
+                found.notes.push(format!("{file}: lines {start}-{end} are left out"));
+                continue;
+            }
+            let shown = end.min(start + u32::try_from(left).unwrap_or(u32::MAX).saturating_sub(1));
+            left = left.saturating_sub(length);
+            let left_out = (shown < end).then_some((shown + 1, end));
+            if let Some((from, to)) = left_out {
+                found.notes.push(format!("{file}: lines {from}-{to} are left out"));
+            }
+            found.parts.push(Part {
+                file: file.clone(),
+                start,
+                end: shown,
+                text: lines[start as usize - 1..shown as usize].concat(),
+                left_out,
+            });
+        }
+    }
+    found
+}
+
+/// First and last lines of the symbol's declarations in a file.
+fn spans(tree: &Syntax, symbol: &Candidate, lines: &[&str]) -> Vec<(u32, u32)> {
+    let own = symbol_of(symbol.key());
+    let decls = tree.types.iter().filter(|decl| decl.symbol() == own);
+    let written: Vec<(u32, u32)> = match symbol.member() {
+        None => decls.map(|decl| decl.lines).collect(),
+        // A path without parameters means every overload.
+        Some(member) => decls
+            .flat_map(|decl| &decl.members)
+            .filter(|known| member_key(known) == member || known.name == member)
+            .map(|known| known.lines)
+            .collect(),
+    };
+    let last = u32::try_from(lines.len()).unwrap_or(u32::MAX);
+    written
+        .into_iter()
+        .filter(|(start, end)| *start >= 1 && start <= end && *end <= last)
+        .map(|(start, end)| (above(lines, start), end))
+        .collect()
+}
+
+/// The first of the comment lines right above a declaration.
+fn above(lines: &[&str], start: u32) -> u32 {
+    let documents = |line: &&&str| line.trim_start().starts_with("///");
+    let comments = lines[..start as usize - 1].iter().rev().take_while(documents).count();
+    start - u32::try_from(comments).unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::resolve::{Options, resolve};
+    use super::super::samples::Sample;
+    use super::*;
+
+    fn shown(paths: &[&str], most: usize) -> Vec<Source> {
+        let mut sample = Sample::default();
+        let symbols = sample.names();
+        let found: Vec<Candidate> = paths
+            .iter()
+            .map(|path| {
+                let found = resolve(&symbols, &mut sample, path, &Options::default()).expect("an answer");
+                found.candidates[0].clone()
+            })
+            .collect();
+        let before = sample.asked.len();
+        let shown = sources(&mut sample, &found.iter().collect::<Vec<_>>(), most).expect("sources");
+        // One look at every file, however many symbols stand in it.
+        let asked: BTreeSet<&String> = sample.asked[before..].iter().collect();
+        assert_eq!(asked.len(), sample.asked.len() - before);
+        shown
+    }
+
+    #[test]
+    fn types_with_all_parts_and_members() {
+        let shown = shown(&["Box.Store", "Box.Store#Get(int)", "Box.Store#Count", "Box.Store#Cache"], 100);
+        let places: Vec<Vec<(&str, u32, u32)>> = shown
+            .iter()
+            .map(|one| one.parts.iter().map(|part| (part.file.as_str(), part.start, part.end)).collect())
+            .collect();
+        assert_eq!(
+            places,
+            [
+                vec![("src/Store.cs", 3, 25), ("src/Stores.cs", 5, 9)],
+                vec![("src/Store.cs", 6, 12)],
+                vec![("src/Stores.cs", 8, 8)],
+                vec![("src/Store.cs", 18, 18)],
+            ]
+        );
+        insta::assert_snapshot!(shown[1].parts[0].numbered(), @r#"
+         6      /// <summary>A thing.</summary>
+         7      /// <param name="id">Which.</param>
+         8      [System.Obsolete]
+         9      public string Get(int id)
+        10      {
+        11          return Cache[id];
+        12      }
+        "#);
+        assert!(shown.iter().all(|one| one.notes.is_empty()));
+    }
+
+    #[test]
+    fn long_ones_say_what_is_left_out() {
+        let cut = |most| {
+            let one = shown(&["Box.Store"], most).remove(0);
+            (one.parts.iter().map(|part| (part.start, part.end)).collect::<Vec<_>>(), one.notes)
+        };
+        let left_out = |file: &str, lines: &str| format!("src/{file}: lines {lines} are left out");
+        assert_eq!(cut(25), (vec![(3, 25), (5, 6)], vec![left_out("Stores.cs", "7-9")]));
+        assert_eq!(
+            cut(4),
+            (vec![(3, 6)], vec![left_out("Store.cs", "7-25"), left_out("Stores.cs", "5-9")])
+        );
+        assert_eq!(cut(28).1, Vec::<String>::new());
+    }
+
+    #[test]
+    fn what_is_gone_is_said() {
+        let mut sample = Sample::default();
+        let gone = Candidate {
+            path: "Box.Store#Gone()".to_owned(),
+            kind: "method".to_owned(),
+            accessibility: "public".to_owned(),
+            files: vec!["src/Store.cs".to_owned()],
+            type_id: String::new(),
+            member_id: None,
+            inherited_by: None,
+        };
+        let found = sources(&mut sample, &[&gone], 9).expect("sources").remove(0);
+        assert_eq!(
+            (found.parts.len(), found.notes.as_slice()),
+            (
+                0,
+                &["no declaration of it was found in src/Store.cs as it stands now".to_owned()][..]
+            )
+        );
+    }
+}

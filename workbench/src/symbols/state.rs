@@ -1,0 +1,236 @@
+//! How fresh and how complete an answer is: the `state` block that every answer carries.
+//!
+//! An answer that lacks something says what: a list cut by a limit, targets that could not be made, files that do not parse or gave nothing. An
+//! empty answer says why it is empty.
+
+use crate::last_good::broken;
+use engine::build::session::Session;
+use engine::store::StoreError;
+use engine::values::diagnostic::Place;
+use engine::values::label::escape;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// Files that a note names; of more it gives the number.
+const NAMED: usize = 3;
+
+/// How an answer relates to the sources.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Freshness {
+    /// Brought up to date for this answer.
+    #[default]
+    #[serde(rename = "current")]
+    Current,
+    /// As it was when it was last built; the sources may have moved.
+    #[serde(rename = "stale")]
+    Stale,
+    /// As it was when the sources last parsed.
+    #[serde(rename = "last good")]
+    LastGood,
+}
+
+/// The state of an answer. `complete` is false when anything may be missing; the notes say what.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct State {
+    /// How it relates to the sources.
+    pub freshness: Freshness,
+    /// Whether nothing is missing.
+    pub complete: bool,
+    /// What is to be known of it, each one sentence.
+    pub notes: Vec<String>,
+}
+
+/// Why a list is empty.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Empty {
+    /// Nothing of that name is known.
+    Unknown,
+    /// So many have that name, and none passes the filters.
+    Filtered(usize),
+    /// What was looked at has none: a type without users, say.
+    None,
+}
+
+/// A file that does not parse, or that gave nothing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Flaw {
+    /// Where it shows; line 0 when the whole file is meant.
+    pub place: Place,
+    /// What was said of it.
+    pub why: String,
+}
+
+/// The files of the workspace whose declarations could not all be read.
+pub type Flaws = BTreeMap<String, Flaw>;
+
+/// Finds them; it reads the store only.
+///
+/// # Errors
+/// When the store cannot be read.
+pub fn flaws(session: &Session) -> Result<Flaws, StoreError> {
+    let places = broken(session)?;
+    if places.is_empty() {
+        return Ok(Flaws::new());
+    }
+    let mut remarks = session.remarks()?;
+    let flaw = |(file, place): (String, Place)| {
+        let remark = remarks.remove(&format!("//files/{}:syntax", escape(&file)));
+        let said = remark.into_iter().flat_map(|remark| remark.said).find(|said| said.place.is_some());
+        let why = said.map_or_else(|| "it does not parse".to_owned(), |said| said.message);
+        (file, Flaw { place, why })
+    };
+    Ok(places.into_iter().map(flaw).collect())
+}
+
+impl Default for State {
+    fn default() -> Self {
+        Self {
+            freshness: Freshness::Current,
+            complete: true,
+            notes: Vec::new(),
+        }
+    }
+}
+
+impl State {
+    /// An answer that was not brought up to date, and why.
+    #[must_use]
+    pub fn as_of(mut self, freshness: Freshness, why: impl Into<String>) -> Self {
+        self.freshness = freshness;
+        self.notes.push(why.into());
+        self
+    }
+
+    /// A list of which `shown` of `total` are in the answer; `more` says how to get the others.
+    #[must_use]
+    pub fn cut(mut self, shown: usize, total: usize, more: &str) -> Self {
+        if shown < total {
+            self.complete = false;
+            self.notes.push(format!("{shown} of {total} are shown: {more}"));
+        }
+        self
+    }
+
+    /// Targets that could not be made, so that what they would tell is missing.
+    #[must_use]
+    pub fn unread(mut self, labels: &[String]) -> Self {
+        if let Some(first) = labels.first() {
+            self.complete = false;
+            let others = more(labels.len() - 1);
+            self.notes
+                .push(format!("{first}{others} could not be made, and what it would tell is missing"));
+        }
+        self
+    }
+
+    /// What lines of a source are left out or not there.
+    #[must_use]
+    pub fn lacking(mut self, notes: &[String]) -> Self {
+        self.complete &= notes.is_empty();
+        self.notes.extend_from_slice(notes);
+        self
+    }
+
+    /// The files that the symbols of the answer stand in.
+    #[must_use]
+    pub fn of_files<'f>(self, flaws: &Flaws, files: impl Iterator<Item = &'f String>) -> Self {
+        let mut mine: Vec<(&String, &Flaw)> = files.filter_map(|file| flaws.get_key_value(file)).collect();
+        mine.sort_by_key(|(file, _)| *file);
+        mine.dedup_by_key(|(file, _)| *file);
+        self.flawed(&mine, "declarations of it may be missing here")
+    }
+
+    /// Every file of the workspace: a list lacks what one that could not be read may hold.
+    #[must_use]
+    pub fn of_workspace(self, flaws: &Flaws) -> Self {
+        let all: Vec<(&String, &Flaw)> = flaws.iter().collect();
+        self.flawed(&all, "what it declares may be missing here")
+    }
+
+    fn flawed(mut self, flaws: &[(&String, &Flaw)], so: &str) -> Self {
+        self.complete &= flaws.is_empty();
+        for (_, flaw) in flaws.iter().take(NAMED) {
+            self.notes.push(format!("{}: {}; {so}", flaw.place, flaw.why));
+        }
+        if flaws.len() > NAMED {
+            self.notes
+                .push(format!("{} more files could not be read as a whole", flaws.len() - NAMED));
+        }
+        self
+    }
+
+    /// An empty list.
+    #[must_use]
+    pub fn empty(mut self, why: Empty) -> Self {
+        let said = match why {
+            Empty::Unknown => "nothing of this name is known; files that the manifest's sources leave out are not indexed".to_owned(),
+            Empty::Filtered(count) => format!("{count} have this name, and none passes the filters"),
+            Empty::None => "it was looked at, and there are none".to_owned(),
+        };
+        self.notes.push(said);
+        self
+    }
+}
+
+fn more(others: usize) -> String {
+    match others {
+        0 => String::new(),
+        others => format!(" (and {others} more)"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::outputs::Outputs;
+    use super::super::samples::Sample;
+    use super::*;
+
+    #[test]
+    fn files_that_do_not_parse_are_told_where_they_matter() {
+        let mut sample = Sample::of(&[
+            ("good.cs", "class Good { void M() { } }"),
+            ("bad.cs", "class Bad { void M( { } class }"),
+            ("none.cs", "\0\u{1}class None { }"),
+        ]);
+        sample.read(&["//...".to_owned()]).expect("built");
+        let flaws = flaws(sample.session()).expect("flaws");
+        assert_eq!(flaws.keys().collect::<Vec<_>>(), ["bad.cs", "none.cs"]);
+        let of = |file: &str| State::default().of_files(&flaws, [file.to_owned()].iter());
+        assert_eq!(of("good.cs"), State::default());
+        let bad = of("bad.cs");
+        assert!(!bad.complete && bad.notes.len() == 1, "{bad:?}");
+        assert!(
+            bad.notes[0].starts_with("bad.cs:1") && bad.notes[0].ends_with("declarations of it may be missing here"),
+            "{bad:?}"
+        );
+        let all = State::default().of_workspace(&flaws);
+        assert_eq!((all.complete, all.notes.len()), (false, 2));
+        assert_ne!(flaws["bad.cs"].why, flaws["none.cs"].why);
+    }
+
+    #[test]
+    fn what_is_missing_is_counted() {
+        let state = State::default().cut(20, 20, "").unread(&[]).lacking(&[]);
+        assert_eq!(state, State::default());
+        let labels = ["//types/A:deps".to_owned(), "//types/B:deps".to_owned()];
+        let state = State::default()
+            .cut(20, 21, "ask with the cursor")
+            .unread(&labels)
+            .empty(Empty::Filtered(4))
+            .as_of(Freshness::LastGood, "a.cs does not parse");
+        assert!(!state.complete);
+        assert_eq!(
+            serde_json::to_value(&state).expect("JSON"),
+            serde_json::json!({"freshness": "last good", "complete": false, "notes": [
+                "20 of 21 are shown: ask with the cursor",
+                "//types/A:deps (and 1 more) could not be made, and what it would tell is missing",
+                "4 have this name, and none passes the filters",
+                "a.cs does not parse",
+            ]})
+        );
+        assert_ne!(
+            State::default().empty(Empty::Unknown).notes,
+            State::default().empty(Empty::None).notes
+        );
+    }
+}
