@@ -6,13 +6,17 @@ use crate::commands::show::{self, Shown};
 use crate::context::{Context, Failed};
 use crate::exit::Code;
 use crate::methods::Method;
+use crate::methods::symbols::Names;
 use crate::service::figures::Service;
 use crate::service::turn::Held;
 use engine::build::request::Report;
 use engine::build::session::Session;
 use engine::build::watched::Moment;
-use engine::values::diagnostic::Diagnostic;
 use serde_json::Value;
+use std::sync::Arc;
+use workbench::symbols::index::Symbols;
+use workbench::symbols::outputs::{Output, Outputs};
+use workbench::symbols::state::flaws;
 use workbench::workspace::Workspace;
 
 /// What a request works with.
@@ -25,6 +29,8 @@ pub struct Desk<'c> {
     open: Option<(Workspace, Session)>,
     /// Given back after what is open is closed.
     held: Option<Held<'c>>,
+    /// The moment of names that were known already.
+    known: Option<Moment>,
     worst: Code,
 }
 
@@ -36,6 +42,10 @@ pub trait Serving {
     fn later(&self, method: &'static str, arguments: Value);
     /// What it can tell of itself.
     fn figures(&self) -> Service;
+    /// The names of the workspace, if they are known and nothing moved since.
+    fn names(&self) -> Option<(Names, Moment)>;
+    /// Keeps them, true as of a moment.
+    fn keep(&self, names: &Names, moment: Moment);
 }
 
 impl<'c> Desk<'c> {
@@ -47,6 +57,7 @@ impl<'c> Desk<'c> {
             asking: AskingArgs::default(),
             host: None,
             held: None,
+            known: None,
             open: None,
             worst: Code::Ok,
         }
@@ -127,9 +138,24 @@ impl<'c> Desk<'c> {
         show::output(context, session, label)
     }
 
-    /// Tells something besides the answer.
-    pub fn say(&self, diagnostics: &[Diagnostic]) {
-        self.context.say(diagnostics);
+    /// The names of the workspace as they are now.
+    pub fn names(&mut self) -> Result<Names, Failed> {
+        if let Some((names, moment)) = self.host.and_then(Serving::names) {
+            self.known = Some(moment);
+            return Ok(names);
+        }
+        let types = self.output("//index:types")?.bytes;
+        let members = self.output("//index:members")?.bytes;
+        let host = self.host;
+        let (_, session) = self.open()?;
+        let names = Names {
+            symbols: Arc::new(Symbols::open(types, members)?),
+            flaws: Arc::new(flaws(session)?),
+        };
+        if let (Some(host), Some(moment)) = (host, session.moment()) {
+            host.keep(&names, moment);
+        }
+        Ok(names)
     }
 
     /// How the request went, apart from its answer.
@@ -139,6 +165,27 @@ impl<'c> Desk<'c> {
 
     /// Up to when the answer is true, if somebody watches.
     pub fn moment(&self) -> Option<Moment> {
-        self.open.as_ref()?.1.moment()
+        // Names that were known are true as of a moment that lies before everything else.
+        self.known.clone().or_else(|| self.open.as_ref()?.1.moment())
+    }
+}
+
+impl Outputs for Desk<'_> {
+    type Error = Failed;
+
+    fn read(&mut self, labels: &[String]) -> Result<Vec<Output>, Failed> {
+        // Without an index there is nothing to look in.
+        if let [label] = labels
+            && label.starts_with("//index:")
+        {
+            let shown = self.output(label)?;
+            return Ok(vec![Output {
+                label: shown.label,
+                bytes: Some(shown.bytes),
+            }]);
+        }
+        let report = self.outputs(labels, true)?;
+        let labels = report.roots.iter().map(|root| root.label.to_string());
+        Ok(labels.zip(report.outputs).map(|(label, bytes)| Output { label, bytes }).collect())
     }
 }

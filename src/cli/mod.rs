@@ -83,7 +83,6 @@ pub enum Command {
     Show(ShowArgs),
     #[command(flatten)]
     Method(crate::methods::command::Call),
-    Usages(UsagesArgs),
     Query(QueryArgs),
     Explain(ExplainArgs),
     Log(LogArgs),
@@ -173,20 +172,6 @@ pub struct ShowArgs {
     pub rejected: bool,
     #[command(flatten)]
     pub asking: AskingArgs,
-}
-
-/// List the places that use a type or a member, building what has to be known first.
-///
-/// Places are FILE:LINE:COLUMN and the line. Those under "possible" reach the member through a base, an interface or an override, or
-/// use a member of that name on a value whose type is not known.
-#[derive(Debug, Args)]
-pub struct UsagesArgs {
-    /// A type or member by any unambiguous name: NodeStore, Core.NodeStore, NodeStore.Get, NodeStore#Get.
-    #[arg(value_name = "SYMBOL")]
-    pub symbol: String,
-    /// As JSON: {"symbol", "certain": [{"file", "line", "column", "text"}], "possible": […]}.
-    #[arg(long)]
-    pub json: bool,
 }
 
 /// Ask the graph. Runs nothing.

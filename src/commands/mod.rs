@@ -23,7 +23,6 @@ mod rules;
 mod serve;
 pub mod show;
 mod store;
-mod usages;
 mod watch;
 
 use crate::cli::{Cli, Command};
@@ -38,13 +37,12 @@ pub fn run(cli: Cli) -> ExitCode {
         return failed.code.into();
     }
     let outcome = match &cli.command {
-        Command::Method(call) => crate::methods::command::run(&context, call),
         Command::Query(args) => query::run(&context, args),
         _ if context.draws() => Err(query::only_here()),
+        Command::Method(call) => crate::methods::command::run(&context, call),
         Command::Init(args) => init::run(&context, args),
         Command::Build(args) => build::run(&context, args),
         Command::Show(args) => show::run(&context, args),
-        Command::Usages(args) => usages::run(&context, args),
         Command::Explain(args) => explain::run(&context, args),
         Command::Log(args) => log::run(&context, args),
         Command::History(args) => history::run(&context, args),

@@ -9,10 +9,16 @@ mod investigate;
 mod operation;
 mod outline;
 pub mod reference;
+mod relations;
+mod resolve;
 pub mod resolved;
 pub mod schema;
+mod search;
 mod semantic;
+mod source;
 pub mod status;
+pub mod symbols;
+mod usages;
 
 use crate::context::Failed;
 use crate::desk::Desk;
@@ -100,7 +106,13 @@ pub struct Entry {
 
 /// All methods, in the order of the help.
 pub static METHODS: &[Entry] = &[
+    entry::<resolve::Resolve>(),
+    entry::<search::Search>(),
     entry::<outline::Outline>(),
+    entry::<source::SourceOf>(),
+    entry::<usages::UsagesOf>(),
+    entry::<relations::Deps>(),
+    entry::<relations::Rdeps>(),
     entry::<semantic::SemanticOf>(),
     entry::<investigate::Investigate>(),
     entry::<operation::OperationOf>(),

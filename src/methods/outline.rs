@@ -1,13 +1,16 @@
 //! `outline`: the outlines of types and members.
 
 use super::resolved::{Resolved, resolved};
+use super::symbols::of_symbol;
 use super::{Effect, Method, one_or_many};
+use crate::commands::build;
 use crate::commands::last_good;
 use crate::commands::show;
 use crate::context::Failed;
 use crate::desk::Desk;
 use crate::exit::Code;
 use crate::render::printable;
+use engine::build::query::Reach;
 use engine::values::diagnostic::Diagnostic;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -78,16 +81,8 @@ impl Method for Outline {
                 shown.push((found.label, found.bytes.to_vec()));
             }
         } else {
-            let report = match desk.outputs(&labels, true) {
-                Ok(report) => report,
-                Err(failed) => {
-                    let (workspace, session) = desk.open()?;
-                    for label in &labels {
-                        last_good::remark_missing(context, workspace, session, Some(Self::NAME), label)?;
-                    }
-                    return Err(failed);
-                }
-            };
+            self.all_meant(desk, &labels)?;
+            let report = desk.outputs(&labels, true)?;
             let made = report.roots.iter().zip(&report.outputs);
             shown.extend(made.filter_map(|(root, bytes)| Some((root.label.to_string(), bytes.as_deref()?.to_vec()))));
             let (_, session) = desk.open()?;
@@ -122,6 +117,33 @@ impl Method for Outline {
     fn text(answer: &Outlines) -> String {
         let all = std::iter::once(&answer.first).chain(&answer.more);
         printable(&all.map(|one| one.outline_text.as_str()).collect::<Vec<_>>().join("\n")).into()
+    }
+}
+
+impl Outline {
+    /// That every symbol means something, told of the symbols before anything is built for them.
+    fn all_meant(&self, desk: &mut Desk<'_>, labels: &[String]) -> Result<(), Failed> {
+        let context = desk.context;
+        // Names are looked up among the types that there are.
+        desk.output("//index:types")?;
+        let (workspace, session) = desk.open()?;
+        let patterns = build::patterns(labels)?;
+        let survey = session.survey(patterns.patterns(), Reach::Named)?;
+        if survey.refused.is_empty() {
+            return Ok(());
+        }
+        for label in labels {
+            last_good::remark_missing(context, workspace, session, Some(Self::NAME), label)?;
+        }
+        let asked = |why: &Diagnostic| labels.iter().position(|label| why.label.as_ref() == Some(label)).unwrap_or(0);
+        let told = |why: Diagnostic| {
+            let symbol = &self.symbols[asked(&why)];
+            if symbol.starts_with("//") { why } else { of_symbol(why, symbol) }
+        };
+        Err(Failed {
+            code: Code::Usage,
+            diagnostics: survey.refused.into_iter().map(told).collect(),
+        })
     }
 }
 

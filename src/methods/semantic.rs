@@ -1,6 +1,7 @@
 //! `semantic`: the summary of a type or member.
 
 use super::resolved::{Resolved, resolved};
+use super::symbols::of_symbol;
 use super::{Effect, Method};
 use crate::cli::AskingArgs;
 use crate::commands::{history, last_good, show};
@@ -60,7 +61,14 @@ impl Method for SemanticOf {
             Ok(label) => label,
             Err(failed) => {
                 last_good::remark_missing(context, workspace, session, Some("show"), &asked)?;
-                return Err(failed);
+                if self.symbol.starts_with("//") {
+                    return Err(failed);
+                }
+                let told = failed.diagnostics.into_iter().map(|why| of_symbol(why, &self.symbol));
+                return Err(Failed {
+                    diagnostics: told.collect(),
+                    ..failed
+                });
             }
         };
         let paid = workbench::paid::is_paid(session, &label);

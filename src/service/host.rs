@@ -8,15 +8,17 @@ use crate::cli::Global;
 use crate::context::{Context, Failed};
 use crate::desk::{Desk, Serving};
 use crate::exit::Code;
+use crate::methods::symbols::Names;
 use crate::methods::{Answered, Effect, Entry, METHODS, find};
 use crate::render::diagnostic;
+use engine::build::watched::Moment;
 use engine::seams::producer::Cancel;
 use engine::values::diagnostic::Diagnostic;
 use engine::values::event::{Event, Observer};
 use serde_json::Value;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// How long a request waits for its turn to build before it is told that others are being served.
@@ -28,6 +30,7 @@ pub struct Host {
     /// Whose turn it is to build.
     pub turn: Turn,
     warm: Warm,
+    names: Mutex<Option<(Names, Moment)>>,
     meter: Meter,
     /// What is being built just now.
     pub load: Arc<Load>,
@@ -101,6 +104,7 @@ impl Host {
             global,
             turn: Turn::default(),
             warm: Warm::default(),
+            names: Mutex::default(),
             meter: Meter::default(),
             load: Arc::new(Load::default()),
             requests: AtomicUsize::new(0),
@@ -230,5 +234,14 @@ impl Serving for Seat<'_> {
 
     fn figures(&self) -> Service {
         self.host.figures()
+    }
+
+    fn names(&self) -> Option<(Names, Moment)> {
+        let known = self.host.names.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        known.filter(|(_, moment)| moment.stands())
+    }
+
+    fn keep(&self, names: &Names, moment: Moment) {
+        *self.host.names.lock().unwrap_or_else(PoisonError::into_inner) = Some((names.clone(), moment));
     }
 }

@@ -180,9 +180,10 @@ fn outlines_of_several_symbols() {
     assert_eq!(two["more"][0]["data"]["fqn"], "MemoTree.Core.NodeId");
     insta::assert_snapshot!(bench.run(&["outline", "NodeStroe"]).all(), @"
     exit 2
-    error[E_NO_TARGET] //types/NodeStroe:outline: no target matches //types/NodeStroe:outline
-      could be: //types/MemoTree.Core.NodeStore:outline, //types/MemoTree.Core.INodeStore:outline, //types/MemoTree.Core.NodeTree:outline
-      help: did you mean //types/MemoTree.Core.NodeStore:outline?
+    error[SymbolNotFound]: no type or member of this name is known
+      found: NodeStroe
+      could be: MemoTree.Core.NodeStore, MemoTree.Core.INodeStore, MemoTree.Core.NodeTree
+      help: did you mean MemoTree.Core.NodeStore?
     ");
 }
 
@@ -248,8 +249,19 @@ fn pages() {
       init           Write a manifest for this folder
       build          Build targets
       show           Print the output of a target, building it first
+      resolve        Say which types or members a name means. Builds nothing but the index of names
+      search         Find types and members by a part of their names: whole, beginning, humps (NS for
+                     NodeStore), middle, pattern; what is spelled alike if nothing else
       outline        Print the outlines of types and members, building them first
-      usages         List the places that use a type or a member, building what has to be known first
+      source         Print the source of types and members, exactly, with line numbers
+      usages         List the places that use a type or a member
+      deps           List the types that a type depends on; with --reverse those that depend on it
+      rdeps          List the types that depend on a type
+      semantic       Print the summary of a type: its role, life cycle, edge cases, limitations
+      investigate    Answer a question about the code from outlines and summaries
+      operation      Say how an operation goes that was begun in the background
+      status         Show how the workspace stands: sources, targets, summaries, store, service. Runs
+                     nothing
       query          Ask the graph. Runs nothing
       explain        Say why a target stands as it does, or what two builds differ in. Makes nothing
       log            List the builds of this checkout: what each did, took and cost
@@ -259,9 +271,8 @@ fn pages() {
       regenerate     Ask for a new answer although one is filed
       edit-output    Correct an output of a model by hand
       cost           Sum up what models cost this checkout, and what filed answers saved
-      investigate    Answer a question about the code from outlines and summaries
       watch          Say what moves in the sources as it happens, and build after each batch
-      status         Show how the workspace stands: sources, targets, summaries, store. Runs nothing
+      serve          Answer methods by JSON-RPC 2.0, and keep what was answered at hand
       gc             Collect what no checkout of the store needs any more, and make its file shorter
       report         Write one page of HTML about this checkout: builds, graph, versions, targets. Runs
                      nothing

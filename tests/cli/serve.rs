@@ -145,7 +145,7 @@ fn an_edit_is_in_the_next_answer() {
     std::fs::remove_file(bench.root().join("src/MemoTree.Core/Odd.cs")).expect("removed");
     assert_eq!(
         client.ask("GetOutline", json!({"path": "Odd"}))["error"]["data"]["code"],
-        "E_NO_TARGET"
+        "SymbolNotFound"
     );
     // So it is with the manifest.
     let manifest = std::fs::read_to_string(bench.root().join("cortex.toml")).expect("a manifest");
@@ -342,5 +342,5 @@ fn one_client_on_standard_input() {
 fn the_reference_page_is_that_of_the_table() {
     let page = Bench::empty().run(&["dev", "methods"]);
     let written = include_str!("../../docs/methods.md");
-    assert_eq!(page.out, written, "write it anew: cortex dev methods > docs/methods.md");
+    assert!(page.out == written, "write it anew: cortex dev methods > docs/methods.md");
 }

@@ -5,6 +5,7 @@
 
 use super::outputs::{Outputs, SymbolError};
 use producers::csharp::deps::Dependencies;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,7 +13,7 @@ use std::collections::{BTreeMap, BTreeSet};
 const ALL: &str = "//types/...:deps";
 
 /// Which way to go.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Way {
     /// To what a type uses.
@@ -22,7 +23,7 @@ pub enum Way {
 }
 
 /// Which edges count.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Edges {
     /// Declarations and code.
@@ -35,7 +36,7 @@ pub enum Edges {
 }
 
 /// A type that is reached.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Related {
     /// Its key.
@@ -47,7 +48,7 @@ pub struct Related {
 }
 
 /// What is reached from a type.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Relations {
     /// The types, nearest first, those by declarations before those by code alone, then by key.
@@ -56,7 +57,7 @@ pub struct Relations {
     pub structure: usize,
     /// How many direct ones there are by code alone.
     pub body: usize,
-    /// Names that the type uses and the workspace does not declare, for [`Way::Deps`].
+    /// Names that the type uses and the workspace does not declare.
     pub external: Vec<String>,
     /// Types whose dependencies could not be read: what they use is missing.
     pub unread: Vec<String>,

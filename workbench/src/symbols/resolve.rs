@@ -24,6 +24,7 @@ use super::path::{Glob, Segment, SymbolPath, is_wild};
 use crate::aliases::Aliases;
 use engine::values::diagnostic::Diagnostic;
 use producers::csharp::hashes::Access;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
@@ -34,7 +35,7 @@ pub const SHOWN: usize = 5;
 const MOST_OPENED: usize = 8;
 
 /// How a symbol was found.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum How {
     /// By its whole name.
@@ -50,7 +51,7 @@ pub enum How {
 }
 
 /// What a symbol may mean. Fields stand in the order of answers.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Candidate {
     /// Its path: a key of `//index:types`, with `#` and a member behind it for a member.
@@ -92,7 +93,7 @@ impl Candidate {
 }
 
 /// The one symbol that is meant.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Resolved {
     /// Its path.
@@ -105,12 +106,12 @@ pub struct Resolved {
 }
 
 /// The answer.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Resolution {
     /// As asked.
     pub symbol: String,
-    /// How the candidates were found; `None` when there are none.
+    /// How the candidates were found; absent when there are none.
     pub how: Option<How>,
     /// What is meant, when it is one.
     pub resolved: Option<Resolved>,

@@ -18,6 +18,7 @@ use engine::values::digest::Digest;
 use engine::values::suggest::nearest;
 use producers::csharp::hashes::Access;
 use producers::csharp::types::symbol_of;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -45,7 +46,7 @@ pub const KINDS: [&str; 13] = [
 ];
 
 /// How a name matches, best first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Matched {
     /// It is the name, in any case.
@@ -91,7 +92,7 @@ impl<'q> Query<'q> {
 }
 
 /// One type, or all members of one name of a type.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Hit {
     /// Its path: the key of a type, or `key#Name`.
@@ -107,7 +108,7 @@ pub struct Hit {
 }
 
 /// A page of hits.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Page {
     /// The hits.
@@ -116,7 +117,7 @@ pub struct Page {
     pub total: usize,
     /// How many match by name and were left out by the filters.
     pub filtered: usize,
-    /// What to ask the next page with; `None` on the last.
+    /// What to ask the next page with; absent on the last.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next: Option<String>,
 }

@@ -10,6 +10,7 @@ use producers::csharp::ids::member_key;
 use producers::csharp::model::Syntax;
 use producers::csharp::syntax;
 use producers::csharp::types::symbol_of;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,7 +18,7 @@ use std::collections::{BTreeMap, BTreeSet};
 pub const USUAL_LINES: usize = 400;
 
 /// One stretch of a file.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Part {
     /// Path of the file.
@@ -43,7 +44,7 @@ impl Part {
 }
 
 /// The source of one symbol.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Source {
     /// Path of the symbol.

@@ -8,6 +8,7 @@ use engine::build::session::Session;
 use engine::store::StoreError;
 use engine::values::diagnostic::Place;
 use engine::values::label::escape;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -15,7 +16,7 @@ use std::collections::BTreeMap;
 const NAMED: usize = 3;
 
 /// How an answer relates to the sources.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub enum Freshness {
     /// Brought up to date for this answer.
     #[default]
@@ -30,7 +31,7 @@ pub enum Freshness {
 }
 
 /// The state of an answer. `complete` is false when anything may be missing; the notes say what.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct State {
     /// How it relates to the sources.
     pub freshness: Freshness,
@@ -107,6 +108,15 @@ impl State {
         if shown < total {
             self.complete = false;
             self.notes.push(format!("{shown} of {total} are shown: {more}"));
+        }
+        self
+    }
+
+    /// A symbol that was found by the name that it had before.
+    #[must_use]
+    pub fn renamed(mut self, former: Option<&str>, path: &str) -> Self {
+        if let Some(former) = former {
+            self.notes.push(format!("{former} is called {path} now"));
         }
         self
     }

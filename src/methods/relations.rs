@@ -1,0 +1,165 @@
+//! `deps` and `rdeps`: what a type uses, and what uses it.
+
+use super::symbols::{meant, notes};
+use super::{Effect, Method};
+use crate::context::Failed;
+use crate::desk::Desk;
+use crate::exit::Code;
+use crate::render::printable;
+use engine::values::diagnostic::Diagnostic;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use workbench::symbols::relations::{Edges, Graph, Relations, Way};
+use workbench::symbols::resolve::Resolved;
+use workbench::symbols::state::{Empty, State};
+
+/// List the types that a type depends on; with --reverse those that depend on it.
+#[derive(Debug, clap::Args, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Deps {
+    #[command(flatten)]
+    #[serde(flatten)]
+    of: Of,
+    /// The types that depend on it instead.
+    #[arg(long)]
+    #[serde(default)]
+    pub reverse: bool,
+}
+
+/// List the types that depend on a type.
+#[derive(Debug, clap::Args, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Rdeps {
+    #[command(flatten)]
+    #[serde(flatten)]
+    of: Of,
+}
+
+/// Of which type, and how far.
+#[derive(Debug, clap::Args, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct Of {
+    /// A type by any unambiguous name.
+    #[serde(alias = "path", alias = "id", alias = "typeId")]
+    symbol: String,
+    /// Steps to go; 0 for as many as there are.
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    #[serde(default = "one")]
+    depth: u32,
+    /// Only by declarations: bases, signatures, attributes.
+    #[arg(long, conflicts_with = "body")]
+    #[serde(default)]
+    structure: bool,
+    /// Only by code.
+    #[arg(long)]
+    #[serde(default)]
+    body: bool,
+    /// Types at most, the nearest first; all are counted.
+    #[arg(long, value_name = "N", default_value_t = USUAL)]
+    #[serde(default = "usual")]
+    limit: usize,
+}
+
+/// Types unless told.
+const USUAL: usize = 200;
+
+fn one() -> u32 {
+    1
+}
+
+fn usual() -> usize {
+    USUAL
+}
+
+/// The types.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+pub struct Related {
+    resolved: Resolved,
+    #[serde(flatten)]
+    relations: Relations,
+    /// How many types there are in all.
+    total: usize,
+    state: State,
+}
+
+impl Of {
+    fn answer(&self, desk: &mut Desk<'_>, way: Way) -> Result<Related, Failed> {
+        let names = desk.names()?;
+        let (found, former) = meant(desk, &names, &self.symbol)?;
+        if found.member().is_some() {
+            let why = Diagnostic::error("E_PARAM", "this is a member; types depend on types").found(self.symbol.clone());
+            return Err(Failed::new(Code::Usage, why.hint("`usages` lists the places that use a member")));
+        }
+        let edges = match (self.structure, self.body) {
+            (true, _) => Edges::Structure,
+            (_, true) => Edges::Body,
+            _ => Edges::All,
+        };
+        let depth = if self.depth == 0 { u32::MAX } else { self.depth };
+        let mut relations = Graph::read(desk)?.relations(found.key(), way, edges, depth);
+        let total = relations.types.len();
+        relations.types.truncate(self.limit.max(1));
+        let mut state = names
+            .state(found.files.iter())
+            .renamed(former.as_deref(), &found.path)
+            .unread(&relations.unread);
+        if total == 0 {
+            state = state.empty(Empty::None);
+        }
+        Ok(Related {
+            resolved: Resolved {
+                path: found.path,
+                type_id: found.type_id,
+                member_id: None,
+            },
+            state: state.cut(relations.types.len(), total, "raise the limit"),
+            relations,
+            total,
+        })
+    }
+}
+
+fn text(answer: &Related) -> String {
+    let mut text = String::new();
+    for related in &answer.relations.types {
+        let by = if related.structure { "declaration" } else { "code" };
+        text.push_str(&format!("{}  {by}", related.path));
+        if related.distance > 1 {
+            text.push_str(&format!(", {} steps", related.distance));
+        }
+        text.push('\n');
+    }
+    if !answer.relations.external.is_empty() {
+        text.push_str(&format!("not of this workspace: {}\n", answer.relations.external.join(", ")));
+    }
+    printable(&format!("{text}{}", notes(&answer.state))).into()
+}
+
+impl Method for Deps {
+    const NAME: &'static str = "deps";
+    const EFFECT: Effect = Effect::Looks;
+    type Answer = Related;
+
+    fn answer(&self, desk: &mut Desk<'_>) -> Result<Related, Failed> {
+        self.of.answer(desk, if self.reverse { Way::Rdeps } else { Way::Deps })
+    }
+
+    fn text(answer: &Related) -> String {
+        text(answer)
+    }
+}
+
+impl Method for Rdeps {
+    const NAME: &'static str = "rdeps";
+    const EFFECT: Effect = Effect::Looks;
+    const TOOL: bool = false;
+    type Answer = Related;
+
+    fn answer(&self, desk: &mut Desk<'_>) -> Result<Related, Failed> {
+        self.of.answer(desk, Way::Rdeps)
+    }
+
+    fn text(answer: &Related) -> String {
+        text(answer)
+    }
+}

@@ -1,0 +1,79 @@
+//! `resolve`: what a name means.
+
+use super::symbols::{notes, resolution};
+use super::{Effect, Method};
+use crate::context::Failed;
+use crate::desk::Desk;
+use crate::render::printable;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use workbench::symbols::resolve::{How, Resolution};
+use workbench::symbols::state::{Empty, State};
+
+/// Say which types or members a name means. Builds nothing but the index of names.
+///
+/// A name is looked for as a whole (Namespace.Type+Nested), then as the end of one (Core.NodeStore, NodeStore.Get), then as a pattern with * and ?,
+/// in any case; identifiers (T_…) and former names of renamed types are known too. What is spelled alike is suggested and never meant.
+#[derive(Debug, clap::Args, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Resolve {
+    /// The name: a type, a member of one (Type.Member, Type#Member(int)), or a pattern.
+    #[serde(alias = "path", alias = "id", alias = "typeId", alias = "memberId")]
+    pub symbol: String,
+    /// Candidates to list; all are counted.
+    #[arg(long, value_name = "N", default_value_t = USUAL)]
+    #[serde(default = "usual")]
+    pub limit: usize,
+}
+
+const USUAL: usize = 20;
+const MOST: usize = 1000;
+
+fn usual() -> usize {
+    USUAL
+}
+
+/// What it may mean.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+pub struct Meaning {
+    #[serde(flatten)]
+    found: Resolution,
+    state: State,
+}
+
+impl Method for Resolve {
+    const NAME: &'static str = "resolve";
+    const ALSO: &'static [&'static str] = &["ResolveSymbol"];
+    const EFFECT: Effect = Effect::Looks;
+    type Answer = Meaning;
+
+    fn answer(&self, desk: &mut Desk<'_>) -> Result<Meaning, Failed> {
+        let names = desk.names()?;
+        let found = resolution(desk, &names, &self.symbol, self.limit.clamp(1, MOST))?;
+        let mut state = match found.how {
+            None | Some(How::Fuzzy) => State::default().of_workspace(&names.flaws).empty(Empty::Unknown),
+            Some(_) => names.state(found.candidates.iter().flat_map(|one| &one.files)),
+        };
+        state = state.cut(found.candidates.len(), found.total, "raise the limit, or write more of the name");
+        if let (Some(former), Some(one)) = (&found.former, &found.resolved) {
+            state = state.renamed(Some(former), &one.path);
+        }
+        Ok(Meaning { found, state })
+    }
+
+    fn text(answer: &Meaning) -> String {
+        let found = &answer.found;
+        let mut text = match found.how {
+            None => "nothing of this name is known\n".to_owned(),
+            Some(How::Fuzzy) => "nothing of this name is known; spelled alike:\n".to_owned(),
+            Some(_) if found.resolved.is_some() => String::new(),
+            Some(_) => format!("{} have this name:\n", found.total),
+        };
+        for one in &found.candidates {
+            let id = one.member_id.as_ref().unwrap_or(&one.type_id);
+            let words = format!("{} {}", one.accessibility, one.kind);
+            text.push_str(&format!("{}  {id}  {}  {}\n", one.path, words.trim(), one.files.join(", ")));
+        }
+        printable(&format!("{text}{}", notes(&answer.state))).into()
+    }
+}

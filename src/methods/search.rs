@@ -1,0 +1,92 @@
+//! `search`: names that match.
+
+use super::symbols::notes;
+use super::{Effect, Method};
+use crate::context::Failed;
+use crate::desk::Desk;
+use crate::render::printable;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use workbench::symbols::search::{Page, Query, USUAL, describe, search};
+use workbench::symbols::state::{Empty, State};
+
+/// Find types and members by a part of their names: whole, beginning, humps (NS for NodeStore), middle, pattern; what is spelled alike if nothing else.
+#[derive(Debug, clap::Args, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Search {
+    /// A part of a name, maybe with a part of what it stands in (Store.Get).
+    #[arg(default_value = "")]
+    #[serde(default)]
+    pub query: String,
+    /// Only of this kind: type, member, class, interface, method, property …
+    #[arg(long, value_name = "KIND")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kind: Option<String>,
+    /// Only in this namespace and those below it.
+    #[arg(long, value_name = "NAMESPACE")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub namespace: Option<String>,
+    /// Hits on the page, 200 at most.
+    #[arg(long, value_name = "N", default_value_t = USUAL)]
+    #[serde(default = "usual")]
+    pub limit: usize,
+    /// The next page: what the page before said.
+    #[arg(long, value_name = "CURSOR")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cursor: Option<String>,
+}
+
+fn usual() -> usize {
+    USUAL
+}
+
+/// A page of hits.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+pub struct Hits {
+    #[serde(flatten)]
+    page: Page,
+    state: State,
+}
+
+impl Method for Search {
+    const NAME: &'static str = "search";
+    const ALSO: &'static [&'static str] = &["SearchSymbols"];
+    const EFFECT: Effect = Effect::Looks;
+    type Answer = Hits;
+
+    fn answer(&self, desk: &mut Desk<'_>) -> Result<Hits, Failed> {
+        let names = desk.names()?;
+        let query = Query {
+            text: &self.query,
+            kind: self.kind.as_deref(),
+            namespace: self.namespace.as_deref(),
+            limit: self.limit,
+            cursor: self.cursor.as_deref(),
+        };
+        let mut page = search(&names.symbols, &query)?;
+        describe(desk, &mut page.hits)?;
+        let mut state = State::default().of_workspace(&names.flaws);
+        if page.total == 0 {
+            let why = if page.filtered > 0 {
+                Empty::Filtered(page.filtered)
+            } else {
+                Empty::Unknown
+            };
+            state = state.empty(why);
+        }
+        state = state.cut(page.hits.len(), page.total, "ask on with the cursor 'next'");
+        Ok(Hits { page, state })
+    }
+
+    fn text(answer: &Hits) -> String {
+        let mut text = String::new();
+        for hit in &answer.page.hits {
+            let words = format!("{} {}", hit.accessibility, hit.kind);
+            text.push_str(&format!("{}  {}  {}\n", hit.path, words.trim(), hit.files.join(", ")));
+        }
+        if let Some(next) = &answer.page.next {
+            text.push_str(&format!("next: --cursor {next}\n"));
+        }
+        printable(&format!("{text}{}", notes(&answer.state))).into()
+    }
+}
