@@ -1,0 +1,388 @@
+//! The text of a window, made of what is known of its types within a budget of characters (seed 000 §8).
+//!
+//! Pinned types come first, in the order in which they were pinned, and take at most three fifths of the budget. Then come the types that were
+//! looked at, in the order in which they entered, and last those of the active pack. So what was there before stays where it was, and a
+//! provider's prompt cache holds what did not change. Which of them are shown is another matter: those looked at last, where types of the
+//! active pack count one and a half times.
+//!
+//! Of a type that does not fit sections of its summary are left out, the least important first, down to its outline; then the type is.
+
+use super::state::Window;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What is shown of summaries, the most important first (seed 000 §8); others come after these.
+const SECTIONS: [&str; 4] = ["ROLE", "LIFECYCLE", "LIMITATIONS", "RECOMMENDATIONS"];
+/// Of the budget, in percent, for pinned types.
+const PINNED_PERCENT: usize = 60;
+/// How much more a type of the active pack counts, in percent.
+const PACK_PERCENT: u64 = 150;
+/// Kept for what is said of what was left out, in percent of the budget.
+const TOLD_PERCENT: usize = 10;
+
+/// What is known of a type.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Card {
+    /// Its outline.
+    pub outline: String,
+    /// The sections of its summary, by name.
+    pub sections: Vec<(String, String)>,
+    /// What is to be said of the summary: that it is stale, for instance.
+    pub remark: Option<String>,
+}
+
+impl Card {
+    /// A card of an outline and, if there is one, the text of a summary.
+    pub fn of(outline: &str, summary: Option<&str>) -> Self {
+        Self {
+            outline: outline.trim_end().to_owned(),
+            sections: summary.map(sections).unwrap_or_default(),
+            remark: None,
+        }
+    }
+
+    /// The text with so many of the sections, the most important ones.
+    fn text(&self, kept: usize) -> String {
+        let mut text = format!("{}\n", self.outline);
+        if kept > 0
+            && let Some(remark) = &self.remark
+        {
+            text.push_str(&format!("({remark})\n"));
+        }
+        for (name, body) in self.ordered().take(kept) {
+            text.push_str(&format!("{name}:\n{body}\n"));
+        }
+        text.push('\n');
+        text
+    }
+
+    fn ordered(&self) -> impl Iterator<Item = &(String, String)> {
+        let rank = |name: &str| SECTIONS.iter().position(|known| *known == name).unwrap_or(SECTIONS.len());
+        let mut ordered: Vec<&(String, String)> = self.sections.iter().collect();
+        ordered.sort_by_key(|(name, _)| rank(name));
+        ordered.into_iter()
+    }
+
+    /// As much of it as fits, and how many sections are left out.
+    fn fitting(&self, room: usize) -> Option<(String, usize)> {
+        let all = self.sections.len();
+        (0..=all).rev().find_map(|kept| {
+            let text = self.text(kept);
+            (length(&text) <= room).then_some((text, all - kept))
+        })
+    }
+}
+
+/// The sections of a summary: lines that are a name in capitals and a colon begin one.
+fn sections(summary: &str) -> Vec<(String, String)> {
+    let mut sections: Vec<(String, String)> = Vec::new();
+    for line in summary.lines() {
+        let name = line
+            .strip_suffix(':')
+            .filter(|name| !name.is_empty() && name.chars().all(|c| c.is_ascii_uppercase() || c == '_'));
+        match (name, sections.last_mut()) {
+            (Some(name), _) => sections.push((name.to_owned(), String::new())),
+            (None, Some((_, body))) => {
+                body.push_str(line);
+                body.push('\n');
+            }
+            (None, None) => {}
+        }
+    }
+    for (_, body) in &mut sections {
+        body.truncate(body.trim_end().len());
+    }
+    sections.retain(|(_, body)| !body.is_empty());
+    sections
+}
+
+/// A text made.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Composed {
+    /// The text.
+    pub text: String,
+    /// Types shown, in order.
+    pub shown: Vec<String>,
+    /// What was cut or left out, and why; each one sentence.
+    pub cut: Vec<String>,
+    /// Characters that pinned types take.
+    pub pinned_chars: usize,
+    /// Characters that they may take.
+    pub pinned_room: usize,
+}
+
+/// The types that a window may show: pinned, looked at, and of the active pack.
+pub fn wanted(window: &Window, pack: &[String]) -> BTreeSet<String> {
+    let pinned = window.pinned.iter().map(|pin| &pin.path);
+    let recent = window.recent.iter().map(|recent| &recent.path);
+    pinned.chain(recent).chain(pack).cloned().collect()
+}
+
+/// Makes the text. Of types without a card it says that they are not known any more. `pack`: the types of the active pack in its order.
+pub fn compose(window: &Window, cards: &BTreeMap<String, Card>, pack: &[String], max_chars: usize) -> Composed {
+    let mut composing = Composing {
+        cards,
+        made: Composed {
+            text: "# Prompt window\n\n".to_owned(),
+            pinned_room: max_chars * PINNED_PERCENT / 100,
+            ..Composed::default()
+        },
+        end: max_chars - max_chars * TOLD_PERCENT / 100,
+    };
+    composing.pinned(window);
+    composing.recent(window, pack);
+    composing.packed(window, pack);
+    composing.tell(max_chars);
+    composing.made
+}
+
+struct Composing<'c> {
+    cards: &'c BTreeMap<String, Card>,
+    made: Composed,
+    /// Characters that the types may take.
+    end: usize,
+}
+
+impl Composing<'_> {
+    fn pinned(&mut self, window: &Window) {
+        if window.pinned.is_empty() {
+            return;
+        }
+        self.made.text.push_str("## Pinned\n\n");
+        let before = length(&self.made.text);
+        let mut full = false;
+        for pin in &window.pinned {
+            let used = length(&self.made.text) - before;
+            let room = self.made.pinned_room.saturating_sub(used).min(self.room());
+            let room = if full { 0 } else { room };
+            full |= !self.add(&pin.path, room, "unpin something, or raise the budget");
+            self.made.pinned_chars = length(&self.made.text) - before;
+        }
+    }
+
+    fn recent(&mut self, window: &Window, pack: &[String]) {
+        let pinned = |path: &str| window.pinned.iter().any(|pin| pin.path == path);
+        let first = window.recent.iter().map(|recent| recent.used).min().unwrap_or(0);
+        let weight = |path: &String, used: u64| {
+            let percent = if pack.contains(path) { PACK_PERCENT } else { 100 };
+            (used - first + 1) * percent
+        };
+        let mut by_weight: Vec<_> = window.recent.iter().filter(|recent| !pinned(&recent.path)).collect();
+        by_weight.sort_by(|a, b| {
+            let weights = weight(&b.path, b.used).cmp(&weight(&a.path, a.used));
+            weights.then_with(|| a.path.cmp(&b.path))
+        });
+        let heading = "## Recent\n\n";
+        let mut room = self.room().saturating_sub(heading.len());
+        let mut chosen = Vec::new();
+        for recent in by_weight {
+            match self.cards.get(&recent.path) {
+                // A type that is gone was looked at once; nobody needs to be told.
+                None => {}
+                Some(card) => match card.fitting(room) {
+                    Some((text, left_out)) => {
+                        room -= length(&text);
+                        chosen.push((recent.entered, &recent.path, text, left_out));
+                    }
+                    None => self.made.cut.push(format!("{} was looked at, and does not fit", recent.path)),
+                },
+            }
+        }
+        chosen.sort();
+        if !chosen.is_empty() {
+            self.made.text.push_str(heading);
+        }
+        for (_, path, text, left_out) in chosen {
+            self.put(path, &text, left_out);
+        }
+    }
+
+    fn packed(&mut self, window: &Window, pack: &[String]) {
+        let rest: Vec<&String> = pack
+            .iter()
+            .filter(|path| !self.made.shown.contains(path) && !window.pinned.iter().any(|pin| pin.path == **path))
+            .collect();
+        let Some(name) = window.pack.as_ref().filter(|_| !rest.is_empty()) else {
+            return;
+        };
+        let heading = format!("## Pack {name}\n\n");
+        if length(&heading) > self.room() {
+            return self.made.cut.push(format!("there is no room for pack {name}"));
+        }
+        self.made.text.push_str(&heading);
+        for path in rest {
+            self.add(path, self.room(), "raise the budget");
+        }
+    }
+
+    fn room(&self) -> usize {
+        self.end.saturating_sub(length(&self.made.text))
+    }
+
+    /// Adds a type as far as it fits. Whether it does.
+    fn add(&mut self, path: &str, room: usize, hint: &str) -> bool {
+        let Some(card) = self.cards.get(path) else {
+            self.made.cut.push(format!("{path} is not known any more"));
+            return true;
+        };
+        match card.fitting(room) {
+            Some((text, left_out)) => {
+                self.put(path, &text, left_out);
+                true
+            }
+            None => {
+                self.made.cut.push(format!("{path} does not fit: {hint}"));
+                false
+            }
+        }
+    }
+
+    fn put(&mut self, path: &str, text: &str, left_out: usize) {
+        self.made.text.push_str(text);
+        self.made.shown.push(path.to_owned());
+        if left_out > 0 {
+            let all = self.cards.get(path).map_or(0, |card| card.sections.len());
+            self.made
+                .cut
+                .push(format!("of the summary of {path} {} of {all} sections are shown", all - left_out));
+        }
+    }
+
+    /// Says what was cut, at the end, where it moves nothing else.
+    fn tell(&mut self, max_chars: usize) {
+        if self.made.cut.is_empty() {
+            return;
+        }
+        let mut told = "## Left out\n\n".to_owned();
+        let room = max_chars.saturating_sub(length(&self.made.text));
+        for (at, line) in self.made.cut.iter().enumerate() {
+            let line = format!("- {line}\n");
+            let rest = format!("- and {} more\n", self.made.cut.len() - at);
+            if length(&told) + length(&line) + length(&rest) > room {
+                told.push_str(&rest);
+                break;
+            }
+            told.push_str(&line);
+        }
+        if length(&told) <= room {
+            self.made.text.push_str(&told);
+        }
+    }
+}
+
+fn length(text: &str) -> usize {
+    text.chars().count()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn card(size: usize) -> Card {
+        let summary =
+            "# Semantic: X\nROLE:\n- role\nLIFECYCLE:\n- life\nEDGE_CASES:\n- edge\nLIMITATIONS:\n- limits\nRECOMMENDATIONS:\n- advice\n";
+        Card::of(&"o".repeat(size), Some(summary))
+    }
+
+    fn window(pinned: &[&str], recent: &[&str]) -> Window {
+        let mut window = Window::default();
+        for path in pinned {
+            window.pin(path);
+        }
+        recent.iter().for_each(|path| window.touch(path));
+        window
+    }
+
+    fn cards(sizes: &[(&str, usize)]) -> BTreeMap<String, Card> {
+        sizes.iter().map(|(path, size)| ((*path).to_owned(), card(*size))).collect()
+    }
+
+    #[test]
+    fn sections_go_in_their_order() {
+        let whole = card(10).fitting(1000).expect("it fits");
+        assert_eq!(
+            whole.0,
+            "oooooooooo\nROLE:\n- role\nLIFECYCLE:\n- life\nLIMITATIONS:\n- limits\nRECOMMENDATIONS:\n- advice\nEDGE_CASES:\n- edge\n\n"
+        );
+        let lengths: Vec<usize> = (0..=5).map(|kept| length(&card(10).text(kept))).collect();
+        for room in 0..200 {
+            let kept = lengths.iter().rposition(|length| *length <= room);
+            assert_eq!(card(10).fitting(room).map(|(_, left_out)| 5 - left_out), kept, "{room}");
+        }
+    }
+
+    #[test]
+    fn pins_take_three_fifths_and_stop_there() {
+        let cards = cards(&[("A", 400), ("B", 400), ("C", 10), ("R", 100)]);
+        let made = compose(&window(&["A", "B", "C"], &["R"]), &cards, &[], 1000);
+        assert_eq!(made.shown, ["A", "R"], "{made:?}");
+        assert!(
+            made.pinned_chars <= 600 && made.cut.iter().any(|line| line.starts_with("B does not fit")),
+            "{made:?}"
+        );
+        assert!(
+            made.cut.iter().any(|line| line.starts_with("C does not fit")),
+            "nothing new is pinned until there is room"
+        );
+    }
+
+    #[test]
+    fn the_budget_holds_whatever_is_wanted() {
+        let sizes: Vec<(String, usize)> = (0..30).map(|number| (format!("T{number}"), number * 37 % 500)).collect();
+        let cards: BTreeMap<String, Card> = sizes.iter().map(|(path, size)| (path.clone(), card(*size))).collect();
+        let names: Vec<&str> = sizes.iter().map(|(path, _)| path.as_str()).collect();
+        let pack: Vec<String> = names[20..].iter().map(|name| (*name).to_owned()).collect();
+        for budget in (0..6000).step_by(97) {
+            let mut window = window(&names[..5], &names[3..25]);
+            window.pack = Some("p".to_owned());
+            let made = compose(&window, &cards, &pack, budget);
+            assert!(
+                length(&made.text) <= budget.max("# Prompt window\n\n## Pinned\n\n## Pack p\n\n".len()),
+                "{budget}: {}",
+                length(&made.text)
+            );
+            let all: BTreeSet<&String> = made.shown.iter().collect();
+            assert_eq!(all.len(), made.shown.len(), "nothing is shown twice");
+        }
+    }
+
+    #[test]
+    fn what_was_there_stays_where_it_was() {
+        let cards = cards(&[("A", 50), ("B", 60), ("C", 70), ("P", 80)]);
+        let mut window = window(&["P"], &["A", "B"]);
+        let before = compose(&window, &cards, &[], 10_000).text;
+        window.touch("A");
+        assert_eq!(compose(&window, &cards, &[], 10_000).text, before, "looking again moves nothing");
+        window.touch("C");
+        let after = compose(&window, &cards, &[], 10_000).text;
+        assert!(after.starts_with(before.trim_end()), "{after}");
+    }
+
+    #[test]
+    fn a_type_of_the_active_pack_counts_more() {
+        let cards = cards(&[("A", 200), ("B", 200), ("C", 200)]);
+        let window = window(&[], &["A", "B", "C"]);
+        let shown = |pack: &[String]| compose(&window, &cards, pack, 800).shown;
+        assert_eq!(shown(&[]), ["B", "C"]);
+        assert_eq!(shown(&["A".to_owned()]), ["B", "C"], "weights 1.5, 2, 3");
+        let later = {
+            let mut window = window.clone();
+            window.touch("A");
+            window.touch("B");
+            window.touch("C");
+            window
+        };
+        // Used at 4, 5 and 6: weights 1.5 × 1, 2, 3 again, for moments are counted from the first.
+        assert_eq!(compose(&later, &cards, &["B".to_owned()], 800).shown, ["B", "C"]);
+    }
+
+    #[test]
+    fn a_type_that_is_gone_is_told_where_it_was_pinned() {
+        let made = compose(&window(&["Gone"], &["GoneToo"]), &BTreeMap::new(), &[], 1000);
+        assert_eq!(made.cut, ["Gone is not known any more"]);
+        assert!(
+            made.text.ends_with("## Left out\n\n- Gone is not known any more\n"),
+            "{}",
+            made.text
+        );
+    }
+}

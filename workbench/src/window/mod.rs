@@ -1,0 +1,8 @@
+//! The prompt window: the one text of a checkout that a model is shown (seed 000 §8). [`state`] is what is remembered of it, [`compose`] makes
+//! the text, which is laid out as `.cortex/out/prompt_window.md`.
+
+pub mod compose;
+pub mod state;
+
+/// Where the text is laid out, below the workspace's root.
+pub const OUT: &str = ".cortex/out/prompt_window.md";

@@ -1,0 +1,160 @@
+//! What is remembered of a checkout's window: `.cortex/window.json`. It is a person's and not the store's, so that deleting the store loses
+//! nothing of it. Moments are counted, not told by a clock.
+
+use crate::laid;
+use serde::{Deserialize, Serialize};
+use std::fs::File;
+use std::io;
+use std::path::Path;
+
+/// Where it is, below the workspace's root.
+const FILE: &str = ".cortex/window.json";
+/// Held while it is changed.
+const LOCK: &str = ".cortex/window.lock";
+/// So many types that were looked at are remembered (seed 000 §4.3).
+const RECENT: usize = 512;
+/// Characters of the text unless told.
+pub const USUAL_CHARS: usize = 40_000;
+
+/// A pinned type.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Pin {
+    /// Its symbol path.
+    pub path: String,
+}
+
+/// A type that was looked at.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Recent {
+    /// Its symbol path.
+    pub path: String,
+    /// When it was looked at first since it was last left out.
+    pub entered: u64,
+    /// When it was looked at last.
+    pub used: u64,
+}
+
+/// The window of a checkout.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Window {
+    /// Moments so far.
+    pub now: u64,
+    /// Pinned types, in the order in which they were pinned.
+    pub pinned: Vec<Pin>,
+    /// Types that were looked at, the last one first.
+    pub recent: Vec<Recent>,
+    /// The active pack.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pack: Option<String>,
+    /// Characters of the text.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_chars: Option<usize>,
+}
+
+impl Window {
+    /// The window of a workspace; an empty one when there is none, or what is there is not of our making.
+    pub fn read(root: &Path) -> Self {
+        let bytes = laid::read(&root.join(FILE)).unwrap_or_default();
+        serde_json::from_slice(&bytes).unwrap_or_default()
+    }
+
+    /// Changes the window of a workspace; two who do so at once do so one after the other.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn change<T>(root: &Path, change: impl FnOnce(&mut Self) -> T) -> io::Result<T> {
+        laid::write(root, LOCK, b"")?;
+        let lock = File::open(root.join(LOCK))?;
+        lock.lock()?;
+        let before = Self::read(root);
+        let mut window = before.clone();
+        let changed = change(&mut window);
+        if window != before {
+            let mut bytes = serde_json::to_vec_pretty(&window)?;
+            bytes.push(b'\n');
+            laid::write(root, FILE, &bytes)?;
+        }
+        Ok(changed)
+    }
+
+    /// Pins a type. Whether it was not pinned before.
+    pub fn pin(&mut self, path: &str) -> bool {
+        let new = !self.pinned.iter().any(|pin| pin.path == path);
+        if new {
+            self.pinned.push(Pin { path: path.to_owned() });
+        }
+        new
+    }
+
+    /// Lets a pinned type go. Whether it was pinned.
+    pub fn unpin(&mut self, path: &str) -> bool {
+        let before = self.pinned.len();
+        self.pinned.retain(|pin| pin.path != path);
+        self.pinned.len() < before
+    }
+
+    /// Leaves a type out until it is looked at again. Whether it was there.
+    pub fn dismiss(&mut self, path: &str) -> bool {
+        let before = self.recent.len();
+        self.recent.retain(|recent| recent.path != path);
+        self.recent.len() < before
+    }
+
+    /// A type was looked at.
+    pub fn touch(&mut self, path: &str) {
+        if self.recent.first().is_some_and(|last| last.path == path) {
+            return;
+        }
+        self.now += 1;
+        let known = self.recent.iter().position(|recent| recent.path == path);
+        let entered = known.map_or(self.now, |at| self.recent.remove(at).entered);
+        let recent = Recent {
+            path: path.to_owned(),
+            entered,
+            used: self.now,
+        };
+        self.recent.insert(0, recent);
+        self.recent.truncate(RECENT);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn paths(window: &Window) -> Vec<&str> {
+        window.recent.iter().map(|recent| recent.path.as_str()).collect()
+    }
+
+    #[test]
+    fn what_was_looked_at_last_comes_first() {
+        let mut window = Window::default();
+        for path in ["A", "B", "A", "A", "C"] {
+            window.touch(path);
+        }
+        assert_eq!(paths(&window), ["C", "A", "B"]);
+        assert_eq!(window.recent[1].entered, 1);
+        assert!(window.dismiss("A") && !window.dismiss("A"));
+        window.touch("A");
+        assert_eq!(window.recent[0].entered, 5, "it entered anew");
+        for number in 0..RECENT * 2 {
+            window.touch(&number.to_string());
+        }
+        assert_eq!(window.recent.len(), RECENT);
+    }
+
+    #[test]
+    fn changes_at_once_are_all_made() {
+        let folder = tempfile::tempdir().expect("folder");
+        std::thread::scope(|scope| {
+            for number in 0..8 {
+                let root = folder.path();
+                scope.spawn(move || Window::change(root, |window| window.pin(&number.to_string())).expect("written"));
+            }
+        });
+        assert_eq!(Window::read(folder.path()).pinned.len(), 8);
+        std::fs::write(folder.path().join(FILE), "[").expect("file");
+        assert_eq!(Window::read(folder.path()), Window::default());
+    }
+}
