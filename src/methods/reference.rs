@@ -38,8 +38,16 @@ pub fn page() -> String {
         page.push_str(&format!("\n## {}\n\n", entry.name));
         page.push_str(&about(entry));
         let also: Vec<String> = entry.also.iter().map(|name| format!("`{name}`")).collect();
-        let also = if also.is_empty() { String::new() } else { format!(", {}", also.join(", ")) };
-        let tool = if entry.tool { format!(" · tool `{}`", entry.name.replace(' ', "_")) } else { String::new() };
+        let also = if also.is_empty() {
+            String::new()
+        } else {
+            format!(", {}", also.join(", "))
+        };
+        let tool = if entry.tool {
+            format!(" · tool `{}`", entry.name.replace(' ', "_"))
+        } else {
+            String::new()
+        };
         let effect = match entry.effect {
             Effect::Looks => "reads; the same for the same sources",
             Effect::Reads => "reads",
@@ -79,7 +87,11 @@ fn table(what: &str, schema: &Value, order: &[String]) -> String {
     let Some(fields) = schema["properties"].as_object().filter(|fields| !fields.is_empty()) else {
         return String::new();
     };
-    let required = |name: &str| schema["required"].as_array().is_some_and(|required| required.iter().any(|one| one == name));
+    let required = |name: &str| {
+        schema["required"]
+            .as_array()
+            .is_some_and(|required| required.iter().any(|one| one == name))
+    };
     let mut names: Vec<&String> = fields.keys().collect();
     names.sort_by_key(|name| order.iter().position(|other| other == *name).unwrap_or(usize::MAX));
     let mut text = format!("\n| {what} | form | |\n|---|---|---|\n");
@@ -90,7 +102,11 @@ fn table(what: &str, schema: &Value, order: &[String]) -> String {
             (Some(form), _) => form.to_owned(),
             _ => "any".to_owned(),
         };
-        let about = field["description"].as_str().unwrap_or_default().replace('\n', " ").replace('|', "\\|");
+        let about = field["description"]
+            .as_str()
+            .unwrap_or_default()
+            .replace('\n', " ")
+            .replace('|', "\\|");
         let must = if what == "argument" && required(name) { "**needed.** " } else { "" };
         text.push_str(&format!("| `{name}` | {form} | {must}{about} |\n"));
     }
