@@ -123,6 +123,7 @@ fn each_dependency_stays_in_its_place() {
                 "engine/src/manifest/read/cycles.rs",
                 "producers/src/csharp/graph.rs",
                 "producers/src/csharp/graph/",
+                "producers/src/csharp/pack/order.rs",
             ],
         ),
         ("redb", &["engine/src/store/"]),
@@ -150,6 +151,7 @@ fn the_disk_is_touched_in_few_places() {
         "producers/src/llm/shelf.rs",
         "producers/src/scratch.rs",
         "workbench/src/aliases.rs",
+        "workbench/src/checkout.rs",
         "workbench/src/editor.rs",
         "workbench/src/git.rs",
         "workbench/src/hold.rs",
@@ -249,7 +251,7 @@ fn the_example_manifest_is_read() {
         text: &text,
     };
     let registry = workbench::workspace::registry(std::sync::Arc::new(producers::llm::Refusing));
-    let loaded = engine::manifest::read::load(&source, &producers::rulesets::text, producers::rulesets::NAMES, &registry);
+    let loaded = engine::manifest::read::load(&source, None, &producers::rulesets::text, producers::rulesets::NAMES, &registry);
     if let Err(errors) = loaded {
         panic!("{errors:#?}");
     }

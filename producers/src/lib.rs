@@ -8,11 +8,13 @@ pub mod llm;
 pub mod rulesets;
 mod scratch;
 pub mod semantic;
+pub mod table;
 pub mod text;
 
 /// Adds every producer of this crate; `ask` answers those that ask models.
 pub fn register(registry: &mut engine::seams::producer::Registry, ask: std::sync::Arc<dyn llm::Ask>) {
     registry.add(investigate::Investigate { ask: ask.clone() });
+    registry.add(table::Rows);
     command::register(registry);
     text::register(registry);
     csharp::register(registry);

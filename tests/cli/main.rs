@@ -11,6 +11,7 @@ mod looking;
 mod members;
 mod models;
 mod money;
+mod packs;
 mod projects;
 mod report;
 mod serve;

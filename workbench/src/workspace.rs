@@ -4,12 +4,13 @@ use crate::finish::States;
 use crate::git::Notes;
 use crate::hold::Hold;
 use crate::location::{MANIFEST, StoreChoice, find_root, view};
+use crate::packs;
 use engine::build::engine::{Definition, Engine, EngineError};
 use engine::build::session::Session;
 use engine::files::disk::Disk;
 use engine::manifest::compiled;
 use engine::manifest::model::{Manifest, StoreLimits};
-use engine::manifest::read::{ManifestSource, load};
+use engine::manifest::read::{Loaded, ManifestSource, load};
 use engine::seams::producer::Registry;
 use engine::store::disk::{Claim, DiskOptions, DiskStore};
 use engine::store::memory::MemoryStore;
@@ -82,9 +83,11 @@ pub struct Workspace {
     pub hold: Option<Arc<Hold>>,
     /// What opening the store had to say.
     pub notices: Vec<Diagnostic>,
-    /// Digest of the manifest and all rulesets.
+    /// Digest of the manifest, all rulesets and the packs made at run time.
     pub digest: Digest,
     text: String,
+    /// Rows of data tables beside the manifest; see [`crate::packs`].
+    packs: String,
     manifest: OnceCell<Read>,
 }
 
@@ -129,6 +132,7 @@ impl Workspace {
             let why = Diagnostic::error("E_ENCODING", "the manifest is not UTF-8 text").at(MANIFEST, u32::try_from(line).unwrap_or(0), 0);
             WorkbenchError::Manifest(vec![why.hint("save it as UTF-8")])
         })?;
+        let packs = packs::read(&root)?;
         let purpose = &opening.options.purpose;
         let command = purpose.strip_prefix("cortex ").unwrap_or(purpose).to_owned();
         let store_folder = opening.store.folder(&root);
@@ -182,8 +186,9 @@ impl Workspace {
             disk,
             hold,
             notices,
-            digest: digest(&text),
+            digest: digest(&text, &packs),
             text,
+            packs,
             manifest: OnceCell::new(),
             root,
         })
@@ -207,12 +212,7 @@ impl Workspace {
         let (loaded, rows) = match kept {
             Some(loaded) => (loaded, Vec::new()),
             None => {
-                let source = ManifestSource {
-                    name: MANIFEST.to_owned(),
-                    text: &self.text,
-                };
-                let loaded =
-                    load(&source, &producers::rulesets::text, producers::rulesets::NAMES, registry).map_err(WorkbenchError::Manifest)?;
+                let loaded = self.load(&self.packs)?;
                 // Only the present manifest is kept, and for `explain` the one that it replaced.
                 let stays = |row: &[u8]| row == key || row == compiled::BEFORE;
                 let others = store.rows(*view, Part::Manifests)?.into_iter().filter(|(other, _)| !stays(other));
@@ -226,6 +226,25 @@ impl Workspace {
             warnings: loaded.warnings,
             rows,
         }))
+    }
+
+    fn load(&self, packs: &str) -> Result<Loaded, WorkbenchError> {
+        load_texts(&self.text, packs, &self.engine.registry)
+    }
+
+    /// The manifest as it would be with another text of packs, checked; nothing is kept of it.
+    ///
+    /// # Errors
+    /// Everything that is wrong with the two.
+    pub(crate) fn manifest_with(&self, packs: &str) -> Result<Manifest, WorkbenchError> {
+        Ok(self.load(packs)?.manifest)
+    }
+
+    /// From now on the file of packs holds this text, which has been checked.
+    pub(crate) fn hold_packs(&mut self, packs: String) {
+        self.digest = digest(&self.text, &packs);
+        self.packs = packs;
+        self.manifest = OnceCell::new();
     }
 
     /// Warnings about the manifest, if it was read.
@@ -266,20 +285,33 @@ pub fn store_limits(root: &Path) -> Result<StoreLimits, WorkbenchError> {
         path,
         reason: error.to_string(),
     })?;
-    let source = ManifestSource {
-        name: MANIFEST.to_owned(),
-        text: &text,
-    };
     let registry = registry(Arc::new(producers::llm::Refusing));
-    let loaded = load(&source, &producers::rulesets::text, producers::rulesets::NAMES, &registry).map_err(WorkbenchError::Manifest)?;
-    Ok(loaded.manifest.store)
+    Ok(load_texts(&text, "", &registry)?.manifest.store)
 }
 
-/// The digest of a manifest's text and of every ruleset it could name.
-fn digest(text: &str) -> Digest {
+/// Reads a manifest's text and that of its packs.
+fn load_texts(text: &str, packs: &str, registry: &Registry) -> Result<Loaded, WorkbenchError> {
+    let source = |name: &str, text| ManifestSource {
+        name: name.to_owned(),
+        text,
+    };
+    let (manifest, packs) = (source(MANIFEST, text), source(&packs::place(), packs));
+    let loaded = load(
+        &manifest,
+        Some(&packs),
+        &producers::rulesets::text,
+        producers::rulesets::NAMES,
+        registry,
+    );
+    loaded.map_err(WorkbenchError::Manifest)
+}
+
+/// The digest of a manifest's text, of every ruleset it could name and of the packs, where there are any.
+fn digest(text: &str, packs: &str) -> Digest {
     let mut hasher = blake3::Hasher::new_derive_key("cortex 2026-11 manifest texts 1");
     let rulesets = producers::rulesets::NAMES.iter().filter_map(|name| producers::rulesets::text(name));
-    for text in std::iter::once(text).chain(rulesets) {
+    let packs = (!packs.is_empty()).then_some(packs);
+    for text in std::iter::once(text).chain(rulesets).chain(packs) {
         hasher.update(&(text.len() as u64).to_le_bytes()).update(text.as_bytes());
     }
     Digest(*hasher.finalize().as_bytes())

@@ -150,7 +150,7 @@ impl Bench {
             name: "cortex.toml".to_owned(),
             text: MANIFEST,
         };
-        let manifest = load(&source, &|_| None, &[], &registry()).expect("a good manifest").manifest;
+        let manifest = load(&source, None, &|_| None, &[], &registry()).expect("a good manifest").manifest;
         let bench = Self {
             disk: Arc::new(disk),
             worlds: (0..VIEWS).map(|_| MemoryWorld::new()).collect(),

@@ -24,6 +24,15 @@ pub struct Manifest {
     pub store: StoreLimits,
 }
 
+impl Manifest {
+    /// The rows of a data table (`[NAME.ROW]`), by name; `None` when no table of that name is declared.
+    pub fn table(&self, name: &str) -> Option<&Params> {
+        let label = format!("//manifest/{name}:table");
+        let rule = self.rules.iter().find(|rule| rule.target.literal() == Some(&*label))?;
+        Some(&self.producers[rule.producer as usize].params)
+    }
+}
+
 /// How large the store may grow, and what of it is kept when it is collected.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StoreLimits {

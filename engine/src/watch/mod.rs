@@ -27,6 +27,9 @@ pub use watcher::{Trouble, Watcher};
 /// The file in the root that says what the sources are; its moves are told although it is none.
 const MANIFEST: &str = "cortex.toml";
 
+/// Rows of data tables beside the manifest, part of the definition like it. It lies where nobody listens, and is looked at instead.
+const ROWS: &str = ".cortex/packs.toml";
+
 use std::borrow::Borrow;
 use std::collections::BTreeMap;
 

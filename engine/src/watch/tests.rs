@@ -272,6 +272,33 @@ fn what_happens_to_outputs_is_told_apart() {
 }
 
 #[test]
+fn the_definition_moves_although_it_is_no_source() {
+    let bench = Bench::new();
+    bench.write("cortex.toml", "");
+    let mut watcher = bench.watcher();
+    let print = fingerprint(&sets());
+    let mut token = watcher.since(print, None).unwrap().token;
+    let mut moved = |watcher: &mut Watcher| {
+        let watched = watcher.since(print, Some(&token)).unwrap();
+        token = watched.token;
+        watched.moved.unwrap()
+    };
+    assert_eq!(moved(&mut watcher), [""; 0]);
+    for (path, text) in [
+        ("cortex.toml", "a"),
+        (".cortex/packs.toml", "a"),
+        (".cortex/packs.toml", "ab"),
+        ("cortex.toml", "ab"),
+    ] {
+        bench.write(path, text);
+        assert_eq!(moved(&mut watcher), [path]);
+        assert_eq!(moved(&mut watcher), [""; 0]);
+    }
+    fs::remove_file(bench.root.join(".cortex/packs.toml")).unwrap();
+    assert_eq!(moved(&mut watcher), [".cortex/packs.toml"]);
+}
+
+#[test]
 fn a_queue_that_overflows_loses_nothing() {
     let mut bench = Bench::new();
     for file in ["x.cs", "y.cs", "a/z.cs"] {

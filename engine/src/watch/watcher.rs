@@ -66,6 +66,8 @@ pub struct Watcher {
     linked: BTreeSet<String>,
     journal: Journal,
     outputs: Outputs,
+    /// The file of rows as it was when last looked at.
+    rows: Option<Stamp>,
     mounts: Mounts,
     trouble: Option<Trouble>,
     /// Directories to go through again, with all below.
@@ -98,6 +100,7 @@ impl Watcher {
             linked: BTreeSet::new(),
             journal: Journal::new(),
             outputs: Outputs::new(),
+            rows: None,
             mounts: Mounts::of(path),
             trouble: None,
             again: BTreeSet::from([String::new()]),
@@ -106,6 +109,7 @@ impl Watcher {
             path: path.to_owned(),
         };
         watcher.settle(None);
+        watcher.see_rows();
         watcher.batch = Batch::default();
         Ok(watcher)
     }
@@ -177,6 +181,7 @@ impl Watcher {
     pub fn since(&mut self, sets: u64, token: Option<&[u8]>) -> Option<Watched> {
         let settled = self.settle(Some(PATIENCE));
         self.see_place();
+        self.see_rows();
         if !settled || self.trouble.is_some() || sets != self.print {
             return None;
         }
@@ -201,6 +206,15 @@ impl Watcher {
         let here = Root::open(&self.path).ok().and_then(|root| identity(&root).ok());
         if here != Some(self.identity) {
             self.trouble = Some(Trouble::Gone);
+        }
+    }
+
+    /// Notes whether the file of rows is another than it was.
+    fn see_rows(&mut self) {
+        let now = self.root.stat(super::ROWS).ok().map(|(stamp, _)| stamp);
+        if now != self.rows {
+            self.rows = now;
+            self.note(super::ROWS);
         }
     }
 
@@ -291,7 +305,7 @@ impl Watcher {
         }
         if directory.is_empty() && name == super::MANIFEST {
             self.batch.paths.insert(path.clone());
-            self.journal.tick();
+            self.journal.note(&path);
         }
         // Rules are left out of account: what they take away is named too much, and costs one look.
         if !is_rules && self.globs.sets_of(&context.reach, &path, || false) == 0 {

@@ -203,7 +203,7 @@ pub fn read_manifest(text: &str, registry: &Registry) -> Manifest {
         name: "cortex.toml".to_owned(),
         text,
     };
-    match load(&source, &|_| None, &[], registry) {
+    match load(&source, None, &|_| None, &[], registry) {
         Ok(loaded) => loaded.manifest,
         Err(errors) => panic!("{errors:#?}\n{text}"),
     }

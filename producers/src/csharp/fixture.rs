@@ -94,13 +94,23 @@ pub(crate) fn blob(item: &str, bytes: impl Into<Vec<u8>>) -> Input {
 
 /// Runs a producer for the type `key`.
 pub(crate) fn run(producer: &dyn Producer, key: &str, params: &str, roles: Vec<(&str, Vec<Input>)>) -> Result<Output, Failure> {
+    run_with(producer, &[("type", key)], params, roles)
+}
+
+/// Runs a producer under variables of its rule.
+pub(crate) fn run_with(
+    producer: &dyn Producer,
+    vars: &[(&str, &str)],
+    params: &str,
+    roles: Vec<(&str, Vec<Input>)>,
+) -> Result<Output, Failure> {
     let params: Params = serde_json::from_str(params).expect("an object");
     let mut by_role: BTreeMap<Arc<str>, Vec<Input>> = BTreeMap::new();
     for (role, mut inputs) in roles {
         inputs.sort_by(|a, b| a.item.cmp(&b.item));
         by_role.insert(role.into(), inputs);
     }
-    let vars = BTreeMap::from([(Arc::from("type"), Arc::from(key))]);
+    let vars = vars.iter().map(|(name, value)| (Arc::from(*name), Arc::from(*value))).collect();
     let cancel = Cancel::default();
     producer.produce(&Inputs::bare("//t:t", &params, &by_role, &vars, &cancel))
 }

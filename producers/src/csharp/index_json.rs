@@ -1,11 +1,12 @@
 //! `csharp/index-json`: the seed's `index.json` (000 §3.1).
 //!
-//! `generatedAt` is left out, because an output holds no time; `semanticState` is `none` for every type, because states belong to the
+//! `generatedAt` and a pack's `lastBuild` are left out, because an output holds no time; `semanticState` is `none` for every type, because states belong to the
 //! engine: whoever writes the file out replaces them. A partial type adds `files`; `file` is the first.
 
 use super::graph::GraphRow;
 use super::ids::short_hash;
 use super::layout::Layout;
+use super::pack::facts::PackFacts;
 use super::structure::{Config, check_flags};
 use super::types::TypeRow;
 use engine::seams::producer::{Failure, Input, Inputs, Output, ParamError, Params, Producer, ProducerId};
@@ -19,7 +20,7 @@ struct Index {
     schema_version: &'static str,
     projects: Vec<ProjectEntry>,
     types: Vec<TypeEntry>,
-    packs: [(); 0],
+    packs: Vec<PackFacts>,
     config_snapshot: ConfigSnapshot,
 }
 
@@ -118,7 +119,7 @@ impl Producer for IndexJson {
             schema_version: "1.0",
             projects: project_entries(projects)?,
             types: entries,
-            packs: [],
+            packs: packs(inputs.all("packs"))?,
             config_snapshot: ConfigSnapshot {
                 hash_version: "1",
                 structure_hash_includes_xml_doc: false,
@@ -137,6 +138,14 @@ fn unreadable(error: serde_json::Error) -> Failure {
 
 fn digests(inputs: &[Input]) -> FxHashMap<&str, &Input> {
     inputs.iter().map(|input| (&*input.item, input)).collect()
+}
+
+fn packs(inputs: &[Input]) -> Result<Vec<PackFacts>, Failure> {
+    let read = |input: &Input| {
+        let broken = |error| Failure::permanent(format!("the facts of pack {} cannot be read: {error}", input.item));
+        serde_json::from_slice(&input.bytes).map_err(broken)
+    };
+    inputs.iter().map(read).collect()
 }
 
 fn project_entries(inputs: &[Input]) -> Result<Vec<ProjectEntry>, Failure> {

@@ -9,6 +9,7 @@ pub mod complete;
 mod condition;
 pub mod conflicts;
 pub mod defines;
+pub mod dependencies;
 pub mod deps;
 pub mod doc_bases;
 #[cfg(test)]
@@ -34,6 +35,7 @@ pub mod outline;
 pub mod outline_info;
 #[cfg(test)]
 mod outline_tests;
+pub mod pack;
 pub mod parse;
 pub mod preprocess;
 pub mod project;
@@ -65,6 +67,7 @@ pub fn register(registry: &mut engine::seams::producer::Registry) {
     registry.add(deps::api::ApiDeps);
     registry.add(deps::Deps);
     registry.add(usages::Usages);
+    registry.add(dependencies::DependencyTable);
     registry.add(graph::Graph);
     registry.add(groups::Groups);
     registry.add(members::Members);
@@ -74,4 +77,5 @@ pub fn register(registry: &mut engine::seams::producer::Registry) {
     registry.add(api::Api);
     registry.add(index_json::IndexJson);
     registry.add(conflicts::Conflicts);
+    pack::register(registry);
 }

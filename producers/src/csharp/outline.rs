@@ -57,6 +57,17 @@ pub fn markdown(info: &Info, structure: &Digest, implementation: &Digest, xmldoc
     if docs {
         line(format_args!("XMLDOC: {}", or_none(&info.summary)));
     }
+    text.push_str(&api(info, docs));
+    text
+}
+
+/// What an outline says below its head: members, interfaces, dependencies.
+pub fn api(info: &Info, docs: bool) -> String {
+    let mut text = String::new();
+    let mut line = |line: std::fmt::Arguments<'_>| {
+        text.write_fmt(line).expect("invariant: writing to memory cannot fail");
+        text.push('\n');
+    };
     line(format_args!("\nPublic API:"));
     line(format_args!("  + {}", declaration(info)));
     for member in &info.members {
@@ -82,7 +93,8 @@ pub fn markdown(info: &Info, structure: &Digest, implementation: &Digest, xmldoc
     text
 }
 
-fn or_none(text: &str) -> &str {
+/// A text, or the word that stands for its absence.
+pub fn or_none(text: &str) -> &str {
     if text.is_empty() { "none" } else { text }
 }
 

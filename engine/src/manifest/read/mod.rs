@@ -1,7 +1,8 @@
 //! Reading and checking manifests: from texts to a [`Manifest`], or to everything that is wrong with them, all at once.
 //!
 //! Rulesets are read first, the manifest over them: source sets and producers of the same name are laid over each other key by
-//! key, rules are added. It touches no disk; whoever calls it brings the texts.
+//! key, rules are added. A further text may hold rows of data tables and nothing else. It touches no disk; whoever calls it brings the
+//! texts.
 
 mod check;
 mod cycles;
@@ -18,6 +19,7 @@ mod sets;
 mod source;
 mod sources;
 mod store;
+mod tables;
 mod targets;
 #[cfg(test)]
 mod tests;
@@ -30,12 +32,13 @@ use fields::{Fields, Text};
 use report::Report;
 use source::Span;
 use std::collections::{BTreeMap, HashSet};
+use tables::Tables;
 use toml::Spanned;
 use toml::de::DeTable;
 
 /// Larger manifests are refused.
 const MAX_BYTES: usize = 64 * 1024 * 1024;
-const TABLES: [&str; 6] = ["workspace", "sources", "producer", "rule", "model", "store"];
+const TABLES: [&str; 7] = ["workspace", "sources", "producer", "rule", "model", "store", "tables"];
 /// What belongs to a person or a machine, not to a project.
 const PERSONAL: [&str; 4] = ["store", "remote", "cache", "secrets"];
 
@@ -73,39 +76,41 @@ impl<'a> Document<'a> {
     }
 }
 
-/// Reads and checks a manifest with the rulesets it names.
+/// Reads and checks a manifest with the rulesets it names, and the rows that `data` adds to its data tables.
 ///
 /// # Errors
 /// Everything that is wrong, in order of place.
 pub fn load(
     main: &ManifestSource<'_>,
+    data: Option<&ManifestSource<'_>>,
     rulesets: &dyn Fn(&str) -> Option<&'static str>,
     ruleset_names: &[&str],
     registry: &Registry,
 ) -> Result<Loaded, Vec<Diagnostic>> {
-    if main.text.len() > MAX_BYTES {
+    if let Some(large) = std::iter::once(main).chain(data).find(|source| source.text.len() > MAX_BYTES) {
         let message = format!("a manifest has at most {} MiB", MAX_BYTES >> 20);
         return Err(vec![
             Diagnostic::error("E_SIZE", message)
-                .at(main.name.clone(), 0, 0)
+                .at(large.name.clone(), 0, 0)
                 .hint("move long lists into files and read them with a glob"),
         ]);
     }
     let mut report = Report::new();
-    let mut documents = parse_all(&mut report, main, rulesets, ruleset_names);
+    let (mut documents, data) = parse_all(&mut report, main, data, rulesets, ruleset_names);
     // Rulesets first: the manifest is laid over them.
     documents.rotate_left(1);
-    let manifest = read(&mut report, &documents, registry);
+    let manifest = read(&mut report, &documents, data.as_ref(), registry);
     report.finish().map(|warnings| Loaded { manifest, warnings })
 }
 
-/// Parses the manifest, which comes first, and its rulesets.
+/// Parses the manifest, which comes first, with its rulesets, and the rows of data.
 fn parse_all<'a>(
     report: &mut Report<'a>,
     main: &ManifestSource<'a>,
+    data: Option<&ManifestSource<'a>>,
     rulesets: &dyn Fn(&str) -> Option<&'static str>,
     ruleset_names: &[&str],
-) -> Vec<Document<'a>> {
+) -> (Vec<Document<'a>>, Option<Document<'a>>) {
     let mut syntax = Vec::new();
     let mut documents = vec![parse(report, &main.name, main.text, &mut syntax)];
     let mut names = Vec::new();
@@ -135,6 +140,7 @@ fn parse_all<'a>(
             None => unknown.push((span, name, false)),
         }
     }
+    let data = data.map(|data| parse(report, &data.name, data.text, &mut syntax));
     for document in &documents {
         if let Some(models) = document.root().get("model").and_then(|item| item.value.as_table()) {
             models::hide_secrets(report, Fields::root(document.file, models));
@@ -160,7 +166,7 @@ fn parse_all<'a>(
             );
         }
     }
-    documents
+    (documents, data)
 }
 
 fn parse<'a>(report: &mut Report<'a>, name: &str, text: &'a str, syntax: &mut Vec<(Span, Diagnostic)>) -> Document<'a> {
@@ -182,12 +188,14 @@ fn parse<'a>(report: &mut Report<'a>, name: &str, text: &'a str, syntax: &mut Ve
 }
 
 /// Reads all parsed files into one manifest; what is wrong goes to the report.
-fn read(report: &mut Report<'_>, documents: &[Document<'_>], registry: &Registry) -> Manifest {
+fn read(report: &mut Report<'_>, documents: &[Document<'_>], data: Option<&Document<'_>>, registry: &Registry) -> Manifest {
+    let mut tables = Tables::declared(report, documents);
     let mut name = None;
     let (mut sources, mut producers, mut models) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
     let mut store = StoreLimits::default();
     for document in documents {
-        top_level(report, document);
+        top_level(report, document, &tables);
+        tables.rows(report, document, true);
         name = workspace(report, document).or(name);
         if let Some(fields) = document.table(report, "sources", "'sources'") {
             sources::read(report, fields, &mut sources);
@@ -204,13 +212,18 @@ fn read(report: &mut Report<'_>, documents: &[Document<'_>], registry: &Registry
             store::read(report, fields, &mut store);
         }
     }
+    if let Some(data) = data {
+        only_rows(report, data, &tables);
+        tables.rows(report, data, false);
+    }
+    let tables = tables.finish(&mut producers);
     let sources = sources::finish(report, sources);
     let producers = producers::finish(report, producers, &models, registry);
     let reader = rules::RuleReader {
         sources: &sources,
         producers: &producers,
     };
-    let mut drafts = Vec::new();
+    let mut drafts: Vec<_> = tables.iter().map(|table| table.rule(&producers)).collect();
     for document in documents {
         let Some(item) = document.root().get("rule") else {
             continue;
@@ -266,14 +279,24 @@ fn finish(draft: rules::Draft, producers: &producers::Producers) -> Option<Rule>
     Some(rule)
 }
 
-fn top_level(report: &mut Report<'_>, document: &Document<'_>) {
+fn top_level(report: &mut Report<'_>, document: &Document<'_>, tables: &Tables) {
+    let names: Vec<&str> = TABLES.into_iter().chain(tables.names()).collect();
     // A table says how large a store may grow; anything else would say where it is.
-    let known = |key: &Text<'_>, item: &fields::Item<'_, '_>| TABLES.contains(&key.text) && (key.text != "store" || item.value.is_table());
+    let known = |key: &Text<'_>, item: &fields::Item<'_, '_>| names.contains(&key.text) && (key.text != "store" || item.value.is_table());
     for (key, _) in document.root().entries().filter(|(key, item)| !known(key, item)) {
         if !refuse_personal(report, key) {
-            document.root().unknown_key(report, key, &TABLES);
+            document.root().unknown_key(report, key, &names);
         }
     }
+}
+
+/// Reports whatever is no data table.
+fn only_rows(report: &mut Report<'_>, data: &Document<'_>, tables: &Tables) {
+    let root = Fields {
+        what: "a file of rows",
+        ..data.root()
+    };
+    root.only(report, &tables.names().collect::<Vec<_>>());
 }
 
 fn refuse_personal(report: &mut Report<'_>, key: Text<'_>) -> bool {

@@ -29,6 +29,18 @@ pub(super) struct Draft {
     partial: bool,
 }
 
+impl Draft {
+    /// A producer that no manifest writes.
+    pub(super) fn of(uses: &str, params: Params, span: Span) -> Self {
+        Self {
+            uses: Some((uses.to_owned(), span)),
+            params,
+            span,
+            ..Self::default()
+        }
+    }
+}
+
 /// The finished producers, sorted by name, and their index by name.
 pub(super) struct Producers {
     pub(super) list: Vec<ProducerDef>,

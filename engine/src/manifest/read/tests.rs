@@ -4,6 +4,7 @@ mod errors;
 mod model;
 mod models;
 mod robust;
+mod tables;
 
 use super::{Loaded, ManifestSource, load};
 use crate::seams::producer::{Bound, Failure, Inputs, Output, ParamError, Params, Producer, ProducerId, Registry};
@@ -67,7 +68,7 @@ impl Producer for Toy {
 pub(super) fn registry() -> Registry {
     let mut registry = Registry::default();
     let used = CSHARP.split("uses = \"").skip(1).filter_map(|rest| rest.split('"').next());
-    for name in used.chain(["command"]) {
+    for name in used.chain(["command", "table"]) {
         registry.add(Toy(name.to_owned()));
     }
     registry
@@ -78,7 +79,13 @@ pub(super) fn load_text(text: &str) -> Result<Loaded, Vec<Diagnostic>> {
         name: "cortex.toml".into(),
         text,
     };
-    load(&source, &|name| (name == "csharp").then_some(CSHARP), &["csharp"], &registry())
+    load(
+        &source,
+        None,
+        &|name| (name == "csharp").then_some(CSHARP),
+        &["csharp"],
+        &registry(),
+    )
 }
 
 /// Messages in their shape on a terminal, without the hints.

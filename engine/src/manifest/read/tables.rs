@@ -1,0 +1,288 @@
+//! `[tables]`: tables of a manifest's own, whose rows are data for rules: `[pack.core]` is the row `core` of `//manifest/pack:table`.
+//!
+//! A ruleset (or the manifest) declares which tables there are and what a row of each holds; the manifest writes the rows, each a top-level
+//! table of that name. Every table becomes one node without inputs: its rows are the parameters of its producer, so that they are in its
+//! key, and rules depend on the rows that they read. What a table is for, nobody here knows.
+
+use super::fields::{Fields, Item, Text, check_name};
+use super::json::{Spans, json};
+use super::report::Report;
+use super::rules::Draft;
+use super::source::{Span, cut};
+use super::{Document, PERSONAL, TABLES, producers};
+use crate::manifest::template::Template;
+use crate::seams::producer::Params;
+use crate::values::diagnostic::Diagnostic;
+use crate::values::label::{Label, escape};
+use serde_json::Value;
+use std::collections::BTreeMap;
+use toml::de::DeValue;
+
+/// The producer that makes a table of its parameters.
+const PRODUCER: &str = "table";
+
+/// What a value may be, as `[tables]` writes it and as messages do.
+const KINDS: [(&str, Kind); 4] = [
+    ("string", Kind::String),
+    ("strings", Kind::Strings),
+    ("integer", Kind::Integer),
+    ("boolean", Kind::Boolean),
+];
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    String,
+    Strings,
+    Integer,
+    Boolean,
+}
+
+impl Kind {
+    fn words(self) -> &'static str {
+        match self {
+            Self::String => "a string",
+            Self::Strings => "an array of strings",
+            Self::Integer => "a whole number from 0 on",
+            Self::Boolean => "true or false",
+        }
+    }
+
+    fn holds(self, value: &DeValue<'_>) -> bool {
+        match (self, value) {
+            (Self::String, DeValue::String(_)) | (Self::Boolean, DeValue::Boolean(_)) => true,
+            (Self::Strings, DeValue::Array(items)) => items.iter().all(|item| item.get_ref().is_str()),
+            (Self::Integer, DeValue::Integer(number)) => u64::from_str_radix(number.as_str(), number.radix()).is_ok(),
+            _ => false,
+        }
+    }
+}
+
+/// What a row holds.
+enum Shape {
+    /// One value.
+    Value(Kind),
+    /// A table of these keys.
+    Keys(Vec<Key>),
+}
+
+struct Key {
+    name: String,
+    kind: Kind,
+    required: bool,
+}
+
+/// A table while files are laid over each other.
+struct Declared {
+    shape: Shape,
+    span: Span,
+    rows: BTreeMap<String, (Value, Span)>,
+}
+
+/// All tables by name.
+#[derive(Default)]
+pub(super) struct Tables {
+    declared: BTreeMap<String, Declared>,
+}
+
+impl Tables {
+    /// The declared tables of some files.
+    pub(super) fn declared(report: &mut Report<'_>, documents: &[Document<'_>]) -> Self {
+        let mut tables = Self::default();
+        for document in documents {
+            let Some(fields) = document.table(report, "tables", "'tables'") else {
+                continue;
+            };
+            for (name, item) in fields.entries() {
+                if tables.may_be_called(report, name)
+                    && let Some(shape) = shape(report, item)
+                {
+                    let (span, rows) = (name.span, BTreeMap::new());
+                    tables.declared.insert(name.text.to_owned(), Declared { shape, span, rows });
+                }
+            }
+        }
+        tables
+    }
+
+    fn may_be_called(&self, report: &mut Report<'_>, name: Text<'_>) -> bool {
+        let taken = TABLES.contains(&name.text) || PERSONAL.contains(&name.text);
+        if taken || name.text.contains('/') {
+            let diagnostic = Diagnostic::error("E_NAME", "this cannot be the name of a table");
+            report.error(
+                name.span,
+                diagnostic.hint("choose another name, without '/'; that of no table of a manifest"),
+            );
+            return false;
+        }
+        if let Some(earlier) = self.declared.get(name.text) {
+            let hint = format!("the other stands at {}; choose another name", report.place(earlier.span));
+            report.error(
+                name.span,
+                Diagnostic::error("E_DUPLICATE", "this table is declared twice").hint(hint),
+            );
+            return false;
+        }
+        check_name(report, name, "a table")
+    }
+
+    /// Their names, sorted.
+    pub(super) fn names(&self) -> impl Iterator<Item = &str> {
+        self.declared.keys().map(String::as_str)
+    }
+
+    /// Reads the rows of one file over those of earlier files; `over` tells whether it may replace them.
+    pub(super) fn rows(&mut self, report: &mut Report<'_>, document: &Document<'_>, over: bool) {
+        for (table, declared) in &mut self.declared {
+            let Some(item) = document.root().get(table) else { continue };
+            let Some(rows) = Fields::of(report, item, "a table of rows") else {
+                continue;
+            };
+            for (name, item) in rows.entries() {
+                let earlier = declared.rows.get(name.text).filter(|_| !over);
+                if let Some((_, earlier)) = earlier {
+                    let hint = format!("the other stands at {}; remove one of them", report.place(*earlier));
+                    report.error(
+                        name.span,
+                        Diagnostic::error("E_DUPLICATE", "there is a row of this name already").hint(hint),
+                    );
+                } else if names_a_row(report, table, name)
+                    && let Some(value) = declared.shape.read(report, item)
+                {
+                    declared.rows.insert(name.text.to_owned(), (value, name.span));
+                }
+            }
+        }
+    }
+
+    /// Adds a producer and a rule for every table.
+    pub(super) fn finish(self, drafts: &mut BTreeMap<String, producers::Draft>) -> Vec<Made> {
+        let make = |(name, Declared { rows, span, .. }): (String, Declared)| {
+            // No producer that a manifest writes can be called so.
+            let producer = format!("table {name}");
+            let rows: Params = rows.into_iter().map(|(row, (value, _))| (row, value)).collect();
+            drafts.insert(producer.clone(), producers::Draft::of(PRODUCER, rows, span));
+            Made { producer, name, span }
+        };
+        self.declared.into_iter().map(make).collect()
+    }
+}
+
+/// A table that has its producer.
+pub(super) struct Made {
+    producer: String,
+    name: String,
+    span: Span,
+}
+
+impl Made {
+    /// The rule that makes its node.
+    pub(super) fn rule(&self, producers: &producers::Producers) -> Draft {
+        let label = format!("//manifest/{}:table", escape(&self.name));
+        let target = Template::parse(&label).expect("invariant: names of tables have no braces");
+        Draft {
+            target: Some((target, self.span)),
+            wrong_target: None,
+            each: None,
+            inner: None,
+            producer: producers.index.get(&self.producer).copied(),
+            inputs: Vec::new(),
+            out: None,
+            references: Vec::new(),
+            off: false,
+        }
+    }
+}
+
+/// Whether a row can be part of a label.
+fn names_a_row(report: &mut Report<'_>, table: &str, name: Text<'_>) -> bool {
+    if !check_name(report, name, "a row") {
+        return false;
+    }
+    let label = Label::parse(&format!("//{table}/{}:table", escape(name.text)));
+    if let Err(error) = &label {
+        let message = format!("this cannot be the name of a row: {}", error.message);
+        report.error(
+            name.span,
+            Diagnostic::error("E_NAME", message).hint("write a name such as core or team/core"),
+        );
+    }
+    label.is_ok()
+}
+
+/// What a row of a declared table holds.
+fn shape(report: &mut Report<'_>, item: Item<'_, '_>) -> Option<Shape> {
+    if item.value.is_str() {
+        return kind(report, item).map(|(kind, _)| Shape::Value(kind));
+    }
+    let fields = Fields::of(report, item, "what a row holds")?;
+    let key = |(name, item): (Text<'_>, Item<'_, '_>)| {
+        let (kind, required) = kind(report, item)?;
+        let name = name.text.to_owned();
+        Some(Key { name, kind, required })
+    };
+    Some(Shape::Keys(fields.entries().filter_map(key).collect()))
+}
+
+/// A kind of value, and whether it must be there: `"integer?"` may be left out.
+fn kind(report: &mut Report<'_>, item: Item<'_, '_>) -> Option<(Kind, bool)> {
+    let text = item.text(report, "what a row holds")?;
+    let name = text.text.strip_suffix('?').unwrap_or(text.text);
+    let found = KINDS.iter().find(|(known, _)| *known == name);
+    if found.is_none() {
+        let known = KINDS.map(|(name, _)| name);
+        let otherwise = format!("write one of {}; with a '?' behind it, it may be left out", known.join(", "));
+        let diagnostic = Diagnostic::error("E_TYPE", "there is no kind of value of this name").found(cut(text.text));
+        report.unknown(text.span, diagnostic, name, known.into_iter(), &otherwise);
+    }
+    found.map(|(_, kind)| (*kind, name.len() == text.text.len()))
+}
+
+impl Shape {
+    /// The row as JSON; what is wrong with it is reported.
+    fn read(&self, report: &mut Report<'_>, item: Item<'_, '_>) -> Option<Value> {
+        match self {
+            Self::Value(kind) => checked(report, *kind, item, "a row of this table"),
+            Self::Keys(keys) => {
+                let fields = Fields::of(report, item, "a row of this table")?;
+                row(report, keys, fields)
+            }
+        }
+    }
+}
+
+fn row(report: &mut Report<'_>, keys: &[Key], fields: Fields<'_, '_>) -> Option<Value> {
+    let names: Vec<&str> = keys.iter().map(|key| key.name.as_str()).collect();
+    fields.only(report, &names);
+    let mut row = Params::new();
+    let mut whole = true;
+    for key in keys {
+        match fields.get(&key.name) {
+            Some(item) => match checked(report, key.kind, item, &format!("'{}'", key.name)) {
+                Some(value) => drop(row.insert(key.name.clone(), value)),
+                None => whole = false,
+            },
+            None if key.required => {
+                fields.missing(report, &key.name, &format!("write {} = {}", key.name, key.kind.words()));
+                whole = false;
+            }
+            None => {}
+        }
+    }
+    whole.then_some(Value::Object(row))
+}
+
+fn checked(report: &mut Report<'_>, kind: Kind, item: Item<'_, '_>, what: &str) -> Option<Value> {
+    if kind.holds(item.value) {
+        return json(report, item, "", &mut Spans::new());
+    }
+    match kind {
+        // Says which of the items is none.
+        Kind::Strings => drop(item.texts(report, what)),
+        Kind::Integer if item.value.is_integer() => {
+            let diagnostic = Diagnostic::error("E_TYPE", format!("{what} is {}", kind.words()));
+            report.error(item.span, diagnostic.hint("write one such as 8000"));
+        }
+        _ => item.not(report, what, kind.words()),
+    }
+    None
+}

@@ -1,0 +1,44 @@
+//! `csharp/dependencies`: which types each type depends on, as one table: symbol path → {"body", "structure"}.
+//!
+//! It repeats what `//types/T:deps` says without its evidence, for those who must look at all types at once.
+
+use super::deps;
+use super::structure::check_flags;
+use super::types::json;
+use engine::seams::producer::{Failure, Inputs, Output, ParamError, Params, Producer, ProducerId};
+use engine::values::table::write_table;
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// One row of `//index:dependencies`. Fields stand in the order of their names.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DependencyRow {
+    /// Types that only bodies name, sorted.
+    pub body: Vec<String>,
+    /// Types that declarations name, sorted.
+    pub structure: Vec<String>,
+}
+
+/// The producer `csharp/dependencies`.
+#[derive(Debug)]
+pub struct DependencyTable;
+
+impl Producer for DependencyTable {
+    fn id(&self) -> ProducerId {
+        ProducerId::new("csharp/dependencies", 1)
+    }
+
+    fn check(&self, params: &Params) -> Result<(), Vec<ParamError>> {
+        check_flags(params, &[])
+    }
+
+    fn produce(&self, inputs: &Inputs<'_>) -> Result<Output, Failure> {
+        let read = |input| -> Result<(String, Vec<u8>), Failure> {
+            let deps::Dependencies { own, body, structure, .. } = deps::read(input)?;
+            Ok((own, json(&DependencyRow { body, structure })))
+        };
+        let rows: BTreeMap<String, Vec<u8>> = inputs.all("deps").par_iter().map(read).collect::<Result<_, _>>()?;
+        Ok(Output::new(write_table(&rows)))
+    }
+}

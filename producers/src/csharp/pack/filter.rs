@@ -1,0 +1,510 @@
+//! The language of filters (seed 000 §10.1): from a text to an expression, or to what is wrong with it and where.
+//!
+//! ```text
+//! expr    = term { ("OR" | "||") term }
+//! term    = factor { ["AND" | "&&"] factor }
+//! factor  = ["!"] primary | "(" expr ")"
+//! primary = ("namespace:" | "type:" | "access:" | "tag:" | "depends:") token
+//! token   = one or more of A–Z a–z 0–9 _ . * + ? -
+//! ```
+//! Words are read in any case. It knows no types: what a primary means is for [`super::select`] to say. Filters are bounded, see below, so
+//! that none can exhaust the stack or the time of a build.
+
+use super::glob::{Glob, LONGEST};
+use engine::values::diagnostic::{Diagnostic, Excerpt};
+use engine::values::suggest::nearest;
+
+/// Largest filter, in bytes.
+pub const MOST_BYTES: usize = 16 << 10;
+/// Most primaries in a filter.
+pub const MOST_PRIMARIES: usize = 256;
+/// Parentheses inside each other.
+pub const DEEPEST: usize = 64;
+/// Longest piece of a filter that is shown, in characters.
+const SHOWN: usize = 80;
+
+/// A filter.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Filter {
+    /// What it asks for; primaries by their number.
+    pub root: Expr,
+    /// Its primaries in the order written.
+    pub primaries: Vec<Primary>,
+}
+
+/// An expression over primaries.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Expr {
+    /// One of them.
+    Any(Vec<Expr>),
+    /// All of them.
+    All(Vec<Expr>),
+    /// A primary, by its number, or what is not it.
+    Is {
+        /// Which.
+        primary: usize,
+        /// Whether a `!` stands before it.
+        not: bool,
+    },
+}
+
+/// What a primary looks at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Field {
+    /// `namespace:`
+    Namespace,
+    /// `type:`
+    Type,
+    /// `access:`
+    Access,
+    /// `tag:`
+    Tag,
+    /// `depends:`
+    Depends,
+}
+
+const FIELDS: [(&str, Field); 5] = [
+    ("namespace", Field::Namespace),
+    ("type", Field::Type),
+    ("access", Field::Access),
+    ("tag", Field::Tag),
+    ("depends", Field::Depends),
+];
+
+/// `type:Node*`
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Primary {
+    /// What it looks at.
+    pub field: Field,
+    /// Its token as written.
+    pub token: String,
+    /// The token as a pattern.
+    pub glob: Glob,
+    /// Byte offset of the token in the filter.
+    pub at: usize,
+}
+
+/// Why a text is no filter, or names what there is not.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct InvalidFilter {
+    /// One sentence.
+    pub message: String,
+    /// Byte offset.
+    pub at: usize,
+    /// How many bytes are meant.
+    pub len: usize,
+    /// What to write instead.
+    pub hint: String,
+    /// What may have been meant, best first.
+    pub candidates: Vec<String>,
+}
+
+impl InvalidFilter {
+    pub(super) fn new(at: usize, len: usize, message: impl Into<String>, hint: impl Into<String>) -> Self {
+        Self {
+            message: message.into(),
+            at,
+            len,
+            hint: hint.into(),
+            candidates: Vec::new(),
+        }
+    }
+
+    /// As a diagnostic with the seed's code; the place is that in the filter.
+    pub fn diagnostic(&self, filter: &str) -> Diagnostic {
+        let before = filter.get(..self.at).unwrap_or(filter);
+        let line_start = before.rfind('\n').map_or(0, |at| at + 1);
+        let column = before[line_start..].chars().count();
+        let line: Vec<char> = filter[line_start..].lines().next().unwrap_or_default().chars().collect();
+        let from = column.saturating_sub(SHOWN / 2).min(line.len());
+        let text: String = line[from..]
+            .iter()
+            .take(SHOWN)
+            .map(|c| if c.is_control() { ' ' } else { *c })
+            .collect();
+        let meant = filter.get(self.at..self.at + self.len).unwrap_or_default();
+        let small = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
+        let excerpt = Excerpt {
+            text,
+            start: small(column - from),
+            len: small(meant.chars().count().clamp(1, SHOWN)),
+        };
+        let diagnostic = Diagnostic::error("InvalidFilter", self.message.clone())
+            .at("filter", small(before.matches('\n').count() + 1), small(column + 1))
+            .hint(self.hint.clone())
+            .candidates(self.candidates.clone());
+        Diagnostic {
+            excerpt: Some(excerpt),
+            ..diagnostic
+        }
+    }
+}
+
+/// Reads a filter.
+///
+/// # Errors
+/// The first thing that is wrong with it, or the limit that it passes.
+pub fn parse(text: &str) -> Result<Filter, InvalidFilter> {
+    if text.len() > MOST_BYTES {
+        let message = format!("a filter has at most {} KiB", MOST_BYTES >> 10);
+        return Err(InvalidFilter::new(0, 0, message, "name what is many by a wildcard or a tag"));
+    }
+    let mut parser = Parser {
+        text,
+        at: 0,
+        depth: 0,
+        primaries: Vec::new(),
+    };
+    let root = parser.expr()?;
+    match parser.peek() {
+        Token::End => Ok(Filter {
+            root,
+            primaries: parser.primaries,
+        }),
+        Token::Close => Err(parser.wrong("this parenthesis closes none", "remove it, or write a '(' before")),
+        _ => Err(parser.odd()),
+    }
+}
+
+const PRIMARY_HINT: &str = "write one of namespace:NAME, type:NAME, access:LEVEL, tag:NAME and depends:NAME";
+
+/// What stands next.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Token {
+    Open,
+    Close,
+    Not,
+    And,
+    Or,
+    /// Letters and whatever a token may hold, to the next space, parenthesis or mark.
+    Word,
+    /// What no filter holds.
+    Odd,
+    End,
+}
+
+struct Parser<'a> {
+    text: &'a str,
+    at: usize,
+    depth: usize,
+    primaries: Vec<Primary>,
+}
+
+impl<'a> Parser<'a> {
+    fn rest(&self) -> &'a str {
+        &self.text[self.at..]
+    }
+
+    /// Skips spaces and looks at what follows.
+    fn peek(&mut self) -> Token {
+        let rest = self.rest();
+        self.at += rest.len() - rest.trim_start().len();
+        let rest = self.rest();
+        match rest.chars().next() {
+            None => Token::End,
+            Some('(') => Token::Open,
+            Some(')') => Token::Close,
+            Some('!') => Token::Not,
+            _ if rest.starts_with("&&") => Token::And,
+            _ if rest.starts_with("||") => Token::Or,
+            Some(c) if in_token(c) => match self.word() {
+                word if word.eq_ignore_ascii_case("and") => Token::And,
+                word if word.eq_ignore_ascii_case("or") => Token::Or,
+                _ => Token::Word,
+            },
+            Some(_) => Token::Odd,
+        }
+    }
+
+    /// The word that stands here, a colon and what follows it included.
+    fn word(&self) -> &'a str {
+        let rest = self.rest();
+        let end = rest.find(|c: char| !in_token(c) && c != ':').unwrap_or(rest.len());
+        &rest[..end]
+    }
+
+    fn skip(&mut self) {
+        let len = match self.rest().as_bytes() {
+            [b'&', b'&', ..] | [b'|', b'|', ..] => 2,
+            [b'(' | b')' | b'!', ..] => 1,
+            _ => self.word().len(),
+        };
+        self.at += len;
+    }
+
+    fn wrong(&self, message: &str, hint: &str) -> InvalidFilter {
+        let rest = self.rest();
+        let len = rest.find(char::is_whitespace).unwrap_or(rest.len());
+        InvalidFilter::new(self.at, len, message, hint)
+    }
+
+    /// What stands here can stand nowhere in a filter: whatever else could follow has been taken.
+    fn odd(&self) -> InvalidFilter {
+        let hint = "join by AND (&&) and OR (||); names hold letters from A to Z, digits and _ . + -, write ? or * for any other character";
+        self.wrong("this is no part of a filter", hint)
+    }
+
+    fn expr(&mut self) -> Result<Expr, InvalidFilter> {
+        let mut terms = vec![self.term()?];
+        while self.peek() == Token::Or {
+            self.skip();
+            terms.push(self.term()?);
+        }
+        Ok(alone(terms, Expr::Any))
+    }
+
+    fn term(&mut self) -> Result<Expr, InvalidFilter> {
+        let mut factors = vec![self.factor()?];
+        loop {
+            match self.peek() {
+                Token::And => self.skip(),
+                Token::Open | Token::Not | Token::Word => {}
+                _ => return Ok(alone(factors, Expr::All)),
+            }
+            factors.push(self.factor()?);
+        }
+    }
+
+    fn factor(&mut self) -> Result<Expr, InvalidFilter> {
+        match self.peek() {
+            Token::Open => self.group(),
+            Token::Not => {
+                self.skip();
+                match self.peek() {
+                    Token::Word => self.primary(true),
+                    Token::Open => Err(self.wrong(
+                        "a '!' stands before one primary, not before a parenthesis",
+                        "negate each part: instead of !(a or b) write !a !b, instead of !(a b) write !a or !b",
+                    )),
+                    _ => Err(self.wrong("nothing stands behind this '!'", PRIMARY_HINT)),
+                }
+            }
+            Token::Word => self.primary(false),
+            Token::And | Token::Or => Err(self.wrong("nothing stands before this word", "write what it joins on both sides")),
+            Token::Close => Err(self.wrong("nothing stands before this parenthesis", PRIMARY_HINT)),
+            Token::End => Err(self.wrong("the filter ends where something is to be named", PRIMARY_HINT)),
+            Token::Odd => Err(self.odd()),
+        }
+    }
+
+    fn group(&mut self) -> Result<Expr, InvalidFilter> {
+        let open = self.at;
+        if self.depth == DEEPEST {
+            let message = format!("parentheses stand inside each other more than {DEEPEST} deep");
+            return Err(self.wrong(&message, "remove those that are not needed"));
+        }
+        self.skip();
+        self.depth += 1;
+        let inner = self.expr()?;
+        self.depth -= 1;
+        match self.peek() {
+            Token::Close => self.skip(),
+            Token::End => return Err(InvalidFilter::new(open, 1, "this parenthesis is not closed", "write a ')' for it")),
+            _ => return Err(self.odd()),
+        }
+        Ok(inner)
+    }
+
+    fn primary(&mut self, not: bool) -> Result<Expr, InvalidFilter> {
+        let word = self.word();
+        let Some((name, token)) = word.split_once(':') else {
+            let hint = format!("write type:{}, or namespace:, access:, tag: or depends: before it", shortened(word));
+            return Err(InvalidFilter::new(self.at, word.len(), "a name says what it is the name of", hint));
+        };
+        let Some(&(_, field)) = FIELDS.iter().find(|(known, _)| known.eq_ignore_ascii_case(name)) else {
+            let known = FIELDS.map(|(name, _)| name);
+            let near = nearest(name, known.into_iter(), 3);
+            let hint = match near.first() {
+                Some(best) => format!("did you mean '{best}:'?"),
+                None => PRIMARY_HINT.to_owned(),
+            };
+            let message = format!("there is no '{}:' in filters", shortened(name));
+            let mut error = InvalidFilter::new(self.at, name.len(), message, hint);
+            error.candidates = near;
+            return Err(error);
+        };
+        let at = self.at + name.len() + 1;
+        if token.is_empty() || token.contains(':') {
+            let message = format!("'{}:' is followed by a name", name.to_ascii_lowercase());
+            let hint = "write it without a space, such as type:Node*; names hold letters from A to Z, digits and _ . + -, and the wildcards * and ?";
+            return Err(InvalidFilter::new(at, token.len(), message, hint));
+        }
+        if token.len() > LONGEST {
+            let message = format!("a name has at most {LONGEST} characters");
+            return Err(InvalidFilter::new(at, token.len(), message, "use a wildcard"));
+        }
+        if self.primaries.len() == MOST_PRIMARIES {
+            let message = format!("a filter names at most {MOST_PRIMARIES} things");
+            return Err(InvalidFilter::new(
+                self.at,
+                word.len(),
+                message,
+                "name what is many by a wildcard or a tag",
+            ));
+        }
+        self.primaries.push(Primary {
+            field,
+            token: token.to_owned(),
+            glob: Glob::new(token),
+            at,
+        });
+        self.at += word.len();
+        let primary = self.primaries.len() - 1;
+        Ok(Expr::Is { primary, not })
+    }
+}
+
+fn in_token(c: char) -> bool {
+    c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '*' | '+' | '?' | '-')
+}
+
+fn shortened(word: &str) -> String {
+    word.chars().take(40).collect()
+}
+
+/// The only one of a list, or the list.
+fn alone(mut list: Vec<Expr>, many: fn(Vec<Expr>) -> Expr) -> Expr {
+    if list.len() == 1 { list.remove(0) } else { many(list) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// An expression as it is understood, with every parenthesis.
+    fn shown(filter: &str) -> String {
+        fn of(expr: &Expr, primaries: &[Primary]) -> String {
+            let list = |parts: &[Expr], word: &str| {
+                let parts: Vec<String> = parts.iter().map(|part| of(part, primaries)).collect();
+                format!("({})", parts.join(word))
+            };
+            match expr {
+                Expr::Any(parts) => list(parts, " | "),
+                Expr::All(parts) => list(parts, " & "),
+                Expr::Is { primary, not } => {
+                    let Primary { field, token, .. } = &primaries[*primary];
+                    format!("{}{field:?}={token}", if *not { "!" } else { "" })
+                }
+            }
+        }
+        match parse(filter) {
+            Ok(Filter { root, primaries }) => of(&root, &primaries),
+            Err(error) => {
+                let place = error.diagnostic(filter).place.expect("a place");
+                format!("{}:{} {} ({})", place.line, place.column, error.message, error.hint)
+            }
+        }
+    }
+
+    #[test]
+    fn what_filters_mean() {
+        for (filter, meaning) in [
+            ("type:A", "Type=A"),
+            ("type:A type:B", "(Type=A & Type=B)"),
+            ("type:A and type:B AND !access:public", "(Type=A & Type=B & !Access=public)"),
+            ("type:A or type:B type:C", "(Type=A | (Type=B & Type=C))"),
+            ("(type:A||type:B)&&tag:x", "((Type=A | Type=B) & Tag=x)"),
+            ("! type:A", "!Type=A"),
+            ("depends:A.B+C* OR (namespace:N.*)", "(Depends=A.B+C* | Namespace=N.*)"),
+            ("TYPE:or Or\ntype:and", "(Type=or | Type=and)"),
+            ("((((type:A))))", "Type=A"),
+        ] {
+            assert_eq!(shown(filter), meaning, "{filter}");
+        }
+    }
+
+    #[test]
+    fn what_is_wrong_and_where() {
+        let cases = [
+            "",
+            "type:A or",
+            "and type:A",
+            "NodeStore",
+            "type:",
+            "type: A",
+            "tpye:A",
+            "color:red",
+            "type:A)",
+            "(type:A",
+            "type:A (\n type:B",
+            "type:A\n && type",
+            "()",
+            "!(type:A)",
+            "!!type:A",
+            "!",
+            "type:A & type:B",
+            "(type:A & type:B)",
+            "type:日本",
+            "type:List`1",
+            "type:a:b",
+        ];
+        // Hints that several have.
+        let name_hint =
+            "write it without a space, such as type:Node*; names hold letters from A to Z, digits and _ . + -, and the wildcards * and ?";
+        let odd_hint =
+            "join by AND (&&) and OR (||); names hold letters from A to Z, digits and _ . + -, write ? or * for any other character";
+        let told = cases.map(|case| format!("{case:?} → {}", shown(case)));
+        let told = told
+            .join("\n")
+            .replace(PRIMARY_HINT, "PRIM")
+            .replace(name_hint, "NAME")
+            .replace(odd_hint, "ODD");
+        insta::assert_snapshot!(told, @r#"
+        "" → 1:1 the filter ends where something is to be named (PRIM)
+        "type:A or" → 1:10 the filter ends where something is to be named (PRIM)
+        "and type:A" → 1:1 nothing stands before this word (write what it joins on both sides)
+        "NodeStore" → 1:1 a name says what it is the name of (write type:NodeStore, or namespace:, access:, tag: or depends: before it)
+        "type:" → 1:6 'type:' is followed by a name (NAME)
+        "type: A" → 1:6 'type:' is followed by a name (NAME)
+        "tpye:A" → 1:1 there is no 'tpye:' in filters (did you mean 'type:'?)
+        "color:red" → 1:1 there is no 'color:' in filters (PRIM)
+        "type:A)" → 1:7 this parenthesis closes none (remove it, or write a '(' before)
+        "(type:A" → 1:1 this parenthesis is not closed (write a ')' for it)
+        "type:A (\n type:B" → 1:8 this parenthesis is not closed (write a ')' for it)
+        "type:A\n && type" → 2:5 a name says what it is the name of (write type:type, or namespace:, access:, tag: or depends: before it)
+        "()" → 1:2 nothing stands before this parenthesis (PRIM)
+        "!(type:A)" → 1:2 a '!' stands before one primary, not before a parenthesis (negate each part: instead of !(a or b) write !a !b, instead of !(a b) write !a or !b)
+        "!!type:A" → 1:2 nothing stands behind this '!' (PRIM)
+        "!" → 1:2 nothing stands behind this '!' (PRIM)
+        "type:A & type:B" → 1:8 this is no part of a filter (ODD)
+        "(type:A & type:B)" → 1:9 this is no part of a filter (ODD)
+        "type:日本" → 1:6 'type:' is followed by a name (NAME)
+        "type:List`1" → 1:10 this is no part of a filter (ODD)
+        "type:a:b" → 1:6 'type:' is followed by a name (NAME)
+        "#);
+    }
+
+    #[test]
+    fn nothing_exhausts_the_stack_or_the_time() {
+        let deep = |levels: usize| format!("{}type:A{}", "(".repeat(levels), ")".repeat(levels));
+        assert!(parse(&deep(DEEPEST)).is_ok());
+        for (filter, message) in [
+            (deep(DEEPEST + 1), "inside each other"),
+            ("(".repeat(10_000), "inside each other"),
+            (deep(10_000), "at most 16 KiB"),
+            ("!".repeat(10_000), "nothing stands behind"),
+            ("type:A ".repeat(1_000), "at most 256 things"),
+            ("x".repeat(1 << 20), "at most 16 KiB"),
+            (format!("type:{}", "*a".repeat(1_000)), "at most 256 characters"),
+        ] {
+            let error = parse(&filter).expect_err("a limit");
+            assert!(error.message.contains(message), "{error:?}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_a_filter_or_told_at_its_place(text in r"([a-z:()!&| *?\n]|type:|or|é){0,30}") {
+            if let Err(error) = parse(&text) {
+                let told = error.diagnostic(&text);
+                let place = told.place.expect("a place");
+                prop_assert!(place.line >= 1 && place.column >= 1);
+                prop_assert!(text.is_char_boundary(error.at));
+                let excerpt = told.excerpt.expect("an excerpt");
+                prop_assert!(excerpt.start as usize <= excerpt.text.chars().count());
+            }
+        }
+    }
+}

@@ -1,0 +1,352 @@
+//! `csharp/pack-selection`: which types a pack holds and in which order (seed 000 §10.2, steps 1, 2 and 4).
+//!
+//! A primary of a filter means: `namespace:` the whole namespace of a type; `type:` its name or symbol path, see [`Glob::means`]; `access:`
+//! its accessibility in effect, `-` for the space in `protected-internal`; `tag:` what the patterns of that tag mean as `type:` would;
+//! `depends:` the types whose declarations or bodies name one that is meant. Then come the types that the declarations of those name, as far
+//! as they are public or protected. It reads indexes and no outline, and its output holds no count, so that it moves only when the types of
+//! the pack, their order or their worth do.
+
+use super::filter::{self, Expr, Field, Filter, InvalidFilter, Primary};
+use super::glob::{Glob, Name, lower};
+use super::order::topological;
+use crate::csharp::dependencies::DependencyRow;
+use crate::csharp::graph::GraphRow;
+use crate::csharp::structure::{check_flags, flag};
+use crate::csharp::types::{TypeRow, symbol_of};
+use engine::seams::producer::{Failure, Inputs, Output, ParamError, Params, Producer, ProducerId, Sees};
+use engine::values::diagnostic::Diagnostic;
+use engine::values::suggest::nearest;
+use engine::values::table::Table;
+use rustc_hash::FxHashMap;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Most patterns of a tag.
+const MOST_PATTERNS: usize = 1_000;
+/// So many names that mean nothing are told.
+const MOST_TOLD: usize = 5;
+/// What `access:` may name.
+const ACCESS: [&str; 7] = [
+    "public",
+    "protected-internal",
+    "protected",
+    "internal",
+    "private-protected",
+    "private",
+    "file",
+];
+
+/// A row of `[pack.NAME]`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PackRow {
+    /// The filter as written.
+    pub filter: String,
+    /// Most tokens of its text.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub budget: Option<u64>,
+    /// Whether the types that declarations name come with it; they do unless this is false.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dependencies: Option<bool>,
+    /// Whether first sentences of documentation are shown; they are unless this is false.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub docs: Option<bool>,
+    /// Whether summaries are asked for; they are only if this is true.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub semantic: Option<bool>,
+}
+
+/// Why a type is in a pack.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Why {
+    /// The filter means it.
+    Matched,
+    /// Declarations of these, which the filter means, name it.
+    DependencyOf(Vec<String>),
+}
+
+/// The output of [`Select`]. Fields stand in the order of their names.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Selection {
+    /// Most tokens of the pack.
+    pub budget: Option<u64>,
+    /// Whether first sentences of documentation are shown.
+    pub docs: bool,
+    /// The filter in one line.
+    pub filter: String,
+    /// The types as they are given up when the budget is too small: dependencies before what the filter means, then those that the fewest
+    /// types name, then the deepest, then the last by name.
+    pub least: Vec<String>,
+    /// Types whose summary is asked for.
+    pub semantic: Vec<String>,
+    /// The types in the order of the pack.
+    pub types: Vec<String>,
+    /// Why each is there.
+    pub why: BTreeMap<String, Why>,
+}
+
+/// The producer `csharp/pack-selection`.
+#[derive(Debug)]
+pub struct Select;
+
+impl Producer for Select {
+    fn id(&self) -> ProducerId {
+        ProducerId::new("csharp/pack-selection", 1)
+    }
+
+    fn sees(&self, _: &Params) -> Sees {
+        Sees { vars: true, label: false }
+    }
+
+    fn check(&self, params: &Params) -> Result<(), Vec<ParamError>> {
+        check_flags(params, &["include_internal"])
+    }
+
+    fn produce(&self, inputs: &Inputs<'_>) -> Result<Output, Failure> {
+        let pack = inputs.var("pack").unwrap_or_default();
+        let row: PackRow =
+            read(table(inputs, "row")?, pack)?.ok_or_else(|| Failure::permanent(format!("there is no row of pack {pack}")))?;
+        let world = World::read(inputs)?;
+        let wrong = |error: InvalidFilter| Failure::Permanent(Box::new(error.diagnostic(&row.filter)));
+        let filter = filter::parse(&row.filter).map_err(wrong)?;
+        let sets = world.sets(&filter).map_err(wrong)?;
+        let matched = evaluate(&filter.root, &sets, world.types.len());
+        let internal = flag(inputs.params, "include_internal", false);
+        let why = world.with_dependencies(&matched, row.dependencies.unwrap_or(true), internal);
+        let mut diagnostics = world.meaningless(&filter, &sets);
+        if why.is_empty() {
+            let diagnostic = Diagnostic::warning("CS-PACK-EMPTY", format!("the filter of pack {pack} means no type"));
+            diagnostics.push(diagnostic.hint("'cortex show //index:types' lists the types there are"));
+        }
+        let selection = world.selection(row, why);
+        let mut bytes = serde_json::to_vec_pretty(&selection).expect("invariant: our values have text keys");
+        bytes.push(b'\n');
+        Ok(Output {
+            bytes,
+            diagnostics,
+            ..Output::default()
+        })
+    }
+}
+
+fn table<'i>(inputs: &'i Inputs<'_>, role: &'static str) -> Result<Table<'i>, Failure> {
+    Table::open(&inputs.one(role)?.bytes).ok_or_else(|| Failure::permanent(format!("input '{role}' is not a table")))
+}
+
+fn read<T: DeserializeOwned>(table: Table<'_>, key: &str) -> Result<Option<T>, Failure> {
+    let read = |value: &[u8]| {
+        serde_json::from_slice(value).map_err(|error| Failure::permanent(format!("the row of {key} cannot be read: {error}")))
+    };
+    table.get(key).map(read).transpose()
+}
+
+/// What filters are asked of: all types by number, in the order of their keys.
+struct World<'i> {
+    types: Vec<(&'i str, TypeRow, Name)>,
+    number: FxHashMap<&'i str, usize>,
+    dependencies: Vec<DependencyRow>,
+    graph: Vec<GraphRow>,
+    tags: BTreeMap<&'i str, Vec<String>>,
+}
+
+impl<'i> World<'i> {
+    fn read(inputs: &'i Inputs<'_>) -> Result<Self, Failure> {
+        let (types, graph, deps) = (table(inputs, "types")?, table(inputs, "graph")?, table(inputs, "dependencies")?);
+        let keys: Vec<&str> = types.keys().collect();
+        let named = |key: &&'i str| -> Result<_, Failure> {
+            let row: TypeRow = read(types, key)?.ok_or_else(|| Failure::permanent(format!("there is no type {key}")))?;
+            let name = Name::new(symbol_of(key), &row.namespace);
+            Ok((*key, row, name))
+        };
+        let tags = table(inputs, "tags")?;
+        let tags = tags.keys().map(|tag| Ok((tag, read(tags, tag)?.unwrap_or_default())));
+        Ok(Self {
+            types: keys.iter().map(named).collect::<Result<_, _>>()?,
+            dependencies: keys
+                .iter()
+                .map(|key| Ok(read(deps, key)?.unwrap_or_default()))
+                .collect::<Result<_, Failure>>()?,
+            graph: keys
+                .iter()
+                .map(|key| Ok(read(graph, key)?.unwrap_or_default()))
+                .collect::<Result<_, Failure>>()?,
+            number: keys.iter().enumerate().map(|(number, key)| (*key, number)).collect(),
+            tags: tags.collect::<Result<_, Failure>>()?,
+        })
+    }
+
+    /// The types that each primary of a filter means.
+    fn sets(&self, filter: &Filter) -> Result<Vec<Vec<bool>>, InvalidFilter> {
+        filter.primaries.iter().map(|primary| self.set(primary)).collect()
+    }
+
+    fn set(&self, primary: &Primary) -> Result<Vec<bool>, InvalidFilter> {
+        let Primary { field, glob, .. } = primary;
+        let of_rows = |means: &dyn Fn(&TypeRow) -> bool| self.types.iter().map(|(_, row, _)| means(row)).collect();
+        Ok(match field {
+            Field::Namespace => {
+                let spaces: BTreeSet<&str> = self.types.iter().map(|(_, row, _)| row.namespace.as_str()).collect();
+                let meant: BTreeSet<&str> = spaces.into_iter().filter(|space| glob.is(&lower(space))).collect();
+                of_rows(&|row| meant.contains(row.namespace.as_str()))
+            }
+            Field::Type => self.named(std::slice::from_ref(glob)),
+            Field::Access => {
+                known(primary, ACCESS.into_iter(), "accessibility")?;
+                of_rows(&|row| glob.is(&lower(&row.accessibility.replace(' ', "-"))))
+            }
+            Field::Tag => self.named(&self.patterns(primary)?),
+            Field::Depends => {
+                let meant = self.named(std::slice::from_ref(glob));
+                let names_one = |row: &DependencyRow| {
+                    let mut named = row.structure.iter().chain(&row.body);
+                    named.any(|key| self.number.get(key.as_str()).is_some_and(|&number| meant[number]))
+                };
+                self.dependencies.iter().map(names_one).collect()
+            }
+        })
+    }
+
+    fn named(&self, globs: &[Glob]) -> Vec<bool> {
+        self.types
+            .iter()
+            .map(|(_, _, name)| globs.iter().any(|glob| glob.means(name)))
+            .collect()
+    }
+
+    /// The patterns of the tags that a primary names.
+    fn patterns(&self, primary: &Primary) -> Result<Vec<Glob>, InvalidFilter> {
+        known(primary, self.tags.keys().copied(), "tag")?;
+        let tags = self.tags.iter().filter(|(tag, _)| primary.glob.is(&lower(tag)));
+        let patterns: Vec<&String> = tags.flat_map(|(_, patterns)| patterns).collect();
+        let len = primary.token.len();
+        if patterns.len() > MOST_PATTERNS {
+            let message = format!("this tag has {} patterns; a tag has at most {MOST_PATTERNS}", patterns.len());
+            return Err(InvalidFilter::new(primary.at, len, message, "join them by wildcards"));
+        }
+        if let Some(long) = patterns.iter().find(|pattern| pattern.len() > super::glob::LONGEST) {
+            let start: String = long.chars().take(20).collect();
+            let message = format!("a pattern of this tag, '{start}…', is longer than {} bytes", super::glob::LONGEST);
+            return Err(InvalidFilter::new(primary.at, len, message, "use a wildcard"));
+        }
+        Ok(patterns.into_iter().map(|pattern| Glob::new(pattern)).collect())
+    }
+
+    /// The types of the pack: those that matched, and what their declarations name.
+    fn with_dependencies(&self, matched: &[bool], wanted: bool, internal: bool) -> BTreeMap<usize, Why> {
+        let mut readers: BTreeMap<usize, BTreeSet<&str>> = BTreeMap::new();
+        let mut why: BTreeMap<usize, Why> = BTreeMap::new();
+        for number in (0..matched.len()).filter(|&number| matched[number]) {
+            why.insert(number, Why::Matched);
+            for named in self.structure(number).filter(|&named| wanted && !matched[named]) {
+                let access = self.types[named].1.accessibility.as_str();
+                if matches!(access, "public" | "protected" | "protected internal") || internal && access == "internal" {
+                    readers.entry(named).or_default().insert(self.types[number].0);
+                }
+            }
+        }
+        let of = |readers: BTreeSet<&str>| Why::DependencyOf(readers.into_iter().map(str::to_owned).collect());
+        why.extend(readers.into_iter().map(|(named, readers)| (named, of(readers))));
+        why
+    }
+
+    /// The types that the declarations of a type name.
+    fn structure(&self, number: usize) -> impl Iterator<Item = usize> {
+        self.dependencies[number]
+            .structure
+            .iter()
+            .filter_map(|key| self.number.get(key.as_str()).copied())
+    }
+
+    fn selection(&self, row: PackRow, why: BTreeMap<usize, Why>) -> Selection {
+        let chosen: Vec<usize> = why.keys().copied().collect();
+        let place: FxHashMap<usize, usize> = chosen.iter().enumerate().map(|(place, number)| (*number, place)).collect();
+        let below: Vec<Vec<usize>> = chosen
+            .iter()
+            .map(|&number| self.structure(number).filter_map(|named| place.get(&named).copied()).collect())
+            .collect();
+        let keys = |numbers: Vec<usize>| -> Vec<String> { numbers.into_iter().map(|number| self.types[number].0.to_owned()).collect() };
+        let types = keys(topological(&below).into_iter().map(|place| chosen[place]).collect());
+        let mut least = chosen;
+        least.sort_by_key(|&number| {
+            let GraphRow { references, depth, .. } = self.graph[number];
+            (why[&number] == Why::Matched, references, Reverse(depth), Reverse(number))
+        });
+        Selection {
+            budget: row.budget,
+            docs: row.docs.unwrap_or(true),
+            filter: row.filter.split_whitespace().collect::<Vec<_>>().join(" "),
+            least: keys(least),
+            semantic: if row.semantic == Some(true) { types.clone() } else { Vec::new() },
+            why: why
+                .into_iter()
+                .map(|(number, why)| (self.types[number].0.to_owned(), why))
+                .collect(),
+            types,
+        }
+    }
+
+    /// Tells of primaries that mean nothing, with what may have been meant.
+    fn meaningless(&self, filter: &Filter, sets: &[Vec<bool>]) -> Vec<Diagnostic> {
+        let empty = filter.primaries.iter().zip(sets).filter(|(_, set)| !set.contains(&true));
+        let tell = |(primary, _): (&Primary, _)| {
+            let known: Vec<&str> = match primary.field {
+                Field::Namespace => self.types.iter().map(|(_, row, _)| row.namespace.as_str()).collect(),
+                _ => self.types.iter().map(|(key, _, _)| symbol_of(key)).collect(),
+            };
+            let candidates = nearest(&primary.token, known.into_iter(), 3);
+            let field = format!("{:?}", primary.field).to_lowercase();
+            let diagnostic = Diagnostic::warning("CS-PACK-NOTHING", format!("{field}:{} means no type", primary.token));
+            let diagnostic = match candidates.first() {
+                Some(best) => diagnostic.hint(format!("did you mean '{best}'?")),
+                None => diagnostic,
+            };
+            diagnostic.candidates(candidates)
+        };
+        empty.take(MOST_TOLD).map(tell).collect()
+    }
+}
+
+/// Whether a primary names something that there is, as tags and accessibilities do.
+fn known<'k>(primary: &Primary, names: impl Iterator<Item = &'k str>, what: &str) -> Result<(), InvalidFilter> {
+    let names: Vec<&str> = names.collect();
+    if names.iter().any(|name| primary.glob.is(&lower(name))) {
+        return Ok(());
+    }
+    let near = nearest(&primary.token, names.iter().copied(), 3);
+    let hint = match (near.first(), names.as_slice()) {
+        (Some(best), _) => format!("did you mean '{best}'?"),
+        (None, []) => format!("there is no {what}; write [tags] NAME = [\"Pattern\"] in cortex.toml"),
+        (None, names) => format!("there are {}", names[..names.len().min(20)].join(", ")),
+    };
+    let message = format!("there is no {what} of this name");
+    let mut error = InvalidFilter::new(primary.at, primary.token.len(), message, hint);
+    error.candidates = near;
+    Err(error)
+}
+
+/// Which of `count` types an expression means. Its depth is bounded by the parser.
+fn evaluate(expr: &Expr, sets: &[Vec<bool>], count: usize) -> Vec<bool> {
+    let join = |parts: &[Expr], start: bool, with: fn(bool, bool) -> bool| {
+        let mut all = vec![start; count];
+        for part in parts {
+            let part = evaluate(part, sets, count);
+            all.iter_mut().zip(part).for_each(|(one, other)| *one = with(*one, other));
+        }
+        all
+    };
+    match expr {
+        Expr::Any(parts) => join(parts, false, |one, other| one | other),
+        Expr::All(parts) => join(parts, true, |one, other| one & other),
+        Expr::Is { primary, not } => sets[*primary].iter().map(|is| is ^ not).collect(),
+    }
+}
+
+/// Reads the blob of [`Select`].
+///
+/// # Errors
+/// When it is not of our making.
+pub fn read_selection(bytes: &[u8]) -> Result<Selection, Failure> {
+    serde_json::from_slice(bytes).map_err(|error| Failure::permanent(format!("a selection cannot be read: {error}")))
+}

@@ -1,0 +1,326 @@
+//! Packs of a small workspace: filters against a naive evaluation, what comes with them, order, budget, and what leaves them as they are.
+
+use super::document::Pack;
+use super::facts::PackFactsOf;
+use super::filter::{Expr, Field, Filter, parse};
+use super::glob::{Glob, Name, lower};
+use super::select::{Select, Selection, Why, read_selection};
+use crate::csharp::dependencies::DependencyTable;
+use crate::csharp::fixture::{World, blob, run_with};
+use crate::csharp::graph::Graph;
+use crate::csharp::types::symbol_of;
+use engine::seams::producer::{Failure, Input, Output, Producer};
+use engine::values::table::{Table, write_table};
+use proptest::prelude::*;
+use std::collections::{BTreeMap, BTreeSet};
+
+const CODE: &str = r#"
+namespace Memo.Core
+{
+    /// <summary>Where nodes are. For ever.</summary>
+    public class NodeStore : IStore { public Node Get(Key key) => new(); private Cache _cache; int Size() { return Limits.Most; } }
+    public interface IStore { Node Get(Key key); }
+    public class Node { public Node? Parent; public Tree? In; }
+    public class Tree { public Node Root; public sealed class Walk { } }
+    public readonly struct Key { }
+    internal class Cache { Key _last; }
+    public static class Limits { public const int Most = 3; }
+}
+namespace Memo.Web { public class Page { public Memo.Core.IStore Store; } public class List<T> { public T First; } }
+namespace Other { public class Lonely { } class NodeStoreTests { void Run() { new Memo.Core.NodeStore(); } } }
+public class Program { }
+"#;
+
+const TAGS: [(&str, &str); 3] = [("web", r#"["Memo.Web.*"]"#), ("stores", r#"["*Store","istore"]"#), ("none", "[]")];
+
+/// The indexes of some C#.
+struct Bench {
+    world: World,
+    indexes: Vec<(&'static str, Vec<Input>)>,
+}
+
+impl Bench {
+    fn new(code: &str) -> Self {
+        let (syntax, _) = crate::csharp::parse::read(code, &BTreeSet::new(), "a.cs");
+        let world = World::new(&[("src/a.cs", syntax)], &[("src/App.csproj", "{}")]);
+        let types = || vec![blob("", world.types.clone())];
+        let run = |producer: &dyn Producer, roles| vec![blob("", run_with(producer, &[], "{}", roles).expect("an index").bytes)];
+        let tags: BTreeMap<&str, &str> = TAGS.into_iter().collect();
+        let indexes = vec![
+            ("graph", run(&Graph, vec![("types", types()), ("deps", world.each("deps"))])),
+            ("dependencies", run(&DependencyTable, vec![("deps", world.each("deps"))])),
+            ("tags", vec![blob("", write_table(&tags))]),
+            ("types", types()),
+        ];
+        Self { world, indexes }
+    }
+
+    fn index(&self, role: &str) -> &[u8] {
+        let found = self.indexes.iter().find(|(known, _)| *known == role);
+        &found.expect("an index").1[0].bytes
+    }
+
+    fn select(&self, row: &serde_json::Value) -> Result<Output, Failure> {
+        let row = write_table(&BTreeMap::from([("core", row.to_string())]));
+        let mut roles = self.indexes.clone();
+        roles.push(("row", vec![blob("", row)]));
+        run_with(&Select, &[("pack", "core")], "{}", roles)
+    }
+
+    fn selected(&self, row: &serde_json::Value) -> Selection {
+        let output = self.select(row).unwrap_or_else(|failure| panic!("{row}: {failure:?}"));
+        read_selection(&output.bytes).expect("a selection")
+    }
+
+    /// The types that a filter alone means, without their namespaces.
+    fn meant(&self, filter: &str) -> Vec<String> {
+        let selection = self.selected(&serde_json::json!({"filter": filter, "dependencies": false}));
+        let mut names: Vec<String> = selection.types.iter().map(|key| short(key)).collect();
+        names.sort();
+        names
+    }
+
+    /// What a producer of packs makes of a row, with the summaries that it asks for.
+    fn make(&self, producer: &dyn Producer, row: &serde_json::Value) -> String {
+        let selection = self.select(row).expect("a selection").bytes;
+        let of = read_selection(&selection).expect("a selection");
+        let each =
+            |name: &str, keys: &[String]| -> Vec<Input> { keys.iter().map(|key| blob(key, self.world.output(name, key).bytes)).collect() };
+        let roles = vec![
+            ("outlines", each("outline-info", &of.types)),
+            ("semantics", each("semantic", &of.semantic)),
+            ("selection", vec![blob("", selection)]),
+        ];
+        let output = run_with(producer, &[("pack", "core")], "{}", roles).expect("a pack");
+        String::from_utf8(output.bytes).expect("text")
+    }
+
+    fn pack(&self, row: &serde_json::Value) -> String {
+        self.make(&Pack, row)
+    }
+}
+
+fn short(key: &str) -> String {
+    key.rsplit('.').next().unwrap_or(key).to_owned()
+}
+
+#[test]
+fn what_primaries_mean() {
+    let bench = Bench::new(CODE);
+    for (filter, expected) in [
+        ("namespace:memo.web", vec!["List`1", "Page"]),
+        ("namespace:Memo", vec![]),
+        ("namespace:Memo.* type:*Store*", vec!["IStore", "NodeStore"]),
+        ("!namespace:Memo.*", vec!["Lonely", "NodeStoreTests", "Program"]),
+        ("type:List", vec!["List`1"]),
+        ("type:Tree+Walk or type:walk", vec!["Tree+Walk"]),
+        ("access:internal", vec!["Cache", "NodeStoreTests"]),
+        ("access:int*", vec!["Cache", "NodeStoreTests"]),
+        ("tag:web", vec!["List`1", "Page"]),
+        ("tag:stores !type:I*", vec!["NodeStore"]),
+        ("tag:none", vec![]),
+        ("depends:NodeStore", vec!["NodeStoreTests"]),
+        ("depends:Key", vec!["Cache", "IStore", "NodeStore"]),
+        ("depends:Limits", vec!["NodeStore"]),
+    ] {
+        assert_eq!(bench.meant(filter), expected, "{filter}");
+    }
+}
+
+#[test]
+fn what_is_named_and_is_not_there() {
+    let bench = Bench::new(CODE);
+    let told = |filter: &str| match bench.select(&serde_json::json!({ "filter": filter })) {
+        Err(Failure::Permanent(told)) => vec![*told],
+        Err(other) => panic!("{other:?}"),
+        Ok(output) => output.diagnostics,
+    };
+    let wrong = told("type:A\n or tag:wbe");
+    assert_eq!(
+        (wrong[0].code.as_str(), wrong[0].hint.as_deref()),
+        ("InvalidFilter", Some("did you mean 'web'?"))
+    );
+    let place = wrong[0].place.as_ref().expect("a place");
+    assert_eq!(
+        (place.line, place.column, wrong[0].candidates.as_slice()),
+        (2, 9, &["web".to_owned()][..])
+    );
+    assert!(
+        told("access:publik")[0]
+            .hint
+            .as_deref()
+            .is_some_and(|hint| hint.contains("'public'"))
+    );
+    let nothing: Vec<String> = told("type:NodeStroe and namespace:Memo.Core")
+        .iter()
+        .map(|one| one.code.clone())
+        .collect();
+    assert_eq!(nothing, ["CS-PACK-NOTHING", "CS-PACK-EMPTY"]);
+    assert_eq!(told("type:NodeStroe")[0].candidates, ["Memo.Core.NodeStore"]);
+    assert_eq!(told("type:NodeStore"), []);
+}
+
+#[test]
+fn public_dependencies_of_declarations_come_with_it_in_order() {
+    let bench = Bench::new(CODE);
+    let selection = bench.selected(&serde_json::json!({"filter": "type:NodeStore"}));
+    let own = |names: &[&str]| -> Vec<String> { names.iter().map(|name| format!("Memo.Core.{name}")).collect() };
+    // Not Cache, which is internal, nor Limits, which only a body names; Node is there and what Node names is not.
+    assert_eq!(selection.types, own(&["Key", "Node", "IStore", "NodeStore"]));
+    assert_eq!(selection.why["Memo.Core.NodeStore"], Why::Matched);
+    assert_eq!(selection.why["Memo.Core.Key"], Why::DependencyOf(own(&["NodeStore"])));
+    let both = bench.selected(&serde_json::json!({"filter": "type:NodeStore or type:Page"}));
+    assert_eq!(
+        both.why["Memo.Core.IStore"],
+        Why::DependencyOf(vec!["Memo.Core.NodeStore".into(), "Memo.Web.Page".into()])
+    );
+    assert_eq!(
+        both.types,
+        [own(&["Key", "Node", "IStore", "NodeStore"]), vec!["Memo.Web.Page".into()]].concat()
+    );
+    let group = bench.selected(&serde_json::json!({"filter": "type:Tree or type:Node or type:Key"}));
+    assert_eq!(group.types, own(&["Key", "Node", "Tree"]));
+}
+
+#[test]
+fn a_pack_is_a_text_that_says_what_it_left_out() {
+    let bench = Bench::new(CODE);
+    let row = |budget: Option<u64>| serde_json::json!({"filter": "type:NodeStore", "semantic": true, "budget": budget});
+    let whole = bench.pack(&row(None));
+    insta::assert_snapshot!(bench.pack(&serde_json::json!({"filter": "type:NodeStore\n or type:Lonely", "dependencies": false})), @"
+    # Pack core
+    Filter: type:NodeStore or type:Lonely
+    Types: 2 (2 matched, 0 as dependencies) | Tokens: about 129
+
+    ## Memo.Core.NodeStore T_f6gkg4jw
+    Kind: class | File: src/a.cs | Assembly: App
+    XMLDOC: Where nodes are.
+
+    Public API:
+      + public class NodeStore : IStore
+      + public Node Get(Key key)
+
+    Implements: IStore
+    DependsOn: Memo.Core.IStore, Memo.Core.Cache, Memo.Core.Key, Memo.Core.Node
+
+    ## Other.Lonely T_gq3axv2e
+    Kind: class | File: src/a.cs | Assembly: App
+
+    Public API:
+      + public class Lonely
+
+    Implements: none
+    DependsOn: none
+    ");
+    assert_eq!(whole.matches("\n### Semantic (").count(), 4);
+    assert!(whole.contains("\nIn the pack as a dependency of Memo.Core.NodeStore\n"), "{whole}");
+    let facts = |budget| -> super::facts::PackFacts { serde_json::from_str(&bench.make(&PackFactsOf, &row(budget))).expect("facts") };
+    let outlines = facts(None).token_estimate;
+    let fitting = bench.pack(&row(Some(outlines)));
+    assert!(fitting.contains("Left out for the budget, 4 summaries of: "), "{fitting}");
+    assert_eq!(fitting.matches("\n## ").count(), 4);
+    let small = bench.pack(&row(Some(outlines - 1)));
+    assert!(small.contains("Left out for the budget, 1 types: Memo.Core."), "{small}");
+    assert_eq!(facts(Some(outlines - 1)).type_ids.len(), 3);
+    assert!(
+        bench
+            .pack(&row(Some(1)))
+            .contains("Types: 0 (0 matched, 0 as dependencies) | Tokens: about 0 of 1\n")
+    );
+}
+
+#[test]
+fn edits_that_do_not_concern_a_pack_leave_it_as_it_is() {
+    let row = serde_json::json!({"filter": "namespace:Memo.Core type:*Store"});
+    let before = Bench::new(CODE);
+    for (why, from, to) in [
+        ("a comment", "public class Node {", "// more\npublic class Node {"),
+        ("a body", "return Limits.Most;", "return 7;"),
+        (
+            "a type that is not meant",
+            "public class Lonely { }",
+            "public class Lonely { } public class New { NodeStore s; Key k; }",
+        ),
+    ] {
+        let after = Bench::new(&CODE.replace(from, to));
+        assert_ne!(CODE, CODE.replace(from, to), "{why}");
+        assert_eq!(before.select(&row), after.select(&row), "{why}");
+        assert_eq!(before.pack(&row), after.pack(&row), "{why}");
+    }
+    let documented = Bench::new(&CODE.replace("Where nodes are", "Where all nodes are"));
+    assert_ne!(before.pack(&row), documented.pack(&row));
+}
+
+/// What a filter means of one type, by the definitions and nothing else.
+fn means(bench: &Bench, filter: &Filter, expr: &Expr, key: &str) -> bool {
+    match expr {
+        Expr::Any(parts) => parts.iter().any(|part| means(bench, filter, part, key)),
+        Expr::All(parts) => parts.iter().all(|part| means(bench, filter, part, key)),
+        Expr::Is { primary, not } => {
+            let primary = &filter.primaries[*primary];
+            let is = |glob: &Glob, key: &str| glob.means(&Name::new(symbol_of(key), &bench.world.row(key).namespace));
+            let row = bench.world.row(key);
+            *not != match primary.field {
+                Field::Namespace => primary.glob.is(&lower(&row.namespace)),
+                Field::Type => is(&primary.glob, key),
+                Field::Access => primary.glob.is(&lower(&row.accessibility.replace(' ', "-"))),
+                Field::Tag => TAGS.iter().filter(|(tag, _)| primary.glob.is(&lower(tag))).any(|(_, patterns)| {
+                    let patterns: Vec<String> = serde_json::from_str(patterns).expect("patterns");
+                    patterns.iter().any(|pattern| is(&Glob::new(pattern), key))
+                }),
+                Field::Depends => {
+                    let table = Table::open(bench.index("dependencies")).expect("a table");
+                    let row: crate::csharp::dependencies::DependencyRow =
+                        serde_json::from_slice(table.get(key).expect("a row")).expect("a row");
+                    row.structure.iter().chain(&row.body).any(|named| is(&primary.glob, named))
+                }
+            }
+        }
+    }
+}
+
+fn filters() -> impl Strategy<Value = String> {
+    let primary = prop::sample::select(vec![
+        "type:Node*",
+        "type:*s",
+        "type:Tree",
+        "namespace:Memo.*",
+        "namespace:*",
+        "access:public",
+        "access:i*",
+        "tag:web",
+        "tag:*",
+        "tag:none",
+        "depends:Node",
+        "depends:*Store",
+        "!type:Key",
+        "! depends:Key",
+        "!tag:stores",
+        "!access:public",
+    ]);
+    primary.prop_map(str::to_owned).prop_recursive(4, 24, 4, |inner| {
+        let joined = |word: &'static str| prop::collection::vec(inner.clone(), 2..4).prop_map(move |parts| parts.join(word));
+        prop_oneof![
+            joined(" OR "),
+            joined("||"),
+            joined(" and "),
+            joined(" "),
+            inner.clone().prop_map(|part| format!("({part})"))
+        ]
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+    #[test]
+    fn filters_mean_what_their_parts_mean(filter in filters()) {
+        thread_local!(static BENCH: Bench = Bench::new(CODE));
+        BENCH.with(|bench| {
+            let parsed = parse(&filter).expect("a filter");
+            let mut expected: Vec<String> = bench.world.keys().into_iter().filter(|key| means(bench, &parsed, &parsed.root, key)).map(|key| short(&key)).collect();
+            expected.sort();
+            prop_assert_eq!(bench.meant(&filter), expected, "{}", filter);
+            Ok(())
+        })?;
+    }
+}

@@ -1,0 +1,43 @@
+//! Producer `table`: its parameters as a table, one row each, whose value is the parameter's JSON. The rows of a manifest's data tables come
+//! into the graph by it, so that whoever reads one row is not made again when another changes.
+
+use engine::seams::producer::{Failure, Inputs, Output, Producer, ProducerId};
+use engine::values::table::write_table;
+use std::collections::BTreeMap;
+
+/// The producer `table`. It takes whatever parameters it is given.
+#[derive(Debug)]
+pub struct Rows;
+
+impl Producer for Rows {
+    fn id(&self) -> ProducerId {
+        ProducerId::new("table", 1)
+    }
+
+    fn produce(&self, inputs: &Inputs<'_>) -> Result<Output, Failure> {
+        let rows: BTreeMap<&str, String> = inputs
+            .params
+            .iter()
+            .map(|(name, value)| (name.as_str(), value.to_string()))
+            .collect();
+        Ok(Output::new(write_table(&rows)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use engine::seams::producer::{Cancel, Params};
+    use engine::values::table::Table;
+
+    #[test]
+    fn a_row_for_every_parameter() {
+        let params: Params = serde_json::from_str(r#"{"b":["x"],"a":{"n":1,"m":"é"}}"#).expect("JSON");
+        let (roles, vars, cancel) = Default::default();
+        let made = Rows.produce(&Inputs::bare("//m/t:table", &params, &roles, &vars, &cancel as &Cancel));
+        let blob = made.expect("a table").bytes;
+        let table = Table::open(&blob).expect("a table");
+        let rows: Vec<(&str, &[u8])> = table.rows().collect();
+        assert_eq!(rows, [("a", "{\"m\":\"é\",\"n\":1}".as_bytes()), ("b", b"[\"x\"]")]);
+    }
+}

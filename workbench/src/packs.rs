@@ -1,0 +1,297 @@
+//! Packs of a workspace: those of `cortex.toml`, and those made at run time, which are kept in `.cortex/packs.toml`.
+//!
+//! That file is a text of rows for the manifest's data tables, and part of the definition of a build like the manifest itself. It is written
+//! here and may be written by hand; comments in it do not outlive the next change. What a pack holds is for the graph to say:
+//! `//packs/NAME:selection` and `//packs/NAME:pack`.
+
+use crate::checkout::{self, FOLDER};
+use crate::location::MANIFEST;
+use crate::workspace::{WorkbenchError, Workspace};
+use engine::manifest::model::Manifest;
+use engine::values::diagnostic::Diagnostic;
+use producers::csharp::pack::filter;
+pub use producers::csharp::pack::select::PackRow;
+use std::io;
+use std::path::Path;
+use toml::{Table, Value};
+
+/// The file in `.cortex`.
+pub const FILE: &str = "packs.toml";
+/// A larger one is refused.
+const MOST_BYTES: usize = 4 << 20;
+/// The table of packs.
+const TABLE: &str = "pack";
+const HEAD: &str = "# Packs made at run time; cortex writes this file anew with every change. Packs to be shared stand in cortex.toml.\n\n";
+
+/// A pack that there is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Pack {
+    /// Its name: `//packs/NAME:pack`.
+    pub name: String,
+    /// What it is made of.
+    pub row: PackRow,
+    /// Whether it was made at run time, so that it may be replaced and removed here.
+    pub made: bool,
+}
+
+/// What became of a pack.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Put {
+    /// There was none of that name.
+    Added,
+    /// It was another.
+    Replaced,
+    /// It was the same.
+    AlreadyPresent,
+}
+
+/// Why a pack is not put or removed.
+#[derive(Debug, thiserror::Error)]
+pub enum PackError {
+    /// It cannot be: a filter that is none (`InvalidFilter`), a bad name, a pack of `cortex.toml`.
+    #[error("{}", .0.message)]
+    Refused(Box<Diagnostic>),
+    /// The workspace cannot be read or the file not written.
+    #[error(transparent)]
+    Workbench(#[from] WorkbenchError),
+}
+
+impl From<io::Error> for PackError {
+    fn from(error: io::Error) -> Self {
+        Self::Workbench(unusable(&error))
+    }
+}
+
+/// The text of the file; empty when there is none.
+///
+/// # Errors
+/// When it is a link, too large, not UTF-8 or cannot be read.
+pub(crate) fn read(root: &Path) -> Result<String, WorkbenchError> {
+    let bytes = checkout::read(root, FILE, MOST_BYTES).map_err(|error| unusable(&error))?;
+    text(bytes)
+}
+
+fn text(bytes: Option<Vec<u8>>) -> Result<String, WorkbenchError> {
+    String::from_utf8(bytes.unwrap_or_default()).map_err(|_| {
+        broken(
+            "E_ENCODING",
+            "the file of packs is not UTF-8 text",
+            "save it as UTF-8, or remove it",
+        )
+    })
+}
+
+/// What messages call the file.
+pub fn place() -> String {
+    format!("{FOLDER}/{FILE}")
+}
+
+fn broken(code: &str, message: &str, hint: &str) -> WorkbenchError {
+    WorkbenchError::Manifest(vec![Diagnostic::error(code, message).at(place(), 0, 0).hint(hint)])
+}
+
+fn unusable(error: &io::Error) -> WorkbenchError {
+    let message = format!("the file of packs cannot be used: {error}");
+    broken("E_PATH", &message, "remove it, or put a file there that can be read and written")
+}
+
+/// All packs, by name.
+///
+/// # Errors
+/// When the manifest or the file of packs is wrong.
+pub fn list(workspace: &Workspace) -> Result<Vec<Pack>, WorkbenchError> {
+    let manifest = workspace.manifest()?;
+    let own = workspace.manifest_with("")?;
+    let packs = rows(&manifest).map(|(name, row)| Pack {
+        made: !holds(&own, &name),
+        name,
+        row,
+    });
+    Ok(packs.collect())
+}
+
+fn rows(manifest: &Manifest) -> impl Iterator<Item = (String, PackRow)> {
+    let rows = manifest.table(TABLE).into_iter().flatten();
+    // Rows have been checked against the table, which a ruleset of another kind may have declared otherwise.
+    rows.filter_map(|(name, row)| Some((name.clone(), serde_json::from_value(row.clone()).ok()?)))
+}
+
+fn holds(manifest: &Manifest, name: &str) -> bool {
+    manifest.table(TABLE).is_some_and(|rows| rows.contains_key(name))
+}
+
+/// Adds a pack, or replaces one that was made at run time. The workspace knows it from then on.
+///
+/// # Errors
+/// When it is refused, or the file cannot be written; then everything is as it was.
+pub fn put(workspace: &mut Workspace, name: &str, row: &PackRow) -> Result<Put, PackError> {
+    filter::parse(&row.filter).map_err(|error| PackError::Refused(Box::new(error.diagnostic(&row.filter))))?;
+    let value =
+        Value::try_from(row).map_err(|error| refused("E_VALUE", format!("the pack cannot be kept: {error}"), "choose a smaller budget"))?;
+    let mut put = Put::AlreadyPresent;
+    change(workspace, name, |packs| {
+        put = match packs.insert(name.to_owned(), value.clone()) {
+            None => Put::Added,
+            Some(old) if old == value => Put::AlreadyPresent,
+            Some(_) => Put::Replaced,
+        };
+        put != Put::AlreadyPresent
+    })?;
+    Ok(put)
+}
+
+/// Removes a pack that was made at run time; whether there was one. Its outputs go with the next build.
+///
+/// # Errors
+/// When the pack stands in `cortex.toml`, or the file cannot be written.
+pub fn remove(workspace: &mut Workspace, name: &str) -> Result<bool, PackError> {
+    change(workspace, name, |packs| packs.remove(name).is_some())
+}
+
+/// Changes the packs of the file, alone, if whoever changes them says that there is something to write.
+fn change(workspace: &mut Workspace, name: &str, edit: impl FnOnce(&mut Table) -> bool) -> Result<bool, PackError> {
+    if holds(&workspace.manifest_with("")?, name) {
+        let message = format!("the pack '{name}' stands in {MANIFEST}, where only a person changes it");
+        return Err(refused("E_PACK", message, "choose another name, or edit the pack there"));
+    }
+    let mut now = None;
+    let written = checkout::change(&workspace.root, FILE, MOST_BYTES, |bytes| {
+        let before = text(bytes)?;
+        // Tells at its place whatever is wrong with the file as it is.
+        workspace.manifest_with(&before)?;
+        let mut tables: Table = before
+            .parse()
+            .map_err(|error| refused("E_SYNTAX", format!("{error}"), "see https://toml.io"))?;
+        let packs = tables.entry(TABLE).or_insert_with(|| Table::new().into());
+        if !packs.as_table_mut().is_some_and(edit) {
+            return Ok(None);
+        }
+        let body = toml::to_string(&tables)
+            .map_err(|error| refused("E_VALUE", format!("the packs cannot be written: {error}"), "choose another value"))?;
+        let after = format!("{HEAD}{body}");
+        workspace.manifest_with(&after).map_err(|error| match error {
+            WorkbenchError::Manifest(mut wrong) if !wrong.is_empty() => PackError::Refused(Box::new(wrong.remove(0))),
+            other => other.into(),
+        })?;
+        now = Some(after.clone());
+        Ok::<_, PackError>(Some(after.into_bytes()))
+    })?;
+    if let Some(text) = now {
+        workspace.hold_packs(text);
+    }
+    Ok(written)
+}
+
+fn refused(code: &str, message: String, hint: &str) -> PackError {
+    PackError::Refused(Box::new(Diagnostic::error(code, message).hint(hint)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::location::StoreChoice;
+    use crate::workspace::Opening;
+    use std::sync::Arc;
+
+    const MANIFEST_TEXT: &str = "[workspace]\nrulesets = [\"csharp\"]\n[pack.fixed]\nfilter = \"type:A\"\n";
+
+    fn folder() -> tempfile::TempDir {
+        let folder = tempfile::tempdir().expect("folder");
+        std::fs::write(folder.path().join(MANIFEST), MANIFEST_TEXT).expect("manifest");
+        folder
+    }
+
+    fn open(root: &Path) -> Workspace {
+        let opening = Opening {
+            from: root,
+            store: StoreChoice::None,
+            options: Default::default(),
+            limits: Default::default(),
+            on_wait: Arc::new(|_| ()),
+            builds: false,
+            interrupts: false,
+        };
+        Workspace::open(opening).expect("a workspace")
+    }
+
+    fn row(filter: &str) -> PackRow {
+        PackRow {
+            filter: filter.to_owned(),
+            ..PackRow::default()
+        }
+    }
+
+    fn names(workspace: &Workspace) -> Vec<(String, bool)> {
+        let packs = list(workspace).expect("packs");
+        packs.into_iter().map(|pack| (pack.name, pack.made)).collect()
+    }
+
+    fn kept(root: &Path) -> String {
+        read(root).expect("readable")
+    }
+
+    #[test]
+    fn packs_come_change_and_go() {
+        let folder = folder();
+        let mut workspace = open(folder.path());
+        let before = workspace.digest;
+        assert_eq!(put(&mut workspace, "mine", &row("type:B")).expect("added"), Put::Added);
+        assert_ne!(workspace.digest, before);
+        assert_eq!(names(&workspace), [("fixed".to_owned(), false), ("mine".to_owned(), true)]);
+        assert_eq!(put(&mut workspace, "mine", &row("type:B")).expect("same"), Put::AlreadyPresent);
+        let larger = PackRow {
+            budget: Some(300),
+            semantic: Some(false),
+            ..row("type:B\n or type:\"C")
+        };
+        assert!(matches!(put(&mut workspace, "mine", &larger), Err(PackError::Refused(told)) if told.code == "InvalidFilter"));
+        let larger = PackRow {
+            filter: "type:B\n or type:C".to_owned(),
+            ..larger
+        };
+        assert_eq!(put(&mut workspace, "mine", &larger).expect("replaced"), Put::Replaced);
+        assert_eq!(list(&open(folder.path())).expect("packs")[1].row, larger);
+        assert_eq!(open(folder.path()).digest, workspace.digest);
+        assert!(remove(&mut workspace, "mine").expect("removed"));
+        assert!(!remove(&mut workspace, "mine").expect("nothing to remove"));
+        assert_eq!(names(&workspace), [("fixed".to_owned(), false)]);
+    }
+
+    #[test]
+    fn what_is_refused_leaves_everything_as_it_was() {
+        let folder = folder();
+        let mut workspace = open(folder.path());
+        put(&mut workspace, "mine", &row("type:B")).expect("added");
+        let (before, digest) = (kept(folder.path()), workspace.digest);
+        for (name, filter, code) in [
+            ("fixed", "type:B", "E_PACK"),
+            ("a b", "type:B", "E_NAME"),
+            ("../x", "type:B", "E_NAME"),
+            ("", "type:B", "E_NAME"),
+            ("more", "", "InvalidFilter"),
+        ] {
+            match put(&mut workspace, name, &row(filter)) {
+                Err(PackError::Refused(told)) => assert_eq!(told.code, code, "{name}: {told:?}"),
+                other => panic!("{name}: {other:?}"),
+            }
+        }
+        assert!(matches!(remove(&mut workspace, "fixed"), Err(PackError::Refused(told)) if told.code == "E_PACK"));
+        assert_eq!((kept(folder.path()), workspace.digest), (before, digest));
+        std::fs::write(folder.path().join(".cortex/packs.toml"), "[pack.mine]\nfilter = 1\n").expect("file");
+        let told = put(&mut workspace, "more", &row("type:C"));
+        assert!(matches!(told, Err(PackError::Workbench(WorkbenchError::Manifest(_)))), "{told:?}");
+        assert_eq!(kept(folder.path()), "[pack.mine]\nfilter = 1\n");
+    }
+
+    #[test]
+    fn those_who_add_at_the_same_time_lose_nothing() {
+        let folder = folder();
+        std::thread::scope(|scope| {
+            for number in 0..8 {
+                let root = folder.path();
+                scope.spawn(move || put(&mut open(root), &format!("p{number}"), &row("type:B")).expect("added"));
+            }
+        });
+        assert_eq!(names(&open(folder.path())).len(), 9);
+    }
+}
