@@ -27,6 +27,8 @@ pub struct Desk<'c> {
     asking: AskingArgs,
     host: Option<&'c dyn Serving>,
     open: Option<(Workspace, Session)>,
+    /// A workspace that was redefined, until it is read again.
+    closed: Option<Workspace>,
     /// Given back after what is open is closed.
     held: Option<Held<'c>>,
     /// The moment of names that were known already.
@@ -59,6 +61,7 @@ impl<'c> Desk<'c> {
             held: None,
             known: None,
             open: None,
+            closed: None,
             worst: Code::Ok,
         }
     }
@@ -97,7 +100,11 @@ impl<'c> Desk<'c> {
             if self.held.is_none() {
                 self.held = self.host.map(Serving::turn).transpose()?;
             }
-            let opened = self.context.asking(self.method, &self.asking).and_then(|workspace| {
+            let opened = match self.closed.take() {
+                Some(workspace) => Ok(workspace),
+                None => self.context.asking(self.method, &self.asking),
+            };
+            let opened = opened.and_then(|workspace| {
                 let session = workspace.session()?;
                 Ok((workspace, session))
             });
@@ -108,6 +115,14 @@ impl<'c> Desk<'c> {
         }
         let (workspace, session) = self.open.as_mut().expect("invariant: it was just opened");
         Ok((workspace, session))
+    }
+
+    /// The workspace, to change what is declared of it. What follows reads it anew.
+    pub fn redefine(&mut self) -> Result<&mut Workspace, Failed> {
+        self.open()?;
+        let (workspace, session) = self.open.take().expect("invariant: it was just opened");
+        drop(session);
+        Ok(self.closed.insert(workspace))
     }
 
     /// The workspace and its sources as they are now, to look at: nothing is built, and who builds is not waited for.

@@ -1,5 +1,6 @@
 //! The methods as commands: the help and the flags are made from the table, and the answer is printed.
 
+use super::touch::touch;
 use super::{Answered, Entry, METHODS};
 use crate::commands::show::written;
 use crate::context::{Context, Failed, Outcome};
@@ -98,6 +99,7 @@ pub fn run(context: &Context, call: &Call) -> Outcome {
         None => (entry.call)(&mut Desk::new(context, entry.name), call.arguments.clone())?,
     };
     let mut out = context.stdout();
+    touch(context.root().as_deref(), entry, &answer);
     if call.json || context.json() {
         written(writeln!(out, "{answer:#}"))?;
         return Ok(code);

@@ -8,6 +8,7 @@ pub mod command;
 mod investigate;
 mod operation;
 mod outline;
+mod pack;
 pub mod reference;
 mod relations;
 mod resolve;
@@ -18,7 +19,9 @@ mod semantic;
 mod source;
 pub mod status;
 pub mod symbols;
+pub mod touch;
 mod usages;
+mod window;
 
 use crate::context::Failed;
 use crate::desk::Desk;
@@ -116,6 +119,14 @@ pub static METHODS: &[Entry] = &[
     entry::<semantic::SemanticOf>(),
     entry::<investigate::Investigate>(),
     entry::<operation::OperationOf>(),
+    entry::<pack::Build>(),
+    entry::<pack::List>(),
+    entry::<pack::Remove>(),
+    entry::<window::Show>(),
+    entry::<window::Pin>(),
+    entry::<window::Unpin>(),
+    entry::<window::Dismiss>(),
+    entry::<window::Set>(),
     entry::<status::Status>(),
 ];
 

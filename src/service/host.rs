@@ -9,6 +9,7 @@ use crate::context::{Context, Failed};
 use crate::desk::{Desk, Serving};
 use crate::exit::Code;
 use crate::methods::symbols::Names;
+use crate::methods::touch::touch;
 use crate::methods::{Answered, Effect, Entry, METHODS, find};
 use crate::render::diagnostic;
 use engine::build::watched::Moment;
@@ -17,6 +18,7 @@ use engine::values::diagnostic::Diagnostic;
 use engine::values::event::{Event, Observer};
 use serde_json::Value;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -27,6 +29,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// Answers requests of any number of clients.
 pub struct Host {
     global: Global,
+    root: Option<PathBuf>,
     /// Whose turn it is to build.
     pub turn: Turn,
     warm: Warm,
@@ -101,6 +104,7 @@ impl Host {
     /// For the workspace in which the process stands.
     pub fn new(global: Global) -> Self {
         Self {
+            root: Context::new(global.clone()).root(),
             global,
             turn: Turn::default(),
             warm: Warm::default(),
@@ -121,6 +125,7 @@ impl Host {
         if let Some(answer) = question.as_deref().and_then(|question| self.warm.get(question)) {
             self.meter.count(entry.name, start.elapsed(), false, true);
             let answer = Value::clone(&answer);
+            touch(self.root.as_deref(), entry, &answer);
             return Outcome {
                 result: Ok(Answered { answer, code: Code::Ok }),
                 said: Vec::new(),
@@ -156,6 +161,7 @@ impl Host {
         context.let_go();
         self.load.clear();
         let answered = answered?;
+        touch(self.root.as_deref(), entry, &answered.answer);
         // What was said with an answer is part of it: those are not kept.
         if let (Some(question), Some(moment), Code::Ok, false) = (question, desk.moment(), answered.code, context.has_said()) {
             self.warm.put(question, &answered.answer, moment);

@@ -22,3 +22,4 @@ mod states;
 mod store;
 mod watch;
 mod why;
+mod window;

@@ -1,0 +1,354 @@
+//! `window show`, `window pin`, `window unpin`, `window dismiss`, `window set`: the prompt window of the checkout.
+
+use super::symbols::meant;
+use super::{Effect, Method};
+use crate::context::Failed;
+use crate::desk::Desk;
+use crate::exit::Code;
+use crate::methods::pack;
+use crate::render::printable;
+use engine::build::query::Standing;
+use engine::values::diagnostic::Diagnostic;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+use workbench::laid;
+use workbench::symbols::outputs::{Outputs, type_label};
+use workbench::symbols::resolve::Resolved;
+use workbench::window::OUT;
+use workbench::window::compose::{Card, compose, wanted};
+use workbench::window::state::{USUAL_CHARS, Window};
+
+/// Give the text that a model is shown of this checkout, and lay it out as .cortex/out/prompt_window.md.
+///
+/// Pinned types come first and take three fifths of the budget at most, then what was looked at lately, then the active pack. Of what does not
+/// fit the least important sections go first; what was cut is said at the end.
+#[derive(Debug, clap::Args, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Show {}
+
+/// The window.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Shown {
+    /// The text.
+    window_text: String,
+    /// Types in it, in order.
+    shown: Vec<String>,
+    /// What was cut or left out, and why.
+    cut: Vec<String>,
+    /// Characters of it.
+    chars: usize,
+    /// How many it may have.
+    max_chars: usize,
+    /// Characters that pinned types take.
+    pinned_chars: usize,
+    /// How many those may take.
+    pinned_room: usize,
+    /// About how many tokens it is.
+    tokens: usize,
+}
+
+/// Bytes of a token, about.
+const BYTES: f64 = 3.3;
+
+impl Method for Show {
+    const NAME: &'static str = "window show";
+    const ALSO: &'static [&'static str] = &["GetPromptWindow"];
+    const EFFECT: Effect = Effect::Reads;
+    type Answer = Shown;
+
+    fn answer(&self, desk: &mut Desk<'_>) -> Result<Shown, Failed> {
+        let root = root(desk)?;
+        let window = Window::read(&root);
+        let mut gone = None;
+        let pack = match &window.pack {
+            None => Vec::new(),
+            Some(name) => pack::types(desk, name).or_else(|failed| match failed.diagnostics.first() {
+                Some(why) if why.code == "E_NO_PACK" => {
+                    gone = Some(format!("there is no pack {name} any more"));
+                    Ok(Vec::new())
+                }
+                _ => Err(failed),
+            })?,
+        };
+        let cards = cards(desk, &window, &pack)?;
+        let max_chars = window.max_chars.unwrap_or(USUAL_CHARS);
+        let made = compose(&window, &cards, &pack, max_chars);
+        laid::write(&root, OUT, made.text.as_bytes()).map_err(|error| unwritten(&error))?;
+        Ok(Shown {
+            chars: made.text.chars().count(),
+            tokens: (made.text.len() as f64 / BYTES).ceil() as usize,
+            window_text: made.text,
+            shown: made.shown,
+            cut: made.cut.into_iter().chain(gone).collect(),
+            max_chars,
+            pinned_chars: made.pinned_chars,
+            pinned_room: made.pinned_room,
+        })
+    }
+
+    fn text(answer: &Shown) -> String {
+        printable(&answer.window_text).into()
+    }
+}
+
+/// What is known of the types that the window may show. Summaries that a model makes are taken as they are; none is asked for.
+fn cards(desk: &mut Desk<'_>, window: &Window, pack: &[String]) -> Result<BTreeMap<String, Card>, Failed> {
+    let names = desk.names()?;
+    let keys: Vec<String> = wanted(window, pack)
+        .into_iter()
+        .filter(|key| names.symbols.find(key).is_some())
+        .collect();
+    if keys.is_empty() {
+        return Ok(BTreeMap::new());
+    }
+    let labels: Vec<String> = keys.iter().map(|key| type_label(key, "outline")).collect();
+    let outlines: BTreeMap<String, Arc<[u8]>> = read(desk, &labels)?;
+    let mut summaries = BTreeMap::new();
+    let mut free = Vec::new();
+    let mut remarks = BTreeMap::new();
+    let (_, session) = desk.open()?;
+    for key in &keys {
+        let label = type_label(key, "semantic");
+        if !workbench::paid::is_paid(session, &label) {
+            free.push(label);
+            continue;
+        }
+        let Some(last) = session.last(&label)? else { continue };
+        if let Some(bytes) = session.engine.store.blob(&last.filed.output)? {
+            if session.standing(&label)? != Some(Standing::Current) {
+                remarks.insert(label.clone(), "the summary is of an earlier version".to_owned());
+            }
+            summaries.insert(label, bytes);
+        }
+    }
+    if !free.is_empty() {
+        summaries.extend(read(desk, &free)?);
+    }
+    let text = |bytes: &Arc<[u8]>| String::from_utf8_lossy(bytes).into_owned();
+    let card = |key: &String| {
+        let outline = outlines.get(&type_label(key, "outline")).map(text)?;
+        let label = type_label(key, "semantic");
+        let summary = summaries.get(&label).map(text);
+        let card = Card::of(&outline, summary.as_deref());
+        Some(Card {
+            remark: remarks.get(&label).cloned(),
+            ..card
+        })
+    };
+    Ok(keys.iter().filter_map(|key| Some((key.clone(), card(key)?))).collect())
+}
+
+fn read(desk: &mut Desk<'_>, labels: &[String]) -> Result<BTreeMap<String, Arc<[u8]>>, Failed> {
+    let outputs = Outputs::read(desk, labels)?;
+    Ok(outputs
+        .into_iter()
+        .filter_map(|output| Some((output.label, output.bytes?)))
+        .collect())
+}
+
+fn root(desk: &Desk<'_>) -> Result<PathBuf, Failed> {
+    desk.context.root().ok_or_else(|| {
+        let why = Diagnostic::error("E_NO_WORKSPACE", "there is no cortex.toml here or in any folder above");
+        Failed::new(Code::Usage, why.hint("go to a workspace, or name one with -C DIR"))
+    })
+}
+
+fn unwritten(error: &std::io::Error) -> Failed {
+    let why = Diagnostic::error("E_WRITE", format!("the window cannot be written: {error}"));
+    Failed::new(Code::Io, why.hint("check the permissions of .cortex"))
+}
+
+/// A type to pin, unpin or dismiss.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+pub struct Changed {
+    resolved: Resolved,
+    /// Whether anything changed.
+    success: bool,
+    /// Pinned types, in order.
+    pinned: Vec<String>,
+}
+
+/// Keep a type in the prompt window.
+#[derive(Debug, clap::Args, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Pin {
+    /// A type by any unambiguous name.
+    #[serde(alias = "path", alias = "id", alias = "typeId")]
+    pub symbol: String,
+}
+
+/// Keep a type in the prompt window no longer.
+#[derive(Debug, clap::Args, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Unpin {
+    /// A type by any unambiguous name, or as `window show` told it.
+    #[serde(alias = "path", alias = "id", alias = "typeId")]
+    pub symbol: String,
+}
+
+/// Leave a type out of the prompt window until it is looked at again.
+#[derive(Debug, clap::Args, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Dismiss {
+    /// A type by any unambiguous name, or as `window show` told it.
+    #[serde(alias = "path", alias = "id", alias = "typeId")]
+    pub symbol: String,
+}
+
+/// Changes the window by the type that a symbol means. One that is gone can be let go by the name that it had.
+fn change(desk: &mut Desk<'_>, symbol: &str, gone: bool, change: impl Fn(&mut Window, &str) -> bool) -> Result<Changed, Failed> {
+    let root = root(desk)?;
+    let before = Window::read(&root);
+    let known = before
+        .pinned
+        .iter()
+        .map(|pin| &pin.path)
+        .chain(before.recent.iter().map(|recent| &recent.path));
+    let resolved = if gone && known.clone().any(|path| path == symbol) {
+        Resolved {
+            path: symbol.to_owned(),
+            type_id: String::new(),
+            member_id: None,
+        }
+    } else {
+        let names = desk.names()?;
+        let (found, _) = meant(desk, &names, symbol)?;
+        Resolved {
+            path: found.key().to_owned(),
+            type_id: found.type_id,
+            member_id: None,
+        }
+    };
+    let (success, pinned) = Window::change(&root, |window| {
+        let success = change(window, &resolved.path);
+        (success, window.pinned.iter().map(|pin| pin.path.clone()).collect())
+    })
+    .map_err(|error| unwritten(&error))?;
+    Ok(Changed { resolved, success, pinned })
+}
+
+fn told(answer: &Changed, did: &str, did_not: &str) -> String {
+    let what = if answer.success { did } else { did_not };
+    printable(&format!("{} {what}\n", answer.resolved.path)).into()
+}
+
+impl Method for Pin {
+    const NAME: &'static str = "window pin";
+    const ALSO: &'static [&'static str] = &["Pin"];
+    const EFFECT: Effect = Effect::Sets;
+    type Answer = Changed;
+
+    fn answer(&self, desk: &mut Desk<'_>) -> Result<Changed, Failed> {
+        change(desk, &self.symbol, false, Window::pin)
+    }
+
+    fn text(answer: &Changed) -> String {
+        told(answer, "is pinned", "was pinned already")
+    }
+}
+
+impl Method for Unpin {
+    const NAME: &'static str = "window unpin";
+    const ALSO: &'static [&'static str] = &["Unpin"];
+    const EFFECT: Effect = Effect::Sets;
+    type Answer = Changed;
+
+    fn answer(&self, desk: &mut Desk<'_>) -> Result<Changed, Failed> {
+        change(desk, &self.symbol, true, Window::unpin)
+    }
+
+    fn text(answer: &Changed) -> String {
+        told(answer, "is pinned no longer", "was not pinned")
+    }
+}
+
+impl Method for Dismiss {
+    const NAME: &'static str = "window dismiss";
+    const ALSO: &'static [&'static str] = &["Dismiss"];
+    const EFFECT: Effect = Effect::Sets;
+    const TOOL: bool = false;
+    type Answer = Changed;
+
+    fn answer(&self, desk: &mut Desk<'_>) -> Result<Changed, Failed> {
+        change(desk, &self.symbol, true, Window::dismiss)
+    }
+
+    fn text(answer: &Changed) -> String {
+        told(answer, "is left out until it is looked at again", "was not looked at")
+    }
+}
+
+/// Set the budget and the active pack of the prompt window.
+#[derive(Debug, clap::Args, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Set {
+    /// Characters that it may have, 1,000 at least; 0 for the usual 40,000.
+    #[arg(long, value_name = "N")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_chars: Option<usize>,
+    /// The active pack: its types count more, and fill what is left.
+    #[arg(long, value_name = "NAME", conflicts_with = "no_pack")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pack: Option<String>,
+    /// No active pack.
+    #[arg(long)]
+    #[serde(default)]
+    pub no_pack: bool,
+}
+
+/// How the window is set.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Settings {
+    /// Characters that it may have.
+    max_chars: usize,
+    /// The active pack.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pack: Option<String>,
+}
+
+/// A window of fewer characters shows nothing worth while.
+const FEWEST: usize = 1000;
+/// More than any model takes.
+const MOST: usize = 10_000_000;
+
+impl Method for Set {
+    const NAME: &'static str = "window set";
+    const EFFECT: Effect = Effect::Sets;
+    const TOOL: bool = false;
+    type Answer = Settings;
+
+    fn answer(&self, desk: &mut Desk<'_>) -> Result<Settings, Failed> {
+        let root = root(desk)?;
+        if let Some(name) = &self.pack {
+            pack::types(desk, name)?;
+        }
+        if self.max_chars.is_some_and(|chars| chars != 0 && !(FEWEST..=MOST).contains(&chars)) {
+            let why = Diagnostic::error("E_PARAM", format!("a window has {FEWEST} to {MOST} characters"));
+            return Err(Failed::new(Code::Usage, why.hint("0 means the usual budget")));
+        }
+        let changed = Window::change(&root, |window| {
+            if let Some(chars) = self.max_chars {
+                window.max_chars = Some(chars).filter(|chars| *chars > 0);
+            }
+            if self.pack.is_some() || self.no_pack {
+                window.pack.clone_from(&self.pack);
+            }
+            window.clone()
+        });
+        let window = changed.map_err(|error| unwritten(&error))?;
+        Ok(Settings {
+            max_chars: window.max_chars.unwrap_or(USUAL_CHARS),
+            pack: window.pack,
+        })
+    }
+
+    fn text(answer: &Settings) -> String {
+        let pack = answer.pack.as_deref().unwrap_or("none");
+        printable(&format!("{} characters, active pack: {pack}\n", answer.max_chars)).into()
+    }
+}
