@@ -111,6 +111,15 @@ impl State {
         self
     }
 
+    /// A symbol that was found by the name that it had before.
+    #[must_use]
+    pub fn renamed(mut self, former: Option<&str>, path: &str) -> Self {
+        if let Some(former) = former {
+            self.notes.push(format!("{former} is called {path} now"));
+        }
+        self
+    }
+
     /// Targets that could not be made, so that what they would tell is missing.
     #[must_use]
     pub fn unread(mut self, labels: &[String]) -> Self {
@@ -210,13 +219,14 @@ mod tests {
 
     #[test]
     fn what_is_missing_is_counted() {
-        let state = State::default().cut(20, 20, "").unread(&[]).lacking(&[]);
+        let state = State::default().cut(20, 20, "").unread(&[]).lacking(&[]).renamed(None, "A");
         assert_eq!(state, State::default());
         let labels = ["//types/A:deps".to_owned(), "//types/B:deps".to_owned()];
         let state = State::default()
             .cut(20, 21, "ask with the cursor")
             .unread(&labels)
             .empty(Empty::Filtered(4))
+            .renamed(Some("Old"), "N.New")
             .as_of(Freshness::LastGood, "a.cs does not parse");
         assert!(!state.complete);
         assert_eq!(
@@ -225,6 +235,7 @@ mod tests {
                 "20 of 21 are shown: ask with the cursor",
                 "//types/A:deps (and 1 more) could not be made, and what it would tell is missing",
                 "4 have this name, and none passes the filters",
+                "Old is called N.New now",
                 "a.cs does not parse",
             ]})
         );
