@@ -233,7 +233,7 @@ impl Desk {
             name: "cortex.toml".to_owned(),
             text,
         };
-        let loaded = load(&source, &rulesets::text, rulesets::NAMES, &self.registry);
+        let loaded = load(&source, None, &rulesets::text, rulesets::NAMES, &self.registry);
         self.manifest = Arc::new(loaded.unwrap_or_else(|errors| panic!("{errors:#?}")).manifest);
         self.digest = Digest::of(text.as_bytes());
     }

@@ -66,7 +66,7 @@ impl Humps {
 }
 
 fn fold(c: char) -> char {
-    c.to_lowercase().next().unwrap_or(c)
+    c.to_ascii_lowercase()
 }
 
 fn begins(before: Option<char>, c: char) -> bool {

@@ -125,6 +125,14 @@ pub struct Resolution {
 }
 
 impl Resolution {
+    /// The label of a target of what is meant: `outline`, say.
+    ///
+    /// # Errors
+    /// As [`Resolution::meant`].
+    pub fn label_of(&self, target: &str) -> Result<String, SymbolError> {
+        Ok(self.meant()?.label(target))
+    }
+
     /// The candidate that is meant.
     ///
     /// # Errors
@@ -248,17 +256,12 @@ impl<O: Outputs> Asking<'_, O> {
             how = how.or(Some(by));
             owners = Some((types, name));
         }
-        if found.is_empty() && path.member.is_none() && path.scope.is_none() && path.segments.len() == 1 && !path.is_wild() {
+        if found.is_empty() && path.member.is_none() && path.scope.is_none() && path.segments.len() == 1 {
             let name = &path.segments[0].name;
-            let known: BTreeSet<usize> = symbols
-                .spelled(name)
-                .into_iter()
-                .flat_map(|name| symbols.owners(name))
-                .filter_map(|owner| symbols.find(owner))
-                .collect();
-            let known: Vec<usize> = known.into_iter().collect();
-            found = self.members(&known, name)?;
-            how = Some(How::Suffix);
+            (how, found) = match path.is_wild() {
+                true => (Some(How::Wildcard), self.by_name(None, name)),
+                false => (Some(How::Suffix), self.members(&self.declaring(name), name)?),
+            };
         }
         if !found.is_empty() {
             return Ok((how, found, None));
@@ -297,10 +300,17 @@ impl<O: Outputs> Asking<'_, O> {
         types(self.symbols, before, self.path.scope.as_deref(), plain.as_deref())
     }
 
+    /// The types that declare a member of a name.
+    fn declaring(&self, name: &str) -> Vec<usize> {
+        let names = self.symbols.spelled(name).into_iter();
+        let owners: BTreeSet<&str> = names.flat_map(|name| self.symbols.owners(name)).collect();
+        owners.into_iter().filter_map(|owner| self.symbols.find(owner)).collect()
+    }
+
     /// The members of a name (or pattern) that types declare or inherit.
     fn members(&mut self, types: &[usize], name: &str) -> Result<Vec<Found>, O::Error> {
         if types.len() > MOST_OPENED {
-            return Ok(self.by_name(types, name));
+            return Ok(self.by_name(Some(types), name));
         }
         let wanted = self.path.parameters.as_deref();
         let keys: Vec<&str> = types.iter().map(|&at| self.symbols.key(at)).collect();
@@ -352,10 +362,9 @@ impl<O: Outputs> Asking<'_, O> {
     }
 
     /// As the index alone tells: one candidate for all overloads of a name in a type.
-    fn by_name(&self, types: &[usize], name: &str) -> Vec<Found> {
+    fn by_name(&self, types: Option<&[usize]>, name: &str) -> Vec<Found> {
         let symbols = self.symbols;
-        let among: BTreeSet<usize> = types.iter().copied().collect();
-        let every = among.len() == symbols.len();
+        let among: Option<BTreeSet<usize>> = types.map(|types| types.iter().copied().collect());
         let glob = Glob::new(name);
         let names: Vec<&str> = match is_wild(name) {
             true => (0..symbols.names())
@@ -369,7 +378,10 @@ impl<O: Outputs> Asking<'_, O> {
             let mut last = None;
             let lines = symbols.declared(name).filter(|line| last.replace(line.owner) != Some(line.owner));
             for line in lines {
-                if let Some(at) = symbols.find(line.owner).filter(|at| every || among.contains(at)) {
+                if let Some(at) = symbols
+                    .find(line.owner)
+                    .filter(|at| among.as_ref().is_none_or(|among| among.contains(at)))
+                {
                     found.push(Found {
                         at,
                         member: Some(Overload::named(name, line.line.flags)),

@@ -1,5 +1,6 @@
 //! What symbol paths mean in a small workspace, and that build targets mean the same.
 
+use super::index::simple_name;
 use super::outputs::{Outputs, Trouble};
 use super::resolve::{How, Options, Resolution, resolve};
 use super::samples::Sample;
@@ -7,6 +8,7 @@ use crate::aliases::Aliases;
 use proptest::prelude::*;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
+use std::path::Path;
 
 fn meaning(sample: &mut Sample, text: &str, options: &Options<'_>) -> Resolution {
     let symbols = sample.names();
@@ -70,6 +72,7 @@ fn what_paths_mean() {
         ("*Store", "wildcard Box.Store Box.IStore Box.BigStore Box.Deep.Down.Store"),
         ("Box.?Store", "wildcard! Box.IStore"),
         ("BigStore.T*", "wildcard! Box.BigStore#Twice()"),
+        ("Twi*", "wildcard! Box.BigStore#Twice"),
         ("Nope*", "nothing "),
         // Names that are spelled alike.
         ("BigStroe", "fuzzy Box.BigStore"),
@@ -106,7 +109,7 @@ fn one_that_is_meant_has_identifiers_and_labels() {
         .expect("an outline");
     assert!(String::from_utf8_lossy(&outline).contains("public string Get(string? name, int most)"));
     let of_type = meaning(&mut sample, "Box.Store", &Options::default());
-    assert_eq!(of_type.meant().expect("one").label("outline"), "//types/Box.Store:outline");
+    assert_eq!(of_type.label_of("outline").expect("one"), "//types/Box.Store:outline");
 }
 
 #[test]
@@ -310,6 +313,37 @@ fn build_targets_mean_the_same() {
     assert_eq!(targets(&mut shadowed, "PROGRAM").len(), 3);
     assert_eq!(told(&mut shadowed, "PROGRAM"), "exact! Program");
     assert_eq!(told(&mut shadowed, "program"), "suffix! X.y.program");
+}
+
+#[test]
+fn build_targets_of_the_fixture_mean_the_same() {
+    let root = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../fixtures/memotree"));
+    let (mut folders, mut files) = (vec![root.to_path_buf()], Vec::new());
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).expect("a folder") {
+            let path = entry.expect("an entry").path();
+            let name = path.strip_prefix(root).expect("below").to_string_lossy().into_owned();
+            match path.is_dir() {
+                // What a build left there is no source.
+                true if [".cortex", "bin", "obj"].iter().any(|left| path.ends_with(left)) => {}
+                true => folders.push(path),
+                false if name.ends_with(".cs") || name.ends_with(".csproj") => {
+                    files.push((name, std::fs::read_to_string(path).expect("text")))
+                }
+                false => {}
+            }
+        }
+    }
+    let files: Vec<(&str, &str)> = files.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
+    let mut sample = Sample::of(&files);
+    let keys: Vec<String> = sample.names().keys().map(str::to_owned).collect();
+    assert!(keys.len() > 60);
+    for key in &keys {
+        let simple = simple_name(key);
+        for name in [key.as_str(), simple, &simple.to_uppercase(), &key.to_lowercase()] {
+            agrees(&mut sample, name);
+        }
+    }
 }
 
 proptest! {

@@ -96,7 +96,7 @@ impl Sample {
             name: "cortex.toml".to_owned(),
             text: MANIFEST,
         };
-        let loaded = load(&source, &producers::rulesets::text, producers::rulesets::NAMES, &registry).expect("a good manifest");
+        let loaded = load(&source, None, &producers::rulesets::text, producers::rulesets::NAMES, &registry).expect("a good manifest");
         let manifest = Arc::new(loaded.manifest);
         let engine = Engine {
             world: Arc::new(world),

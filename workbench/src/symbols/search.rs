@@ -29,7 +29,7 @@ pub const USUAL: usize = 20;
 pub const MOST: usize = 200;
 
 /// Kinds that can be asked for: those of types, any type, any member, and what `//index:members` tells of members.
-pub const KINDS: [&str; 13] = [
+pub const KINDS: [&str; 12] = [
     "type",
     "class",
     "struct",
@@ -42,8 +42,10 @@ pub const KINDS: [&str; 13] = [
     "method",
     "value",
     "indexer",
-    "any",
 ];
+
+/// Those of [`KINDS`] that are members'.
+const OF_MEMBERS: [&str; 4] = ["member", "method", "value", "indexer"];
 
 /// How a name matches, best first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, JsonSchema, Serialize, Deserialize)]
@@ -289,7 +291,8 @@ impl<'q> Asked<'q> {
         if holds && folded.starts_with(&self.name) {
             return Some(Matched::Prefix);
         }
-        if self.humps.matches(name) {
+        // Most names do not even hold its letters in their order, which costs less to see.
+        if in_order(&self.name, folded) && self.humps.matches(name) {
             return Some(Matched::Humps);
         }
         (holds && folded.contains(&self.name)).then_some(Matched::Substring)
@@ -311,12 +314,11 @@ impl<'q> Asked<'q> {
     }
 
     fn wants_type(&self, kind: &str) -> bool {
-        self.kind.is_none_or(|wanted| wanted == kind || wanted == "type" || wanted == "any")
+        self.kind.is_none_or(|wanted| wanted == kind || wanted == "type")
     }
 
     fn wants_member(&self, kind: &str) -> bool {
-        self.kind
-            .is_none_or(|wanted| wanted == kind || wanted == "member" || wanted == "any")
+        self.kind.is_none_or(|wanted| wanted == kind || wanted == "member")
     }
 
     fn types<'s>(&self, symbols: &'s Symbols, found: &mut Finds<'s>) {
@@ -347,7 +349,7 @@ impl<'q> Asked<'q> {
 
     fn members<'s>(&self, symbols: &'s Symbols, found: &mut Finds<'s>) {
         // Without a name there would be no end of them.
-        if self.name.is_empty() && self.kind.is_none_or(|kind| self.wants_type(kind) || kind == "any") && self.around.is_empty() {
+        if self.name.is_empty() && self.around.is_empty() && self.kind.is_none_or(|kind| !OF_MEMBERS.contains(&kind)) {
             return;
         }
         let mut holds = vec![false; symbols.names()];
@@ -404,6 +406,12 @@ impl<'q> Asked<'q> {
             self.of_name(symbols, Matched::Fuzzy, name, found);
         }
     }
+}
+
+/// Whether the characters of `wanted` stand in `folded` in their order.
+fn in_order(wanted: &str, folded: &str) -> bool {
+    let mut rest = folded.bytes();
+    wanted.bytes().all(|byte| rest.any(|other| other == byte))
 }
 
 fn type_order(symbols: &Symbols, at: usize) -> (usize, &str, (usize, Access, usize, &str)) {

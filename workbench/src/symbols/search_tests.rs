@@ -85,14 +85,7 @@ fn what_queries_find() {
 fn members_are_described_where_they_are_shown() {
     let mut sample = Sample::default();
     let symbols = sample.names();
-    let mut page = search(
-        &symbols,
-        &Query {
-            kind: Some("any"),
-            ..Query::new("cache")
-        },
-    )
-    .expect("an answer");
+    let mut page = search(&symbols, &Query::new("cache")).expect("an answer");
     describe(&mut sample, &mut page.hits).expect("members");
     let hits: Vec<_> = page
         .hits

@@ -220,13 +220,14 @@ mod tests {
 
     #[test]
     fn what_is_missing_is_counted() {
-        let state = State::default().cut(20, 20, "").unread(&[]).lacking(&[]);
+        let state = State::default().cut(20, 20, "").unread(&[]).lacking(&[]).renamed(None, "A");
         assert_eq!(state, State::default());
         let labels = ["//types/A:deps".to_owned(), "//types/B:deps".to_owned()];
         let state = State::default()
             .cut(20, 21, "ask with the cursor")
             .unread(&labels)
             .empty(Empty::Filtered(4))
+            .renamed(Some("Old"), "N.New")
             .as_of(Freshness::LastGood, "a.cs does not parse");
         assert!(!state.complete);
         assert_eq!(
@@ -235,6 +236,7 @@ mod tests {
                 "20 of 21 are shown: ask with the cursor",
                 "//types/A:deps (and 1 more) could not be made, and what it would tell is missing",
                 "4 have this name, and none passes the filters",
+                "Old is called N.New now",
                 "a.cs does not parse",
             ]})
         );
