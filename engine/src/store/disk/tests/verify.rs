@@ -3,6 +3,7 @@
 use super::super::folder::DATABASE;
 use super::super::schema::{self, ACTIONS, BLOB_DATA, BLOBS, Table};
 use super::super::sweep::{Marks, Policy};
+use super::super::verify::Harm;
 use super::super::{DiskOptions, DiskStore};
 use super::{fill, row_body};
 use crate::store::conformance::result;
@@ -26,9 +27,12 @@ fn whole() -> &'static (Vec<u8>, Vec<Vec<u8>>) {
         let store = opened(dir.path());
         let mut blobs = fill(&store);
         // Enough of them that their chunks need a branch.
-        let raw: Vec<Vec<u8>> = (0..200_u32)
-            .map(|n| blake3::hash(&n.to_be_bytes()).as_bytes().repeat(1 + n as usize % 3 * 40))
-            .collect();
+        let noise = |n: u32| {
+            let mut bytes = vec![0; 32 + n as usize % 3 * 1_300];
+            blake3::Hasher::new().update(&n.to_be_bytes()).finalize_xof().fill(&mut bytes);
+            bytes
+        };
+        let raw: Vec<Vec<u8>> = (0..200).map(noise).collect();
         let results = raw
             .iter()
             .enumerate()
@@ -109,8 +113,8 @@ fn what_no_search_finds_is_damage() {
     assert!(found > hit / 3 && hit > 100, "{found} of {hit}");
 }
 
-/// Changes one byte of every value of a table behind the store's back.
-fn spoil(path: &Path, table: Table, at: impl Fn(usize) -> usize) -> usize {
+/// Changes one byte of every value of a table behind the store's back, or removes the row; how many rows there were.
+fn spoil(path: &Path, table: Table, at: impl Fn(usize) -> Option<usize>) -> usize {
     let database = redb::Database::create(path).unwrap();
     let txn = database.begin_write().unwrap();
     let count = {
@@ -120,9 +124,12 @@ fn spoil(path: &Path, table: Table, at: impl Fn(usize) -> usize) -> usize {
             .map(|entry| entry.map(|(key, value)| (key.value().to_vec(), value.value().to_vec())).unwrap())
             .collect();
         for (key, mut value) in rows.iter().cloned() {
-            let at = at(value.len());
-            value[at] ^= 1;
-            table.insert(&key[..], &value[..]).unwrap();
+            if let Some(at) = at(value.len()) {
+                value[at] ^= 1;
+                table.insert(&key[..], &value[..]).unwrap();
+            } else {
+                table.remove(&key[..]).unwrap();
+            }
         }
         rows.len()
     };
@@ -134,15 +141,21 @@ fn spoil(path: &Path, table: Table, at: impl Fn(usize) -> usize) -> usize {
 fn every_damaged_row_is_found_wherever_its_damage_lies() {
     let blobs = whole().1.len();
     for table in [ACTIONS, BLOBS, BLOB_DATA] {
-        // The version, the check, the first byte of the body and the last one.
-        for at in [|_| 0, |_| 1, |_| 9, |len| len - 1] {
+        // The version, the check, the first byte of the body and the last one; or all of it.
+        let places: [fn(usize) -> Option<usize>; 5] = [|_| Some(0), |_| Some(1), |_| Some(9), |len| Some(len - 1), |_| None];
+        for at in places {
             let dir = tempfile::tempdir().unwrap();
             let path = dir.path().join(DATABASE);
             fs::write(&path, &whole().0).unwrap();
             let rows = spoil(&path, table, at);
+            if at(9).is_none() && table.name != BLOB_DATA.name {
+                // Nothing says that there was a row.
+                continue;
+            }
             let store = opened(dir.path());
             let found = store.verify().unwrap();
-            let of_rows = found.harm.iter().filter(|harm| harm.what.contains(table.name)).count();
+            let told_of = |harm: &&Harm| harm.what.contains(table.name) || harm.what.contains("its bytes are missing");
+            let of_rows = found.harm.iter().filter(told_of).count();
             // A blob in several chunks is damaged once.
             let wanted = if table.name == BLOB_DATA.name { blobs } else { rows };
             assert_eq!(of_rows, wanted, "{} {:?}", table.name, found.harm.first());
