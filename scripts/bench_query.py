@@ -35,7 +35,9 @@ def main() -> int:
             first, *runs = [run("query", "deps(//...)") for _ in range(RUNS + 1)]
             wall, peak = median([run.wall for run in runs]), max(run.peak for run in [first, *runs])
             slow.append(wall > 1)
-            return [name, ms(first.wall), ms(wall), f"{peak:.0f}"]
+            row = [name, ms(first.wall), ms(wall), f"{peak:.0f}"]
+            print(*row, file=sys.stderr)
+            return row
 
         slow: list[bool] = []
         rows = [asked("before a build")]
