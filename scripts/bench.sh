@@ -3,8 +3,10 @@
 #
 # usage: scripts/bench.sh [--csharp DIR] [--large] [--quick]
 #        --csharp DIR   also measure a checkout of a C# repository (it is copied, not touched); repeatable
-#        --large        also measure the synthetic graph with 100,000 targets
+#        --large        also measure the synthetic graph with 100,000 targets, and queries over it once it is built
 #        --quick        1,000 targets only and fewer repetitions: a look, not a result
+#
+# Goes through all of it and exits with 1 at the end when one of them misses its goal.
 #
 # CORTEX_BIN  the binary to measure (default: target/release/cortex, built when it is missing)
 # N2_BIN      an n2 binary, to be measured too
@@ -40,9 +42,20 @@ if [[ -z ${CORTEX_BIN:-} ]]; then
     export CORTEX_BIN=$here/../target/release/cortex
     [[ -x $CORTEX_BIN ]] || cargo build --release --manifest-path "$here/../Cargo.toml"
 fi
+export PYTHONDONTWRITEBYTECODE=1
 echo "$(nproc) cores, $(uname -sr), $(python3 -c 'import platform; print("Python", platform.python_version())')"
 "$here/bench-engine.sh" ${engine[@]+"${engine[@]}"}
-if [[ " ${engine[*]-} " == *" 1000 "* ]]; then "$here/bench_watch.py" 1000 "$CORTEX_BIN"; else "$here/bench_watch.py" 10000 "$CORTEX_BIN"; fi
+missed=0
+if [[ " ${engine[*]-} " == *" 1000 "* ]]; then
+    "$here/bench_watch.py" 1000 "$CORTEX_BIN" || missed=1
+    "$here/bench_query.py" 1000 || missed=1
+    "$here/bench-store.sh" 20000 || missed=1
+else
+    "$here/bench_watch.py" 10000 "$CORTEX_BIN" || missed=1
+    if [[ " ${engine[*]-} " == *" --large "* ]]; then "$here/bench_query.py" 100000 || missed=1; else "$here/bench_query.py" 100000 --unbuilt || missed=1; fi
+    "$here/bench-store.sh" || missed=1
+fi
 for folder in ${folders[@]+"${folders[@]}"}; do
     "$here/bench-csharp.sh" "$folder" ${sharp[@]+"${sharp[@]}"}
 done
+exit "$missed"

@@ -9,7 +9,7 @@ use serde::Serialize;
 use std::path::Path;
 use std::time::Instant;
 
-/// What was measured; times in milliseconds.
+/// What was measured; times in milliseconds. Of verifying and hashing, which take turns, the fastest of some rounds counts.
 #[derive(Debug, Serialize)]
 pub struct Measured {
     /// Outputs.
@@ -22,11 +22,14 @@ pub struct Measured {
     pub fill_ms: u128,
     /// Verifying it.
     pub verify_ms: u128,
-    /// Hashing the same outputs from memory, on as many threads.
+    /// Plain blake3 over the same outputs, as they were before they were stored, from memory on one thread.
+    pub hash_alone_ms: u128,
+    /// The same on as many threads as there are cores, which is what verifying uses.
     pub hash_ms: u128,
 }
 
 const BATCH: u64 = 4_000;
+const ROUNDS: usize = 3;
 /// Seconds since 1970 that lie ahead: what claims to be from then counts as just made.
 const NOW: u64 = 4_000_000_000;
 
@@ -82,26 +85,34 @@ pub fn measure(folder: &Path, blobs: u64, size: usize) -> Result<Measured, Store
     }
     let fill_ms = start.elapsed().as_millis();
     let file_bytes = disk.file_bytes();
-    let (verify_ms, hash_ms) = (verified(&disk)?, hashed(blobs, size));
+    let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    let [mut verify_ms, mut hash_alone_ms, mut hash_ms] = [u128::MAX; 3];
+    for _ in 0..ROUNDS {
+        verify_ms = verify_ms.min(verified(&disk)?);
+        hash_alone_ms = hash_alone_ms.min(hashed(blobs, size, 1));
+        hash_ms = hash_ms.min(hashed(blobs, size, threads));
+    }
     Ok(Measured {
         blobs: disk.usage()?.blobs,
         size,
         file_bytes,
         fill_ms,
         verify_ms,
+        hash_alone_ms,
         hash_ms,
     })
 }
 
+/// As the command does it: with a database that is opened for reading.
 fn verified(disk: &DiskStore) -> Result<u128, StoreError> {
+    disk.release();
     let start = Instant::now();
     care::verify(disk, false)?;
     Ok(start.elapsed().as_millis())
 }
 
 /// Hashes the outputs a piece at a time; only hashing counts.
-fn hashed(blobs: u64, size: usize) -> u128 {
-    let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+fn hashed(blobs: u64, size: usize, threads: usize) -> u128 {
     let mut spent = 0;
     for from in (0..blobs).step_by(BATCH as usize) {
         let piece: Vec<Vec<u8>> = (from..(from + BATCH).min(blobs)).map(|number| output(number, size)).collect();

@@ -166,7 +166,7 @@ pub fn collect(disk: &DiskStore, options: &Options) -> Result<Report, GarbageErr
         }
         let plan = plan(disk, options, wanted, &mut report)?;
         let taken = disk.sweep(&plan)?;
-        add(&mut report.taken, &taken);
+        report.taken.add(&taken);
         if options.max_size.is_none() {
             if taken != Tally::default() && disk.fill()?.is_wasteful() {
                 compact(disk, &mut report);
@@ -277,12 +277,4 @@ fn compact(disk: &DiskStore, report: &mut Report) {
         Ok(()) => report.compacted = true,
         Err(error) => report.not_compacted = Some(error.to_string()),
     }
-}
-
-fn add(sum: &mut Tally, more: &Tally) {
-    sum.actions += more.actions;
-    sum.paid += more.paid;
-    sum.micros += more.micros;
-    sum.blobs += more.blobs;
-    sum.bytes += more.bytes;
 }

@@ -16,6 +16,7 @@ mod session;
 pub mod sweep;
 mod sweep_fence;
 pub mod verify;
+mod verify_blobs;
 mod write;
 
 #[cfg(test)]

@@ -66,32 +66,48 @@ fn single<T>(
     }
 }
 
-/// The bytes of a blob.
-pub(super) type Bytes = Value<Arc<[u8]>>;
-
 /// The blob of a digest, hashed.
 pub(super) fn blob(database: &dyn ReadableDatabase, digest: &Digest) -> Result<Value<Arc<[u8]>>, redb::Error> {
     let txn = database.begin_read()?;
     let (Some(blobs), Some(data)) = (schema::table(&txn, BLOBS)?, schema::table(&txn, BLOB_DATA)?) else {
         return Ok(Value::Absent);
     };
-    Ok(blob_of(&blobs, &data, digest)?.0)
+    blob_of(&blobs, &data, digest)
 }
 
-/// The blob of a digest in open tables, hashed, with the number of its chunks (`u64::MAX` if that is not known).
-pub(super) fn blob_of(blobs: &ReadTable, data: &ReadTable, digest: &Digest) -> Result<(Bytes, u64), redb::Error> {
-    let record = match value(blobs, BLOBS, &digest.0, |body| codec::decode_blob(body).ok())? {
+/// Where the bytes of a blob are.
+pub(super) fn place(blobs: &ReadTable, digest: &Digest) -> Result<Value<BlobRecord>, redb::Error> {
+    value(blobs, BLOBS, &digest.0, |body| codec::decode_blob(body).ok())
+}
+
+/// The blob of a digest in open tables, hashed.
+pub(super) fn blob_of(blobs: &ReadTable, data: &ReadTable, digest: &Digest) -> Result<Value<Arc<[u8]>>, redb::Error> {
+    let record = match place(blobs, digest)? {
         Value::Sound(record) => record,
-        Value::Absent => return Ok((Value::Absent, u64::MAX)),
-        Value::Damaged(sentence) => return Ok((Value::Damaged(sentence), u64::MAX)),
+        Value::Absent => return Ok(Value::Absent),
+        Value::Damaged(sentence) => return Ok(Value::Damaged(sentence)),
     };
-    let found = match bytes(data, &record)? {
+    Ok(match bytes(data, &record)? {
         Value::Sound(bytes) if Digest::of(&bytes) == *digest => Value::Sound(bytes),
         Value::Sound(_) => Value::Damaged(damaged(BLOBS, &digest.0, "its bytes have another digest")),
         Value::Absent => Value::Damaged(damaged(BLOBS, &digest.0, "its bytes are missing")),
         Value::Damaged(sentence) => Value::Damaged(sentence),
-    };
-    Ok((found, record.seq))
+    })
+}
+
+/// In how many chunks the bytes that a blob record speaks of lie, if they are all there, sound, and of this digest. Says so of the same blobs as
+/// [`blob_of`], without copying them and mostly hashing them once; of the others it cannot tell what is wrong.
+pub(super) fn sound_chunks(data: &ReadTable, record: &BlobRecord, digest: &Digest) -> Result<Option<u64>, redb::Error> {
+    if record.codec != pack::RAW || record.stored_len == 0 || record.stored_len > super::write::CHUNK as u64 {
+        let is_its = matches!(bytes(data, record)?, Value::Sound(bytes) if Digest::of(&bytes) == *digest);
+        return Ok(is_its.then(|| record.stored_len.div_ceil(super::write::CHUNK as u64)));
+    }
+    let key = schema::chunk_key(record.seq, 0);
+    let Some(guard) = data.get(&key[..])? else { return Ok(None) };
+    let opened = frame::open_hashed(BLOB_DATA.name, &key, guard.value()).ok();
+    Ok(opened
+        .filter(|(body, hashed)| body.len() as u64 == record.stored_len && record.stored_len == record.raw_len && hashed == digest)
+        .map(|_| 1))
 }
 
 /// The bytes that a blob record speaks of. Memory grows only with chunks that are there, and with a length that fits them.
@@ -130,12 +146,7 @@ pub(super) fn missing(database: &dyn ReadableDatabase, digests: &[Digest]) -> Re
     let Some(blobs) = schema::table(&txn, BLOBS)? else {
         return Ok(vec![true; digests.len()]);
     };
-    let missing = |digest: &Digest| {
-        Ok(!matches!(
-            value(&blobs, BLOBS, &digest.0, |body| codec::decode_blob(body).ok())?,
-            Value::Sound(_)
-        ))
-    };
+    let missing = |digest: &Digest| Ok(!matches!(place(&blobs, digest)?, Value::Sound(_)));
     digests.iter().map(missing).collect()
 }
 

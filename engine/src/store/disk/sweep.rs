@@ -53,6 +53,17 @@ pub struct Tally {
     pub bytes: u64,
 }
 
+impl Tally {
+    /// Counts more.
+    pub fn add(&mut self, more: &Self) {
+        self.actions += more.actions;
+        self.paid += more.paid;
+        self.micros += more.micros;
+        self.blobs += more.blobs;
+        self.bytes += more.bytes;
+    }
+}
+
 /// What is to be taken.
 #[derive(Debug, Default)]
 pub struct Plan {
@@ -429,7 +440,7 @@ fn take_actions(database: &redb::Database, keys: &[ActionKey], taken: &mut Tally
         }
     }
     txn.commit()?;
-    add(taken, &tally);
+    taken.add(&tally);
     Ok(())
 }
 
@@ -455,7 +466,7 @@ fn take_blobs(database: &redb::Database, digests: &[Digest], taken: &mut Tally) 
         }
     }
     txn.commit()?;
-    add(taken, &tally);
+    taken.add(&tally);
     Ok(())
 }
 
@@ -494,12 +505,4 @@ pub(super) fn remove_chunks(
         data.retain_in::<&[u8], _>(&from[..]..=&to[..], |_, _| false)?;
     }
     Ok(())
-}
-
-fn add(sum: &mut Tally, more: &Tally) {
-    sum.actions += more.actions;
-    sum.paid += more.paid;
-    sum.micros += more.micros;
-    sum.blobs += more.blobs;
-    sum.bytes += more.bytes;
 }

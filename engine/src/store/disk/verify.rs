@@ -1,11 +1,12 @@
 //! Verifying: every row opened, every blob hashed, every reference followed; and dropping what is damaged. It knows tables, not graphs.
 //!
-//! Reading goes on all cores, a range of keys each, so that memory is bounded by the largest blob of each core. Repairing removes only
-//! rows that cannot be used as they are; the next build makes again what it misses. In the place of a version that is lost stands one
+//! Reading goes on all cores, a range of keys each; blobs have their own way (`verify_blobs`). Repairing removes only rows that cannot be
+//! used as they are; the next build makes again what it misses. In the place of a version that is lost stands one
 //! that names nothing, so that numbers stay whole.
 
 use super::schema::{self, ACTIONS, BLOB_DATA, BLOBS, HISTORY, META, ReadTable, SCHEMA, Table};
 use super::session::expecting_panics;
+use super::verify_blobs::{self, Blobs};
 use super::{DiskStore, frame, pack, read};
 use crate::store::records::{Class, HistoryRecord};
 use crate::store::{StoreError, codec};
@@ -14,6 +15,7 @@ use rayon::prelude::*;
 use redb::{ReadableDatabase, ReadableTable, ReadableTableMetadata};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeMap;
+use std::ops::{Bound, RangeInclusive};
 
 /// Damage of one thing.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,7 +31,7 @@ pub struct Harm {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Cure {
+pub(super) enum Cure {
     /// Remove a row.
     Row(&'static str, Vec<u8>),
     /// Remove a blob's row and its chunks.
@@ -88,18 +90,20 @@ impl DiskStore {
         self.look_at_all(|| self.let_others())
     }
 
-    fn look_at_all(&self, between: impl Fn()) -> Result<Verified, StoreError> {
+    pub(super) fn look_at_all(&self, between: impl Fn()) -> Result<Verified, StoreError> {
         let mut verified = Verified::default();
-        let mut blobs = FxHashMap::default();
-        let firsts: Vec<u8> = (0..=u8::MAX).collect();
-        for firsts in firsts.chunks(RANGES) {
-            self.read(|database| verify_blobs(database, firsts, &mut blobs, &mut verified))?;
+        let blobs = self.verify_blobs(&between, &mut verified)?;
+        let mut results = Results::default();
+        for firsts in first_bytes() {
+            self.read(|database| verify_actions(database, firsts, &blobs, &mut results, &mut verified))?;
             between();
         }
+        name(&mut verified.harm, &results.damaged);
+        verified.actions = results.keys.len() as u64;
         self.read(|database| {
-            verify_chunks(database, &mut verified)?;
-            let keys = verify_actions(database, &blobs, &mut verified)?;
-            verify_versions(database, &keys, &mut verified)?;
+            verify_blobs::count(database, &blobs, &mut verified)?;
+            count_actions(database, results.rows, &mut verified)?;
+            verify_versions(database, &results.keys, &mut verified)?;
             for table in SCHEMA {
                 if ![BLOBS.name, BLOB_DATA.name, ACTIONS.name, HISTORY.name].contains(&table.name) {
                     verify_rows(database, table, &mut verified)?;
@@ -168,9 +172,22 @@ fn apply(database: &redb::Database, cures: &[&Cure]) -> Result<(), redb::Error> 
 }
 
 /// So many ranges of keys, each of one first byte, are gone through before others are let in.
-const RANGES: usize = 16;
+const RANGES: u8 = 16;
 
-fn harm(what: String, cure: Cure) -> Harm {
+/// The first bytes that a key can have, in groups between which others are let in.
+pub(super) fn first_bytes() -> impl Iterator<Item = RangeInclusive<u8>> {
+    (0..=u8::MAX).step_by(usize::from(RANGES)).map(|first| first..=first + (RANGES - 1))
+}
+
+/// The rows of a table whose keys begin with a byte; the empty key, which only damage makes, is among those that begin with zero.
+pub(super) fn beginning_with(table: &ReadTable, first: u8) -> Result<redb::Range<'_, &'static [u8], &'static [u8]>, redb::Error> {
+    let (from, to) = ([first], first.checked_add(1).map(|next| [next]));
+    let from = if first == 0 { Bound::Unbounded } else { Bound::Included(&from[..]) };
+    let to = to.as_ref().map_or(Bound::Unbounded, |to| Bound::Excluded(&to[..]));
+    Ok(table.range::<&[u8]>((from, to))?)
+}
+
+pub(super) fn harm(what: String, cure: Cure) -> Harm {
     Harm {
         label: None,
         what,
@@ -179,106 +196,25 @@ fn harm(what: String, cure: Cure) -> Harm {
     }
 }
 
-/// What one range of blobs came to.
-#[derive(Default)]
-struct Hashed {
-    found: Vec<Digest>,
-    harm: Vec<Harm>,
-    bytes: u64,
+/// The harm of a row that a walk meets and no search finds, because the way to it is damaged: for every reader it is not there.
+pub(super) fn unless_found(table: Table, open: &ReadTable, key: &[u8]) -> Result<Option<Harm>, redb::Error> {
+    let is_found = open.get(key)?.is_some();
+    Ok((!is_found).then(|| harm(read::damaged(table, key, "no search finds it"), Cure::None)))
 }
 
-/// Hashes the blobs whose digests begin with a byte.
-fn hash_range(blobs: &ReadTable, data: &ReadTable, first: u8) -> Result<Hashed, redb::Error> {
-    let mut hashed = Hashed::default();
-    let (from, to) = ([first], first.checked_add(1).map(|next| [next]));
-    let range = match &to {
-        Some(to) => blobs.range::<&[u8]>(&from[..]..&to[..])?,
-        None => blobs.range::<&[u8]>(&from[..]..)?,
-    };
-    for entry in range {
-        let (key, _) = entry?;
-        let Ok(digest) = <[u8; 32]>::try_from(key.value()).map(Digest) else {
-            let why = read::damaged(BLOBS, key.value(), "its key is no digest");
-            hashed.harm.push(harm(why, Cure::Row(BLOBS.name, key.value().to_vec())));
-            continue;
-        };
-        match read::blob_of(blobs, data, &digest)?.0 {
-            read::Value::Sound(blob) => {
-                hashed.bytes += blob.len() as u64;
-                hashed.found.push(digest);
-            }
-            read::Value::Damaged(sentence) => hashed.harm.push(harm(sentence, Cure::Blob(digest))),
-            read::Value::Absent => {}
+/// Counts the rows of a table, of which so many were met. A table that says it has more rows than a walk finds has lost some to damage;
+/// others may have come and gone while rows were met, so that only a walk in one moment proves it.
+pub(super) fn count(table: Table, open: &ReadTable, met: u64, verified: &mut Verified) -> Result<(), redb::Error> {
+    let claimed = open.len()?;
+    let mut walked = met;
+    if claimed != met {
+        walked = 0;
+        for entry in open.iter()? {
+            entry?;
+            walked += 1;
         }
     }
-    Ok(hashed)
-}
-
-/// Hashes the blobs whose digests begin with some bytes, and notes which there are, sound or not.
-fn verify_blobs(
-    database: &dyn ReadableDatabase,
-    firsts: &[u8],
-    sound: &mut FxHashMap<Digest, bool>,
-    verified: &mut Verified,
-) -> Result<(), redb::Error> {
-    let txn = database.begin_read()?;
-    let (Some(blobs), Some(data)) = (schema::table(&txn, BLOBS)?, schema::table(&txn, BLOB_DATA)?) else {
-        return Ok(());
-    };
-    let parts: Vec<Hashed> = firsts
-        .into_par_iter()
-        .map(|first| expecting_panics(|| hash_range(&blobs, &data, *first)))
-        .collect::<Result<_, _>>()?;
-    for part in parts {
-        verified.blob_bytes += part.bytes;
-        sound.extend(part.found.into_iter().map(|digest| (digest, true)));
-        sound.extend(part.harm.iter().filter_map(|harm| match harm.cure {
-            Cure::Blob(digest) => Some((digest, false)),
-            _ => None,
-        }));
-        verified.harm.extend(part.harm);
-    }
-    verified.blobs = sound.len() as u64;
-    Ok(())
-}
-
-/// Finds chunks that no blob has: nothing is lost by them but room.
-fn verify_chunks(database: &dyn ReadableDatabase, verified: &mut Verified) -> Result<(), redb::Error> {
-    let txn = database.begin_read()?;
-    let (Some(blobs), Some(data)) = (schema::table(&txn, BLOBS)?, schema::table(&txn, BLOB_DATA)?) else {
-        return Ok(());
-    };
-    let mut numbers: FxHashSet<u64> = FxHashSet::default();
-    let mut rows = 0;
-    for entry in blobs.iter()? {
-        let (key, value) = entry?;
-        rows += 1;
-        let record = frame::open(BLOBS.name, key.value(), value.value()).ok();
-        numbers.extend(record.and_then(|body| codec::decode_blob(body).ok()).map(|record| record.seq));
-    }
-    verified.rows += rows;
-    hidden(BLOBS, blobs.len()?, rows, verified);
-    let mut count = 0;
-    let mut stray: Option<u64> = None;
-    for entry in data.iter()? {
-        let (key, _) = entry?;
-        count += 1;
-        let Some(seq) = key.value().first_chunk::<8>().map(|seq| u64::from_be_bytes(*seq)) else {
-            continue;
-        };
-        if !numbers.contains(&seq) && stray != Some(seq) {
-            stray = Some(seq);
-            let what = format!("the bytes numbered {seq} belong to no output; they only take room");
-            verified.harm.push(harm(what, Cure::Chunks(seq)));
-        }
-    }
-    verified.rows += count;
-    hidden(BLOB_DATA, data.len()?, count, verified);
-    Ok(())
-}
-
-/// A table that says it has more rows than a walk finds has lost some to damage.
-fn hidden(table: Table, claimed: u64, walked: u64, verified: &mut Verified) {
+    verified.rows += walked;
     if claimed != walked {
         let what = format!(
             "{} says it has {claimed} rows and {walked} can be reached; what is missed is made again",
@@ -286,30 +222,64 @@ fn hidden(table: Table, claimed: u64, walked: u64, verified: &mut Verified) {
         );
         verified.harm.push(harm(what, Cure::None));
     }
+    Ok(())
 }
 
-/// Opens all results; gives their keys.
+/// What the results of a store came to.
+#[derive(Default)]
+struct Results {
+    keys: FxHashSet<ActionKey>,
+    rows: u64,
+    /// Labels of results whose output is damaged, and whether they were paid for.
+    damaged: FxHashMap<Digest, (String, bool)>,
+}
+
+/// What some of them came to.
+#[derive(Default)]
+struct Opened {
+    keys: Vec<ActionKey>,
+    rows: u64,
+    damaged: Vec<(Digest, (String, bool))>,
+    without_output: u64,
+    harm: Vec<Harm>,
+}
+
+/// Opens the results whose keys begin with some bytes.
 fn verify_actions(
     database: &dyn ReadableDatabase,
-    blobs: &FxHashMap<Digest, bool>,
+    firsts: RangeInclusive<u8>,
+    blobs: &Blobs,
+    results: &mut Results,
     verified: &mut Verified,
-) -> Result<FxHashSet<ActionKey>, redb::Error> {
-    let mut keys = FxHashSet::default();
+) -> Result<(), redb::Error> {
     let txn = database.begin_read()?;
-    let Some(open) = schema::table(&txn, ACTIONS)? else {
-        return Ok(keys);
+    let Some(actions) = schema::table(&txn, ACTIONS)? else {
+        return Ok(());
     };
-    // Outputs may have been filed since the blobs were hashed.
     let stored = schema::table(&txn, BLOBS)?;
-    let is_stored = |output: &Digest| match &stored {
+    let open = |first| expecting_panics(|| open_range(&actions, stored.as_ref(), first, blobs));
+    let parts: Vec<Opened> = firsts.into_par_iter().map(open).collect::<Result<_, _>>()?;
+    for part in parts {
+        results.keys.extend(part.keys);
+        results.rows += part.rows;
+        results.damaged.extend(part.damaged);
+        verified.without_output += part.without_output;
+        verified.harm.extend(part.harm);
+    }
+    Ok(())
+}
+
+fn open_range(actions: &ReadTable, stored: Option<&ReadTable>, first: u8, blobs: &Blobs) -> Result<Opened, redb::Error> {
+    let mut opened = Opened::default();
+    // Outputs may have been filed since the blobs were hashed.
+    let is_stored = |output: &Digest| match stored {
         Some(stored) => Ok::<bool, redb::Error>(stored.get(&output.0[..])?.is_some()),
         None => Ok(false),
     };
-    let mut labels: FxHashMap<Digest, (String, bool)> = FxHashMap::default();
-    let mut count = 0;
-    for entry in open.iter()? {
+    for entry in beginning_with(actions, first)? {
         let (key, value) = entry?;
-        count += 1;
+        opened.rows += 1;
+        opened.harm.extend(unless_found(ACTIONS, actions, key.value())?);
         let body = frame::open(ACTIONS.name, key.value(), value.value());
         let record = body.map_err(|error| error.to_string()).and_then(|body| {
             pack::open_body(body)
@@ -319,46 +289,51 @@ fn verify_actions(
         let (Ok(record), Ok(digest)) = (&record, <[u8; 32]>::try_from(key.value())) else {
             let why = record.err().unwrap_or_else(|| "its key is no digest".to_owned());
             let why = read::damaged(ACTIONS, key.value(), why);
-            verified.harm.push(harm(why, Cure::Row(ACTIONS.name, key.value().to_vec())));
+            opened.harm.push(harm(why, Cure::Row(ACTIONS.name, key.value().to_vec())));
             continue;
         };
+        opened.keys.push(ActionKey(Digest(digest)));
         let paid = record.class == Class::Paid;
-        keys.insert(ActionKey(Digest(digest)));
-        match blobs.get(&record.output) {
+        let lost = |what: &str| Harm {
+            label: Some(record.label.clone()),
+            what: what.to_owned(),
+            paid,
+            cure: Cure::Row(ACTIONS.name, key.value().to_vec()),
+        };
+        match blobs.is_sound(&record.output) {
             Some(true) => {}
-            None if is_stored(&record.output)? => {}
             Some(false) => {
-                labels.insert(record.output, (record.label.clone(), paid));
+                opened.damaged.push((record.output, (record.label.clone(), paid)));
                 if paid {
-                    verified.harm.push(Harm {
-                        label: Some(record.label.clone()),
-                        what: "its output, which was paid for, is damaged".to_owned(),
-                        paid,
-                        cure: Cure::Row(ACTIONS.name, key.value().to_vec()),
-                    });
+                    opened.harm.push(lost("its output, which was paid for, is damaged"));
                 }
             }
+            None if is_stored(&record.output)? => {}
             // A result that was paid for is of no use without its output, and would hide that it has to be asked for again.
-            None if paid => verified.harm.push(Harm {
-                label: Some(record.label.clone()),
-                what: "its output is not there, although it was paid for".to_owned(),
-                paid,
-                cure: Cure::Row(ACTIONS.name, key.value().to_vec()),
-            }),
-            None => verified.without_output += 1,
+            None if paid => opened.harm.push(lost("its output is not there, although it was paid for")),
+            None => opened.without_output += 1,
         }
     }
-    for harm in &mut verified.harm {
+    Ok(opened)
+}
+
+/// Gives damaged outputs the labels of the results they belong to.
+fn name(harm: &mut [Harm], labels: &FxHashMap<Digest, (String, bool)>) {
+    for harm in harm {
         if let Cure::Blob(digest) = &harm.cure
             && let Some((label, paid)) = labels.get(digest)
         {
             (harm.label, harm.paid) = (Some(label.clone()), *paid);
         }
     }
-    verified.actions = keys.len() as u64;
-    verified.rows += count;
-    hidden(ACTIONS, open.len()?, count, verified);
-    Ok(keys)
+}
+
+fn count_actions(database: &dyn ReadableDatabase, met: u64, verified: &mut Verified) -> Result<(), redb::Error> {
+    let txn = database.begin_read()?;
+    match schema::table(&txn, ACTIONS)? {
+        Some(open) => count(ACTIONS, &open, met, verified),
+        None => Ok(()),
+    }
 }
 
 /// Opens all versions. Numbers of a node rise by one, except behind versions that are pinned.
@@ -367,11 +342,12 @@ fn verify_versions(database: &dyn ReadableDatabase, keys: &FxHashSet<ActionKey>,
     let Some(open) = schema::table(&txn, HISTORY)? else { return Ok(()) };
     let pinned = super::write::pinned_keys(&txn)?;
     let mut before: Option<(Vec<u8>, u64)> = None;
-    let mut count = 0;
+    let mut met = 0;
     for entry in open.iter()? {
         let (key, value) = entry?;
         let key = key.value();
-        count += 1;
+        met += 1;
+        verified.harm.extend(unless_found(HISTORY, &open, key)?);
         let Some(version) = schema::version_of(key) else {
             let why = read::damaged(HISTORY, key, "its key is none of a version");
             verified.harm.push(harm(why, Cure::Row(HISTORY.name, key.to_vec())));
@@ -406,20 +382,19 @@ fn verify_versions(database: &dyn ReadableDatabase, keys: &FxHashSet<ActionKey>,
         }
         before = Some((key.to_vec(), at));
     }
-    verified.versions = count;
-    verified.rows += count;
-    hidden(HISTORY, open.len()?, count, verified);
-    Ok(())
+    verified.versions = met;
+    count(HISTORY, &open, met, verified)
 }
 
 /// Opens all rows of a table.
 fn verify_rows(database: &dyn ReadableDatabase, table: Table, verified: &mut Verified) -> Result<(), redb::Error> {
     let txn = database.begin_read()?;
     let Some(open) = schema::table(&txn, table)? else { return Ok(()) };
-    let mut count = 0;
+    let mut met = 0;
     for entry in open.iter()? {
         let (key, value) = entry?;
-        count += 1;
+        met += 1;
+        verified.harm.extend(unless_found(table, &open, key.value())?);
         let opened = frame::open(table.name, key.value(), value.value());
         let packed = table.value.starts_with("packed");
         let why = match opened {
@@ -433,9 +408,7 @@ fn verify_rows(database: &dyn ReadableDatabase, table: Table, verified: &mut Ver
         };
         verified.harm.push(harm(read::damaged(table, key.value(), why), cure));
     }
-    verified.rows += count;
-    hidden(table, open.len()?, count, verified);
-    Ok(())
+    count(table, &open, met, verified)
 }
 
 /// Labels of nodes whose versions are damaged, by the hash that stands in their keys.

@@ -5,6 +5,7 @@ mod faults;
 mod folder;
 mod model;
 mod sharing;
+mod verify;
 
 use super::DiskStore;
 use crate::store::conformance::{result, version};

@@ -1,0 +1,215 @@
+//! Verifying: what it calls sound is there for every reader, what is damaged is found wherever the damage lies, and others are no damage.
+
+use super::super::folder::DATABASE;
+use super::super::schema::{self, ACTIONS, BLOB_DATA, BLOBS, Table};
+use super::super::sweep::{Marks, Policy};
+use super::super::verify::Harm;
+use super::super::{DiskOptions, DiskStore};
+use super::{fill, row_body};
+use crate::store::conformance::result;
+use crate::store::{Commit, Part, Store, ViewId};
+use crate::values::digest::Digest;
+use proptest::prelude::*;
+use std::cell::Cell;
+use std::fs;
+use std::path::Path;
+use std::sync::OnceLock;
+
+fn opened(dir: &Path) -> DiskStore {
+    DiskStore::open(dir, DiskOptions::default()).unwrap().0
+}
+
+/// A store's file and the blobs in it, made once.
+fn whole() -> &'static (Vec<u8>, Vec<Vec<u8>>) {
+    static WHOLE: OnceLock<(Vec<u8>, Vec<Vec<u8>>)> = OnceLock::new();
+    WHOLE.get_or_init(|| {
+        let dir = tempfile::tempdir().unwrap();
+        let store = opened(dir.path());
+        let mut blobs = fill(&store);
+        // Enough of them that their chunks need a branch.
+        let noise = |n: u32| {
+            let mut bytes = vec![0; 32 + n as usize % 3 * 1_300];
+            blake3::Hasher::new().update(&n.to_be_bytes()).finalize_xof().fill(&mut bytes);
+            bytes
+        };
+        let raw: Vec<Vec<u8>> = (0..200).map(noise).collect();
+        let results = raw
+            .iter()
+            .enumerate()
+            .map(|(n, bytes)| result(&format!("//raw:{n}"), bytes))
+            .collect();
+        let commit = Commit {
+            results,
+            ..Commit::default()
+        };
+        store.commit(ViewId(1), commit).unwrap();
+        blobs.extend(raw);
+        drop(store);
+        (fs::read(dir.path().join(DATABASE)).unwrap(), blobs)
+    })
+}
+
+/// Whether a damaged file is found to be sound; if so, everything must be there for who reads it.
+fn is_found_sound(bytes: &[u8]) -> bool {
+    let dir = tempfile::tempdir().unwrap();
+    fs::write(dir.path().join(DATABASE), bytes).unwrap();
+    let (store, notices) = DiskStore::open(dir.path(), DiskOptions::default()).unwrap();
+    let is_sound = notices.is_empty() && store.verify().is_ok_and(|verified| verified.is_sound());
+    if is_sound {
+        for blob in &whole().1 {
+            let found = store.blob(&Digest::of(blob)).unwrap();
+            assert!(found.is_some_and(|found| *found == blob[..]), "a blob is not there");
+        }
+        for n in 0..6_u64 {
+            let wanted = result(&format!("//n:{n}"), format!("output {n}").as_bytes());
+            assert_eq!(store.action(&wanted.key).unwrap(), Some(wanted.record));
+            for part in Part::ALL {
+                assert_eq!(store.row(ViewId(1), part, &n.to_be_bytes()).unwrap(), Some(row_body(part, n)));
+            }
+        }
+        assert_eq!(store.history(ViewId(1), "//n:n").unwrap().len(), 6);
+        assert_eq!(store.damage(), Vec::<String>::new());
+    }
+    is_sound
+}
+
+proptest! {
+    // As with all flips: always the same, because a ring of pages cannot be caught.
+    #![proptest_config(ProptestConfig { cases: 200, rng_seed: proptest::test_runner::RngSeed::Fixed(2), ..ProptestConfig::default() })]
+    #[test]
+    fn what_is_found_sound_is_there(at in any::<prop::sample::Index>(), bit in 0..8_u8) {
+        let mut bytes = whole().0.clone();
+        let used: Vec<usize> = (0..bytes.len()).filter(|at| bytes[*at] != 0).collect();
+        bytes[used[at.index(used.len())]] ^= 1 << bit;
+        is_found_sound(&bytes);
+    }
+}
+
+#[test]
+fn what_no_search_finds_is_damage() {
+    let whole = &whole().0;
+    assert!(is_found_sound(whole));
+    let seq = |bytes: &[u8]| u64::from_be_bytes(bytes[..8].try_into().unwrap());
+    let (mut hit, mut found) = (0, 0);
+    // In pages that begin with a 2 stand the keys by which a search turns, those of chunks 12 bytes apart.
+    for (page, bytes) in whole.chunks(4096).enumerate().filter(|(_, bytes)| bytes[0] == 2) {
+        for (at, keys) in bytes.windows(24).enumerate() {
+            let (one, next) = keys.split_at(12);
+            if !(1..300).contains(&seq(one)) || seq(next) <= seq(one) || seq(next) >= 300 {
+                continue;
+            }
+            if [one, next] != [schema::chunk_key(seq(one), 0), schema::chunk_key(seq(next), 0)] {
+                continue;
+            }
+            for bit in 0..6 {
+                let mut damaged = whole.clone();
+                damaged[page * 4096 + at + 7] ^= 1 << bit;
+                hit += 1;
+                found += usize::from(!is_found_sound(&damaged));
+            }
+        }
+    }
+    // Some keys may turn a search a little earlier or later without harm.
+    assert!(found > hit / 3 && hit > 100, "{found} of {hit}");
+}
+
+/// Changes one byte of every value of a table behind the store's back, or removes the row; how many rows there were.
+fn spoil(path: &Path, table: Table, at: impl Fn(usize) -> Option<usize>) -> usize {
+    let database = redb::Database::create(path).unwrap();
+    let txn = database.begin_write().unwrap();
+    let count = {
+        let mut table = txn.open_table(table.definition()).unwrap();
+        let rows: Vec<_> = redb::ReadableTable::iter(&table)
+            .unwrap()
+            .map(|entry| entry.map(|(key, value)| (key.value().to_vec(), value.value().to_vec())).unwrap())
+            .collect();
+        for (key, mut value) in rows.iter().cloned() {
+            if let Some(at) = at(value.len()) {
+                value[at] ^= 1;
+                table.insert(&key[..], &value[..]).unwrap();
+            } else {
+                table.remove(&key[..]).unwrap();
+            }
+        }
+        rows.len()
+    };
+    txn.commit().unwrap();
+    count
+}
+
+#[test]
+fn every_damaged_row_is_found_wherever_its_damage_lies() {
+    let blobs = whole().1.len();
+    for table in [ACTIONS, BLOBS, BLOB_DATA] {
+        // The version, the check, the first byte of the body and the last one; or all of it.
+        let places: [fn(usize) -> Option<usize>; 5] = [|_| Some(0), |_| Some(1), |_| Some(9), |len| Some(len - 1), |_| None];
+        for at in places {
+            let dir = tempfile::tempdir().unwrap();
+            let path = dir.path().join(DATABASE);
+            fs::write(&path, &whole().0).unwrap();
+            let rows = spoil(&path, table, at);
+            if at(9).is_none() && table.name != BLOB_DATA.name {
+                // Nothing says that there was a row.
+                continue;
+            }
+            let store = opened(dir.path());
+            let found = store.verify().unwrap();
+            let told_of = |harm: &&Harm| harm.what.contains(table.name) || harm.what.contains("its bytes are missing");
+            let of_rows = found.harm.iter().filter(told_of).count();
+            // A blob in several chunks is damaged once.
+            let wanted = if table.name == BLOB_DATA.name { blobs } else { rows };
+            assert_eq!(of_rows, wanted, "{} {:?}", table.name, found.harm.first());
+            store.repair(&found.harm).unwrap();
+            let left = store.verify().unwrap();
+            assert!(left.is_sound(), "{} {:?}", table.name, left.harm.first());
+        }
+    }
+}
+
+fn commit(names: std::ops::Range<u32>) -> Commit {
+    let of = |n: u32| result(&format!("//n:{n}"), &blake3::hash(&n.to_le_bytes()).as_bytes().repeat(20));
+    Commit {
+        results: names.map(of).collect(),
+        ..Commit::default()
+    }
+}
+
+#[test]
+fn what_others_file_and_collect_meanwhile_is_no_damage() {
+    // At each moment at which others come in: they collect the newer half, and what they file then lies under the same numbers.
+    let moments = Cell::new(0);
+    let mut at = 0;
+    while at == 0 || at <= moments.get() {
+        let dir = tempfile::tempdir().unwrap();
+        let store = opened(dir.path());
+        store.commit(ViewId(1), commit(0..40)).unwrap();
+        moments.set(0);
+        let between = || {
+            moments.set(moments.get() + 1);
+            if moments.get() != at {
+                return;
+            }
+            let mut marks = Marks::default();
+            for kept in commit(0..20).results {
+                marks.hold(&kept.key, &kept.record.output);
+            }
+            let policy = Policy {
+                now: 1 << 40,
+                older_than: 0,
+                keep_versions: 0,
+                paid: false,
+                free: None,
+            };
+            let plan = store.plan(marks, &policy).unwrap();
+            store.sweep(&plan).unwrap();
+            store.commit(ViewId(1), commit(40..70)).unwrap();
+        };
+        let found = store.look_at_all(between).unwrap();
+        assert!(found.is_sound(), "moment {at}: {:?}", found.harm);
+        let after = store.verify().unwrap();
+        assert!(after.is_sound() && after.blobs == if at == 0 { 40 } else { 50 });
+        assert!(at == 0 || found.rows >= after.rows - 60, "{} of {}", found.rows, after.rows);
+        at += 1;
+    }
+    assert!(moments.get() > 16);
+}

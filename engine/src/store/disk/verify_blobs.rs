@@ -1,0 +1,234 @@
+//! Verifying blobs: every row found by its digest, all bytes hashed in the order in which they lie. It knows nothing of results.
+//!
+//! A blob whose bytes are where its row says is hashed in one pass, without a copy. Any other is read again as everybody reads it, which
+//! tells damage from what others moved or collected meanwhile; so nothing counts as sound that a reader would not get.
+
+use super::schema::{self, BLOB_DATA, BLOBS, ReadTable};
+use super::session::expecting_panics;
+use super::verify::{self, Cure, Harm, Verified};
+use super::{DiskStore, frame, read};
+use crate::store::StoreError;
+use crate::store::codec::{self, BlobRecord};
+use crate::values::digest::Digest;
+use rayon::prelude::*;
+use redb::{ReadableDatabase, ReadableTable, ReadableTableMetadata};
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::ops::RangeInclusive;
+
+/// Stored bytes that are hashed between two looks whether somebody waits: some milliseconds' worth.
+const BATCH: u64 = 32 << 20;
+
+/// A blob counts as so many bytes more than it has: finding it takes time, too.
+const SEARCH: u64 = 1 << 10;
+
+/// Neighbours that one core hashes in a row.
+const NEIGHBOURS: usize = 16;
+
+/// A blob and where its row says that its bytes are.
+struct Place {
+    digest: Digest,
+    record: BlobRecord,
+}
+
+/// What a blob came to that is not sound.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Odd {
+    Damaged,
+    /// Collected by others since its row was read.
+    Gone,
+}
+
+/// The blobs of a store, as they were found.
+#[derive(Default)]
+pub(super) struct Blobs {
+    /// By digest, once all are hashed.
+    places: Vec<Place>,
+    odd: FxHashMap<Digest, Odd>,
+    /// Rows that were read.
+    rows: u64,
+    /// Chunks that belong to sound blobs.
+    chunks: u64,
+}
+
+impl Blobs {
+    /// Whether a blob is sound; `None` if it is not there, or was not when its row would have been read.
+    pub(super) fn is_sound(&self, digest: &Digest) -> Option<bool> {
+        match self.odd.get(digest) {
+            Some(Odd::Damaged) => Some(false),
+            Some(Odd::Gone) => None,
+            None => self.places.binary_search_by_key(digest, |place| place.digest).ok().map(|_| true),
+        }
+    }
+}
+
+impl DiskStore {
+    /// Hashes all blobs, letting others in `between` two steps.
+    pub(super) fn verify_blobs(&self, between: impl Fn(), verified: &mut Verified) -> Result<Blobs, StoreError> {
+        let mut blobs = Blobs::default();
+        for firsts in verify::first_bytes() {
+            self.read(|database| find(database, firsts, &mut blobs, verified))?;
+            between();
+        }
+        let mut places = std::mem::take(&mut blobs.places);
+        places.sort_unstable_by_key(|place| place.record.seq);
+        let mut rest = &places[..];
+        while !rest.is_empty() {
+            let mut bytes = 0_u64;
+            let fits = |place: &&Place| {
+                let fits = bytes < BATCH;
+                bytes = bytes.saturating_add(place.record.stored_len).saturating_add(SEARCH);
+                fits
+            };
+            let (batch, later) = rest.split_at(rest.iter().take_while(fits).count());
+            self.read(|database| hash(database, batch, &mut blobs, verified))?;
+            between();
+            rest = later;
+        }
+        places.sort_unstable_by_key(|place| place.digest);
+        blobs.places = places;
+        Ok(blobs)
+    }
+}
+
+/// What some rows, or the blobs behind them, came to.
+#[derive(Default)]
+struct Part {
+    places: Vec<Place>,
+    odd: Vec<(Digest, Odd)>,
+    harm: Vec<Harm>,
+    rows: u64,
+    chunks: u64,
+    sound: u64,
+    bytes: u64,
+}
+
+impl Part {
+    fn damaged(&mut self, digest: Digest, sentence: String) {
+        self.odd.push((digest, Odd::Damaged));
+        self.harm.push(verify::harm(sentence, Cure::Blob(digest)));
+    }
+}
+
+fn join(parts: Vec<Part>, blobs: &mut Blobs, verified: &mut Verified) {
+    for part in parts {
+        let damaged = part.odd.iter().filter(|(_, odd)| *odd == Odd::Damaged).count();
+        verified.blobs += part.sound + damaged as u64;
+        verified.blob_bytes += part.bytes;
+        verified.harm.extend(part.harm);
+        blobs.rows += part.rows;
+        blobs.chunks += part.chunks;
+        blobs.places.extend(part.places);
+        blobs.odd.extend(part.odd);
+    }
+}
+
+/// Finds the blobs whose digests begin with some bytes.
+fn find(
+    database: &dyn ReadableDatabase,
+    firsts: RangeInclusive<u8>,
+    blobs: &mut Blobs,
+    verified: &mut Verified,
+) -> Result<(), redb::Error> {
+    let txn = database.begin_read()?;
+    let Some(rows) = schema::table(&txn, BLOBS)? else {
+        return Ok(());
+    };
+    let find = |first| expecting_panics(|| find_range(&rows, first));
+    let parts = firsts.into_par_iter().map(find).collect::<Result<_, _>>()?;
+    join(parts, blobs, verified);
+    Ok(())
+}
+
+fn find_range(rows: &ReadTable, first: u8) -> Result<Part, redb::Error> {
+    let mut part = Part::default();
+    for entry in verify::beginning_with(rows, first)? {
+        let (key, _) = entry?;
+        part.rows += 1;
+        let Ok(digest) = <[u8; 32]>::try_from(key.value()).map(Digest) else {
+            let why = read::damaged(BLOBS, key.value(), "its key is no digest");
+            part.harm.push(verify::harm(why, Cure::Row(BLOBS.name, key.value().to_vec())));
+            continue;
+        };
+        // As readers search it: damage may leave a row where no search comes by.
+        match read::place(rows, &digest)? {
+            read::Value::Sound(record) => part.places.push(Place { digest, record }),
+            read::Value::Damaged(sentence) => part.damaged(digest, sentence),
+            read::Value::Absent => part.harm.extend(verify::unless_found(BLOBS, rows, &digest.0)?),
+        }
+    }
+    Ok(part)
+}
+
+/// Hashes some blobs.
+fn hash(database: &dyn ReadableDatabase, batch: &[Place], blobs: &mut Blobs, verified: &mut Verified) -> Result<(), redb::Error> {
+    let txn = database.begin_read()?;
+    let (Some(rows), Some(data)) = (schema::table(&txn, BLOBS)?, schema::table(&txn, BLOB_DATA)?) else {
+        return Ok(());
+    };
+    let hash = |places: &[Place]| expecting_panics(|| hash_some(&rows, &data, places));
+    let parts = batch.par_chunks(NEIGHBOURS).map(hash).collect::<Result<_, _>>()?;
+    join(parts, blobs, verified);
+    Ok(())
+}
+
+fn hash_some(rows: &ReadTable, data: &ReadTable, places: &[Place]) -> Result<Part, redb::Error> {
+    let mut part = Part::default();
+    for Place { digest, record } in places {
+        let len = match read::sound_chunks(data, record, digest)? {
+            Some(chunks) => {
+                part.chunks += chunks;
+                record.raw_len
+            }
+            None => match read::blob_of(rows, data, digest)? {
+                read::Value::Sound(blob) => blob.len() as u64,
+                read::Value::Damaged(sentence) => {
+                    part.damaged(*digest, sentence);
+                    continue;
+                }
+                read::Value::Absent => {
+                    part.odd.push((*digest, Odd::Gone));
+                    continue;
+                }
+            },
+        };
+        part.sound += 1;
+        part.bytes += len;
+    }
+    Ok(part)
+}
+
+/// Counts the rows of blobs and of their chunks, and finds chunks that no blob has: nothing is lost by them but room.
+pub(super) fn count(database: &dyn ReadableDatabase, blobs: &Blobs, verified: &mut Verified) -> Result<(), redb::Error> {
+    let txn = database.begin_read()?;
+    let (Some(rows), Some(data)) = (schema::table(&txn, BLOBS)?, schema::table(&txn, BLOB_DATA)?) else {
+        return Ok(());
+    };
+    verify::count(BLOBS, &rows, blobs.rows, verified)?;
+    // Each chunk of a sound blob was found: when there are no others, none is stray.
+    if data.len()? != blobs.chunks {
+        stray(&rows, &data, verified)?;
+    }
+    verify::count(BLOB_DATA, &data, blobs.chunks, verified)
+}
+
+fn stray(rows: &ReadTable, data: &ReadTable, verified: &mut Verified) -> Result<(), redb::Error> {
+    let mut numbers: FxHashSet<u64> = FxHashSet::default();
+    for entry in rows.iter()? {
+        let (key, value) = entry?;
+        let record = frame::open(BLOBS.name, key.value(), value.value()).ok();
+        numbers.extend(record.and_then(|body| codec::decode_blob(body).ok()).map(|record| record.seq));
+    }
+    let mut stray: Option<u64> = None;
+    for entry in data.iter()? {
+        let (key, _) = entry?;
+        let Some(seq) = key.value().first_chunk::<8>().map(|seq| u64::from_be_bytes(*seq)) else {
+            continue;
+        };
+        if !numbers.contains(&seq) && stray != Some(seq) {
+            stray = Some(seq);
+            let what = format!("the bytes numbered {seq} belong to no output; they only take room");
+            verified.harm.push(verify::harm(what, Cure::Chunks(seq)));
+        }
+    }
+    Ok(())
+}
