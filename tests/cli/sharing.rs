@@ -2,7 +2,7 @@
 //!
 //! What runs is held at gates (named pipes), so that each test knows how far the others are.
 
-use crate::bench::{Bench, Ran};
+use crate::bench::{Bench, Ran, git};
 use crate::money::FULL;
 use std::fs;
 use std::io::{BufRead, BufReader, Read};
@@ -226,27 +226,6 @@ fn a_killed_build_leaves_no_lock_behind() {
     bench.write("docs/a.md", "no such\n");
     let again = bench.run(&["build", "--no-wait", ALL]);
     assert_eq!(again.code, 0, "{again:?}");
-}
-
-/// Runs git in a folder.
-fn git(folder: &Path, args: &[&str]) {
-    let names = [
-        "-c",
-        "user.name=t",
-        "-c",
-        "user.email=t@example.org",
-        "-c",
-        "init.defaultBranch=main",
-    ];
-    let ran = Command::new("git")
-        .args(names)
-        .args(args)
-        .current_dir(folder)
-        .env("GIT_CONFIG_GLOBAL", "/dev/null")
-        .env("GIT_CONFIG_NOSYSTEM", "1")
-        .output()
-        .expect("git");
-    assert!(ran.status.success(), "{args:?} {}", String::from_utf8_lossy(&ran.stderr));
 }
 
 /// A repository, whose store is where it is by default.

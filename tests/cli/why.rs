@@ -1,30 +1,8 @@
 //! Answers to "why": the log of builds, what two builds differ in, what a file was, profiles and events.
 
-use crate::bench::Bench;
+use crate::bench::{Bench, git};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
-use std::process::Command;
-
-fn git(bench: &Bench, args: &[&str]) {
-    let run = Command::new("git")
-        .args([
-            "-c",
-            "user.name=a",
-            "-c",
-            "user.email=a@b",
-            "-c",
-            "commit.gpgsign=false",
-            "-c",
-            "init.defaultBranch=main",
-        ])
-        .args(args)
-        .current_dir(bench.root())
-        .env("GIT_CONFIG_NOSYSTEM", "1")
-        .env("HOME", bench.root())
-        .output()
-        .expect("git starts");
-    assert!(run.status.success(), "{args:?}: {run:?}");
-}
 
 /// Commits are not the same twice.
 fn plain(text: &str) -> String {
@@ -44,9 +22,9 @@ fn plain(text: &str) -> String {
 fn checkout() -> Bench {
     let bench = Bench::documents();
     bench.write(".gitignore", ".cortex/\n");
-    git(&bench, &["init"]);
-    git(&bench, &["add", "."]);
-    git(&bench, &["commit", "-m", "one"]);
+    git(&bench.root(), &["init"]);
+    git(&bench.root(), &["add", "."]);
+    git(&bench.root(), &["commit", "-m", "one"]);
     bench
 }
 
