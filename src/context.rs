@@ -282,8 +282,6 @@ impl Context {
         }
         let options = DiskOptions {
             gives_way: true,
-            // Who takes care of a store does not begin another in its place.
-            set_aside_newer: false,
             ..self.options(purpose)
         };
         let (disk, notices) = DiskStore::open(&folder, options)?;
@@ -316,7 +314,6 @@ impl Context {
                 .caller()
                 .is_none()
                 .then(|| told("waiting for another build of this checkout,", style)),
-            set_aside_newer: true,
             ..DiskOptions::default()
         }
     }
@@ -448,7 +445,11 @@ impl From<StoreError> for Failed {
                 "E_STORE_IO",
                 "check the folder's permissions, move the store with --store DIR, or use --no-store",
             ),
-            StoreError::TooNew { .. } => (Code::StoreDamaged, "E_STORE_NEWER", "update cortex, or move the store away"),
+            StoreError::TooNew { .. } => (
+                Code::StoreDamaged,
+                "E_STORE_NEWER",
+                "update cortex, or use another store with --store DIR, or --no-store; nothing in this one was changed",
+            ),
             StoreError::Damaged { .. } => (
                 Code::StoreDamaged,
                 "E_STORE_DAMAGED",

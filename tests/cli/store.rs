@@ -7,8 +7,10 @@ use engine::store::records::NewResult;
 use engine::store::views::ViewRecord;
 use engine::store::{Commit, Inventory, Part, Store, ViewId};
 use engine::values::digest::{ActionKey, Digest};
+use std::collections::BTreeMap;
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::SystemTime;
 
@@ -285,6 +287,76 @@ fn a_flipped_bit_in_any_page_never_gives_wrong_bytes() {
         flips += 1;
     }
     assert!(flips > 20, "{flips}");
+}
+
+/// The row that tells a store's format, as the document of the store has it.
+fn format_row(format: u32, oldest_reader: u32) -> Vec<u8> {
+    let body = [format.to_be_bytes(), oldest_reader.to_be_bytes()].concat();
+    let (key, table) = (&b"format"[..], &b"meta.1"[..]);
+    let lengths = [&body[..], key, table].map(|part| (part.len() as u64).to_be_bytes()).concat();
+    let check = blake3::hash(&[&body[..], key, table, &[1], &lengths].concat());
+    [&[1][..], &check.as_bytes()[..8], &body].concat()
+}
+
+/// All files below a folder but the texts of locks, which name whoever had them last.
+fn contents(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+    let mut found = BTreeMap::new();
+    for entry in fs::read_dir(folder).expect("a folder").flatten() {
+        let path = entry.path();
+        if path.is_dir() {
+            found.extend(contents(&path));
+        } else if path.extension().is_none_or(|extension| extension != "lock") {
+            found.insert(path.clone(), fs::read(path).expect("a file"));
+        }
+    }
+    found
+}
+
+#[test]
+fn a_store_from_the_future_is_refused_and_stays_as_it_is() {
+    let bench = built();
+    let path = bench.store().join("store.redb");
+    let mut bytes = fs::read(&path).expect("store");
+    let (ours, future) = (format_row(1, 1), format_row(3, 2));
+    let places: Vec<usize> = bytes
+        .windows(ours.len())
+        .enumerate()
+        .filter(|(_, window)| *window == ours)
+        .map(|(at, _)| at)
+        .collect();
+    assert!(!places.is_empty(), "the format is where the document says");
+    for at in places {
+        bytes[at..at + future.len()].copy_from_slice(&future);
+    }
+    fs::write(&path, bytes).expect("store");
+    let before = contents(&bench.store());
+    let file = bench.beside("file");
+    let file = file.to_str().expect("text");
+    for args in [
+        &["build", "//index:total"][..],
+        &["gc", "--older-than", "0"],
+        &["store", "verify"],
+        &["store", "verify", "--repair"],
+        &["store", "stats"],
+        &["store", "migrate"],
+        &["store", "import", file],
+        &["status"],
+        &["show", "//index:total"],
+        &["log"],
+        &["report", file],
+    ] {
+        let ran = bench.run(args);
+        assert_eq!(ran.code, 3, "{args:?} {ran:?}");
+        assert!(
+            ran.err.contains("error[E_STORE_NEWER]") && ran.err.contains("help: update cortex"),
+            "{args:?} {ran:?}"
+        );
+        assert!(contents(&bench.store()) == before, "{args:?}");
+    }
+    for other in [&["--no-store"][..], &["--store", file]] {
+        assert_eq!(bench.run(&[&["build", "//index:total"], other].concat()).code, 0, "{other:?}");
+    }
+    assert!(contents(&bench.store()) == before);
 }
 
 #[test]

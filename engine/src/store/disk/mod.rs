@@ -53,8 +53,6 @@ pub struct DiskOptions {
     pub on_wait: Option<OnWait>,
     /// Called when a checkout is waited for that another process builds.
     pub on_wait_view: Option<OnWait>,
-    /// Set a store aside that a newer cortex wrote, instead of refusing it.
-    pub set_aside_newer: bool,
     /// Most memory for pages of the file.
     pub cache_bytes: usize,
     /// Whether others that wait are let in between two steps. Not for who reads: what it reads is one state.
@@ -68,7 +66,6 @@ impl Default for DiskOptions {
             lock_timeout: Duration::from_secs(60),
             on_wait: None,
             on_wait_view: None,
-            set_aside_newer: false,
             cache_bytes: 16 << 20,
             gives_way: false,
         }
@@ -82,15 +79,6 @@ impl fmt::Debug for DiskOptions {
             .field("lock_timeout", &self.lock_timeout)
             .finish_non_exhaustive()
     }
-}
-
-/// Why a file is set aside.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum SetAside {
-    /// Not what was written.
-    Damaged,
-    /// Sound, but of a format not known here.
-    Newer,
 }
 
 /// Damage met so far.
