@@ -179,6 +179,43 @@ fn the_second_build_of_a_checkout_waits_says_so_and_has_nothing_to_do() {
     assert_eq!(second.err.matches("waiting").count(), 1, "{second:?}");
 }
 
+/// A disk that is away: its checkout is not forgotten while a process builds it, for that may be how it comes back.
+#[test]
+fn a_checkout_that_is_being_built_is_not_forgotten() {
+    let (bench, gate) = gated();
+    bench.write("docs/a.md", "one\n");
+    assert_eq!(bench.run(&["build", ALL]).code, 0);
+    bench.write("docs/a.md", "gate one\n");
+    let mut build = Running::start(bench.command(&["build", ALL]));
+    gate.wait_for_begin();
+    let store = bench.store();
+    let (here, away) = (bench.root(), bench.beside("away"));
+    let store = store.to_str().expect("text");
+    fs::rename(&here, &away).expect("moved");
+    let gc = |args: &[&str]| {
+        let flags = ["gc", "--json", "--older-than", "0", "--forget-checkouts", "--store", store];
+        let mut command = bench.command(&[&flags[..], args].concat());
+        let ran = bench.ran(command.current_dir(bench.beside(".")).output().expect("it starts"));
+        assert_eq!(ran.code, 0, "{ran:?}");
+        let json = ran.json();
+        let count = |what: &str| json[what].as_array().map_or(0, Vec::len);
+        (count("vanished"), count("forgotten"))
+    };
+    assert_eq!(gc(&["--dry-run"]), (1, 0));
+    assert_eq!(gc(&[]), (1, 0));
+    build.child.kill().expect("killed");
+    build.child.wait().expect("an end");
+    assert_eq!(gc(&["--dry-run"]), (0, 1));
+    // Its rows are all there, and the next build has nothing to do but what was edited.
+    fs::rename(&away, &here).expect("moved back");
+    bench.write("docs/a.md", "one\n");
+    let ran = bench.run(&["build", ALL]);
+    assert!(ran.code == 0 && ran.err.contains("up to date"), "{ran:?}");
+    fs::rename(&here, &away).expect("moved");
+    assert_eq!(gc(&[]), (0, 1));
+    gate.open();
+}
+
 #[test]
 fn who_holds_the_store_for_long_is_named() {
     let bench = Bench::documents();

@@ -3,9 +3,9 @@
 //! Order: a checkout's lock, then the store's, then an action's. Who holds a checkout's lock may write rows of that view; who only reads
 //! needs none. The kernel gives all of them back when a process dies.
 
-use super::DiskOptions;
 use super::folder::Folder;
 use super::lock::{self, Lock, Refusal, Terms};
+use super::{DiskOptions, DiskStore};
 use crate::store::{StoreError, ViewId};
 use crate::values::digest::ActionKey;
 use std::fs::{self, DirBuilder, File};
@@ -80,6 +80,31 @@ impl Claim {
         }
         held.sort_unstable_by_key(|held| held.view);
         Ok(held)
+    }
+}
+
+impl DiskStore {
+    /// Claims a checkout of this store if no process has it, this one included; nobody is waited for. `purpose` is what others are told who
+    /// wait for it meanwhile.
+    ///
+    /// # Errors
+    /// When the folder cannot be used.
+    pub fn claim(&self, view: ViewId, purpose: &str) -> Result<Option<Claim>, StoreError> {
+        let options = DiskOptions {
+            purpose: purpose.to_owned(),
+            lock_timeout: Duration::ZERO,
+            ..DiskOptions::default()
+        };
+        match Claim::take(self.handle.medium().path(), view, &options) {
+            Ok(claim) => Ok(Some(claim)),
+            Err(StoreError::ViewBusy { .. }) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Whether some process has claimed a checkout of this store. Nothing is written; what cannot be told counts as claimed.
+    pub fn is_claimed(&self, view: ViewId) -> bool {
+        Claim::held(self.handle.medium().path()).map_or(true, |held| held.iter().any(|held| held.view == view))
     }
 }
 
