@@ -314,6 +314,10 @@ impl Context {
                 .caller()
                 .is_none()
                 .then(|| told("waiting for another build of this checkout,", style)),
+            on_wait_answer: self
+                .caller()
+                .is_none()
+                .then(|| told("waiting for an answer that is asked for already, by", style)),
             ..DiskOptions::default()
         }
     }

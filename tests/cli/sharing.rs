@@ -411,15 +411,22 @@ fn two_processes_pay_once_for_one_answer() {
     let other = worktree(&bench, "other");
     let first = Running::start(at(&bench, &bench.root(), &["build", SUMMARY]));
     gate.wait_for_begin();
-    let second = Running::start(at(&bench, &other, &["build", SUMMARY]));
+    let mut second = Running::start(at(&bench, &other, &["build", SUMMARY]));
     let pid = second.child.id();
     wait_until("the second at the lock of the answer", move || has_open(pid, "flights"));
+    let line = second.hear("waiting");
+    let who = format!(
+        "waiting for an answer that is asked for already, by pid {} (cortex build, ",
+        first.child.id()
+    );
+    assert!(line.starts_with(&who) && line.ends_with(" s)"), "{line}");
     // Whoever reads is not kept waiting by either.
     assert_eq!(bench.ran(at(&bench, &other, &["status"]).output().expect("it starts")).code, 0);
     gate.open();
     let (first, second) = (first.end(&bench), second.end(&bench));
     assert_eq!((first.code, second.code), (0, 0), "{first:?} {second:?}");
     assert_eq!(fs::read(bench.beside("model/calls")).expect("calls"), b"x", "{second:?}");
+    assert_eq!(second.err.matches("waiting").count(), 1, "{second:?}");
     let cost = |folder: &Path| {
         bench
             .ran(at(&bench, folder, &["cost", "--json"]).output().expect("it starts"))

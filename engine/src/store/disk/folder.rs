@@ -4,13 +4,14 @@
 //! synced; a kill in between leaves a file that the next opening removes.
 
 use super::DiskOptions;
-use super::claim::Claim;
+use super::claim::{self, Claim, Flight};
 use super::compact::Whole;
 use super::lock::{self, Lock, Refusal, Terms};
 use super::schema::{self, Kind};
 use super::session::{Access, Base, Fault, Medium, Session, guarded};
 use crate::store::StoreError;
 use crate::values::diagnostic::Diagnostic;
+use crate::values::digest::ActionKey;
 use redb::{Builder, DatabaseError, ReadableDatabase};
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::hash::{BuildHasher, RandomState};
@@ -316,6 +317,10 @@ impl Medium for Folder {
 
     fn path(&self) -> &Path {
         &self.path
+    }
+
+    fn flight(&self, key: &ActionKey, is_cancelled: &dyn Fn() -> bool) -> io::Result<Option<Flight>> {
+        claim::take_flight(&self.path, key, &self.options, is_cancelled)
     }
 
     fn file_bytes(&self) -> u64 {

@@ -53,6 +53,8 @@ pub struct DiskOptions {
     pub on_wait: Option<OnWait>,
     /// Called when a checkout is waited for that another process builds.
     pub on_wait_view: Option<OnWait>,
+    /// Called when another process asks for the same paid result, which is waited for.
+    pub on_wait_answer: Option<OnWait>,
     /// Most memory for pages of the file.
     pub cache_bytes: usize,
     /// Whether others that wait are let in between two steps. Not for who reads: what it reads is one state.
@@ -66,6 +68,7 @@ impl Default for DiskOptions {
             lock_timeout: Duration::from_secs(60),
             on_wait: None,
             on_wait_view: None,
+            on_wait_answer: None,
             cache_bytes: 16 << 20,
             gives_way: false,
         }
@@ -275,9 +278,9 @@ impl Store for DiskStore {
     }
 
     fn flight(&self, key: &ActionKey, is_cancelled: &dyn Fn() -> bool) -> Result<Option<Flight>, StoreError> {
-        let path = self.handle.medium().path();
-        let taken = claim::take_flight(path, key, is_cancelled);
-        let taken = taken.map_err(|error| session::Fault::from(error).at(path, "locked"))?;
+        let medium = self.handle.medium();
+        let taken = medium.flight(key, is_cancelled);
+        let taken = taken.map_err(|error| session::Fault::from(error).at(medium.path(), "locked"))?;
         Ok(taken.map(|flight| Box::new(flight) as Flight))
     }
 }
