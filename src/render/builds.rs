@@ -4,7 +4,7 @@ use super::money::spent;
 use super::versions::{coloured, unified};
 use super::{Style, count, duration, moment, printable};
 use engine::seams::annotate::Revision;
-use engine::store::builds::{BuildRecord, Outcome};
+use engine::store::builds::{Answers, BuildRecord, Outcome};
 use serde_json::{Value, json};
 use workbench::builds::{Cause, Difference, FileChange, Why};
 
@@ -53,6 +53,7 @@ fn what(build: &BuildRecord) -> String {
         (counts.verified, "unmoved"),
         (counts.failed, "failed"),
         (counts.skipped, "skipped"),
+        (build.gone.count, "gone"),
     ] {
         if number > 0 {
             parts.push(format!("{} {word}", count(number)));
@@ -68,6 +69,7 @@ fn what(build: &BuildRecord) -> String {
     if let Some(cost) = &build.spent {
         text.push_str(&format!("; {}", spent(cost)));
     }
+    text.push_str(&answers(&build.answers));
     if let Some(commit) = &build.commit {
         let found = Revision {
             commit: commit.clone(),
@@ -76,6 +78,25 @@ fn what(build: &BuildRecord) -> String {
         text.push_str(&format!("; at {}", revision(&found)));
     }
     text
+}
+
+/// What became of the answers of models, as in `; 2 new answers, 1 patch`.
+fn answers(answers: &Answers) -> String {
+    let kinds = [
+        (answers.full, "new answer", "new answers"),
+        (answers.patches, "patch", "patches"),
+        (answers.unchanged, "found to hold", "found to hold"),
+        (answers.rejected, "answer of no use", "answers of no use"),
+    ];
+    let kinds = kinds.iter().filter(|(number, ..)| *number > 0);
+    let kinds: Vec<String> = kinds
+        .map(|(number, one, many)| format!("{} {}", count(*number), if *number == 1 { one } else { many }))
+        .collect();
+    if kinds.is_empty() {
+        String::new()
+    } else {
+        format!("; {}", kinds.join(", "))
+    }
 }
 
 /// The same as one document, the oldest first.
