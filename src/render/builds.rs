@@ -110,8 +110,11 @@ pub fn difference(difference: &Difference, files: &[Option<FileChange>], style: 
         from,
         to,
         changed,
+        new,
+        gone,
         causes,
         forgotten,
+        unnamed,
     } = difference;
     let mut text = String::new();
     for build in [from, to] {
@@ -119,7 +122,10 @@ pub fn difference(difference: &Difference, files: &[Option<FileChange>], style: 
         text.push_str(&format!("{number}  {}  {}\n", moment(build.at), printable(&build.command)));
     }
     let plural = if *changed == 1 { " differs" } else { "s differ" };
-    text.push_str(&format!("{} output{plural}\n", count(*changed as u64)));
+    let among = [(*new, "new"), (*gone, "gone")];
+    let among = among.iter().filter(|(number, _)| *number > 0);
+    let among: String = among.map(|(number, word)| format!(", {} {word}", count(*number as u64))).collect();
+    text.push_str(&format!("{} output{plural}{among}\n", count(*changed as u64)));
     for (cause, file) in causes.iter().zip(files).take(SHOWN) {
         text.push_str(&format!("\n{}\n", because(cause, style)));
         for node in cause.moved.iter().take(SHOWN) {
@@ -144,6 +150,9 @@ pub fn difference(difference: &Difference, files: &[Option<FileChange>], style: 
     if *forgotten > 0 {
         let of = count(*forgotten as u64);
         text.push_str(&style.dim(&format!("\nHistory no longer has what stood then of {of} more\n")));
+    }
+    if *unnamed > 0 {
+        text.push_str(&style.dim(&format!("\n{} more went, of which the log has no names\n", count(*unnamed))));
     }
     text
 }

@@ -79,7 +79,7 @@ fn two_builds_differ_by_their_files() {
     exit 0
     build 1  WHEN WHEN UTC  build //index:total
     build 2  WHEN WHEN UTC  build //index:total
-    3 outputs differ
+    3 outputs differ, 1 new
 
     docs/a.md changed (DIGEST → DIGEST)
       //docs/docs/a.md:words DIGEST → DIGEST
@@ -107,6 +107,42 @@ fn two_builds_differ_by_their_files() {
     ");
     assert_eq!(bench.run(&["explain", "--diff", "1"]).code, 2);
     assert_eq!(bench.run(&["explain"]).code, 2);
+}
+
+/// A target that is gone has no node; what it was is in History, and who took it away in the log.
+#[test]
+fn targets_that_are_gone_are_named() {
+    let bench = Bench::documents();
+    assert_eq!(bench.run(&["build", "//index:total"]).code, 0);
+    std::fs::remove_file(bench.root().join("docs/b.md")).expect("removed");
+    assert_eq!(bench.run(&["build", "//index:total"]).code, 0);
+    let log = bench.run(&["log", "--json"]).json();
+    let gone = serde_json::json!({"count": 1, "labels": ["//docs/docs/b.md:words"]});
+    assert_eq!(log["builds"][1]["gone"], gone, "{log}");
+    assert!(bench.run(&["log"]).out.contains(", 1 gone ("));
+    insta::assert_snapshot!(bench.run(&["explain", "--diff", "1", "2"]).all(), @r"
+    exit 0
+    build 1  WHEN WHEN UTC  build //index:total
+    build 2  WHEN WHEN UTC  build //index:total
+    2 outputs differ, 1 gone
+
+    docs/b.md is not read any more
+      //docs/docs/b.md:words DIGEST → nothing
+      //index:total DIGEST → DIGEST
+    ");
+    let json = bench.run(&["explain", "--diff", "2", "1", "--json"]).json();
+    assert_eq!(
+        (&json["new"], &json["gone"], &json["unnamed"]),
+        (&1.into(), &0.into(), &0.into()),
+        "{json}"
+    );
+    // It comes back as it was, under the same key.
+    bench.write("docs/b.md", "four five\n");
+    assert_eq!(bench.run(&["build", "//index:total"]).code, 0);
+    let back = bench.run(&["explain", "--diff", "1", "3"]);
+    assert!(back.out.contains("0 outputs differ\n"), "{back:?}");
+    let back = bench.run(&["explain", "--diff", "2", "3"]);
+    assert!(back.out.contains("2 outputs differ, 1 new\n"), "{back:?}");
 }
 
 #[test]
