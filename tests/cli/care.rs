@@ -284,10 +284,19 @@ fn a_store_is_counted() {
     );
     assert_eq!(json["depths"], serde_json::json!({"1": 1, "6": 2}), "{json}");
     assert_eq!(json["checkouts"][0]["there"], true, "{json}");
+    // The first made three, each of the others two of them anew.
+    assert_eq!(json["builds"], serde_json::json!({"builds": 6, "hits": 0, "ran": 13}), "{json}");
     let text = bench.run(&["store", "stats"]);
     assert!(
         text.code == 0 && text.out.contains("by family") && text.out.contains("checkouts"),
         "{text:?}"
+    );
+    bench.write("docs/a.md", "word ");
+    assert_eq!(bench.run(&["build", "//docs/..."]).code, 0);
+    let text = bench.run(&["store", "stats"]).out;
+    assert!(
+        text.contains("\nhit rate: 7.1 % in 7 builds (1 found or unmoved, 13 made)\n"),
+        "{text}"
     );
     let migrated = bench.run(&["store", "migrate"]);
     assert!(migrated.code == 0 && migrated.out.contains("format 1"), "{migrated:?}");
