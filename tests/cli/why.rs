@@ -272,6 +272,20 @@ fn questions_about_attributes_and_staleness() {
         lines("rdeps(//index:total, //files/docs/a.md:bytes, 1)"),
         ["//docs/docs/a.md:words", "//files/docs/a.md:bytes"]
     );
+    // Nothing is an answer, and said to be one.
+    let nothing = "exit 0\nnote[N_EMPTY]: nothing answers the query\n";
+    assert_eq!(bench.run(&["query", "attr(paid, true, //...)"]).all(), nothing);
+    let no_way = "exit 0\nnote[N_EMPTY]: there is no way from the one to the other\n";
+    for query in [
+        "somepath(//docs/docs/a.md:words, //index:total)",
+        "let a = //docs/docs/a.md:words in allpaths($a, //docs/docs/b.md:words)",
+    ] {
+        assert_eq!(bench.run(&["query", query]).all(), no_way);
+    }
+    let json = bench.run(&["--output", "json", "query", "somepath(//docs/docs/a.md:words, //index:total)"]);
+    assert_eq!((json.code, &json.json()["nodes"]), (0, &serde_json::json!([])), "{json:?}");
+    assert!(json.err.contains("N_EMPTY"), "{json:?}");
+    assert_eq!(bench.run(&["query", "somepath(//index:total, //docs/docs/a.md:words)"]).err, "");
     insta::assert_snapshot!(bench.run(&["query", "attr(produser, x, //...)"]).all(), @r"
     exit 2
     error[E_QUERY] query:1:6: there is no attribute 'produser'
