@@ -234,6 +234,11 @@ impl Context {
         }
     }
 
+    /// What this command has kept from other processes.
+    pub fn holds(&self) -> Vec<Arc<Hold>> {
+        self.opened.borrow().clone()
+    }
+
     /// Files may have been laid out.
     pub fn built(&self) {
         self.opened.borrow().iter().for_each(|hold| hold.built());

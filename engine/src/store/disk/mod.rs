@@ -35,6 +35,7 @@ use redb::ReadableDatabase;
 use session::{Handle, Medium};
 use std::fmt;
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 pub use sweep_fence::Collecting;
@@ -107,6 +108,8 @@ impl Notes {
 pub struct DiskStore {
     handle: Handle,
     notes: Mutex<Notes>,
+    /// Whether results were filed since it was opened.
+    filed: AtomicBool,
 }
 
 impl DiskStore {
@@ -125,6 +128,7 @@ impl DiskStore {
             Self {
                 handle,
                 notes: Mutex::default(),
+                filed: AtomicBool::new(false),
             },
             notices,
         ))
@@ -138,6 +142,11 @@ impl DiskStore {
     /// Whether a folder holds a store, or what is left of one.
     pub fn is_at(dir: &Path) -> bool {
         folder::is_store(dir)
+    }
+
+    /// Whether results were filed by this handle: then the file may have grown.
+    pub fn has_filed(&self) -> bool {
+        self.filed.load(Relaxed)
     }
 
     /// Closes the file and gives the lock back; the next call of anything opens it again. To be called before something slow, so that
@@ -256,6 +265,9 @@ impl Store for DiskStore {
             let collecting = self.handle.medium().collecting();
             write::commit(database, view, &prepared, collecting, |digest| bad_blobs.contains(digest))
         })?;
+        if !commit.results.is_empty() {
+            self.filed.store(true, Relaxed);
+        }
         if !bad_blobs.is_empty() {
             let mut notes = self.notes();
             outputs.iter().for_each(|(digest, _)| {
