@@ -234,6 +234,11 @@ impl Context {
         }
     }
 
+    /// What this command has kept from other processes.
+    pub fn holds(&self) -> Vec<Arc<Hold>> {
+        self.opened.borrow().clone()
+    }
+
     /// Files may have been laid out.
     pub fn built(&self) {
         self.opened.borrow().iter().for_each(|hold| hold.built());
@@ -282,8 +287,6 @@ impl Context {
         }
         let options = DiskOptions {
             gives_way: true,
-            // Who takes care of a store does not begin another in its place.
-            set_aside_newer: false,
             ..self.options(purpose)
         };
         let (disk, notices) = DiskStore::open(&folder, options)?;
@@ -316,7 +319,10 @@ impl Context {
                 .caller()
                 .is_none()
                 .then(|| told("waiting for another build of this checkout,", style)),
-            set_aside_newer: true,
+            on_wait_answer: self
+                .caller()
+                .is_none()
+                .then(|| told("waiting for an answer that is asked for already, by", style)),
             ..DiskOptions::default()
         }
     }
@@ -448,7 +454,11 @@ impl From<StoreError> for Failed {
                 "E_STORE_IO",
                 "check the folder's permissions, move the store with --store DIR, or use --no-store",
             ),
-            StoreError::TooNew { .. } => (Code::StoreDamaged, "E_STORE_NEWER", "update cortex, or move the store away"),
+            StoreError::TooNew { .. } => (
+                Code::StoreDamaged,
+                "E_STORE_NEWER",
+                "update cortex, or use another store with --store DIR, or --no-store; nothing in this one was changed",
+            ),
             StoreError::Damaged { .. } => (
                 Code::StoreDamaged,
                 "E_STORE_DAMAGED",

@@ -81,6 +81,22 @@ fn builds_that_did_something_are_listed_and_named_by_their_versions() {
 }
 
 #[test]
+fn a_build_that_only_takes_targets_away_is_listed_and_names_them() {
+    let bench = Bench::new(MANIFEST);
+    bench.put("docs/a", "a");
+    bench.put("docs/b", "b");
+    bench.build(&["//doc/..."]);
+    bench.world.delete("docs/b");
+    bench.build(&["//doc/..."]);
+    bench.build(&["//doc/..."]);
+    let gone: Vec<(u64, u64, Vec<String>)> = log(&bench)
+        .into_iter()
+        .map(|build| (build.number, build.gone.count, build.gone.labels))
+        .collect();
+    assert_eq!(gone, [(1, 0, vec![]), (2, 1, vec!["//doc/docs/b:text".to_owned()])]);
+}
+
+#[test]
 fn a_build_that_fails_again_is_listed_and_moves_nothing_else() {
     let bench = Bench::new(MANIFEST);
     bench.put("docs/a", "a");

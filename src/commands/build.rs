@@ -96,9 +96,6 @@ pub fn run(context: &Context, args: &BuildArgs) -> Outcome {
             eprintln!("{}", summary::prices(&report.plans, standing, currency.as_deref(), context.err));
         }
     }
-    if !args.dry_run && report.tally.ran > 0 {
-        super::gc::keep_within(context, &workspace)?;
-    }
     Ok(code(&report))
 }
 

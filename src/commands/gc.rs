@@ -11,7 +11,6 @@ use engine::values::diagnostic::Diagnostic;
 use std::io::Write;
 use std::time::{SystemTime, UNIX_EPOCH};
 use workbench::garbage::{self, GarbageError, Options};
-use workbench::workspace::Workspace;
 
 /// Runs it.
 pub fn run(context: &Context, args: &GcArgs) -> Outcome {
@@ -67,26 +66,31 @@ fn options(context: &Context, args: &GcArgs) -> Result<Options, Failed> {
     })
 }
 
-/// After a build that wrote something: keeps the store within the size that the manifest allows, and says so in a line.
-pub fn keep_within(context: &Context, workspace: &Workspace) -> Result<(), Failed> {
-    let Some(disk) = &workspace.disk else { return Ok(()) };
-    let limits = workspace.manifest()?.store;
-    let told = match garbage::keep_within(disk, &limits, now()) {
-        Ok(None) => return Ok(()),
-        Ok(Some((options, report))) if report.reached => {
-            if !context.json() {
-                eprintln!("{}", context.err.dim(&care::kept_within(&report, &options)));
+/// After a command that may have built: where it filed results, keeps the store within the size that the manifest allows, and says so in a
+/// line. A command that filed nothing looks at nothing.
+pub fn keep_within(context: &Context) {
+    for hold in context.holds() {
+        let Some((root, disk)) = hold.filed() else { continue };
+        // What is wrong with a manifest has been told by who needed it.
+        let Ok(limits) = workbench::workspace::store_limits(root) else {
+            continue;
+        };
+        let told = match garbage::keep_within(disk, &limits, now()) {
+            Ok(None) => continue,
+            Ok(Some((options, report))) if report.reached => {
+                if !context.json() {
+                    eprintln!("{}", context.err.dim(&care::kept_within(&report, &options)));
+                }
+                continue;
             }
-            return Ok(());
-        }
-        Ok(Some((options, report))) => {
-            Diagnostic::warning("W_STORE_SIZE", care::not_reached(&report, &options)).hint("`cortex gc` says what is in the way")
-        }
-        // The build stands; the next one tries again.
-        Err(error) => Diagnostic::warning("W_STORE_SIZE", format!("the store could not be collected: {error}")),
-    };
-    context.say(&[told]);
-    Ok(())
+            Ok(Some((options, report))) => {
+                Diagnostic::warning("W_STORE_SIZE", care::not_reached(&report, &options)).hint("`cortex gc` says what is in the way")
+            }
+            // What was made stands; the next command tries again.
+            Err(error) => Diagnostic::warning("W_STORE_SIZE", format!("the store could not be collected: {error}")),
+        };
+        context.say(&[told]);
+    }
 }
 
 /// Seconds since 1970.

@@ -27,6 +27,7 @@ mod watch;
 
 use crate::cli::{Cli, Command};
 use crate::context::Context;
+use crate::exit::Code;
 use std::process::ExitCode;
 
 /// Runs the command and prints why it failed, if it did.
@@ -63,6 +64,10 @@ pub fn run(cli: Cli) -> ExitCode {
         Command::Man(args) => pages::man(&context, args),
         Command::Dev(args) => dev::run(&context, &args.command),
     };
+    // Who told it to stop does not want to wait for more.
+    if !matches!(outcome, Ok(Code::Interrupted | Code::Terminated | Code::HungUp)) {
+        gc::keep_within(&context);
+    }
     match outcome {
         Ok(code) => code.into(),
         Err(failed) => {

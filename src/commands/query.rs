@@ -30,6 +30,15 @@ pub fn run(context: &Context, args: &QueryArgs) -> Outcome {
     }
     let notes: Vec<Diagnostic> = answer.unknown.iter().map(note).collect();
     context.say(&notes);
+    // Where sets are not known, that is why.
+    if answer.nodes.is_empty() && answer.unknown.is_empty() {
+        let why = if query.asks_for_ways() {
+            "there is no way from the one to the other"
+        } else {
+            "nothing answers the query"
+        };
+        context.say(&[Diagnostic::new(Severity::Note, "N_EMPTY", why)]);
+    }
     if answer.unsure > 0 {
         let (what, are) = if answer.unsure == 1 { ("target", "is") } else { ("targets", "are") };
         let number = count(answer.unsure as u64);

@@ -4,7 +4,7 @@ use super::money::spent;
 use super::versions::{coloured, unified};
 use super::{Style, count, duration, moment, printable};
 use engine::seams::annotate::Revision;
-use engine::store::builds::{BuildRecord, Outcome};
+use engine::store::builds::{Answers, BuildRecord, Outcome};
 use serde_json::{Value, json};
 use workbench::builds::{Cause, Difference, FileChange, Why};
 
@@ -53,6 +53,7 @@ fn what(build: &BuildRecord) -> String {
         (counts.verified, "unmoved"),
         (counts.failed, "failed"),
         (counts.skipped, "skipped"),
+        (build.gone.count, "gone"),
     ] {
         if number > 0 {
             parts.push(format!("{} {word}", count(number)));
@@ -68,6 +69,7 @@ fn what(build: &BuildRecord) -> String {
     if let Some(cost) = &build.spent {
         text.push_str(&format!("; {}", spent(cost)));
     }
+    text.push_str(&answers(&build.answers));
     if let Some(commit) = &build.commit {
         let found = Revision {
             commit: commit.clone(),
@@ -76,6 +78,25 @@ fn what(build: &BuildRecord) -> String {
         text.push_str(&format!("; at {}", revision(&found)));
     }
     text
+}
+
+/// What became of the answers of models, as in `; 2 new answers, 1 patch`.
+fn answers(answers: &Answers) -> String {
+    let kinds = [
+        (answers.full, "new answer", "new answers"),
+        (answers.patches, "patch", "patches"),
+        (answers.unchanged, "found to hold", "found to hold"),
+        (answers.rejected, "answer of no use", "answers of no use"),
+    ];
+    let kinds = kinds.iter().filter(|(number, ..)| *number > 0);
+    let kinds: Vec<String> = kinds
+        .map(|(number, one, many)| format!("{} {}", count(*number), if *number == 1 { one } else { many }))
+        .collect();
+    if kinds.is_empty() {
+        String::new()
+    } else {
+        format!("; {}", kinds.join(", "))
+    }
 }
 
 /// The same as one document, the oldest first.
@@ -89,8 +110,11 @@ pub fn difference(difference: &Difference, files: &[Option<FileChange>], style: 
         from,
         to,
         changed,
+        new,
+        gone,
         causes,
         forgotten,
+        unnamed,
     } = difference;
     let mut text = String::new();
     for build in [from, to] {
@@ -98,7 +122,10 @@ pub fn difference(difference: &Difference, files: &[Option<FileChange>], style: 
         text.push_str(&format!("{number}  {}  {}\n", moment(build.at), printable(&build.command)));
     }
     let plural = if *changed == 1 { " differs" } else { "s differ" };
-    text.push_str(&format!("{} output{plural}\n", count(*changed as u64)));
+    let among = [(*new, "new"), (*gone, "gone")];
+    let among = among.iter().filter(|(number, _)| *number > 0);
+    let among: String = among.map(|(number, word)| format!(", {} {word}", count(*number as u64))).collect();
+    text.push_str(&format!("{} output{plural}{among}\n", count(*changed as u64)));
     for (cause, file) in causes.iter().zip(files).take(SHOWN) {
         text.push_str(&format!("\n{}\n", because(cause, style)));
         for node in cause.moved.iter().take(SHOWN) {
@@ -123,6 +150,9 @@ pub fn difference(difference: &Difference, files: &[Option<FileChange>], style: 
     if *forgotten > 0 {
         let of = count(*forgotten as u64);
         text.push_str(&style.dim(&format!("\nHistory no longer has what stood then of {of} more\n")));
+    }
+    if *unnamed > 0 {
+        text.push_str(&style.dim(&format!("\n{} more went, of which the log has no names\n", count(*unnamed))));
     }
     text
 }

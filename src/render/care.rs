@@ -283,9 +283,19 @@ pub fn stats(stats: &Stats, now: u64) -> String {
     if !depths.is_empty() {
         text.push_str(&format!("\nversions of targets: {}\n", depths.join(", ")));
     }
-    if let Some(share) = (stats.saved * 100).checked_div(stats.asked + stats.saved) {
+    if let Some(rate) = stats.builds.rate() {
         text.push_str(&format!(
-            "questions to models: {} asked, {} answered from the store ({share} %)\n",
+            "hit rate: {}.{} % in {} ({} found or unmoved, {} made)\n",
+            rate / 10,
+            rate % 10,
+            plural(stats.builds.builds, "build"),
+            count(stats.builds.hits),
+            count(stats.builds.ran)
+        ));
+    }
+    if stats.asked + stats.saved > 0 {
+        text.push_str(&format!(
+            "questions to models: {} asked, {} answered from the store\n",
             count(stats.asked),
             count(stats.saved)
         ));
@@ -332,6 +342,7 @@ pub fn stats_json(stats: &Stats) -> Value {
         "families": stats.families,
         "classes": {"cheap": stats.cheap, "paid": stats.paid},
         "depths": stats.depths,
+        "builds": stats.builds,
         "asked": stats.asked,
         "saved": stats.saved,
         "checkouts": stats.checkouts,

@@ -198,6 +198,26 @@ fn times(text: &str) -> String {
     out + rest
 }
 
+/// Runs git in a folder, as nobody in particular and with no settings of this machine.
+pub fn git(folder: &Path, args: &[&str]) {
+    let ran = Command::new("git")
+        .args([
+            "-c",
+            "user.name=t",
+            "-c",
+            "user.email=t@example.org",
+            "-c",
+            "init.defaultBranch=main",
+        ])
+        .args(args)
+        .current_dir(folder)
+        .env("GIT_CONFIG_GLOBAL", "/dev/null")
+        .env("GIT_CONFIG_NOSYSTEM", "1")
+        .output()
+        .expect("git starts");
+    assert!(ran.status.success(), "{args:?} {}", String::from_utf8_lossy(&ran.stderr));
+}
+
 fn copy(from: &Path, to: &Path) {
     std::fs::create_dir_all(to).expect("folder");
     for entry in std::fs::read_dir(from).expect("folder") {

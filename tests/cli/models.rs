@@ -150,6 +150,15 @@ fn an_edit_is_answered_by_a_patch() {
     assert_eq!(bench.run(&["build", SEMANTIC]).code, 0);
     assert!(bench.run(&["show", SEMANTIC]).out.contains("Wraps around"));
     assert_eq!(calls(&bench), 1);
+    // Which build was given what is told by the log, however close together they were.
+    let log = bench.run(&["log", "--json"]).json();
+    let builds = log["builds"].as_array().expect("builds");
+    let answers = |build: &serde_json::Value| (build["answers"]["full"].as_u64(), build["answers"]["patches"].as_u64());
+    let answers: Vec<_> = builds.iter().filter(|build| !build["spent"].is_null()).map(answers).collect();
+    assert_eq!(answers, [(Some(2), Some(0)), (Some(0), Some(1)), (Some(0), Some(1))], "{log}");
+    let log = bench.run(&["log"]).out;
+    let times = ["; 2 new answers", "; 1 patch"].map(|words| log.matches(words).count());
+    assert_eq!(times, [1, 2], "{log}");
 }
 
 #[test]
@@ -196,6 +205,8 @@ fn an_answer_of_no_use_is_repaired_once_and_then_kept_to_be_looked_at() {
     say(&bench, "full", "I would rather talk about the weather.\u{1b}[31m\n");
     let failed = bench.run(&["build", "--keep-going", SEMANTIC, "//types/N.Shelf:outline"]);
     assert_eq!((failed.code, calls(&bench)), (1, 2), "{failed:?}");
+    let log = bench.run(&["log"]).out;
+    assert!(log.contains("; 1 answer of no use"), "{log}");
     assert!(bench.run(&["show", "//types/N.Shelf:outline"]).code == 0, "other targets are there");
     let raw = bench.run(&["show", "--rejected", "//types/N.Item:semantic"]);
     assert!(

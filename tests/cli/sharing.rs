@@ -2,7 +2,7 @@
 //!
 //! What runs is held at gates (named pipes), so that each test knows how far the others are.
 
-use crate::bench::{Bench, Ran};
+use crate::bench::{Bench, Ran, git};
 use crate::money::FULL;
 use std::fs;
 use std::io::{BufRead, BufReader, Read};
@@ -179,6 +179,43 @@ fn the_second_build_of_a_checkout_waits_says_so_and_has_nothing_to_do() {
     assert_eq!(second.err.matches("waiting").count(), 1, "{second:?}");
 }
 
+/// A disk that is away: its checkout is not forgotten while a process builds it, for that may be how it comes back.
+#[test]
+fn a_checkout_that_is_being_built_is_not_forgotten() {
+    let (bench, gate) = gated();
+    bench.write("docs/a.md", "one\n");
+    assert_eq!(bench.run(&["build", ALL]).code, 0);
+    bench.write("docs/a.md", "gate one\n");
+    let mut build = Running::start(bench.command(&["build", ALL]));
+    gate.wait_for_begin();
+    let store = bench.store();
+    let (here, away) = (bench.root(), bench.beside("away"));
+    let store = store.to_str().expect("text");
+    fs::rename(&here, &away).expect("moved");
+    let gc = |args: &[&str]| {
+        let flags = ["gc", "--json", "--older-than", "0", "--forget-checkouts", "--store", store];
+        let mut command = bench.command(&[&flags[..], args].concat());
+        let ran = bench.ran(command.current_dir(bench.beside(".")).output().expect("it starts"));
+        assert_eq!(ran.code, 0, "{ran:?}");
+        let json = ran.json();
+        let count = |what: &str| json[what].as_array().map_or(0, Vec::len);
+        (count("vanished"), count("forgotten"))
+    };
+    assert_eq!(gc(&["--dry-run"]), (1, 0));
+    assert_eq!(gc(&[]), (1, 0));
+    build.child.kill().expect("killed");
+    build.child.wait().expect("an end");
+    assert_eq!(gc(&["--dry-run"]), (0, 1));
+    // Its rows are all there, and the next build has nothing to do but what was edited.
+    fs::rename(&away, &here).expect("moved back");
+    bench.write("docs/a.md", "one\n");
+    let ran = bench.run(&["build", ALL]);
+    assert!(ran.code == 0 && ran.err.contains("up to date"), "{ran:?}");
+    fs::rename(&here, &away).expect("moved");
+    assert_eq!(gc(&[]), (0, 1));
+    gate.open();
+}
+
 #[test]
 fn who_holds_the_store_for_long_is_named() {
     let bench = Bench::documents();
@@ -226,27 +263,6 @@ fn a_killed_build_leaves_no_lock_behind() {
     bench.write("docs/a.md", "no such\n");
     let again = bench.run(&["build", "--no-wait", ALL]);
     assert_eq!(again.code, 0, "{again:?}");
-}
-
-/// Runs git in a folder.
-fn git(folder: &Path, args: &[&str]) {
-    let names = [
-        "-c",
-        "user.name=t",
-        "-c",
-        "user.email=t@example.org",
-        "-c",
-        "init.defaultBranch=main",
-    ];
-    let ran = Command::new("git")
-        .args(names)
-        .args(args)
-        .current_dir(folder)
-        .env("GIT_CONFIG_GLOBAL", "/dev/null")
-        .env("GIT_CONFIG_NOSYSTEM", "1")
-        .output()
-        .expect("git");
-    assert!(ran.status.success(), "{args:?} {}", String::from_utf8_lossy(&ran.stderr));
 }
 
 /// A repository, whose store is where it is by default.
@@ -395,15 +411,22 @@ fn two_processes_pay_once_for_one_answer() {
     let other = worktree(&bench, "other");
     let first = Running::start(at(&bench, &bench.root(), &["build", SUMMARY]));
     gate.wait_for_begin();
-    let second = Running::start(at(&bench, &other, &["build", SUMMARY]));
+    let mut second = Running::start(at(&bench, &other, &["build", SUMMARY]));
     let pid = second.child.id();
     wait_until("the second at the lock of the answer", move || has_open(pid, "flights"));
+    let line = second.hear("waiting");
+    let who = format!(
+        "waiting for an answer that is asked for already, by pid {} (cortex build, ",
+        first.child.id()
+    );
+    assert!(line.starts_with(&who) && line.ends_with(" s)"), "{line}");
     // Whoever reads is not kept waiting by either.
     assert_eq!(bench.ran(at(&bench, &other, &["status"]).output().expect("it starts")).code, 0);
     gate.open();
     let (first, second) = (first.end(&bench), second.end(&bench));
     assert_eq!((first.code, second.code), (0, 0), "{first:?} {second:?}");
     assert_eq!(fs::read(bench.beside("model/calls")).expect("calls"), b"x", "{second:?}");
+    assert_eq!(second.err.matches("waiting").count(), 1, "{second:?}");
     let cost = |folder: &Path| {
         bench
             .ran(at(&bench, folder, &["cost", "--json"]).output().expect("it starts"))

@@ -7,8 +7,10 @@ use engine::store::records::NewResult;
 use engine::store::views::ViewRecord;
 use engine::store::{Commit, Inventory, Part, Store, ViewId};
 use engine::values::digest::{ActionKey, Digest};
+use std::collections::BTreeMap;
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::SystemTime;
 
@@ -143,38 +145,8 @@ build; say after $?
 cat docs/a.md docs/b.md docs/c.md docs/d.md | cmp - .cortex/out/total.txt; say same $?
 "#;
 
-#[test]
-fn a_full_disk_is_told_and_collecting_makes_room() {
-    if !can_mount() {
-        eprintln!("no small file system can be mounted here; the limits of files are tried instead, in another test");
-        return;
-    }
-    for size in ["2m", "3m"] {
-        let bench = noisy();
-        // The workspace itself stays where there is room.
-        let mount = format!("cortex=$1; mount -t tmpfs -o size={size} tmpfs \"$2\" || exit 9; export CORTEX_STORE=\"$2/store\"\n");
-        let ran = script(&bench, &["unshare", "-rm"], &(mount + FILL));
-        assert_eq!(ran.code, 0, "{ran:?}");
-        let said: Vec<&str> = ran.out.lines().filter(|line| line.starts_with("= ")).collect();
-        let wanted = [
-            "= first 0",
-            "= full 5",
-            "= verify 0",
-            "= gc 0",
-            "= verified 0",
-            "= after 0",
-            "= same 0",
-        ];
-        assert_eq!(said, wanted, "{size} {ran:?}");
-        assert!(ran.err.contains("E_NO_SPACE") && ran.err.contains("help:"), "{ran:?}");
-    }
-}
-
-#[test]
-fn a_file_that_may_not_grow_is_told_and_the_store_survives() {
-    let bench = noisy();
-    let limited = format!("cortex=$1; trap '' XFSZ; ulimit -f 3000\n{FILL}");
-    let ran = script(&bench, &["env"], &limited);
+/// What the script has to come to, wherever the room ends.
+fn is_full_and_then_well(ran: &Ran) {
     assert_eq!(ran.code, 0, "{ran:?}");
     let said: Vec<&str> = ran.out.lines().filter(|line| line.starts_with("= ")).collect();
     let wanted = [
@@ -188,6 +160,29 @@ fn a_file_that_may_not_grow_is_told_and_the_store_survives() {
     ];
     assert_eq!(said, wanted, "{ran:?}");
     assert!(ran.err.contains("E_NO_SPACE") && ran.err.contains("help:"), "{ran:?}");
+}
+
+#[test]
+fn a_full_disk_is_told_and_collecting_makes_room() {
+    if !can_mount() {
+        eprintln!("no small file system can be mounted here; the limits of files are tried instead, in another test");
+        return;
+    }
+    for size in ["2m", "3m"] {
+        let bench = noisy();
+        // The workspace itself stays where there is room.
+        let mount = format!("cortex=$1; mount -t tmpfs -o size={size} tmpfs \"$2\" || exit 9; export CORTEX_STORE=\"$2/store\"\n");
+        let ran = script(&bench, &["unshare", "-rm"], &(mount + FILL));
+        is_full_and_then_well(&ran);
+    }
+}
+
+#[test]
+fn a_file_that_may_not_grow_is_told_and_the_store_survives() {
+    let bench = noisy();
+    let limited = format!("cortex=$1; trap '' XFSZ; ulimit -f 3000\n{FILL}");
+    let ran = script(&bench, &["env"], &limited);
+    is_full_and_then_well(&ran);
     // Without the limit everything is as ever.
     let ran = bench.run(&["build", "//docs/...", "//index:total"]);
     assert!(ran.code == 0 && ran.err.contains("up to date"), "{ran:?}");
@@ -292,6 +287,76 @@ fn a_flipped_bit_in_any_page_never_gives_wrong_bytes() {
         flips += 1;
     }
     assert!(flips > 20, "{flips}");
+}
+
+/// The row that tells a store's format, as the document of the store has it.
+fn format_row(format: u32, oldest_reader: u32) -> Vec<u8> {
+    let body = [format.to_be_bytes(), oldest_reader.to_be_bytes()].concat();
+    let (key, table) = (&b"format"[..], &b"meta.1"[..]);
+    let lengths = [&body[..], key, table].map(|part| (part.len() as u64).to_be_bytes()).concat();
+    let check = blake3::hash(&[&body[..], key, table, &[1], &lengths].concat());
+    [&[1][..], &check.as_bytes()[..8], &body].concat()
+}
+
+/// All files below a folder but the texts of locks, which name whoever had them last.
+fn contents(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+    let mut found = BTreeMap::new();
+    for entry in fs::read_dir(folder).expect("a folder").flatten() {
+        let path = entry.path();
+        if path.is_dir() {
+            found.extend(contents(&path));
+        } else if path.extension().is_none_or(|extension| extension != "lock") {
+            found.insert(path.clone(), fs::read(path).expect("a file"));
+        }
+    }
+    found
+}
+
+#[test]
+fn a_store_from_the_future_is_refused_and_stays_as_it_is() {
+    let bench = built();
+    let path = bench.store().join("store.redb");
+    let mut bytes = fs::read(&path).expect("store");
+    let (ours, future) = (format_row(1, 1), format_row(3, 2));
+    let places: Vec<usize> = bytes
+        .windows(ours.len())
+        .enumerate()
+        .filter(|(_, window)| *window == ours)
+        .map(|(at, _)| at)
+        .collect();
+    assert!(!places.is_empty(), "the format is where the document says");
+    for at in places {
+        bytes[at..at + future.len()].copy_from_slice(&future);
+    }
+    fs::write(&path, bytes).expect("store");
+    let before = contents(&bench.store());
+    let file = bench.beside("file");
+    let file = file.to_str().expect("text");
+    for args in [
+        &["build", "//index:total"][..],
+        &["gc", "--older-than", "0"],
+        &["store", "verify"],
+        &["store", "verify", "--repair"],
+        &["store", "stats"],
+        &["store", "migrate"],
+        &["store", "import", file],
+        &["status"],
+        &["show", "//index:total"],
+        &["log"],
+        &["report", file],
+    ] {
+        let ran = bench.run(args);
+        assert_eq!(ran.code, 3, "{args:?} {ran:?}");
+        assert!(
+            ran.err.contains("error[E_STORE_NEWER]") && ran.err.contains("help: update cortex"),
+            "{args:?} {ran:?}"
+        );
+        assert!(contents(&bench.store()) == before, "{args:?}");
+    }
+    for other in [&["--no-store"][..], &["--store", file]] {
+        assert_eq!(bench.run(&[&["build", "//index:total"], other].concat()).code, 0, "{other:?}");
+    }
+    assert!(contents(&bench.store()) == before);
 }
 
 #[test]

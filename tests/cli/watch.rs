@@ -1,11 +1,11 @@
 //! `cortex watch` beside other commands: what it tells, and that they need not look where nothing moved.
 
-use crate::bench::Bench;
+use crate::bench::{Bench, git};
 use serde_json::Value;
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::path::PathBuf;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
@@ -169,33 +169,22 @@ fn it_tells_what_moves() {
     watch.end(&bench);
 }
 
-fn git(bench: &Bench, args: &[&str]) {
-    let ran = Command::new("git")
-        .args(["-c", "user.name=a", "-c", "user.email=a@b.c", "-c", "init.defaultBranch=main"])
-        .args(args)
-        .current_dir(bench.root())
-        .env("GIT_CONFIG_GLOBAL", "/dev/null")
-        .output()
-        .expect("git");
-    assert!(ran.status.success(), "{args:?}: {}", String::from_utf8_lossy(&ran.stderr));
-}
-
 #[test]
 fn a_checkout_of_a_branch_is_told_at_once() {
     let bench = Bench::documents();
     let write = |text: &str| (0..12).for_each(|number| bench.write(&format!("docs/{number}.md"), text));
     write("one\n");
     bench.write(".gitignore", ".cortex/\n");
-    git(&bench, &["init", "-q"]);
-    git(&bench, &["add", "."]);
-    git(&bench, &["commit", "-qm", "one"]);
-    git(&bench, &["checkout", "-qb", "other"]);
+    git(&bench.root(), &["init", "-q"]);
+    git(&bench.root(), &["add", "."]);
+    git(&bench.root(), &["commit", "-qm", "one"]);
+    git(&bench.root(), &["checkout", "-qb", "other"]);
     write("two\n");
-    git(&bench, &["commit", "-qam", "two"]);
-    git(&bench, &["checkout", "-q", "main"]);
+    git(&bench.root(), &["commit", "-qam", "two"]);
+    git(&bench.root(), &["checkout", "-q", "main"]);
     assert_eq!(bench.run(&["build", "//docs/..."]).code, 0);
     let watch = Watch::start(&bench, &[]);
-    git(&bench, &["checkout", "-q", "other"]);
+    git(&bench.root(), &["checkout", "-q", "other"]);
     // Git moves HEAD when all files are there; on a slow machine that may be another batch.
     let moved = watch.next("moved");
     assert_eq!(files(&moved).len(), 12, "{moved}");

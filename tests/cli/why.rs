@@ -1,30 +1,8 @@
 //! Answers to "why": the log of builds, what two builds differ in, what a file was, profiles and events.
 
-use crate::bench::Bench;
+use crate::bench::{Bench, git};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
-use std::process::Command;
-
-fn git(bench: &Bench, args: &[&str]) {
-    let run = Command::new("git")
-        .args([
-            "-c",
-            "user.name=a",
-            "-c",
-            "user.email=a@b",
-            "-c",
-            "commit.gpgsign=false",
-            "-c",
-            "init.defaultBranch=main",
-        ])
-        .args(args)
-        .current_dir(bench.root())
-        .env("GIT_CONFIG_NOSYSTEM", "1")
-        .env("HOME", bench.root())
-        .output()
-        .expect("git starts");
-    assert!(run.status.success(), "{args:?}: {run:?}");
-}
 
 /// Commits are not the same twice.
 fn plain(text: &str) -> String {
@@ -44,9 +22,9 @@ fn plain(text: &str) -> String {
 fn checkout() -> Bench {
     let bench = Bench::documents();
     bench.write(".gitignore", ".cortex/\n");
-    git(&bench, &["init"]);
-    git(&bench, &["add", "."]);
-    git(&bench, &["commit", "-m", "one"]);
+    git(&bench.root(), &["init"]);
+    git(&bench.root(), &["add", "."]);
+    git(&bench.root(), &["commit", "-m", "one"]);
     bench
 }
 
@@ -101,7 +79,7 @@ fn two_builds_differ_by_their_files() {
     exit 0
     build 1  WHEN WHEN UTC  build //index:total
     build 2  WHEN WHEN UTC  build //index:total
-    3 outputs differ
+    3 outputs differ, 1 new
 
     docs/a.md changed (DIGEST → DIGEST)
       //docs/docs/a.md:words DIGEST → DIGEST
@@ -129,6 +107,42 @@ fn two_builds_differ_by_their_files() {
     ");
     assert_eq!(bench.run(&["explain", "--diff", "1"]).code, 2);
     assert_eq!(bench.run(&["explain"]).code, 2);
+}
+
+/// A target that is gone has no node; what it was is in History, and who took it away in the log.
+#[test]
+fn targets_that_are_gone_are_named() {
+    let bench = Bench::documents();
+    assert_eq!(bench.run(&["build", "//index:total"]).code, 0);
+    std::fs::remove_file(bench.root().join("docs/b.md")).expect("removed");
+    assert_eq!(bench.run(&["build", "//index:total"]).code, 0);
+    let log = bench.run(&["log", "--json"]).json();
+    let gone = serde_json::json!({"count": 1, "labels": ["//docs/docs/b.md:words"]});
+    assert_eq!(log["builds"][1]["gone"], gone, "{log}");
+    assert!(bench.run(&["log"]).out.contains(", 1 gone ("));
+    insta::assert_snapshot!(bench.run(&["explain", "--diff", "1", "2"]).all(), @r"
+    exit 0
+    build 1  WHEN WHEN UTC  build //index:total
+    build 2  WHEN WHEN UTC  build //index:total
+    2 outputs differ, 1 gone
+
+    docs/b.md is not read any more
+      //docs/docs/b.md:words DIGEST → nothing
+      //index:total DIGEST → DIGEST
+    ");
+    let json = bench.run(&["explain", "--diff", "2", "1", "--json"]).json();
+    assert_eq!(
+        (&json["new"], &json["gone"], &json["unnamed"]),
+        (&1.into(), &0.into(), &0.into()),
+        "{json}"
+    );
+    // It comes back as it was, under the same key.
+    bench.write("docs/b.md", "four five\n");
+    assert_eq!(bench.run(&["build", "//index:total"]).code, 0);
+    let back = bench.run(&["explain", "--diff", "1", "3"]);
+    assert!(back.out.contains("0 outputs differ\n"), "{back:?}");
+    let back = bench.run(&["explain", "--diff", "2", "3"]);
+    assert!(back.out.contains("2 outputs differ, 1 new\n"), "{back:?}");
 }
 
 #[test]
@@ -258,6 +272,20 @@ fn questions_about_attributes_and_staleness() {
         lines("rdeps(//index:total, //files/docs/a.md:bytes, 1)"),
         ["//docs/docs/a.md:words", "//files/docs/a.md:bytes"]
     );
+    // Nothing is an answer, and said to be one.
+    let nothing = "exit 0\nnote[N_EMPTY]: nothing answers the query\n";
+    assert_eq!(bench.run(&["query", "attr(paid, true, //...)"]).all(), nothing);
+    let no_way = "exit 0\nnote[N_EMPTY]: there is no way from the one to the other\n";
+    for query in [
+        "somepath(//docs/docs/a.md:words, //index:total)",
+        "let a = //docs/docs/a.md:words in allpaths($a, //docs/docs/b.md:words)",
+    ] {
+        assert_eq!(bench.run(&["query", query]).all(), no_way);
+    }
+    let json = bench.run(&["--output", "json", "query", "somepath(//docs/docs/a.md:words, //index:total)"]);
+    assert_eq!((json.code, &json.json()["nodes"]), (0, &serde_json::json!([])), "{json:?}");
+    assert!(json.err.contains("N_EMPTY"), "{json:?}");
+    assert_eq!(bench.run(&["query", "somepath(//index:total, //docs/docs/a.md:words)"]).err, "");
     insta::assert_snapshot!(bench.run(&["query", "attr(produser, x, //...)"]).all(), @r"
     exit 2
     error[E_QUERY] query:1:6: there is no attribute 'produser'

@@ -1,7 +1,8 @@
 //! Builds: the log of them, and what became of outputs between two, by what caused it down to source files.
 //!
 //! What stood after a build is told by History: the newest version that a build up to it brought. Versions that no build brought
-//! (corrections) count by their time. Nodes that are gone from the graph are not told of; versions that History no longer has are counted.
+//! (corrections) count by their time. A target that a build took away stands no more until one brings a version again. Versions that History
+//! no longer has, and targets that the log does not name, are counted.
 
 use crate::git;
 use engine::build::engine::EngineError;
@@ -32,12 +33,18 @@ pub struct Difference {
     pub from: BuildRecord,
     /// The other.
     pub to: BuildRecord,
-    /// How many nodes have another output.
+    /// How many nodes have another output, or one after only one of the builds.
     pub changed: usize,
+    /// How many of these had none after the one.
+    pub new: usize,
+    /// How many had none after the other.
+    pub gone: usize,
     /// Why, the causes that moved most first. A node stands under each of its causes.
     pub causes: Vec<Cause>,
     /// Nodes of which History no longer has what stood after one of the builds.
     pub forgotten: usize,
+    /// Targets that went between the two and that the log counts but does not name.
+    pub unnamed: u64,
 }
 
 /// A cause and what it moved.
@@ -116,9 +123,13 @@ pub fn difference(session: &Session, from: u64, to: u64) -> Result<Result<Differ
     };
     let mut forgotten = 0;
     let mut moved: BTreeMap<Arc<str>, Between> = BTreeMap::new();
-    for (_, node) in session.graph.iter() {
-        let history = store.history(view, &node.label)?;
-        let (Ok(before), Ok(after)) = (after(&history, &one), after(&history, &other)) else {
+    let departures = departures(&builds);
+    let mut labels: BTreeSet<Arc<str>> = session.graph.iter().map(|(_, node)| node.label.clone()).collect();
+    labels.extend(departures.keys().map(|label| Arc::from(*label)));
+    for label in labels {
+        let history = store.history(view, &label)?;
+        let gone = departures.get(&*label).map_or(&[][..], Vec::as_slice);
+        let (Ok(before), Ok(after)) = (after(&history, gone, &one), after(&history, gone, &other)) else {
             forgotten += 1;
             continue;
         };
@@ -132,26 +143,54 @@ pub fn difference(session: &Session, from: u64, to: u64) -> Result<Result<Differ
             before: record(before)?.flatten(),
             after: record(after)?.flatten(),
         };
-        moved.insert(node.label.clone(), between);
+        moved.insert(label, between);
     }
     let is_made = |label: &str| session.rules.find(label).is_some() && file_path(label).is_none();
     let causes = causes(&moved, &is_made);
+    let (first, last) = (one.number.min(other.number), one.number.max(other.number));
+    let since = builds.iter().filter(|build| build.number > first && build.number <= last);
+    let unnamed = since
+        .map(|build| build.gone.count.saturating_sub(build.gone.labels.len() as u64))
+        .sum();
     Ok(Ok(Difference {
+        changed: moved.len(),
+        new: moved.values().filter(|between| between.from.is_none()).count(),
+        gone: moved.values().filter(|between| between.to.is_none()).count(),
         from: one,
         to: other,
-        changed: moved.len(),
         causes,
         forgotten,
+        unnamed,
     }))
 }
 
-/// The version that stood after a build; `Err` when History no longer reaches back that far.
-fn after<'h>(history: &'h [HistoryRecord], build: &BuildRecord) -> Result<Option<&'h HistoryRecord>, ()> {
+/// The builds that took each target away, by label, the oldest first.
+fn departures(builds: &[BuildRecord]) -> BTreeMap<&str, Vec<&BuildRecord>> {
+    let mut departures: BTreeMap<&str, Vec<&BuildRecord>> = BTreeMap::new();
+    for build in builds {
+        for label in &build.gone.labels {
+            departures.entry(label).or_default().push(build);
+        }
+    }
+    departures
+}
+
+/// The version that stood after a build, if its target had not been taken away since by one of those in `gone`; `Err` when History no
+/// longer reaches back that far.
+fn after<'h>(history: &'h [HistoryRecord], gone: &[&BuildRecord], build: &BuildRecord) -> Result<Option<&'h HistoryRecord>, ()> {
     let stood = |version: &&HistoryRecord| match version.build {
         Some(number) => number <= build.number,
         None => version.at <= build.ended(),
     };
+    let left = gone.iter().rev().find(|left| left.number <= build.number);
+    let is_gone = |version: &HistoryRecord| {
+        left.is_some_and(|left| match version.build {
+            Some(number) => number < left.number,
+            None => version.at <= left.ended(),
+        })
+    };
     match history.iter().rev().find(stood) {
+        Some(version) if is_gone(version) => Ok(None),
         Some(version) => Ok(Some(version)),
         None if history.first().is_some_and(|oldest| oldest.version > 1) => Err(()),
         None => Ok(None),
@@ -473,7 +512,7 @@ mod tests {
         };
         let history = [version(1, Some(2), 20), version(2, None, 35), version(3, Some(4), 40)];
         let number =
-            |history: &[HistoryRecord], number, at| after(history, &build(number, at)).map(|found| found.map(|found| found.version));
+            |history: &[HistoryRecord], number, at| after(history, &[], &build(number, at)).map(|found| found.map(|found| found.version));
         assert_eq!(number(&history, 1, 10), Ok(None));
         assert_eq!(number(&history, 2, 20), Ok(Some(1)));
         assert_eq!(number(&history, 3, 30), Ok(Some(1)));
@@ -481,5 +520,11 @@ mod tests {
         assert_eq!(number(&history[1..], 4, 40), Ok(Some(3)));
         assert_eq!(number(&history[1..], 2, 20), Err(()), "trimmed");
         assert_eq!(number(&history[..2], 5, 50), Ok(Some(2)), "a correction counts by its time");
+        // Taken away by the third, brought again by the fourth, taken away for good by the sixth.
+        let left = [build(3, 37), build(6, 60)];
+        let left: Vec<&BuildRecord> = left.iter().collect();
+        let number = |number, at| after(&history, &left, &build(number, at)).map(|found| found.map(|found| found.version));
+        let stood = [(2, 20), (3, 37), (4, 40), (5, 50), (6, 60), (7, 70)].map(|(build, at)| number(build, at));
+        assert_eq!(stood, [Ok(Some(1)), Ok(None), Ok(Some(3)), Ok(Some(3)), Ok(None), Ok(None)]);
     }
 }

@@ -128,6 +128,24 @@ pub struct Checkout {
     pub pins: u64,
 }
 
+/// What builds looked at, as their records in the log tell. Those with nothing to do have none.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Builds {
+    /// How many builds.
+    pub builds: u64,
+    /// Targets that they looked at and that needed no making: found under their keys, or unmoved.
+    pub hits: u64,
+    /// Targets whose producers ran.
+    pub ran: u64,
+}
+
+impl Builds {
+    /// The share that needed no making, in thousandths; `None` when nothing was looked at.
+    pub fn rate(&self) -> Option<u64> {
+        (self.hits * 1_000).checked_div(self.hits + self.ran)
+    }
+}
+
 /// A store in numbers.
 #[derive(Clone, Debug, Default)]
 pub struct Stats {
@@ -143,6 +161,8 @@ pub struct Stats {
     pub paid: Share,
     /// Nodes by how many versions they have.
     pub depths: BTreeMap<u64, u64>,
+    /// What the builds of all checkouts came to, as far as their logs go back.
+    pub builds: Builds,
     /// Questions to models that were asked, and those that a filed answer saved.
     pub asked: u64,
     /// See `asked`.
@@ -186,6 +206,11 @@ pub fn stats(disk: &DiskStore) -> Result<Stats, StoreError> {
             nodes,
             pins: disk.rows(view, Part::Pins)?.len() as u64,
         });
+        for build in crate::builds::log(disk, view)? {
+            stats.builds.builds += 1;
+            stats.builds.hits += build.counts.hits();
+            stats.builds.ran += build.counts.ran;
+        }
         for row in disk.rows(view, Part::Ledger)? {
             match LedgerEntry::from_row(&row).map(|entry| entry.outcome) {
                 Some(Outcome::Saved) => stats.saved += 1,

@@ -10,7 +10,7 @@ use engine::store::disk::DiskStore;
 use engine::store::disk::compact::Fill;
 use engine::store::disk::sweep::{Marks, Plan, Policy, Tally};
 use engine::store::pins::Pin;
-use engine::store::views::ViewRecord;
+use engine::store::views::{VIEW_KEY, ViewRecord};
 use engine::store::{Inventory, Part, Store, StoreError, Usage, ViewId};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -206,13 +206,9 @@ fn roots(disk: &DiskStore, options: &Options, report: &mut Report) -> Result<Mar
     for view in disk.tenants()? {
         if let Some(record) = known.get(&view).filter(|record| !is_there(record)) {
             let root = record.root().to_path_buf();
-            let away = options.now.saturating_sub(record.used);
-            if away >= VANISHED || options.forget_checkouts {
+            if is_given_up(record, options) && forget(disk, view, options)? {
                 report.forgotten.push(root);
                 marks.forget(view);
-                if !options.dry_run {
-                    disk.forget(view)?;
-                }
                 continue;
             }
             report.vanished.push(root);
@@ -221,6 +217,33 @@ fn roots(disk: &DiskStore, options: &Options, report: &mut Report) -> Result<Mar
         hold(disk, view, &mut marks)?;
     }
     Ok(marks)
+}
+
+/// Whether a checkout is away, and has been for so long that it holds nothing.
+fn is_given_up(record: &ViewRecord, options: &Options) -> bool {
+    let away = options.now.saturating_sub(record.used);
+    !is_there(record) && (options.forget_checkouts || away >= VANISHED)
+}
+
+/// Forgets a checkout that is given up, unless a process has claimed it or it is back; whether it is forgotten, or would be.
+fn forget(disk: &DiskStore, view: ViewId, options: &Options) -> Result<bool, StoreError> {
+    if options.dry_run {
+        return Ok(!disk.is_claimed(view));
+    }
+    // A build of it that begins now waits for the claim, and finds all of its rows gone rather than some.
+    let Some(_claim) = disk.claim(view, "cortex gc")? else {
+        return Ok(false);
+    };
+    // It may have come back, and been used, since it was looked at.
+    let row = disk.row(view, Part::View, VIEW_KEY)?;
+    if !row
+        .and_then(|row| ViewRecord::from_row(&row))
+        .is_some_and(|record| is_given_up(&record, options))
+    {
+        return Ok(false);
+    }
+    disk.forget(view)?;
+    Ok(true)
 }
 
 /// Whether a checkout's folder still is a workspace. One that may not be looked into counts as there.

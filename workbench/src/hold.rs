@@ -63,6 +63,11 @@ impl Hold {
         }
     }
 
+    /// The workspace's root and its store, if this command filed results there.
+    pub fn filed(&self) -> Option<(&Path, &DiskStore)> {
+        self.disk.has_filed().then_some((&*self.root, &*self.disk))
+    }
+
     /// Lets others have the checkout and the store: all that is left to do is to print, and who reads that may take his time.
     pub fn let_go(&self) {
         self.disk.let_go();

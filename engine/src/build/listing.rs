@@ -4,7 +4,7 @@ use super::request::{Report, Request};
 use crate::planning::rules::RuleIndex;
 use crate::seams::annotate::Annotate;
 use crate::seams::paid::Spent;
-use crate::store::builds::{BuildRecord, Counts, OfProducer, Outcome, Slow};
+use crate::store::builds::{BuildRecord, Counts, Gone, OfProducer, Outcome, Slow};
 use crate::values::event::{Event, Observer, Phase, Worked};
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
@@ -89,10 +89,18 @@ impl Heard {
     }
 
     /// The line; `None` when the build neither made, found nor lost anything and asked nobody. Its number is given when it is written.
-    pub(super) fn record(self, request: &Request, report: &Report, began: (u64, Instant), annotate: &dyn Annotate) -> Option<BuildRecord> {
+    /// `gone`: the labels of the targets that it took away.
+    pub(super) fn record(
+        self,
+        request: &Request,
+        report: &Report,
+        began: (u64, Instant),
+        annotate: &dyn Annotate,
+        gone: Vec<String>,
+    ) -> Option<BuildRecord> {
         let tally = &report.tally;
         let spent = |spent: &Spent| (spent.calls > 0).then(|| spent.clone());
-        if tally.ran + tally.cached + tally.failed == 0 && tally.spent.calls == 0 {
+        if tally.ran + tally.cached + tally.failed == 0 && tally.spent.calls == 0 && gone.is_empty() {
             return None;
         }
         let outcome = match report {
@@ -127,6 +135,8 @@ impl Heard {
             producers: self.producers.into_values().collect(),
             saved: spent(&tally.saved),
             saved_us: tally.saved_us,
+            answers: tally.answers,
+            gone: Gone::of(gone),
         })
     }
 }

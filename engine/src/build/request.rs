@@ -222,16 +222,16 @@ impl Session {
             patterns: request.patterns.patterns().iter().map(ToString::to_string).collect(),
             at: self.engine.world.now_secs(),
         });
-        let pruned = self.prune(exports.as_deref(), &shared.blobs, &leftover.history);
+        let gone = self.prune(exports.as_deref(), &shared.blobs, &leftover.history);
         if self.graph.is_damaged() {
             return Ok(None);
         }
         let (remarks, warnings, standing) = self.hear(std::mem::take(&mut leftover.heard), &report.diagnostics)?;
         report.standing = standing;
         let known = known.map(|known| (request.digest, Known { warnings, ..known }));
-        leftover.listed = heard.record(request, &report, began, &*self.engine.annotate);
+        leftover.listed = heard.record(request, &report, began, &*self.engine.annotate, gone.clone().unwrap_or_default());
         let committing = Instant::now();
-        let committed = self.commit(leftover, remarks, pruned, exports.as_deref(), known)?;
+        let committed = self.commit(leftover, remarks, gone.is_some(), exports.as_deref(), known)?;
         observer.phase(&Phase::since("commit", committing));
         Ok(committed.then_some(report))
     }
@@ -359,13 +359,14 @@ impl Session {
         })
     }
 
-    /// Takes nodes away that the sets no longer hold, with their files. Their History stays. Whether a node may have gone.
+    /// Takes nodes away that the sets no longer hold, with their files. Their History stays. Gives the labels of those of them that had an
+    /// output; `None` when no node can have gone.
     fn prune(
         &mut self,
         exports: Option<&dyn crate::seams::world::Exports>,
         blobs: &Blobs,
         history: &[(String, crate::store::records::HistoryRecord)],
-    ) -> bool {
+    ) -> Option<Vec<String>> {
         let joined = |id: NodeId| {
             let found = self.rules.find(&self.graph.node(id).label);
             found.is_some_and(|found| self.rules.rule(found.rule).inner.is_some())
@@ -373,12 +374,12 @@ impl Session {
         let parted = |label: &str| self.graph.find(label).is_some_and(|id| self.links.readers(id).any(joined));
         let moved_sets = super::prune::moved_sets(&self.rules, history, &self.refresh, &self.state, &parted);
         if moved_sets.is_empty() && !self.is_redefined() {
-            return false;
+            return None;
         }
         // All records are read before anything is taken away because of them.
         self.graph.iter().for_each(drop);
         if self.graph.is_damaged() {
-            return false;
+            return None;
         }
         if let (Some(exports), true) = (exports, self.is_redefined()) {
             for (id, node) in self.graph.iter() {
@@ -399,13 +400,18 @@ impl Session {
                 let _ = exports.remove(id.0);
             }
         }
+        let mut gone = Vec::new();
         for id in vanished.gone {
+            let node = self.graph.node(id);
+            if node.edges.is_some() && node.result.is_some() {
+                gone.push(node.label.to_string());
+            }
             self.graph.remove(id);
         }
         for id in vanished.still_read {
             self.graph.set_stale(id, true);
         }
-        true
+        Some(gone)
     }
 }
 

@@ -3,13 +3,16 @@
 //! Encoded with minicbor in `Part::Builds`. Row key: the build's number (u64, big-endian). A row is written in the build's own last
 //! commit, so a build that was killed has none; versions that it pushed have no number either, for they are in that same commit.
 
-use super::{Part, Row, RowChange};
+use super::{Part, Row, RowChange, ledger};
 use crate::seams::paid::Spent;
 use minicbor::{Decode, Encode};
 use serde::Serialize;
 
 /// How many builds of a view the log keeps.
 pub const KEEP_BUILDS: u64 = 1_000;
+
+/// So many targets that are gone are named.
+pub const GONE: usize = 256;
 
 /// How a build ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Encode, Decode)]
@@ -52,6 +55,49 @@ pub struct Counts {
     pub skipped: u64,
 }
 
+/// What became of the answers that a build was given: results that models made, and tries of no use. What was found filed is not among them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Encode, Decode)]
+#[cbor(map)]
+pub struct Answers {
+    /// Made whole.
+    #[n(0)]
+    pub full: u64,
+    /// An earlier one, patched.
+    #[n(1)]
+    pub patches: u64,
+    /// An earlier one, found to hold.
+    #[n(2)]
+    pub unchanged: u64,
+    /// Could not be an output.
+    #[n(3)]
+    pub rejected: u64,
+}
+
+impl Counts {
+    /// How many of those looked at needed no making.
+    pub fn hits(&self) -> u64 {
+        self.cached + self.verified
+    }
+}
+
+impl Answers {
+    /// Counts one.
+    pub fn add(&mut self, outcome: ledger::Outcome) {
+        match outcome {
+            ledger::Outcome::Full => self.full += 1,
+            ledger::Outcome::Patch => self.patches += 1,
+            ledger::Outcome::Unchanged => self.unchanged += 1,
+            ledger::Outcome::Rejected => self.rejected += 1,
+            ledger::Outcome::Saved => {}
+        }
+    }
+
+    /// How many there were.
+    pub fn sum(&self) -> u64 {
+        self.full + self.patches + self.unchanged + self.rejected
+    }
+}
+
 /// A node that took long.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Encode, Decode)]
 #[cbor(map)]
@@ -86,6 +132,28 @@ pub struct OfProducer {
     /// Microseconds that its runs took together.
     #[n(4)]
     pub took_us: u64,
+}
+
+/// Targets that no rule, set or source gives any more.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Encode, Decode)]
+#[cbor(map)]
+pub struct Gone {
+    /// How many went.
+    #[n(0)]
+    pub count: u64,
+    /// The labels of the first [`GONE`] of them, in order.
+    #[n(1)]
+    pub labels: Vec<String>,
+}
+
+impl Gone {
+    /// Those of these labels.
+    pub fn of(mut labels: Vec<String>) -> Self {
+        let count = labels.len() as u64;
+        labels.sort_unstable();
+        labels.truncate(GONE);
+        Self { count, labels }
+    }
 }
 
 /// One build.
@@ -132,6 +200,14 @@ pub struct BuildRecord {
     #[n(12)]
     #[cbor(default)]
     pub saved_us: u64,
+    /// What became of the answers that it was given.
+    #[n(13)]
+    #[cbor(default)]
+    pub answers: Answers,
+    /// Targets that had an output until it took them away.
+    #[n(14)]
+    #[cbor(default)]
+    pub gone: Gone,
 }
 
 impl BuildRecord {
@@ -178,8 +254,15 @@ mod tests {
                 how: "ran".to_owned(),
             }],
             spent: Some(Spent::default()),
+            answers: Answers {
+                patches: 2,
+                ..Answers::default()
+            },
+            gone: Gone::of((0..300).rev().map(|n| format!("//n/{n:03}:x")).collect()),
             ..BuildRecord::default()
         };
+        assert_eq!((build.gone.count, build.gone.labels.len()), (300, GONE));
+        assert_eq!(build.gone.labels[0], "//n/000:x");
         let rows = build.to_rows();
         let (_, row_key, body) = rows[0].clone();
         assert_eq!(BuildRecord::from_row(&(row_key, body.expect("a body"))), Some(build));

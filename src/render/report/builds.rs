@@ -4,9 +4,9 @@ use super::html::Html;
 use super::{label, titled};
 use crate::render::money::amount;
 use crate::render::{count, duration, moment};
-use engine::store::builds::Outcome;
+use engine::store::builds::{BuildRecord, Outcome};
 use workbench::report::Report;
-use workbench::report::timeline::Build;
+use workbench::report::timeline;
 
 /// Height of the half of the chart that is above the line, and of that below it.
 const HALF: u32 = 84;
@@ -44,8 +44,8 @@ pub fn section(html: &mut Html, report: &Report) {
             },
         );
         html.element("ul", &[("class", "legend")], |html| {
-            let asked = report.builds.iter().any(Build::asked);
-            let failed = report.builds.iter().any(|build| build.record.counts.failed > 0);
+            let asked = report.builds.iter().any(timeline::asked);
+            let failed = report.builds.iter().any(|build| build.counts.failed > 0);
             let parts = [
                 ("k-ran", "made", true),
                 ("k-hit", "needed no making", true),
@@ -73,18 +73,14 @@ fn height(number: u64, most: u64) -> u32 {
     (log(number) / log(most.max(9)) * f64::from(HALF)).round().max(2.0) as u32
 }
 
-fn hits(build: &Build) -> u64 {
-    build.record.counts.cached + build.record.counts.verified
-}
-
 fn chart(html: &mut Html, report: &Report) {
     let builds = &report.builds;
     let most = builds
         .iter()
-        .map(|build| build.record.counts.ran.max(hits(build)))
+        .map(|build| build.counts.ran.max(build.counts.hits()))
         .max()
         .unwrap_or(0);
-    let asked = builds.iter().any(Build::asked);
+    let asked = builds.iter().any(timeline::asked);
     let step = (1_080 / u32::try_from(builds.len()).unwrap_or(1).max(1)).clamp(16, 44);
     let bar = step - (step / 4).max(3);
     let width = LEFT + step * u32::try_from(builds.len()).unwrap_or(0) + 12;
@@ -153,11 +149,10 @@ fn chart(html: &mut Html, report: &Report) {
                 "answers",
             );
         }
-        let answers = |build: &Build| build.full + build.patches + build.unchanged + build.rejected;
-        let most_answers = builds.iter().map(answers).max().unwrap_or(0).max(1);
+        let most_answers = builds.iter().map(|build| build.answers.sum()).max().unwrap_or(0).max(1);
         for (at, build) in builds.iter().enumerate() {
             let x = LEFT + step * u32::try_from(at).unwrap_or(0) + (step - bar) / 2;
-            html.link(&format!("build-{}", build.record.number), &[("class", "build")], |html| {
+            html.link(&format!("build-{}", build.number), &[("class", "build")], |html| {
                 html.line("title", &[], &told(build, report));
                 html.void(
                     "rect",
@@ -184,10 +179,10 @@ fn chart(html: &mut Html, report: &Report) {
                         );
                     }
                 };
-                let made = height(build.record.counts.ran, most);
+                let made = height(build.counts.ran, most);
                 rect("k-ran", middle - made, made);
-                rect("k-hit", middle + 1, height(hits(build), most));
-                if build.record.counts.failed > 0 {
+                rect("k-hit", middle + 1, height(build.counts.hits(), most));
+                if build.counts.failed > 0 {
                     rect("k-failed", middle.saturating_sub(made + 7), 5);
                 }
                 if asked {
@@ -196,7 +191,10 @@ fn chart(html: &mut Html, report: &Report) {
                             .unwrap_or(0)
                             .max(u32::from(number > 0) * 2)
                     };
-                    let (full, patched) = (tall(build.full + build.rejected), tall(build.patches + build.unchanged));
+                    let (full, patched) = (
+                        tall(build.answers.full + build.answers.rejected),
+                        tall(build.answers.patches + build.answers.unchanged),
+                    );
                     rect("k-full", money + MONEY - full, full);
                     rect("k-patch", (money + MONEY).saturating_sub(full + patched), patched);
                 }
@@ -208,7 +206,7 @@ fn chart(html: &mut Html, report: &Report) {
                         ("y", &text(2 * HALF + 38)),
                         ("text-anchor", "middle"),
                     ];
-                    html.line("text", &place, &build.record.number.to_string());
+                    html.line("text", &place, &build.number.to_string());
                 }
             });
         }
@@ -216,19 +214,18 @@ fn chart(html: &mut Html, report: &Report) {
 }
 
 /// A build in one sentence.
-fn told(build: &Build, report: &Report) -> String {
-    let record = &build.record;
+fn told(build: &BuildRecord, report: &Report) -> String {
     let mut text = format!(
         "Build {} · {} · {} · {} made, {} found, {} unmoved",
-        record.number,
-        moment(record.at),
-        duration(record.took_us),
-        count(record.counts.ran),
-        count(record.counts.cached),
-        count(record.counts.verified)
+        build.number,
+        moment(build.at),
+        duration(build.took_us),
+        count(build.counts.ran),
+        count(build.counts.cached),
+        count(build.counts.verified)
     );
-    if record.counts.failed > 0 {
-        text.push_str(&format!(", {} failed", count(record.counts.failed)));
+    if build.counts.failed > 0 {
+        text.push_str(&format!(", {} failed", count(build.counts.failed)));
     }
     if let Some(cost) = cost(build, report) {
         text.push_str(&format!(" · {cost}"));
@@ -236,8 +233,8 @@ fn told(build: &Build, report: &Report) -> String {
     text
 }
 
-fn cost(build: &Build, report: &Report) -> Option<String> {
-    let spent = build.record.spent.as_ref().filter(|spent| spent.calls > 0)?;
+fn cost(build: &BuildRecord, report: &Report) -> Option<String> {
+    let spent = build.spent.as_ref().filter(|spent| spent.calls > 0)?;
     let currency = report.currency.as_deref().unwrap_or_default();
     Some(
         spent
@@ -247,7 +244,7 @@ fn cost(build: &Build, report: &Report) -> Option<String> {
 }
 
 fn table(html: &mut Html, report: &Report) {
-    let asked = report.builds.iter().any(Build::asked);
+    let asked = report.builds.iter().any(timeline::asked);
     let mut columns = vec![
         ("Build", false),
         ("When", false),
@@ -289,7 +286,7 @@ fn table(html: &mut Html, report: &Report) {
                 html.element("tbody", &[], |html| {
                     for build in report.builds.iter().rev() {
                         html.newline();
-                        html.element("tr", &[("id", &format!("build-{}", build.record.number))], |html| {
+                        html.element("tr", &[("id", &format!("build-{}", build.number))], |html| {
                             row(html, build, report, asked)
                         });
                     }
@@ -297,7 +294,7 @@ fn table(html: &mut Html, report: &Report) {
             });
         },
     );
-    let first = report.builds.first().map_or(1, |build| build.record.number);
+    let first = report.builds.first().map_or(1, |build| build.number);
     if first > 1 {
         html.line(
             "p",
@@ -307,42 +304,41 @@ fn table(html: &mut Html, report: &Report) {
     }
 }
 
-fn row(html: &mut Html, build: &Build, report: &Report, asked: bool) {
-    let record = &build.record;
-    html.line("th", &[("scope", "row")], &record.number.to_string());
-    html.line("td", &[("class", "when")], moment(record.at).trim_end_matches(" UTC"));
+fn row(html: &mut Html, build: &BuildRecord, report: &Report, asked: bool) {
+    html.line("th", &[("scope", "row")], &build.number.to_string());
+    html.line("td", &[("class", "when")], moment(build.at).trim_end_matches(" UTC"));
     html.element("td", &[("class", "command")], |html| {
-        match record.outcome {
+        match build.outcome {
             Outcome::Ok => {}
             Outcome::Failed => html.line("span", &[("class", "state s-failed")], "failed"),
             Outcome::Cancelled => html.line("span", &[("class", "state s-stale")], "stopped"),
         }
-        if record.slowest.is_empty() && record.producers.is_empty() {
-            return html.line("code", &[], &record.command);
+        if build.slowest.is_empty() && build.producers.is_empty() {
+            return html.line("code", &[], &build.command);
         }
         html.element("details", &[], |html| {
-            html.element("summary", &[], |html| html.line("code", &[], &record.command));
+            html.element("summary", &[], |html| html.line("code", &[], &build.command));
             within(html, build);
         });
     });
     let number = |number: u64| if number == 0 { "·".to_owned() } else { count(number) };
     let mut cells = vec![
-        number(record.counts.ran),
-        number(record.counts.cached),
-        number(record.counts.verified),
-        number(record.counts.failed),
-        duration(record.took_us),
-        if record.saved_us == 0 {
+        number(build.counts.ran),
+        number(build.counts.cached),
+        number(build.counts.verified),
+        number(build.counts.failed),
+        duration(build.took_us),
+        if build.saved_us == 0 {
             "·".to_owned()
         } else {
-            duration(record.saved_us)
+            duration(build.saved_us)
         },
     ];
     if asked {
-        let spent = record.spent.clone().unwrap_or_default();
+        let spent = build.spent.clone().unwrap_or_default();
         cells.extend([
-            number(build.full + build.rejected),
-            number(build.patches + build.unchanged),
+            number(build.answers.full + build.answers.rejected),
+            number(build.answers.patches + build.answers.unchanged),
             number(spent.input_tokens),
             number(spent.output_tokens),
             cost(build, report).unwrap_or_else(|| "·".to_owned()),
@@ -352,9 +348,9 @@ fn row(html: &mut Html, build: &Build, report: &Report, asked: bool) {
         html.line("td", &[("class", "number")], cell);
     }
     html.element("td", &[("class", "when")], |html| {
-        if let Some(commit) = &record.commit {
+        if let Some(commit) = &build.commit {
             html.line("code", &[], &commit.chars().take(10).collect::<String>());
-            if record.dirty == Some(true) {
+            if build.dirty == Some(true) {
                 html.line("span", &[("class", "note")], " with changes");
             }
         }
@@ -362,13 +358,12 @@ fn row(html: &mut Html, build: &Build, report: &Report, asked: bool) {
 }
 
 /// What took longest in a build, and what came of which producer.
-fn within(html: &mut Html, build: &Build) {
-    let record = &build.record;
+fn within(html: &mut Html, build: &BuildRecord) {
     html.element("div", &[("class", "within")], |html| {
-        if !record.slowest.is_empty() {
+        if !build.slowest.is_empty() {
             html.line("h4", &[], "Took longest");
             html.element("ul", &[("class", "plain")], |html| {
-                for slow in record.slowest.iter().take(SLOWEST) {
+                for slow in build.slowest.iter().take(SLOWEST) {
                     html.element("li", &[], |html| {
                         html.line("span", &[("class", "took")], &duration(slow.took_us));
                         label(html, &slow.label);
@@ -376,10 +371,10 @@ fn within(html: &mut Html, build: &Build) {
                 }
             });
         }
-        if !record.producers.is_empty() {
+        if !build.producers.is_empty() {
             html.line("h4", &[], "By producer");
             html.element("ul", &[("class", "plain")], |html| {
-                let mut producers: Vec<_> = record.producers.iter().collect();
+                let mut producers: Vec<_> = build.producers.iter().collect();
                 producers.sort_by(|a, b| b.took_us.cmp(&a.took_us).then_with(|| a.uses.cmp(&b.uses)));
                 for producer in producers.into_iter().take(SLOWEST) {
                     html.element("li", &[], |html| {

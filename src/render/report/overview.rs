@@ -18,7 +18,7 @@ pub fn header(html: &mut Html, report: &Report) {
             html.line("h1", &[], &report.name);
             let last = report.builds.last().map_or_else(
                 || "never built here".to_owned(),
-                |build| format!("as of build {}, {}", count(build.record.number), moment(build.record.at)),
+                |build| format!("as of build {}, {}", count(build.number), moment(build.at)),
             );
             html.line("p", &[], &format!("cortex report, {last}"));
         });
@@ -70,8 +70,8 @@ fn figures(report: &Report) -> Vec<(&'static str, String, String)> {
         count(targets as u64),
         format!("of {} source files", count(report.files as u64)),
     )];
-    let sum = |of: fn(&engine::store::builds::Counts) -> u64| -> u64 { report.builds.iter().map(|build| of(&build.record.counts)).sum() };
-    let (ran, found) = (sum(|counts| counts.ran), sum(|counts| counts.cached + counts.verified));
+    let sum = |of: fn(&engine::store::builds::Counts) -> u64| -> u64 { report.builds.iter().map(|build| of(&build.counts)).sum() };
+    let (ran, found) = (sum(|counts| counts.ran), sum(|counts| counts.hits()));
     if let Some(rate) = (found * 1_000).checked_div(ran + found) {
         let rate = format!("{}.{} %", rate / 10, rate % 10);
         let note = match report.builds.len() {
@@ -80,7 +80,7 @@ fn figures(report: &Report) -> Vec<(&'static str, String, String)> {
         };
         figures.push(("Hits", rate, note));
     }
-    let saved: u64 = report.builds.iter().map(|build| build.record.saved_us).sum();
+    let saved: u64 = report.builds.iter().map(|build| build.saved_us).sum();
     if saved >= 1_000_000 {
         figures.push(("Time saved", duration(saved), "by results found under their keys".to_owned()));
     }

@@ -42,6 +42,17 @@ pub struct Query {
     pub variables: usize,
 }
 
+impl Query {
+    /// Whether it asks for ways from some nodes to others.
+    pub fn asks_for_ways(&self) -> bool {
+        let mut expr = &self.expr;
+        while let Expr::Let(_, _, body) = expr {
+            expr = body;
+        }
+        matches!(expr, Expr::SomePath(..) | Expr::AllPaths(..))
+    }
+}
+
 /// An expression. Chains of operators are flat, so that only nesting costs depth.
 #[derive(Clone, Debug)]
 pub enum Expr {

@@ -14,6 +14,7 @@ use engine::build::session::Session;
 use engine::graph::NodeId;
 use engine::graph::stale::Marked;
 use engine::seams::paid::Spent;
+use engine::store::builds::BuildRecord;
 use engine::values::diagnostic::Diagnostic;
 use engine::values::event::Reason;
 use engine::values::pattern::{Pattern, PatternSet};
@@ -22,7 +23,7 @@ use near::{Neighbourhood, neighbourhood};
 use serde::Serialize;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
-use timeline::{Build, timeline};
+use timeline::timeline;
 
 /// How a node stands: what the engine knows, with sources told apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
@@ -137,7 +138,7 @@ pub struct Report {
     /// Why targets failed at their present inputs.
     pub failures: Vec<Diagnostic>,
     /// The newest builds, the oldest of them first.
-    pub builds: Vec<Build>,
+    pub builds: Vec<BuildRecord>,
     /// What models cost.
     pub spending: Spending,
     /// The currency of prices.

@@ -33,6 +33,7 @@ use crate::manifest::template::Vars;
 use crate::planning::rules::RuleIndex;
 use crate::seams::paid::Spent;
 use crate::seams::producer::{Pool, ProducerId, Registry};
+use crate::store::builds::Answers;
 use crate::store::ledger::LedgerEntry;
 use crate::store::records::{HistoryRecord, NewResult};
 use crate::store::{Store, StoreError};
@@ -105,6 +106,8 @@ pub struct Tally {
     pub spent: Spent,
     /// What the results found under their keys had cost.
     pub saved: Spent,
+    /// What became of the answers that this build was given.
+    pub answers: Answers,
 }
 
 /// A node's state in this run.

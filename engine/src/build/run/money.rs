@@ -126,8 +126,9 @@ impl Run<'_> {
         self.enter(label, Outcome::Saved, spent, took_us);
     }
 
-    /// Writes a line of the ledger.
+    /// Writes a line of the ledger, and counts it.
     pub(super) fn enter(&mut self, label: &str, outcome: Outcome, spent: &Spent, took_us: u64) {
+        self.tally.answers.add(outcome);
         self.ledger.push(LedgerEntry {
             at: self.now,
             label: label.to_owned(),

@@ -3,16 +3,16 @@
 //! Order: a checkout's lock, then the store's, then an action's. Who holds a checkout's lock may write rows of that view; who only reads
 //! needs none. The kernel gives all of them back when a process dies.
 
-use super::DiskOptions;
 use super::folder::Folder;
 use super::lock::{self, Lock, Refusal, Terms};
+use super::{DiskOptions, DiskStore};
 use crate::store::{StoreError, ViewId};
 use crate::values::digest::ActionKey;
 use std::fs::{self, DirBuilder, File};
 use std::io::{self, ErrorKind};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 const VIEWS: &str = "views";
 const FLIGHTS: &str = "flights";
@@ -83,6 +83,31 @@ impl Claim {
     }
 }
 
+impl DiskStore {
+    /// Claims a checkout of this store if no process has it, this one included; nobody is waited for. `purpose` is what others are told who
+    /// wait for it meanwhile.
+    ///
+    /// # Errors
+    /// When the folder cannot be used.
+    pub fn claim(&self, view: ViewId, purpose: &str) -> Result<Option<Claim>, StoreError> {
+        let options = DiskOptions {
+            purpose: purpose.to_owned(),
+            lock_timeout: Duration::ZERO,
+            ..DiskOptions::default()
+        };
+        match Claim::take(self.handle.medium().path(), view, &options) {
+            Ok(claim) => Ok(Some(claim)),
+            Err(StoreError::ViewBusy { .. }) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Whether some process has claimed a checkout of this store. Nothing is written; what cannot be told counts as claimed.
+    pub fn is_claimed(&self, view: ViewId) -> bool {
+        Claim::held(self.handle.medium().path()).map_or(true, |held| held.iter().any(|held| held.view == view))
+    }
+}
+
 /// A claimed checkout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Held {
@@ -108,12 +133,19 @@ impl Drop for Flight {
     }
 }
 
-/// Waits until nobody else asks for an action; `None` when told to stop.
-pub(super) fn take_flight(dir: &Path, key: &ActionKey, is_cancelled: &dyn Fn() -> bool) -> io::Result<Option<Flight>> {
+/// Waits until nobody else asks for an action; `None` when told to stop. What the options want to hear of is the process that asks, once it
+/// is waited for longer than a moment.
+pub(super) fn take_flight(
+    dir: &Path,
+    key: &ActionKey,
+    options: &DiskOptions,
+    is_cancelled: &dyn Fn() -> bool,
+) -> io::Result<Option<Flight>> {
     let path = dir.join(FLIGHTS).join(key.0.to_string());
+    let (start, mut told) = (Instant::now(), None);
     let mut pause = Duration::from_millis(2);
     loop {
-        let file = match lock::open(&path) {
+        let mut file = match lock::open(&path) {
             Err(error) if error.kind() == ErrorKind::NotFound => {
                 make(&dir.join(FLIGHTS))?;
                 lock::open(&path)?
@@ -124,11 +156,20 @@ pub(super) fn take_flight(dir: &Path, key: &ActionKey, is_cancelled: &dyn Fn() -
             if is_cancelled() {
                 return Ok(None);
             }
+            if let Some(on_wait) = options.on_wait_answer.as_ref().filter(|_| start.elapsed() >= lock::TELL_AFTER) {
+                let holder = lock::holder(&mut file)?;
+                if told.as_ref() != Some(&holder) {
+                    on_wait(&holder.to_string());
+                    told = Some(holder);
+                }
+            }
             std::thread::sleep(pause);
             pause = (pause * 2).min(Duration::from_millis(50));
         }
         // Who held it before has removed the file: then this lock is one that nobody else will look at.
         if is_still_there(&file, &path)? {
+            // The text is for those who wait. On a full disk it cannot be written, and the lock holds all the same.
+            let _ = lock::note(&mut file, &options.purpose);
             return Ok(Some(Flight { path, _file: file }));
         }
     }
@@ -192,13 +233,13 @@ mod tests {
     fn an_action_is_asked_for_by_one_at_a_time_and_no_file_stays() {
         let temp = tempfile::tempdir().unwrap();
         let (key, other) = (ActionKey(Digest::of(b"a")), ActionKey(Digest::of(b"b")));
-        let never = || false;
+        let (options, never) = (options("cortex build"), || false);
         let (inside, most) = (AtomicUsize::new(0), AtomicUsize::new(0));
         std::thread::scope(|scope| {
             for _ in 0..4 {
                 scope.spawn(|| {
                     for _ in 0..50 {
-                        let flight = take_flight(temp.path(), &key, &never).unwrap().unwrap();
+                        let flight = take_flight(temp.path(), &key, &options, &never).unwrap().unwrap();
                         most.fetch_max(inside.fetch_add(1, SeqCst) + 1, SeqCst);
                         std::thread::yield_now();
                         inside.fetch_sub(1, SeqCst);
@@ -208,12 +249,12 @@ mod tests {
             }
         });
         assert_eq!(most.load(SeqCst), 1);
-        let held = take_flight(temp.path(), &key, &never).unwrap().unwrap();
+        let held = take_flight(temp.path(), &key, &options, &never).unwrap().unwrap();
         assert!(
-            take_flight(temp.path(), &key, &|| true).unwrap().is_none(),
+            take_flight(temp.path(), &key, &options, &|| true).unwrap().is_none(),
             "it waits only until it is told to stop"
         );
-        assert!(take_flight(temp.path(), &other, &|| true).unwrap().is_some());
+        assert!(take_flight(temp.path(), &other, &options, &|| true).unwrap().is_some());
         drop(held);
         assert_eq!(fs::read_dir(temp.path().join(FLIGHTS)).unwrap().count(), 0);
     }

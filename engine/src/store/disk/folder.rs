@@ -3,14 +3,15 @@
 //! Invariant: `store.redb` is always a complete database or absent. It is made under another name, synced, renamed, and the folder
 //! synced; a kill in between leaves a file that the next opening removes.
 
-use super::claim::Claim;
+use super::DiskOptions;
+use super::claim::{self, Claim, Flight};
 use super::compact::Whole;
 use super::lock::{self, Lock, Refusal, Terms};
 use super::schema::{self, Kind};
 use super::session::{Access, Base, Fault, Medium, Session, guarded};
-use super::{DiskOptions, SetAside};
 use crate::store::StoreError;
 use crate::values::diagnostic::Diagnostic;
+use crate::values::digest::ActionKey;
 use redb::{Builder, DatabaseError, ReadableDatabase};
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::hash::{BuildHasher, RandomState};
@@ -59,7 +60,7 @@ const AGAIN: Duration = Duration::from_secs(600);
 /// Whether an opening may go on with the file it found.
 enum Found {
     Store(Base, String),
-    Unfit(SetAside, String),
+    Unfit(String),
 }
 
 impl Folder {
@@ -155,10 +156,10 @@ impl Folder {
     fn find(&self, access: Access) -> Result<Found, StoreError> {
         let path = self.file(DATABASE);
         if let Ok(reason) = fs::read_to_string(self.file(CONDEMNED)) {
-            return Ok(Found::Unfit(SetAside::Damaged, reason));
+            return Ok(Found::Unfit(reason));
         }
         if fs::metadata(&path).map_err(|error| self.unopened(error))?.len() == 0 {
-            return Ok(Found::Unfit(SetAside::Damaged, "it is empty".to_owned()));
+            return Ok(Found::Unfit("it is empty".to_owned()));
         }
         // The file is opened here, so that a file that may not be opened is told from one that is damaged.
         let file = OpenOptions::new()
@@ -186,38 +187,30 @@ impl Folder {
         });
         match opened {
             Ok((base, Kind::Ours(id))) => Ok(Found::Store(base, id)),
-            Ok((_, Kind::Newer(found))) if self.options.set_aside_newer => Ok(Found::Unfit(
-                SetAside::Newer,
-                format!("a newer cortex wrote it (format {found}, this one reads up to {})", schema::FORMAT),
-            )),
             Ok((_, Kind::Newer(found))) => Err(StoreError::TooNew {
                 path: self.path.clone(),
                 found,
                 known: schema::FORMAT,
             }),
-            Ok((_, Kind::Alien)) => Ok(Found::Unfit(SetAside::Damaged, "it is not a store of cortex".to_owned())),
-            Err(Fault::Damaged(reason)) => Ok(Found::Unfit(SetAside::Damaged, reason)),
+            Ok((_, Kind::Alien)) => Ok(Found::Unfit("it is not a store of cortex".to_owned())),
+            Err(Fault::Damaged(reason)) => Ok(Found::Unfit(reason)),
             Err(fault) => Err(fault.at(&self.path, "opened")),
         }
     }
 
-    /// Renames the database to the first free `store.redb.damaged-N` (or `newer-N`) and says so.
-    fn set_aside(&self, why: SetAside, reason: &str) -> Result<Diagnostic, StoreError> {
-        let (suffix, code, word) = match why {
-            SetAside::Damaged => ("damaged", "E_STORE_DAMAGED", "is damaged"),
-            SetAside::Newer => ("newer", "E_STORE_NEWER", "cannot be read"),
-        };
+    /// Renames the database to the first free `store.redb.damaged-N` and says so.
+    fn set_aside(&self, reason: &str) -> Result<Diagnostic, StoreError> {
         let free = (1_u32..)
-            .map(|n| format!("{DATABASE}.{suffix}-{n}"))
+            .map(|n| format!("{DATABASE}.damaged-{n}"))
             .find(|name| fs::symlink_metadata(self.file(name)).is_err());
         let name = free.expect("invariant: a folder holds fewer than four billion files");
         let moved = fs::rename(self.file(DATABASE), self.file(&name)).and_then(|()| remove_if_there(&self.file(CONDEMNED)));
         moved.map_err(|error| self.unopened(error))?;
-        let message = format!("the store's file {} {word}: {reason}", self.file(DATABASE).display());
+        let message = format!("the store's file {} is damaged: {reason}", self.file(DATABASE).display());
         let hint = format!(
             "it was set aside as {name} and an empty store was begun; what is needed of it is made again, nothing else was touched"
         );
-        Ok(Diagnostic::warning(code, message).hint(hint))
+        Ok(Diagnostic::warning("E_STORE_DAMAGED", message).hint(hint))
     }
 
     /// Keeps the readable copy of the store's name true.
@@ -245,8 +238,8 @@ impl Medium for Folder {
             let _ = remove_if_there(&self.file(NEW_DATABASE));
         }
         let mut found = self.find(access)?;
-        if let Found::Unfit(why, reason) = &found {
-            notices.push(self.set_aside(*why, reason)?);
+        if let Found::Unfit(reason) = &found {
+            notices.push(self.set_aside(reason)?);
             self.create()?;
             found = self.find(access)?;
         }
@@ -257,7 +250,7 @@ impl Medium for Folder {
                 self.sharing().id = Some(id);
                 Ok(session)
             }
-            Found::Unfit(_, reason) => Err(Fault::Io(format!("a store just made is unfit: {reason}")).at(&self.path, "opened")),
+            Found::Unfit(reason) => Err(Fault::Io(format!("a store just made is unfit: {reason}")).at(&self.path, "opened")),
         }
     }
 
@@ -324,6 +317,10 @@ impl Medium for Folder {
 
     fn path(&self) -> &Path {
         &self.path
+    }
+
+    fn flight(&self, key: &ActionKey, is_cancelled: &dyn Fn() -> bool) -> io::Result<Option<Flight>> {
+        claim::take_flight(&self.path, key, &self.options, is_cancelled)
     }
 
     fn file_bytes(&self) -> u64 {

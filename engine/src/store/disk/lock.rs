@@ -18,7 +18,7 @@ const HOLDER_LEN: usize = 120;
 const PURPOSE_LEN: usize = 60;
 
 /// Nobody is told of a wait that is over sooner: holders give way within a fraction of it.
-const TELL_AFTER: Duration = Duration::from_millis(300);
+pub(super) const TELL_AFTER: Duration = Duration::from_millis(300);
 
 /// How long who gave way leaves the lock to those who wait.
 const TURN: Duration = Duration::from_millis(250);
@@ -134,7 +134,7 @@ pub(super) fn is_waited_for(file: &File) -> io::Result<bool> {
 }
 
 /// Writes down who holds the lock.
-fn note(file: &mut File, purpose: &str) -> io::Result<()> {
+pub(super) fn note(file: &mut File, purpose: &str) -> io::Result<()> {
     let mut purpose = purpose.to_owned();
     purpose.truncate(purpose.floor_char_boundary(PURPOSE_LEN));
     let text = format!("pid {} ({purpose}) since {}", std::process::id(), now());

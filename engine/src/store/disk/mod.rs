@@ -36,6 +36,7 @@ use redb::ReadableDatabase;
 use session::{Handle, Medium};
 use std::fmt;
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 pub use sweep_fence::Collecting;
@@ -54,8 +55,8 @@ pub struct DiskOptions {
     pub on_wait: Option<OnWait>,
     /// Called when a checkout is waited for that another process builds.
     pub on_wait_view: Option<OnWait>,
-    /// Set a store aside that a newer cortex wrote, instead of refusing it.
-    pub set_aside_newer: bool,
+    /// Called when another process asks for the same paid result, which is waited for.
+    pub on_wait_answer: Option<OnWait>,
     /// Most memory for pages of the file.
     pub cache_bytes: usize,
     /// Whether others that wait are let in between two steps. Not for who reads: what it reads is one state.
@@ -69,7 +70,7 @@ impl Default for DiskOptions {
             lock_timeout: Duration::from_secs(60),
             on_wait: None,
             on_wait_view: None,
-            set_aside_newer: false,
+            on_wait_answer: None,
             cache_bytes: 16 << 20,
             gives_way: false,
         }
@@ -83,15 +84,6 @@ impl fmt::Debug for DiskOptions {
             .field("lock_timeout", &self.lock_timeout)
             .finish_non_exhaustive()
     }
-}
-
-/// Why a file is set aside.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum SetAside {
-    /// Not what was written.
-    Damaged,
-    /// Sound, but of a format not known here.
-    Newer,
 }
 
 /// Damage met so far.
@@ -117,6 +109,8 @@ impl Notes {
 pub struct DiskStore {
     handle: Handle,
     notes: Mutex<Notes>,
+    /// Whether results were filed since it was opened.
+    filed: AtomicBool,
 }
 
 impl DiskStore {
@@ -135,6 +129,7 @@ impl DiskStore {
             Self {
                 handle,
                 notes: Mutex::default(),
+                filed: AtomicBool::new(false),
             },
             notices,
         ))
@@ -148,6 +143,11 @@ impl DiskStore {
     /// Whether a folder holds a store, or what is left of one.
     pub fn is_at(dir: &Path) -> bool {
         folder::is_store(dir)
+    }
+
+    /// Whether results were filed by this handle: then the file may have grown.
+    pub fn has_filed(&self) -> bool {
+        self.filed.load(Relaxed)
     }
 
     /// Closes the file and gives the lock back; the next call of anything opens it again. To be called before something slow, so that
@@ -266,6 +266,9 @@ impl Store for DiskStore {
             let collecting = self.handle.medium().collecting();
             write::commit(database, view, &prepared, collecting, |digest| bad_blobs.contains(digest))
         })?;
+        if !commit.results.is_empty() {
+            self.filed.store(true, Relaxed);
+        }
         if !bad_blobs.is_empty() {
             let mut notes = self.notes();
             outputs.iter().for_each(|(digest, _)| {
@@ -288,9 +291,9 @@ impl Store for DiskStore {
     }
 
     fn flight(&self, key: &ActionKey, is_cancelled: &dyn Fn() -> bool) -> Result<Option<Flight>, StoreError> {
-        let path = self.handle.medium().path();
-        let taken = claim::take_flight(path, key, is_cancelled);
-        let taken = taken.map_err(|error| session::Fault::from(error).at(path, "locked"))?;
+        let medium = self.handle.medium();
+        let taken = medium.flight(key, is_cancelled);
+        let taken = taken.map_err(|error| session::Fault::from(error).at(medium.path(), "locked"))?;
         Ok(taken.map(|flight| Box::new(flight) as Flight))
     }
 }

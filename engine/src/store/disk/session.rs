@@ -3,10 +3,12 @@
 //! Invariants: a panic of redb does not leave this module; after an I/O error the database is closed and opened anew by the next call,
 //! because redb's handle is dead then; after damage it stays closed, because a damaged tree must not be written to.
 
+use super::claim::Flight;
 use super::compact::Whole;
 use super::lock::Lock;
 use crate::store::StoreError;
 use crate::values::diagnostic::Diagnostic;
+use crate::values::digest::ActionKey;
 use redb::{Database, ReadOnlyDatabase, ReadableDatabase};
 use std::any::Any;
 use std::cell::Cell;
@@ -47,6 +49,10 @@ pub(super) trait Medium: Send + Sync {
     /// Puts the copy in the place of the database, which is closed.
     fn move_copy(&self) -> Result<(), Fault> {
         Ok(())
+    }
+    /// Waits until nobody else asks for an action; nothing where only one process is, and when told to stop.
+    fn flight(&self, _key: &ActionKey, _is_cancelled: &dyn Fn() -> bool) -> io::Result<Option<Flight>> {
+        Ok(None)
     }
     /// The folder, for messages.
     fn path(&self) -> &Path;

@@ -122,49 +122,20 @@ fn a_file_cut_anywhere_opens_with_what_is_left_or_empty() {
 }
 
 #[test]
-fn a_newer_store_is_refused_or_set_aside_as_told() {
+fn a_newer_store_is_refused_and_stays_as_it_is() {
     let dir = tempfile::tempdir().unwrap();
-    let make = || {
-        let database = redb::Database::create(dir.path().join(DATABASE)).unwrap();
-        schema::create_as(&database, "id", schema::FORMAT + 2, schema::FORMAT + 1).unwrap();
-    };
-    make();
+    let path = dir.path().join(DATABASE);
+    let database = redb::Database::create(&path).unwrap();
+    schema::create_as(&database, "id", schema::FORMAT + 2, schema::FORMAT + 1).unwrap();
+    drop(database);
+    let before = fs::read(&path).unwrap();
     let found = DiskStore::open(dir.path(), DiskOptions::default()).unwrap_err();
     assert!(
         matches!(found, StoreError::TooNew { found, known, .. } if found == schema::FORMAT + 1 && known == schema::FORMAT),
         "{found}"
     );
-    assert!(!names(dir.path()).iter().any(|name| name.contains("newer")));
-    let (store, notices) = DiskStore::open(
-        dir.path(),
-        DiskOptions {
-            set_aside_newer: true,
-            ..DiskOptions::default()
-        },
-    )
-    .unwrap();
-    assert_eq!(notices.len(), 1);
-    assert!(
-        notices[0].code == "E_STORE_NEWER" && notices[0].message.contains("newer cortex"),
-        "{notices:?}"
-    );
-    drop(store);
-    make_again(&dir.path().join(DATABASE), make);
-    let (_, notices) = DiskStore::open(
-        dir.path(),
-        DiskOptions {
-            set_aside_newer: true,
-            ..DiskOptions::default()
-        },
-    )
-    .unwrap();
-    assert_eq!(notices.len(), 1);
-    assert!(names(dir.path()).contains(&"store.redb.newer-2".to_owned()));
-}
-
-fn make_again(path: &Path, make: impl Fn()) {
-    fs::remove_file(path).unwrap();
-    make();
+    assert_eq!(names(dir.path()), ["store.lock", "store.redb"]);
+    assert!(fs::read(&path).unwrap() == before);
 }
 
 #[test]
