@@ -116,7 +116,7 @@ impl Method for Outline {
 
     fn text(answer: &Outlines) -> String {
         let all = std::iter::once(&answer.first).chain(&answer.more);
-        printable(&all.map(|one| one.outline_text.as_str()).collect::<Vec<_>>().join("\n")).into()
+        printable(&all.map(|one| one.outline_text.as_str()).collect::<Vec<_>>().join("\n"))
     }
 }
 

@@ -88,7 +88,7 @@ impl Method for Build {
     }
 
     fn text(answer: &Built) -> String {
-        printable(&answer.pack_text).into()
+        printable(&answer.pack_text)
     }
 }
 
@@ -180,7 +180,7 @@ impl Method for List {
         };
         let lines: String = answer.packs.iter().map(line).collect();
         let none = "there is no pack; make one: cortex pack build NAME --filter FILTER\n".to_owned();
-        printable(if lines.is_empty() { &none } else { &lines }).into()
+        printable(if lines.is_empty() { &none } else { &lines })
     }
 }
 

@@ -132,7 +132,7 @@ fn text(answer: &Related) -> String {
     if !answer.relations.external.is_empty() {
         text.push_str(&format!("not of this workspace: {}\n", answer.relations.external.join(", ")));
     }
-    printable(&format!("{text}{}", notes(&answer.state))).into()
+    printable(&format!("{text}{}", notes(&answer.state)))
 }
 
 impl Method for Deps {

@@ -74,6 +74,6 @@ impl Method for Resolve {
             let words = format!("{} {}", one.accessibility, one.kind);
             text.push_str(&format!("{}  {id}  {}  {}\n", one.path, words.trim(), one.files.join(", ")));
         }
-        printable(&format!("{text}{}", notes(&answer.state))).into()
+        printable(&format!("{text}{}", notes(&answer.state)))
     }
 }

@@ -87,6 +87,6 @@ impl Method for Search {
         if let Some(next) = &answer.page.next {
             text.push_str(&format!("next: --cursor {next}\n"));
         }
-        printable(&format!("{text}{}", notes(&answer.state))).into()
+        printable(&format!("{text}{}", notes(&answer.state)))
     }
 }

@@ -86,6 +86,6 @@ impl Method for SourceOf {
                 }
             }
         }
-        printable(&format!("{text}{}", notes(&answer.state))).into()
+        printable(&format!("{text}{}", notes(&answer.state)))
     }
 }

@@ -101,7 +101,7 @@ impl Method for UsagesOf {
             let mut line = |spot: &Spot| text.push_str(&format!("{}:{}:{}: {}\n", spot.file, spot.line, spot.column, spot.text));
             answer.possible.iter().for_each(&mut line);
         }
-        printable(&format!("{text}{}", notes(&answer.state))).into()
+        printable(&format!("{text}{}", notes(&answer.state)))
     }
 }
 

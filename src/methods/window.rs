@@ -91,7 +91,7 @@ impl Method for Show {
     }
 
     fn text(answer: &Shown) -> String {
-        printable(&answer.window_text).into()
+        printable(&answer.window_text)
     }
 }
 
@@ -233,7 +233,7 @@ fn change(desk: &mut Desk<'_>, symbol: &str, gone: bool, change: impl Fn(&mut Wi
 
 fn told(answer: &Changed, did: &str, did_not: &str) -> String {
     let what = if answer.success { did } else { did_not };
-    printable(&format!("{} {what}\n", answer.resolved.path)).into()
+    printable(&format!("{} {what}\n", answer.resolved.path))
 }
 
 impl Method for Pin {
@@ -349,6 +349,6 @@ impl Method for Set {
 
     fn text(answer: &Settings) -> String {
         let pack = answer.pack.as_deref().unwrap_or("none");
-        printable(&format!("{} characters, active pack: {pack}\n", answer.max_chars)).into()
+        printable(&format!("{} characters, active pack: {pack}\n", answer.max_chars))
     }
 }

@@ -65,18 +65,18 @@ pub fn types(symbols: &Symbols, names: &[Segment], scope: Option<&str>, plain: O
             tiers[usize::from(other_case) * 2 + usize::from(!whole)].push(at);
         }
     }
-    for (tier, mut found) in tiers.into_iter().enumerate().filter(|(_, found)| !found.is_empty()) {
-        let fits = |at: &usize| {
-            names
-                .last()
-                .is_none_or(|last| last.arguments.is_none_or(|count| count == arity(symbols.key(*at))))
-        };
-        if found.iter().any(fits) {
-            found.retain(fits);
-        }
-        return (if tier % 2 == 0 { How::Exact } else { How::Suffix }, found);
+    let Some((tier, mut found)) = tiers.into_iter().enumerate().find(|(_, found)| !found.is_empty()) else {
+        return (How::Suffix, Vec::new());
+    };
+    let fits = |at: &usize| {
+        names
+            .last()
+            .is_none_or(|last| last.arguments.is_none_or(|count| count == arity(symbols.key(*at))))
+    };
+    if found.iter().any(fits) {
+        found.retain(fits);
     }
-    (How::Suffix, Vec::new())
+    (if tier % 2 == 0 { How::Exact } else { How::Suffix }, found)
 }
 
 /// Own type parameters of a type, by its key.

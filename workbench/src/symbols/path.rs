@@ -132,8 +132,11 @@ fn split_scope(head: &str) -> (&str, Option<&str>) {
     }
 }
 
+/// A name, and its parameters if it was written with some.
+type Split<'n> = (&'n str, Option<Vec<String>>);
+
 /// Cuts `(a, b)` off; what follows it (`->int` of conversions) stays with the last parameter's list and does not count.
-fn split_parameters(names: &str) -> Result<(&str, Option<Vec<String>>), (usize, &'static str)> {
+fn split_parameters(names: &str) -> Result<Split<'_>, (usize, &'static str)> {
     let mut depth = 0_i32;
     let open = names.char_indices().find(|(at, c)| {
         depth += match c {
@@ -369,7 +372,7 @@ mod tests {
         // Each star taken back by each other one would be more steps than there are atoms.
         let glob = Glob::new(&"*a".repeat(32));
         assert!(!glob.matches(&("a".repeat(31) + &"b".repeat(5_000))));
-        assert!(glob.matches(&"ab".repeat(32).repeat(100).trim_end_matches('b').to_owned()));
+        assert!(glob.matches(&"ab".repeat(32).repeat(100).trim_end_matches('b')));
     }
 
     fn naive(pattern: &[char], name: &[char]) -> bool {

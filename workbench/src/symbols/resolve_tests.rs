@@ -72,7 +72,7 @@ fn what_paths_mean() {
         ("*Store", "wildcard Box.Store Box.IStore Box.BigStore Box.Deep.Down.Store"),
         ("Box.?Store", "wildcard! Box.IStore"),
         ("BigStore.T*", "wildcard! Box.BigStore#Twice()"),
-        ("Twi*", "wildcard! Box.BigStore#Twice"),
+        ("Twi*", "wildcard Box.BigStore#Twice Box.Deep.Down.Store#Twin"),
         ("Nope*", "nothing "),
         // Names that are spelled alike.
         ("BigStroe", "fuzzy Box.BigStore"),

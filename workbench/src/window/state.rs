@@ -1,6 +1,7 @@
 //! What is remembered of a checkout's window: `.cortex/window.json`. It is a person's and not the store's, so that deleting the store loses
 //! nothing of it. Moments are counted, not told by a clock.
 
+use crate::checkout::FOLDER;
 use crate::laid;
 use serde::{Deserialize, Serialize};
 use std::fs::File;
@@ -9,8 +10,6 @@ use std::path::Path;
 
 /// Where it is, below the workspace's root.
 const FILE: &str = ".cortex/window.json";
-/// Held while it is changed.
-const LOCK: &str = ".cortex/window.lock";
 /// So many types that were looked at are remembered (seed 000 §4.3).
 const RECENT: usize = 512;
 /// Characters of the text unless told.
@@ -64,9 +63,10 @@ impl Window {
     /// # Errors
     /// When it cannot be written.
     pub fn change<T>(root: &Path, change: impl FnOnce(&mut Self) -> T) -> io::Result<T> {
-        laid::write(root, LOCK, b"")?;
-        let lock = File::open(root.join(LOCK))?;
-        lock.lock()?;
+        let folder = root.join(FOLDER);
+        std::fs::create_dir_all(&folder)?;
+        let folder = File::open(folder)?;
+        folder.lock()?;
         let before = Self::read(root);
         let mut window = before.clone();
         let changed = change(&mut window);
