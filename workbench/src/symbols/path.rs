@@ -372,7 +372,7 @@ mod tests {
         // Each star taken back by each other one would be more steps than there are atoms.
         let glob = Glob::new(&"*a".repeat(32));
         assert!(!glob.matches(&("a".repeat(31) + &"b".repeat(5_000))));
-        assert!(glob.matches(&"ab".repeat(32).repeat(100).trim_end_matches('b')));
+        assert!(glob.matches("ab".repeat(32).repeat(100).trim_end_matches('b')));
     }
 
     fn naive(pattern: &[char], name: &[char]) -> bool {
