@@ -158,10 +158,13 @@ fn the_disk_is_touched_in_few_places() {
         "workbench/src/location.rs",
         "workbench/src/init.rs",
         "workbench/src/investigation.rs",
+        "workbench/src/laid.rs",
+        "workbench/src/window/state.rs",
         "workbench/src/workspace.rs",
         "src/commands/report.rs",
         "src/render/events.rs",
         "src/render/trace.rs",
+        "src/service/figures.rs",
     ];
     let found = objections(|name, line| {
         (uses(line, "std::fs") || uses(line, "fs") || line.contains("use std::fs"))

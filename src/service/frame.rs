@@ -193,7 +193,8 @@ mod tests {
             let (mut there, here) = tokio::io::duplex(piece);
             let bytes = bytes.to_vec();
             let writing = async move {
-                there.write_all(&bytes).await.expect("written");
+                // Who has read enough reads no further.
+                let _ = there.write_all(&bytes).await;
                 drop(there);
             };
             let reading = async move {

@@ -260,6 +260,8 @@ fn pages() {
       semantic       Print the summary of a type: its role, life cycle, edge cases, limitations
       investigate    Answer a question about the code from outlines and summaries
       operation      Say how an operation goes that was begun in the background
+      pack           Bundle what is known of chosen types in one text
+      window         Keep the text that a model is shown of this checkout
       status         Show how the workspace stands: sources, targets, summaries, store, service. Runs
                      nothing
       query          Ask the graph. Runs nothing
@@ -393,7 +395,7 @@ fn a_dry_run_after_an_edit_says_what_runs_and_what_that_depends_on() {
     bench.write(path, &text.replace("Nodes cannot be moved yet", "Moving is for later"));
     insta::assert_snapshot!(bench.run(&["build", "--dry-run", "//..."]).all(), @"
     exit 0
-    1,348 targets: 2 will run, 1,083 more may run (TIME)
+    1,354 targets: 2 will run, 1,087 more may run (TIME)
       will run //files/src/MemoTree.Core/NodeStore.cs:defines
                //files/src/MemoTree.Core/NodeStore.cs:source
       may run  783 of the others only if //files/src/MemoTree.Core/NodeStore.cs:names gives something else

@@ -137,7 +137,7 @@ fn a_pack_with_summaries_asks_for_those_of_its_types_only() {
     let text = file(&bench, FILE);
     assert_eq!(
         text.matches("\n## ").count(),
-        text.matches("\n### Semantic (extractive)\n\nROLE:\n").count(),
+        text.matches("\n### Semantic (extracted from code, no model)\n\nROLE:\n").count(),
         "{text}"
     );
     let made = bench.run(&["status", "--output", "json"]).json();

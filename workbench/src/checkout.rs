@@ -23,7 +23,8 @@ const DIRECTORY: OFlags = OFlags::RDONLY
 pub fn read(root: &Path, name: &str, most: usize) -> io::Result<Option<Vec<u8>>> {
     match open(root) {
         Ok(folder) => read_in(&folder, name, most),
-        Err(Errno::NOENT) => Ok(None),
+        // Where there is no such folder there is no such file.
+        Err(Errno::NOENT | Errno::NOTDIR) if !root.join(FOLDER).is_symlink() => Ok(None),
         Err(errno) => Err(told(errno)),
     }
 }

@@ -214,7 +214,9 @@ fn a_pack_is_a_text_that_says_what_it_left_out() {
     ");
     assert_eq!(whole.matches("\n### Semantic (").count(), 4);
     assert!(whole.contains("\nIn the pack as a dependency of Memo.Core.NodeStore\n"), "{whole}");
-    let facts = |budget| -> super::facts::PackFacts { serde_json::from_str(&bench.make(&PackFactsOf, &row(budget))).expect("facts") };
+    // Facts are made of outlines alone.
+    let plain = |budget: Option<u64>| serde_json::json!({"filter": "type:NodeStore", "budget": budget});
+    let facts = |budget| -> super::facts::PackFacts { serde_json::from_str(&bench.make(&PackFactsOf, &plain(budget))).expect("facts") };
     let outlines = facts(None).token_estimate;
     let fitting = bench.pack(&row(Some(outlines)));
     assert!(fitting.contains("Left out for the budget, 4 summaries of: "), "{fitting}");
