@@ -4,7 +4,7 @@
 
 use engine::seams::producer::{Cancel, Failure, Params};
 use engine::values::digest::{ActionKey, Digest};
-use producers::llm::{Ask, Limits, Part, Question, Role, Runtime, Turn, model};
+use producers::llm::{About, Ask, Limits, Part, Question, Role, Runtime, Turn, model};
 use std::collections::BTreeMap;
 use std::io::Read;
 use std::process::ExitCode;
@@ -36,6 +36,7 @@ fn main() -> ExitCode {
             parts: vec![Part { text, stable: false }],
         }],
         max_tokens,
+        about: About::default(),
     };
     match Runtime::new(Limits::default(), ".").ask(&question, &Cancel::default()) {
         Ok(answer) => {

@@ -207,7 +207,7 @@ impl Session {
             return Ok(Some(report));
         }
         report.plans = std::mem::take(&mut leftover.plans);
-        let put_off = request.options.price || report.tally.deferred + report.tally.limited > 0;
+        let put_off = request.options.price || report.tally.deferred + report.tally.awaited + report.tally.limited > 0;
         let whole = report.refused.is_empty() && report.failures.is_empty() && !report.cancelled && !put_off;
         let known = whole.then(|| Known {
             generation: 0,

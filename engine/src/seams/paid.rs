@@ -39,6 +39,10 @@ pub struct Spent {
     /// Whether the tokens are an estimate because the provider did not count them.
     #[n(6)]
     pub estimated: bool,
+    /// The agent that answered, for whom no money is paid here.
+    #[n(7)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<String>,
 }
 
 impl Spent {
@@ -53,6 +57,7 @@ impl Spent {
             output_tokens: self.output_tokens.saturating_sub(part.output_tokens),
             micros: self.micros.map(|all| all.saturating_sub(part.micros.unwrap_or(0))),
             estimated: self.estimated,
+            agent: self.agent.clone(),
         }
     }
 
@@ -64,6 +69,12 @@ impl Spent {
         if self.model.is_empty() {
             self.model.clone_from(&other.model);
         }
+        // A sum of several has no one who answered.
+        self.agent = if self.calls == 0 || self.agent == other.agent {
+            other.agent.clone()
+        } else {
+            None
+        };
         self.micros = if self.calls == 0 {
             other.micros
         } else {
@@ -155,7 +166,7 @@ impl Failure {
                 rejected.spent = Some(all);
                 Self::Rejected(rejected)
             }
-            Self::Deferred => self,
+            Self::Deferred | Self::Awaited => self,
         }
     }
 }

@@ -219,6 +219,8 @@ pub enum Failure {
     Limit(Box<Diagnostic>),
     /// It was asked for; the answer is picked up by a later run.
     Deferred,
+    /// It waits until somebody comes and answers; nobody was called.
+    Awaited,
     /// The build was told to stop.
     Cancelled,
 }

@@ -11,7 +11,7 @@ use answer::Shown;
 pub use answer::{Evidence, Findings};
 
 use crate::llm::model::{self, EXTRACTIVE};
-use crate::llm::{Ask, Part, Question, Role, Turn};
+use crate::llm::{About, Ask, Part, Question, Role, Turn};
 use crate::semantic::{fence, redact};
 use engine::seams::paid::{Notes, Plan, Rejected, Spent};
 use engine::seams::producer::{Bound, Failure, Inputs, Output, ParamError, Params, Pool, Producer, ProducerId};
@@ -138,6 +138,7 @@ impl Producer for Investigate {
                 attempt,
                 turns: &turns,
                 max_tokens: max_tokens(inputs.params),
+                about: About::default(),
             };
             let answer = self
                 .ask

@@ -1,6 +1,8 @@
 //! How to ask a language model: providers, retries, limits, tokens and prices. It knows no C# and no summaries: what to ask, and what to
 //! make of the answer, is the business of the producers that [`Ask`].
 
+mod agent;
+mod agent_note;
 mod anthropic;
 mod batch;
 mod batch_wire;
@@ -29,6 +31,8 @@ mod tokens;
 mod trouble;
 mod world;
 
+pub use agent::{Agents, Waiting};
+pub use agent_note::{Given, Lease, Note, Notes, Refused, is_id};
 pub use meter::Limits;
 pub use runtime::Runtime;
 
@@ -103,6 +107,21 @@ pub struct Question<'a> {
     pub turns: &'a [Turn],
     /// Most tokens that the answer may have.
     pub max_tokens: u64,
+    /// What it is about, for those who look at it before it is answered.
+    pub about: About<'a>,
+}
+
+/// What a question is about.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct About<'a> {
+    /// The target that is made; empty for what is no target of the graph.
+    pub label: &'a str,
+    /// Whether only what changes is asked for.
+    pub patch: bool,
+    /// Why it is asked, one sentence.
+    pub why: &'a str,
+    /// What is wrong with the answer in the last turn but one; nothing for a first question.
+    pub faults: &'a [String],
 }
 
 /// One turn of a conversation.

@@ -1,5 +1,6 @@
 //! Asks models for a whole run: it keeps the limits, the rates, the breakers, the keys and the batches that all questions share.
 
+use super::agent::Agents;
 use super::batch::Batches;
 use super::exchange::Line;
 use super::keys::{Access, Keys};
@@ -42,6 +43,7 @@ pub struct Runtime {
     gates: Gates,
     recordings: Recordings,
     batches: Batches,
+    agents: Agents,
     tell: Box<dyn Fn(&str) + Send + Sync>,
 }
 
@@ -120,6 +122,7 @@ impl Runtime {
         Self {
             limits,
             batches: Batches::new(&root),
+            agents: Agents::new(&root),
             root,
             world,
             breakers: Breakers::default(),
@@ -139,6 +142,11 @@ impl Runtime {
             tell: Box::new(tell),
             ..self
         }
+    }
+
+    /// What agents are asked.
+    pub fn agents(&self) -> &Agents {
+        &self.agents
     }
 
     pub(super) fn tell(&self, words: &str) {
@@ -166,7 +174,8 @@ impl Runtime {
 
     fn check(&self, asked: &Asked<'_>) -> Result<(), Failure> {
         let label = asked.reach.label;
-        if self.limits.offline && asked.model.api != Api::Replay {
+        let sends = !matches!(asked.model.api, Api::Replay | Api::Agent);
+        if self.limits.offline && sends {
             let why = Diagnostic::error(
                 "E_OFFLINE",
                 format!("model '{label}' is not asked, because --offline sends nothing anywhere"),
@@ -174,7 +183,7 @@ impl Runtime {
             let hint = "leave out --offline, or let params.model be \"extractive\" or a model with api = \"replay\"";
             return Err(Failure::Limit(Box::new(why.hint(hint))));
         }
-        if self.limits.max_cost_micros.is_some() && asked.price.is_none() && asked.model.api != Api::Replay {
+        if self.limits.max_cost_micros.is_some() && asked.price.is_none() && sends {
             let why = Diagnostic::error(
                 "E_PRICE",
                 format!("--max-cost cannot be kept, because model '{label}' has no price"),
@@ -315,6 +324,7 @@ impl Ask for Runtime {
         };
         self.check(&asked)?;
         match asked.model.api {
+            Api::Agent => self.agents.ask(&asked),
             Api::Replay => self.ask_recording(&asked, cancel),
             Api::Command => self.ask_program(&asked, cancel),
             Api::OpenAi | Api::Anthropic if self.limits.batch => self.batches.ask(self, &asked, cancel),
@@ -420,6 +430,7 @@ impl Asked<'_> {
             output_tokens: usage.output,
             micros: self.price.as_ref().map(|price| price.micros(usage, batch)),
             estimated,
+            agent: None,
         }
     }
 

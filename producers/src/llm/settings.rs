@@ -18,6 +18,7 @@ pub(super) enum Api {
     Anthropic,
     Replay,
     Command,
+    Agent,
 }
 
 /// What may influence an answer.
@@ -60,6 +61,7 @@ impl<'a> Model<'a> {
             "anthropic" => Api::Anthropic,
             "replay" => Api::Replay,
             "command" => Api::Command,
+            "agent" => Api::Agent,
             _ => return None,
         };
         let command = texts(params, "command");
@@ -80,6 +82,7 @@ impl<'a> Model<'a> {
         }
         match (self.name, self.command.first()) {
             ("", Some(program)) => (*program).to_owned(),
+            ("", None) if self.api == Api::Agent => "agent".to_owned(),
             ("", None) => "replay".to_owned(),
             (name, _) => name.to_owned(),
         }

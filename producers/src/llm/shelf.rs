@@ -172,10 +172,15 @@ impl Shelf {
 
     fn write(&self, name: &str, text: String) -> io::Result<()> {
         std::fs::create_dir_all(&self.0)?;
-        let mut file = tempfile::NamedTempFile::new_in(&self.0)?;
-        file.write_all(text.as_bytes())?;
-        file.as_file().sync_all()?;
-        file.persist(self.0.join(name)).map_err(|error| error.error)?;
-        std::fs::File::open(&self.0)?.sync_all()
+        replace(&self.0, name, &text)
     }
+}
+
+/// Writes a file whole and durably, or not at all.
+pub(super) fn replace(folder: &Path, name: &str, text: &str) -> io::Result<()> {
+    let mut file = tempfile::NamedTempFile::new_in(folder)?;
+    file.write_all(text.as_bytes())?;
+    file.as_file().sync_all()?;
+    file.persist(folder.join(name)).map_err(|error| error.error)?;
+    std::fs::File::open(folder)?.sync_all()
 }

@@ -14,7 +14,7 @@ use super::splice;
 use super::subject::type_key;
 use super::template::Template;
 use super::wishes::Wishes;
-use crate::llm::{Answer, Ask, Question, Turn};
+use crate::llm::{About, Answer, Ask, Question, Turn};
 use engine::seams::paid::{Rejected, Spent};
 use engine::seams::producer::{Failure, Inputs};
 use engine::values::diagnostic::Diagnostic;
@@ -67,6 +67,9 @@ pub(super) struct Talk<'a> {
     /// Of that, what answers cost that are filed and not lost when a later one fails.
     filed: Spent,
     asked: u32,
+    /// Why it is asked, and whether only for what changes.
+    why: String,
+    patch: bool,
     pub(super) repaired: bool,
     /// The furthest step of [`shrink`] that was needed.
     pub(super) step: Option<usize>,
@@ -87,6 +90,8 @@ impl<'a> Talk<'a> {
             spent: None,
             filed: Spent::default(),
             asked: 0,
+            why: String::new(),
+            patch: false,
             repaired: false,
             step: None,
             raw: String::new(),
@@ -104,7 +109,7 @@ impl<'a> Talk<'a> {
     }
 
     /// Asks once. What was spent before is not lost when this fails.
-    fn question(&mut self, turns: &[Turn], types: usize) -> Result<Answer, Failure> {
+    fn question(&mut self, turns: &[Turn], types: usize, faults: &[String]) -> Result<Answer, Failure> {
         let question = Question {
             model: &self.wishes.model,
             settings: self.inputs.settings,
@@ -112,6 +117,12 @@ impl<'a> Talk<'a> {
             attempt: self.asked,
             turns,
             max_tokens: self.wishes.answer_tokens(types),
+            about: About {
+                label: self.inputs.label,
+                patch: self.patch,
+                why: &self.why,
+                faults,
+            },
         };
         self.asked += 1;
         let answer = self.ask.ask(&question, self.inputs.cancel).map_err(|failure| {
@@ -207,6 +218,7 @@ impl<'a> Talk<'a> {
 
     /// Asks for a whole answer, in parts when it does not fit otherwise.
     pub(super) fn full(&mut self, heads: &[Head], slots: &[Slot], why: String) -> Result<Made, Failure> {
+        (self.why, self.patch) = (why.clone(), false);
         let mut made = Made::of("full", why, Summaries::new());
         let lost = |failure: Failure, talk: &Self| failure.after(talk.in_vain_so_far().as_ref(), &talk.raw);
         let mut open = self.parts(heads, slots, 0).map_err(|failure| lost(failure, self))?;
@@ -259,7 +271,7 @@ impl<'a> Talk<'a> {
     fn one_part(&mut self, part: &Fitting) -> Result<Summaries, Failure> {
         let turns = self.material(&part.heads, &part.slots).full();
         let about: Vec<(&str, &str)> = part.heads.iter().map(|head| (head.key.as_str(), head.id.as_str())).collect();
-        let first = self.question(&turns, about.len())?;
+        let first = self.question(&turns, about.len(), &[])?;
         let faults = match self.check(&first, &about) {
             Ok(summaries) => return Ok(summaries),
             Err(faults) => faults,
@@ -268,6 +280,7 @@ impl<'a> Talk<'a> {
         let again = self.question(
             &prompt::repair(&turns, &super::slots::cut(&first.text, 40_000), &faults),
             about.len(),
+            &faults,
         )?;
         self.check(&again, &about).map_err(|faults| {
             let shown: Vec<&str> = faults.iter().take(5).map(String::as_str).collect();
@@ -301,7 +314,8 @@ impl<'a> Talk<'a> {
         if self.fits(&turns, material.heads.len()).is_err() {
             return Ok(Err("the patch does not fit into the model's context".to_owned()));
         }
-        let answer = match self.question(&turns, material.heads.len()) {
+        (self.why, self.patch) = (why.clone(), true);
+        let answer = match self.question(&turns, material.heads.len(), &[]) {
             Err(Failure::Permanent(told)) if told.code == "E_CONTEXT" => {
                 return Ok(Err("the patch does not fit into the model's context".to_owned()));
             }

@@ -156,7 +156,7 @@ fn told(failure: Failure) -> String {
     match failure {
         Failure::Permanent(diagnostic) | Failure::Transient(diagnostic) | Failure::Limit(diagnostic) => diagnostic.message,
         Failure::Rejected(rejected) => rejected.why.message,
-        Failure::Deferred => "it was put off".to_owned(),
+        Failure::Deferred | Failure::Awaited => "it was put off".to_owned(),
         Failure::Cancelled => "it was cancelled".to_owned(),
     }
 }

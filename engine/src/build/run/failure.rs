@@ -41,18 +41,18 @@ impl Run<'_> {
         self.wake(id);
     }
 
-    /// The node is not made in this run: what stands in the way of others as well stopped it, or its answer was asked for and comes later.
-    /// What stands in the way is told once for each thing that can be done about it, however the words around that differ.
-    pub(super) fn not_tried(&mut self, id: NodeId, limit: Option<&Diagnostic>) {
-        match limit {
-            Some(why) => {
-                self.tally.limited += 1;
-                if self.in_the_way.insert((why.code.clone(), why.hint.clone())) {
-                    self.failures.push(why.clone());
-                }
-            }
-            None => self.tally.deferred += 1,
+    /// The node is not made in this run: what stands in the way of others as well stopped it. That is told once for each thing that can be
+    /// done about it, however the words around that differ.
+    pub(super) fn not_tried(&mut self, id: NodeId, why: &Diagnostic) {
+        self.tally.limited += 1;
+        if self.in_the_way.insert((why.code.clone(), why.hint.clone())) {
+            self.failures.push(why.clone());
         }
+        self.put_off(id);
+    }
+
+    /// The node is not made in this run, which is no fault of it.
+    pub(super) fn put_off(&mut self, id: NodeId) {
         self.graph.set_stale(id, true);
         *self.slot(id) = Slot::Failed;
         self.moved_on(id);

@@ -231,8 +231,15 @@ impl Run<'_> {
                     }
                     self.fail_under(node, Some(work.key), rejected.why.clone(), rejected.raw.clone());
                 }
-                Failure::Limit(why) => self.not_tried(node, Some(&**why)),
-                Failure::Deferred => self.not_tried(node, None),
+                Failure::Limit(why) => self.not_tried(node, why),
+                Failure::Deferred => {
+                    self.tally.deferred += 1;
+                    self.put_off(node);
+                }
+                Failure::Awaited => {
+                    self.tally.awaited += 1;
+                    self.put_off(node);
+                }
                 Failure::Cancelled if self.stopping || self.shared.cancel.is_cancelled() => *self.slot(node) = Slot::Failed,
                 Failure::Cancelled => self.fail(
                     node,

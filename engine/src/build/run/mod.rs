@@ -100,6 +100,8 @@ pub struct Tally {
     pub saved_us: u64,
     /// Paid targets that were asked for and whose answers a later build picks up.
     pub deferred: usize,
+    /// Paid targets whose questions wait until somebody answers them.
+    pub awaited: usize,
     /// Paid targets not asked for because of what stands in the way of others as well, such as a limit that would have been passed.
     pub limited: usize,
     /// What this build spent, failed tries included.

@@ -187,7 +187,7 @@ impl Run<'_> {
         let before = self.failures.len();
         for producer in self.registry.iter() {
             match producer.flush() {
-                Ok(()) | Err(Failure::Cancelled | Failure::Deferred) => {}
+                Ok(()) | Err(Failure::Cancelled | Failure::Deferred | Failure::Awaited) => {}
                 Err(Failure::Permanent(why) | Failure::Transient(why) | Failure::Limit(why)) => self.failures.push(*why),
                 Err(Failure::Rejected(rejected)) => self.failures.push(rejected.why),
             }

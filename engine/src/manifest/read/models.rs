@@ -13,7 +13,9 @@ use toml::de::DeValue;
 /// The model that is always there.
 pub(super) const BUILT_IN: &str = "extractive";
 
-const APIS: [&str; 5] = ["openai", "anthropic", "extractive", "replay", "command"];
+const APIS: [&str; 6] = ["openai", "anthropic", "extractive", "replay", "command", "agent"];
+/// What says something of an agent, who comes by himself.
+const OF_AGENTS: [&str; 4] = ["api", "name", "max_tokens", "context_tokens"];
 /// Every key, with what it is.
 const KEYS: [(&str, Kind); 19] = [
     ("api", Kind::Text),
@@ -370,6 +372,17 @@ fn check_api(report: &mut Report<'_>, name: Text<'_>, fields: Fields<'_, '_>) {
             let whole = Fields { span: name.span, ..fields };
             whole.missing(report, key, hint);
         }
+    }
+    if api.text == "agent" {
+        for (key, item) in fields.entries().filter(|(key, _)| !OF_AGENTS.contains(&key.text)) {
+            // Others are told as unknown, or refused as secrets.
+            if KEYS.iter().any(|(known, _)| *known == key.text) {
+                let message = format!("nobody calls an agent: '{}' says nothing of one", key.text);
+                let hint = format!("remove it; an agent has {}", OF_AGENTS.join(", "));
+                report.error(item.span, Diagnostic::error("E_MODEL", message).hint(hint));
+            }
+        }
+        return;
     }
     let unused = fields
         .get("command")
