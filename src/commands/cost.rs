@@ -41,10 +41,15 @@ fn money(sum: &Sum) -> String {
     let known = sum.money.iter().map(|(currency, micros)| format!("{} {currency}", amount(*micros)));
     let unpriced = match sum.unpriced {
         0 => None,
-        number if sum.money.is_empty() && number == sum.times => Some("(no price known)".to_owned()),
+        number if number == sum.times => Some("(no price known)".to_owned()),
         number => Some(format!("{} without a price", count(number))),
     };
-    known.chain(unpriced).collect::<Vec<_>>().join(" and ")
+    let agents = match sum.agents {
+        0 => None,
+        number if number == sum.times => Some("no money".to_owned()),
+        number => Some(format!("{} by agents", count(number))),
+    };
+    known.chain(unpriced).chain(agents).collect::<Vec<_>>().join(" and ")
 }
 
 fn text(found: &Spending, style: Style) -> String {

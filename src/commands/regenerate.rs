@@ -8,7 +8,9 @@ use engine::build::Options;
 use engine::build::request::Request;
 use engine::values::diagnostic::Diagnostic;
 use engine::values::digest::Digest;
+use std::collections::BTreeSet;
 use std::time::Instant;
+use workbench::work::is_answered_by_agent;
 
 /// Runs it.
 pub fn run(context: &Context, args: &RegenerateArgs) -> Outcome {
@@ -27,16 +29,27 @@ pub fn run(context: &Context, args: &RegenerateArgs) -> Outcome {
             why.hint("set params.model of its producer in cortex.toml, or use `cortex build`"),
         ));
     }
+    let fresh: BTreeSet<String> = labels
+        .iter()
+        .flat_map(|label| workbench::paid::group_of(&session, label).into_iter().chain([label.clone()]))
+        .collect();
+    // An agent comes when he comes: what is wanted of him is written down.
+    let of_agents = fresh
+        .iter()
+        .filter(|label| is_answered_by_agent(&session, label))
+        .cloned()
+        .collect();
+    workspace.asking.agents().notes().want_anew(&of_agents).map_err(|error| {
+        let why = Diagnostic::error("E_WORK", format!("the notes in .cortex/work cannot be used: {error}"));
+        Failed::new(Code::Io, why.hint("look at the folder's rights and the disk"))
+    })?;
     let request = Request {
         patterns: build::patterns(&labels)?,
         digest: Digest::of(format!("regenerate\0{}", labels.join("\0")).as_bytes()),
         options: Options {
             jobs: build::default_jobs(),
             paid_jobs: args.asking.jobs(),
-            fresh: labels
-                .iter()
-                .flat_map(|label| workbench::paid::group_of(&session, label).into_iter().chain([label.clone()]))
-                .collect(),
+            fresh,
             ..Options::default()
         },
         list: true,

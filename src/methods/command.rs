@@ -5,10 +5,14 @@ use super::{Answered, Entry, METHODS};
 use crate::commands::show::written;
 use crate::context::{Context, Failed, Outcome};
 use crate::desk::Desk;
+use crate::exit::Code;
 use crate::service::client::{self, Told};
 use clap::{Arg, ArgAction, ArgMatches, Command, FromArgMatches, Subcommand};
+use engine::values::diagnostic::Diagnostic;
 use serde_json::Value;
 use std::io::Write;
+use std::path::PathBuf;
+use workbench::editor;
 
 /// A method with its arguments, as they stood on the command line.
 #[derive(Clone, Debug)]
@@ -16,6 +20,8 @@ pub struct Call {
     /// Its place in the table.
     at: usize,
     arguments: Value,
+    /// The file that one of them is read from.
+    file: Option<PathBuf>,
     json: bool,
 }
 
@@ -23,7 +29,7 @@ impl Subcommand for Call {
     fn augment_subcommands(mut command: Command) -> Command {
         for entry in METHODS {
             let (group, own) = words(entry);
-            let method = (entry.command)(Command::new(own)).arg(json());
+            let method = (entry.command)(Command::new(own)).arg(json()).args(entry.from_file.map(file));
             command = match group {
                 None => command.subcommand(method),
                 Some(group) if command.find_subcommand(group).is_some() => command.mut_subcommand(group, |group| group.subcommand(method)),
@@ -57,6 +63,7 @@ impl FromArgMatches for Call {
         Ok(Self {
             at,
             arguments: (METHODS[at].parse)(matches)?,
+            file: METHODS[at].from_file.and_then(|_| matches.get_one::<PathBuf>(FILE).cloned()),
             json: matches.get_flag("json"),
         })
     }
@@ -88,15 +95,44 @@ fn json() -> Arg {
     Arg::new("json").long("json").action(ArgAction::SetTrue).help("As JSON")
 }
 
+/// The flag that names a file to read an argument from.
+const FILE: &str = "file";
+
+/// No argument is longer than this.
+const LONGEST: u64 = 4 << 20;
+
+fn file(instead: &'static str) -> Arg {
+    let file = Arg::new(FILE)
+        .long(FILE)
+        .value_name("FILE")
+        .value_parser(clap::value_parser!(PathBuf));
+    file.conflicts_with(instead)
+        .help(format!("Read {} from a file, - for standard input", instead.to_uppercase()))
+}
+
+/// The arguments, with the one that stands in a file.
+fn whole(call: &Call, entry: &Entry) -> Result<Value, Failed> {
+    let mut arguments = call.arguments.clone();
+    if let (Some(name), Some(file)) = (entry.from_file, &call.file) {
+        let text = editor::read(file, LONGEST).map_err(|error| {
+            let why = Diagnostic::error("E_READ", error.to_string());
+            Failed::new(Code::Io, why.hint("give a text file, or - for standard input"))
+        })?;
+        arguments[name] = text.into();
+    }
+    Ok(arguments)
+}
+
 /// Runs a method, or has the service of the checkout run it, and prints its answer.
 pub fn run(context: &Context, call: &Call) -> Outcome {
     let entry = &METHODS[call.at];
-    let Answered { answer, code } = match asked(context, entry, &call.arguments) {
+    let arguments = whole(call, entry)?;
+    let Answered { answer, code } = match asked(context, entry, &arguments) {
         Some(told) => {
             context.say(&told.said);
             told.result.map_err(|(code, diagnostics)| Failed { code, diagnostics })?
         }
-        None => (entry.call)(&mut Desk::new(context, entry.name), call.arguments.clone())?,
+        None => (entry.call)(&mut Desk::new(context, entry.name), arguments)?,
     };
     let mut out = context.stdout();
     touch(context.root().as_deref(), entry, &answer);

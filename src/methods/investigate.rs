@@ -314,6 +314,7 @@ fn told(failure: Failure, label: &str) -> (Code, Diagnostic) {
             let why = Diagnostic::new(Severity::Note, "N_DEFERRED", "it was handed to the provider's batch interface");
             (Code::Ok, why.hint("ask the same again later"))
         }
+        Failure::Awaited => (Code::Ok, Diagnostic::new(Severity::Note, "N_DEFERRED", "it waits for an agent")),
         Failure::Cancelled => (Code::stopped(), Diagnostic::error("E_CANCELLED", "it was stopped")),
     };
     (code, why.label(label))

@@ -22,6 +22,10 @@ pub mod symbols;
 pub mod touch;
 mod usages;
 mod window;
+mod work;
+mod work_list;
+mod work_next;
+mod work_submit;
 
 use crate::context::Failed;
 use crate::desk::Desk;
@@ -56,6 +60,8 @@ pub trait Method: clap::Args + Serialize + DeserializeOwned + JsonSchema {
     const EFFECT: Effect;
     /// Whether it is a tool of MCP.
     const TOOL: bool = true;
+    /// The argument that a command line may also take from a file.
+    const FROM_FILE: Option<&'static str> = None;
     /// What it answers.
     type Answer: Serialize + DeserializeOwned + JsonSchema;
 
@@ -93,6 +99,8 @@ pub struct Entry {
     pub effect: Effect,
     /// Whether it is a tool of MCP.
     pub tool: bool,
+    /// The argument that a command line may also take from a file.
+    pub from_file: Option<&'static str>,
     /// The command with its arguments and help.
     pub command: fn(clap::Command) -> clap::Command,
     /// The arguments of a command line as a value.
@@ -128,6 +136,9 @@ pub static METHODS: &[Entry] = &[
     entry::<window::Dismiss>(),
     entry::<window::Set>(),
     entry::<status::Status>(),
+    entry::<work_next::Next>(),
+    entry::<work_submit::Submit>(),
+    entry::<work_list::List>(),
 ];
 
 const fn entry<M: Method>() -> Entry {
@@ -136,6 +147,7 @@ const fn entry<M: Method>() -> Entry {
         also: M::ALSO,
         effect: M::EFFECT,
         tool: M::TOOL,
+        from_file: M::FROM_FILE,
         command: M::augment_args,
         parse: |matches| {
             let arguments = M::from_arg_matches(matches)?;

@@ -27,6 +27,11 @@ pub fn spent(spent: &Spent) -> String {
     };
     let about = if spent.estimated { "about " } else { "" };
     let money = spent.micros.map_or(String::new(), |micros| format!(", cost {}", amount(micros)));
+    let calls = match spent.agent.as_deref() {
+        Some("") => "answered by an agent".to_owned(),
+        Some(agent) => format!("answered by agent {agent}"),
+        None => calls,
+    };
     format!(
         "{calls}, {about}{} tokens in{cached}, {} out{money}",
         count(spent.input_tokens),

@@ -26,6 +26,7 @@ pub fn text(report: &Report, targets: u64, dry_run: bool, took: Duration, style:
     }
     part(tally.cached, "cached");
     part(tally.deferred, "handed over in a batch, answers come later");
+    part(tally.awaited, "wait for an agent");
     part(tally.limited, "not asked for: see above");
     part(tally.failed, "failed");
     part(tally.skipped, "skipped");
@@ -72,6 +73,13 @@ pub fn text(report: &Report, targets: u64, dry_run: bool, took: Duration, style:
         0 => String::new(),
         _ => format!(
             "\n  {} the same command again, once the batch is answered (within a day): it picks the answers up and asks what waits for them",
+            style.dim("next    ")
+        ),
+    };
+    let next = match tally.awaited {
+        0 => next,
+        _ => format!(
+            "{next}\n  {} `cortex work next` gives a question, `cortex work submit` takes its answer",
             style.dim("next    ")
         ),
     };

@@ -23,3 +23,4 @@ mod store;
 mod watch;
 mod why;
 mod window;
+mod work;

@@ -31,4 +31,5 @@ pub mod symbols;
 pub mod versions;
 pub mod watch;
 pub mod window;
+pub mod work;
 pub mod workspace;

@@ -35,6 +35,8 @@ pub struct Sum {
     pub took_us: u64,
     /// Lines without a price.
     pub unpriced: u64,
+    /// Lines of agents, for whom no money is paid here.
+    pub agents: u64,
 }
 
 impl Sum {
@@ -42,6 +44,7 @@ impl Sum {
         self.times += 1;
         self.took_us = self.took_us.saturating_add(entry.took_us);
         match entry.spent.micros {
+            None if entry.spent.agent.is_some() => self.agents += 1,
             None => self.unpriced += 1,
             Some(micros) => {
                 let sum = self.money.entry(currency.to_owned()).or_default();

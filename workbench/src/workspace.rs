@@ -83,6 +83,8 @@ pub struct Workspace {
     pub hold: Option<Arc<Hold>>,
     /// What opening the store had to say.
     pub notices: Vec<Diagnostic>,
+    /// What asks models for the producers.
+    pub asking: Arc<Runtime>,
     /// Digest of the manifest, all rulesets and the packs made at run time.
     pub digest: Digest,
     text: String,
@@ -168,11 +170,11 @@ impl Workspace {
             None => world,
         };
         let on_wait = opening.on_wait;
-        let asking = Runtime::new(opening.limits, &root).telling(move |words| on_wait(words));
+        let asking = Arc::new(Runtime::new(opening.limits, &root).telling(move |words| on_wait(words)));
         let engine = Engine {
             world: Arc::new(world),
             store,
-            registry: Arc::new(registry(Arc::new(asking))),
+            registry: Arc::new(registry(asking.clone())),
             view,
             finish: Arc::new(States),
             annotate: Arc::new(Notes {
@@ -186,6 +188,7 @@ impl Workspace {
             disk,
             hold,
             notices,
+            asking,
             digest: digest(&text, &packs),
             text,
             packs,

@@ -11,6 +11,7 @@ use super::{Answer, Count, Question, Turn};
 use engine::seams::producer::Failure;
 use engine::values::diagnostic::Diagnostic;
 use engine::values::digest::Digest;
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
@@ -42,6 +43,7 @@ pub struct Waiting {
 pub struct Agents {
     notes: Notes,
     waiting: Mutex<Vec<Waiting>>,
+    used: Mutex<BTreeSet<String>>,
 }
 
 impl Agents {
@@ -49,6 +51,7 @@ impl Agents {
         Self {
             notes: Notes::new(root),
             waiting: Mutex::default(),
+            used: Mutex::default(),
         }
     }
 
@@ -60,6 +63,11 @@ impl Agents {
     /// What was asked since this was last called and has no answer, in the order of asking.
     pub fn take_waiting(&self) -> Vec<Waiting> {
         std::mem::take(&mut *self.waiting.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Names of questions whose answers were used since this was last called.
+    pub fn take_used(&self) -> BTreeSet<String> {
+        std::mem::take(&mut *self.used.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// The answer that was handed in; else the question waits. What is wrong with an answer makes no question of its own: the first one waits
@@ -86,6 +94,7 @@ impl Agents {
             match (note.answer.take(), question.about.faults) {
                 (None, _) => {}
                 (Some(given), []) => {
+                    self.used.lock().unwrap_or_else(PoisonError::into_inner).insert(id);
                     let mut reply = Reply::new(question.max_tokens);
                     reply.push(&given.text);
                     reply.whole = true;

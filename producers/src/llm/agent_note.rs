@@ -24,6 +24,9 @@ const ANEW: &str = "anew.json";
 pub struct Note {
     /// The target.
     pub label: String,
+    /// Whether only what changes was asked for.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub patch: bool,
     /// What was asked when it was handed out, so that what moved since can be told.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub asked: String,
@@ -86,8 +89,9 @@ impl Notes {
             path.push(name);
             match std::fs::symlink_metadata(&path) {
                 Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
-                found if found?.is_dir() => {}
-                _ => return Err(io::Error::new(ErrorKind::NotADirectory, format!("{} is no folder", path.display()))),
+                Err(error) => return Err(error),
+                Ok(found) if found.is_dir() => {}
+                Ok(_) => return Err(io::Error::new(ErrorKind::NotADirectory, format!("{} is no folder", path.display()))),
             }
         }
         Ok(Some(path))
@@ -161,6 +165,9 @@ impl Notes {
     /// # Errors
     /// When it cannot be written.
     pub fn want_anew(&self, labels: &BTreeSet<String>) -> io::Result<()> {
+        if labels.is_empty() {
+            return Ok(());
+        }
         let mut all = self.anew()?;
         all.extend(labels.iter().cloned());
         self.set_anew(&all)?;

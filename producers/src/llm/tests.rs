@@ -1,5 +1,6 @@
 //! Tests of asking models, against a server that does what a script says.
 
+mod agents;
 mod batches;
 mod keys;
 mod limits;

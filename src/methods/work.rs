@@ -1,0 +1,157 @@
+//! What the methods of work share: a build in which the questions that nobody has answered wait, so that they can be handed out.
+
+use crate::cli::AskingArgs;
+use crate::commands::build;
+use crate::context::Failed;
+use crate::desk::Desk;
+use crate::exit::Code;
+use engine::build::Options;
+use engine::build::request::{Report, Request};
+use engine::values::diagnostic::Diagnostic;
+use engine::values::digest::Digest;
+use producers::llm::{Note, Waiting};
+use std::collections::BTreeSet;
+use workbench::work::{Known, targets};
+
+/// Longest name of an agent, in characters.
+const LONGEST_NAME: usize = 64;
+
+/// What a build for agents came to.
+pub struct Round {
+    /// The build.
+    pub report: Report,
+    /// What waits for an answer, what most waits for first.
+    pub waiting: Vec<Waiting>,
+    /// Names of questions whose answers it used.
+    pub used: BTreeSet<String>,
+}
+
+/// Opens the workspace for agents' work: nobody else is asked anything that costs money.
+///
+/// # Errors
+/// When no model of the workspace is an agent, or answers cannot be kept.
+pub fn open(desk: &mut Desk<'_>) -> Result<BTreeSet<String>, Failed> {
+    desk.ask(AskingArgs {
+        max_calls: Some(0),
+        ..AskingArgs::default()
+    });
+    if desk.context.global.no_store {
+        let why = Diagnostic::error("E_WORK", "without a store no answer can be kept");
+        return Err(Failed::new(Code::Usage, why.hint("leave out --no-store")));
+    }
+    let (workspace, _) = desk.open()?;
+    let targets = targets(&workspace.manifest()?);
+    if targets.is_empty() {
+        let why = Diagnostic::error("E_NO_AGENT", "no model of this workspace is an agent");
+        let hint = "write [model.agent] api = \"agent\" and [producer.semantic] params.model = \"agent\" into cortex.toml";
+        return Err(Failed::new(Code::Usage, why.hint(hint)));
+    }
+    Ok(targets)
+}
+
+/// The targets of a scope, all that agents answer for if there is none.
+///
+/// # Errors
+/// As [`open`].
+pub fn scope(desk: &mut Desk<'_>, scope: &[String]) -> Result<Vec<String>, Failed> {
+    let all = open(desk)?;
+    let label = |text: &String| match text.starts_with("//") || text.starts_with("-//") {
+        true => text.clone(),
+        false => format!("//types/{text}:semantic"),
+    };
+    Ok(match scope {
+        [] => all.into_iter().collect(),
+        scope => scope.iter().map(label).collect(),
+    })
+}
+
+/// Builds, and gathers what waits. Whatever is asked is asked of the sources as they are now.
+///
+/// # Errors
+/// When a pattern is wrong, or the store breaks.
+pub fn round(desk: &mut Desk<'_>, patterns: &[String]) -> Result<Round, Failed> {
+    let context = desk.context;
+    let (workspace, session) = desk.open()?;
+    let agents = workspace.asking.agents();
+    let anew = noted(agents.notes().anew())?;
+    let request = Request {
+        patterns: build::patterns(patterns)?,
+        digest: Digest::of(format!("work\0{}", patterns.join("\0")).as_bytes()),
+        options: Options {
+            jobs: build::default_jobs(),
+            keep_going: true,
+            fresh: anew.clone(),
+            ..Options::default()
+        },
+        list: true,
+        outputs: false,
+    };
+    let report = build::build(context, session, &request)?;
+    if report.cancelled {
+        return Err(Failed {
+            code: build::code(&report),
+            diagnostics: Vec::new(),
+        });
+    }
+    let mut waiting = agents.take_waiting();
+    Known::of(session)?.sort(&mut waiting);
+    let round = Round {
+        report,
+        waiting,
+        used: agents.take_used(),
+    };
+    for label in anew.iter().filter(|label| round.has(label)) {
+        noted(agents.notes().answered_anew(label))?;
+    }
+    Ok(round)
+}
+
+impl Round {
+    /// Whether a target has its output.
+    pub fn has(&self, label: &str) -> bool {
+        self.report.roots.iter().any(|root| *root.label == *label && root.output.is_some())
+    }
+}
+
+/// The notes, with an error of the disk told as one.
+pub fn noted<T>(result: std::io::Result<T>) -> Result<T, Failed> {
+    result.map_err(|error| disk(&error))
+}
+
+fn disk(error: &std::io::Error) -> Failed {
+    let why = Diagnostic::error("E_WORK", format!("the notes in .cortex/work cannot be used: {error}"));
+    Failed::new(Code::Io, why.hint("look at the folder's rights and the disk"))
+}
+
+/// The name of an agent as it is written down.
+///
+/// # Errors
+/// When it cannot be shown in a line.
+pub fn name(agent: &str) -> Result<&str, Failed> {
+    let name = agent.trim();
+    if name.chars().count() <= LONGEST_NAME && !name.chars().any(|c| c.is_control() || c == '\u{fffd}') {
+        return Ok(name);
+    }
+    let why = Diagnostic::error("E_PARAM", "the name of an agent has up to 64 plain characters");
+    Err(Failed::new(Code::Usage, why.hint("give a short name of your own with --agent")))
+}
+
+/// What an answer has to look like.
+pub fn form(question: &Waiting) -> String {
+    let form = match question.patch {
+        true => "only the sections that change, each with its name and a colon on a line of its own, or NO CHANGE",
+        false => "every section that the prompt lists, each with its name and a colon on a line of its own, and nothing around them",
+    };
+    format!("plain text: {form}; at most {} tokens", question.max_tokens)
+}
+
+/// The word for a question.
+pub fn kind(patch: bool) -> &'static str {
+    if patch { "patch" } else { "new" }
+}
+
+/// How often answers to it were refused, and why the last one was.
+pub fn refusals(note: Option<&Note>) -> (u32, Vec<String>) {
+    let refused = note.and_then(|note| note.refused.as_ref());
+    refused.map_or((0, Vec::new()), |refused| (refused.times, refused.why.clone()))
+}

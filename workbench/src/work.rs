@@ -1,0 +1,354 @@
+//! Work for agents: which targets they answer for, what of it comes first, who has what, and what became of an answer.
+
+use engine::build::engine::EngineError;
+use engine::build::session::Session;
+use engine::manifest::model::{Manifest, ProducerDef};
+use engine::manifest::template::Piece;
+use engine::values::label::{escape, unescape};
+use engine::values::table::Table;
+use producers::csharp::graph::GraphRow;
+use producers::llm::{Given, Lease, Note, Notes, Refused, Waiting};
+use similar::TextDiff;
+use std::collections::{BTreeMap, BTreeSet};
+use std::io;
+
+/// No question is kept for one agent for longer, in seconds.
+pub const LONGEST_LEASE: u64 = 86_400;
+
+/// Lines shown of what moved in a question.
+const MOVED_LINES: usize = 20;
+
+/// Patterns of the targets that agents answer for, most of them sets; none when no producer asks an agent.
+pub fn targets(manifest: &Manifest) -> BTreeSet<String> {
+    let rules = manifest.rules.iter();
+    let asked = rules.filter(|rule| rule.inner.is_none() && asks_agent(&manifest.producers[rule.producer as usize]));
+    asked
+        .filter_map(|rule| match rule.target.pieces.last()? {
+            Piece::Text(text) => Some(format!("//...:{}", text.rsplit_once(':')?.1)),
+            Piece::Var(_) => None,
+        })
+        .collect()
+}
+
+/// Whether an agent answers for a target.
+pub fn is_answered_by_agent(session: &Session, label: &str) -> bool {
+    let Some(found) = session.rules.find(label) else { return false };
+    let manifest = session.rules.manifest();
+    asks_agent(&manifest.producers[session.rules.rule(found.rule).producer as usize])
+}
+
+fn asks_agent(producer: &ProducerDef) -> bool {
+    let api = producer.params.get("model").and_then(|model| model.get("api"));
+    api.is_some_and(|api| api == "agent")
+}
+
+/// Types of the workspace as they depend on each other, as far as it is known.
+pub struct Known {
+    rows: BTreeMap<String, GraphRow>,
+}
+
+impl Known {
+    /// Reads what the last build found.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn of(session: &Session) -> Result<Self, EngineError> {
+        let blob = match session.last("//index:graph")? {
+            Some(last) => session.engine.store.blob(&last.filed.output)?,
+            None => None,
+        };
+        let table = blob.as_deref().and_then(Table::open);
+        let rows = table.iter().flat_map(|table| table.rows());
+        let rows = rows.filter_map(|(key, row)| Some((key.to_owned(), serde_json::from_slice(row).ok()?)));
+        Ok(Self { rows: rows.collect() })
+    }
+
+    /// Puts first what most is waiting for (seed 000 §7: references by depth); equals stand by label.
+    pub fn sort(&self, waiting: &mut [Waiting]) {
+        let mut groups: BTreeMap<&str, (f64, u32)> = BTreeMap::new();
+        for row in self.rows.values() {
+            if let Some(group) = &row.group {
+                let (references, depth) = groups.entry(group).or_insert((0.0, row.depth));
+                *references += f64::from(row.references);
+                *depth = row.depth.min(*depth);
+            }
+        }
+        let weight = |label: &str| -> f64 {
+            let of = |references: f64, depth: u32| references / f64::from(1 + depth);
+            match subject(label) {
+                Some(Subject::Type(key)) => self.rows.get(&key).map_or(0.0, |row| of(f64::from(row.references), row.depth)),
+                Some(Subject::Group(id)) => groups.get(&*id).map_or(0.0, |(references, depth)| of(*references, *depth)),
+                None => 0.0,
+            }
+        };
+        waiting.sort_by(|a, b| weight(&b.label).total_cmp(&weight(&a.label)).then_with(|| a.label.cmp(&b.label)));
+    }
+
+    /// Targets that may be asked about once there is an answer for this one, itself included.
+    pub fn readers(&self, label: &str) -> BTreeSet<String> {
+        let mut found = BTreeSet::from([label.to_owned()]);
+        let own = |key: &str, row: &GraphRow| match subject(label) {
+            Some(Subject::Type(own)) => own == key,
+            Some(Subject::Group(id)) => row.group.as_deref() == Some(&*id),
+            None => false,
+        };
+        let own: BTreeSet<&String> = self.rows.iter().filter(|(key, row)| own(key, row)).map(|(key, _)| key).collect();
+        for (key, row) in &self.rows {
+            if row
+                .dependencies
+                .iter()
+                .chain(&row.outside)
+                .any(|dependency| own.contains(dependency))
+            {
+                found.insert(match &row.group {
+                    Some(group) => format!("//groups/{}:semantic", escape(group)),
+                    None => format!("//types/{}:semantic", escape(key)),
+                });
+            }
+        }
+        found
+    }
+}
+
+enum Subject {
+    Type(String),
+    Group(String),
+}
+
+/// What a summary is about.
+fn subject(label: &str) -> Option<Subject> {
+    let package = label.strip_suffix(":semantic")?;
+    if let Some(key) = package.strip_prefix("//types/") {
+        return (!key.contains('#')).then(|| Subject::Type(unescape(key)));
+    }
+    Some(Subject::Group(unescape(package.strip_prefix("//groups/")?)))
+}
+
+/// A question handed to an agent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Taken {
+    /// The question.
+    pub question: Waiting,
+    /// Until when nobody else gets it, in seconds since 1970.
+    pub until: u64,
+    /// The last answer to it that was of no use.
+    pub refused: Option<Refused>,
+}
+
+/// Who comes for work.
+#[derive(Clone, Copy, Debug)]
+pub struct Comer<'a> {
+    /// His name; empty when he gives none. Who comes back under his name gets first what he had.
+    pub agent: &'a str,
+    /// Most questions he takes.
+    pub count: usize,
+    /// Seconds for which nobody else gets them.
+    pub seconds: u64,
+    /// Seconds since 1970.
+    pub now: u64,
+}
+
+/// Hands out the first questions that nobody works at.
+///
+/// # Errors
+/// When that cannot be noted; what was noted before stays handed out.
+pub fn take(notes: &Notes, waiting: &[Waiting], comer: Comer<'_>) -> io::Result<Vec<Taken>> {
+    let mut found = Vec::new();
+    for question in waiting {
+        let note = notes.read(&question.id)?.unwrap_or_default();
+        match holder(&note, comer.now) {
+            Some(lease) if comer.agent.is_empty() || lease.agent != comer.agent => {}
+            holder => found.push((holder.is_none(), question, note)),
+        }
+    }
+    // What he had comes first; for the rest the order stays.
+    found.sort_by_key(|(new, _, _)| *new);
+    let until = comer.now.saturating_add(comer.seconds.min(LONGEST_LEASE));
+    let mut taken = Vec::new();
+    for (_, question, note) in found.into_iter().take(comer.count) {
+        let note = Note {
+            label: question.label.clone(),
+            patch: question.patch,
+            asked: question.user.clone(),
+            lease: Some(Lease {
+                agent: comer.agent.to_owned(),
+                until,
+            }),
+            ..note
+        };
+        notes.write(&question.id, &note)?;
+        taken.push(Taken {
+            question: question.clone(),
+            until,
+            refused: note.refused,
+        });
+    }
+    Ok(taken)
+}
+
+/// Who works at a question. A lease that ends too late was written under another clock.
+pub fn holder(note: &Note, now: u64) -> Option<&Lease> {
+    let lease = note.lease.as_ref()?;
+    (lease.until > now && lease.until - now <= LONGEST_LEASE).then_some(lease)
+}
+
+/// What was done with an answer that was handed in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Handed {
+    /// It is noted, durably; the next build of the target finds it.
+    Noted(Note),
+    /// Somebody's answer is there already.
+    Before(Note),
+    /// No such question was handed out.
+    Unknown,
+}
+
+/// Notes an answer.
+///
+/// # Errors
+/// When it cannot be noted.
+pub fn hand_in(notes: &Notes, id: &str, given: Given) -> io::Result<Handed> {
+    let Some(mut note) = notes.read(id)? else {
+        return Ok(Handed::Unknown);
+    };
+    if note.answer.is_some() {
+        return Ok(Handed::Before(note));
+    }
+    note.answer = Some(given);
+    note.lease = None;
+    notes.write(id, &note)?;
+    Ok(Handed::Noted(note))
+}
+
+/// The lines that differ between a question as it was handed out and as it is now.
+pub fn moved(then: &str, now: &str) -> String {
+    let diff = TextDiff::from_lines(then, now);
+    let lines: Vec<String> = diff
+        .iter_all_changes()
+        .filter_map(|change| match change.tag() {
+            similar::ChangeTag::Equal => None,
+            tag => Some(format!("{tag}{}", change.value().trim_end())),
+        })
+        .collect();
+    let more = lines.len().saturating_sub(MOVED_LINES);
+    let mut text = lines.into_iter().take(MOVED_LINES).collect::<Vec<_>>().join("\n");
+    if more > 0 {
+        text.push_str(&format!("\n… {more} lines more"));
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use producers::llm::{Count, Limits, Runtime};
+
+    fn question(id: u8, label: &str) -> Waiting {
+        Waiting {
+            id: format!("{id:016x}"),
+            label: label.to_owned(),
+            patch: false,
+            why: String::new(),
+            system: String::new(),
+            user: "line one\nline two\n".to_owned(),
+            max_tokens: 9,
+            tokens: Count::default(),
+        }
+    }
+
+    fn ids(taken: &[Taken]) -> Vec<&str> {
+        taken.iter().map(|taken| taken.question.id.trim_start_matches('0')).collect()
+    }
+
+    #[test]
+    fn nobody_gets_what_another_has_until_his_time_is_over() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let runtime = Runtime::new(Limits::default(), folder.path());
+        let notes = runtime.agents().notes();
+        let waiting: Vec<Waiting> = (1..=4).map(|id| question(id, "//types/A:semantic")).collect();
+        let come = |agent: &str, count: usize, now: u64| {
+            let comer = Comer {
+                agent,
+                count,
+                seconds: 60,
+                now,
+            };
+            take(notes, &waiting, comer).expect("noted")
+        };
+        assert_eq!(ids(&come("ann", 2, 100)), ["1", "2"]);
+        assert_eq!(ids(&come("bob", 1, 110)), ["3"]);
+        assert_eq!(ids(&come("ann", 1, 120)), ["1"], "who comes again gets what he has");
+        assert_eq!(ids(&come("", 1, 120)), ["4"]);
+        assert_eq!(ids(&come("", 1, 120)), [""; 0], "who has no name has nothing of his own");
+        assert_eq!(ids(&come("bob", 9, 161)), ["3", "2"], "his own, and what nobody has any more");
+        assert_eq!(ids(&come("eve", 9, 500_000)), ["1", "2", "3", "4"]);
+        assert_eq!(
+            ids(&come("bob", 9, 100)),
+            ["1", "2", "3", "4"],
+            "a clock that went back by days holds nothing"
+        );
+    }
+
+    #[test]
+    fn the_first_answer_counts_and_what_was_never_asked_has_none() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let runtime = Runtime::new(Limits::default(), folder.path());
+        let notes = runtime.agents().notes();
+        let given = |agent: &str| Given {
+            agent: agent.to_owned(),
+            at: 1,
+            text: "t".to_owned(),
+        };
+        let asked = question(7, "//types/A:semantic");
+        assert_eq!(hand_in(notes, &asked.id, given("ann")).expect("read"), Handed::Unknown);
+        let comer = Comer {
+            agent: "ann",
+            count: 1,
+            seconds: 60,
+            now: 1,
+        };
+        take(notes, std::slice::from_ref(&asked), comer).expect("noted");
+        assert!(matches!(hand_in(notes, &asked.id, given("ann")).expect("noted"), Handed::Noted(note) if note.lease.is_none()));
+        let before = hand_in(notes, &asked.id, given("bob")).expect("read");
+        assert!(matches!(before, Handed::Before(note) if note.answer == Some(given("ann"))));
+    }
+
+    #[test]
+    fn what_most_waits_for_comes_first_and_readers_are_those_that_name_it() {
+        let row = |references, depth, group: Option<&str>, dependencies: &[&str]| GraphRow {
+            references,
+            depth,
+            group: group.map(str::to_owned),
+            dependencies: dependencies.iter().map(|&name| name.to_owned()).collect(),
+            ..GraphRow::default()
+        };
+        let mut grouped = row(2, 1, Some("G_1"), &[]);
+        grouped.outside = vec!["N.A".to_owned()];
+        let known = Known {
+            rows: BTreeMap::from([
+                ("N.A".to_owned(), row(3, 0, None, &[])),
+                ("N.B".to_owned(), row(9, 3, None, &["N.A"])),
+                ("N.C".to_owned(), grouped.clone()),
+                ("N.D".to_owned(), grouped),
+                ("N.E".to_owned(), row(0, 2, None, &["N.C"])),
+            ]),
+        };
+        let labels = ["//x:y", "//types/N.B:semantic", "//types/N.A:semantic", "//groups/G_1:semantic"];
+        let mut waiting: Vec<Waiting> = labels.iter().zip(1..).map(|(label, id)| question(id, label)).collect();
+        known.sort(&mut waiting);
+        let order: Vec<&str> = waiting.iter().map(|waiting| waiting.label.as_str()).collect();
+        // 3/1, (2 + 2)/2, 9/4.
+        assert_eq!(order, [labels[2], labels[1], labels[3], labels[0]]);
+        let readers = |label: &str| known.readers(label).into_iter().collect::<Vec<_>>();
+        assert_eq!(readers(labels[2]), [labels[3], labels[2], labels[1]]);
+        assert_eq!(readers(labels[3]), [labels[3], "//types/N.E:semantic"]);
+        assert_eq!(readers("//x:y"), ["//x:y"]);
+    }
+
+    #[test]
+    fn what_moved_is_shown_by_lines_and_not_without_end() {
+        assert_eq!(moved("a\nb\n", "a\nc\n"), "-b\n+c");
+        let long: String = (0..100).map(|line| format!("{line}\n")).collect();
+        assert!(moved(&long, "").ends_with("-19\n… 80 lines more"));
+    }
+}
