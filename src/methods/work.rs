@@ -40,7 +40,8 @@ pub fn open(desk: &mut Desk<'_>) -> Result<BTreeSet<String>, Failed> {
         return Err(Failed::new(Code::Usage, why.hint("leave out --no-store")));
     }
     let (workspace, _) = desk.open()?;
-    let targets = targets(&workspace.manifest()?);
+    let manifest = workspace.manifest()?;
+    let targets = targets(&manifest);
     if targets.is_empty() {
         let why = Diagnostic::error("E_NO_AGENT", "no model of this workspace is an agent");
         let hint = "write [model.agent] api = \"agent\" and [producer.semantic] params.model = \"agent\" into cortex.toml";
@@ -49,20 +50,29 @@ pub fn open(desk: &mut Desk<'_>) -> Result<BTreeSet<String>, Failed> {
     Ok(targets)
 }
 
-/// The targets of a scope, all that agents answer for if there is none.
+/// Builds the targets of a scope, all that agents answer for if there is none.
 ///
 /// # Errors
-/// As [`open`].
-pub fn scope(desk: &mut Desk<'_>, scope: &[String]) -> Result<Vec<String>, Failed> {
+/// As [`open`] and [`round`], and when a pattern means nothing.
+pub fn scoped(desk: &mut Desk<'_>, scope: &[String]) -> Result<Round, Failed> {
     let all = open(desk)?;
     let label = |text: &String| match text.starts_with("//") || text.starts_with("-//") {
         true => text.clone(),
         false => format!("//types/{text}:semantic"),
     };
-    Ok(match scope {
+    let patterns: Vec<String> = match scope {
         [] => all.into_iter().collect(),
         scope => scope.iter().map(label).collect(),
-    })
+    };
+    let round = round(desk, &patterns)?;
+    // Why was said by the build.
+    match round.report.refused.is_empty() {
+        true => Ok(round),
+        false => Err(Failed {
+            code: Code::Usage,
+            diagnostics: Vec::new(),
+        }),
+    }
 }
 
 /// Builds, and gathers what waits. Whatever is asked is asked of the sources as they are now.

@@ -63,8 +63,7 @@ impl Method for List {
     type Answer = Listed;
 
     fn answer(&self, desk: &mut Desk<'_>) -> Result<Listed, Failed> {
-        let scope = work::scope(desk, &self.scope)?;
-        let round = work::round(desk, &scope)?;
+        let round = work::scoped(desk, &self.scope)?;
         let (workspace, session) = desk.open()?;
         let notes = workspace.asking.agents().notes();
         let now = session.engine.world.now_secs();

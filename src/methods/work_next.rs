@@ -92,8 +92,7 @@ impl Method for Next {
 
     fn answer(&self, desk: &mut Desk<'_>) -> Result<Questions, Failed> {
         let agent = work::name(&self.agent)?;
-        let scope = work::scope(desk, &self.scope)?;
-        let round = work::round(desk, &scope)?;
+        let round = work::scoped(desk, &self.scope)?;
         let (workspace, session) = desk.open()?;
         let notes = workspace.asking.agents().notes();
         let now = session.engine.world.now_secs();
