@@ -97,12 +97,15 @@ impl Method for List {
 
     fn text(answer: &Listed) -> String {
         let number = |number: usize| count(number as u64);
+        let taken = match answer.taken {
+            0 => String::new(),
+            taken => format!(" ({} of them with an agent)", number(taken)),
+        };
         let mut text = format!(
-            "{} targets: {} answered, {} wait ({} of them with an agent), {} later\n",
+            "{} targets: {} answered, {} wait{taken}, {} later\n",
             number(answer.targets),
             number(answer.done),
             number(answer.waiting),
-            number(answer.taken),
             number(answer.later)
         );
         for line in &answer.questions {
