@@ -264,6 +264,7 @@ fn pages() {
       window         Keep the text that a model is shown of this checkout
       status         Show how the workspace stands: sources, targets, summaries, store, service. Runs
                      nothing
+      work           Answer as the language model: take prompts, hand in summaries
       query          Ask the graph. Runs nothing
       explain        Say why a target stands as it does, or what two builds differ in. Makes nothing
       log            List the builds of this checkout: what each did, took and cost
