@@ -147,6 +147,7 @@ fn the_disk_is_touched_in_few_places() {
         "engine/src/store/",
         "engine/src/watch/",
         "producers/src/command.rs",
+        "producers/src/llm/agent_note.rs",
         "producers/src/llm/replay.rs",
         "producers/src/llm/shelf.rs",
         "producers/src/scratch.rs",
