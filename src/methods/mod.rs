@@ -130,7 +130,8 @@ pub static METHODS: &[Entry] = &[
     entry::<status::Status>(),
 ];
 
-const fn entry<M: Method>() -> Entry {
+/// A line of the table, or of another one.
+pub const fn entry<M: Method>() -> Entry {
     Entry {
         name: M::NAME,
         also: M::ALSO,
