@@ -6,6 +6,7 @@ mod commands;
 mod context;
 mod desk;
 mod exit;
+mod mcp;
 mod methods;
 mod render;
 mod service;

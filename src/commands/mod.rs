@@ -12,6 +12,7 @@ pub mod history;
 mod init;
 pub mod last_good;
 mod log;
+mod mcp;
 pub mod outputs;
 mod pages;
 mod pin;
@@ -54,6 +55,7 @@ pub fn run(cli: Cli) -> ExitCode {
         Command::Cost(args) => cost::run(&context, args),
         Command::Watch(args) => watch::run(&context, args),
         Command::Serve(args) => serve::run(&context, args),
+        Command::Mcp(args) => mcp::run(&context, args),
         Command::Gc(args) => gc::run(&context, args),
         Command::Report(args) => report::run(&context, args),
         Command::Store(args) => store::run(&context, &args.command),

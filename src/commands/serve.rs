@@ -4,9 +4,9 @@ use crate::cli::ServeArgs;
 use crate::context::{Context, Failed, Outcome};
 use crate::exit::{self, Code};
 use crate::service::server::{self, Stop};
-use crate::service::{Host, client};
+use crate::service::{Host, client, watching};
 use engine::values::diagnostic::Diagnostic;
-use engine::watch::{Socket, SocketError, Trouble, Watch, WatchError, Watcher};
+use engine::watch::{Socket, SocketError};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -26,7 +26,7 @@ pub fn run(context: &Context, args: &ServeArgs) -> Outcome {
     let ends = stop.clone();
     exit::on_signal(move || ends.stop(), || {});
     let host = Arc::new(Host::new(context.global.clone()));
-    let _watch = watch(context, &stop);
+    let _watch = watching::begin(context, &stop);
     if args.stdio {
         return ended(server::converse(host, &stop));
     }
@@ -65,58 +65,6 @@ fn ended(result: std::io::Result<()>) -> Outcome {
         let why = Diagnostic::error("E_SERVE", format!("the service cannot go on: {error}"));
         Failed::new(Code::Io, why)
     })
-}
-
-/// Begins to watch the sources, so that nobody has to look at them for each request. Where `cortex watch` runs it serves as well; where
-/// nothing can be heard each request looks.
-fn watch(context: &Context, stop: &Stop) -> Option<std::thread::JoinHandle<()>> {
-    let started = start_watch(context);
-    context.close();
-    let watch = match started {
-        Ok(watch) => watch?,
-        Err(failed) => {
-            context.say(&failed.diagnostics);
-            return None;
-        }
-    };
-    let stop = stop.clone();
-    let global = context.global.clone();
-    let follow = move || {
-        while let Ok(batch) = watch.batches().recv() {
-            if batch.trouble == Some(Trouble::Gone) {
-                stop.stop();
-                return;
-            }
-            if batch.whole || batch.paths.contains(workbench::location::MANIFEST) {
-                let context = Context::of_request(global.clone(), Default::default(), Arc::new(engine::values::event::Silent));
-                // A manifest that is wrong is told to whoever asks next.
-                if let Ok(workspace) = context.workspace("serve")
-                    && let Ok(look) = workspace.engine.look(&workspace.digest, || workspace.manifest())
-                {
-                    watch.cover(look.state.set_defs());
-                }
-                context.close();
-            }
-        }
-    };
-    std::thread::Builder::new().name("follow".to_owned()).spawn(follow).ok()
-}
-
-fn start_watch(context: &Context) -> Result<Option<Watch>, Failed> {
-    let workspace = context.workspace("serve")?;
-    let look = workspace.engine.look(&workspace.digest, || workspace.manifest())?;
-    let Some(store) = &workspace.store_folder else { return Ok(None) };
-    let socket = match Socket::bind(&workbench::watch::socket(store, workspace.engine.view)) {
-        Ok(socket) => socket,
-        Err(SocketError::Taken { .. }) => return Ok(None),
-        Err(error) => return Err(WatchError::from(error).into()),
-    };
-    let watcher = Watcher::new(&workspace.root, &look.state.set_defs()).map_err(WatchError::from)?;
-    let watch = Watch::start(watcher, Some(socket), Box::new(|| {})).map_err(|error| {
-        let why = Diagnostic::error("E_WATCH", format!("the watch cannot begin: {error}"));
-        Failed::new(Code::Io, why)
-    })?;
-    Ok(Some(watch))
 }
 
 fn status(context: &Context) -> Outcome {

@@ -141,7 +141,8 @@ pub static METHODS: &[Entry] = &[
     entry::<work_list::List>(),
 ];
 
-const fn entry<M: Method>() -> Entry {
+/// A line of the table, or of another one.
+pub const fn entry<M: Method>() -> Entry {
     Entry {
         name: M::NAME,
         also: M::ALSO,

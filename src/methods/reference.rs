@@ -34,36 +34,40 @@ pub fn listing() -> Value {
 /// The reference page.
 pub fn page() -> String {
     let mut page = String::from(PREFACE);
-    for entry in METHODS {
-        page.push_str(&format!("\n## {}\n\n", entry.name));
-        page.push_str(&about(entry));
-        let also: Vec<String> = entry.also.iter().map(|name| format!("`{name}`")).collect();
-        let also = if also.is_empty() {
-            String::new()
-        } else {
-            format!(", {}", also.join(", "))
-        };
-        let tool = if entry.tool {
-            format!(" · tool `{}`", entry.name.replace(' ', "_"))
-        } else {
-            String::new()
-        };
-        let effect = match entry.effect {
-            Effect::Looks => "reads; the same for the same sources",
-            Effect::Reads => "reads",
-            Effect::Sets => "changes what is remembered of the checkout; twice is the same as once",
-            Effect::Acts => "acts anew each time",
-        };
-        page.push_str(&format!(
-            "\n\n`cortex {}` · JSON-RPC `{}`{also}{tool} · {effect}\n",
-            entry.name,
-            entry.name.replace(' ', ".")
-        ));
-        let arguments = (entry.arguments)();
-        page.push_str(&table("argument", arguments.as_value(), &self::arguments(entry)));
-        page.push_str(&table("answer", (entry.answers)().as_value(), &[]));
-    }
+    METHODS.iter().for_each(|entry| page.push_str(&section(entry)));
     page
+}
+
+/// What the page says of one method.
+pub fn section(entry: &Entry) -> String {
+    let mut section = format!("\n## {}\n\n", entry.name);
+    section.push_str(&about(entry));
+    let also: Vec<String> = entry.also.iter().map(|name| format!("`{name}`")).collect();
+    let also = if also.is_empty() {
+        String::new()
+    } else {
+        format!(", {}", also.join(", "))
+    };
+    let tool = if entry.tool {
+        format!(" · tool `{}`", entry.name.replace(' ', "_"))
+    } else {
+        String::new()
+    };
+    let effect = match entry.effect {
+        Effect::Looks => "reads; the same for the same sources",
+        Effect::Reads => "reads",
+        Effect::Sets => "changes what is remembered of the checkout; twice is the same as once",
+        Effect::Acts => "acts anew each time",
+    };
+    section.push_str(&format!(
+        "\n\n`cortex {}` · JSON-RPC `{}`{also}{tool} · {effect}\n",
+        entry.name,
+        entry.name.replace(' ', ".")
+    ));
+    let arguments = (entry.arguments)();
+    section.push_str(&table("argument", arguments.as_value(), &self::arguments(entry)));
+    section.push_str(&table("answer", (entry.answers)().as_value(), &[]));
+    section
 }
 
 const PREFACE: &str = "# Methods

@@ -9,11 +9,12 @@ mod follow;
 pub mod frame;
 pub mod host;
 pub mod message;
-mod meter;
+pub mod meter;
 mod peer;
 pub mod server;
 pub mod turn;
 mod warm;
+pub mod watching;
 
 pub use host::Host;
 

@@ -17,7 +17,7 @@ use tokio::sync::{Notify, Semaphore};
 const CLIENTS: usize = 1024;
 
 /// So many requests are answered at once. Most of them wait for their turn to build.
-const WORKERS: usize = 32;
+pub const WORKERS: usize = 32;
 
 /// After a failure to accept, for instance because there are too many open files, this is waited.
 const PAUSE: Duration = Duration::from_millis(50);
@@ -31,6 +31,11 @@ impl Stop {
     pub fn stop(&self) {
         self.0.notify_one();
     }
+
+    /// Waits for the end.
+    pub async fn stopped(&self) {
+        self.0.notified().await;
+    }
 }
 
 fn shared(host: Arc<Host>, stop: &Stop) -> Shared {
@@ -41,7 +46,11 @@ fn shared(host: Arc<Host>, stop: &Stop) -> Shared {
     }
 }
 
-fn runtime() -> io::Result<tokio::runtime::Runtime> {
+/// What requests are answered in.
+///
+/// # Errors
+/// When the system has no threads for it.
+pub fn runtime() -> io::Result<tokio::runtime::Runtime> {
     tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
         .max_blocking_threads(WORKERS + 4)

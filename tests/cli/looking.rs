@@ -276,6 +276,7 @@ fn pages() {
       cost           Sum up what models cost this checkout, and what filed answers saved
       watch          Say what moves in the sources as it happens, and build after each batch
       serve          Answer methods by JSON-RPC 2.0, and keep what was answered at hand
+      mcp            Serve the methods to language models by the Model Context Protocol
       gc             Collect what no checkout of the store needs any more, and make its file shorter
       report         Write one page of HTML about this checkout: builds, graph, versions, targets. Runs
                      nothing

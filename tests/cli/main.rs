@@ -8,6 +8,7 @@ mod crash;
 mod errors;
 mod journey;
 mod looking;
+mod mcp;
 mod members;
 mod models;
 mod money;

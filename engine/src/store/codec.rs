@@ -403,17 +403,27 @@ pub(super) mod tests {
     }
 
     fn any_spent() -> impl Strategy<Value = Spent> {
-        (".{0,9}", any::<u32>(), any::<[u64; 3]>(), any::<Option<u64>>(), any::<bool>()).prop_map(
-            |(model, calls, [input_tokens, cached_tokens, output_tokens], micros, estimated)| Spent {
-                model,
-                calls,
-                input_tokens,
-                cached_tokens,
-                output_tokens,
-                micros,
-                estimated,
-            },
+        let agent = prop::option::of(".{1,9}");
+        (
+            ".{0,9}",
+            any::<u32>(),
+            any::<[u64; 3]>(),
+            any::<Option<u64>>(),
+            any::<bool>(),
+            agent,
         )
+            .prop_map(
+                |(model, calls, [input_tokens, cached_tokens, output_tokens], micros, estimated, agent)| Spent {
+                    model,
+                    calls,
+                    input_tokens,
+                    cached_tokens,
+                    output_tokens,
+                    micros,
+                    estimated,
+                    agent,
+                },
+            )
     }
 
     proptest! {

@@ -27,7 +27,7 @@ mod shelf;
 mod sse;
 #[cfg(test)]
 mod tests;
-mod tokens;
+pub mod tokens;
 mod trouble;
 mod world;
 

@@ -29,6 +29,11 @@ pub(super) fn count(model: &str, text: &str) -> Count {
     }
 }
 
+/// Tokens of a text by the vocabulary of newer models (o200k), whichever model reads it.
+pub fn o200k(text: &str) -> usize {
+    tiktoken_rs::o200k_base_singleton().encode_ordinary(text).len()
+}
+
 /// Tokens of so many bytes: measured over code and prose, most vocabularies take less.
 fn estimate(bytes: u64) -> u64 {
     bytes.saturating_mul(10).div_ceil(33)

@@ -1,0 +1,89 @@
+//! What only resources need: the types of the workspace page by page, and packs as they are. They are answered as methods are.
+
+use crate::context::Failed;
+use crate::desk::Desk;
+use crate::methods::{Effect, Entry, Method, entry};
+use engine::values::table::Table;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// So many types are on a page.
+pub const PAGE: usize = 200;
+
+/// The types.
+pub static TYPES: Entry = entry::<Types>();
+/// A pack.
+pub static PACK: Entry = entry::<Pack>();
+
+/// List the types of the workspace.
+#[derive(Debug, clap::Args, Serialize, Deserialize, JsonSchema)]
+pub struct Types {
+    /// The last one of the page before.
+    #[serde(default)]
+    pub after: Option<String>,
+}
+
+/// A page of types.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+pub struct Page {
+    /// Their names, in order.
+    pub types: Vec<String>,
+    /// Whether there are more.
+    pub more: bool,
+}
+
+impl Method for Types {
+    const NAME: &'static str = "types";
+    const EFFECT: Effect = Effect::Looks;
+    type Answer = Page;
+
+    fn answer(&self, desk: &mut Desk<'_>) -> Result<Page, Failed> {
+        let bytes = desk.output("//index:types")?.bytes;
+        let table = Table::open(&bytes).ok_or_else(|| Failed::bug(&"//index:types is no table"))?;
+        // Keys are in order.
+        let mut rest = table
+            .keys()
+            .skip_while(|key| self.after.as_deref().is_some_and(|after| *key <= after))
+            .map(str::to_owned);
+        let types = rest.by_ref().take(PAGE).collect();
+        Ok(Page {
+            types,
+            more: rest.next().is_some(),
+        })
+    }
+
+    fn text(answer: &Page) -> String {
+        answer.types.join("\n")
+    }
+}
+
+/// Print a pack.
+#[derive(Debug, clap::Args, Serialize, Deserialize, JsonSchema)]
+pub struct Pack {
+    /// Its name.
+    pub name: String,
+}
+
+/// A pack as it is laid out.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+pub struct Laid {
+    /// The pack as Markdown.
+    pub text: String,
+}
+
+impl Method for Pack {
+    const NAME: &'static str = "pack";
+    const EFFECT: Effect = Effect::Looks;
+    type Answer = Laid;
+
+    fn answer(&self, desk: &mut Desk<'_>) -> Result<Laid, Failed> {
+        let shown = desk.output(&format!("//packs/{}:pack", self.name))?;
+        Ok(Laid {
+            text: String::from_utf8_lossy(&shown.bytes).into_owned(),
+        })
+    }
+
+    fn text(answer: &Laid) -> String {
+        answer.text.clone()
+    }
+}

@@ -1,0 +1,123 @@
+//! The figures of the host as Prometheus reads them.
+
+use crate::service::figures::Service;
+use crate::service::meter::Figures;
+
+/// The content type of the text.
+pub const MIME: &str = "text/plain; version=0.0.4; charset=utf-8";
+
+/// The text.
+pub fn text(service: &Service) -> String {
+    let mut text = String::new();
+    let mut family = |name: &str, kind: &str, help: &str, lines: Vec<(String, f64)>| {
+        text.push_str(&format!("# HELP cortex_{name} {help}\n# TYPE cortex_{name} {kind}\n"));
+        for (labels, value) in lines {
+            text.push_str(&format!("cortex_{name}{labels} {value}\n"));
+        }
+    };
+    let whole = |value: u64| vec![(String::new(), value as f64)];
+    family(
+        "uptime_seconds",
+        "gauge",
+        "Seconds since the server began.",
+        whole(service.uptime_sec),
+    );
+    family("memory_megabytes", "gauge", "Resident memory.", whole(service.memory_mb));
+    family(
+        "requests",
+        "gauge",
+        "Requests being answered or waiting.",
+        whole(service.requests as u64),
+    );
+    family(
+        "hit_ratio",
+        "gauge",
+        "Answers that were known, of calls that look.",
+        vec![(String::new(), service.hit_ratio)],
+    );
+    let by_method = |value: fn(&Figures) -> u64| {
+        let line = |(name, figures): (&String, &Figures)| (format!("{{method=\"{name}\"}}"), value(figures) as f64);
+        service.methods.iter().map(line).collect::<Vec<_>>()
+    };
+    family(
+        "failed_total",
+        "counter",
+        "Calls without an answer.",
+        by_method(|figures| figures.failed),
+    );
+    family(
+        "known_total",
+        "counter",
+        "Calls whose answer was known.",
+        by_method(|figures| figures.warm),
+    );
+    let calls = by_method(|figures| figures.calls);
+    text.push_str(
+        "# HELP cortex_call_seconds How long calls took; quantiles are those of the last 1,024.\n# TYPE cortex_call_seconds summary\n",
+    );
+    for ((labels, count), (name, figures)) in calls.iter().zip(&service.methods) {
+        for (quantile, ms) in [("0.5", figures.p50_ms), ("0.95", figures.p95_ms)] {
+            text.push_str(&format!(
+                "cortex_call_seconds{{method=\"{name}\",quantile=\"{quantile}\"}} {}\n",
+                ms / 1e3
+            ));
+        }
+        text.push_str(&format!(
+            "cortex_call_seconds_sum{labels} {}\ncortex_call_seconds_count{labels} {count}\n",
+            figures.total_s
+        ));
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn figures_as_text() {
+        let figures = Figures {
+            calls: 4,
+            failed: 1,
+            warm: 2,
+            p50_ms: 1.5,
+            p95_ms: 20.0,
+            total_s: 0.25,
+        };
+        let service = Service {
+            uptime_sec: 60,
+            memory_mb: 64,
+            requests: 1,
+            hit_ratio: 0.5,
+            methods: [("outline".to_owned(), figures)].into(),
+            ..Service::default()
+        };
+        assert_eq!(
+            text(&service),
+            "# HELP cortex_uptime_seconds Seconds since the server began.\n\
+             # TYPE cortex_uptime_seconds gauge\n\
+             cortex_uptime_seconds 60\n\
+             # HELP cortex_memory_megabytes Resident memory.\n\
+             # TYPE cortex_memory_megabytes gauge\n\
+             cortex_memory_megabytes 64\n\
+             # HELP cortex_requests Requests being answered or waiting.\n\
+             # TYPE cortex_requests gauge\n\
+             cortex_requests 1\n\
+             # HELP cortex_hit_ratio Answers that were known, of calls that look.\n\
+             # TYPE cortex_hit_ratio gauge\n\
+             cortex_hit_ratio 0.5\n\
+             # HELP cortex_failed_total Calls without an answer.\n\
+             # TYPE cortex_failed_total counter\n\
+             cortex_failed_total{method=\"outline\"} 1\n\
+             # HELP cortex_known_total Calls whose answer was known.\n\
+             # TYPE cortex_known_total counter\n\
+             cortex_known_total{method=\"outline\"} 2\n\
+             # HELP cortex_call_seconds How long calls took; quantiles are those of the last 1,024.\n\
+             # TYPE cortex_call_seconds summary\n\
+             cortex_call_seconds{method=\"outline\",quantile=\"0.5\"} 0.0015\n\
+             cortex_call_seconds{method=\"outline\",quantile=\"0.95\"} 0.02\n\
+             cortex_call_seconds_sum{method=\"outline\"} 0.25\n\
+             cortex_call_seconds_count{method=\"outline\"} 4\n"
+        );
+    }
+}

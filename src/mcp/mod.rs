@@ -1,0 +1,23 @@
+//! `cortex mcp`: the methods for language models, by the Model Context Protocol.
+//!
+//! [`server`] walks the table of methods: [`tools`] says what of it is a tool, [`resources`] what can be read under an address, [`prompts`]
+//! how a task is begun. [`shorten`] keeps answers at a length that clients take, [`progress`] tells how far one is. [`http`] serves others
+//! than the parent process, behind a [`gate`] and a [`token`].
+
+pub mod gate;
+pub mod http;
+mod listing;
+mod metrics;
+mod progress;
+mod prompts;
+mod resources;
+pub mod server;
+mod shorten;
+pub mod token;
+mod tools;
+
+/// The first sentence of a text in several.
+fn first_sentence(text: &str) -> &str {
+    let line = text.lines().next().unwrap_or_default();
+    line.find(". ").map_or(line, |end| &line[..=end])
+}

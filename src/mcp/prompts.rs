@@ -1,0 +1,169 @@
+//! The prompts: how a task is begun well with the tools. Steps whose method is not in the table are left out.
+
+use super::tools;
+use rmcp::model::{JsonObject, Prompt, PromptArgument, PromptMessage, Role};
+
+/// No argument of a prompt is longer than so many bytes.
+const LONGEST: usize = 4096;
+
+/// A task.
+struct Task {
+    name: &'static str,
+    about: &'static str,
+    /// Its arguments: name, what it is, whether it is needed.
+    arguments: &'static [(&'static str, &'static str, bool)],
+    /// How it begins. `{name}` stands for an argument.
+    opening: &'static str,
+    /// The tool of each step, and what to do with it. Without the first tool the task cannot be done.
+    steps: &'static [(&'static str, &'static str)],
+    /// How it ends.
+    closing: &'static str,
+}
+
+const TASKS: &[Task] = &[
+    Task {
+        name: "explore_type",
+        about: "Understand a type: what it is for, what it is made of, who uses it",
+        arguments: &[("symbol", "A type by any unambiguous name", true)],
+        opening: "Explain the type {symbol} of this C# workspace.",
+        steps: &[
+            ("outline", "read its declarations"),
+            (
+                "semantic",
+                "read what is known of its role and its limits; if there is no summary, do without",
+            ),
+            ("deps", "see what it depends on, and read the outlines of what matters"),
+            ("usages", "see who uses it, and how"),
+            (
+                "source",
+                "read the source of those members alone whose behaviour the outline leaves open",
+            ),
+        ],
+        closing: "Then say: its purpose in one sentence, its main members, how it is used, and what is surprising. Name what answers said to be incomplete or stale.",
+    },
+    Task {
+        name: "change_type",
+        about: "Change a type without breaking what uses it",
+        arguments: &[
+            ("symbol", "A type or member by any unambiguous name", true),
+            ("change", "What is to become of it", true),
+        ],
+        opening: "Change {symbol} of this C# workspace as follows:\n\n{change}",
+        steps: &[
+            ("outline", "read its declarations"),
+            ("usages", "list every place that uses it, those under 'possible' as well"),
+            ("rdeps", "see which types depend on it"),
+            ("source", "read the source that will change"),
+        ],
+        closing: "Say which places the change touches before you edit. Edit the files, then ask for the outline and the usages again: they are those of the new sources. Finish when no place is left that the change would break.",
+    },
+    Task {
+        name: "summarise",
+        about: "Write the summaries that are missing, as the language model of this workspace",
+        arguments: &[("count", "How many; all if it is not said", false)],
+        opening: "Write summaries of types of this C# workspace that have none, or an old one. How many: {count}.",
+        steps: &[
+            ("work_next", "take the next prompt"),
+            (
+                "work_submit",
+                "hand in the answer to it; if it is rejected, mend what it says and hand it in again",
+            ),
+        ],
+        closing: "Answer each prompt from what stands in it, in the form it asks for. Go on until nothing is pending or the number is reached.",
+    },
+];
+
+fn offered() -> impl Iterator<Item = &'static Task> {
+    TASKS.iter().filter(|task| tools::find(task.steps[0].0).is_some())
+}
+
+/// All prompts.
+pub fn definitions() -> Vec<Prompt> {
+    let argument = |(name, about, needed): &(&str, &str, bool)| PromptArgument::new(*name).with_description(*about).with_required(*needed);
+    offered()
+        .map(|task| Prompt::new(task.name, Some(task.about), Some(task.arguments.iter().map(argument).collect())))
+        .collect()
+}
+
+/// The message that begins a task.
+///
+/// # Errors
+/// When there is no such prompt, or its arguments are not given.
+pub fn message(name: &str, given: &JsonObject) -> Result<PromptMessage, String> {
+    let names = || offered().map(|task| task.name).collect::<Vec<_>>().join(", ");
+    let task = offered()
+        .find(|task| task.name == name)
+        .ok_or_else(|| format!("there is no such prompt; there are: {}", names()))?;
+    let unknown = given.keys().find(|key| !task.arguments.iter().any(|(own, ..)| own == key));
+    if unknown.is_some() {
+        let own: Vec<&str> = task.arguments.iter().map(|(own, ..)| *own).collect();
+        return Err(format!("'{}' takes: {}", task.name, own.join(", ")));
+    }
+    // One pass: what stands in an argument is not looked through.
+    let mut opening = String::new();
+    let mut rest = task.opening;
+    while let Some((before, after)) = rest.split_once('{') {
+        let (argument, after) = after.split_once('}').unwrap_or((after, ""));
+        opening.push_str(before);
+        opening.push_str(&value(task, argument, given)?);
+        rest = after;
+    }
+    opening.push_str(rest);
+    let steps = task.steps.iter().filter(|(tool, _)| tools::find(tool).is_some());
+    let steps: Vec<String> = (1..)
+        .zip(steps)
+        .map(|(number, (tool, what))| format!("{number}. `{tool}`: {what}."))
+        .collect();
+    let text = format!("{opening}\n\nUse the tools of cortex:\n{}\n\n{}", steps.join("\n"), task.closing);
+    Ok(PromptMessage::new_text(Role::User, text))
+}
+
+fn value(task: &Task, argument: &str, given: &JsonObject) -> Result<String, String> {
+    let needed = task.arguments.iter().any(|(own, _, needed)| *own == argument && *needed);
+    match given.get(argument) {
+        Some(serde_json::Value::String(text)) if text.len() > LONGEST => {
+            Err(format!("'{argument}' has {} bytes; it may have {LONGEST}", text.len()))
+        }
+        Some(serde_json::Value::String(text)) if !text.trim().is_empty() => Ok(text.clone()),
+        None if !needed => Ok("all".to_owned()),
+        None => Err(format!("'{}' needs '{argument}'", task.name)),
+        Some(_) => Err(format!("'{argument}' is a text that is not empty")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn told(name: &str, given: serde_json::Value) -> Result<String, String> {
+        let given = given.as_object().expect("an object").clone();
+        message(name, &given).map(|message| message.content.as_text().expect("a text").text.clone())
+    }
+
+    #[test]
+    fn arguments_stand_in_the_text_as_they_are() {
+        let text = told("change_type", json!({"symbol": "N.{change}", "change": "Rename {symbol}."})).expect("a prompt");
+        assert!(
+            text.starts_with("Change N.{change} of this C# workspace as follows:\n\nRename {symbol}.\n\nUse the tools"),
+            "{text}"
+        );
+        assert!(text.contains("1. `outline`: read its declarations.\n2. `usages`:"), "{text}");
+    }
+
+    #[test]
+    fn what_is_wrong_is_said() {
+        let wrong = |name, given| told(name, given).expect_err("refused");
+        assert_eq!(wrong("explore_type", json!({})), "'explore_type' needs 'symbol'");
+        assert_eq!(wrong("explore_type", json!({"symbol": 3})), "'symbol' is a text that is not empty");
+        assert_eq!(
+            wrong("explore_type", json!({"symbol": "A", "more": "x"})),
+            "'explore_type' takes: symbol"
+        );
+        assert_eq!(
+            wrong("explore_type", json!({"symbol": "A".repeat(100_000)})),
+            "'symbol' has 100000 bytes; it may have 4096"
+        );
+        assert!(wrong("nothing", json!({})).starts_with("there is no such prompt; there are: explore_type, change_type"));
+    }
+}

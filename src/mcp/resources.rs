@@ -1,0 +1,198 @@
+//! The resources: what can be read under an address, and lists of them. An address names a symbol, a pack or a method, never a path.
+
+use super::listing::{PACK, TYPES};
+use super::{first_sentence, tools};
+use crate::methods::{self, Entry, METHODS, reference};
+use base64::Engine as _;
+use base64::prelude::BASE64_URL_SAFE_NO_PAD;
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
+use rmcp::model::{Resource, ResourceTemplate};
+use serde_json::{Value, json};
+
+/// What is not written as it is in an address.
+const ESCAPED: AsciiSet = NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
+
+/// No name of a type or member is longer than so many bytes.
+const LONGEST: usize = 1024;
+
+/// All of it is text.
+pub const MIME: &str = "text/markdown";
+
+/// What is told of a type, by the last word of the address: each is a method of that name.
+const OF_TYPES: [&str; 4] = ["outline", "semantic", "source", "usages"];
+
+/// The text that a model is shown of the checkout.
+const WINDOW: (&str, &str) = ("cortex://window", "window show");
+
+/// What an address means.
+pub enum Meant {
+    /// What a method answers.
+    Asked(&'static Entry, Value),
+    /// The reference of a method.
+    Reference(&'static Entry),
+}
+
+/// What an address means; `None` when nothing stands under it.
+pub fn meant(uri: &str) -> Option<Meant> {
+    if uri == WINDOW.0 {
+        return Some(Meant::Asked(methods::find(WINDOW.1)?, json!({})));
+    }
+    let mut parts = uri.strip_prefix("cortex://")?.split('/');
+    let (kind, name, what) = (parts.next()?, parts.next()?, parts.next());
+    if parts.next().is_some() {
+        return None;
+    }
+    let name = percent_decode_str(name).decode_utf8().ok()?.into_owned();
+    match (kind, what) {
+        ("type", Some(what)) if OF_TYPES.contains(&what) && is_symbol(&name) => {
+            let entry = methods::find(what)?;
+            Some(Meant::Asked(entry, about(entry, &name)?))
+        }
+        ("pack", None) if is_word(&name) => {
+            methods::find("pack build")?;
+            Some(Meant::Asked(&PACK, json!({"name": name})))
+        }
+        ("method", None) if is_word(&name) => methods::find(&name).map(Meant::Reference),
+        _ => None,
+    }
+}
+
+/// Whether it can be the name of a type or member. A label or a path cannot.
+fn is_symbol(name: &str) -> bool {
+    (1..=LONGEST).contains(&name.len()) && !name.starts_with('-') && !name.chars().any(|c| c.is_control() || matches!(c, '/' | '\\' | ':'))
+}
+
+fn is_word(name: &str) -> bool {
+    let plain = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_');
+    (1..=LONGEST).contains(&name.len()) && name.chars().all(plain)
+}
+
+/// The arguments of a method that is asked about a symbol: its first argument.
+fn about(entry: &Entry, symbol: &str) -> Option<Value> {
+    let first = reference::arguments(entry).into_iter().next()?;
+    let schema = (entry.arguments)();
+    let several = schema.as_value()["properties"][&first]["type"] == "array";
+    let value = if several { json!([symbol]) } else { json!(symbol) };
+    Some(Value::Object([(first, value)].into_iter().collect()))
+}
+
+/// The addresses with a name in them.
+pub fn templates() -> Vec<ResourceTemplate> {
+    let of_types = OF_TYPES.iter().filter_map(|what| {
+        let entry = methods::find(what)?;
+        let told = reference::about(entry);
+        Some(template(&format!("cortex://type/{{symbol}}/{what}"), what, first_sentence(&told)))
+    });
+    let packs = methods::find("pack build").map(|_| template("cortex://pack/{name}", "pack", "A pack: what is known of chosen types."));
+    let methods = template(
+        "cortex://method/{name}",
+        "method",
+        "The reference of a method: all arguments, all fields of its answer.",
+    );
+    of_types.chain(packs).chain([methods]).collect()
+}
+
+fn template(uri: &str, name: &str, about: &str) -> ResourceTemplate {
+    ResourceTemplate::new(uri, name).with_description(about).with_mime_type(MIME)
+}
+
+/// The resources that are always there.
+pub fn fixed() -> Vec<Resource> {
+    let window = methods::find(WINDOW.1).map(|_| resource(WINDOW.0.to_owned(), "window", "The prompt window of this checkout."));
+    let methods = METHODS.iter().map(|entry| {
+        let about = reference::about(entry);
+        let uri = format!("cortex://method/{}", tools::name(entry));
+        resource(uri, entry.name, &format!("Reference: {}", first_sentence(&about)))
+    });
+    window.into_iter().chain(methods).collect()
+}
+
+/// The resources of types.
+pub fn of_types(names: &[String]) -> impl Iterator<Item = Resource> {
+    let uri = |name: &String| format!("cortex://type/{}/outline", utf8_percent_encode(name, &ESCAPED));
+    names.iter().map(move |name| resource(uri(name), name, "Outline of the type."))
+}
+
+fn resource(uri: String, name: &str, about: &str) -> Resource {
+    Resource::new(uri, name).with_description(about).with_mime_type(MIME)
+}
+
+/// The question for the page of types after a cursor; `None` for a cursor that nobody was given.
+pub fn page(cursor: Option<&str>) -> Option<(&'static Entry, Value)> {
+    let after = match cursor {
+        None => None,
+        Some(cursor) => {
+            let bytes = BASE64_URL_SAFE_NO_PAD.decode(cursor).ok()?;
+            Some(String::from_utf8(bytes).ok().filter(|after| !after.is_empty())?)
+        }
+    };
+    Some((&TYPES, json!({"after": after})))
+}
+
+/// The cursor for the page after a type.
+pub fn cursor(last: &str) -> String {
+    BASE64_URL_SAFE_NO_PAD.encode(last)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_mean_symbols_and_methods() {
+        let told = |uri: &str| match meant(uri) {
+            Some(Meant::Asked(entry, arguments)) => format!("{} {arguments}", entry.name),
+            Some(Meant::Reference(entry)) => format!("reference of {}", entry.name),
+            None => "nothing".to_owned(),
+        };
+        assert_eq!(told("cortex://type/N.A/outline"), r#"outline {"symbols":["N.A"]}"#);
+        assert_eq!(
+            told("cortex://type/N.List%601%23Add%28T%29/outline"),
+            r#"outline {"symbols":["N.List`1#Add(T)"]}"#
+        );
+        assert_eq!(told("cortex://method/outline"), "reference of outline");
+        for uri in of_types(&["N.List`1".to_owned(), "Größe@a b".to_owned()]).map(|resource| resource.uri) {
+            assert!(meant(&uri).is_some(), "{uri}");
+        }
+    }
+
+    #[test]
+    fn no_address_leads_anywhere_else() {
+        let long = format!("cortex://type/{}/outline", "A".repeat(100_000));
+        for uri in [
+            "",
+            "cortex://",
+            "cortex://type/A",
+            "cortex://type/A/bytes",
+            "cortex://type//outline",
+            "cortex://type/A/outline/more",
+            "cortex://type/%2F%2Ffiles%2Fa.cs:bytes/outline",
+            "cortex://type/..%2f..%2fetc%2fpasswd/outline",
+            "cortex://type/..%5cetc/outline",
+            "cortex://type/%2e%2e/../outline",
+            "cortex://type/A%00/outline",
+            "cortex://type/A%0a/outline",
+            "cortex://type/%ff%fe/outline",
+            "cortex://type/--refresh/outline",
+            "cortex://type/a:b/outline",
+            "cortex://pack/..%2fA",
+            "cortex://pack/a:b",
+            "cortex://method/nothing",
+            "cortex://window/more",
+            "CORTEX://type/A/outline",
+            "file:///etc/passwd",
+            &long,
+        ] {
+            assert!(meant(uri).is_none(), "{uri}");
+        }
+    }
+
+    #[test]
+    fn cursors_are_those_that_were_given() {
+        assert_eq!(page(None).expect("the first page").1, json!({"after": null}));
+        assert_eq!(page(Some(&cursor("N.A"))).expect("a page").1, json!({"after": "N.A"}));
+        for wrong in ["", "N.A!", "_w", "////"] {
+            assert!(page(Some(wrong)).is_none(), "{wrong:?}");
+        }
+    }
+}

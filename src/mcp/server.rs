@@ -1,0 +1,307 @@
+//! The server: what MCP clients ask, answered by the host from the table of methods.
+
+use super::listing::Page;
+use super::resources::{self, MIME, Meant};
+use super::{progress, prompts, shorten, tools};
+use crate::context::Failed;
+use crate::exit::Code;
+use crate::methods::{Entry, reference};
+use crate::render::{Style, diagnostic, printable};
+use crate::service::host::Outcome;
+use crate::service::server::{Stop, WORKERS, runtime};
+use crate::service::{Host, message};
+use engine::seams::producer::Cancel;
+use engine::values::diagnostic::Diagnostic;
+use rmcp::model::{
+    CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, GetPromptRequestParams, GetPromptResponse, GetPromptResult,
+    Implementation, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, PaginatedRequestParams,
+    ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult, ResourceContents, ServerCapabilities, ServerConfig,
+};
+use rmcp::service::{RequestContext, ServerInitializeError};
+use rmcp::{ErrorData, RoleServer, ServerHandler, ServiceExt};
+use serde_json::Value;
+use std::io;
+use std::sync::Arc;
+use tokio::sync::Semaphore;
+
+/// What a model is told of the server before it uses it.
+const INSTRUCTIONS: &str = "Knowledge of the C# code in this workspace, true for the files as they are now. Ask for outlines before you open files: they \
+are a tenth of the source. Types and members are named by any unambiguous name (NodeStore, Core.NodeStore, NodeStore#Get). \
+Answers say when they are stale, incomplete or shortened; `cortex://method/NAME` tells all arguments of a tool.";
+
+/// So many remarks are told with an answer, and so many candidates with each.
+const REMARKS: usize = 20;
+
+/// Answers the requests of a client.
+#[derive(Clone)]
+pub struct Server {
+    host: Arc<Host>,
+    workers: Arc<Semaphore>,
+}
+
+/// Ends the work for a request when nobody waits for it any more.
+struct Wanted(Cancel);
+
+impl Drop for Wanted {
+    fn drop(&mut self) {
+        self.0.cancel();
+    }
+}
+
+/// Serves the parent process on standard input and output until it is done.
+///
+/// # Errors
+/// When it cannot begin.
+pub fn converse(host: Arc<Host>, stop: &Stop) -> io::Result<()> {
+    let runtime = runtime()?;
+    let served = runtime.block_on(async {
+        let talk = async {
+            match Server::new(host).serve(rmcp::transport::stdio()).await {
+                Ok(running) => running.waiting().await.map(|_| ()).map_err(io::Error::other),
+                // It went before it said anything.
+                Err(ServerInitializeError::ConnectionClosed(_)) => Ok(()),
+                Err(error) => Err(io::Error::other(error)),
+            }
+        };
+        tokio::select! {
+            served = talk => served,
+            () = stop.stopped() => Ok(()),
+        }
+    });
+    // A read of standard input cannot be broken off.
+    runtime.shutdown_background();
+    served
+}
+
+impl Server {
+    /// For any number of clients; the host is theirs together.
+    pub fn new(host: Arc<Host>) -> Self {
+        Self {
+            host,
+            workers: Arc::new(Semaphore::new(WORKERS)),
+        }
+    }
+
+    /// What the host answers, unless the client takes the request back.
+    async fn ask(&self, entry: &'static Entry, arguments: Value, context: &RequestContext<RoleServer>) -> Result<Outcome, ErrorData> {
+        let cancel = Cancel::default();
+        let _wanted = Wanted(cancel.clone());
+        let _telling = progress::begin(self.host.clone(), context).await;
+        let (host, workers) = (self.host.clone(), self.workers.clone());
+        let work = async {
+            let worker = workers.acquire_owned().await.map_err(|error| bug(&error))?;
+            let call = move || {
+                let _worker = worker;
+                host.call(entry, arguments, &cancel)
+            };
+            tokio::task::spawn_blocking(call).await.map_err(|error| bug(&error))
+        };
+        tokio::select! {
+            outcome = work => outcome,
+            () = context.ct.cancelled() => Err(ErrorData::internal_error("the request was taken back", None)),
+        }
+    }
+}
+
+fn bug(what: &dyn std::fmt::Display) -> ErrorData {
+    ErrorData::internal_error(format!("a bug of cortex: {what}"), None)
+}
+
+/// A failure as a model reads it: what is wrong, what may have been meant, what to do next.
+fn refusal(entry: &Entry, failed: &Failed, said: &[Diagnostic]) -> CallToolResult {
+    let mut text = match failed.diagnostics.is_empty() && said.is_empty() {
+        true => "error[E_FAILED]: the method gave no answer".to_owned(),
+        false => told(failed.diagnostics.iter().chain(said)),
+    };
+    if failed.diagnostics.iter().any(|why| why.code == "E_PARAM") {
+        text.push_str(&format!("\n  reference: cortex://method/{}", tools::name(entry)));
+    }
+    CallToolResult::error(vec![ContentBlock::text(text)])
+}
+
+/// Diagnostics as text.
+fn told<'d>(diagnostics: impl Iterator<Item = &'d Diagnostic> + Clone) -> String {
+    let count = diagnostics.clone().count();
+    let mut texts: Vec<String> = diagnostics.take(REMARKS).map(with_candidates).collect();
+    if count > REMARKS {
+        texts.push(format!("… {count} such remarks in all"));
+    }
+    texts.join("\n")
+}
+
+/// A diagnostic with its candidates one a line, to choose from.
+fn with_candidates(diagnostic: &Diagnostic) -> String {
+    let count = diagnostic.candidates.len();
+    let mut text = diagnostic::text(&cut(diagnostic, 0), Style::plain());
+    if count > 0 {
+        text.push_str("\n  candidates:");
+        for candidate in diagnostic.candidates.iter().take(REMARKS) {
+            text.push_str(&format!("\n    {}", printable(candidate)));
+        }
+        if count > REMARKS {
+            text.push_str(&format!("\n    … {count} in all"));
+        }
+    }
+    text
+}
+
+/// A diagnostic with no more than so many candidates.
+fn cut(diagnostic: &Diagnostic, candidates: usize) -> Diagnostic {
+    let mut cut = diagnostic.clone();
+    cut.candidates.truncate(candidates);
+    cut
+}
+
+/// What a tool came to. That it failed is for the model to read, and no failure of the protocol.
+fn result(entry: &Entry, outcome: Outcome) -> CallToolResult {
+    let Outcome { result, said } = outcome;
+    let shortened = result.and_then(|answered| {
+        let code = answered.code;
+        shorten::shorten(entry, answered.answer).map(|told| (told, code))
+    });
+    let (short, code) = match shortened {
+        Ok(told) => told,
+        Err(failed) => return refusal(entry, &failed, &said),
+    };
+    let mut text = printable(&short.text);
+    let mut data = short.data;
+    if !said.is_empty() {
+        text = format!("{}\n\n{}\n", text.trim_end(), told(said.iter()));
+    }
+    if let Some(fields) = data.as_object_mut() {
+        if !said.is_empty() {
+            let said = said.iter().take(REMARKS).map(|one| diagnostic::json(&cut(one, REMARKS)));
+            fields.insert("diagnostics".to_owned(), said.collect::<Vec<_>>().into());
+        }
+        if code != Code::Ok {
+            fields.insert("exitCode".to_owned(), (code as u8).into());
+        }
+    }
+    let mut result = CallToolResult::success(vec![ContentBlock::text(text)]);
+    result.structured_content = data.is_object().then_some(data);
+    result
+}
+
+/// Why a resource cannot be read.
+fn unread(failed: &Failed, said: &[Diagnostic]) -> ErrorData {
+    let data = message::fault(failed, said);
+    let words = data["message"].as_str().unwrap_or("it cannot be read").to_owned();
+    match failed.code {
+        Code::TargetFailed | Code::Usage => ErrorData::resource_not_found(words, Some(data)),
+        _ => ErrorData::internal_error(words, Some(data)),
+    }
+}
+
+/// Lists that are given whole have no second page.
+fn only_page(request: Option<PaginatedRequestParams>) -> Result<(), ErrorData> {
+    match request.and_then(|request| request.cursor) {
+        None => Ok(()),
+        Some(_) => Err(no_cursor()),
+    }
+}
+
+fn no_cursor() -> ErrorData {
+    ErrorData::invalid_params("this cursor was not given for this list; begin without one", None)
+}
+
+impl ServerHandler for Server {
+    fn get_info(&self) -> ServerConfig {
+        let capabilities = ServerCapabilities::builder()
+            .enable_tools()
+            .enable_resources()
+            .enable_prompts()
+            .build();
+        let own = Implementation::new("cortex", env!("CARGO_PKG_VERSION")).with_title("cortex: code knowledge");
+        ServerConfig::new(capabilities)
+            .with_server_info(own)
+            .with_instructions(INSTRUCTIONS)
+    }
+
+    async fn list_tools(
+        &self,
+        request: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListToolsResult, ErrorData> {
+        only_page(request)?;
+        Ok(ListToolsResult::with_all_items(tools::definitions()))
+    }
+
+    async fn call_tool(&self, request: CallToolRequestParams, context: RequestContext<RoleServer>) -> Result<CallToolResponse, ErrorData> {
+        let Some(entry) = tools::find(&request.name) else {
+            let name: String = request.name.chars().take(80).collect();
+            return Err(ErrorData::invalid_params(
+                format!("there is no tool '{name}'; tools/list names them"),
+                None,
+            ));
+        };
+        let arguments = request.arguments.unwrap_or_default();
+        let outcome = self.ask(entry, arguments.into(), &context).await?;
+        let result = tokio::task::spawn_blocking(move || result(entry, outcome)).await;
+        Ok(result.map_err(|error| bug(&error))?.into())
+    }
+
+    async fn list_resources(
+        &self,
+        request: Option<PaginatedRequestParams>,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ListResourcesResult, ErrorData> {
+        let cursor = request.and_then(|request| request.cursor);
+        let (entry, arguments) = resources::page(cursor.as_deref()).ok_or_else(no_cursor)?;
+        let Outcome { result, said } = self.ask(entry, arguments, &context).await?;
+        let page = match result {
+            Ok(answered) => serde_json::from_value::<Page>(answered.answer).map_err(|error| bug(&error))?,
+            Err(failed) => return Err(unread(&failed, &said)),
+        };
+        let mut all = if cursor.is_none() { resources::fixed() } else { Vec::new() };
+        all.extend(resources::of_types(&page.types));
+        let mut told = ListResourcesResult::with_all_items(all);
+        told.next_cursor = page.types.last().filter(|_| page.more).map(|last| resources::cursor(last));
+        Ok(told)
+    }
+
+    async fn list_resource_templates(
+        &self,
+        request: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListResourceTemplatesResult, ErrorData> {
+        only_page(request)?;
+        Ok(ListResourceTemplatesResult::with_all_items(resources::templates()))
+    }
+
+    async fn read_resource(
+        &self,
+        request: ReadResourceRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ReadResourceResponse, ErrorData> {
+        let text = match resources::meant(&request.uri) {
+            None => {
+                let uri: String = request.uri.chars().take(120).collect();
+                let words = format!("there is no resource '{uri}'; resources/templates/list tells which there are");
+                return Err(ErrorData::resource_not_found(words, None));
+            }
+            Some(Meant::Reference(entry)) => reference::section(entry),
+            Some(Meant::Asked(entry, arguments)) => {
+                let Outcome { result, said } = self.ask(entry, arguments, &context).await?;
+                let told = result.and_then(|answered| shorten::shorten(entry, answered.answer));
+                told.map_err(|failed| unread(&failed, &said))?.text
+            }
+        };
+        let contents = ResourceContents::text(printable(&text), request.uri).with_mime_type(MIME);
+        Ok(ReadResourceResult::new(vec![contents]).into())
+    }
+
+    async fn list_prompts(
+        &self,
+        request: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListPromptsResult, ErrorData> {
+        only_page(request)?;
+        Ok(ListPromptsResult::with_all_items(prompts::definitions()))
+    }
+
+    async fn get_prompt(&self, request: GetPromptRequestParams, _: RequestContext<RoleServer>) -> Result<GetPromptResponse, ErrorData> {
+        let given = request.arguments.unwrap_or_default();
+        let message = prompts::message(&request.name, &given).map_err(|why| ErrorData::invalid_params(why, None))?;
+        Ok(GetPromptResult::new(vec![message]).into())
+    }
+}

@@ -1,0 +1,337 @@
+//! Answers at a length that clients take: a longer one is shortened step by step, and says what was left out and how to have it.
+//!
+//! First go data that was asked for besides the text, then the later items of the longest lists, then the later lines of the longest texts.
+
+use crate::context::Failed;
+use crate::exit::Code;
+use crate::methods::{Entry, reference};
+use crate::render::Style;
+use engine::values::diagnostic::Diagnostic;
+use producers::llm::tokens;
+use serde_json::Value;
+
+/// Tokens of an answer, its text and its data together. Clients cut at about 25,000, without a word.
+const MOST: usize = 20_000;
+
+/// No token is shorter than a byte; and hardly any text has more than eight bytes a token, so a longer answer is not counted.
+const SURELY_TOO_LONG: usize = 8 * MOST;
+
+/// So many steps are taken; each takes half of something away.
+const STEPS: usize = 200;
+
+/// An answer as it is told.
+#[derive(Debug)]
+pub struct Told {
+    /// For people and models.
+    pub text: String,
+    /// For programs; the text is made of it.
+    pub data: Value,
+}
+
+/// The answer, shortened if need be.
+///
+/// # Errors
+/// When it cannot be told.
+pub fn shorten(entry: &Entry, mut data: Value) -> Result<Told, Failed> {
+    let mut text = (entry.text)(&data, Style::plain()).map_err(|error| Failed::bug(&error))?;
+    let mut left = LeftOut::default();
+    for _ in 0..STEPS {
+        let remarks = left.remarks(entry);
+        if fits(&text, &data, &remarks) {
+            if !remarks.is_empty() {
+                text = format!("{}\n\n{}\n", text.trim_end(), remarks.join("\n"));
+                mark(&mut data, remarks);
+            }
+            return Ok(Told { text, data });
+        }
+        let Some(shorter) = left.step(entry, &data) else {
+            break;
+        };
+        text = (entry.text)(&shorter, Style::plain()).map_err(|error| Failed::bug(&error))?;
+        data = shorter;
+    }
+    let why = Diagnostic::error("E_TOO_LONG", "the answer is too long to be told, however it is shortened");
+    Err(Failed::new(Code::Limit, why.hint("ask about less at once")))
+}
+
+fn fits(text: &str, data: &Value, remarks: &[String]) -> bool {
+    // The remarks stand in both.
+    let mut all = format!("{text}{data}");
+    for _ in 0..2 {
+        remarks.iter().for_each(|remark| all.push_str(remark));
+    }
+    all.len() <= MOST || (all.len() <= SURELY_TOO_LONG && tokens::o200k(&all) <= MOST)
+}
+
+/// Programs are told as well.
+fn mark(data: &mut Value, remarks: Vec<String>) {
+    if let Some(state) = data.get_mut("state").and_then(Value::as_object_mut) {
+        state.insert("complete".to_owned(), false.into());
+    }
+    if let Some(fields) = data.as_object_mut() {
+        fields.insert("leftOut".to_owned(), remarks.into());
+    }
+}
+
+/// What was left out so far.
+#[derive(Default)]
+struct LeftOut {
+    looked_for_data: bool,
+    data: bool,
+    /// Lists by place, with how many items they had and have.
+    lists: Vec<(String, usize, usize)>,
+    /// Texts by place, with how many lines they had.
+    texts: Vec<(String, usize)>,
+}
+
+impl LeftOut {
+    /// Leaves out the next thing; `None` when there is none.
+    fn step(&mut self, entry: &Entry, data: &Value) -> Option<Value> {
+        if !self.looked_for_data {
+            self.looked_for_data = true;
+            let mut without = data.clone();
+            self.data = drop_data(&mut without) && (entry.text)(&without, Style::plain()).is_ok();
+            if self.data {
+                return Some(without);
+            }
+        }
+        let mut heaviest = Heaviest::default();
+        weigh(data, &mut String::new(), &mut heaviest);
+        let mut shorter = data.clone();
+        let list = heaviest
+            .list
+            .filter(|(weight, _)| *weight > heaviest.text.as_ref().map_or(0, |(weight, _)| *weight));
+        if let Some((_, place)) = list {
+            let items = shorter.pointer_mut(&place)?.as_array_mut()?;
+            let had = items.len();
+            items.truncate(had / 2);
+            self.note_list(place, had, had / 2);
+        } else {
+            let (_, place) = heaviest.text?;
+            let Value::String(text) = shorter.pointer_mut(&place)? else {
+                return None;
+            };
+            let had = match self.texts.iter().find(|(known, _)| *known == place) {
+                Some((_, had)) => *had,
+                None => {
+                    let had = text.lines().count();
+                    self.texts.push((place, had));
+                    had
+                }
+            };
+            *text = cut(text, had)?;
+        }
+        (entry.text)(&shorter, Style::plain()).is_ok().then_some(shorter)
+    }
+
+    fn note_list(&mut self, place: String, had: usize, has: usize) {
+        match self.lists.iter_mut().find(|(known, ..)| *known == place) {
+            Some((.., now)) => *now = has,
+            None => self.lists.push((place, had, has)),
+        }
+    }
+
+    /// What is said of it.
+    fn remarks(&self, entry: &Entry) -> Vec<String> {
+        const PAGING: [&str; 5] = ["cursor", "offset", "page", "limit", "lines"];
+        let arguments = reference::arguments(entry);
+        let paging: Vec<&str> = PAGING.into_iter().filter(|name| arguments.iter().any(|own| own == name)).collect();
+        let more = match paging.as_slice() {
+            [] => "ask about less at once for the rest".to_owned(),
+            paging => format!("the rest is to be had with: {}", paging.join(", ")),
+        };
+        let data = self.data.then(|| "[left out: data; ask for one symbol at a time]".to_owned());
+        let lists = self.lists.iter().map(|(place, had, has)| {
+            let name = place.trim_start_matches('/').replace('/', ".");
+            format!("[left out: {} of {had} in '{name}'; {more}]", had - has)
+        });
+        let texts = (!self.texts.is_empty()).then(|| format!("[left out: lines of long texts, where it says so; {more}]"));
+        data.into_iter().chain(lists).chain(texts).collect()
+    }
+}
+
+/// Takes away what was asked for besides; whether there was any.
+fn drop_data(value: &mut Value) -> bool {
+    match value {
+        Value::Object(fields) => {
+            let had = fields.remove("data").is_some();
+            fields.values_mut().fold(had, |had, field| drop_data(field) || had)
+        }
+        Value::Array(items) => items.iter_mut().fold(false, |had, item| drop_data(item) || had),
+        _ => false,
+    }
+}
+
+/// Half of a text, to the end of a line, with a line that says how much is missing of so many lines.
+fn cut(text: &str, had: usize) -> Option<String> {
+    const MARK: &str = "\n[… ";
+    let kept = text.rfind(MARK).map_or(text, |mark| &text[..mark]);
+    let half = kept.floor_char_boundary(kept.len() / 2);
+    if half == 0 {
+        return None;
+    }
+    let end = kept[..half].rfind('\n').unwrap_or(half);
+    let kept = &kept[..end];
+    if had < 2 {
+        return Some(format!("{kept}{MARK}the rest of the line left out]"));
+    }
+    Some(format!(
+        "{kept}{MARK}{} of {had} lines left out]",
+        had.saturating_sub(kept.lines().count())
+    ))
+}
+
+/// The longest list of several items, and the longest text, by their bytes and places.
+#[derive(Default)]
+struct Heaviest {
+    list: Option<(usize, String)>,
+    text: Option<(usize, String)>,
+}
+
+fn weigh(value: &Value, place: &mut String, heaviest: &mut Heaviest) -> usize {
+    let end = place.len();
+    let mut below = |key: &str, value: &Value, heaviest: &mut Heaviest| {
+        place.push('/');
+        place.push_str(&key.replace('~', "~0").replace('/', "~1"));
+        let weight = weigh(value, place, heaviest);
+        place.truncate(end);
+        weight
+    };
+    let heavier = |weight: usize, known: &Option<(usize, String)>| known.as_ref().is_none_or(|(known, _)| weight > *known);
+    match value {
+        Value::Object(fields) => fields.iter().map(|(key, field)| key.len() + 4 + below(key, field, heaviest)).sum(),
+        Value::Array(items) => {
+            let each = items.iter().enumerate();
+            let weight = each.map(|(at, item)| 1 + below(&at.to_string(), item, heaviest)).sum();
+            if items.len() > 1 && heavier(weight, &heaviest.list) {
+                heaviest.list = Some((weight, place.clone()));
+            }
+            weight
+        }
+        Value::String(text) => {
+            if text.len() > 200 && heavier(text.len(), &heaviest.text) {
+                heaviest.text = Some((text.len(), place.clone()));
+            }
+            text.len() + 2
+        }
+        _ => 8,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::desk::Desk;
+    use crate::methods::{Effect, Method, entry};
+    use schemars::JsonSchema;
+    use serde::{Deserialize, Serialize};
+
+    #[derive(Debug, clap::Args, Serialize, Deserialize, JsonSchema)]
+    struct Asked {
+        #[arg(long)]
+        offset: Option<u64>,
+    }
+
+    #[derive(Debug, Serialize, Deserialize, JsonSchema)]
+    struct Found {
+        state: Value,
+        places: Vec<String>,
+        texts: Vec<String>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        data: Option<Value>,
+    }
+
+    impl Method for Asked {
+        const NAME: &'static str = "asked";
+        const EFFECT: Effect = Effect::Looks;
+        type Answer = Found;
+
+        fn answer(&self, _: &mut Desk<'_>) -> Result<Found, Failed> {
+            Err(Failed::bug(&"nobody asks it"))
+        }
+
+        fn text(answer: &Found) -> String {
+            format!("{}\n{}", answer.places.join("\n"), answer.texts.join("\n"))
+        }
+    }
+
+    static ASKED: Entry = entry::<Asked>();
+
+    fn told(places: usize, lines: usize, data: Option<Value>) -> Told {
+        let found = Found {
+            state: serde_json::json!({"complete": true}),
+            places: (0..places).map(|number| format!("src/File{number}.cs:{number}:7")).collect(),
+            texts: vec![(0..lines).map(|number| format!("line {number} of a text\n")).collect()],
+            data,
+        };
+        let told = shorten(&ASKED, serde_json::to_value(found).expect("JSON")).expect("it can be shortened");
+        let all = format!("{}{}", told.text, told.data);
+        assert!(tokens::o200k(&all) <= MOST, "{} tokens", tokens::o200k(&all));
+        told
+    }
+
+    #[test]
+    fn what_is_short_stays_as_it_is() {
+        let told = told(3, 3, Some(Value::from("x")));
+        assert_eq!(
+            told.text,
+            "src/File0.cs:0:7\nsrc/File1.cs:1:7\nsrc/File2.cs:2:7\nline 0 of a text\nline 1 of a text\nline 2 of a text\n"
+        );
+        assert_eq!(
+            (&told.data["data"], &told.data["state"]["complete"]),
+            (&Value::from("x"), &Value::Bool(true))
+        );
+        assert_eq!(told.data.get("leftOut"), None);
+    }
+
+    #[test]
+    fn data_goes_first() {
+        let told = told(10, 10, Some(Value::from("word ".repeat(100_000))));
+        assert_eq!(told.data.get("data"), None);
+        assert_eq!(told.data["places"].as_array().map(Vec::len), Some(10));
+        assert!(
+            told.text.ends_with("\n\n[left out: data; ask for one symbol at a time]\n"),
+            "{}",
+            told.text
+        );
+        assert_eq!(told.data["state"]["complete"], false);
+    }
+
+    #[test]
+    fn lists_are_shortened_and_counted() {
+        let told = told(5_000, 10, None);
+        let kept = told.data["places"].as_array().map_or(0, Vec::len);
+        assert!(kept > 500, "{kept} kept");
+        let remark = format!(
+            "[left out: {} of 5000 in 'places'; the rest is to be had with: offset]",
+            5_000 - kept
+        );
+        assert!(told.text.contains(&remark), "{remark} in {}", &told.text[told.text.len() - 300..]);
+        assert_eq!(told.data["leftOut"][0], remark);
+        assert!(told.text.contains("line 9 of a text"), "the short text is whole");
+    }
+
+    #[test]
+    fn texts_are_cut_at_a_line() {
+        let told = told(10, 50_000, None);
+        assert_eq!(told.data["places"].as_array().map(Vec::len), Some(10));
+        let text = told.data["texts"][0].as_str().expect("a text");
+        let (kept, mark) = text.rsplit_once('\n').expect("lines");
+        let lines = kept.lines().count();
+        assert!(lines > 500 && kept.ends_with("of a text"), "{lines} lines");
+        assert_eq!(mark, format!("[… {} of 50000 lines left out]", 50_000 - lines));
+        assert!(told.text.contains(mark) && told.text.contains("[left out: lines of long texts"));
+    }
+
+    #[test]
+    fn lines_without_an_end_and_crowds_of_lists_are_shortened_too() {
+        let found = Found {
+            state: Value::Null,
+            places: vec!["漢字".repeat(200_000); 3],
+            texts: vec!["x".to_owned(); 30_000],
+            data: None,
+        };
+        let told = shorten(&ASKED, serde_json::to_value(found).expect("JSON")).expect("it can be shortened");
+        assert!(tokens::o200k(&format!("{}{}", told.text, told.data)) <= MOST);
+    }
+}

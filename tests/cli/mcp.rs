@@ -1,0 +1,528 @@
+//! `cortex mcp` by hand-written messages: over standard input in both of its protocols, and over HTTP with everything that must be refused.
+
+use crate::bench::Bench;
+use serde_json::{Value, json};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::os::unix::fs::PermissionsExt;
+use std::process::{Child, ChildStdin, ChildStdout, Stdio};
+
+const OLD: &str = "2025-11-25";
+const NEW: &str = "2026-07-28";
+
+/// A client on the server's standard input and output.
+struct Client {
+    child: Child,
+    to: ChildStdin,
+    from: BufReader<ChildStdout>,
+    last: u64,
+    /// Whether each request says itself who asks: there is no handshake then.
+    new: bool,
+}
+
+impl Client {
+    fn start(bench: &Bench, new: bool) -> Self {
+        let mut command = bench.command(&["mcp"]);
+        let mut child = command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("the program starts");
+        let (to, from) = (child.stdin.take().expect("piped"), child.stdout.take().expect("piped"));
+        let from = BufReader::new(from);
+        let mut client = Self {
+            child,
+            to,
+            from,
+            last: 0,
+            new,
+        };
+        if !new {
+            let hello = client.result("initialize", hello());
+            assert_eq!(hello["protocolVersion"], OLD);
+            assert_eq!(hello["serverInfo"]["name"], "cortex");
+            client.send(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
+        }
+        client
+    }
+
+    fn send(&mut self, message: &Value) {
+        writeln!(self.to, "{message}").expect("written");
+    }
+
+    /// Whatever comes next: every line of standard output is a message.
+    fn next(&mut self) -> Value {
+        let mut line = String::new();
+        self.from.read_line(&mut line).expect("a line");
+        let message: Value = serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error}: {line:?}"));
+        assert_eq!(message["jsonrpc"], "2.0", "{message}");
+        message
+    }
+
+    fn begin(&mut self, method: &str, mut params: Value) -> u64 {
+        self.last += 1;
+        if self.new {
+            let meta = json!({
+                "io.modelcontextprotocol/protocolVersion": NEW,
+                "io.modelcontextprotocol/clientInfo": {"name": "test", "version": "1"},
+                "io.modelcontextprotocol/clientCapabilities": {},
+            });
+            for (key, value) in meta.as_object().expect("an object") {
+                params["_meta"][key] = value.clone();
+            }
+        }
+        self.send(&json!({"jsonrpc": "2.0", "id": self.last, "method": method, "params": params}));
+        self.last
+    }
+
+    fn ask(&mut self, method: &str, params: Value) -> Value {
+        let id = self.begin(method, params);
+        let answer = self.next();
+        assert_eq!(answer["id"], id, "{answer}");
+        answer
+    }
+
+    fn result(&mut self, method: &str, params: Value) -> Value {
+        let mut answer = self.ask(method, params);
+        assert_eq!(answer["error"], Value::Null);
+        answer["result"].take()
+    }
+
+    fn refused(&mut self, method: &str, params: Value) -> (i64, String) {
+        let answer = self.ask(method, params);
+        let error = &answer["error"];
+        let code = error["code"].as_i64().unwrap_or_else(|| panic!("no error: {answer}"));
+        (code, error["message"].as_str().expect("a message").to_owned())
+    }
+
+    fn call(&mut self, tool: &str, arguments: Value) -> Value {
+        self.result("tools/call", json!({"name": tool, "arguments": arguments}))
+    }
+
+    /// What a tool that failed has to say.
+    fn failure(&mut self, tool: &str, arguments: Value) -> String {
+        let result = self.call(tool, arguments);
+        assert_eq!(
+            (&result["isError"], &result["structuredContent"]),
+            (&json!(true), &Value::Null),
+            "{result}"
+        );
+        text(&result)
+    }
+
+    fn read(&mut self, uri: &str) -> String {
+        let result = self.result("resources/read", json!({"uri": uri}));
+        assert_eq!(result["contents"][0]["uri"], uri);
+        result["contents"][0]["text"].as_str().expect("a text").to_owned()
+    }
+}
+
+impl Drop for Client {
+    fn drop(&mut self) {
+        // Ended already where a test ends it.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn hello() -> Value {
+    json!({"protocolVersion": OLD, "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}})
+}
+
+fn text(result: &Value) -> String {
+    result["content"][0]["text"]
+        .as_str()
+        .unwrap_or_else(|| panic!("no text: {result}"))
+        .to_owned()
+}
+
+fn names(list: &Value) -> Vec<&str> {
+    let each = list.as_array().expect("a list").iter();
+    each.map(|one| one["name"].as_str().expect("a name")).collect()
+}
+
+#[test]
+fn tools_in_both_protocols() {
+    let bench = Bench::memotree();
+    for new in [false, true] {
+        let mut client = Client::start(&bench, new);
+        if new {
+            let about = client.result("server/discover", json!({}));
+            let versions = about["supportedVersions"].as_array().expect("versions");
+            assert!(versions.contains(&json!(NEW)) && versions.contains(&json!(OLD)), "{about}");
+        }
+        let listed = client.result("tools/list", json!({}));
+        let outline = listed["tools"]
+            .as_array()
+            .expect("tools")
+            .iter()
+            .find(|tool| tool["name"] == "outline");
+        let outline = outline.unwrap_or_else(|| panic!("no outline: {listed}"));
+        assert_eq!(outline["annotations"], json!({"readOnlyHint": true, "openWorldHint": false}));
+        assert_eq!(outline["inputSchema"]["required"], json!(["symbols"]));
+
+        let result = client.call("outline", json!({"symbols": ["NodeId"]}));
+        assert_eq!(result["structuredContent"]["resolved"]["path"], "MemoTree.Core.NodeId");
+        assert_eq!(json!(text(&result)), result["structuredContent"]["outlineText"]);
+        assert_eq!(outline["outputSchema"], json!({"type": "object"}));
+        assert_eq!(client.result("tools/list", json!({})), listed, "the list stays the same");
+        // The sources as they are now.
+        bench.write(
+            "src/MemoTree.Core/Fresh.cs",
+            &format!("namespace MemoTree.Core;\npublic class Fresh{new} {{ }}\n"),
+        );
+        assert!(text(&client.call("outline", json!({"symbols": [format!("Fresh{new}")]}))).contains(&format!("Fresh{new}")));
+    }
+}
+
+#[test]
+fn what_goes_wrong_is_told_to_the_model() {
+    let bench = Bench::memotree();
+    let mut client = Client::start(&bench, false);
+    let told = client.failure("outline", json!({"symbols": ["NodeStroe"]}));
+    assert!(told.contains("NodeStroe") && told.contains("MemoTree.Core.NodeStore"), "{told}");
+    // Arguments are the model's to mend, the name of the tool the client's.
+    for wrong in [
+        json!({}),
+        json!({"symbols": 3}),
+        json!({"symbols": ["NodeId"], "more": true}),
+        json!({"symbols": {"a": []}}),
+    ] {
+        let told = client.failure("outline", wrong.clone());
+        assert!(
+            told.starts_with("error[E_PARAM]") && told.ends_with("cortex://method/outline"),
+            "{wrong}: {told}"
+        );
+    }
+    assert_eq!(client.refused("tools/call", json!({"name": "no such tool"})).0, -32602);
+    assert_eq!(client.refused("tools/call", json!({"name": "x".repeat(100_000)})).0, -32602);
+    assert!(client.ask("tools/call", json!({"name": "outline", "arguments": [1]}))["error"]["code"].is_i64());
+    assert_eq!(client.refused("tools/list", json!({"cursor": "x"})).0, -32602);
+    assert_eq!(client.refused("no/such/method", json!({})).0, -32601);
+    // No tool leads out of the workspace, and none is slow to say so.
+    let long = "A".repeat(100_000);
+    for symbol in [
+        "//files/../../store:bytes",
+        "//files//etc/passwd:bytes",
+        "../../etc/passwd",
+        "/etc/passwd",
+        "A\u{0}B",
+        "\u{1b}[31m",
+        "",
+        &long,
+    ] {
+        let told = client.failure("outline", json!({"symbols": [symbol]}));
+        assert!(told.starts_with("error[") && told.len() < 4000, "{}", &told[..told.len().min(400)]);
+        assert!(!told.contains('\u{1b}') && !told.contains("root:"), "{told}");
+    }
+    // Lines that are no messages end nothing.
+    for garbage in ["{", "[]", "3", "\"\"", "{\"jsonrpc\":\"2.0\"}"] {
+        writeln!(client.to, "{garbage}").expect("written");
+    }
+    let id = client.begin("ping", json!({}));
+    let mut answer = client.next();
+    while answer["id"] != id {
+        assert!(answer["error"]["code"].is_i64(), "{answer}");
+        answer = client.next();
+    }
+    assert_eq!(answer["result"], json!({}));
+}
+
+#[test]
+fn resources_are_listed_and_read() {
+    let bench = Bench::memotree();
+    let many: String = (0..450).map(|number| format!("public class Many{number:03}<T> {{ }}\n")).collect();
+    bench.write("src/MemoTree.Core/Many.cs", &format!("namespace Many;\n{many}"));
+    let mut client = Client::start(&bench, true);
+    let mut uris: Vec<String> = Vec::new();
+    let mut cursor = Value::Null;
+    loop {
+        let params = if cursor.is_null() { json!({}) } else { json!({"cursor": cursor}) };
+        let page = client.result("resources/list", params);
+        let own = page["resources"].as_array().expect("resources");
+        uris.extend(own.iter().map(|one| one["uri"].as_str().expect("an address").to_owned()));
+        cursor = page["nextCursor"].clone();
+        if cursor.is_null() {
+            break;
+        }
+    }
+    let mut once = uris.clone();
+    once.sort();
+    once.dedup();
+    assert_eq!(once.len(), uris.len(), "nothing stands there twice");
+    assert_eq!(uris.iter().filter(|uri| uri.starts_with("cortex://type/Many.Many")).count(), 450);
+    let generic = "cortex://type/Many.Many449%601/outline";
+    assert!(uris.iter().any(|uri| uri == generic), "{:?}", uris.last());
+    assert!(client.read(generic).contains("Many449"));
+    assert!(client.read("cortex://method/outline").contains("`lastGood`"));
+    assert!(client.read("cortex://type/NodeStore/source").contains("class NodeStore"));
+    let templates = client.result("resources/templates/list", json!({}))["resourceTemplates"].clone();
+    let templates: Vec<&str> = templates
+        .as_array()
+        .expect("templates")
+        .iter()
+        .map(|one| one["uriTemplate"].as_str().expect("a template"))
+        .collect();
+    assert!(templates.contains(&"cortex://type/{symbol}/outline"), "{templates:?}");
+
+    for wrong in [
+        "cortex://type/Nothing/outline",
+        "cortex://type/..%2f..%2fetc%2fpasswd/outline",
+        "cortex://type/%2f%2ffiles%2fsrc:bytes/source",
+        "file:///etc/passwd",
+        "",
+    ] {
+        assert_eq!(client.refused("resources/read", json!({"uri": wrong})).0, -32602, "{wrong}");
+    }
+    assert_eq!(client.refused("resources/list", json!({"cursor": "no cursor"})).0, -32602);
+    // The older protocol has a code of its own for it.
+    let mut client = Client::start(&bench, false);
+    assert_eq!(
+        client.refused("resources/read", json!({"uri": "cortex://type/Nothing/outline"})).0,
+        -32002
+    );
+}
+
+#[test]
+fn prompts_name_the_tools() {
+    let bench = Bench::memotree();
+    let mut client = Client::start(&bench, false);
+    let listed = client.result("prompts/list", json!({}));
+    assert!(names(&listed["prompts"]).starts_with(&["explore_type", "change_type"]), "{listed}");
+    let given = json!({"name": "explore_type", "arguments": {"symbol": "NodeStore"}});
+    let prompt = client.result("prompts/get", given);
+    let text = prompt["messages"][0]["content"]["text"].as_str().expect("a text");
+    assert!(text.contains("type NodeStore of") && text.contains("`outline`"), "{text}");
+    assert_eq!(client.refused("prompts/get", json!({"name": "explore_type"})).0, -32602);
+}
+
+/// A workspace with a target that is made only when something is written to a pipe.
+fn waits() -> (Bench, std::path::PathBuf) {
+    let bench = Bench::memotree();
+    let pipe = bench.beside("pipe");
+    let made = std::process::Command::new("mkfifo").arg(&pipe).status().expect("mkfifo");
+    assert!(made.success());
+    let manifest = std::fs::read_to_string(bench.root().join("cortex.toml")).expect("the manifest");
+    let rule = format!(
+        "\n[producer.wait]\nuses = \"command\"\nargv = [\"cat\", \"{}\", \"{{in.text}}\"]\ntimeout = 600\n\n\
+         [[rule]]\ntarget = \"//index:waits\"\nproducer = \"wait\"\ninputs = {{ text = \"//files/cortex.toml:bytes\" }}\n",
+        pipe.display()
+    );
+    bench.write("cortex.toml", &format!("{manifest}{rule}"));
+    (bench, pipe)
+}
+
+#[test]
+fn progress_is_told_and_a_request_can_be_taken_back() {
+    let (bench, pipe) = waits();
+    let mut client = Client::start(&bench, false);
+    let waiting = json!({"name": "outline", "arguments": {"symbols": ["//index:waits"]}, "_meta": {"progressToken": "t"}});
+    let id = client.begin("tools/call", waiting);
+    let told = client.next();
+    assert_eq!(
+        (&told["method"], &told["params"]["progressToken"]),
+        (&json!("notifications/progress"), &json!("t"))
+    );
+    assert_eq!(
+        (&told["params"]["progress"], &told["params"]["total"]),
+        (&json!(0.0), &json!(100.0)),
+        "{told}"
+    );
+    // Who opens the pipe to write has met who reads it: the command runs.
+    drop(std::fs::File::options().write(true).open(&pipe).expect("the command reads"));
+    let _kept = std::fs::File::options().read(true).write(true).open(&pipe).expect("a pipe");
+    client.send(&json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": id}}));
+    // It may have been answered just before, but then not after; the next request has its turn either way.
+    let next = client.begin("tools/call", json!({"name": "outline", "arguments": {"symbols": ["NodeId"]}}));
+    let mut answer = client.next();
+    while answer["id"] != next {
+        assert!(answer["method"] == "notifications/progress" || answer["id"] == id, "{answer}");
+        answer = client.next();
+    }
+    assert_eq!(
+        answer["result"]["structuredContent"]["resolved"]["path"], "MemoTree.Core.NodeId",
+        "{answer}"
+    );
+}
+
+#[test]
+fn long_answers_are_shortened_and_say_so() {
+    let bench = Bench::memotree();
+    let body: String = (0..6_000)
+        .map(|number| format!("    public int Member{number}() => {number};\n"))
+        .collect();
+    bench.write(
+        "src/MemoTree.Core/Long.cs",
+        &format!("namespace Long;\npublic class Long\n{{\n{body}}}\n"),
+    );
+    let mut client = Client::start(&bench, false);
+    let result = client.call("outline", json!({"symbols": ["Long.Long"]}));
+    let told = text(&result);
+    assert!(
+        told.contains("[left out: ") && told.contains("lines left out]"),
+        "{}",
+        &told[told.len().saturating_sub(300)..]
+    );
+    assert!(result["structuredContent"]["leftOut"][0].is_string());
+    // Three bytes a token, for text and data together.
+    assert!(result.to_string().len() < 100_000, "{} bytes", result.to_string().len());
+}
+
+#[test]
+fn it_ends_with_its_input() {
+    let bench = Bench::memotree();
+    let mut command = bench.command(&["mcp"]);
+    let ran = command.stdin(Stdio::null()).output().expect("the program starts");
+    assert!(ran.status.success() && ran.stdout.is_empty(), "{ran:?}");
+    let without = Bench::empty();
+    let ran = without.run(&["mcp"]);
+    assert_eq!((ran.code, ran.out.as_str()), (2, ""), "{}", ran.err);
+}
+
+/// A server on a port of its own.
+struct Served {
+    child: Child,
+    port: u16,
+    token: String,
+}
+
+impl Served {
+    fn start(bench: &Bench, more: &[&str]) -> Self {
+        let args: Vec<&str> = ["mcp", "--http", "0"].iter().chain(more).copied().collect();
+        let mut command = bench.command(&args);
+        let mut child = command
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("the program starts");
+        let (mut token, mut port) = (None, None);
+        let mut lines = BufReader::new(child.stderr.take().expect("piped")).lines();
+        while token.is_none() || port.is_none() {
+            let line = lines.next().expect("it begins").expect("a line");
+            if let Some(path) = line.strip_prefix("clients need the token in ") {
+                let mode = std::fs::metadata(path).expect("the file").permissions().mode() & 0o777;
+                assert_eq!(mode, 0o600);
+                token = Some(std::fs::read_to_string(path).expect("the token").trim().to_owned());
+            }
+            if let Some(rest) = line.strip_prefix("serving at http://127.0.0.1:") {
+                port = Some(rest.trim_end_matches("/mcp").parse().expect("a port"));
+            }
+        }
+        Self {
+            child,
+            port: port.expect("a port"),
+            token: token.expect("a token"),
+        }
+    }
+
+    /// Sends a request; its status and body.
+    fn send(&self, line: &str, headers: &[(&str, &str)], body: &str) -> (u16, String) {
+        let mut stream = TcpStream::connect(("127.0.0.1", self.port)).expect("it listens");
+        let headers: String = headers.iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect();
+        let length = body.len();
+        write!(
+            stream,
+            "{line} HTTP/1.1\r\n{headers}Content-Length: {length}\r\nConnection: close\r\n\r\n{body}"
+        )
+        .expect("written");
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).expect("an answer");
+        let status = answer.split(' ').nth(1).and_then(|code| code.parse().ok());
+        let status = status.unwrap_or_else(|| panic!("no answer: {answer:?}"));
+        (status, answer)
+    }
+
+    fn post(&self, headers: &[(&str, &str)], message: &Value) -> (u16, String) {
+        let form = [
+            ("Content-Type", "application/json"),
+            ("Accept", "application/json, text/event-stream"),
+        ];
+        let headers: Vec<_> = form.iter().chain(headers).copied().collect();
+        self.send("POST /mcp", &headers, &message.to_string())
+    }
+}
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        // Ended already where a test ends it.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+#[test]
+fn http_lets_in_who_has_the_token_and_comes_from_here() {
+    let bench = Bench::memotree();
+    let served = Served::start(
+        &bench,
+        &["--allow-host", "proxy.example", "--allow-origin", "https://tools.example"],
+    );
+    let bearer = format!("Bearer {}", served.token);
+    let own = format!("127.0.0.1:{}", served.port);
+    let initialize = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello()});
+    let wrong = format!("Bearer {}x", served.token);
+    for (status, headers) in [
+        (200, vec![("Host", own.as_str()), ("Authorization", bearer.as_str())]),
+        (
+            200,
+            vec![
+                ("Host", "localhost"),
+                ("Authorization", &bearer),
+                ("Origin", "http://localhost:6274"),
+            ],
+        ),
+        (
+            200,
+            vec![
+                ("Host", "proxy.example"),
+                ("Authorization", &bearer),
+                ("Origin", "https://tools.example"),
+            ],
+        ),
+        (403, vec![("Host", "evil.example"), ("Authorization", &bearer)]),
+        (
+            403,
+            vec![("Host", &own), ("Authorization", &bearer), ("Origin", "http://evil.example")],
+        ),
+        (403, vec![("Host", &own), ("Authorization", &bearer), ("Origin", "null")]),
+        (401, vec![("Host", &own)]),
+        (401, vec![("Host", &own), ("Authorization", &wrong)]),
+        (401, vec![("Host", &own), ("Authorization", "Bearer")]),
+    ] {
+        let (code, answer) = served.post(&headers, &initialize);
+        assert_eq!(code, status, "{headers:?}: {answer}");
+        assert_eq!(answer.contains("\"serverInfo\""), status == 200, "{headers:?}: {answer}");
+        assert!(!answer.contains(&served.token));
+        let (code, answer) = served.send("GET /metrics", &headers, "");
+        assert_eq!(code, status, "{headers:?}: {answer}");
+        assert_eq!(answer.contains("cortex_uptime_seconds"), status == 200, "{headers:?}: {answer}");
+    }
+    let in_ = [("Host", own.as_str()), ("Authorization", bearer.as_str())];
+    assert_eq!(served.send("GET /", &in_, "").0, 404);
+    assert_eq!(served.send("POST /metrics", &in_, "").0, 405);
+
+    // The newer protocol needs no session: one request is a whole conversation.
+    let call = json!({"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {
+        "name": "outline", "arguments": {"symbols": ["NodeId"]},
+        "_meta": {"io.modelcontextprotocol/protocolVersion": NEW, "io.modelcontextprotocol/clientCapabilities": {}},
+    }});
+    let headers = [
+        in_[0],
+        in_[1],
+        ("MCP-Protocol-Version", NEW),
+        ("Mcp-Method", "tools/call"),
+        ("Mcp-Name", "outline"),
+    ];
+    let (code, answer) = served.post(&headers, &call);
+    assert!(code == 200 && answer.contains("MemoTree.Core.NodeId"), "{code} {answer}");
+    let (_, figures) = served.send("GET /metrics", &in_, "");
+    assert!(figures.contains("cortex_call_seconds_count{method=\"outline\"} 1\n"), "{figures}");
+
+    // The token stays, and is refused where others could read it.
+    let again = Served::start(&bench, &[]);
+    assert_eq!(again.token, served.token);
+    let ran = bench.run(&["mcp", "--http", "0", "--allow-origin", "tools.example"]);
+    assert_eq!(ran.code, 2, "{}", ran.err);
+    assert_eq!(bench.run(&["mcp", "--http", "nowhere"]).code, 2);
+    assert_eq!(bench.run(&["--no-store", "mcp", "--http", "0"]).code, 2);
+}
