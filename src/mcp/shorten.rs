@@ -157,7 +157,13 @@ fn drop_data(value: &mut Value) -> bool {
             let had = fields.remove("data").is_some();
             fields.values_mut().fold(had, |had, field| drop_data(field) || had)
         }
-        Value::Array(items) => items.iter_mut().fold(false, |had, item| drop_data(item) || had),
+        Value::Array(items) => {
+            let mut had = false;
+            for item in items {
+                had |= drop_data(item);
+            }
+            had
+        }
         _ => false,
     }
 }
