@@ -20,6 +20,9 @@ use workbench::hold::Hold;
 use workbench::location::{StoreChoice, find_root, view};
 use workbench::workspace::{Opening, WorkbenchError, Workspace};
 
+/// What a reader needs to get the store from a build that lets go of it.
+const MOMENT: Duration = Duration::from_millis(500);
+
 /// Whom a command speaks to besides its answer.
 enum Voice {
     /// People, on standard error.
@@ -328,7 +331,11 @@ impl Context {
     }
 
     fn open(&self, purpose: &str, asking: &AskingArgs, builds: bool) -> Result<Workspace, Failed> {
-        let options = self.options(purpose);
+        let mut options = self.options(purpose);
+        if !builds {
+            // A build lets readers have the store between two steps: that is no waiting.
+            options.lock_timeout = options.lock_timeout.max(MOMENT);
+        }
         let style = self.err;
         let workspace = Workspace::open(Opening {
             from: &self.global.directory,

@@ -16,7 +16,7 @@ use serde_json::Value;
 use std::sync::Arc;
 use workbench::symbols::index::Symbols;
 use workbench::symbols::outputs::{Output, Outputs};
-use workbench::symbols::state::flaws;
+use workbench::symbols::state::{Flaws, flaws};
 use workbench::workspace::Workspace;
 
 /// What a request works with.
@@ -33,6 +33,7 @@ pub struct Desk<'c> {
     held: Option<Held<'c>>,
     /// The moment of names that were known already.
     known: Option<Moment>,
+    flaws: Option<Arc<Flaws>>,
     worst: Code,
 }
 
@@ -60,6 +61,7 @@ impl<'c> Desk<'c> {
             host: None,
             held: None,
             known: None,
+            flaws: None,
             open: None,
             closed: None,
             worst: Code::Ok,
@@ -151,6 +153,15 @@ impl<'c> Desk<'c> {
         let context = self.context;
         let (_, session) = self.open()?;
         show::output(context, session, label)
+    }
+
+    /// The files whose declarations could not all be read, as far as they were built.
+    pub fn flaws(&mut self) -> Result<Arc<Flaws>, Failed> {
+        if self.flaws.is_none() {
+            let found = flaws(self.open()?.1)?;
+            self.flaws = Some(Arc::new(found));
+        }
+        Ok(self.flaws.clone().expect("invariant: they were just found"))
     }
 
     /// The names of the workspace as they are now.

@@ -1,5 +1,6 @@
 //! `cortex build`.
 
+use super::replaceable::replaceable;
 use crate::cli::BuildArgs;
 use crate::context::{Context, Failed, Outcome};
 use crate::exit::{self, Code};
@@ -26,6 +27,12 @@ pub fn run(context: &Context, args: &BuildArgs) -> Outcome {
         list: context.json(),
         ..request(args)?
     };
+    if let Some(path) = &args.events {
+        replaceable(path, |head| head.starts_with(b"{\"event\""))?;
+    }
+    if let Some(path) = &args.profile {
+        replaceable(path, |head| head.starts_with(b"{") || head.starts_with(b"["))?;
+    }
     let workspace = context.asking("build", &args.asking)?;
     let looking = Instant::now();
     let mut look = workspace.engine.look(&workspace.digest, || workspace.manifest())?;

@@ -19,6 +19,7 @@ mod pin;
 mod prompt;
 mod query;
 mod regenerate;
+mod replaceable;
 mod report;
 mod rules;
 mod serve;

@@ -1,5 +1,6 @@
 //! `cortex report`: one page of HTML about this checkout.
 
+use super::replaceable::replaceable;
 use super::{history, last_good, show};
 use crate::cli::ReportArgs;
 use crate::context::{Context, Failed, Outcome};
@@ -30,6 +31,7 @@ pub fn run(context: &Context, args: &ReportArgs) -> Outcome {
     // Others may have the store while the page is made and written.
     context.let_go();
     let page = report::page(&found);
+    replaceable(&args.out, |head| head.starts_with(b"<!doctype html>"))?;
     write(&args.out, page.as_bytes())?;
     let nodes = found.near.as_ref().map_or(0, |near| near.nodes.len());
     let near = found.near.as_ref().map(|near| found.targets[near.nodes[0].target].label.clone());

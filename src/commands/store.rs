@@ -1,10 +1,12 @@
 //! `cortex store`: verify, stats, export, import, migrate.
 
+use super::replaceable::replaceable;
 use super::{build, gc, show};
 use crate::cli::StoreCommand;
 use crate::context::{Context, Failed, Outcome};
 use crate::exit::Code;
 use crate::render::care as told;
+use engine::build::query::Reach;
 use engine::store::disk::DiskStore;
 use engine::store::parcel::ParcelError;
 use engine::values::diagnostic::Diagnostic;
@@ -95,8 +97,16 @@ fn migrate(context: &Context) -> Outcome {
 fn export(context: &Context, patterns: &[String], out: &Path) -> Outcome {
     let patterns = build::patterns(patterns)?;
     let workspace = context.workspace("store export")?;
-    let session = workspace.session()?;
-    let done = handing::export(&session, &patterns, out)?;
+    let mut session = workspace.session()?;
+    let survey = session.survey(patterns.patterns(), Reach::Named)?;
+    if !survey.refused.is_empty() {
+        return Err(Failed {
+            code: Code::Usage,
+            diagnostics: survey.refused,
+        });
+    }
+    replaceable(out, handing::is_export)?;
+    let done = handing::export(&session, survey.meant.concat(), out)?;
     if done.actions == 0 {
         let why = Diagnostic::warning("W_NOTHING", "nothing of that was built, so the file holds no result");
         context.say(&[why.hint("build the targets first; results are handed on as they stand")]);

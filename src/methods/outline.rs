@@ -1,7 +1,7 @@
 //! `outline`: the outlines of types and members.
 
 use super::resolved::{Resolved, resolved};
-use super::symbols::of_symbol;
+use super::symbols::found_by_name;
 use super::{Effect, Method, one_or_many};
 use crate::commands::build;
 use crate::commands::last_good;
@@ -15,6 +15,7 @@ use engine::values::diagnostic::Diagnostic;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use workbench::symbols::state::{Freshness, State};
 
 /// Print the outlines of types and members, building them first.
 #[derive(Debug, clap::Args, Serialize, Deserialize, JsonSchema)]
@@ -62,6 +63,7 @@ struct One {
     /// The outline as data.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     data: Option<Value>,
+    state: State,
 }
 
 impl Method for Outline {
@@ -72,16 +74,16 @@ impl Method for Outline {
 
     fn answer(&self, desk: &mut Desk<'_>) -> Result<Outlines, Failed> {
         let mut shown: Vec<(String, Vec<u8>)> = Vec::new();
-        let labels: Vec<String> = self.symbols.iter().map(|symbol| label(symbol)).collect();
         let context = desk.context;
         if self.last_good {
+            let labels: Vec<String> = self.symbols.iter().map(|symbol| label(symbol)).collect();
             let (_, session) = desk.open()?;
             for label in &labels {
                 let found = last_good::find(context, session, Self::NAME, label)?;
                 shown.push((found.label, found.bytes.to_vec()));
             }
         } else {
-            self.all_meant(desk, &labels)?;
+            let labels = self.meant(desk)?;
             let report = desk.outputs(&labels, true)?;
             let made = report.roots.iter().zip(&report.outputs);
             shown.extend(made.filter_map(|(root, bytes)| Some((root.label.to_string(), bytes.as_deref()?.to_vec()))));
@@ -94,8 +96,15 @@ impl Method for Outline {
                 let why = Diagnostic::error("E_BINARY", "the output is no text").label(&label);
                 Failed::new(Code::Usage, why.hint("use `cortex show --raw`"))
             };
+            let (resolved, files) = resolved(desk, &label)?;
+            let state = State::default().of_files(&*desk.flaws()?, files.iter());
             outlines.push(One {
-                resolved: resolved(desk, &label)?,
+                state: if self.last_good {
+                    state.as_of(Freshness::LastGood, "files of it may have moved since")
+                } else {
+                    state
+                },
+                resolved,
                 data: if self.data { Some(data(desk, &label)?) } else { None },
                 outline_text: String::from_utf8(bytes).map_err(|_| binary())?,
             });
@@ -121,29 +130,24 @@ impl Method for Outline {
 }
 
 impl Outline {
-    /// That every symbol means something, told of the symbols before anything is built for them.
-    fn all_meant(&self, desk: &mut Desk<'_>, labels: &[String]) -> Result<(), Failed> {
-        let context = desk.context;
+    /// The labels that the symbols mean. What the engine does not know by such a label is looked for among all names.
+    fn meant(&self, desk: &mut Desk<'_>) -> Result<Vec<String>, Failed> {
         // Names are looked up among the types that there are.
         desk.output("//index:types")?;
-        let (workspace, session) = desk.open()?;
-        let patterns = build::patterns(labels)?;
-        let survey = session.survey(patterns.patterns(), Reach::Named)?;
-        if survey.refused.is_empty() {
-            return Ok(());
+        let mut labels = Vec::with_capacity(self.symbols.len());
+        for symbol in &self.symbols {
+            let label = label(symbol);
+            let known = match build::patterns(std::slice::from_ref(&label)) {
+                Ok(patterns) => desk.open()?.1.survey(patterns.patterns(), Reach::Named)?.refused.is_empty(),
+                Err(failed) if symbol.starts_with("//") => return Err(failed),
+                Err(_) => false,
+            };
+            match known || symbol.starts_with("//") {
+                true => labels.push(label),
+                false => labels.extend(found_by_name(desk, Self::NAME, symbol, "outline")?),
+            }
         }
-        for label in labels {
-            last_good::remark_missing(context, workspace, session, Some(Self::NAME), label)?;
-        }
-        let asked = |why: &Diagnostic| labels.iter().position(|label| why.label.as_ref() == Some(label)).unwrap_or(0);
-        let told = |why: Diagnostic| {
-            let symbol = &self.symbols[asked(&why)];
-            if symbol.starts_with("//") { why } else { of_symbol(why, symbol) }
-        };
-        Err(Failed {
-            code: Code::Usage,
-            diagnostics: survey.refused.into_iter().map(told).collect(),
-        })
+        Ok(labels)
     }
 }
 

@@ -76,7 +76,7 @@ Made from the program's table of methods (`cortex dev methods`); a test keeps it
 `cortex serve` (JSON-RPC 2.0) and, where it says so, a tool of `cortex mcp`. Arguments are named as below; JSON-RPC also takes them in this order.
 
 An error has a `code`, a `message`, and where they apply `hint`, `found`, `label`, `file`, `line`, `column`. Codes of their own have more:
-`SymbolNotFound` `suggestions`, `AmbiguousSymbol` `candidates`, `AccessDenied` `publicAlternatives`, `Busy` progress in its message, `InvalidFilter`
+`SymbolNotFound` `suggestions`, `AmbiguousSymbol` `candidates`, `AccessDenied` `publicAlternatives`, `Busy` `progress` in percent, `InvalidFilter`
 `position` and `hint`, `InternalError` a trace. By JSON-RPC they are the `data` of an error: -32602 for arguments, -32001 when busy, -32800 when taken back,
 -32603 for a bug, -32000 for all others; `exitCode` is what the command would have ended with. What was said beside an answer is in its `diagnostics`.
 

@@ -99,10 +99,12 @@ impl Of {
         let mut relations = Graph::read(desk)?.relations(found.key(), way, edges, depth);
         let total = relations.types.len();
         relations.types.truncate(self.limit.max(1));
-        let mut state = names
-            .state(found.files.iter())
-            .renamed(former.as_deref(), &found.path)
-            .unread(&relations.unread);
+        let mut state = match way {
+            Way::Deps => names.state(found.files.iter()),
+            // What a file that could not be read uses is not known.
+            Way::Rdeps => State::default().of_workspace(&names.flaws),
+        };
+        state = state.renamed(former.as_deref(), &found.path).unread(&relations.unread);
         if total == 0 {
             state = state.empty(Empty::None);
         }

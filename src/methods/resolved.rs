@@ -23,23 +23,26 @@ pub struct Resolved {
     pub member_id: Option<String>,
 }
 
-/// What the label of a type's or member's target means. The identifiers are those of the present sources: a type that is gone has none.
-pub fn resolved(desk: &mut Desk<'_>, target: &str) -> Result<Resolved, Failed> {
+/// What the label of a type's or member's target means, and the files of the type. The identifiers are those of the present sources: a type that
+/// is gone has none.
+pub fn resolved(desk: &mut Desk<'_>, target: &str) -> Result<(Resolved, Vec<String>), Failed> {
     let Some((key, rest)) = parts(target) else {
-        return Ok(Resolved {
+        let resolved = Resolved {
             path: target.to_owned(),
             ..Resolved::default()
-        });
+        };
+        return Ok((resolved, Vec::new()));
     };
     let types = desk.output("//index:types")?.bytes;
     let row = Table::open(&types).and_then(|table| serde_json::from_slice::<TypeRow>(table.get(&key)?).ok());
+    let files = row.as_ref().map(|row| row.files.clone()).unwrap_or_default();
     let mut found = Resolved {
         path: key.clone(),
         type_id: row.as_ref().map(|row| row.id.clone()).unwrap_or_default(),
         member_id: None,
     };
     let Some((member, _)) = rest.strip_prefix('#').and_then(|rest| rest.rsplit_once(':')) else {
-        return Ok(found);
+        return Ok((found, files));
     };
     let member = unescape(member);
     found.path = format!("{key}#{member}");
@@ -48,5 +51,5 @@ pub fn resolved(desk: &mut Desk<'_>, target: &str) -> Result<Resolved, Failed> {
         let row = Table::open(&members).and_then(|table| serde_json::from_slice::<MemberRow>(table.get(&member)?).ok());
         found.member_id = row.map(|row| format!("{}_{}", found.type_id, row.id));
     }
-    Ok(found)
+    Ok((found, files))
 }

@@ -18,7 +18,12 @@ pub struct Search {
     #[arg(default_value = "")]
     #[serde(default)]
     pub query: String,
-    /// Only of this kind: type, member, class, interface, method, property …
+    /// Hits on the page, 200 at most.
+    #[arg(long, value_name = "N", default_value_t = USUAL)]
+    #[serde(default = "usual")]
+    pub limit: usize,
+    /// Only of this kind: type, class, struct, interface, enum, delegate, record, record struct, member, method, indexer, value (fields,
+    /// properties, events).
     #[arg(long, value_name = "KIND")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kind: Option<String>,
@@ -26,10 +31,6 @@ pub struct Search {
     #[arg(long, value_name = "NAMESPACE")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub namespace: Option<String>,
-    /// Hits on the page, 200 at most.
-    #[arg(long, value_name = "N", default_value_t = USUAL)]
-    #[serde(default = "usual")]
-    pub limit: usize,
     /// The next page: what the page before said.
     #[arg(long, value_name = "CURSOR")]
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -1,15 +1,16 @@
 //! `semantic`: the summary of a type or member.
 
 use super::resolved::{Resolved, resolved};
-use super::symbols::of_symbol;
+use super::symbols::found_by_name;
 use super::{Effect, Method};
 use crate::cli::AskingArgs;
-use crate::commands::{history, last_good, show};
+use crate::commands::{build, history, show};
 use crate::context::Failed;
 use crate::desk::Desk;
-use engine::build::query::Standing;
+use engine::build::query::{Reach, Standing};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use workbench::symbols::state::{Freshness, State};
 
 /// Print the summary of a type: its role, life cycle, edge cases, limitations.
 ///
@@ -39,6 +40,7 @@ pub struct Summary {
     semantic_text: Option<String>,
     /// `none`, `pending`, `cached` or `stale` (seed 000 §3.2).
     semantic_state: String,
+    state: State,
 }
 
 impl Method for SemanticOf {
@@ -56,21 +58,17 @@ impl Method for SemanticOf {
             true => self.symbol.clone(),
             false => format!("//types/{}:semantic", self.symbol),
         };
-        let (workspace, session) = desk.open()?;
-        let label = match history::meant(session, &asked, "shown") {
-            Ok(label) => label,
-            Err(failed) => {
-                last_good::remark_missing(context, workspace, session, Some("show"), &asked)?;
-                if self.symbol.starts_with("//") {
-                    return Err(failed);
-                }
-                let told = failed.diagnostics.into_iter().map(|why| of_symbol(why, &self.symbol));
-                return Err(Failed {
-                    diagnostics: told.collect(),
-                    ..failed
-                });
-            }
+        let known = match build::patterns(std::slice::from_ref(&asked)) {
+            Ok(patterns) => desk.open()?.1.survey(patterns.patterns(), Reach::Named)?.refused.is_empty(),
+            Err(failed) if self.symbol.starts_with("//") => return Err(failed),
+            Err(_) => false,
         };
+        let asked = match known || self.symbol.starts_with("//") {
+            true => asked,
+            false => found_by_name(desk, "show", &self.symbol, "semantic")?.swap_remove(0),
+        };
+        let label = history::meant(desk.open()?.1, &asked, "shown")?;
+        let (_, session) = desk.open()?;
         let paid = workbench::paid::is_paid(session, &label);
         let standing = session.standing(&label)?;
         if paid && !self.refresh && standing != Some(Standing::Current) {
@@ -83,15 +81,21 @@ impl Method for SemanticOf {
                 (_, None) => "none",
                 _ => "stale",
             };
+            let (resolved, files) = resolved(desk, &label)?;
+            let as_it_is = State::default().of_files(&*desk.flaws()?, files.iter());
+            let why = "a model makes it, and was not asked: --refresh has it made anew";
             return Ok(Summary {
-                resolved: resolved(desk, &label)?,
+                resolved,
+                state: as_it_is.as_of(Freshness::Stale, why),
                 semantic_text: shown.flatten().map(|shown| String::from_utf8_lossy(&shown.bytes).into_owned()),
                 semantic_state: state.to_owned(),
             });
         }
         let shown = show::output(context, session, &label)?;
+        let (resolved, files) = resolved(desk, &shown.label)?;
         Ok(Summary {
-            resolved: resolved(desk, &shown.label)?,
+            resolved,
+            state: State::default().of_files(&*desk.flaws()?, files.iter()),
             semantic_text: Some(String::from_utf8_lossy(&shown.bytes).into_owned()),
             semantic_state: "cached".to_owned(),
         })

@@ -1,15 +1,13 @@
 //! What the methods about symbols share: the names of the workspace, and what a symbol means among them.
 
+use crate::commands::last_good;
 use crate::context::Failed;
 use crate::desk::Desk;
 use crate::exit::Code;
-use engine::values::diagnostic::Diagnostic;
-use engine::values::label::unescape;
 use std::sync::Arc;
-use workbench::last_good::parts;
 use workbench::symbols::index::Symbols;
 use workbench::symbols::outputs::{SymbolError, Trouble};
-use workbench::symbols::resolve::{Candidate, Options, Resolution, resolve};
+use workbench::symbols::resolve::{Candidate, How, Options, Resolution, resolve};
 use workbench::symbols::state::{Flaws, State};
 
 /// The names of the workspace, and which files they may lack something of.
@@ -56,36 +54,28 @@ impl From<SymbolError> for Failed {
     }
 }
 
-/// Why the label of a type or member means nothing, or too much, said of the symbol that was asked for.
-pub fn of_symbol(why: Diagnostic, symbol: &str) -> Diagnostic {
-    let code = match why.code.as_str() {
-        "E_NO_TARGET" => "SymbolNotFound",
-        "E_AMBIGUOUS" => "AmbiguousSymbol",
-        _ => return why,
-    };
-    let paths: Vec<String> = why.candidates.iter().map(|label| path_of(label)).collect();
-    let hint = match paths.first() {
-        Some(first) if code == "SymbolNotFound" => format!("did you mean {first}?"),
-        None if code == "SymbolNotFound" => "`cortex search` finds names by their parts".to_owned(),
-        _ => "write enough of the name for one of them to be meant".to_owned(),
-    };
-    let message = match code {
-        "SymbolNotFound" => "no type or member of this name is known".to_owned(),
-        _ => format!("{} types or members have this name", paths.len()),
-    };
-    let found: String = symbol.chars().take(120).collect();
-    Diagnostic::error(code, message).found(found).hint(hint).candidates(paths)
-}
-
-/// The symbol path in a label.
-fn path_of(label: &str) -> String {
-    let Some((key, rest)) = parts(label) else { return label.to_owned() };
-    let member = rest.strip_prefix('#').and_then(|rest| rest.rsplit_once(':'));
-    match member {
-        Some((member, _)) => format!("{key}#{}", unescape(member)),
-        None => key,
+/// The labels of a target of what a symbol means, by all names that there are: one, or those of a pattern. `command` is who asks, if it has a
+/// `--last-good`.
+pub fn found_by_name(desk: &mut Desk<'_>, command: &str, symbol: &str, target: &str) -> Result<Vec<String>, Failed> {
+    let names = desk.names()?;
+    let found = resolution(desk, &names, symbol, MOST)?;
+    if found.how == Some(How::Wildcard) {
+        return Ok(found.candidates.iter().map(|one| one.label(target)).collect());
+    }
+    match found.meant() {
+        Ok(one) => Ok(vec![one.label(target)]),
+        Err(error) => {
+            let context = desk.context;
+            let (workspace, session) = desk.open()?;
+            let label = format!("//types/{symbol}:{target}");
+            last_good::remark_missing(context, workspace, session, Some(command), &label)?;
+            Err(error.into())
+        }
     }
 }
+
+/// Of a pattern no more symbols are meant.
+const MOST: usize = 1000;
 
 /// The notes of a state, as lines below an answer.
 pub fn notes(state: &State) -> String {

@@ -62,7 +62,7 @@ impl Method for Show {
 
     fn answer(&self, desk: &mut Desk<'_>) -> Result<Shown, Failed> {
         let root = root(desk)?;
-        let window = Window::read(&root);
+        let window = Window::read(&root).map_err(|error| unwritten(&error))?;
         let mut gone = None;
         let pack = match &window.pack {
             None => Vec::new(),
@@ -158,8 +158,11 @@ fn root(desk: &Desk<'_>) -> Result<PathBuf, Failed> {
 }
 
 fn unwritten(error: &std::io::Error) -> Failed {
-    let why = Diagnostic::error("E_WRITE", format!("the window cannot be written: {error}"));
-    Failed::new(Code::Io, why.hint("check the permissions of .cortex"))
+    let why = Diagnostic::error("E_WRITE", format!("the window cannot be read or written: {error}"));
+    Failed::new(
+        Code::Io,
+        why.hint("check .cortex; a damaged window.json can be mended by hand or moved away"),
+    )
 }
 
 /// A type to pin, unpin or dismiss.
@@ -202,7 +205,7 @@ pub struct Dismiss {
 /// Changes the window by the type that a symbol means. One that is gone can be let go by the name that it had.
 fn change(desk: &mut Desk<'_>, symbol: &str, gone: bool, change: impl Fn(&mut Window, &str) -> bool) -> Result<Changed, Failed> {
     let root = root(desk)?;
-    let before = Window::read(&root);
+    let before = Window::read(&root).map_err(|error| unwritten(&error))?;
     let known = before
         .pinned
         .iter()

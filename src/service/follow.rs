@@ -52,7 +52,7 @@ impl Peer {
             Value::Array(mut values) if !values.is_empty() => values.swap_remove(0),
             params => params,
         };
-        let token = params["token"].as_u64();
+        let token = params["token"].as_u64().or_else(|| params.as_u64());
         let unknown = || message::error(id, code::PARAMS, "there is no open stream of this token");
         match method {
             "$/enumerator/abort" => {

@@ -37,6 +37,8 @@ pub enum Frame {
 pub struct Reader<R> {
     from: BufReader<R>,
     framing: Option<Framing>,
+    /// Bytes of a message that was too long, still to be passed over.
+    rest: u64,
 }
 
 impl<R: AsyncRead + Unpin> Reader<R> {
@@ -45,6 +47,7 @@ impl<R: AsyncRead + Unpin> Reader<R> {
         Self {
             from: BufReader::new(from),
             framing: None,
+            rest: 0,
         }
     }
 
@@ -58,6 +61,8 @@ impl<R: AsyncRead + Unpin> Reader<R> {
     /// # Errors
     /// When the stream breaks.
     pub async fn ready(&mut self) -> io::Result<bool> {
+        let mut rest = (&mut self.from).take(std::mem::take(&mut self.rest));
+        tokio::io::copy_buf(&mut rest, &mut tokio::io::sink()).await?;
         loop {
             let bytes = self.from.fill_buf().await?;
             if bytes.is_empty() {
@@ -95,8 +100,12 @@ impl<R: AsyncRead + Unpin> Reader<R> {
         loop {
             let bytes = self.from.fill_buf().await?;
             if bytes.is_empty() {
-                // What has no end was not finished.
-                return Ok(if passed > 0 { Frame::TooLong(passed) } else { Frame::End });
+                // The last line may do without its end.
+                return Ok(match (passed, line.is_empty()) {
+                    (0, true) => Frame::End,
+                    (0, false) => Frame::Message(line),
+                    (passed, _) => Frame::TooLong(passed),
+                });
             }
             let (taken, ended) = match bytes.iter().position(|byte| *byte == b'\n') {
                 Some(at) => (at + 1, true),
@@ -148,15 +157,12 @@ impl<R: AsyncRead + Unpin> Reader<R> {
 
     async fn body(&mut self, length: usize) -> io::Result<Frame> {
         let mut body = Vec::new();
-        let mut rest = (&mut self.from).take(length as u64);
         if length > LONGEST {
-            let passed = tokio::io::copy_buf(&mut rest, &mut tokio::io::sink()).await?;
-            return Ok(if passed < length as u64 {
-                Frame::End
-            } else {
-                Frame::TooLong(length)
-            });
+            // Told at once; what is to come is passed over before the next message.
+            self.rest = length as u64;
+            return Ok(Frame::TooLong(length));
         }
+        let mut rest = (&mut self.from).take(length as u64);
         // Grows with what comes, not with what is promised.
         rest.read_to_end(&mut body).await?;
         Ok(if body.len() < length { Frame::End } else { Frame::Message(body) })
@@ -263,7 +269,7 @@ mod tests {
             [Frame::Garbage("a line of the header is too long")]
         );
         assert_eq!(read(b"Content-Length: 10\r\n\r\n{}", 64), [Frame::End]);
-        assert_eq!(read(b"Content-Length: 99999999999\r\n\r\n{}", 64), [Frame::End]);
-        assert_eq!(read(b"{\"half\":", 64), [Frame::End]);
+        assert_eq!(read(b"Content-Length: 99999999999\r\n\r\n{}", 64), [Frame::TooLong(99_999_999_999)]);
+        assert_eq!(read(b"{\"last\":1}", 64), [message("{\"last\":1}")]);
     }
 }

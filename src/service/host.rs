@@ -24,7 +24,16 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// How long a request waits for its turn to build before it is told that others are being served.
-const PATIENCE: Duration = Duration::from_secs(30);
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Patience {
+    /// A client asks again; it has a time-out of its own.
+    OfClients,
+    /// A command waits as long as it would without a service.
+    OfCommands,
+}
+
+/// How long a client's request waits.
+const OF_CLIENTS: Duration = Duration::from_secs(10);
 
 /// Answers requests of any number of clients.
 pub struct Host {
@@ -117,8 +126,13 @@ impl Host {
         }
     }
 
-    /// Answers.
+    /// Answers a client.
     pub fn call(self: &Arc<Self>, entry: &'static Entry, arguments: Value, cancel: &Cancel) -> Outcome {
+        self.call_with(entry, arguments, cancel, Patience::OfClients)
+    }
+
+    /// Answers whoever has that patience.
+    pub fn call_with(self: &Arc<Self>, entry: &'static Entry, arguments: Value, cancel: &Cancel, patience: Patience) -> Outcome {
         let _request = Request::begin(&self.requests);
         let start = Instant::now();
         let question = (entry.effect == Effect::Looks).then(|| format!("{}\0{arguments}", entry.name));
@@ -132,7 +146,7 @@ impl Host {
             };
         }
         let context = Context::of_request(self.global.clone(), cancel.clone(), self.load.clone());
-        let answering = AssertUnwindSafe(|| self.answer(entry, arguments, question, &context, cancel));
+        let answering = AssertUnwindSafe(|| self.answer(entry, arguments, question, &context, (cancel, patience)));
         let result = catch_unwind(answering).unwrap_or_else(|panic| Err(self.panicked(entry.name, &*panic)));
         context.close();
         self.meter.count(entry.name, start.elapsed(), result.is_err(), false);
@@ -148,12 +162,16 @@ impl Host {
         arguments: Value,
         question: Option<String>,
         context: &Context,
-        cancel: &Cancel,
+        (cancel, patience): (&Cancel, Patience),
     ) -> Result<Answered, Failed> {
         let seat = Seat {
             host: self,
             method: entry.name,
             cancel,
+            patience: match patience {
+                Patience::OfClients => OF_CLIENTS,
+                Patience::OfCommands => Duration::from_secs(self.global.lock_timeout),
+            },
         };
         let mut desk = Desk::new(context, entry.name).served_by(&seat);
         let answered = (entry.call)(&mut desk, arguments);
@@ -220,11 +238,12 @@ struct Seat<'h> {
     host: &'h Arc<Host>,
     method: &'static str,
     cancel: &'h Cancel,
+    patience: Duration,
 }
 
 impl Serving for Seat<'_> {
     fn turn(&self) -> Result<Held<'_>, Failed> {
-        let turn = self.host.turn.take(self.method, PATIENCE, self.cancel);
+        let turn = self.host.turn.take(self.method, self.patience, self.cancel);
         turn.map_err(|holder| self.host.busy(holder, self.cancel))
     }
 

@@ -2,7 +2,7 @@
 
 use super::follow::Streams;
 use super::frame::{self, Frame, Framing, LONGEST, Reader};
-use super::host::{Host, Outcome};
+use super::host::{Host, Outcome, Patience};
 use super::message::{self, Message, code};
 use crate::exit::Code;
 use crate::methods::{self, Entry};
@@ -45,8 +45,8 @@ pub(super) struct Peer {
     out: mpsc::Sender<Value>,
 }
 
-/// Serves a client until it goes, or does not behave.
-pub async fn serve<R, W>(shared: Shared, from: R, to: W)
+/// Serves a client until it goes, or does not behave. One that only ends its requests gets the answers to them; `gone` tells which it is.
+pub async fn serve<R, W>(shared: Shared, from: R, to: W, gone: impl Fn() -> bool)
 where
     R: AsyncRead + Unpin,
     W: AsyncWrite + Unpin + Send + 'static,
@@ -62,7 +62,12 @@ where
     };
     let mut reader = Reader::new(from);
     tokio::select! {
-        () = peer.read(&mut reader, &headers) => {}
+        () = async {
+            peer.read(&mut reader, &headers).await;
+            while !peer.running().is_empty() && !gone() {
+                tokio::time::sleep(TELL_EVERY / 10).await;
+            }
+        } => {}
         // Nobody reads what is written.
         _ = &mut writer => {}
     }
@@ -195,8 +200,9 @@ impl Peer {
         let progress = asked.progress.clone().map(|token| tokio::spawn(self.clone().tell(token)));
         let host = self.shared.host.clone();
         let (entry, arguments, stop) = (asked.entry, asked.arguments, cancel.clone());
+        let patience = if asked.cli { Patience::OfCommands } else { Patience::OfClients };
         let outcome = match self.shared.workers.acquire().await {
-            Ok(_worker) => tokio::task::spawn_blocking(move || host.call(entry, arguments, &stop)).await,
+            Ok(_worker) => tokio::task::spawn_blocking(move || host.call_with(entry, arguments, &stop, patience)).await,
             Err(_) => return,
         };
         if let Some(progress) = progress {
@@ -205,7 +211,7 @@ impl Peer {
         self.running().remove(&id.to_string());
         let message = match outcome {
             _ if cancel.is_cancelled() => message::error(&id, code::CANCELLED, "the request was taken back"),
-            Ok(outcome) => told(&id, outcome, asked.cli),
+            Ok(outcome) => told(&id, outcome, asked.cli, self.shared.host.load.percent()),
             Err(_) => message::error(&id, code::INTERNAL, "a bug of cortex: the request came to no end"),
         };
         self.send(message).await;
@@ -235,7 +241,7 @@ impl Peer {
 }
 
 /// The message that tells what a request came to.
-fn told(id: &Value, outcome: Outcome, cli: bool) -> Value {
+fn told(id: &Value, outcome: Outcome, cli: bool, percent: Option<u64>) -> Value {
     let said: Vec<Value> = outcome.said.iter().map(diagnostic::json).collect();
     if cli {
         let (answer, code, diagnostics) = match outcome.result {
@@ -257,7 +263,14 @@ fn told(id: &Value, outcome: Outcome, cli: bool) -> Value {
             }
             message::answer(id, answered.answer)
         }
-        Err(failed) => message::failed(id, &failed, &outcome.said),
+        Err(failed) => {
+            let busy = failed.code == Code::Busy;
+            let mut message = message::failed(id, &failed, &outcome.said);
+            if busy && let Some(percent) = percent {
+                message["error"]["data"]["progress"] = percent.into();
+            }
+            message
+        }
     }
 }
 

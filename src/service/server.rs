@@ -3,9 +3,11 @@
 use super::host::Host;
 use super::message::{self, code};
 use super::peer::{self, Shared};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use serde_json::Value;
 use std::io;
+use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixListener;
 use std::sync::Arc;
 use std::time::Duration;
@@ -91,8 +93,10 @@ pub fn listen(host: Arc<Host>, listener: &UnixListener, stop: &Stop) -> io::Resu
                             Ok(place) => {
                                 let shared = shared.clone();
                                 tokio::spawn(async move {
+                                    let hung = stream.as_fd().try_clone_to_owned();
+                                    let gone = move || hung.as_ref().is_ok_and(is_hung_up);
                                     let (from, to) = stream.into_split();
-                                    peer::serve(shared, from, to).await;
+                                    peer::serve(shared, from, to, gone).await;
                                     drop(place);
                                 });
                             }
@@ -103,6 +107,13 @@ pub fn listen(host: Arc<Host>, listener: &UnixListener, stop: &Stop) -> io::Resu
             Ok(())
         })
         .inspect(|()| runtime.shutdown_timeout(Duration::from_secs(5)))
+}
+
+/// Whether the other end is closed in both directions.
+fn is_hung_up(stream: &OwnedFd) -> bool {
+    let mut polled = [PollFd::new(stream, PollFlags::empty())];
+    let now = Timespec { tv_sec: 0, tv_nsec: 0 };
+    poll(&mut polled, Some(&now)).is_ok() && polled[0].revents().contains(PollFlags::HUP)
 }
 
 /// Tells one client too many that it is one.
@@ -122,7 +133,7 @@ pub fn converse(host: Arc<Host>, stop: &Stop) -> io::Result<()> {
     runtime.block_on(async {
         tokio::select! {
             () = stop.0.notified() => {}
-            () = peer::serve(shared.clone(), tokio::io::stdin(), tokio::io::stdout()) => {}
+            () = peer::serve(shared.clone(), tokio::io::stdin(), tokio::io::stdout(), || false) => {}
         }
     });
     // A read of standard input cannot be broken off.

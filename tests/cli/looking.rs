@@ -175,7 +175,8 @@ fn outlines_of_several_symbols() {
             .as_str()
             .is_some_and(|text| text.starts_with("# MemoTree.Core.NodeStore "))
     );
-    assert_eq!(one.as_object().map(serde_json::Map::len), Some(2));
+    assert_eq!(one.as_object().map(serde_json::Map::len), Some(3));
+    assert_eq!(one["state"]["complete"], true);
     let two = bench.run(&["outline", "--json", "--data", "NodeStore", "NodeId"]).json();
     assert_eq!(two["more"][0]["data"]["fqn"], "MemoTree.Core.NodeId");
     insta::assert_snapshot!(bench.run(&["outline", "NodeStroe"]).all(), @"

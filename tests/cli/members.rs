@@ -313,3 +313,44 @@ fn a_build_stands_when_its_aliases_cannot_be_written() {
         "{ran:?}"
     );
 }
+
+#[test]
+fn what_went_between_two_looks_of_a_command_is_no_trouble() {
+    let bench = Bench::memotree();
+    bench.run(&["build", "//..."]);
+    bench.write("p2/p2.csproj", "<Project Sdk=\"Microsoft.NET.Sdk\"/>");
+    bench.write("p2/D.cs", "namespace Z { class Zed { } }");
+    assert_eq!(bench.run(&["usages", "NodeId"]).code, 0);
+    std::fs::remove_dir_all(bench.root().join("p2")).expect("removed");
+    let again = bench.run(&["usages", "NodeId"]);
+    assert_eq!((again.code, again.err.as_str()), (0, ""));
+}
+
+#[test]
+fn symbols_are_meant_by_identifiers_and_as_resolve_knows_them() {
+    let bench = Bench::memotree();
+    let path = |args: &[&str]| {
+        let ran = bench.run(args);
+        assert_eq!(ran.code, 0, "{args:?}: {ran:?}");
+        ran.json()["resolved"]["path"].as_str().map(str::to_owned)
+    };
+    let get = Some("MemoTree.Core.NodeStore#Get(NodeId)".to_owned());
+    for symbol in ["NodeStore.Get", "NodeStore#Get", "T_9zinsy3j_wg2t9t", "core.nodestore.get(nodeid)"] {
+        for method in ["resolve", "outline", "source"] {
+            assert_eq!(path(&[method, symbol, "--json"]), get, "{method} {symbol}");
+        }
+    }
+    assert_eq!(
+        path(&["semantic", "T_9zinsy3j", "--json"]).as_deref(),
+        Some("MemoTree.Core.NodeStore")
+    );
+    let several = bench.run(&["outline", "Get", "--output", "json"]);
+    assert!(several.code == 2 && several.err.contains("AmbiguousSymbol"), "{several:?}");
+    bench.write(
+        "src/MemoTree.Core/Broken.cs",
+        "namespace MemoTree.Core; public class Broken { int a; int = }\n",
+    );
+    let answer = bench.run(&["outline", "Broken", "--json"]).json();
+    assert_eq!(answer["state"]["complete"], false, "{answer}");
+    assert_eq!(bench.run(&["rdeps", "NodeId", "--json"]).json()["state"]["complete"], false);
+}

@@ -255,7 +255,7 @@ fn an_investigation_is_a_stream() {
     let mut values: Vec<Value> = stream["values"].as_array().expect("values").clone();
     let token = stream["token"].clone();
     while stream["finished"] != true {
-        stream = client.result("$/enumerator/next", json!({"token": token}));
+        stream = client.result("$/enumerator/next", json!([token]));
         values.extend(stream["values"].as_array().expect("values").clone());
     }
     assert!(values.len() >= 3 && values[0] == "is to begin", "{values:?}");
@@ -332,7 +332,17 @@ fn one_client_on_standard_input() {
     let mut line = String::new();
     out.read_line(&mut line).expect("an answer");
     assert!(line.contains("T_p8e5mq6b"), "{line}");
+    // The last request has its answer although the input has ended, and no line feed.
+    write!(
+        input,
+        "{}",
+        json!({"jsonrpc": "2.0", "id": 2, "method": "SearchSymbols", "params": ["import", 10]})
+    )
+    .expect("written");
     drop(input);
+    line.clear();
+    out.read_line(&mut line).expect("an answer");
+    assert!(line.contains("\"id\":2") && line.contains("MarkdownImporter"), "{line}");
     assert!(child.wait().expect("it ends").success());
     line.clear();
     assert_eq!(out.read_line(&mut line).expect("the end"), 0, "nothing but answers: {line}");

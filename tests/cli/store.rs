@@ -414,3 +414,30 @@ fn times_of_a_clock_that_was_set_back_keep_nothing_forever() {
     assert_eq!(told["forgotten"].as_array().map(Vec::len), Some(1), "{told}");
     assert!(bench.run(&["build", "//index:total"]).err.contains("up to date"));
 }
+
+#[test]
+fn no_other_file_is_written_over() {
+    let bench = Bench::documents();
+    bench.run(&["build", "//..."]);
+    let manifest = std::fs::read(bench.root().join("cortex.toml")).expect("a manifest");
+    for args in [
+        &["report", "cortex.toml"][..],
+        &["store", "export", "//docs/...", "-o", "cortex.toml"],
+        &["build", "//docs/...", "--events", "cortex.toml"],
+        &["build", "//docs/...", "--profile", "cortex.toml"],
+    ] {
+        let ran = bench.run(args);
+        assert!(ran.code == 2 && ran.err.contains("E_EXISTS"), "{args:?}: {ran:?}");
+        assert_eq!(std::fs::read(bench.root().join("cortex.toml")).expect("a manifest"), manifest);
+    }
+    for args in [
+        &["report", "out"][..],
+        &["store", "export", "//docs/docs/a.md:words", "-o", "out2"],
+        &["build", "//docs/...", "--events", "out3"],
+        &["build", "//docs/...", "--profile", "out4"],
+    ] {
+        assert_eq!((bench.run(args).code, bench.run(args).code), (0, 0), "{args:?} twice");
+    }
+    let nothing = bench.run(&["store", "export", "//docs/nothing:words", "-o", "out5"]);
+    assert!(nothing.code == 2 && !bench.root().join("out5").exists(), "{nothing:?}");
+}

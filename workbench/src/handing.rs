@@ -1,11 +1,10 @@
 //! Handing results on: those of a pattern with all that they are made of into a file, and from a file into a store.
 
-use engine::build::request::matching;
 use engine::build::session::Session;
+use engine::graph::NodeId;
 use engine::store::parcel::{self, ParcelError, Writer};
 use engine::store::records::{Class, NewResult};
 use engine::store::{Commit, Store, StoreError, ViewId};
-use engine::values::pattern::PatternSet;
 use std::collections::{BTreeSet, HashSet};
 use std::path::Path;
 
@@ -38,13 +37,17 @@ pub struct Exported {
     pub bytes: u64,
 }
 
-/// Writes the results of what the patterns mean, as they stand, and of everything that they are made of.
+/// Whether a file that begins so is one that was written here.
+pub fn is_export(bytes: &[u8]) -> bool {
+    parcel::is_parcel(bytes)
+}
+
+/// Writes the results of nodes, as they stand, and of everything that they are made of.
 ///
 /// # Errors
 /// When the store cannot be read or the file not be written.
-pub fn export(session: &Session, patterns: &PatternSet, path: &Path) -> Result<Exported, HandingError> {
+pub fn export(session: &Session, wanted: Vec<NodeId>, path: &Path) -> Result<Exported, HandingError> {
     let graph = &session.graph;
-    let wanted = matching(graph, patterns);
     let mut exported = Exported {
         targets: wanted.len() as u64,
         ..Exported::default()

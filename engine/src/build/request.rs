@@ -411,13 +411,7 @@ impl Session {
         for id in vanished.still_read {
             self.graph.set_stale(id, true);
         }
+        self.forget_gone_origins();
         Some(gone)
     }
-}
-
-/// The nodes of a graph whose label a pattern set matches, for commands that only look.
-pub fn matching(graph: &crate::graph::Graph, patterns: &PatternSet) -> Vec<NodeId> {
-    let matches =
-        |label: &str| crate::values::label::Label::parse(label).is_ok_and(|label| patterns.matches(label.package(), label.target()));
-    graph.iter().filter(|(_, node)| matches(&node.label)).map(|(id, _)| id).collect()
 }

@@ -118,6 +118,12 @@ impl Session {
         &self.definition
     }
 
+    /// Nodes that a build took away moved once, and are not told again.
+    pub(super) fn forget_gone_origins(&mut self) {
+        let graph = &self.graph;
+        self.origins.retain(|&id| graph.get(id).is_some());
+    }
+
     /// Why a node is marked.
     pub fn reason(&self, marked: &Marked) -> Reason {
         if let Some(via) = marked.via {

@@ -19,6 +19,11 @@ use std::path::Path;
 use std::sync::Arc;
 
 const MAGIC: &[u8; 17] = b"CORTEX RESULTS 1\n";
+
+/// Whether a file that begins so is a parcel.
+pub fn is_parcel(head: &[u8]) -> bool {
+    head.starts_with(MAGIC)
+}
 const RESULT: u8 = 1;
 const END: u8 = 0;
 /// The length of an output that does not follow.

@@ -240,6 +240,9 @@ type Answer = (Option<How>, Vec<Found>, Option<String>);
 impl<O: Outputs> Asking<'_, O> {
     fn found(&mut self, options: &Options<'_>) -> Result<Answer, O::Error> {
         let (path, symbols) = (self.path, self.symbols);
+        if let Some(answer) = self.identified(options)? {
+            return Ok(answer);
+        }
         let mut found: Vec<Found> = Vec::new();
         let mut how = path.is_wild().then_some(How::Wildcard);
         if path.member.is_none() && path.parameters.is_none() {
@@ -279,6 +282,38 @@ impl<O: Outputs> Asking<'_, O> {
             _ => self.near_types(options.recent),
         };
         Ok((Some(How::Fuzzy), near, None))
+    }
+
+    /// What an identifier means: that of a type, `T_…`, or of a member, `T_…_…`; also one that a renamed type had.
+    fn identified(&mut self, options: &Options<'_>) -> Result<Option<Answer>, O::Error> {
+        let Some(rest) = self.path.text.strip_prefix("T_") else {
+            return Ok(None);
+        };
+        let (id, member) = match rest.split_once('_') {
+            Some((id, member)) => (format!("T_{id}"), Some(member)),
+            None => (self.path.text.clone(), None),
+        };
+        let renamed = options
+            .aliases
+            .and_then(|aliases| Some((aliases.aliases.get(&id)?, aliases.names.get(&id)?)));
+        let (how, id, former) = match renamed {
+            Some((now, name)) => (How::Alias, now.clone(), Some(name.clone())),
+            None => (How::Exact, id, None),
+        };
+        let Some(at) = self.symbols.with_id(&id) else {
+            return Ok(None);
+        };
+        let Some(member) = member else {
+            return Ok(Some((Some(how), vec![of_type(at)], former)));
+        };
+        let members = overloads::of(self.outputs, &[self.symbols.key(at)])?.into_iter().flatten();
+        let found = members.filter(|one| one.id == member).map(|one| Found {
+            at,
+            member: Some(one),
+            inherited_by: None,
+        });
+        let found: Vec<Found> = found.collect();
+        Ok((!found.is_empty()).then_some((Some(how), found, former)))
     }
 
     /// The names before a member's, and the member's.

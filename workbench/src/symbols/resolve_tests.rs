@@ -99,6 +99,14 @@ fn one_that_is_meant_has_identifiers_and_labels() {
         id.starts_with(&format!("{}_", one.type_id)) && one.type_id.starts_with("T_"),
         "{id}"
     );
+    for (given, path) in [(&id, &one.path), (&one.type_id, &one.key().to_owned())] {
+        let found = meaning(&mut sample, given, &Options::default());
+        assert_eq!(
+            (found.how, found.resolved.map(|found| found.path).as_ref()),
+            (Some(How::Exact), Some(path))
+        );
+    }
+    assert_eq!(meaning(&mut sample, "T_nothing", &Options::default()).resolved, None);
     let label = one.label("outline");
     assert_eq!(label, "//types/Box.Store#Get(string%3F,int):outline");
     let outline = sample

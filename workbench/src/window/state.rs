@@ -52,10 +52,20 @@ pub struct Window {
 }
 
 impl Window {
-    /// The window of a workspace; an empty one when there is none, or what is there is not of our making.
-    pub fn read(root: &Path) -> Self {
-        let bytes = laid::read(&root.join(FILE)).unwrap_or_default();
-        serde_json::from_slice(&bytes).unwrap_or_default()
+    /// The window of a workspace; an empty one when there is none.
+    ///
+    /// # Errors
+    /// When what is there is not of our making: somebody's pins may be in it, so nothing takes its place.
+    pub fn read(root: &Path) -> io::Result<Self> {
+        let path = root.join(FILE);
+        match std::fs::symlink_metadata(&path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Self::default()),
+            Err(error) => return Err(error),
+            Ok(found) if !found.is_file() => return Err(io::Error::other(format!("{FILE} is no file"))),
+            Ok(_) => {}
+        }
+        let bytes = std::fs::read(&path)?;
+        serde_json::from_slice(&bytes).map_err(|error| io::Error::other(format!("{FILE} cannot be read: {error}")))
     }
 
     /// Changes the window of a workspace; two who do so at once do so one after the other.
@@ -67,7 +77,7 @@ impl Window {
         std::fs::create_dir_all(&folder)?;
         let folder = File::open(folder)?;
         folder.lock()?;
-        let before = Self::read(root);
+        let before = Self::read(root)?;
         let mut window = before.clone();
         let changed = change(&mut window);
         if window != before {
@@ -153,8 +163,10 @@ mod tests {
                 scope.spawn(move || Window::change(root, |window| window.pin(&number.to_string())).expect("written"));
             }
         });
-        assert_eq!(Window::read(folder.path()).pinned.len(), 8);
+        assert_eq!(Window::read(folder.path()).expect("readable").pinned.len(), 8);
         std::fs::write(folder.path().join(FILE), "[").expect("file");
-        assert_eq!(Window::read(folder.path()), Window::default());
+        assert!(Window::read(folder.path()).is_err());
+        assert!(Window::change(folder.path(), |window| window.pin("A")).is_err());
+        assert_eq!(std::fs::read(folder.path().join(FILE)).expect("file"), b"[", "it stays");
     }
 }
