@@ -164,6 +164,7 @@ fn the_disk_is_touched_in_few_places() {
         "workbench/src/laid.rs",
         "workbench/src/window/state.rs",
         "workbench/src/workspace.rs",
+        "src/commands/replaceable.rs",
         "src/commands/report.rs",
         "src/mcp/token.rs",
         "src/render/events.rs",

@@ -31,7 +31,7 @@ pub fn run(context: &Context, args: &BuildArgs) -> Outcome {
         replaceable(path, |head| head.starts_with(b"{\"event\""))?;
     }
     if let Some(path) = &args.profile {
-        replaceable(path, |head| head.starts_with(b"{") || head.starts_with(b"["))?;
+        replaceable(path, |head| head.starts_with(b"{\"displayTimeUnit\""))?;
     }
     let workspace = context.asking("build", &args.asking)?;
     let looking = Instant::now();

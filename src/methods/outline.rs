@@ -142,6 +142,11 @@ impl Outline {
                 Err(failed) if symbol.starts_with("//") => return Err(failed),
                 Err(_) => false,
             };
+            if !known && symbol.starts_with("//") {
+                let context = desk.context;
+                let (workspace, session) = desk.open()?;
+                last_good::remark_missing(context, workspace, session, Some(Self::NAME), &label)?;
+            }
             match known || symbol.starts_with("//") {
                 true => labels.push(label),
                 false => labels.extend(found_by_name(desk, Self::NAME, symbol, "outline")?),

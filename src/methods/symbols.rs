@@ -62,12 +62,17 @@ pub fn found_by_name(desk: &mut Desk<'_>, command: &str, symbol: &str, target: &
     if found.how == Some(How::Wildcard) {
         return Ok(found.candidates.iter().map(|one| one.label(target)).collect());
     }
+    let context = desk.context;
+    let (workspace, session) = desk.open()?;
+    let label = format!("//types/{symbol}:{target}");
     match found.meant() {
-        Ok(one) => Ok(vec![one.label(target)]),
+        Ok(one) => {
+            if found.former.is_some() {
+                last_good::remark_renamed(context, workspace, session, &label)?;
+            }
+            Ok(vec![one.label(target)])
+        }
         Err(error) => {
-            let context = desk.context;
-            let (workspace, session) = desk.open()?;
-            let label = format!("//types/{symbol}:{target}");
             last_good::remark_missing(context, workspace, session, Some(command), &label)?;
             Err(error.into())
         }

@@ -183,7 +183,7 @@ fn outlines_of_several_symbols() {
     exit 2
     error[SymbolNotFound]: no type or member of this name is known
       found: NodeStroe
-      could be: MemoTree.Core.NodeStore, MemoTree.Core.INodeStore, MemoTree.Core.NodeTree
+      could be: MemoTree.Core.NodeStore, MemoTree.Core.NodeTree, MemoTree.Core.INodeStore
       help: did you mean MemoTree.Core.NodeStore?
     ");
 }

@@ -266,7 +266,7 @@ fn resources_are_listed_and_read() {
     assert!(templates.contains(&"cortex://type/{symbol}/outline"), "{templates:?}");
 
     for wrong in [
-        "cortex://type/Nothing/outline",
+        "cortex://type/Nowhere9/outline",
         "cortex://type/..%2f..%2fetc%2fpasswd/outline",
         "cortex://type/%2f%2ffiles%2fsrc:bytes/source",
         "file:///etc/passwd",
@@ -278,7 +278,7 @@ fn resources_are_listed_and_read() {
     // The older protocol has a code of its own for it.
     let mut client = Client::start(&bench, false);
     assert_eq!(
-        client.refused("resources/read", json!({"uri": "cortex://type/Nothing/outline"})).0,
+        client.refused("resources/read", json!({"uri": "cortex://type/Nowhere9/outline"})).0,
         -32002
     );
 }
