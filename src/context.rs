@@ -290,20 +290,11 @@ impl Context {
         }
         let options = DiskOptions {
             gives_way: true,
+            sets_aside: false,
             ..self.options(purpose)
         };
         let (disk, notices) = DiskStore::open(&folder, options)?;
         self.say(&notices);
-        if notices.iter().any(|notice| notice.code == "E_STORE_DAMAGED") {
-            return Err(Failed::new(
-                Code::StoreDamaged,
-                Diagnostic::error(
-                    "E_STORE_DAMAGED",
-                    "the store was damaged beyond mending; an empty one was begun in its place",
-                )
-                .hint("the next build makes everything again; what was paid for may be in the file that was set aside"),
-            ));
-        }
         Ok(Some(disk))
     }
 
@@ -335,6 +326,7 @@ impl Context {
         if !builds {
             // A build lets readers have the store between two steps: that is no waiting.
             options.lock_timeout = options.lock_timeout.max(MOMENT);
+            options.sets_aside = false;
         }
         let style = self.err;
         let workspace = Workspace::open(Opening {
@@ -469,7 +461,7 @@ impl From<StoreError> for Failed {
             StoreError::Damaged { .. } => (
                 Code::StoreDamaged,
                 "E_STORE_DAMAGED",
-                "run the same command again: a damaged store is set aside and rebuilt",
+                "nothing was touched; the next build sets the file aside and begins an empty store in its place",
             ),
             StoreError::Foreign { .. } => (Code::Io, "E_STORE_FOREIGN", "give a folder of your own with --store DIR"),
         };

@@ -264,11 +264,21 @@ fn damage_is_found_told_by_label_and_dropped() {
 fn a_store_beyond_mending_is_an_error_for_those_who_care_for_it() {
     let bench = aged();
     fs::write(bench.store().join("store.redb"), "garbage").expect("damage");
-    let ran = bench.run(&["store", "verify"]);
-    assert!(
-        ran.code == 3 && ran.err.contains("E_STORE_DAMAGED") && ran.err.contains("set aside"),
-        "{ran:?}"
-    );
+    for args in [
+        &["store", "verify"][..],
+        &["store", "verify", "--repair"],
+        &["store", "stats"],
+        &["gc"],
+        &["status"],
+        &["log"],
+    ] {
+        let ran = bench.run(args);
+        assert!(
+            ran.code == 3 && ran.err.contains("E_STORE_DAMAGED") && ran.err.contains("nothing was touched"),
+            "{ran:?}"
+        );
+        assert_eq!(fs::read(bench.store().join("store.redb")).expect("it stays"), b"garbage");
+    }
     assert_eq!(bench.run(&["build", "//docs/..."]).code, 0);
     assert_eq!(bench.run(&["store", "verify"]).code, 0);
 }

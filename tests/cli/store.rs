@@ -63,6 +63,24 @@ fn a_truncated_store_is_rebuilt() {
 }
 
 #[test]
+fn a_store_that_lost_the_end_of_its_last_page_keeps_the_rest() {
+    let bench = built();
+    let path = bench.store().join("store.redb");
+    let whole = fs::read(&path).expect("store");
+    fs::write(&path, &whole[..whole.len() - 1]).expect("cut");
+    let looked = bench.run(&["log"]);
+    assert!(looked.code == 3 && looked.err.contains("nothing was touched"), "{looked:?}");
+    assert_eq!(fs::read(&path).expect("store").len(), whole.len() - 1);
+    let ran = bench.run(&["build", "//index:total"]);
+    assert!(
+        ran.code == 0 && ran.err.contains("up to date") && ran.err.contains("lost its end"),
+        "{ran:?}"
+    );
+    assert_eq!(bench.run(&["store", "verify"]).code, 0);
+    assert!(bench.run(&["log"]).out.contains("build"));
+}
+
+#[test]
 fn a_deleted_store_costs_only_time() {
     let bench = built();
     fs::remove_dir_all(bench.store()).expect("removed");

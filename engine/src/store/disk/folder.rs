@@ -57,6 +57,9 @@ struct Sharing {
 /// So long a command waits at least for a lock that it gave back itself: what it has done so far is worth more than at its beginning.
 const AGAIN: Duration = Duration::from_secs(600);
 
+/// Bytes of a page of the file.
+const PAGE: u64 = 4096;
+
 /// Whether an opening may go on with the file it found.
 enum Found {
     Store(Base, String),
@@ -198,6 +201,21 @@ impl Folder {
         }
     }
 
+    /// A file that ends in the middle of a page lost its end, of which often nothing was in use: it gets zeros in its place. Whether it did.
+    fn pad(&self) -> Result<bool, StoreError> {
+        let path = self.file(DATABASE);
+        let length = fs::metadata(&path).map_err(|error| self.unopened(error))?.len();
+        if length == 0 || length.is_multiple_of(PAGE) || self.file(CONDEMNED).exists() {
+            return Ok(false);
+        }
+        let padded = OpenOptions::new()
+            .write(true)
+            .open(&path)
+            .and_then(|file| file.set_len(length.next_multiple_of(PAGE)));
+        padded.map_err(|error| self.unopened(error))?;
+        Ok(true)
+    }
+
     /// Renames the database to the first free `store.redb.damaged-N` and says so.
     fn set_aside(&self, reason: &str) -> Result<Diagnostic, StoreError> {
         let free = (1_u32..)
@@ -238,7 +256,17 @@ impl Medium for Folder {
             let _ = remove_if_there(&self.file(NEW_DATABASE));
         }
         let mut found = self.find(access)?;
+        if matches!(found, Found::Unfit(_)) && self.options.sets_aside && self.pad()? {
+            found = self.find(access)?;
+            if matches!(found, Found::Store(..)) {
+                let message = "the store's file had lost its end; it was made whole with zeros";
+                notices.push(Diagnostic::warning("W_STORE_DAMAGED", message).hint("`cortex store verify --repair` looks what was lost"));
+            }
+        }
         if let Found::Unfit(reason) = &found {
+            if !self.options.sets_aside {
+                return Err(Fault::Damaged(reason.clone()).at(&self.path, "opened"));
+            }
             notices.push(self.set_aside(reason)?);
             self.create()?;
             found = self.find(access)?;

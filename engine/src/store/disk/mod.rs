@@ -61,6 +61,8 @@ pub struct DiskOptions {
     pub cache_bytes: usize,
     /// Whether others that wait are let in between two steps. Not for who reads: what it reads is one state.
     pub gives_way: bool,
+    /// Whether a file that is damaged beyond opening is set aside, and an empty store begun. Not for who only looks: he is told, and touches nothing.
+    pub sets_aside: bool,
 }
 
 impl Default for DiskOptions {
@@ -73,6 +75,7 @@ impl Default for DiskOptions {
             on_wait_answer: None,
             cache_bytes: 16 << 20,
             gives_way: false,
+            sets_aside: true,
         }
     }
 }
