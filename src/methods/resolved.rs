@@ -6,22 +6,9 @@ use engine::values::label::unescape;
 use engine::values::table::Table;
 use producers::csharp::members::MemberRow;
 use producers::csharp::types::TypeRow;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 use workbench::last_good::{label, parts};
 
-/// The one type or member that is meant.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct Resolved {
-    /// Symbol path, `Namespace.Type` or `Namespace.Type#Member(…)`.
-    pub path: String,
-    /// Identifier of the type.
-    pub type_id: String,
-    /// Identifier of the member.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub member_id: Option<String>,
-}
+pub use workbench::symbols::resolve::Resolved;
 
 /// What the label of a type's or member's target means, and the files of the type. The identifiers are those of the present sources: a type that
 /// is gone has none.
@@ -29,7 +16,8 @@ pub fn resolved(desk: &mut Desk<'_>, target: &str) -> Result<(Resolved, Vec<Stri
     let Some((key, rest)) = parts(target) else {
         let resolved = Resolved {
             path: target.to_owned(),
-            ..Resolved::default()
+            type_id: String::new(),
+            member_id: None,
         };
         return Ok((resolved, Vec::new()));
     };

@@ -261,6 +261,12 @@ impl Page {
         match explanation.last_moves.as_slice() {
             _ if version <= 1 && renamed => self.line("last ran", "for the first time under this name"),
             _ if version <= 1 => self.line("last ran", "for the first time in this checkout"),
+            [] if explanation.before_collected => {
+                self.line(
+                    "last ran",
+                    "against a result that was collected since: what had moved is not known any more",
+                );
+            }
             [] if !explanation.last_redefined.is_empty() => {
                 for (at, redefined) in explanation.last_redefined.iter().take(SHOWN).enumerate() {
                     let name = if at == 0 { "last ran" } else { "" };
@@ -372,6 +378,7 @@ pub fn json(explanation: &Explanation, origin: &Origin) -> serde_json::Value {
         "last_moved": explanation.last_moves,
         "last_chain": explanation.last_chain,
         "last_redefined": explanation.last_redefined,
+        "before_collected": explanation.before_collected,
         "producer_before": explanation.producer_before,
         "failure": explanation.failure.as_ref().map(super::diagnostic::json),
     })

@@ -295,3 +295,25 @@ fn questions_about_attributes_and_staleness() {
       help: did you mean producer?
     ");
 }
+
+#[test]
+fn what_was_collected_is_no_change_of_parameters() {
+    let bench = Bench::memotree();
+    let label = "//types/NodeStore:semantic";
+    bench.run(&["build", label]);
+    let path = "src/MemoTree.Core/NodeStore.cs";
+    let text = std::fs::read_to_string(bench.root().join(path)).expect("file");
+    bench.write(path, &text.replace("Nodes cannot be moved yet", "Moving is for later"));
+    bench.run(&["build", label]);
+    assert!(
+        bench.run(&["explain", label]).out.contains("last ran   impl "),
+        "{:?}",
+        bench.run(&["explain", label])
+    );
+    bench.run(&["gc", "--older-than", "0", "--keep-versions", "1"]);
+    let after = bench.run(&["explain", label]);
+    assert!(
+        after.out.contains("last ran   against a result that was collected since"),
+        "{after:?}"
+    );
+}

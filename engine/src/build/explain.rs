@@ -129,6 +129,8 @@ pub struct Explanation {
     pub versions: usize,
     /// Why it last ran: what had moved between the version before and the present one.
     pub last_moves: Vec<Move>,
+    /// Whether the result before was collected, so that nothing is known of what had moved.
+    pub before_collected: bool,
     /// Who moved the first of `last_moves`: the input of it that had moved, the input of that one, and so on, down to a source file.
     pub last_chain: Vec<Move>,
     /// What had changed about its definition when it last ran with the same inputs, as far as that is known.
@@ -188,8 +190,11 @@ impl Session {
         // The same key may come twice in a row, when a graph had to be planned anew.
         if let Some(latest) = history.last().filter(|latest| before.keys.get(&id) == Some(&latest.key))
             && let Some(earlier) = history.iter().rev().find(|version| version.key != latest.key)
-            && let (Some(earlier), Some(latest)) = (store.action(&earlier.key)?, store.action(&latest.key)?)
         {
+            let (Some(earlier), Some(latest)) = (store.action(&earlier.key)?, store.action(&latest.key)?) else {
+                explanation.before_collected = true;
+                return Ok(Ok(explanation));
+            };
             explanation.last_moves = between(&earlier.inputs, &latest.inputs);
             explanation.last_chain = chain_before(&*store, view, &explanation.last_moves)?;
             explanation.producer_before = (earlier.producer != latest.producer).then_some(earlier.producer);
@@ -355,6 +360,7 @@ impl Finder<'_, '_> {
             inputs_known: known,
             versions: 0,
             last_moves: Vec::new(),
+            before_collected: false,
             last_chain: Vec::new(),
             last_redefined: Vec::new(),
             producer_before: None,
