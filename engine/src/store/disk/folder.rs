@@ -201,19 +201,20 @@ impl Folder {
         }
     }
 
-    /// A file that ends in the middle of a page lost its end, of which often nothing was in use: it gets zeros in its place. Whether it did.
-    fn pad(&self) -> Result<bool, StoreError> {
-        let path = self.file(DATABASE);
-        let length = fs::metadata(&path).map_err(|error| self.unopened(error))?.len();
+    /// A file that ends in the middle of a page lost its end, of which often nothing was in use: it gets zeros in its place. The length that it
+    /// had, if it did.
+    fn pad(&self) -> Result<Option<u64>, StoreError> {
+        let length = fs::metadata(self.file(DATABASE)).map_err(|error| self.unopened(error))?.len();
         if length == 0 || length.is_multiple_of(PAGE) || self.file(CONDEMNED).exists() {
-            return Ok(false);
+            return Ok(None);
         }
-        let padded = OpenOptions::new()
-            .write(true)
-            .open(&path)
-            .and_then(|file| file.set_len(length.next_multiple_of(PAGE)));
-        padded.map_err(|error| self.unopened(error))?;
-        Ok(true)
+        self.resize(length.next_multiple_of(PAGE))?;
+        Ok(Some(length))
+    }
+
+    fn resize(&self, length: u64) -> Result<(), StoreError> {
+        let file = OpenOptions::new().write(true).open(self.file(DATABASE));
+        file.and_then(|file| file.set_len(length)).map_err(|error| self.unopened(error))
     }
 
     /// Renames the database to the first free `store.redb.damaged-N` and says so.
@@ -256,11 +257,16 @@ impl Medium for Folder {
             let _ = remove_if_there(&self.file(NEW_DATABASE));
         }
         let mut found = self.find(access)?;
-        if matches!(found, Found::Unfit(_)) && self.options.sets_aside && self.pad()? {
+        if matches!(found, Found::Unfit(_))
+            && self.options.sets_aside
+            && let Some(length) = self.pad()?
+        {
             found = self.find(access)?;
             if matches!(found, Found::Store(..)) {
                 let message = "the store's file had lost its end; it was made whole with zeros";
                 notices.push(Diagnostic::warning("W_STORE_DAMAGED", message).hint("`cortex store verify --repair` looks what was lost"));
+            } else {
+                self.resize(length)?;
             }
         }
         if let Found::Unfit(reason) = &found {
