@@ -91,6 +91,11 @@ impl<'c> Desk<'c> {
         self.host.map(Serving::figures)
     }
 
+    /// Whether it has the right to build.
+    pub fn has_turn(&self) -> bool {
+        self.held.is_some()
+    }
+
     /// What may be asked of models, told before the workspace is opened.
     pub fn ask(&mut self, asking: AskingArgs) {
         self.asking = asking;

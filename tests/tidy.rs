@@ -161,7 +161,6 @@ fn the_disk_is_touched_in_few_places() {
         "workbench/src/location.rs",
         "workbench/src/init.rs",
         "workbench/src/investigation.rs",
-        "workbench/src/laid.rs",
         "workbench/src/window/state.rs",
         "workbench/src/workspace.rs",
         "src/commands/replaceable.rs",

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
-use workbench::laid;
+use workbench::checkout;
 use workbench::symbols::outputs::{Outputs, type_label};
 use workbench::symbols::resolve::Resolved;
 use workbench::window::OUT;
@@ -77,7 +77,7 @@ impl Method for Show {
         let cards = cards(desk, &window, &pack)?;
         let max_chars = window.max_chars.unwrap_or(USUAL_CHARS);
         let made = compose(&window, &cards, &pack, max_chars);
-        laid::write(&root, OUT, made.text.as_bytes()).map_err(|error| unwritten(&error))?;
+        checkout::write(&root, OUT, made.text.as_bytes()).map_err(|error| unwritten(&error))?;
         Ok(Shown {
             chars: made.text.chars().count(),
             tokens: (made.text.len() as f64 / BYTES).ceil() as usize,

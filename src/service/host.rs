@@ -177,7 +177,9 @@ impl Host {
         let answered = (entry.call)(&mut desk, arguments);
         // Nothing is read any more: other processes can have the checkout, and the next request its turn.
         context.let_go();
-        self.load.clear();
+        if desk.has_turn() {
+            self.load.clear();
+        }
         let answered = answered?;
         touch(self.root.as_deref(), entry, &answered.answer);
         // What was said with an answer is part of it: those are not kept.

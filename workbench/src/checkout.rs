@@ -1,15 +1,14 @@
-//! Files of a checkout's own in its folder `.cortex`: read whole and replaced whole. A cloned repository may have put anything in their
-//! place: no link is followed, neither for the folder nor for a file in it, and nothing is waited for.
+//! Files of a checkout that are not outputs of the graph, below its folder `.cortex`: read whole and replaced whole. A cloned repository may
+//! have put anything in their place: no link is followed, neither for a folder nor for a file, and nothing is waited for.
+//!
+//! Files are named as below the workspace's root, with `/`: `.cortex/packs.toml`.
 
-use rustix::fs::{FlockOperation, Mode, OFlags};
+use rustix::fs::{AtFlags, FlockOperation, Mode, OFlags};
 use rustix::io::Errno;
 use std::fs::File;
-use std::io::{self, Read, Write};
+use std::io::{self, ErrorKind, Read, Write};
 use std::os::fd::OwnedFd;
 use std::path::Path;
-
-/// The folder, below the workspace's root.
-pub const FOLDER: &str = ".cortex";
 
 const DIRECTORY: OFlags = OFlags::RDONLY
     .union(OFlags::DIRECTORY)
@@ -20,12 +19,24 @@ const DIRECTORY: OFlags = OFlags::RDONLY
 ///
 /// # Errors
 /// When it is a link, no file or too large, or cannot be read.
-pub fn read(root: &Path, name: &str, most: usize) -> io::Result<Option<Vec<u8>>> {
-    match open(root) {
-        Ok(folder) => read_in(&folder, name, most),
+pub fn read(root: &Path, below: &str, most: usize) -> io::Result<Option<Vec<u8>>> {
+    match open(root, below, false) {
+        Ok((folder, name)) => read_in(&folder, name, most),
         // Where there is no such folder there is no such file.
-        Err(Errno::NOENT | Errno::NOTDIR) if !root.join(FOLDER).is_symlink() => Ok(None),
+        Err(Errno::NOENT) => Ok(None),
         Err(errno) => Err(told(errno)),
+    }
+}
+
+/// Writes a file and the folders above it, unless it holds these bytes already. What stood under its name is replaced, a link too.
+///
+/// # Errors
+/// When it cannot be written, or a folder above it is a link; then the file is what it was.
+pub fn write(root: &Path, below: &str, bytes: &[u8]) -> io::Result<()> {
+    let (folder, name) = locked(root, below)?;
+    match read_in(&folder, name, bytes.len()) {
+        Ok(Some(before)) if before == bytes => Ok(()),
+        _ => replace(&folder, name, bytes),
     }
 }
 
@@ -35,13 +46,11 @@ pub fn read(root: &Path, name: &str, most: usize) -> io::Result<Option<Vec<u8>>>
 /// As [`read`], and when it cannot be written; then the file is what it was. And those of `change`.
 pub fn change<E: From<io::Error>>(
     root: &Path,
-    name: &str,
+    below: &str,
     most: usize,
     change: impl FnOnce(Option<Vec<u8>>) -> Result<Option<Vec<u8>>, E>,
 ) -> Result<bool, E> {
-    let folder = opened_or_made(root).map_err(told)?;
-    // Who changes a file of this folder keeps others from it until the file is in place.
-    rustix::fs::flock(&folder, FlockOperation::LockExclusive).map_err(io::Error::from)?;
+    let (folder, name) = locked(root, below)?;
     let Some(bytes) = change(read_in(&folder, name, most)?)? else {
         return Ok(false);
     };
@@ -49,18 +58,31 @@ pub fn change<E: From<io::Error>>(
     Ok(true)
 }
 
-fn open(root: &Path) -> Result<OwnedFd, Errno> {
-    rustix::fs::open(root.join(FOLDER), DIRECTORY, Mode::empty())
+/// Who writes a file keeps others from writing in its folder until the file is in place.
+fn locked<'n>(root: &Path, below: &'n str) -> io::Result<(OwnedFd, &'n str)> {
+    let (folder, name) = open(root, below, true).map_err(told)?;
+    rustix::fs::flock(&folder, FlockOperation::LockExclusive)?;
+    Ok((folder, name))
 }
 
-fn opened_or_made(root: &Path) -> Result<OwnedFd, Errno> {
-    match open(root) {
-        Err(Errno::NOENT) => match rustix::fs::mkdir(root.join(FOLDER), Mode::from_raw_mode(0o777)) {
-            Ok(()) | Err(Errno::EXIST) => open(root),
-            Err(errno) => Err(errno),
-        },
-        other => other,
+/// The folder of a file, made if `make` says so, and the file's name in it.
+fn open<'n>(root: &Path, below: &'n str, make: bool) -> Result<(OwnedFd, &'n str), Errno> {
+    let (folders, name) = below.rsplit_once('/').ok_or(Errno::INVAL)?;
+    let mut folder = rustix::fs::open(root, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
+    for part in folders.split('/') {
+        let opened = rustix::fs::openat(&folder, part, DIRECTORY, Mode::empty());
+        folder = match opened {
+            Err(Errno::NOENT) if make => {
+                match rustix::fs::mkdirat(&folder, part, Mode::from_raw_mode(0o777)) {
+                    Ok(()) | Err(Errno::EXIST) => {}
+                    Err(errno) => return Err(errno),
+                }
+                rustix::fs::openat(&folder, part, DIRECTORY, Mode::empty())?
+            }
+            opened => opened?,
+        };
     }
+    Ok((folder, name))
 }
 
 fn read_in(folder: &OwnedFd, name: &str, most: usize) -> io::Result<Option<Vec<u8>>> {
@@ -76,12 +98,15 @@ fn read_in(folder: &OwnedFd, name: &str, most: usize) -> io::Result<Option<Vec<u
     let mut bytes = Vec::new();
     file.take(most as u64 + 1).read_to_end(&mut bytes)?;
     if bytes.len() > most {
-        return Err(io::Error::other(format!("it is larger than {} KiB", most >> 10)));
+        return Err(io::Error::new(
+            ErrorKind::FileTooLarge,
+            format!("it is larger than {} KiB", most >> 10),
+        ));
     }
     Ok(Some(bytes))
 }
 
-/// Takes the name, whatever it led to.
+/// Takes the name, whatever it led to. The folder is locked.
 fn replace(folder: &OwnedFd, name: &str, bytes: &[u8]) -> io::Result<()> {
     let new = format!(".{name}.{}.new", std::process::id());
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
@@ -89,7 +114,7 @@ fn replace(folder: &OwnedFd, name: &str, bytes: &[u8]) -> io::Result<()> {
     let fd = match made() {
         // Left by a process of this number that was killed; nobody else is here.
         Err(Errno::EXIST) => {
-            rustix::fs::unlinkat(folder, &*new, rustix::fs::AtFlags::empty())?;
+            rustix::fs::unlinkat(folder, &*new, AtFlags::empty())?;
             made()?
         }
         other => other?,
@@ -99,7 +124,7 @@ fn replace(folder: &OwnedFd, name: &str, bytes: &[u8]) -> io::Result<()> {
     let done = written.and_then(|()| Ok(rustix::fs::renameat(folder, &*new, folder, name)?));
     if done.is_err() {
         // Nothing more can be done about a file that stays; no one looks at it.
-        let _ = rustix::fs::unlinkat(folder, &*new, rustix::fs::AtFlags::empty());
+        let _ = rustix::fs::unlinkat(folder, &*new, AtFlags::empty());
     }
     done?;
     Ok(rustix::fs::fsync(folder)?)
@@ -117,43 +142,67 @@ mod tests {
     use super::*;
     use std::os::unix::fs::symlink;
 
+    const FILE: &str = ".cortex/x.toml";
+
     fn set(root: &Path, bytes: &[u8]) -> io::Result<bool> {
-        change(root, "x.toml", 10, |_| Ok(Some(bytes.to_vec())))
+        change(root, FILE, 10, |_| Ok(Some(bytes.to_vec())))
     }
 
     #[test]
     fn a_file_is_replaced_whole() {
         let root = tempfile::tempdir().expect("folder");
-        assert_eq!(read(root.path(), "x.toml", 10).expect("readable"), None);
-        assert!(set(root.path(), b"one").expect("written"));
-        let kept = change(root.path(), "x.toml", 10, |old| {
+        let root = root.path();
+        assert_eq!(read(root, FILE, 10).expect("readable"), None);
+        assert!(set(root, b"one").expect("written"));
+        let kept = change(root, FILE, 10, |old| {
             assert_eq!(old.as_deref(), Some(&b"one"[..]));
             Ok::<_, io::Error>(None)
         });
         assert!(!kept.expect("left"));
-        assert!(change(root.path(), "x.toml", 10, |_| Err(io::Error::other("no"))).is_err());
-        assert_eq!(read(root.path(), "x.toml", 10).expect("readable").as_deref(), Some(&b"one"[..]));
-        assert!(set(root.path(), b"much too long").expect("written"));
-        assert!(read(root.path(), "x.toml", 10).is_err());
-        assert_eq!(std::fs::read_dir(root.path().join(FOLDER)).expect("folder").count(), 1);
+        assert!(change(root, FILE, 10, |_| Err(io::Error::other("no"))).is_err());
+        assert_eq!(read(root, FILE, 10).expect("readable").as_deref(), Some(&b"one"[..]));
+        assert!(set(root, b"much too long").expect("written"));
+        assert!(read(root, FILE, 10).is_err());
+        write(root, FILE, b"two").expect("written");
+        assert_eq!(read(root, FILE, 10).expect("readable").as_deref(), Some(&b"two"[..]));
+        assert_eq!(std::fs::read_dir(root.join(".cortex")).expect("folder").count(), 1);
+        write(root, ".cortex/out/ops/y", b"below").expect("written");
+        assert_eq!(std::fs::read(root.join(".cortex/out/ops/y")).expect("file"), b"below");
+    }
+
+    #[test]
+    fn what_is_the_same_is_not_written() {
+        let root = tempfile::tempdir().expect("folder");
+        let since = || std::fs::metadata(root.path().join(FILE)).expect("file");
+        write(root.path(), FILE, b"one").expect("written");
+        let before = std::os::unix::fs::MetadataExt::ino(&since());
+        write(root.path(), FILE, b"one").expect("written");
+        assert_eq!(std::os::unix::fs::MetadataExt::ino(&since()), before);
     }
 
     #[test]
     fn no_link_is_followed() {
         let (root, elsewhere) = (tempfile::tempdir().expect("folder"), tempfile::tempdir().expect("folder"));
-        symlink(elsewhere.path(), root.path().join(FOLDER)).expect("link");
-        assert!(set(root.path(), b"one").is_err() && read(root.path(), "x.toml", 10).is_err());
-        assert_eq!(std::fs::read_dir(elsewhere.path()).expect("folder").count(), 0);
-        std::fs::remove_file(root.path().join(FOLDER)).expect("removed");
-        std::fs::create_dir(root.path().join(FOLDER)).expect("folder");
-        let (secret, link) = (elsewhere.path().join("secret"), root.path().join(".cortex/x.toml"));
+        let (root, elsewhere) = (root.path(), elsewhere.path());
+        symlink(elsewhere, root.join(".cortex")).expect("link");
+        assert!(set(root, b"one").is_err() && write(root, FILE, b"one").is_err() && read(root, FILE, 10).is_err());
+        assert_eq!(std::fs::read_dir(elsewhere).expect("folder").count(), 0);
+        std::fs::remove_file(root.join(".cortex")).expect("removed");
+        std::fs::create_dir(root.join(".cortex")).expect("folder");
+        symlink(elsewhere, root.join(".cortex/out")).expect("link");
+        assert!(write(root, ".cortex/out/x", b"one").is_err());
+        assert_eq!(std::fs::read_dir(elsewhere).expect("folder").count(), 0);
+        let (secret, link) = (elsewhere.join("secret"), root.join(FILE));
         std::fs::write(&secret, "mine").expect("file");
         symlink(&secret, &link).expect("link");
-        assert!(read(root.path(), "x.toml", 10).is_err());
-        assert!(set(root.path(), b"one").is_err());
+        assert!(read(root, FILE, 10).is_err());
+        assert!(set(root, b"one").is_err());
+        assert_eq!(std::fs::read(&secret).expect("file"), b"mine");
+        write(root, FILE, b"one").expect("the name is taken");
         assert_eq!(std::fs::read(&secret).expect("file"), b"mine");
         std::fs::remove_file(&link).expect("removed");
         std::fs::create_dir(&link).expect("folder");
-        assert!(read(root.path(), "x.toml", 10).is_err());
+        assert!(read(root, FILE, 10).is_err() && write(root, FILE, b"one").is_err());
+        assert_eq!(std::fs::read_dir(root.join(".cortex")).expect("folder").count(), 2);
     }
 }

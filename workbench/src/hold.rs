@@ -1,17 +1,17 @@
 //! What an open workspace keeps from others: its store, and its checkout if it builds. And a note in the checkout that tells whose the
 //! files laid out there are.
 
+use crate::checkout;
 use engine::store::Store;
 use engine::store::disk::{Claim, DiskStore};
 use engine::values::diagnostic::Diagnostic;
-use rustix::fs::{Mode, OFlags};
-use std::fs::File;
-use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Where the name of the store is noted whose files lie in the output folder, below the workspace's root.
 const NOTE: &str = ".cortex/store";
+/// No note of ours is longer.
+const MOST_BYTES: usize = 4096;
 
 /// The files that the note speaks of.
 const OUT: &str = ".cortex/out";
@@ -40,7 +40,8 @@ impl Hold {
     }
 
     fn compare(&mut self) -> Option<Diagnostic> {
-        let noted = read(&self.root.join(NOTE))?;
+        let noted = checkout::read(&self.root, NOTE, MOST_BYTES).ok().flatten()?;
+        let noted = String::from_utf8_lossy(&noted);
         let same = self.disk.id().is_some_and(|id| noted.trim_end() == id);
         *self.noted.get_mut().unwrap_or_else(PoisonError::into_inner) = same;
         (!same).then(|| {
@@ -59,7 +60,7 @@ impl Hold {
             return;
         }
         if let Some(id) = self.disk.id() {
-            *noted = replace(&self.root.join(NOTE), &format!("{id}\n")).is_ok();
+            *noted = checkout::write(&self.root, NOTE, format!("{id}\n").as_bytes()).is_ok();
         }
     }
 
@@ -75,26 +76,8 @@ impl Hold {
     }
 }
 
-/// The beginning of a file. A checkout may hold anything in its place: no link is followed, and nothing is waited for.
-fn read(path: &Path) -> Option<String> {
-    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-    let file: File = rustix::fs::open(path, flags, Mode::empty()).ok()?.into();
-    let mut bytes = Vec::new();
-    file.take(64).read_to_end(&mut bytes).ok()?;
-    Some(String::from_utf8_lossy(&bytes).into_owned())
-}
-
 /// What a note may say on a terminal.
 fn shown(noted: &str) -> String {
     let name: String = noted.chars().filter(char::is_ascii_hexdigit).take(12).collect();
     if name.is_empty() { "which is not named".to_owned() } else { name }
-}
-
-/// Replaces a file whole. No link is followed: the name is taken, whatever it led to.
-fn replace(path: &Path, text: &str) -> std::io::Result<()> {
-    let folder = path.parent().unwrap_or(Path::new("."));
-    let mut file = tempfile::Builder::new().prefix(".store-").tempfile_in(folder)?;
-    file.write_all(text.as_bytes())?;
-    file.persist(path)?;
-    Ok(())
 }

@@ -1,5 +1,6 @@
 //! Investigations: which outlines and summaries fit a question and a budget, and the operation that a caller can watch (seed 000 §3, §7).
 
+use crate::checkout;
 use crate::workspace::WorkbenchError;
 use engine::build::session::Session;
 use engine::seams::producer::Input;
@@ -204,12 +205,20 @@ pub struct Operation {
     pub rejected: Option<String>,
 }
 
+/// No file of an operation is larger.
+const MOST_BYTES: usize = 64 << 20;
+
+/// Where an operation's file is, below the workspace's root.
+fn below(id: &str) -> String {
+    format!(".cortex/out/ops/{id}.json")
+}
+
 /// What an operation's file holds; `None` when there is none of that identifier.
 pub fn read(root: &Path, id: &str) -> Option<serde_json::Value> {
     if id.is_empty() || id.len() > 64 || !id.chars().all(|c| c.is_ascii_alphanumeric()) {
         return None;
     }
-    let bytes = std::fs::read(root.join(".cortex/out/ops").join(format!("{id}.json"))).ok()?;
+    let bytes = checkout::read(root, &below(id), MOST_BYTES).ok()??;
     serde_json::from_slice(&bytes).ok()
 }
 
@@ -242,18 +251,10 @@ impl Operation {
     /// # Errors
     /// When it cannot be written.
     pub fn write(&self, root: &Path) -> Result<PathBuf, std::io::Error> {
-        let out = root.join(".cortex/out");
-        let folder = out.join("ops");
-        std::fs::create_dir_all(&folder)?;
-        if folder.canonicalize()? != root.canonicalize()?.join(".cortex/out/ops") {
-            return Err(std::io::Error::other("it leads out of the workspace"));
-        }
         let mut bytes = serde_json::to_vec_pretty(self)?;
         bytes.push(b'\n');
-        let file = folder.join(format!("{}.json", self.op_id));
-        let mut copy = tempfile::NamedTempFile::new_in(&folder)?;
-        std::io::Write::write_all(&mut copy, &bytes)?;
-        copy.persist(&file).map_err(|error| error.error)?;
-        Ok(file)
+        let below = below(&self.op_id);
+        checkout::write(root, &below, &bytes)?;
+        Ok(root.join(below))
     }
 }

@@ -17,7 +17,6 @@ pub mod handing;
 pub mod hold;
 pub mod init;
 pub mod investigation;
-pub mod laid;
 pub mod last_good;
 pub mod location;
 pub mod packs;

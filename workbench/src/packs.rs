@@ -4,7 +4,7 @@
 //! here and may be written by hand; comments in it do not outlive the next change. What a pack holds is for the graph to say:
 //! `//packs/NAME:selection` and `//packs/NAME:pack`.
 
-use crate::checkout::{self, FOLDER};
+use crate::checkout;
 use crate::location::MANIFEST;
 use crate::workspace::{WorkbenchError, Workspace};
 use engine::manifest::model::Manifest;
@@ -16,7 +16,7 @@ use std::path::Path;
 use toml::{Table, Value};
 
 /// The file in `.cortex`.
-pub const FILE: &str = "packs.toml";
+pub const FILE: &str = ".cortex/packs.toml";
 /// A larger one is refused.
 const MOST_BYTES: usize = 4 << 20;
 /// The table of packs.
@@ -81,13 +81,8 @@ fn text(bytes: Option<Vec<u8>>) -> Result<String, WorkbenchError> {
     })
 }
 
-/// What messages call the file.
-pub fn place() -> String {
-    format!("{FOLDER}/{FILE}")
-}
-
 fn broken(code: &str, message: &str, hint: &str) -> WorkbenchError {
-    WorkbenchError::Manifest(vec![Diagnostic::error(code, message).at(place(), 0, 0).hint(hint)])
+    WorkbenchError::Manifest(vec![Diagnostic::error(code, message).at(FILE, 0, 0).hint(hint)])
 }
 
 fn unusable(error: &io::Error) -> WorkbenchError {

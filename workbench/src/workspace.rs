@@ -298,7 +298,7 @@ fn load_texts(text: &str, packs: &str, registry: &Registry) -> Result<Loaded, Wo
         name: name.to_owned(),
         text,
     };
-    let (manifest, packs) = (source(MANIFEST, text), source(&packs::place(), packs));
+    let (manifest, packs) = (source(MANIFEST, text), source(packs::FILE, packs));
     let loaded = load(
         &manifest,
         Some(&packs),

@@ -1,10 +1,8 @@
 //! What is remembered of a checkout's window: `.cortex/window.json`. It is a person's and not the store's, so that deleting the store loses
 //! nothing of it. Moments are counted, not told by a clock.
 
-use crate::checkout::FOLDER;
-use crate::laid;
+use crate::checkout;
 use serde::{Deserialize, Serialize};
-use std::fs::File;
 use std::io;
 use std::path::Path;
 
@@ -12,6 +10,8 @@ use std::path::Path;
 const FILE: &str = ".cortex/window.json";
 /// So many types that were looked at are remembered (seed 000 §4.3).
 const RECENT: usize = 512;
+/// No window is larger: 512 long names and as many pins.
+const MOST_BYTES: usize = 16 << 20;
 /// Characters of the text unless told.
 pub const USUAL_CHARS: usize = 40_000;
 
@@ -57,15 +57,7 @@ impl Window {
     /// # Errors
     /// When what is there is not of our making: somebody's pins may be in it, so nothing takes its place.
     pub fn read(root: &Path) -> io::Result<Self> {
-        let path = root.join(FILE);
-        match std::fs::symlink_metadata(&path) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Self::default()),
-            Err(error) => return Err(error),
-            Ok(found) if !found.is_file() => return Err(io::Error::other(format!("{FILE} is no file"))),
-            Ok(_) => {}
-        }
-        let bytes = std::fs::read(&path)?;
-        serde_json::from_slice(&bytes).map_err(|error| io::Error::other(format!("{FILE} cannot be read: {error}")))
+        parse(checkout::read(root, FILE, MOST_BYTES)?)
     }
 
     /// Changes the window of a workspace; two who do so at once do so one after the other.
@@ -73,19 +65,19 @@ impl Window {
     /// # Errors
     /// When it cannot be written.
     pub fn change<T>(root: &Path, change: impl FnOnce(&mut Self) -> T) -> io::Result<T> {
-        let folder = root.join(FOLDER);
-        std::fs::create_dir_all(&folder)?;
-        let folder = File::open(folder)?;
-        folder.lock()?;
-        let before = Self::read(root)?;
-        let mut window = before.clone();
-        let changed = change(&mut window);
-        if window != before {
+        let mut changed = None;
+        checkout::change(root, FILE, MOST_BYTES, |bytes| {
+            let before = parse(bytes)?;
+            let mut window = before.clone();
+            changed = Some(change(&mut window));
+            if window == before {
+                return Ok::<_, io::Error>(None);
+            }
             let mut bytes = serde_json::to_vec_pretty(&window)?;
             bytes.push(b'\n');
-            laid::write(root, FILE, &bytes)?;
-        }
-        Ok(changed)
+            Ok(Some(bytes))
+        })?;
+        Ok(changed.expect("invariant: what is changed without an error was given to the change"))
     }
 
     /// Pins a type. Whether it was not pinned before.
@@ -127,6 +119,11 @@ impl Window {
         self.recent.insert(0, recent);
         self.recent.truncate(RECENT);
     }
+}
+
+fn parse(bytes: Option<Vec<u8>>) -> io::Result<Window> {
+    let Some(bytes) = bytes else { return Ok(Window::default()) };
+    serde_json::from_slice(&bytes).map_err(|error| io::Error::other(format!("{FILE} cannot be read: {error}")))
 }
 
 #[cfg(test)]
