@@ -34,7 +34,7 @@ stop_server() {
 
 python3 -m venv "$scratch/python"
 "$scratch/python/bin/pip" install --quiet --disable-pip-version-check xllamacpp gguf
-cargo build --quiet --locked -p producers --example ask
+cargo build --quiet --locked --workspace --example ask
 ask=${CARGO_TARGET_DIR:-target}/debug/examples/ask
 
 export LLM_KEY=key-of-this-run-only

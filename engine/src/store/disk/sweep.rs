@@ -18,7 +18,7 @@ use std::collections::BTreeSet;
 use std::ops::Bound;
 
 /// Most results, or blobs, that one transaction takes away.
-pub(super) const STEP: usize = 1_000;
+pub(super) const STEP: usize = 8_000;
 
 /// Rows read between two looks whether somebody waits.
 const CHUNK: usize = 4_096;
