@@ -104,13 +104,29 @@ impl Bench {
 
     /// The program, ready to run in the workspace.
     pub fn command(&self, args: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_cortex"));
+        let mut command = self.prepared(env!("CARGO_BIN_EXE_cortex"));
+        command.args(args);
         command
-            .args(args)
+    }
+
+    /// Runs a line of a shell in which `cortex` is the program; errors are printed where output is.
+    pub fn shell(&self, line: &str) -> Ran {
+        let program = Path::new(env!("CARGO_BIN_EXE_cortex"));
+        let mut path = program.parent().expect("a folder").as_os_str().to_owned();
+        path.push(":");
+        path.push(std::env::var_os("PATH").unwrap_or_default());
+        let mut command = self.prepared("sh");
+        command.args(["-c", &format!("exec 2>&1; {line}")]).env("PATH", path);
+        self.ran(command.output().expect("sh starts"))
+    }
+
+    /// A program in the workspace, with no settings of this machine.
+    fn prepared(&self, program: &str) -> Command {
+        let mut command = Command::new(program);
+        command
             .current_dir(self.root())
             .env_clear()
-            .env("PATH", std::env::var_os("PATH").unwrap_or_default());
-        command
+            .env("PATH", std::env::var_os("PATH").unwrap_or_default())
             .env("CORTEX_STORE", self.store())
             .env("HOME", self.folder.path())
             .stdin(Stdio::null());
@@ -130,6 +146,11 @@ impl Bench {
             out: text(output.stdout),
             err: text(output.stderr),
         }
+    }
+
+    /// A text as [`Ran::all`] would have it.
+    pub fn as_shown(&self, text: &str) -> String {
+        times(&self.filtered(text))
     }
 
     /// Folders, durations, moments and digests as words.

@@ -21,6 +21,7 @@ mod server;
 mod sharing;
 mod states;
 mod store;
+mod tour;
 mod watch;
 mod why;
 mod window;

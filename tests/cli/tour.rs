@@ -1,0 +1,111 @@
+//! The README's tour is what a reader would see: its commands run one after the other in the fixture, and print what stands there.
+//!
+//! Blocks marked `console by-hand` need what a test has not (a model, somebody who stops a watch) and are left out.
+
+use crate::bench::{Bench, git};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+const README: &str = include_str!("../../README.md");
+
+/// A command and the lines that stand below it.
+struct Step<'r> {
+    line: usize,
+    command: &'r str,
+    shown: Vec<&'r str>,
+}
+
+/// The steps of the section, in order.
+fn steps() -> Vec<Step<'static>> {
+    let mut steps: Vec<Step<'_>> = Vec::new();
+    let (mut inside, mut fence) = (false, None);
+    for (line, text) in (1..).zip(README.lines()) {
+        match fence {
+            None if text.starts_with("## ") => inside = text == "## A tour",
+            None if inside && text.starts_with("```") => {
+                let ticks = text.find(|c| c != '`').unwrap_or(text.len());
+                fence = Some((&text[..ticks], &text[ticks..] == "console"));
+            }
+            Some((ticks, _)) if text == ticks => fence = None,
+            Some((_, true)) => match (text.strip_prefix("$ "), steps.last_mut()) {
+                (Some(command), _) => steps.push(Step {
+                    line,
+                    command,
+                    shown: Vec::new(),
+                }),
+                (None, Some(step)) => step.shown.push(text),
+                (None, None) => panic!("line {line}: no command stands above '{text}'"),
+            },
+            _ => {}
+        }
+    }
+    steps
+}
+
+/// What is shown and is not in the output; everything is, or the rest is left out by `…`.
+fn objections(shown: &str, printed: &str) -> Vec<String> {
+    // Workers end in any order, so that lines are looked for anywhere.
+    let mut left: BTreeMap<&str, usize> = BTreeMap::new();
+    for line in printed.lines() {
+        *left.entry(line).or_default() += 1;
+    }
+    let mut found = Vec::new();
+    let mut cut = false;
+    for line in shown.lines() {
+        let beginning = line.strip_suffix('…');
+        if beginning.is_some_and(|beginning| beginning.trim().is_empty()) {
+            cut = true;
+            continue;
+        }
+        let is_it = |printed: &str| match beginning {
+            Some(beginning) => printed.starts_with(beginning),
+            None => printed == line,
+        };
+        match left.iter_mut().find(|(printed, count)| **count > 0 && is_it(printed)) {
+            Some((_, count)) => *count -= 1,
+            None => found.push(format!("not printed: {line}")),
+        }
+    }
+    if !cut {
+        let more = left.into_iter().filter(|(_, count)| *count > 0);
+        found.extend(more.map(|(line, _)| format!("not shown: {line}")));
+    }
+    found
+}
+
+#[test]
+fn the_tour_is_what_a_reader_sees() {
+    let bench = Bench::memotree();
+    // As in a clone of yesterday: stamps of the last two seconds prove nothing.
+    let yesterday = SystemTime::now() - Duration::from_secs(86_400);
+    for path in walk(&bench.root()) {
+        let file = std::fs::File::options().write(true).open(path).expect("file");
+        file.set_modified(yesterday).expect("stamp");
+    }
+    git(&bench.root(), &["init", "-q"]);
+    git(&bench.root(), &["add", "-A"]);
+    git(&bench.root(), &["commit", "-q", "-m", "fixture"]);
+    let mut wrong = Vec::new();
+    let steps = steps();
+    assert!(steps.len() > 20, "{}", steps.len());
+    for step in steps {
+        let printed = bench.shell(step.command).all();
+        let printed = printed.split_once('\n').map_or("", |(_, printed)| printed);
+        let shown = bench.as_shown(&step.shown.join("\n"));
+        let found = objections(&shown, printed);
+        if !found.is_empty() {
+            let found = found.join("\n");
+            wrong.push(format!("README.md:{}: $ {}\n{found}\n-- printed:\n{printed}", step.line, step.command));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// All files below a folder.
+fn walk(folder: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).expect("folder").map(|entry| entry.expect("entry").path());
+    entries
+        .flat_map(|path| if path.is_dir() { walk(&path) } else { vec![path] })
+        .collect()
+}
