@@ -452,6 +452,7 @@ fn take_blobs(database: &redb::Database, digests: &[Digest], taken: &mut Tally) 
         let fence = sweep_fence::Fence::open(&txn)?;
         let mut blobs = txn.open_table(BLOBS.definition())?;
         let mut data = txn.open_table(BLOB_DATA.definition())?;
+        let mut removed = Vec::new();
         for digest in digests {
             if fence.guards(digest)? {
                 continue;
@@ -459,11 +460,14 @@ fn take_blobs(database: &redb::Database, digests: &[Digest], taken: &mut Tally) 
             let Some(value) = blobs.remove(&digest.0[..])? else { continue };
             let record = frame::open(BLOBS.name, &digest.0, value.value()).ok();
             if let Some(record) = record.and_then(|body| codec::decode_blob(body).ok()) {
-                remove_chunks(&mut data, &record)?;
                 tally.blobs += 1;
                 tally.bytes += record.stored_len;
+                removed.push(record);
             }
         }
+        // In the order of their rows, so that each page is found once.
+        removed.sort_unstable_by_key(|record| record.seq);
+        removed.iter().try_for_each(|record| remove_chunks(&mut data, record))?;
     }
     txn.commit()?;
     taken.add(&tally);
