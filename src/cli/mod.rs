@@ -182,7 +182,7 @@ pub struct ShowArgs {
 /// deps(EXPR[, DEPTH]): what it is made of;
 /// rdeps([UNIVERSE,] EXPR[, DEPTH]): what is made of it, of everything or within deps(UNIVERSE);
 /// somepath(FROM, TO), allpaths(FROM, TO): a shortest way, and everything on any way;
-/// kind(NAME, EXPR): by target name (outline) or implementation (csharp/outline), with * for any run of characters, or a regular expression in quotes;
+/// kind(NAME, EXPR): by target name (outline) or implementation (csharp/outline), with * for any run of characters and ? for one, or a regular expression in quotes;
 /// attr(ATTRIBUTE, REGEX, EXPR): by package, target, uses, producer, version, rule, out, paid, param.NAME, var.NAME;
 /// filter(REGEX, EXPR): by label;
 /// stale(EXPR): what is not current.

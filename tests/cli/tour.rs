@@ -96,7 +96,10 @@ fn the_tour_is_what_a_reader_sees() {
         let found = objections(&shown, printed);
         if !found.is_empty() {
             let found = found.join("\n");
-            wrong.push(format!("README.md:{}: $ {}\n{found}\n-- printed:\n{printed}", step.line, step.command));
+            wrong.push(format!(
+                "README.md:{}: $ {}\n{found}\n-- printed:\n{printed}",
+                step.line, step.command
+            ));
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));

@@ -8,3 +8,4 @@ pub mod pattern;
 pub mod quantity;
 pub mod suggest;
 pub mod table;
+pub mod wildcard;

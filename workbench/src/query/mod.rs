@@ -26,6 +26,7 @@ pub use parse::parse;
 use engine::build::engine::EngineError;
 use engine::graph::NodeId;
 use engine::values::pattern::Pattern;
+use engine::values::wildcard::Wildcard;
 use regex::Regex;
 
 /// How deep parentheses and functions may nest.
@@ -93,8 +94,8 @@ pub enum Expr {
 /// A test of a text.
 #[derive(Clone, Debug)]
 pub enum Test {
-    /// The whole text is this, where `*` is any run of characters.
-    Name(String),
+    /// The whole text is this.
+    Name(Wildcard),
     /// Any part of the text fits.
     Regex(Regex),
 }
@@ -183,35 +184,8 @@ impl Test {
     /// Whether the text passes.
     pub fn fits(&self, text: &str) -> bool {
         match self {
-            Self::Name(name) => glob(name, text),
+            Self::Name(name) => name.matches(text),
             Self::Regex(regex) => regex.is_match(text),
         }
     }
-}
-
-/// Whether `text` fits `pattern`, where `*` is any run of characters: on a mismatch the last star takes one character more.
-fn glob(pattern: &str, text: &str) -> bool {
-    let (pattern, text) = (pattern.as_bytes(), text.as_bytes());
-    let (mut p, mut t) = (0, 0);
-    let mut star: Option<(usize, usize)> = None;
-    while t < text.len() {
-        match pattern.get(p) {
-            Some(b'*') => {
-                star = Some((p, t));
-                p += 1;
-            }
-            Some(byte) if *byte == text[t] => {
-                p += 1;
-                t += 1;
-            }
-            _ => match star.as_mut() {
-                Some((at, taken)) => {
-                    *taken += 1;
-                    (p, t) = (*at + 1, *taken);
-                }
-                None => return false,
-            },
-        }
-    }
-    pattern[p..].iter().all(|byte| *byte == b'*')
 }

@@ -3,6 +3,7 @@
 use super::{ATTRIBUTES, Attribute, Expr, MAX_NESTING, Operator, Query, QueryError, Test};
 use engine::values::pattern::Pattern;
 use engine::values::suggest::nearest;
+use engine::values::wildcard::Wildcard;
 use regex::RegexBuilder;
 
 const FUNCTIONS: [&str; 8] = ["deps", "rdeps", "somepath", "allpaths", "kind", "attr", "filter", "stale"];
@@ -289,7 +290,7 @@ impl<'a> Parser<'a> {
         let end = self.rest().find([',', ')', '(']).unwrap_or(self.rest().len());
         let name = self.rest()[..end].trim_end();
         self.at += end;
-        Ok(Test::Name(name.to_owned()))
+        Ok(Test::Name(Wildcard::new(name)))
     }
 
     /// A regular expression, in quotes or up to a comma outside of its brackets.
@@ -479,7 +480,7 @@ mod tests {
         let texts: Vec<String> = query.patterns.iter().map(ToString::to_string).collect();
         assert_eq!(texts, ["//a/B#Get(int,string):x", "//c:d", "//e:f", "//g:h", "//i:j"]);
         let Expr::Chain(kind, others) = query.expr else { panic!("a chain") };
-        assert!(matches!(*kind, Expr::Kind(Test::Name(ref name), _) if name == "csharp/*"));
+        assert!(matches!(*kind, Expr::Kind(Test::Name(ref name), _) if name.text() == "csharp/*"));
         assert!(matches!(others.as_slice(), [(Operator::Intersect, Expr::Chain(_, inner))] if inner.len() == 2));
         assert_eq!(parse("'//a b:c'").expect("quoted").patterns[0].to_string(), "//a b:c");
     }

@@ -1,7 +1,7 @@
 //! The evaluator against a naive one, over drawn graphs: both are given the same texts, so the parser is tested along the way.
 
 use super::eval::Evaluation;
-use super::{Attribute, Ground, glob, parse};
+use super::{Attribute, Ground, parse};
 use engine::build::engine::EngineError;
 use engine::graph::NodeId;
 use proptest::prelude::*;
@@ -248,18 +248,4 @@ fn the_inner_of_two_equal_names_counts() {
     };
     let found = Evaluation::new(&mut ground, query.variables).set(&query.expr).expect("no store");
     assert_eq!(found.iter().collect::<Vec<_>>(), [NodeId(1), NodeId(2)]);
-}
-
-#[test]
-fn globs() {
-    for (pattern, text, fits) in [
-        ("csharp/*", "csharp/outline", true),
-        ("csharp/*", "command", false),
-        ("*sem*", "semantic/role", true),
-        ("command", "command", true),
-        ("a*b*c", "a-b-b-d", false),
-        ("**", "", true),
-    ] {
-        assert_eq!(glob(pattern, text), fits, "{pattern} {text}");
-    }
 }
