@@ -35,6 +35,7 @@ impl Claim {
             timeout: options.lock_timeout,
             waiting: None,
             on_wait: options.on_wait_view.as_ref().map(|on_wait| &**on_wait as &dyn Fn(&str)),
+            looks: false,
         };
         let mut taken = lock::take(&path, &terms);
         if matches!(&taken, Err(Refusal::Io(error)) if error.kind() == ErrorKind::NotFound) {

@@ -102,19 +102,27 @@ impl Folder {
         }
         // Only a folder that is a store already is narrowed: the user may have named one that holds other things.
         if folder.mode() & 0o077 != 0 && self.file(ID).exists() {
-            fs::set_permissions(&self.path, fs::Permissions::from_mode(0o700)).map_err(|error| self.unopened(error))?;
+            match fs::set_permissions(&self.path, fs::Permissions::from_mode(0o700)) {
+                // On media that cannot be written it stays as it is.
+                Err(error) if !lock::is_unwritable(&error) => return Err(self.unopened(error)),
+                _ => {}
+            }
         }
         Ok(())
     }
 
-    fn lock(&self) -> Result<Lock, StoreError> {
+    /// Takes the store's lock; `None` for a reader of a folder in which none can be made: nobody writes to it then.
+    fn lock(&self, access: Access) -> Result<Option<Lock>, StoreError> {
         let (gave_way, held) = {
             let mut sharing = self.sharing();
             (sharing.gave_way.take(), sharing.held)
         };
         let waiting = self.file(WAITING);
         if let Some(gave_way) = gave_way {
-            lock::leave_turn(&waiting, gave_way).map_err(|error| self.unopened(error))?;
+            match lock::leave_turn(&waiting, gave_way) {
+                Err(error) if !lock::is_unwritable(&error) => return Err(self.unopened(error)),
+                _ => {}
+            }
         }
         let DiskOptions {
             purpose,
@@ -127,11 +135,14 @@ impl Folder {
             timeout: if held { (*lock_timeout).max(AGAIN) } else { *lock_timeout },
             waiting: Some(&waiting),
             on_wait: on_wait.as_ref().map(|on_wait| &**on_wait as &dyn Fn(&str)),
+            looks: access == Access::Read,
         };
-        let lock = lock::take(&self.file(LOCK), &terms).map_err(|refusal| match refusal {
-            Refusal::Busy(holder) => StoreError::Busy { holder },
-            Refusal::Io(error) => self.unopened(error),
-        })?;
+        let lock = match lock::take(&self.file(LOCK), &terms) {
+            Ok(lock) => Some(lock),
+            Err(Refusal::Busy(holder)) => return Err(StoreError::Busy { holder }),
+            Err(Refusal::Io(error)) if error.kind() == ErrorKind::NotFound && self.file(DATABASE).exists() => None,
+            Err(Refusal::Io(error)) => return Err(self.unopened(error)),
+        };
         self.sharing().held = true;
         Ok(lock)
     }
@@ -164,12 +175,12 @@ impl Folder {
         if fs::metadata(&path).map_err(|error| self.unopened(error))?.len() == 0 {
             return Ok(Found::Unfit("it is empty".to_owned()));
         }
-        // The file is opened here, so that a file that may not be opened is told from one that is damaged.
-        let file = OpenOptions::new()
-            .read(true)
-            .write(true)
-            .open(&path)
-            .map_err(|error| self.unopened(error))?;
+        // The file is opened here, so that a file that may not be opened is told from one that is damaged. Who only looks can do with one that
+        // may not be written.
+        let file = match OpenOptions::new().read(true).write(true).open(&path) {
+            Err(error) if access == Access::Read && lock::is_unwritable(&error) => None,
+            opened => Some(opened.map_err(|error| self.unopened(error))?),
+        };
         let opened = guarded(|| {
             let mut builder = Builder::new();
             builder.set_cache_size(match access {
@@ -179,12 +190,20 @@ impl Folder {
             let read_only = match access {
                 Access::Read => match builder.open_read_only(&path) {
                     // Its last user was killed: it has to be opened for writing once.
-                    Err(DatabaseError::RepairAborted) => None,
+                    Err(DatabaseError::RepairAborted) if file.is_some() => None,
+                    Err(DatabaseError::RepairAborted) => {
+                        let why = "its last user was killed, so that it must be opened once where it can be written";
+                        return Err(redb::Error::Io(io::Error::other(why)));
+                    }
                     opened => Some(opened?),
                 },
                 Access::Write => None,
             };
-            let base = read_only.map_or_else(|| builder.create_file(file).map(Base::Write), |database| Ok(Base::Read(database)))?;
+            let base = match (read_only, file) {
+                (None, Some(file)) => Base::Write(builder.create_file(file)?),
+                (Some(database), _) => Base::Read(database),
+                (None, None) => return Err(redb::Error::DatabaseClosed),
+            };
             let kind = schema::kind(base.readable())?;
             Ok((base, kind))
         });
@@ -247,7 +266,10 @@ impl Folder {
 impl Medium for Folder {
     fn open(&self, access: Access, lock: Option<Lock>, notices: &mut Vec<Diagnostic>) -> Result<Session, StoreError> {
         self.enter()?;
-        let lock = lock.map_or_else(|| self.lock(), Ok)?;
+        let lock = match lock {
+            Some(lock) => Some(lock),
+            None => self.lock(access)?,
+        };
         if fs::symlink_metadata(self.file(DATABASE)).is_err_and(|error| error.kind() == ErrorKind::NotFound) {
             remove_if_there(&self.file(CONDEMNED)).map_err(|error| self.unopened(error))?;
             self.create()?;
@@ -279,8 +301,11 @@ impl Medium for Folder {
         }
         match found {
             Found::Store(base, id) => {
-                let session = Session::new(base, Some(lock));
-                self.note_id(&id).map_err(|error| self.unopened(error))?;
+                let session = Session::new(base, lock);
+                match self.note_id(&id) {
+                    Err(error) if access == Access::Write || !lock::is_unwritable(&error) => return Err(self.unopened(error)),
+                    _ => {}
+                }
                 self.sharing().id = Some(id);
                 Ok(session)
             }
@@ -299,6 +324,7 @@ impl Medium for Folder {
             timeout: self.options.lock_timeout,
             waiting: None,
             on_wait: self.options.on_wait.as_ref().map(|on_wait| &**on_wait as &dyn Fn(&str)),
+            looks: false,
         };
         let lock = lock::take(&self.file(COLLECTOR), &terms).map_err(|refusal| match refusal {
             Refusal::Busy(holder) => StoreError::Busy { holder },

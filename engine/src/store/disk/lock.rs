@@ -39,6 +39,8 @@ pub(super) struct Terms<'a> {
     pub waiting: Option<&'a Path>,
     /// Hears of every holder that is waited for long enough to be worth a word.
     pub on_wait: Option<&'a dyn Fn(&str)>,
+    /// Whether a file that may not be written is locked all the same: enough for who only looks.
+    pub looks: bool,
 }
 
 /// Why the lock was not taken.
@@ -67,6 +69,11 @@ pub(super) fn open(path: &Path) -> io::Result<File> {
         .open(path)
 }
 
+/// Whether a file could not be opened for writing because of where it lies or what it allows.
+pub(super) fn is_unwritable(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::ReadOnlyFilesystem | io::ErrorKind::PermissionDenied)
+}
+
 /// Tries once to lock a file; whether it is locked by this handle now.
 pub(super) fn try_take(file: &File) -> io::Result<bool> {
     match file.try_lock() {
@@ -78,7 +85,10 @@ pub(super) fn try_take(file: &File) -> io::Result<bool> {
 
 /// Takes the lock at `path`.
 pub(super) fn take(path: &Path, terms: &Terms<'_>) -> Result<Lock, Refusal> {
-    let mut file = open(path)?;
+    let mut file = match open(path) {
+        Err(error) if terms.looks && is_unwritable(&error) => File::open(path)?,
+        opened => opened?,
+    };
     let start = Instant::now();
     let mut pause = Duration::from_millis(1);
     let (mut told, mut shown) = (None, None);
@@ -92,9 +102,9 @@ pub(super) fn take(path: &Path, terms: &Terms<'_>) -> Result<Lock, Refusal> {
             return Err(Refusal::Busy(holder(&mut file)?.to_string()));
         }
         if let (None, Some(waiting)) = (&shown, terms.waiting) {
-            let waiting = open(waiting)?;
-            // A holder that is just looking has it for a moment: then it is tried again in the next round.
-            shown = waiting.try_lock_shared().is_ok().then_some(waiting);
+            // A holder that is just looking has it for a moment: then it is tried again in the next round. So it is where the file cannot be
+            // made: the lock comes when the holder ends.
+            shown = open(waiting).ok().filter(|waiting| waiting.try_lock_shared().is_ok());
         }
         if let Some(on_wait) = terms.on_wait.filter(|_| waited >= TELL_AFTER) {
             let holder = holder(&mut file)?;
@@ -202,6 +212,7 @@ mod tests {
             timeout,
             waiting: None,
             on_wait: None,
+            looks: false,
         }
     }
 
