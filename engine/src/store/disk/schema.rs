@@ -192,9 +192,10 @@ pub(super) const fn table_of(part: Part) -> Table {
     }
 }
 
-/// Whether rows of a part are compressed. Graph pages and stamps are read whole by every command: their speed counts, not their size.
+/// Whether rows of a part are compressed. Links and stamps are read whole by every command: their speed counts, not their size. Of the
+/// records of a graph few pages are read, and every checkout has its own.
 pub(super) const fn compresses(part: Part) -> bool {
-    matches!(part, Part::Manifests)
+    matches!(part, Part::Manifests | Part::Nodes)
 }
 
 /// The key of a row: the view, then the caller's key.
