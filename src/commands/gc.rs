@@ -40,12 +40,8 @@ pub fn run(context: &Context, args: &GcArgs) -> Outcome {
     if report.reached {
         return Ok(Code::Ok);
     }
-    let mut hint = care::in_the_way(&report, &options);
-    if hint.is_empty() {
-        "what is left belongs to present checkouts and kept versions; give more room, or fewer --keep-versions".clone_into(&mut hint);
-    }
     let why = Diagnostic::error("E_MAX_SIZE", care::not_reached(&report, &options));
-    Err(Failed::new(Code::TargetFailed, why.hint(hint)))
+    Err(Failed::new(Code::TargetFailed, why.hint(care::in_the_way(&report, &options))))
 }
 
 /// The flags over what the manifest says, if the command runs in a workspace.

@@ -3,7 +3,7 @@
 use super::{count, duration, money, printable, size};
 use engine::store::Usage;
 use engine::store::disk::sweep::Tally;
-use engine::store::disk::verify::{Harm, Verified};
+use engine::store::disk::verify::{Harm, Spot, Verified};
 use serde_json::{Value, json};
 use std::path::Path;
 use std::time::Duration;
@@ -127,7 +127,7 @@ pub fn not_reached(report: &Report, options: &Options) -> String {
     )
 }
 
-/// What could be done about it; empty if nothing is known.
+/// What could be done about it.
 pub fn in_the_way(report: &Report, options: &Options) -> String {
     let mut ways = Vec::new();
     if report.paid.actions > 0 && !options.paid {
@@ -143,6 +143,13 @@ pub fn in_the_way(report: &Report, options: &Options) -> String {
             span(options.older_than)
         ));
     }
+    let fewer = match options.keep_versions {
+        1 => "",
+        _ => ", or fewer --keep-versions",
+    };
+    ways.push(format!(
+        "what else is left belongs to present checkouts and kept versions, and needs a larger size{fewer}"
+    ));
     ways.join("; ")
 }
 
@@ -202,9 +209,8 @@ pub fn verified(found: &Verified, left: Option<&Verified>, took: Duration) -> St
         text.push_str(&format!("The results of {} were collected.\n", plural(found.collected, "version")));
     }
     for harm in found.harm.iter().take(SHOWN) {
-        let label = harm.label.as_deref().map_or(String::new(), |label| format!("{label}: "));
         let paid = if harm.paid { " (it was paid for)" } else { "" };
-        text.push_str(&format!("  {}{paid}\n", printable(&format!("{label}{}", harm.what))));
+        text.push_str(&format!("  {}{paid}\n", printable(&format!("{}: {}", whose(harm), harm.what))));
     }
     if found.harm.len() > SHOWN {
         text.push_str(&format!("  … {} in all, --json lists them\n", count(found.harm.len() as u64)));
@@ -217,8 +223,22 @@ pub fn verified(found: &Verified, left: Option<&Verified>, took: Duration) -> St
     text
 }
 
+/// Labels of one damaged thing that are written out; all are counted.
+const NAMED: usize = 4;
+
+/// The labels of what is damaged: `//a:x, //b:x and 12 more`.
+fn whose(harm: &Harm) -> String {
+    let named = harm.labels.iter().take(NAMED).cloned().collect::<Vec<_>>().join(", ");
+    match (harm.labels.len().saturating_sub(NAMED), harm.spot()) {
+        (0, Spot::Row(..) | Spot::Other) if named.is_empty() => "of no label".to_owned(),
+        (0, _) if named.is_empty() => "of no label any more".to_owned(),
+        (0, _) => named,
+        (more, _) => format!("{named} and {} more", count(more as u64)),
+    }
+}
+
 fn harm_json(verified: &Verified) -> Vec<Value> {
-    let one = |harm: &Harm| json!({"label": harm.label, "what": harm.what, "paid": harm.paid});
+    let one = |harm: &Harm| json!({"labels": harm.labels, "what": harm.what, "paid": harm.paid});
     verified.harm.iter().map(one).collect()
 }
 

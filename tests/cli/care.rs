@@ -1,6 +1,9 @@
 //! Taking care of a store: collecting garbage, verifying, pinning, handing on.
 
 use crate::bench::Bench;
+use engine::graph::pages::short_hash;
+use engine::store::disk::{DiskOptions, DiskStore};
+use engine::store::{Part, Store};
 use serde_json::Value;
 use std::fs;
 
@@ -128,6 +131,12 @@ fn a_size_that_cannot_be_reached_is_an_error_with_a_way_out() {
     let ran = bench.run(&["gc", "--max-size", "1 kB"]);
     assert_eq!(ran.code, 1, "{ran:?}");
     assert!(ran.err.contains("E_MAX_SIZE") && ran.err.contains("--older-than"), "{ran:?}");
+    assert!(
+        ran.err.contains(
+            "; what else is left belongs to present checkouts and kept versions, and needs a larger size, or fewer --keep-versions\n"
+        ),
+        "{ran:?}"
+    );
     let ran = bench.run(&["gc", "--max-size", "1 GB", "--older-than", "0"]);
     assert!(ran.code == 0 && ran.out.contains("Nothing is garbage"), "{ran:?}");
     assert_eq!(bench.run(&["gc", "--max-size", "lots"]).code, 2);
@@ -161,6 +170,13 @@ fn a_store_shrinks_to_a_size() {
 #[test]
 fn gc_needs_a_store_and_touches_nothing_else() {
     let bench = aged();
+    for command in [&["gc"][..], &["store", "stats"]] {
+        let ran = bench.run(&[&["--no-store"], command].concat());
+        assert!(
+            ran.code == 2 && ran.err.contains("is about a store, and --no-store asks for none\n"),
+            "{ran:?}"
+        );
+    }
     let folder = bench.beside("photos");
     fs::create_dir(&folder).expect("folder");
     fs::write(folder.join("cat.jpg"), "meow").expect("file");
@@ -206,6 +222,12 @@ fn a_pinned_version_stays_whatever_comes() {
     let versions = bench.run(&["history", "//docs/docs/a.md:words", "--json"]).json();
     assert_eq!(versions["versions"].as_array().map(Vec::len), Some(17), "{versions}");
     assert_eq!(bench.run(&["store", "verify"]).code, 0);
+    // A note of several lines stays on the line of its version.
+    let note = "before\nthe\tcut \u{1b}[2J";
+    assert_eq!(bench.run(&["pin-version", "//docs/docs/a.md:words", "1", "--note", note]).code, 0);
+    let lined = bench.run(&["history", "//docs/docs/a.md:words"]).out;
+    assert_eq!(lined.lines().count(), history.lines().count(), "{lined}");
+    assert!(lined.contains("pinned: before\\nthe\\tcut \\u{1b}[2J\n"), "{lined}");
     let diff = bench.run(&["diff", "//docs/docs/a.md:words", "1", "26"]);
     assert!(diff.code == 0 && diff.out.contains("-1 "), "{diff:?}");
     // Without the pin it goes like the others of its age.
@@ -251,13 +273,90 @@ fn damage_is_found_told_by_label_and_dropped() {
     let found = bench.run(&["store", "verify", "--json"]);
     assert_eq!(found.code, 3, "{found:?}");
     let json = found.json();
-    assert_eq!(json["damaged"][0]["label"], "//docs/docs/a.md:words", "{json}");
+    assert_eq!(json["damaged"][0]["labels"][0], "//docs/docs/a.md:words", "{json}");
     assert!(found.err.contains("--repair"), "{found:?}");
     let mended = bench.run(&["store", "verify", "--repair"]);
     assert!(mended.code == 0 && mended.out.contains("//docs/docs/a.md:words"), "{mended:?}");
     assert_eq!(bench.run(&["store", "verify"]).code, 0);
     let shown = bench.run(&["show", "//docs/docs/a.md:words"]);
     assert!(shown.code == 0 && shown.out.contains("quick brown fox"), "{shown:?}");
+}
+
+/// What is damaged is a row of some table; what people know are labels.
+#[test]
+fn damaged_rows_are_named_by_the_labels_that_they_are_about() {
+    let told = |bench: &Bench| -> String {
+        let text = bench.run(&["store", "verify"]).out;
+        assert!(!text.contains("collected"), "what is damaged was not collected: {text}");
+        text
+    };
+    let fresh = |pattern: &str| {
+        let bench = Bench::documents();
+        assert_eq!(bench.run(&["build", pattern]).code, 0);
+        bench
+    };
+    // A result: by the node that has it, or by the version that it was. In a record the producer follows its label.
+    let words = "//docs/docs/a.md:words";
+    let bench = fresh("//index:total");
+    flip(&bench, b"//docs/docs/a.md:words\x03");
+    let found = told(&bench);
+    assert!(
+        found.contains("\n  //docs/docs/a.md:words: the packed ActionRecord in actions.1 "),
+        "{found}"
+    );
+    let json = bench.run(&["store", "verify", "--json"]).json();
+    assert_eq!(json["damaged"][0]["labels"], serde_json::json!([words]), "{json}");
+    bench.write("docs/a.md", "other words\n");
+    assert_eq!(bench.run(&["build", "//index:total"]).code, 0);
+    let found = told(&bench);
+    assert!(
+        found.contains("\n  //docs/docs/a.md:words: the packed ActionRecord in actions.1 "),
+        "{found}"
+    );
+    assert_eq!(bench.run(&["store", "verify", "--repair"]).code, 0);
+    // A page of the graph: by the links beside it, and the other way round.
+    for table in ["nodes.2", "links.1"] {
+        let bench = fresh("//index:total");
+        let bytes = match table {
+            // The page is compressed: its length, and how zstd begins.
+            "nodes.2" => {
+                let (disk, _) = DiskStore::open(&bench.store(), DiskOptions::default()).expect("store");
+                let view = disk.tenants().expect("views")[0];
+                let page = disk.row(view, Part::Nodes, &0_u32.to_be_bytes()).expect("read").expect("a page");
+                let length = u32::try_from(page.len()).expect("short").to_be_bytes();
+                [&length[..], &[0x28, 0xb5, 0x2f, 0xfd]].concat()
+            }
+            _ => [&[3], &short_hash(words).to_le_bytes()[..]].concat(),
+        };
+        flip(&bench, &bytes);
+        let json = bench.run(&["store", "verify", "--json"]).json();
+        let of_page = json["damaged"].as_array().into_iter().flatten();
+        let of_page = of_page.filter(|harm| harm["what"].as_str().is_some_and(|what| what.contains(table)));
+        let labels: Vec<&str> = of_page
+            .flat_map(|harm| harm["labels"].as_array().into_iter().flatten())
+            .filter_map(Value::as_str)
+            .collect();
+        let made = [words, "//docs/docs/b.md:words", "//index:total"];
+        assert!(made.iter().all(|label| labels.contains(label)), "{table} {json}");
+    }
+    // Rows whose key is a label, and rows that are about none.
+    let bench = fresh("//index:total");
+    assert_eq!(bench.run(&["pin-version", "//index:total"]).code, 0);
+    flip(&bench, b"//index:total\x01\x01");
+    flip(&bench, b"build //index:total");
+    let found = told(&bench);
+    assert!(found.contains("\n  //index:total: the packed row in pins.1 "), "{found}");
+    assert!(found.contains("\n  of no label: the packed row in builds.1 "), "{found}");
+    // A result of something that nothing names any more.
+    let bench = fresh("//docs/...");
+    fs::remove_file(bench.root().join("docs/b.md")).expect("there");
+    assert_eq!(bench.run(&["build", "//docs/..."]).code, 0);
+    flip(&bench, b"//docs/docs/b.md:words\x03");
+    let found = told(&bench);
+    assert!(
+        found.contains("\n  of no label any more: the packed ActionRecord in actions.1 "),
+        "{found}"
+    );
 }
 
 #[test]
@@ -378,5 +477,27 @@ fn results_are_handed_on_in_a_file() {
     let ran = bench.run(&["store", "import", file, "--store", other]);
     assert!(ran.code == 2 && ran.err.contains("E_NOT_RESULTS"), "{ran:?}");
     let ran = bench.run(&["store", "import", "/nowhere/at/all", "--store", other]);
-    assert!(ran.code == 5 && ran.err.contains("help:"), "{ran:?}");
+    assert!(
+        ran.code == 5 && ran.err.contains("E_IO]: /nowhere/at/all cannot be read: No such file") && ran.err.contains("help:"),
+        "{ran:?}"
+    );
+    let ran = bench.run(&["store", "export", "//index:total", "-o", "/nowhere/at/all"]);
+    assert!(
+        ran.code == 5 && ran.err.contains("E_IO]: /nowhere/at/all cannot be written: entity not found\n"),
+        "{ran:?}"
+    );
+    // `-` is no file by mistake.
+    for args in [
+        &["store", "export", "//index:total", "-o", "-"][..],
+        &["report", "-"],
+        &["build", "//index:total", "--events", "-"],
+        &["build", "//index:total", "--profile", "-"],
+    ] {
+        let ran = bench.run(args);
+        assert!(
+            ran.code == 2 && ran.err.contains("this is written to files only; ./- is one of that name"),
+            "{ran:?}"
+        );
+    }
+    assert!(!bench.root().join("-").exists());
 }

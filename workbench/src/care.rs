@@ -1,8 +1,9 @@
 //! Care of a store: whether it is sound, what is in it, which versions are pinned.
 
+use crate::naming::Labels;
 use engine::graph::pages::each_result;
 use engine::store::disk::DiskStore;
-use engine::store::disk::verify::{Harm, Verified, label_hash};
+use engine::store::disk::verify::{Harm, Verified};
 use engine::store::ledger::{LedgerEntry, Outcome};
 use engine::store::pins::{Pin, row_key};
 use engine::store::records::{ActionRecord, Class, HistoryRecord};
@@ -54,8 +55,10 @@ fn look(disk: &DiskStore, mut found: Verified) -> Result<Verified, StoreError> {
         found.harm.extend(graph_harm(disk, view)?.map(Harm::of_graph));
     }
     if !found.is_sound() {
-        let labels = labels(disk)?;
-        found.harm = found.harm.into_iter().map(|harm| harm.named(&labels)).collect();
+        let labels = Labels::of(disk)?;
+        for harm in &mut found.harm {
+            labels.name(disk, harm)?;
+        }
     }
     // What was met on the way has been told.
     disk.damage();
@@ -74,19 +77,6 @@ fn graph_harm(disk: &DiskStore, view: ViewId) -> Result<Option<String>, StoreErr
         }
     }
     Ok(None)
-}
-
-/// The labels of all nodes by the hash in the keys of their versions.
-fn labels(disk: &DiskStore) -> Result<BTreeMap<[u8; 16], String>, StoreError> {
-    let mut labels = BTreeMap::new();
-    for view in disk.tenants()? {
-        for (_, page) in disk.rows(view, Part::Nodes)? {
-            let _ = each_result(&page, |label, _| {
-                labels.insert(label_hash(label), label.to_owned());
-            });
-        }
-    }
-    Ok(labels)
 }
 
 /// Results of one kind.

@@ -19,6 +19,7 @@ pub mod init;
 pub mod investigation;
 pub mod last_good;
 pub mod location;
+mod naming;
 pub mod packs;
 pub mod paid;
 pub mod parsing;

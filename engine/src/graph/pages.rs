@@ -293,6 +293,25 @@ pub fn each_result(body: &[u8], mut visit: impl FnMut(&str, &Filed)) -> Option<(
     Some(())
 }
 
+/// Calls `visit` with the slot of every record that a row of links tells of, and the [`short_hash`] of its label; `None` when the row is
+/// malformed.
+pub fn each_link(body: &[u8], mut visit: impl FnMut(u8, u32)) -> Option<()> {
+    let mut cursor = Cursor(body);
+    while let Some(slot) = cursor.byte() {
+        cursor.byte()?;
+        visit(slot, u32::from_le_bytes(cursor.array()?));
+        for _ in 0..cursor.count()? {
+            cursor.number()?;
+        }
+    }
+    Some(())
+}
+
+/// The 32 bits of a label's digest that stand in rows of links.
+pub fn short_hash(label: &str) -> u32 {
+    super::hash(label)
+}
+
 /// Notes where in a page's body each record is; `None` when the body is malformed.
 fn place_records(body: &[u8], records: &mut [super::Record]) -> Option<()> {
     let mut cursor = Cursor(body);

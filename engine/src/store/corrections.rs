@@ -80,7 +80,7 @@ fn row_key(label: &str, view: ViewId) -> Vec<u8> {
 }
 
 /// The label in the key of a row.
-fn label_of(key: &[u8]) -> Option<&str> {
+pub fn label_of(key: &[u8]) -> Option<&str> {
     let (label, rest) = key.split_at_checked(key.len().checked_sub(9)?)?;
     std::str::from_utf8(label).ok().filter(|_| rest[0] == 0)
 }

@@ -3,7 +3,7 @@
 use super::schema::{self, ACTIONS, BLOBS, HISTORY, Table};
 use super::{DiskStore, frame, pack};
 use crate::store::codec::{self, BlobRecord};
-use crate::store::records::ActionRecord;
+use crate::store::records::{ActionRecord, HistoryRecord};
 use crate::store::{Part, StoreError, Usage, ViewId};
 use crate::values::digest::{ActionKey, Digest};
 use redb::{ReadTransaction, ReadableDatabase, ReadableTable, ReadableTableMetadata, TableHandle};
@@ -83,6 +83,21 @@ impl DiskStore {
                 && let Some(record) = pack::open_body(body).and_then(|body| codec::decode_action(&body).ok())
             {
                 visit(&ActionKey(Digest(key)), &record);
+            }
+            Ok(())
+        })
+    }
+
+    /// Calls `visit` with every sound version, of whatever checkout, and the hash of its node's label.
+    ///
+    /// # Errors
+    /// When the store as a whole cannot be read.
+    pub fn each_version(&self, mut visit: impl FnMut([u8; 16], &HistoryRecord)) -> Result<(), StoreError> {
+        self.walk(HISTORY, |_, key, _, body| {
+            let hash = key.get(8..24).and_then(|hash| hash.try_into().ok());
+            let record = schema::version_of(key).and_then(|version| codec::decode_history(version, body).ok());
+            if let (Some(hash), Some(record)) = (hash, record) {
+                visit(hash, &record);
             }
             Ok(())
         })

@@ -9,19 +9,18 @@ use super::session::expecting_panics;
 use super::verify_blobs::{self, Blobs};
 use super::{DiskStore, frame, pack, read};
 use crate::store::records::{Class, HistoryRecord};
-use crate::store::{StoreError, codec};
+use crate::store::{Part, StoreError, ViewId, codec};
 use crate::values::digest::{ActionKey, Digest};
 use rayon::prelude::*;
 use redb::{ReadableDatabase, ReadableTable, ReadableTableMetadata};
 use rustc_hash::{FxHashMap, FxHashSet};
-use std::collections::BTreeMap;
 use std::ops::{Bound, RangeInclusive};
 
 /// Damage of one thing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Harm {
-    /// The node it belongs to, as far as known.
-    pub label: Option<String>,
+    /// The nodes it belongs to, as far as known.
+    pub labels: Vec<String>,
     /// One sentence.
     pub what: String,
     /// Whether what is lost was paid for.
@@ -42,6 +41,21 @@ pub(super) enum Cure {
     Chunks(u64),
     /// Nothing that removing a row would mend.
     None,
+}
+
+/// What is damaged, by where it stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Spot<'h> {
+    /// A result.
+    Result(ActionKey),
+    /// An output.
+    Output(Digest),
+    /// A version of the node whose label has this hash.
+    Version([u8; 16]),
+    /// A row of a checkout, by its key.
+    Row(ViewId, Part, &'h [u8]),
+    /// Something that is of no node.
+    Other,
 }
 
 /// What was found.
@@ -103,7 +117,7 @@ impl DiskStore {
         self.read(|database| {
             verify_blobs::count(database, &blobs, &mut verified)?;
             count_actions(database, results.rows, &mut verified)?;
-            verify_versions(database, &results.keys, &mut verified)?;
+            verify_versions(database, &results, &mut verified)?;
             for table in SCHEMA {
                 if ![BLOBS.name, BLOB_DATA.name, ACTIONS.name, HISTORY.name].contains(&table.name) {
                     verify_rows(database, table, &mut verified)?;
@@ -189,7 +203,7 @@ pub(super) fn beginning_with(table: &ReadTable, first: u8) -> Result<redb::Range
 
 pub(super) fn harm(what: String, cure: Cure) -> Harm {
     Harm {
-        label: None,
+        labels: Vec::new(),
         what,
         paid: false,
         cure,
@@ -229,6 +243,8 @@ pub(super) fn count(table: Table, open: &ReadTable, met: u64, verified: &mut Ver
 #[derive(Default)]
 struct Results {
     keys: FxHashSet<ActionKey>,
+    /// Those that are there and cannot be read.
+    unreadable: FxHashSet<ActionKey>,
     rows: u64,
     /// Labels of results whose output is damaged, and whether they were paid for.
     damaged: FxHashMap<Digest, (String, bool)>,
@@ -238,6 +254,7 @@ struct Results {
 #[derive(Default)]
 struct Opened {
     keys: Vec<ActionKey>,
+    unreadable: Vec<ActionKey>,
     rows: u64,
     damaged: Vec<(Digest, (String, bool))>,
     without_output: u64,
@@ -261,6 +278,7 @@ fn verify_actions(
     let parts: Vec<Opened> = firsts.into_par_iter().map(open).collect::<Result<_, _>>()?;
     for part in parts {
         results.keys.extend(part.keys);
+        results.unreadable.extend(part.unreadable);
         results.rows += part.rows;
         results.damaged.extend(part.damaged);
         verified.without_output += part.without_output;
@@ -286,7 +304,9 @@ fn open_range(actions: &ReadTable, stored: Option<&ReadTable>, first: u8, blobs:
                 .and_then(|body| codec::decode_action(&body).ok())
                 .ok_or_else(|| "its body does not decode".to_owned())
         });
-        let (Ok(record), Ok(digest)) = (&record, <[u8; 32]>::try_from(key.value())) else {
+        let digest = <[u8; 32]>::try_from(key.value());
+        let (Ok(record), Ok(digest)) = (&record, digest) else {
+            opened.unreadable.extend(digest.ok().map(|digest| ActionKey(Digest(digest))));
             let why = record.err().unwrap_or_else(|| "its key is no digest".to_owned());
             let why = read::damaged(ACTIONS, key.value(), why);
             opened.harm.push(harm(why, Cure::Row(ACTIONS.name, key.value().to_vec())));
@@ -295,7 +315,7 @@ fn open_range(actions: &ReadTable, stored: Option<&ReadTable>, first: u8, blobs:
         opened.keys.push(ActionKey(Digest(digest)));
         let paid = record.class == Class::Paid;
         let lost = |what: &str| Harm {
-            label: Some(record.label.clone()),
+            labels: vec![record.label.clone()],
             what: what.to_owned(),
             paid,
             cure: Cure::Row(ACTIONS.name, key.value().to_vec()),
@@ -323,7 +343,7 @@ fn name(harm: &mut [Harm], labels: &FxHashMap<Digest, (String, bool)>) {
         if let Cure::Blob(digest) = &harm.cure
             && let Some((label, paid)) = labels.get(digest)
         {
-            (harm.label, harm.paid) = (Some(label.clone()), *paid);
+            (harm.labels, harm.paid) = (vec![label.clone()], *paid);
         }
     }
 }
@@ -337,7 +357,7 @@ fn count_actions(database: &dyn ReadableDatabase, met: u64, verified: &mut Verif
 }
 
 /// Opens all versions. Numbers of a node rise by one, except behind versions that are pinned.
-fn verify_versions(database: &dyn ReadableDatabase, keys: &FxHashSet<ActionKey>, verified: &mut Verified) -> Result<(), redb::Error> {
+fn verify_versions(database: &dyn ReadableDatabase, results: &Results, verified: &mut Verified) -> Result<(), redb::Error> {
     let txn = database.begin_read()?;
     let Some(open) = schema::table(&txn, HISTORY)? else { return Ok(()) };
     let pinned = super::write::pinned_keys(&txn)?;
@@ -373,7 +393,9 @@ fn verify_versions(database: &dyn ReadableDatabase, keys: &FxHashSet<ActionKey>,
         let mut at = at;
         match record {
             Ok(record) => {
-                verified.collected += u64::from(!keys.contains(&record.key));
+                // The result of a damaged row is told as that.
+                let is_there = results.keys.contains(&record.key) || results.unreadable.contains(&record.key);
+                verified.collected += u64::from(!is_there);
                 at = record.at;
             }
             Err(why) => verified
@@ -411,7 +433,7 @@ fn verify_rows(database: &dyn ReadableDatabase, table: Table, verified: &mut Ver
     count(table, &open, met, verified)
 }
 
-/// Labels of nodes whose versions are damaged, by the hash that stands in their keys.
+/// The hash of a label that stands in the keys of its versions.
 pub fn label_hash(label: &str) -> [u8; 16] {
     let mut half = [0; 16];
     half.copy_from_slice(&blake3::hash(label.as_bytes()).as_bytes()[..16]);
@@ -424,16 +446,29 @@ impl Harm {
         harm(what, Cure::None)
     }
 
-    /// The node it belongs to, told from the labels that are known by their hash.
-    pub fn named(mut self, labels: &BTreeMap<[u8; 16], String>) -> Self {
-        let key = match &self.cure {
-            Cure::Version(key, _) => key,
-            Cure::Row(name, key) if *name == HISTORY.name => key,
-            _ => return self,
+    /// What is damaged.
+    pub fn spot(&self) -> Spot<'_> {
+        let version = |key: &[u8]| {
+            key.get(8..24)
+                .and_then(|hash| hash.try_into().ok())
+                .map_or(Spot::Other, Spot::Version)
         };
-        if let Some(hash) = key.get(8..24).and_then(|hash| <[u8; 16]>::try_from(hash).ok()) {
-            self.label = self.label.or_else(|| labels.get(&hash).cloned());
+        match &self.cure {
+            Cure::Blob(digest) => Spot::Output(*digest),
+            Cure::Version(key, _) => version(key),
+            Cure::Row(name, key) if *name == HISTORY.name => version(key),
+            Cure::Row(name, key) if *name == ACTIONS.name => {
+                let digest = <[u8; 32]>::try_from(&key[..]);
+                digest.map_or(Spot::Other, |digest| Spot::Result(ActionKey(Digest(digest))))
+            }
+            Cure::Row(name, key) => {
+                let part = Part::ALL.into_iter().find(|part| schema::table_of(*part).name == *name);
+                match (part, key.split_first_chunk::<8>()) {
+                    (Some(part), Some((view, rest))) => Spot::Row(ViewId(u64::from_be_bytes(*view)), part, rest),
+                    _ => Spot::Other,
+                }
+            }
+            Cure::Chunks(_) | Cure::None => Spot::Other,
         }
-        self
     }
 }
