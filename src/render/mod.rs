@@ -2,6 +2,7 @@
 
 pub mod builds;
 pub mod care;
+mod critical;
 pub mod diagnostic;
 pub mod events;
 pub mod explanation;
@@ -109,6 +110,11 @@ pub fn printable(text: &str) -> String {
     printed
 }
 
+/// The same on one line, whatever it holds: line breaks and tabs are shown escaped, too.
+pub fn on_one_line(text: &str) -> String {
+    printable(text).replace('\n', "\\n").replace('\t', "\\t")
+}
+
 /// A duration for people: `340 µs`, `12 ms`, `1.4 s`, `3 min 20 s`.
 pub fn duration(micros: u64) -> String {
     match micros {
@@ -129,8 +135,10 @@ pub fn moment(secs: u64) -> String {
 
 /// A size for people: `12 bytes`, `3.4 KiB`, `1.0 GiB`.
 pub fn size(bytes: u64) -> String {
-    if bytes < 1_024 {
-        return format!("{bytes} bytes");
+    match bytes {
+        1 => return "1 byte".to_owned(),
+        0..1_024 => return format!("{bytes} bytes"),
+        _ => {}
     }
     let (mut tenths, mut unit) = (bytes.saturating_mul(10) / 1_024, 0);
     while tenths >= 10_240 && unit < 3 {
@@ -160,7 +168,7 @@ mod tests {
     #[test]
     fn numbers_for_people() {
         assert_eq!([0, 999, 1_000, 1_234_567].map(count), ["0", "999", "1,000", "1,234,567"]);
-        assert_eq!([12, 3_500, 1 << 30].map(size), ["12 bytes", "3.4 KiB", "1.0 GiB"]);
+        assert_eq!([1, 12, 3_500, 1 << 30].map(size), ["1 byte", "12 bytes", "3.4 KiB", "1.0 GiB"]);
         assert_eq!(
             [0, 951_782_400, 1_795_262_640].map(moment),
             ["1970-01-01 00:00 UTC", "2000-02-29 00:00 UTC", "2026-11-21 12:04 UTC"]
@@ -174,5 +182,6 @@ mod tests {
     #[test]
     fn control_characters_are_shown_not_sent() {
         assert_eq!(printable("a\u{1b}[31mb\tc\n"), "a\\u{1b}[31mb\tc\n");
+        assert_eq!(on_one_line("a\nb\tc\r"), "a\\nb\\tc\\r");
     }
 }

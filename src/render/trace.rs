@@ -1,17 +1,19 @@
 //! The profile of `build --profile FILE`: a Chrome trace (JSON object with `traceEvents`), as Perfetto and `chrome://tracing` open it.
 //!
 //! One process; lane 1 holds the phases of the build, lane 2 the critical path, and each worker has a lane of its own with a slice for each job.
-//! The critical path is found backwards from the job that ended last: the job that it had to wait for longest is the one of its inputs (or
-//! the finding of its own inputs) that ended last before it began. Its slices have the category `critical`, and arrows join them.
+//! The slices of the critical path have the category `critical`, and arrows join them. Between them lies what was waited for: a free worker, or
+//! the build's own bookkeeping. A slice is as long as its job held the worker, waiting for the store or for another's paid answer included.
 //! Times are microseconds since the command began.
 
+use super::critical::{Step, Waits, critical};
 use crate::context::Failed;
 use crate::exit::Code;
 use engine::build::session::Session;
+use engine::graph::NodeId;
 use engine::values::diagnostic::Diagnostic;
 use engine::values::event::{Event, Observer, Phase, Worked};
 use serde_json::{Value, json};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -46,6 +48,17 @@ struct Job {
     ended: u64,
 }
 
+impl Job {
+    fn step(&self, node: NodeId) -> Step<NodeId> {
+        Step {
+            node,
+            finds_inputs: self.task == "expand",
+            began: self.began,
+            took: self.ended - self.began,
+        }
+    }
+}
+
 impl Trace {
     /// Makes or empties the file. Times are counted from `start`.
     pub fn create(path: &Path, start: Instant) -> Result<Self, Failed> {
@@ -62,15 +75,28 @@ impl Trace {
     pub fn end(self, session: &Session) -> Result<(), Failed> {
         let Self { path, file, start, heard } = self;
         let heard = heard.into_inner().unwrap_or_else(PoisonError::into_inner);
-        let reads = |label: &str| -> Vec<String> {
-            let reads = session.graph.find(label).map(|id| session.graph.reads(id)).unwrap_or_default();
-            reads.into_iter().map(|read| session.graph.node(read).label.to_string()).collect()
+        let graph = &session.graph;
+        // Jobs of nodes that the build took away at its end are on no path.
+        let known: Vec<(usize, NodeId)> = heard
+            .jobs
+            .iter()
+            .enumerate()
+            .filter_map(|(at, job)| Some((at, graph.find(&job.label)?)))
+            .collect();
+        let steps: Vec<Step<NodeId>> = known.iter().map(|&(at, node)| heard.jobs[at].step(node)).collect();
+        let waits = |node| Waits {
+            deciders: graph
+                .get(node)
+                .and_then(|node| node.edges.as_ref())
+                .map_or_else(Vec::new, |edges| edges.discovery.to_vec()),
+            reads: graph.reads(node),
         };
+        let marked: Vec<usize> = critical(&steps, &waits).into_iter().map(|at| known[at].0).collect();
         let phases = heard.phases.iter().map(|phase| {
             let began = micros(start, phase.began);
             (phase.name, began, micros(start, phase.began + phase.took))
         });
-        let document = document(&phases.collect::<Vec<_>>(), &heard.jobs, &reads);
+        let document = document(&phases.collect::<Vec<_>>(), &heard.jobs, &marked);
         let mut file = BufWriter::new(file);
         let written = serde_json::to_writer(&mut file, &document)
             .map_err(std::io::Error::from)
@@ -112,8 +138,7 @@ impl Observer for Trace {
 }
 
 /// The trace as a document.
-fn document(phases: &[(&str, u64, u64)], jobs: &[Job], reads: &dyn Fn(&str) -> Vec<String>) -> Value {
-    let path = critical(jobs, reads);
+fn document(phases: &[(&str, u64, u64)], jobs: &[Job], path: &[usize]) -> Value {
     let mut lanes: BTreeMap<(&str, usize), usize> = jobs.iter().map(|job| (job.lane, 0)).collect();
     for (number, lane) in (CRITICAL + 1..).zip(lanes.values_mut()) {
         *lane = number;
@@ -137,7 +162,7 @@ fn document(phases: &[(&str, u64, u64)], jobs: &[Job], reads: &dyn Fn(&str) -> V
         };
         events.push(slice(&job.label, &category, lanes[&job.lane], job.began, job.ended));
     }
-    for &at in &path {
+    for &at in path {
         let Job {
             label, task, began, ended, ..
         } = &jobs[at];
@@ -152,29 +177,6 @@ fn document(phases: &[(&str, u64, u64)], jobs: &[Job], reads: &dyn Fn(&str) -> V
         events.push(arrow("f", lanes[&to.lane], to.began));
     }
     json!({"displayTimeUnit": "ms", "traceEvents": events})
-}
-
-/// The jobs of the critical path, the first first.
-fn critical(jobs: &[Job], reads: &dyn Fn(&str) -> Vec<String>) -> Vec<usize> {
-    let mut of: HashMap<&str, Vec<usize>> = HashMap::new();
-    for (at, job) in jobs.iter().enumerate() {
-        of.entry(&job.label).or_default().push(at);
-    }
-    let mut path = Vec::new();
-    let mut last = (0..jobs.len()).max_by_key(|&at| jobs[at].ended);
-    while let Some(at) = last {
-        path.push(at);
-        let job = &jobs[at];
-        let inputs = reads(&job.label);
-        let before = inputs.iter().map(String::as_str).chain([job.label.as_str()]);
-        let before = before.filter_map(|label| of.get(label)).flatten().copied();
-        // What takes no time at all could wait for itself.
-        last = before
-            .filter(|&other| jobs[other].ended <= job.began && (jobs[other].began, other) < (job.began, at))
-            .max_by_key(|&other| jobs[other].ended);
-    }
-    path.reverse();
-    path
 }
 
 #[cfg(test)]
@@ -192,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn the_critical_path_is_what_the_last_waited_for() {
+    fn the_critical_path_is_marked() {
         let jobs = [
             job("//a:x", "expand", 0, 0, 2),
             job("//a:x", "produce", 0, 3, 10),
@@ -200,16 +202,7 @@ mod tests {
             job("//all:x", "produce", 1, 11, 20),
             job("//other:x", "produce", 0, 10, 19),
         ];
-        let reads = |label: &str| match label {
-            "//all:x" => vec!["//a:x".to_owned(), "//b:x".to_owned(), "//files/f:bytes".to_owned()],
-            _ => Vec::new(),
-        };
-        assert_eq!(critical(&jobs, &reads), [0, 1, 3]);
-        assert_eq!(critical(&[], &reads), Vec::<usize>::new());
-        // Jobs that began and ended within one microsecond.
-        let instant = [job("//a:x", "expand", 0, 4, 4), job("//a:x", "produce", 0, 4, 4)];
-        assert_eq!(critical(&instant, &reads).len(), 2);
-        let document = document(&[("make", 0, 20)], &jobs, &reads);
+        let document = document(&[("make", 0, 20)], &jobs, &[0, 1, 3]);
         let events = document["traceEvents"].as_array().expect("a list");
         let marked = |event: &&Value| event["ph"] == "X" && event["cat"].as_str().is_some_and(|cat| cat.ends_with("critical"));
         assert_eq!(events.iter().filter(marked).count(), 6, "in the workers' lanes and in their own");

@@ -1,7 +1,7 @@
 //! Versions of a target as text and as JSON.
 
 use super::money::{notes, spent};
-use super::{Style, duration, moment, printable};
+use super::{Style, duration, moment, on_one_line, printable};
 use engine::values::table::Table;
 use serde_json::{Value, json};
 use similar::TextDiff;
@@ -18,7 +18,7 @@ pub fn list(label: &str, versions: &[Version], style: Style) -> String {
             None => String::new(),
         };
         let pin = version.pin.as_ref().map_or(String::new(), |pin| {
-            let note = pin.note.as_ref().map_or(String::new(), |note| format!(": {}", printable(note)));
+            let note = pin.note.as_ref().map_or(String::new(), |note| format!(": {}", on_one_line(note)));
             style.yellow(&format!("  pinned{note}"))
         });
         text.push_str(&format!(
@@ -50,7 +50,7 @@ pub fn list(label: &str, versions: &[Version], style: Style) -> String {
             how.push(spent(cost));
         }
         how.push(duration(record.took_us));
-        text.push_str(&format!("       {}\n", style.dim(&printable(&how.join(", ")))));
+        text.push_str(&format!("       {}\n", style.dim(&on_one_line(&how.join(", ")))));
     }
     text
 }

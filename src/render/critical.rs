@@ -1,0 +1,198 @@
+//! The critical path of a build: of all chains of jobs in which each had to wait for the one before it, the one that took longest, the times of
+//! its jobs added up. However many workers there are, no build with the same jobs is shorter.
+//!
+//! Finding the inputs of a node waits for the nodes that decide them; making its output waits for that and for everything it reads. A
+//! node without a job (unmoved, or found under its key) hands on what it waited for itself.
+
+use std::collections::HashMap;
+use std::hash::Hash;
+
+/// A job of a node.
+#[derive(Clone, Copy, Debug)]
+pub struct Step<N> {
+    /// The node.
+    pub node: N,
+    /// Whether it was to find the node's inputs, not to make its output.
+    pub finds_inputs: bool,
+    /// Any number that orders the jobs of one node in time.
+    pub began: u64,
+    /// How long it took.
+    pub took: u64,
+}
+
+/// What a node waits for.
+#[derive(Clone, Debug)]
+pub struct Waits<N> {
+    /// To find its inputs.
+    pub deciders: Vec<N>,
+    /// To make its output: these and all inputs.
+    pub reads: Vec<N>,
+}
+
+/// How long a chain took, and its last job, if it has any.
+type Chain = (u64, Option<usize>);
+
+/// The jobs of the critical path, the first first.
+pub fn critical<N: Copy + Eq + Hash>(steps: &[Step<N>], waits: &dyn Fn(N) -> Waits<N>) -> Vec<usize> {
+    let mut of: HashMap<N, Vec<usize>> = HashMap::new();
+    for (at, step) in steps.iter().enumerate() {
+        of.entry(step.node).or_default().push(at);
+    }
+    for jobs in of.values_mut() {
+        jobs.sort_by_key(|&at| (steps[at].began, !steps[at].finds_inputs, at));
+    }
+    let mut before: Vec<Option<usize>> = vec![None; steps.len()];
+    // The longest chain up to a node's output; `None` while it is being looked for.
+    let mut known: HashMap<N, Option<Chain>> = HashMap::new();
+    for step in steps {
+        let mut stack = vec![step.node];
+        while let Some(&node) = stack.last() {
+            if matches!(known.get(&node), Some(Some(_))) {
+                stack.pop();
+                continue;
+            }
+            let waits = waits(node);
+            if known.insert(node, None).is_none() {
+                stack.extend(waits.reads.iter().filter(|read| !known.contains_key(read)));
+                continue;
+            }
+            let longest = |nodes: &[N]| {
+                let chains = nodes.iter().filter_map(|read| known.get(read).copied().flatten());
+                chains.max_by_key(|(took, _)| *took).unwrap_or_default()
+            };
+            let (found, read) = (longest(&waits.deciders), longest(&waits.reads));
+            let mut chain = (0, None);
+            for &at in of.get(&node).into_iter().flatten() {
+                let inputs = if steps[at].finds_inputs { found } else { read };
+                let (took, last) = longer(chain, inputs);
+                before[at] = last;
+                chain = (took.saturating_add(steps[at].took), Some(at));
+            }
+            known.insert(node, Some(longer(chain, read)));
+            stack.pop();
+        }
+    }
+    let chains = known.into_values().flatten();
+    let mut last = chains.max_by_key(|&(took, last)| (took, last)).and_then(|(_, last)| last);
+    let mut path = Vec::new();
+    while let Some(at) = last {
+        path.push(at);
+        last = before[at];
+    }
+    path.reverse();
+    path
+}
+
+/// The longer of two chains; one with jobs before one without.
+fn longer(one: Chain, other: Chain) -> Chain {
+    if (other.0, other.1.is_some()) > (one.0, one.1.is_some()) {
+        other
+    } else {
+        one
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// A node reads only nodes of smaller numbers.
+    #[derive(Clone, Debug)]
+    struct Node {
+        deciders: Vec<usize>,
+        inputs: Vec<usize>,
+        finding: Option<u64>,
+        making: Option<u64>,
+    }
+
+    fn nodes() -> impl Strategy<Value = Vec<Node>> {
+        let some = || proptest::collection::vec(any::<proptest::sample::Index>(), 0..3);
+        let node = (some(), some(), proptest::option::of(0_u64..9), proptest::option::of(0_u64..9));
+        proptest::collection::vec(node, 1..9).prop_map(|nodes| {
+            let below = |at: usize, picks: Vec<proptest::sample::Index>| match at {
+                0 => Vec::new(),
+                _ => picks.into_iter().map(|pick| pick.index(at)).collect(),
+            };
+            let node = |(at, (deciders, inputs, finding, making))| Node {
+                deciders: below(at, deciders),
+                inputs: below(at, inputs),
+                finding,
+                making,
+            };
+            nodes.into_iter().enumerate().map(node).collect()
+        })
+    }
+
+    impl Node {
+        fn reads(&self) -> Vec<usize> {
+            self.deciders.iter().chain(&self.inputs).copied().collect()
+        }
+    }
+
+    /// The longest way from a job, or from an output, back to the beginning, every way being tried.
+    #[derive(Clone, Copy)]
+    enum From {
+        Finding(usize),
+        Making(usize),
+        Output(usize),
+    }
+
+    fn naive(nodes: &[Node], from: From) -> u64 {
+        let of = |outputs: &[usize]| outputs.iter().map(|&at| naive(nodes, From::Output(at))).max().unwrap_or(0);
+        match from {
+            From::Finding(at) => nodes[at].finding.unwrap_or(0) + of(&nodes[at].deciders),
+            From::Making(at) => nodes[at].making.unwrap_or(0) + naive(nodes, From::Finding(at)).max(of(&nodes[at].inputs)),
+            From::Output(at) => naive(nodes, From::Making(at)),
+        }
+    }
+
+    /// Whether the output of a node waits for that of another, by any way.
+    fn waits_for(nodes: &[Node], at: usize, other: usize, through: &dyn Fn(&Node) -> Vec<usize>) -> bool {
+        through(&nodes[at])
+            .iter()
+            .any(|&read| read == other || waits_for(nodes, read, other, &Node::reads))
+    }
+
+    proptest! {
+        #[test]
+        fn it_is_the_longest_of_all_ways(nodes in nodes()) {
+            let mut steps = Vec::new();
+            for (node, of) in nodes.iter().enumerate() {
+                let step = |finds_inputs, began, took: Option<u64>| took.map(|took| Step { node, finds_inputs, began, took });
+                steps.extend(step(true, 0, of.finding));
+                steps.extend(step(false, 1, of.making));
+            }
+            // In which order jobs came back does not matter.
+            steps.reverse();
+            let path = critical(&steps, &|node: usize| Waits { deciders: nodes[node].deciders.clone(), reads: nodes[node].reads() });
+            let longest = (0..nodes.len()).map(|at| naive(&nodes, From::Output(at))).max().unwrap_or(0);
+            prop_assert_eq!(path.iter().map(|&at| steps[at].took).sum::<u64>(), longest);
+            // Each waited for the one before it.
+            for pair in path.windows(2) {
+                let (first, then) = (steps[pair[0]], steps[pair[1]]);
+                let own = first.node == then.node && first.finds_inputs && !then.finds_inputs;
+                let through: &dyn Fn(&Node) -> Vec<usize> = if then.finds_inputs { &|node| node.deciders.clone() } else { &Node::reads };
+                prop_assert!(own || waits_for(&nodes, then.node, first.node, through), "{:?} {:?}", first, then);
+            }
+        }
+    }
+
+    #[test]
+    fn a_long_chain_and_nothing_end() {
+        let steps: Vec<Step<usize>> = (0..100_000)
+            .map(|node| Step {
+                node,
+                finds_inputs: false,
+                began: 0,
+                took: 1,
+            })
+            .collect();
+        let before = |node: usize| Waits {
+            deciders: Vec::new(),
+            reads: node.checked_sub(1).into_iter().collect(),
+        };
+        assert_eq!(critical(&steps, &before).len(), 100_000);
+        assert_eq!(critical(&[], &before), Vec::<usize>::new());
+    }
+}
