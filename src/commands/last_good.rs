@@ -10,6 +10,7 @@ use engine::values::diagnostic::{Diagnostic, Severity};
 use engine::values::label::{escape_joined, unescape};
 use engine::values::table::Table;
 use std::collections::BTreeSet;
+use workbench::builds::{Departure, departure};
 use workbench::last_good::{behind, broken, gone, label, last_good, meant, meant_member, note, parts};
 use workbench::workspace::Workspace;
 
@@ -53,7 +54,13 @@ pub fn remark_missing(
     command: Option<&str>,
     label: &str,
 ) -> Result<(), Failed> {
-    let Some((name, rest)) = parts(label) else {
+    // A type without a target means all of its targets.
+    let whole = if label.starts_with("//types/") && !label.contains(':') {
+        &format!("{label}:complete")
+    } else {
+        label
+    };
+    let Some((name, rest)) = parts(whole) else {
         return remark_made(context, session, label);
     };
     if remark_renamed(context, workspace, session, label)? {
@@ -63,10 +70,12 @@ pub fn remark_missing(
     let broken = broken(session)?;
     let found = behind(session, &BTreeSet::from([key.clone()]), &broken)?;
     let Some(first) = found.get(&key).and_then(|places| places.first()) else {
-        if let Some(until) = gone(session, &key)? {
-            let why = format!("{key} was there until {}", render::moment(until));
-            let why = Diagnostic::new(Severity::Note, "N_GONE", why);
-            context.say(&[why.hint(format!("`cortex history '{}'` lists what is kept of it", self::label(&key, rest)))]);
+        if let Some(since) = gone(session, &key)? {
+            let label = self::label(&key, rest);
+            let mut why = departure(session, &label)?.unwrap_or_default();
+            why.build = why.build.or(since.build);
+            let why = departed(&key, &why, since.at);
+            context.say(&[why.hint(format!("`cortex history '{label}'` lists what is kept of it"))]);
         }
         return Ok(());
     };
@@ -77,15 +86,37 @@ pub fn remark_missing(
     Ok(())
 }
 
-/// Says of a label that is about no type and means nothing when it was made last, if it was.
+/// Says of a label that is about no type and means nothing since when it is gone and why, or when it was made last, if it was.
 fn remark_made(context: &Context, session: &Session, label: &str) -> Result<(), Failed> {
-    let history = session.engine.store.history(session.engine.view, label)?;
-    if let Some(last) = history.last() {
-        let why = format!("it was last made {}", render::moment(last.at));
-        let why = Diagnostic::new(Severity::Note, "N_GONE", why).label(label);
-        context.say(&[why.hint(format!("`cortex history '{label}'` lists what is kept of it"))]);
-    }
+    let Some(why) = departure(session, label)? else { return Ok(()) };
+    let why = match why.at {
+        Some(at) => departed("it", &why, at),
+        None => Diagnostic::new(Severity::Note, "N_GONE", format!("it was last made {}", render::moment(why.made))),
+    };
+    context.say(&[why
+        .label(label)
+        .hint(format!("`cortex history '{label}'` lists what is kept of it"))]);
     Ok(())
+}
+
+/// Files told of what took a target away.
+const FILES: usize = 3;
+
+/// `N.Box is gone since build 4, 2026-11-22 10:08 UTC: src/Box.cs was removed`.
+fn departed(what: &str, why: &Departure, at: u64) -> Diagnostic {
+    let build = why.build.map_or(String::new(), |build| format!("build {build}, "));
+    let list = |files: &[String], verb: &str| {
+        let named = files.iter().take(FILES).cloned().collect::<Vec<_>>().join(", ");
+        match (files.len(), files.len().saturating_sub(FILES)) {
+            (0, _) => String::new(),
+            (1, _) => format!(": {named} was {verb}"),
+            (_, 0) => format!(": {named} were {verb}"),
+            (_, more) => format!(": {named} and {more} more were {verb}"),
+        }
+    };
+    let files = format!("{}{}", list(&why.removed, "removed"), list(&why.changed, "changed"));
+    let text = format!("{what} is gone since {build}{}{files}", render::moment(at));
+    Diagnostic::new(Severity::Note, "N_GONE", text)
 }
 
 fn again(command: &str, label: &str) -> String {

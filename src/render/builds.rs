@@ -125,7 +125,8 @@ pub fn difference(difference: &Difference, files: &[Option<FileChange>], style: 
     let among = [(*new, "new"), (*gone, "gone")];
     let among = among.iter().filter(|(number, _)| *number > 0);
     let among: String = among.map(|(number, word)| format!(", {} {word}", count(*number as u64))).collect();
-    text.push_str(&format!("{} output{plural}{among}\n", count(*changed as u64)));
+    let least = if *forgotten > 0 || *unnamed > 0 { "at least " } else { "" };
+    text.push_str(&format!("{least}{} output{plural}{among}\n", count(*changed as u64)));
     for (cause, file) in causes.iter().zip(files).take(SHOWN) {
         text.push_str(&format!("\n{}\n", because(cause, style)));
         for node in cause.moved.iter().take(SHOWN) {
@@ -149,10 +150,15 @@ pub fn difference(difference: &Difference, files: &[Option<FileChange>], style: 
     }
     if *forgotten > 0 {
         let of = count(*forgotten as u64);
-        text.push_str(&style.dim(&format!("\nHistory no longer has what stood then of {of} more\n")));
+        text.push_str(&style.dim(&format!(
+            "\nnot counted: {of} more of which History no longer has what stood then\n"
+        )));
     }
     if *unnamed > 0 {
-        text.push_str(&style.dim(&format!("\n{} more went, of which the log has no names\n", count(*unnamed))));
+        text.push_str(&style.dim(&format!(
+            "\nnot counted: {} more that went, of which the log has no names\n",
+            count(*unnamed)
+        )));
     }
     text
 }
@@ -169,6 +175,7 @@ fn because(cause: &Cause, style: Style) -> String {
         Why::Set { label } => format!("other files belong to {}", printable(label)),
         Why::Producer { from, to } => format!("{} became {}", printable(from), printable(to)),
         Why::SameInputs => "of the same inputs: a parameter, the rule or an answer is another".to_owned(),
+        Why::OtherInputs => "of other inputs, none of which moved: the rule or what decides the inputs is another".to_owned(),
         Why::New => "not made before".to_owned(),
         Why::Input { label } => format!("{} moved; what it was made of is not known any more", printable(label)),
         Why::Many => "many causes".to_owned(),

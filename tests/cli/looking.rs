@@ -558,7 +558,7 @@ fn a_removed_source_is_told_once() {
         gone.code == 2
             && gone
                 .err
-                .contains("note[N_GONE] //docs/docs/b.md:words: it was last made WHEN WHEN UTC\n"),
+                .contains("note[N_GONE] //docs/docs/b.md:words: it is gone since build 2, WHEN WHEN UTC: docs/b.md was removed\n"),
         "{gone:?}"
     );
 }

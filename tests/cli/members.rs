@@ -289,14 +289,32 @@ fn a_type_that_is_gone_was_there() {
         assert_eq!(gone.code, 2);
         assert!(
             gone.err
-                .contains("note[N_GONE]: N.Box was there until WHEN WHEN UTC\n  help: `cortex history '//types/N.Box:outline'` lists what is kept of it"),
+                .contains("note[N_GONE]: N.Box is gone since build 2, WHEN WHEN UTC: Shelf.cs was removed\n  help: `cortex history '//types/N.Box:outline'` lists what is kept of it"),
             "{gone:?}"
         );
     }
+    let whole = bench.run(&["explain", "//types/N.Box"]);
+    assert!(
+        whole
+            .err
+            .contains("N.Box is gone since build 2, WHEN WHEN UTC: Shelf.cs was removed\n"),
+        "{whole:?}"
+    );
     let kept = bench.run(&["history", "--json", "//types/N.Box:outline"]).json();
     assert_eq!(kept["versions"].as_array().map(Vec::len), Some(1), "{kept}");
     let never = bench.run(&["explain", "//types/Bag:outline"]);
     assert!(never.code == 2 && !never.err.contains("N_GONE"), "{never:?}");
+    // Its file is there, and declares it no more.
+    bench.write("Other.cs", "namespace N;\npublic interface Other { string Say(); }\n");
+    assert_eq!(bench.run(&["build", "//..."]).code, 0);
+    bench.write("Other.cs", "namespace N;\npublic interface Third { int Heard(); }\n");
+    assert_eq!(bench.run(&["build", "//..."]).code, 0);
+    let gone = bench.run(&["explain", "//types/N.Other:outline"]);
+    assert!(
+        gone.err
+            .contains("N.Other is gone since build 4, WHEN WHEN UTC: Other.cs was changed\n"),
+        "{gone:?}"
+    );
 }
 
 #[test]

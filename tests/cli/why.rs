@@ -109,6 +109,62 @@ fn two_builds_differ_by_their_files() {
     assert_eq!(bench.run(&["explain"]).code, 2);
 }
 
+/// What is new reads things that stood before; they are not why it is there.
+#[test]
+fn what_is_new_is_new_because_of_its_file() {
+    let bench = Bench::documents();
+    let manifest = std::fs::read_to_string(bench.root().join("cortex.toml")).expect("manifest");
+    let shared = "inputs = { text = \"//files/{doc}:bytes\", style = \"//files/style.txt:bytes\" }";
+    bench.write(
+        "cortex.toml",
+        &manifest.replace("inputs = { text = \"//files/{doc}:bytes\" }", shared),
+    );
+    bench.write("style.txt", "plain\n");
+    assert_eq!(bench.run(&["build", "//index:total"]).code, 0);
+    bench.write("docs/c.md", "six\n");
+    assert_eq!(bench.run(&["build", "//index:total"]).code, 0);
+    insta::assert_snapshot!(bench.run(&["explain", "--diff", "1", "2"]).all(), @r"
+    exit 0
+    build 1  WHEN WHEN UTC  build //index:total
+    build 2  WHEN WHEN UTC  build //index:total
+    2 outputs differ, 1 new
+
+    docs/c.md was not read before
+      //docs/docs/c.md:words nothing → DIGEST
+      //index:total DIGEST → DIGEST
+    ");
+    std::fs::remove_file(bench.root().join("docs/c.md")).expect("removed");
+    bench.write("style.txt", "bold\n");
+    assert_eq!(bench.run(&["build", "//index:total"]).code, 0);
+    let json = bench.run(&["explain", "--diff", "2", "3", "--json"]).json();
+    let causes: Vec<_> = json["causes"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .map(|cause| (&cause["path"], &cause["to"]))
+        .collect();
+    assert_eq!(causes, [(&"docs/c.md".into(), &Value::Null)], "{json}");
+}
+
+/// Versions that History no longer has cannot be told: the number is no whole one then.
+#[test]
+fn what_history_no_longer_has_is_said_not_to_be_counted() {
+    let bench = Bench::documents();
+    assert_eq!(bench.run(&["build", "//docs/..."]).code, 0);
+    for round in 1..=17 {
+        bench.write("docs/a.md", &"word ".repeat(round + 3));
+        assert_eq!(bench.run(&["build", "//docs/docs/a.md:words"]).code, 0);
+    }
+    bench.write("docs/b.md", "four five six\n");
+    assert_eq!(bench.run(&["build", "//docs/..."]).code, 0);
+    let told = bench.run(&["explain", "--diff", "1", "19"]).out;
+    assert!(told.contains("\nat least 1 output differs\n"), "{told}");
+    assert!(
+        told.ends_with("\nnot counted: 1 more of which History no longer has what stood then\n"),
+        "{told}"
+    );
+}
+
 /// A target that is gone has no node; what it was is in History, and who took it away in the log.
 #[test]
 fn targets_that_are_gone_are_named() {

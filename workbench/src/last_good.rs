@@ -130,18 +130,18 @@ pub fn meant(session: &Session, name: &str) -> Result<Option<String>, StoreError
     Ok(None)
 }
 
-/// When the workspace was first seen without a type that it had had, seconds since 1970; `None` when it has it.
+/// The version of the table of types that was the first without a type that there had been; `None` when it has it.
 ///
 /// # Errors
 /// When the store cannot be read.
-pub fn gone(session: &Session, key: &str) -> Result<Option<u64>, StoreError> {
+pub fn gone(session: &Session, key: &str) -> Result<Option<HistoryRecord>, StoreError> {
     let mut since = None;
-    for version in session.engine.store.history(session.engine.view, TYPES)?.iter().rev() {
+    for version in session.engine.store.history(session.engine.view, TYPES)?.into_iter().rev() {
         let table = session.engine.store.blob(&version.output)?;
         if table.as_deref().and_then(Table::open).is_some_and(|table| table.get(key).is_some()) {
             break;
         }
-        since = Some(version.at);
+        since = Some(version);
     }
     Ok(since)
 }

@@ -1,0 +1,452 @@
+//! Why outputs differ between two builds: the causes of each, handed on by inputs that differ themselves, down to source files.
+//!
+//! Of what is new (or gone), whatever it reads is new (or not read any more). Its cause is what is new of that: the file that came, not what
+//! others read before it did.
+
+use super::leaves::{Leaves, Side};
+use engine::build::file_path;
+use engine::store::records::{ActionRecord, InputRecord};
+use engine::values::digest::Digest;
+use serde::Serialize;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+/// A cause and what it moved.
+#[derive(Debug, Serialize)]
+pub struct Cause {
+    /// The cause.
+    #[serde(flatten)]
+    pub why: Why,
+    /// What it moved, by label.
+    pub moved: Vec<Changed>,
+}
+
+/// Why outputs differ.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(tag = "cause", rename_all = "snake_case")]
+pub enum Why {
+    /// A source file was read with other content, or by only one of them.
+    File {
+        /// Its path.
+        path: String,
+        /// What the one read.
+        from: Option<Digest>,
+        /// What the other read.
+        to: Option<Digest>,
+    },
+    /// Other files belong to a set.
+    Set {
+        /// Its label.
+        label: String,
+    },
+    /// The producer is another, or another version.
+    Producer {
+        /// That of the one.
+        from: String,
+        /// That of the other.
+        to: String,
+    },
+    /// The inputs are the same: a parameter, the rule, or a person's correction differs, or the model was asked anew.
+    SameInputs,
+    /// It was made of other inputs, none of which moved: the rule or what decides its inputs differs.
+    OtherInputs,
+    /// It was made by one of them first.
+    New,
+    /// An input moved of which nothing more is known: its node is gone, or History is too short.
+    Input {
+        /// The input.
+        label: String,
+    },
+    /// More causes than are told apart.
+    Many,
+}
+
+/// A node with another output.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub struct Changed {
+    /// The node.
+    pub label: Arc<str>,
+    /// Its output after the one.
+    pub from: Option<Digest>,
+    /// Its output after the other.
+    pub to: Option<Digest>,
+}
+
+/// Beyond so many causes a node is said to have many.
+const CAUSES: usize = 64;
+
+/// A node that moved.
+pub(super) struct Between {
+    pub(super) from: Option<Digest>,
+    pub(super) to: Option<Digest>,
+    pub(super) before: Option<ActionRecord>,
+    pub(super) after: Option<ActionRecord>,
+}
+
+impl Between {
+    /// The side on which there is nothing of a node that is new or gone.
+    fn missing(&self) -> Option<Side> {
+        missing(self.from, self.to)
+    }
+}
+
+/// The side on which there is nothing, if there is something on the other only.
+fn missing(from: Option<Digest>, to: Option<Digest>) -> Option<Side> {
+    match (from, to) {
+        (None, Some(_)) => Some(Side::Before),
+        (Some(_), None) => Some(Side::After),
+        _ => None,
+    }
+}
+
+/// The files and sets that one of the two records of a node alone names.
+pub(super) fn one_sided_leaves(moved: &BTreeMap<Arc<str>, Between>, is_made: &dyn Fn(&str) -> bool) -> BTreeSet<Arc<str>> {
+    let inputs = moved.values().flat_map(differing);
+    let of_one = inputs.filter(|(label, (from, to))| missing(*from, *to).is_some() && !is_made(label));
+    of_one.map(|(label, _)| label).collect()
+}
+
+/// The causes of what moved. Inputs that moved themselves hand their causes on.
+pub(super) fn causes(moved: &BTreeMap<Arc<str>, Between>, leaves: &Leaves, is_made: &dyn Fn(&str) -> bool) -> Vec<Cause> {
+    let mut finder = Finder {
+        moved,
+        leaves,
+        is_made,
+        known: BTreeMap::new(),
+    };
+    let mut begun: BTreeSet<&Arc<str>> = BTreeSet::new();
+    for start in moved.keys() {
+        // Depth first with a stack of its own: a node is settled once its inputs are.
+        let mut stack = vec![start];
+        while let Some(&label) = stack.last() {
+            if finder.known.contains_key(label) {
+                stack.pop();
+                continue;
+            }
+            let inputs = finder.inputs(&moved[label]);
+            let waiting: Vec<&Arc<str>> = inputs
+                .keys()
+                .filter_map(|input| moved.get_key_value(input).map(|(label, _)| label))
+                .filter(|input| !finder.known.contains_key(*input))
+                .collect();
+            // Records of other times may name each other; what has begun is not waited for again.
+            if begun.insert(label) && !waiting.is_empty() {
+                stack.extend(waiting.into_iter().filter(|input| !begun.contains(*input)));
+                continue;
+            }
+            let found = finder.own_causes(&moved[label], &inputs);
+            finder.known.insert(label, found);
+            stack.pop();
+        }
+    }
+    let mut by_cause: BTreeMap<Why, Vec<Changed>> = BTreeMap::new();
+    for (label, whys) in finder.known {
+        let between = &moved[label];
+        let changed = Changed {
+            label: label.clone(),
+            from: between.from,
+            to: between.to,
+        };
+        for why in whys {
+            by_cause.entry(why).or_default().push(changed.clone());
+        }
+    }
+    let mut causes: Vec<Cause> = by_cause.into_iter().map(|(why, moved)| Cause { why, moved }).collect();
+    causes.sort_by(|a, b| b.moved.len().cmp(&a.moved.len()).then_with(|| a.why.cmp(&b.why)));
+    causes
+}
+
+type Inputs = BTreeMap<Arc<str>, (Option<Digest>, Option<Digest>)>;
+
+/// The inputs that gave other things, by label.
+fn differing(between: &Between) -> Inputs {
+    let mut inputs = Inputs::new();
+    let of =
+        |record: &Option<ActionRecord>| -> Vec<InputRecord> { record.as_ref().map(|record| record.inputs.clone()).unwrap_or_default() };
+    for input in of(&between.before) {
+        inputs.entry(input.label).or_default().0 = Some(input.digest);
+    }
+    for input in of(&between.after) {
+        inputs.entry(input.label).or_default().1 = Some(input.digest);
+    }
+    inputs.retain(|_, (from, to)| from != to);
+    inputs
+}
+
+struct Finder<'a> {
+    moved: &'a BTreeMap<Arc<str>, Between>,
+    leaves: &'a Leaves,
+    is_made: &'a dyn Fn(&str) -> bool,
+    /// The causes of what is settled.
+    known: BTreeMap<&'a Arc<str>, BTreeSet<Why>>,
+}
+
+impl Finder<'_> {
+    /// The inputs of a node that may be why it moved: those that gave other things. A leaf that only one of its records names counts with
+    /// what it gave to others at that time, and not at all if that is the same. Of a node that is new or gone, inputs that came or went
+    /// with it are all that counts, if there are any.
+    fn inputs(&self, between: &Between) -> Inputs {
+        let mut inputs = differing(between);
+        for (label, (from, to)) in &mut inputs {
+            match (missing(*from, *to), from.or(*to)) {
+                (Some(Side::Before), Some(digest)) if !(self.is_made)(label) => *from = self.leaves.gave(Side::Before, label, digest),
+                (Some(Side::After), Some(digest)) if !(self.is_made)(label) => *to = self.leaves.gave(Side::After, label, digest),
+                _ => {}
+            }
+        }
+        inputs.retain(|_, (from, to)| from != to);
+        if let Some(side) = between.missing() {
+            let came_along = |label: &Arc<str>, from: Option<Digest>, to: Option<Digest>| match self.moved.get(label) {
+                Some(input) => input.missing() == Some(side),
+                None => !(self.is_made)(label) && missing(from, to) == Some(side),
+            };
+            if inputs.iter().any(|(label, (from, to))| came_along(label, *from, *to)) {
+                inputs.retain(|label, (from, to)| came_along(label, *from, *to));
+            }
+        }
+        inputs
+    }
+
+    fn own_causes(&self, between: &Between, inputs: &Inputs) -> BTreeSet<Why> {
+        let mut whys = BTreeSet::new();
+        for (label, &(from, to)) in inputs {
+            match (file_path(label), self.known.get(label)) {
+                (Some(path), _) => {
+                    whys.insert(Why::File { path, from, to });
+                }
+                (None, Some(others)) => whys.extend(others.iter().cloned()),
+                (None, None) if self.moved.contains_key(label) => {}
+                (None, None) if !(self.is_made)(label) => {
+                    whys.insert(Why::Set { label: label.to_string() });
+                }
+                // It reads what it did not read before, which is as it was.
+                (None, None) if missing(from, to).is_some() => {}
+                (None, None) => {
+                    whys.insert(Why::Input { label: label.to_string() });
+                }
+            }
+            if whys.len() > CAUSES {
+                return [Why::Many].into();
+            }
+        }
+        if let (Some(before), Some(after)) = (&between.before, &between.after)
+            && before.producer != after.producer
+        {
+            let (from, to) = (before.producer.clone(), after.producer.clone());
+            whys.insert(Why::Producer { from, to });
+        }
+        // Where a file came or went, that other files belong to a set says no more.
+        if let Some(side) = between.missing()
+            && whys
+                .iter()
+                .any(|why| matches!(why, Why::File { from, to, .. } if missing(*from, *to) == Some(side)))
+        {
+            whys.retain(|why| !matches!(why, Why::Set { .. }));
+        }
+        if whys.is_empty() {
+            whys.insert(match between.missing() {
+                Some(_) => Why::New,
+                None if !differing(between).is_empty() => Why::OtherInputs,
+                None => Why::SameInputs,
+            });
+        }
+        whys
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use engine::store::records::Class;
+
+    fn digest(text: &str) -> Digest {
+        Digest::of(text.as_bytes())
+    }
+
+    fn record(inputs: &[(&str, &str)]) -> ActionRecord {
+        let input = |(label, content): &(&str, &str)| InputRecord {
+            role: "in".into(),
+            label: (*label).into(),
+            digest: digest(content),
+        };
+        ActionRecord {
+            output: digest(""),
+            len: 0,
+            label: String::new(),
+            producer: "p@1".to_owned(),
+            made_at: 0,
+            took_us: 0,
+            inputs: inputs.iter().map(input).collect(),
+            diagnostics: Vec::new(),
+            class: Class::Cheap,
+            spent: None,
+            notes: Default::default(),
+        }
+    }
+
+    fn between(before: Option<&[(&str, &str)]>, after: &[(&str, &str)]) -> Between {
+        Between {
+            from: before.map(|_| digest("old")),
+            to: Some(digest("new")),
+            before: before.map(record),
+            after: Some(record(after)),
+        }
+    }
+
+    type Read<'a> = (Side, &'a [(&'a str, &'a str)]);
+
+    fn told(moved: &[(&str, Between)]) -> Vec<(Why, Vec<String>)> {
+        told_among(moved, &[])
+    }
+
+    /// `standing`: what others read at either build.
+    fn told_among(moved: &[(&str, Between)], standing: &[Read<'_>]) -> Vec<(Why, Vec<String>)> {
+        let moved = moved.iter().map(|(label, between)| {
+            let Between { from, to, before, after } = between;
+            let (from, to, before, after) = (*from, *to, before.clone(), after.clone());
+            (Arc::from(*label), Between { from, to, before, after })
+        });
+        let is_made = |label: &str| !label.starts_with("//sources/") && file_path(label).is_none();
+        let moved = moved.collect();
+        let mut leaves = Leaves::of(one_sided_leaves(&moved, &is_made));
+        for (side, inputs) in standing {
+            leaves.learn(*side, &record(inputs).inputs);
+        }
+        let causes = causes(&moved, &leaves, &is_made);
+        let labels = |cause: &Cause| cause.moved.iter().map(|changed| changed.label.to_string()).collect();
+        causes.iter().map(|cause| (cause.why.clone(), labels(cause))).collect()
+    }
+
+    #[test]
+    fn causes_go_down_to_files_and_sets() {
+        let file = |path: &str, from: Option<&str>, to: &str| Why::File {
+            path: path.to_owned(),
+            from: from.map(digest),
+            to: Some(digest(to)),
+        };
+        let moved = [
+            (
+                "//a:x",
+                between(
+                    Some(&[("//files/a:bytes", "1"), ("//k:k", "same")]),
+                    &[("//files/a:bytes", "2"), ("//k:k", "same")],
+                ),
+            ),
+            ("//b:x", between(None, &[("//files/b:bytes", "1")])),
+            ("//all:x", between(Some(&[("//a:x", "old")]), &[("//a:x", "new"), ("//b:x", "new")])),
+            (
+                "//count:x",
+                between(Some(&[("//sources/s:files", "1")]), &[("//sources/s:files", "2")]),
+            ),
+            ("//param:x", between(Some(&[("//k:k", "same")]), &[("//k:k", "same")])),
+            ("//gone:x", between(Some(&[("//k:gone", "1")]), &[("//k:gone", "2")])),
+        ];
+        let labels = |labels: &[&str]| labels.iter().map(|label| (*label).to_owned()).collect::<Vec<_>>();
+        assert_eq!(
+            told(&moved),
+            [
+                (file("a", Some("1"), "2"), labels(&["//a:x", "//all:x"])),
+                (file("b", None, "1"), labels(&["//all:x", "//b:x"])),
+                (
+                    Why::Set {
+                        label: "//sources/s:files".to_owned()
+                    },
+                    labels(&["//count:x"])
+                ),
+                (Why::SameInputs, labels(&["//param:x"])),
+                (
+                    Why::Input {
+                        label: "//k:gone".to_owned()
+                    },
+                    labels(&["//gone:x"])
+                ),
+            ]
+        );
+    }
+
+    #[test]
+    fn what_is_new_came_with_its_file() {
+        let came = [
+            // Every target of the family reads the properties, which stood before.
+            ("//b:x", between(None, &[("//files/b:bytes", "1"), ("//files/props:bytes", "p")])),
+            // What reads all names moved, too, because of another file; what is new with the new file is so because of that one.
+            ("//all:x", between(Some(&[("//a:x", "old")]), &[("//a:x", "new"), ("//b:x", "new")])),
+            ("//a:x", between(Some(&[("//files/a:bytes", "1")]), &[("//files/a:bytes", "2")])),
+            (
+                "//b:y",
+                between(
+                    None,
+                    &[("//b:x", "new"), ("//all:x", "new"), ("//sources/s:files", "2"), ("//k:k", "same")],
+                ),
+            ),
+            // Declared anew in an old file.
+            ("//c:y", between(None, &[("//a:x", "new"), ("//files/props:bytes", "p")])),
+            // Asked for the first time.
+            ("//d:y", between(None, &[("//files/props:bytes", "p")])),
+            // Its rule came to read the properties.
+            (
+                "//e:y",
+                between(Some(&[("//k:k", "same")]), &[("//k:k", "same"), ("//files/props:bytes", "p")]),
+            ),
+        ];
+        let standing: [Read<'_>; 3] = [
+            (Side::Before, &[("//files/props:bytes", "p"), ("//sources/s:files", "1")]),
+            (Side::After, &[("//files/props:bytes", "p"), ("//sources/s:files", "2")]),
+            (Side::After, &[("//files/b:bytes", "1")]),
+        ];
+        let causes = |moved: &[(&str, Between)], standing: &[Read<'_>]| -> Vec<(String, Vec<String>)> {
+            let told = told_among(moved, standing).into_iter();
+            told.map(|(why, labels)| match why {
+                Why::File { path, from, to } => (format!("{path} {} {}", from.is_some(), to.is_some()), labels),
+                other => (format!("{other:?}"), labels),
+            })
+            .collect()
+        };
+        let row = |why: &str, labels: &[&str]| (why.to_owned(), labels.iter().map(|label| (*label).to_owned()).collect::<Vec<_>>());
+        assert_eq!(
+            causes(&came, &standing),
+            [
+                row("a true true", &["//a:x", "//all:x", "//c:y"]),
+                row("b false true", &["//all:x", "//b:x", "//b:y"]),
+                row("OtherInputs", &["//e:y"]),
+                row("New", &["//d:y"]),
+            ]
+        );
+        // Files that others read with other content before: that is what changed.
+        let props: [Read<'_>; 1] = [(Side::Before, &[("//files/props:bytes", "older")])];
+        assert_eq!(causes(&came[5..6], &props), [row("props true true", &["//d:y"])]);
+        // The other way round they went.
+        let went = came.map(|(label, between)| {
+            let Between { from, to, before, after } = between;
+            let (from, to, before, after) = (to, from, after, before);
+            (label, Between { from, to, before, after })
+        });
+        let standing = standing.map(|(side, read)| (if side == Side::Before { Side::After } else { Side::Before }, read));
+        assert_eq!(
+            causes(&went, &standing),
+            [
+                row("a true true", &["//a:x", "//all:x", "//c:y"]),
+                row("b true false", &["//all:x", "//b:x", "//b:y"]),
+                row("OtherInputs", &["//e:y"]),
+                row("New", &["//d:y"]),
+            ]
+        );
+    }
+
+    #[test]
+    fn rings_and_long_chains_end() {
+        let ring = [
+            ("//a:x", between(Some(&[("//b:x", "1")]), &[("//b:x", "2")])),
+            ("//b:x", between(Some(&[("//a:x", "1")]), &[("//a:x", "2")])),
+        ];
+        assert_eq!(told(&ring).len(), 1);
+        let labels: Vec<String> = (0..50_000).map(|n| format!("//n/{n}:x")).collect();
+        let chain: Vec<(&str, Between)> = labels
+            .iter()
+            .zip(labels.iter().skip(1).map(String::as_str).chain(["//files/f:bytes"]))
+            .map(|(label, input)| (label.as_str(), between(Some(&[(input, "1")]), &[(input, "2")])))
+            .collect();
+        let told = told(&chain);
+        assert_eq!((told.len(), told[0].1.len()), (1, 50_000));
+    }
+}

@@ -1,0 +1,194 @@
+//! What two builds differ in.
+//!
+//! What stood after a build is told by History: the newest version that a build up to it brought. Versions that no build brought
+//! (corrections) count by their time. A target that a build took away stands no more until one brings a version again. Versions that History
+//! no longer has, and targets that the log does not name, are counted apart.
+
+use super::causes::{Between, Cause, causes, one_sided_leaves};
+use super::leaves::{Leaves, Side};
+use super::log;
+use engine::build::engine::EngineError;
+use engine::build::file_path;
+use engine::build::session::Session;
+use engine::store::builds::BuildRecord;
+use engine::store::records::HistoryRecord;
+use engine::store::{Store, StoreError};
+use engine::values::digest::ActionKey;
+use serde::Serialize;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+/// What two builds differ in.
+#[derive(Debug, Serialize)]
+pub struct Difference {
+    /// The one.
+    pub from: BuildRecord,
+    /// The other.
+    pub to: BuildRecord,
+    /// How many nodes have another output, or one after only one of the builds.
+    pub changed: usize,
+    /// How many of these had none after the one.
+    pub new: usize,
+    /// How many had none after the other.
+    pub gone: usize,
+    /// Why, the causes that moved most first. A node stands under each of its causes.
+    pub causes: Vec<Cause>,
+    /// Nodes of which History no longer has what stood after one of the builds.
+    pub forgotten: usize,
+    /// Targets that went between the two and that the log counts but does not name.
+    pub unnamed: u64,
+}
+
+/// What two builds differ in; the numbers that the log does not have are given back.
+///
+/// # Errors
+/// When the store cannot be read.
+pub fn difference(session: &Session, from: u64, to: u64) -> Result<Result<Difference, Vec<u64>>, EngineError> {
+    let (store, view) = (&*session.engine.store, session.engine.view);
+    let builds = log(store, view)?;
+    let find = |number: u64| builds.iter().find(|build| build.number == number).cloned();
+    let (Some(one), Some(other)) = (find(from), find(to)) else {
+        let numbers = [from, to].into_iter().filter(|number| find(*number).is_none()).collect();
+        return Ok(Err(numbers));
+    };
+    let mut forgotten = 0;
+    let mut moved: BTreeMap<Arc<str>, Between> = BTreeMap::new();
+    let departures = departures(&builds);
+    let mut standing: Vec<[Option<ActionKey>; 2]> = Vec::new();
+    let mut labels: BTreeSet<Arc<str>> = session.graph.iter().map(|(_, node)| node.label.clone()).collect();
+    labels.extend(departures.keys().map(|label| Arc::from(*label)));
+    for label in labels {
+        let history = store.history(view, &label)?;
+        let gone = departures.get(&*label).map_or(&[][..], Vec::as_slice);
+        let (Ok(before), Ok(after)) = (after(&history, gone, &one), after(&history, gone, &other)) else {
+            forgotten += 1;
+            continue;
+        };
+        standing.push([before, after].map(|version| version.map(|version| version.key)));
+        if before.map(|version| version.output) == after.map(|version| version.output) {
+            continue;
+        }
+        let record = |version: Option<&HistoryRecord>| version.map(|version| store.action(&version.key)).transpose();
+        let between = Between {
+            from: before.map(|version| version.output),
+            to: after.map(|version| version.output),
+            before: record(before)?.flatten(),
+            after: record(after)?.flatten(),
+        };
+        moved.insert(label, between);
+    }
+    let is_made = |label: &str| session.rules.find(label).is_some() && file_path(label).is_none();
+    let leaves = leaves(store, &standing, one_sided_leaves(&moved, &is_made))?;
+    let causes = causes(&moved, &leaves, &is_made);
+    let (first, last) = (one.number.min(other.number), one.number.max(other.number));
+    let since = builds.iter().filter(|build| build.number > first && build.number <= last);
+    let unnamed = since
+        .map(|build| build.gone.count.saturating_sub(build.gone.labels.len() as u64))
+        .sum();
+    Ok(Ok(Difference {
+        changed: moved.len(),
+        new: moved.values().filter(|between| between.from.is_none()).count(),
+        gone: moved.values().filter(|between| between.to.is_none()).count(),
+        from: one,
+        to: other,
+        causes,
+        forgotten,
+        unnamed,
+    }))
+}
+
+/// What these leaves gave, by what targets stood after either build: the keys of each before and after.
+fn leaves(store: &dyn Store, standing: &[[Option<ActionKey>; 2]], wanted: BTreeSet<Arc<str>>) -> Result<Leaves, StoreError> {
+    let mut leaves = Leaves::of(wanted);
+    if leaves.is_empty() {
+        return Ok(leaves);
+    }
+    for [before, after] in standing {
+        let then = before.map(|key| store.action(&key)).transpose()?.flatten();
+        let now = match after {
+            after if after == before => then.clone(),
+            after => after.map(|key| store.action(&key)).transpose()?.flatten(),
+        };
+        for (side, record) in [(Side::Before, then), (Side::After, now)] {
+            if let Some(record) = record {
+                leaves.learn(side, &record.inputs);
+            }
+        }
+    }
+    Ok(leaves)
+}
+
+/// The builds that took each target away, by label, the oldest first.
+fn departures(builds: &[BuildRecord]) -> BTreeMap<&str, Vec<&BuildRecord>> {
+    let mut departures: BTreeMap<&str, Vec<&BuildRecord>> = BTreeMap::new();
+    for build in builds {
+        for label in &build.gone.labels {
+            departures.entry(label).or_default().push(build);
+        }
+    }
+    departures
+}
+
+/// The version that stood after a build, if its target had not been taken away since by one of those in `gone`; `Err` when History no
+/// longer reaches back that far.
+fn after<'h>(history: &'h [HistoryRecord], gone: &[&BuildRecord], build: &BuildRecord) -> Result<Option<&'h HistoryRecord>, ()> {
+    let stood = |version: &&HistoryRecord| match version.build {
+        Some(number) => number <= build.number,
+        None => version.at <= build.ended(),
+    };
+    let left = gone.iter().rev().find(|left| left.number <= build.number);
+    let is_gone = |version: &HistoryRecord| {
+        left.is_some_and(|left| match version.build {
+            Some(number) => number < left.number,
+            None => version.at <= left.ended(),
+        })
+    };
+    match history.iter().rev().find(stood) {
+        Some(version) if is_gone(version) => Ok(None),
+        Some(version) => Ok(Some(version)),
+        None if history.first().is_some_and(|oldest| oldest.version > 1) => Err(()),
+        None => Ok(None),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use engine::values::digest::Digest;
+
+    fn digest(text: &str) -> Digest {
+        Digest::of(text.as_bytes())
+    }
+
+    #[test]
+    fn what_stood_after_a_build() {
+        let version = |version, build, at| HistoryRecord {
+            version,
+            key: ActionKey(digest("k")),
+            output: digest(&format!("{version}")),
+            at,
+            build,
+        };
+        let build = |number, at| BuildRecord {
+            number,
+            at,
+            ..BuildRecord::default()
+        };
+        let history = [version(1, Some(2), 20), version(2, None, 35), version(3, Some(4), 40)];
+        let number =
+            |history: &[HistoryRecord], number, at| after(history, &[], &build(number, at)).map(|found| found.map(|found| found.version));
+        assert_eq!(number(&history, 1, 10), Ok(None));
+        assert_eq!(number(&history, 2, 20), Ok(Some(1)));
+        assert_eq!(number(&history, 3, 30), Ok(Some(1)));
+        assert_eq!(number(&history, 4, 40), Ok(Some(3)));
+        assert_eq!(number(&history[1..], 4, 40), Ok(Some(3)));
+        assert_eq!(number(&history[1..], 2, 20), Err(()), "trimmed");
+        assert_eq!(number(&history[..2], 5, 50), Ok(Some(2)), "a correction counts by its time");
+        // Taken away by the third, brought again by the fourth, taken away for good by the sixth.
+        let left = [build(3, 37), build(6, 60)];
+        let left: Vec<&BuildRecord> = left.iter().collect();
+        let number = |number, at| after(&history, &left, &build(number, at)).map(|found| found.map(|found| found.version));
+        let stood = [(2, 20), (3, 37), (4, 40), (5, 50), (6, 60), (7, 70)].map(|(build, at)| number(build, at));
+        assert_eq!(stood, [Ok(Some(1)), Ok(None), Ok(Some(3)), Ok(Some(3)), Ok(None), Ok(None)]);
+    }
+}

@@ -1,0 +1,23 @@
+//! Builds: the log of them, what became of outputs between two, and what took a target away.
+
+mod causes;
+mod departure;
+mod difference;
+mod leaves;
+mod past;
+
+pub use causes::{Cause, Changed, Why};
+pub use departure::{Departure, departure};
+pub use difference::{Difference, difference};
+pub use past::{FileChange, Past};
+
+use engine::store::builds::BuildRecord;
+use engine::store::{Part, Store, StoreError, ViewId};
+
+/// The builds of a view that the log still has, the oldest first.
+///
+/// # Errors
+/// When the store cannot be read.
+pub fn log(store: &dyn Store, view: ViewId) -> Result<Vec<BuildRecord>, StoreError> {
+    Ok(store.rows(view, Part::Builds)?.iter().filter_map(BuildRecord::from_row).collect())
+}

@@ -1,0 +1,83 @@
+//! What source files were: their bytes at an earlier build, from wherever they are still to be had.
+
+use crate::git;
+use engine::build::session::Session;
+use engine::seams::world::World;
+use engine::store::builds::BuildRecord;
+use engine::store::{Store, StoreError};
+use engine::values::digest::Digest;
+use std::path::Path;
+use std::sync::Arc;
+
+/// What a source file was and is, where both are still to be had.
+#[derive(Clone, Debug)]
+pub struct FileChange {
+    /// Its path.
+    pub path: String,
+    /// Its bytes before.
+    pub from: Arc<[u8]>,
+    /// Its bytes after.
+    pub to: Arc<[u8]>,
+}
+
+/// Finds what files were: in the store, in the workspace, or in git's commits that are at hand. Only bytes with the wanted digest count.
+pub struct Past<'a> {
+    root: &'a Path,
+    store: &'a dyn Store,
+    world: &'a dyn World,
+    commits: Vec<String>,
+}
+
+/// So many commits are looked into for one file.
+const COMMITS: usize = 8;
+
+impl<'a> Past<'a> {
+    /// One that looks into the commits of these builds first, then into the one checked out, then into those of the newest builds.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn new(root: &'a Path, session: &'a Session, first: &[&BuildRecord]) -> Result<Self, StoreError> {
+        let log = super::log(&*session.engine.store, session.engine.view)?;
+        let present = git::revision(root).map(|revision| revision.commit);
+        let of = |build: &BuildRecord| build.commit.clone();
+        let candidates = first
+            .iter()
+            .filter_map(|build| of(build))
+            .chain(present)
+            .chain(log.iter().rev().filter_map(of));
+        let mut commits: Vec<String> = Vec::new();
+        for commit in candidates {
+            if commits.len() < COMMITS && !commits.contains(&commit) {
+                commits.push(commit);
+            }
+        }
+        Ok(Self {
+            root,
+            store: &*session.engine.store,
+            world: &*session.engine.world,
+            commits,
+        })
+    }
+
+    /// The file before and after; `None` when one of the two is nowhere.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn change(&self, path: &str, from: &Digest, to: &Digest) -> Result<Option<FileChange>, StoreError> {
+        let (Some(to), Some(from)) = (self.bytes(path, to)?, self.bytes(path, from)?) else {
+            return Ok(None);
+        };
+        let path = path.to_owned();
+        Ok(Some(FileChange { path, from, to }))
+    }
+
+    fn bytes(&self, path: &str, digest: &Digest) -> Result<Option<Arc<[u8]>>, StoreError> {
+        if let Some(blob) = self.store.blob(digest)? {
+            return Ok(Some(blob));
+        }
+        let present = std::iter::once_with(|| self.world.read(path).ok());
+        let past = self.commits.iter().map(|commit| git::file_at(self.root, commit, path));
+        let mut found = present.chain(past).flatten().filter(|bytes| Digest::of(bytes) == *digest);
+        Ok(found.next().map(Into::into))
+    }
+}
