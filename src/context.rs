@@ -262,6 +262,16 @@ impl Context {
     /// Opens the store alone: that of `--store` or `CORTEX_STORE`, or of the workspace. `None` when the workspace has none yet. A folder that is
     /// named and is no store is refused, and nothing made in it.
     pub fn disk(&self, purpose: &str) -> Result<Option<DiskStore>, Failed> {
+        if self.global.no_store {
+            let why = Diagnostic::error(
+                "E_USAGE",
+                format!("`cortex {purpose}` is about a store, and --no-store asks for none"),
+            );
+            return Err(Failed::new(
+                Code::Usage,
+                why.hint("leave --no-store out, or name a store with --store"),
+            ));
+        }
         let choice = self.store()?;
         let folder = match &choice {
             StoreChoice::Folder(folder) => Some(folder.clone()),
@@ -393,7 +403,28 @@ impl Context {
             eprintln!("{text}");
         }
     }
+
+    /// Prints why a command failed; as text the first errors only, and how many there are more: nobody reads on.
+    pub fn say_why(&self, failed: &Failed) {
+        let (told, rest) = failed.diagnostics.split_at(failed.diagnostics.len().min(MOST_TOLD));
+        if rest.is_empty() || self.json() {
+            return self.say(&failed.diagnostics);
+        }
+        self.say(told);
+        // What was not even kept is counted by the last.
+        let least = if rest.last().is_some_and(|last| last.code == "E_MORE") {
+            "at least "
+        } else {
+            ""
+        };
+        let plural = if rest.len() == 1 { " is" } else { "s are" };
+        let more = Diagnostic::error("E_MORE", format!("{least}{} more error{plural} not shown", rest.len()));
+        self.say(&[more.hint("mend these first and look again, or list more with --output json")]);
+    }
 }
+
+/// Errors of one command that are told as text.
+const MOST_TOLD: usize = 20;
 
 /// Tells once of each process that is waited for, however often it has to be.
 fn told(what: &'static str, style: Style) -> OnWait {

@@ -139,10 +139,10 @@ pub struct BuildArgs {
     #[arg(short, long)]
     pub verbose: bool,
     /// Write what happens to FILE, one JSON object a line: {"event": "ran", "label": …, "output": …, "took": microseconds, …}.
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", value_parser = a_file)]
     pub events: Option<PathBuf>,
     /// Write a profile to FILE: a Chrome trace for ui.perfetto.dev, with a lane for each worker and the critical path.
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", value_parser = a_file)]
     pub profile: Option<PathBuf>,
 }
 
@@ -381,7 +381,7 @@ pub enum StoreCommand {
         #[arg(required = true, value_name = "PATTERN", value_parser = unguarded)]
         patterns: Vec<String>,
         /// The file.
-        #[arg(short, long, value_name = "FILE")]
+        #[arg(short, long, value_name = "FILE", value_parser = a_file)]
         out: PathBuf,
     },
     /// File the results of such a file. Whoever made it is believed: outputs are checked by their digests, but not whether a key's result
@@ -424,7 +424,7 @@ pub struct UnpinVersionArgs {
 #[derive(Debug, Args)]
 pub struct ReportArgs {
     /// Where to write it; a file that is there is replaced.
-    #[arg(value_name = "OUT.html")]
+    #[arg(value_name = "OUT.html", value_parser = a_file)]
     pub out: PathBuf,
     /// Draw the graph near this target [default: the one whose output moved most often].
     #[arg(long, value_name = "LABEL")]
@@ -541,6 +541,14 @@ pub fn mistake(error: &clap::Error) -> Diagnostic {
 
 fn unguarded(text: &str) -> Result<String, std::convert::Infallible> {
     Ok(text.strip_prefix('\0').unwrap_or(text).to_owned())
+}
+
+/// A file to write to. Elsewhere `-` means standard output, where what is said of the file would mix with it: it is no file by mistake.
+fn a_file(text: &str) -> Result<PathBuf, &'static str> {
+    match text {
+        "-" => Err("this is written to files only; ./- is one of that name"),
+        path => Ok(path.into()),
+    }
 }
 
 fn default_jobs() -> u16 {

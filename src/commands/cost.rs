@@ -36,7 +36,7 @@ pub fn run(context: &Context, args: &CostArgs) -> Outcome {
     show::written(write!(context.stdout(), "{text}"))
 }
 
-/// `0.0213 EUR and 1.50 USD and 3 without a price`. Currencies are not added.
+/// `0.0213 EUR and 1.50 USD and 3 without a price`; `nothing` where nobody was asked. Currencies are not added.
 fn money(sum: &Sum) -> String {
     let known = sum.money.iter().map(|(currency, micros)| format!("{} {currency}", amount(*micros)));
     let unpriced = match sum.unpriced {
@@ -49,7 +49,11 @@ fn money(sum: &Sum) -> String {
         number if number == sum.times => Some("no money".to_owned()),
         number => Some(format!("{} by agents", count(number))),
     };
-    known.chain(unpriced).chain(agents).collect::<Vec<_>>().join(" and ")
+    let all: Vec<String> = known.chain(unpriced).chain(agents).collect();
+    if all.is_empty() {
+        return "nothing".to_owned();
+    }
+    all.join(" and ")
 }
 
 fn text(found: &Spending, style: Style) -> String {
@@ -102,4 +106,20 @@ fn text(found: &Spending, style: Style) -> String {
     }
     text.push_str(&style.dim(&format!("since {}\n", moment(first))));
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_spent_is_said() {
+        let mut found = Spending {
+            first: Some(0),
+            ..Spending::default()
+        };
+        found.by_outcome.insert(Became::Saved, Sum::default());
+        let told = text(&found, Style::plain());
+        assert!(told.starts_with("spent nothing\nsaved nothing\n"), "{told}");
+    }
 }

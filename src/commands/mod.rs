@@ -36,7 +36,7 @@ use std::process::ExitCode;
 pub fn run(cli: Cli) -> ExitCode {
     let mut context = Context::new(cli.global);
     if let Err(failed) = context.enter() {
-        context.say(&failed.diagnostics);
+        context.say_why(&failed);
         return failed.code.into();
     }
     let outcome = match &cli.command {
@@ -74,7 +74,7 @@ pub fn run(cli: Cli) -> ExitCode {
     match outcome {
         Ok(code) => code.into(),
         Err(failed) => {
-            context.say(&failed.diagnostics);
+            context.say_why(&failed);
             failed.code.into()
         }
     }

@@ -106,7 +106,7 @@ fn export(context: &Context, patterns: &[String], out: &Path) -> Outcome {
         });
     }
     replaceable(out, handing::is_export)?;
-    let done = handing::export(&session, survey.meant.concat(), out)?;
+    let done = handing::export(&session, survey.meant.concat(), out).map_err(|error| failed(error, out, "written"))?;
     if done.actions == 0 {
         let why = Diagnostic::warning("W_NOTHING", "nothing of that was built, so the file holds no result");
         context.say(&[why.hint("build the targets first; results are handed on as they stand")]);
@@ -123,7 +123,7 @@ fn export(context: &Context, patterns: &[String], out: &Path) -> Outcome {
 fn import(context: &Context, file: &Path, paid: bool) -> Outcome {
     // The store of the workspace is made if need be: to fill an empty one is what such files are for.
     let workspace = context.workspace("store import")?;
-    let done = handing::import(&*workspace.engine.store, file, paid, gc::now())?;
+    let done = handing::import(&*workspace.engine.store, file, paid, gc::now()).map_err(|error| failed(error, file, "read"))?;
     print(
         context,
         &match context.json() {
@@ -133,20 +133,24 @@ fn import(context: &Context, file: &Path, paid: bool) -> Outcome {
     )
 }
 
-impl From<HandingError> for Failed {
-    fn from(error: HandingError) -> Self {
-        match error {
-            HandingError::Store(error) => error.into(),
-            HandingError::Parcel(ParcelError::Io(_)) => Self::new(
-                Code::Io,
-                Diagnostic::error("E_IO", format!("the file cannot be read or written: {error}"))
-                    .hint("check the path, the disk and the permissions"),
-            ),
-            HandingError::Parcel(_) => Self::new(
-                Code::Usage,
-                Diagnostic::error("E_NOT_RESULTS", error.to_string())
-                    .hint("write it anew with `cortex store export`; what was filed before the damage is sound"),
-            ),
+/// What went wrong with a file of results, `written` or `read`.
+fn failed(error: HandingError, path: &Path, verb: &str) -> Failed {
+    let path = path.display();
+    match error {
+        HandingError::Store(error) => error.into(),
+        HandingError::Parcel(ParcelError::Io(error)) => {
+            // Without the name of a file beside it, which nobody gave.
+            let why = match error.raw_os_error() {
+                None if error.kind() != std::io::ErrorKind::Other => error.kind().to_string(),
+                _ => error.to_string(),
+            };
+            let why = Diagnostic::error("E_IO", format!("{path} cannot be {verb}: {why}"));
+            Failed::new(Code::Io, why.hint("check the path, the disk and the permissions"))
+        }
+        HandingError::Parcel(error) => {
+            let why = Diagnostic::error("E_NOT_RESULTS", format!("{path}: {error}"));
+            let hint = "write it anew with `cortex store export`; what was filed before the damage is sound";
+            Failed::new(Code::Usage, why.hint(hint))
         }
     }
 }

@@ -344,3 +344,30 @@ fn a_label_of_any_length_is_cut_where_it_is_shown() {
         assert!(longest.is_some_and(|chars| chars < 200), "{}", ran.err);
     }
 }
+
+#[test]
+fn of_many_errors_the_first_are_told() {
+    let bench = Bench::empty();
+    let rules = |count: usize| -> String {
+        let rule = |n: usize| format!("[[rule]]\ntarget = \"//n/{n}:x\"\nproducer = \"nobody\"\n");
+        (0..count).map(rule).collect()
+    };
+    for (count, last) in [
+        (20, None),
+        (21, Some("error[E_MORE]: 1 more error is not shown\n")),
+        (300, Some("error[E_MORE]: 280 more errors are not shown\n")),
+        (700, Some("error[E_MORE]: at least 481 more errors are not shown\n")),
+    ] {
+        bench.write("cortex.toml", &rules(count));
+        let ran = bench.run(&["build", "//..."]);
+        assert_eq!((ran.code, ran.err.matches("nobody").count() >= 20), (2, true), "{count} {ran:?}");
+        assert_eq!(
+            ran.err.matches("error[").count(),
+            count.min(20) + usize::from(last.is_some()),
+            "{count} {ran:?}"
+        );
+        assert!(last.is_none_or(|last| ran.err.contains(last)), "{count} {ran:?}");
+        let json = bench.run(&["--output", "json", "build", "//..."]);
+        assert_eq!(json.err.lines().count(), count.min(501), "{count}");
+    }
+}
