@@ -389,6 +389,7 @@ impl Context {
 
     /// Prints diagnostics to standard error (in JSON form one a line), or keeps them for the program that asked.
     pub fn say(&self, diagnostics: &[Diagnostic]) {
+        let diagnostics = &self.placed(diagnostics);
         if let Voice::Caller { said, .. } = &self.voice {
             said.borrow_mut().extend_from_slice(diagnostics);
             return;
@@ -420,6 +421,18 @@ impl Context {
         let plural = if rest.len() == 1 { " is" } else { "s are" };
         let more = Diagnostic::error("E_MORE", format!("{least}{} more error{plural} not shown", rest.len()));
         self.say(&[more.hint("mend these first and look again, or list more with --output json")]);
+    }
+
+    /// Diagnostics at their places in the files that people edit.
+    pub fn placed(&self, diagnostics: &[Diagnostic]) -> Vec<Diagnostic> {
+        let mut placed = diagnostics.to_vec();
+        let of_filters = placed.iter_mut().filter(|one| one.code == "InvalidFilter");
+        for one in of_filters {
+            if let Some(root) = self.root() {
+                *one = workbench::packs::placed(&root, one.clone());
+            }
+        }
+        placed
     }
 }
 

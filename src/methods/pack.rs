@@ -1,17 +1,23 @@
 //! `pack build`, `pack list`, `pack remove`: bundles of what is known of chosen types.
 
+use super::symbols::notes;
 use super::{Effect, Method};
 use crate::context::Failed;
 use crate::desk::Desk;
 use crate::exit::Code;
 use crate::render::printable;
+use engine::build::query::Standing;
+use engine::build::session::Session;
 use engine::values::diagnostic::Diagnostic;
 use engine::values::label::escape;
 use engine::values::suggest::nearest;
+use producers::csharp::pack::form::Contents;
 use producers::csharp::pack::select::Selection;
 use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use workbench::packs::{self, Pack, PackError, PackRow};
+use workbench::symbols::state::{Freshness, State};
 
 /// Make the text of a pack: outlines of the types that a filter means and of those that their declarations name, within a budget of tokens.
 ///
@@ -47,21 +53,33 @@ pub struct Built {
     name: String,
     /// Its text.
     pack_text: String,
-    /// Types that the filter means and those that come with them, in the order of the text; some may be cut.
+    /// Types in it, in the order of the text.
     types: Vec<String>,
+    /// What was left out of it, and why.
+    left_out: Vec<LeftOut>,
     /// About how many tokens the text is.
-    token_estimate: usize,
+    token_estimate: u64,
     /// Where the text is laid out.
     path: String,
+    state: State,
 }
 
-/// Bytes of a token, about.
-const BYTES: f64 = 3.3;
+/// Something that is not in the text of a pack.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+struct LeftOut {
+    /// `type`, or `summary` of a type that is in it.
+    part: String,
+    /// The type.
+    path: String,
+    /// A sentence: the budget, or the `!` of the filter.
+    why: String,
+}
 
 impl Method for Build {
     const NAME: &'static str = "pack build";
     const ALSO: &'static [&'static str] = &["BuildPack"];
     const EFFECT: Effect = Effect::Sets;
+    const ASKS: bool = true;
     type Answer = Built;
 
     fn answer(&self, desk: &mut Desk<'_>) -> Result<Built, Failed> {
@@ -75,14 +93,19 @@ impl Method for Build {
             };
             packs::put(desk.redefine()?, &self.name, &row)?;
         }
-        let types = types(desk, &self.name)?;
+        let meant = types(desk, &self.name)?;
         let shown = desk.output(&label(&self.name, "pack"))?;
-        let text = String::from_utf8_lossy(&shown.bytes).into_owned();
+        let contents = desk.output(&label(&self.name, "contents"))?;
+        let contents: Contents = serde_json::from_slice(&contents.bytes).map_err(|error| Failed::bug(&error))?;
+        let left_out: Vec<LeftOut> = contents.left_out.into_iter().map(LeftOut::from).collect();
+        let state = State::default().of_workspace(&*desk.flaws()?);
         Ok(Built {
             name: self.name.clone(),
-            token_estimate: (text.len() as f64 / BYTES).ceil() as usize,
-            pack_text: text,
-            types,
+            token_estimate: contents.token_estimate,
+            pack_text: String::from_utf8_lossy(&shown.bytes).into_owned(),
+            state: told(state, &meant, &contents.types, &left_out),
+            types: contents.types,
+            left_out,
             path: format!(".cortex/out/packs/{}.md", self.name),
         })
     }
@@ -92,7 +115,37 @@ impl Method for Build {
     }
 }
 
-/// The types of a pack, in its order.
+/// With what the text lacks of the types that are `meant`, and why it is empty.
+fn told(mut state: State, meant: &[String], shown: &[String], left_out: &[LeftOut]) -> State {
+    let summaries = left_out.iter().filter(|out| out.part == "summary").count();
+    state = state.cut(shown.len(), meant.len(), "types do not fit the budget, see leftOut");
+    if summaries > 0 {
+        state = state.cut(shown.len() - summaries, shown.len(), "summaries do not fit the budget, see leftOut");
+    }
+    let excluded = left_out.len() - summaries - (meant.len() - shown.len());
+    if excluded > 0 {
+        state
+            .notes
+            .push(format!("{excluded} types that others name are excluded by the filter, see leftOut"));
+    }
+    if meant.is_empty() {
+        let why = "the filter means none of the types that there are; files that the manifest's sources leave out are not indexed";
+        state.notes.push(why.to_owned());
+    }
+    state
+}
+
+impl From<producers::csharp::pack::form::LeftOut> for LeftOut {
+    fn from(out: producers::csharp::pack::form::LeftOut) -> Self {
+        Self {
+            part: out.part,
+            path: out.path,
+            why: out.why,
+        }
+    }
+}
+
+/// The types that a pack means, in its order; whether they fit its budget is another matter.
 ///
 /// # Errors
 /// When there is no pack of that name, with those that there are.
@@ -125,6 +178,7 @@ pub struct List {}
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Packs {
     packs: Vec<Info>,
+    state: State,
 }
 
 /// A pack.
@@ -138,9 +192,12 @@ struct Info {
     budget: Option<u64>,
     /// Whether it was made by `pack build`; the others stand in cortex.toml.
     made: bool,
-    /// Types in it, as it was last built.
+    /// Types that it means, as it was last built.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     types: Option<usize>,
+    /// About how many tokens its text is, as `pack build` last made it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    token_estimate: Option<u64>,
 }
 
 impl Method for List {
@@ -154,34 +211,67 @@ impl Method for List {
         let (workspace, session) = desk.look()?;
         let known = packs::list(workspace)?;
         let mut infos = Vec::with_capacity(known.len());
+        let mut state = State::default();
+        let mut moved = Vec::new();
         for Pack { name, row, made } in known {
-            let last = session.last(&label(&name, "selection"))?;
-            let blob = last
-                .map(|last| session.engine.store.blob(&last.filed.output))
-                .transpose()?
-                .flatten();
-            let selection = blob.and_then(|bytes| serde_json::from_slice::<Selection>(&bytes).ok());
+            let selection = last_built::<Selection>(session, &label(&name, "selection"))?;
+            let contents = last_built::<Contents>(session, &label(&name, "contents"))?;
+            if selection.is_stale || contents.is_stale {
+                moved.push(name.clone());
+            }
             infos.push(Info {
                 filter: row.filter,
                 budget: row.budget,
                 made,
-                types: selection.map(|selection| selection.types.len()),
+                types: selection.value.map(|selection| selection.types.len()),
+                token_estimate: contents.value.map(|contents| contents.token_estimate),
                 name,
             });
         }
-        Ok(Packs { packs: infos })
+        if !moved.is_empty() {
+            let why = format!("what is told of {} is of the last build: `pack build` makes it anew", moved.join(", "));
+            state = state.as_of(Freshness::Stale, why);
+        }
+        if infos.is_empty() {
+            state.notes.push("cortex.toml has no pack, and none was made".to_owned());
+        }
+        Ok(Packs { packs: infos, state })
     }
 
     fn text(answer: &Packs) -> String {
         let line = |pack: &Info| {
-            let types = pack.types.map_or("not built".to_owned(), |types| format!("{types} types"));
+            let tokens = pack.token_estimate.map_or_else(String::new, |tokens| format!(", about {tokens} tokens"));
+            let types = pack.types.map_or("not built".to_owned(), |types| format!("{types} types{tokens}"));
             let place = if pack.made { "made here" } else { "cortex.toml" };
             format!("{}  {types}, {place}  {}\n", pack.name, pack.filter)
         };
         let lines: String = answer.packs.iter().map(line).collect();
-        let none = "there is no pack; make one: cortex pack build NAME --filter FILTER\n".to_owned();
-        printable(if lines.is_empty() { &none } else { &lines })
+        if lines.is_empty() {
+            return "there is no pack; make one: cortex pack build NAME --filter FILTER\n".to_owned();
+        }
+        printable(&format!("{lines}{}", notes(&answer.state)))
     }
+}
+
+/// What a target came to when it was last built.
+struct Last<T> {
+    value: Option<T>,
+    /// Whether it may be another by now.
+    is_stale: bool,
+}
+
+fn last_built<T: DeserializeOwned>(session: &mut Session, label: &str) -> Result<Last<T>, Failed> {
+    let Some(last) = session.last(label)? else {
+        return Ok(Last {
+            value: None,
+            is_stale: false,
+        });
+    };
+    let blob = session.engine.store.blob(&last.filed.output)?;
+    Ok(Last {
+        value: blob.and_then(|bytes| serde_json::from_slice(&bytes).ok()),
+        is_stale: session.standing(label)? != Some(Standing::Current),
+    })
 }
 
 /// Remove a pack that was made by `pack build`.

@@ -78,7 +78,7 @@ impl Method for Status {
     type Answer = Standing;
 
     fn answer(&self, desk: &mut Desk<'_>) -> Result<Standing, Failed> {
-        let service = desk.service();
+        let (service, context) = (desk.service(), desk.context);
         let (workspace, session) = desk.look()?;
         let found = workbench::status::status(workspace, session)?;
         let folder = workspace.store_folder.as_ref();
@@ -103,7 +103,7 @@ impl Method for Status {
             targets: found.targets,
             outlook: found.outlook,
             semantic: found.semantic,
-            failures: found.failures.iter().map(diagnostic::json).collect(),
+            failures: context.placed(&found.failures).iter().map(diagnostic::json).collect(),
             diagnostics: found.diagnostics.iter().map(diagnostic::json).collect(),
         })
     }

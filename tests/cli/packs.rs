@@ -55,7 +55,7 @@ fn a_pack_is_a_target_and_a_file() {
     );
     assert_eq!(
         bench.run(&["query", "//packs/..."]).out,
-        "//packs/storage:facts\n//packs/storage:pack\n//packs/storage:selection\n"
+        "//packs/storage:contents\n//packs/storage:facts\n//packs/storage:pack\n//packs/storage:selection\n"
     );
     let index = bench.run(&["show", "//index:json"]).json();
     let pack = &index["packs"][0];
@@ -65,6 +65,7 @@ fn a_pack_is_a_target_and_a_file() {
     );
     let told = format!("Tokens: about {} of 2500\n", pack["tokenEstimate"]);
     assert!(text.contains(&told), "{told}");
+    assert_eq!(pack["tokenEstimate"], (text.len() as u64 * 10).div_ceil(33), "of the file as it is");
     let ids: Vec<&str> = pack["typeIds"]
         .as_array()
         .expect("types")
@@ -77,6 +78,85 @@ fn a_pack_is_a_target_and_a_file() {
         .filter_map(|line| line.rsplit(' ').next())
         .collect();
     assert_eq!(ids, headings);
+}
+
+/// Whoever changes what a pack looks like raises the version of `csharp/pack` and lays it out anew:
+/// `cortex -C fixtures/memotree show //packs/storage:pack > fixtures/memotree/expected-pack.md`
+#[test]
+fn the_pack_of_the_fixture_is_as_it_was() {
+    let bench = Bench::memotree();
+    let expected = file(&bench, "expected-pack.md");
+    assert_eq!(bench.run(&["show", PACK]).out, expected);
+    let built = bench.run(&["pack", "build", "storage", "--json"]).json();
+    assert_eq!(built["packText"], expected.as_str());
+    // The head names the first of what is not in it, the data all.
+    let left_out = built["leftOut"].as_array().expect("a list");
+    let first = left_out[0]["path"].as_str().expect("a type");
+    assert!(expected.contains(&format!("Left out for the budget, {} types: {first}, ", left_out.len())));
+    for out in left_out {
+        assert_eq!(
+            (&out["part"], &out["why"]),
+            (&"type".into(), &"it does not fit the budget of 2500 tokens".into())
+        );
+        assert!(!expected.contains(&format!("\n## {} ", out["path"].as_str().expect("a type"))));
+    }
+}
+
+#[test]
+fn answers_say_how_fresh_and_how_complete_they_are() {
+    let bench = Bench::memotree();
+    let state = |args: &[&str]| {
+        let answer = bench.run(&[args, &["--json"]].concat()).json();
+        let state = &answer["state"];
+        let notes: Vec<String> = serde_json::from_value(state["notes"].clone()).expect("notes");
+        (
+            state["freshness"].as_str().expect("a word").to_owned(),
+            state["complete"] == true,
+            notes.join("; "),
+        )
+    };
+    let current = |complete: bool, notes: &str| ("current".to_owned(), complete, notes.to_owned());
+    assert_eq!(state(&["pack", "list"]), current(true, ""));
+    let views = ["pack", "build", "views", "--filter", "namespace:MemoTree.Core.Views"];
+    assert_eq!(state(&views), current(true, ""));
+    assert_eq!(state(&["pack", "list"]), current(true, ""));
+    let listed = bench.run(&["pack", "list", "--json"]).json();
+    let built = bench.run(&[&views[..], &["--json"]].concat()).json();
+    assert_eq!(listed["packs"][1]["tokenEstimate"], built["tokenEstimate"]);
+    assert_eq!(built["tokenEstimate"], (built["packText"].as_str().expect("a text").len() as u64 * 10).div_ceil(33));
+    // Why it is empty, or lacks something.
+    let (_, complete, notes) = state(&["pack", "build", "none", "--filter", "type:Nowhere9"]);
+    assert!(complete && notes.starts_with("the filter means none of the types"), "{notes}");
+    let (_, complete, notes) = state(&[&views[..], &["--budget", "1"]].concat());
+    assert!(
+        !complete && notes.starts_with("0 of ") && notes.contains("do not fit the budget"),
+        "{notes}"
+    );
+    let small = [&views[..], &["--semantic", "--budget", "1500"]].concat();
+    let (_, complete, notes) = state(&small);
+    assert!(!complete && notes.contains("summaries do not fit the budget"), "{notes}");
+    let (_, complete, notes) = state(&[&views[..4], &["type:LodView and !type:NodeId"]].concat());
+    assert!(
+        complete && notes.starts_with("1 types that others name are excluded by the filter"),
+        "{notes}"
+    );
+    // A list tells what was last built, which may be of earlier sources.
+    bench.write(
+        "src/MemoTree.Core/Views/More.cs",
+        "namespace MemoTree.Core.Views; public class More { }\n",
+    );
+    let (freshness, complete, notes) = state(&["pack", "list"]);
+    assert!(
+        freshness == "stale" && complete && notes.starts_with("what is told of none, views is of the last build"),
+        "{notes}"
+    );
+    // What cannot be read may have been meant.
+    bench.write(
+        "src/MemoTree.Core/Views/Bad.cs",
+        "namespace MemoTree.Core.Views; public class Bad { void M( { } class }\n",
+    );
+    let (freshness, complete, notes) = state(&views);
+    assert!(freshness == "current" && !complete && notes.contains("Views/Bad.cs:1"), "{notes}");
 }
 
 #[test]
@@ -121,7 +201,8 @@ fn a_row_reaches_its_own_pack() {
         .filter(|(_, how)| how == "ran")
         .map(|(label, _)| label)
         .collect();
-    assert_eq!(ran, ["//packs/other:facts", "//packs/other:pack", "//packs/other:selection"]);
+    let all = ["contents", "facts", "pack", "selection"].map(|target| format!("//packs/other:{target}"));
+    assert_eq!(ran, all);
     assert!(file(&bench, ".cortex/out/packs/other.md").starts_with("# Pack other\nFilter: type:NodeId\n"));
     edit(&bench, "cortex.toml", "[pack.other]\nfilter = \"type:NodeId\"\n", "");
     assert_eq!(bench.run(&["build", "//..."]).code, 0);
@@ -154,12 +235,39 @@ fn what_is_wrong_is_told_at_its_place() {
         let all = run.all();
         assert!(run.code != 0 && parts.iter().all(|part| all.contains(part)), "{all}");
     };
-    told(&bench, &["exit 1", "InvalidFilter", "filter:1:13", "this is no part of a filter"]);
+    let text = file(&bench, "cortex.toml");
+    let line = text.lines().position(|line| line.starts_with("filter = ")).expect("the filter") + 1;
+    let place = |column: usize| format!("cortex.toml:{line}:{column}");
+    told(
+        &bench,
+        &[
+            "exit 1",
+            "InvalidFilter",
+            &place(23),
+            "this is no part of a filter",
+            "filter = \"tag:storage & ",
+        ],
+    );
     edit(&bench, "cortex.toml", "tag:storage &", "tag:storrage");
     told(
         &bench,
-        &["exit 1", "InvalidFilter", "there is no tag of this name", "did you mean 'storage'?"],
+        &[
+            "exit 1",
+            "InvalidFilter",
+            &place(15),
+            "there is no tag of this name",
+            "did you mean 'storage'?",
+        ],
     );
+    // So do programs, and who looks later; a line more above moves it.
+    edit(&bench, "cortex.toml", "[pack.storage]", "# more\n[pack.storage]");
+    let wrong = bench.run(&["pack", "build", "storage", "--output", "json"]);
+    let why = wrong.err.lines().find(|line| line.contains("InvalidFilter")).expect("a line");
+    let why: serde_json::Value = serde_json::from_str(why).expect("JSON");
+    let at = |why: &serde_json::Value| format!("{}:{}:{}", why["file"].as_str().unwrap_or_default(), why["line"], why["column"]);
+    assert_eq!(at(&why), format!("cortex.toml:{}:15", line + 1), "{wrong:?}");
+    let status = bench.run(&["status", "--json"]).json();
+    assert_eq!(at(&status["failures"][0]), format!("cortex.toml:{}:15", line + 1), "{status}");
     edit(&bench, "cortex.toml", "budget = 2500", "bugdet = 2500");
     told(&bench, &["exit 2", "E_UNKNOWN_KEY", "cortex.toml:", "did you mean 'budget'?"]);
 }

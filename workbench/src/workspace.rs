@@ -278,6 +278,11 @@ impl Workspace {
     }
 }
 
+/// What the manifest at a root holds, if it can be read.
+pub(crate) fn manifest_bytes(root: &Path) -> Option<Vec<u8>> {
+    std::fs::read(root.join(MANIFEST)).ok()
+}
+
 /// What the manifest at a root says of its store, read without opening that.
 ///
 /// # Errors

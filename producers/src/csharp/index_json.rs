@@ -6,7 +6,7 @@
 use super::graph::GraphRow;
 use super::ids::short_hash;
 use super::layout::Layout;
-use super::pack::facts::PackFacts;
+use super::pack::form::PackFacts;
 use super::structure::{Config, check_flags};
 use super::types::TypeRow;
 use engine::seams::producer::{Failure, Input, Inputs, Output, ParamError, Params, Producer, ProducerId};

@@ -1,57 +1,37 @@
 //! What of a pack fits its budget (seed 000 §10.2, step 3): summaries are given up first, then whole types, each in the order of the
 //! selection's [`least`](super::select::Selection::least).
 //!
-//! A type goes only once no summary is left, so that which types stay depends on outlines alone: nobody need pay for a summary to learn it.
-
-use std::collections::BTreeSet;
+//! A type goes only where all types would not fit without any summary, so that which types stay depends on outlines alone: nobody need pay
+//! for a summary to learn it.
 
 /// Tokens of a text of so many bytes, as far as a model is not known: 3.3 bytes each.
 pub fn tokens(bytes: usize) -> u64 {
     (bytes as u64).saturating_mul(10).div_ceil(33)
 }
 
-/// A type and the bytes of what is shown of it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Weight<'a> {
-    /// Its key.
-    pub of: &'a str,
-    /// Bytes of its outline.
-    pub outline: usize,
-    /// Bytes of its summary, 0 without one.
-    pub summary: usize,
+/// What does not fit, counted from the least type on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Cut {
+    /// So many types go, with their summaries.
+    pub types: usize,
+    /// So many types have no summary, those that go among them.
+    pub summaries: usize,
 }
 
-/// What does not fit.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Cut<'a> {
-    /// Types that stay without their summary, in the order they gave it up.
-    pub summaries: Vec<&'a str>,
-    /// Types that go, in the order they went.
-    pub types: Vec<&'a str>,
-    /// Bytes of what stays.
-    pub bytes: usize,
-}
-
-/// What is to be given up of types, which stand from the least on, to stay within a budget of tokens.
-pub fn cut<'a>(weights: &[Weight<'a>], budget: Option<u64>) -> Cut<'a> {
-    let mut bytes = weights.iter().map(|weight| weight.outline + weight.summary).sum();
-    let over = |bytes: usize| budget.is_some_and(|budget| tokens(bytes) > budget);
-    let (mut summaries, mut types) = (Vec::new(), Vec::new());
-    for weight in weights.iter().filter(|weight| weight.summary > 0) {
-        if over(bytes) {
-            bytes -= weight.summary;
-            summaries.push(weight.of);
-        }
+/// What is to be given up of `count` types to stay within a budget of tokens. `size` tells the bytes of the text without that; `asked` is
+/// whether it has summaries. Where even the head of the text is too long, all types go.
+pub fn cut(count: usize, asked: bool, budget: Option<u64>, size: impl Fn(Cut) -> usize) -> Cut {
+    let fits = |cut: &Cut| budget.is_none_or(|budget| tokens(size(*cut)) <= budget);
+    let bare = |types| Cut {
+        types,
+        summaries: if asked { count } else { types },
+    };
+    let some = |summaries| Cut { types: 0, summaries };
+    match fits(&bare(0)) {
+        true if asked => (0..count).map(some).find(fits).unwrap_or(bare(0)),
+        true => bare(0),
+        false => (1..count).map(bare).find(fits).unwrap_or(bare(count)),
     }
-    for weight in weights {
-        if over(bytes) {
-            bytes -= weight.outline;
-            types.push(weight.of);
-        }
-    }
-    let gone: BTreeSet<&str> = types.iter().copied().collect();
-    summaries.retain(|of| !gone.contains(of));
-    Cut { summaries, types, bytes }
 }
 
 #[cfg(test)]
@@ -59,52 +39,45 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    const NAMES: [&str; 4] = ["a", "b", "c", "d"];
-
-    fn weights(sizes: &[(usize, usize)]) -> Vec<Weight<'static>> {
-        let weight = |(of, (outline, summary)): (&&'static str, &(usize, usize))| Weight {
-            of,
-            outline: *outline,
-            summary: *summary,
-        };
-        NAMES.iter().zip(sizes).map(weight).collect()
+    /// What a head takes that names what was left out, and each outline and summary, the least first.
+    fn size(head: usize, sizes: &[(usize, usize)]) -> impl Fn(Cut) -> usize {
+        move |cut| {
+            let outlines: usize = sizes[cut.types..].iter().map(|(outline, _)| outline).sum();
+            let summaries: usize = sizes[cut.summaries..].iter().map(|(_, summary)| summary).sum();
+            head * (cut.types + cut.summaries).min(3) + outlines + summaries
+        }
     }
 
     #[test]
     fn summaries_go_before_types() {
-        let all = weights(&[(33, 33), (33, 0), (33, 66)]);
-        let told = |budget| cut(&all, budget);
-        assert_eq!(
-            told(None),
-            Cut {
-                bytes: 198,
-                ..Cut::default()
-            }
-        );
-        assert_eq!(
-            told(Some(60)),
-            Cut {
-                bytes: 198,
-                ..Cut::default()
-            }
-        );
-        assert_eq!((told(Some(59)).summaries, told(Some(59)).bytes), (vec!["a"], 165));
-        assert_eq!((told(Some(49)).summaries, told(Some(49)).bytes), (vec!["a", "c"], 99));
-        assert_eq!((told(Some(29)).summaries, told(Some(29)).types), (vec!["c"], vec!["a"]));
-        assert_eq!((told(Some(0)).types, told(Some(0)).bytes), (vec!["a", "b", "c"], 0));
+        let sizes = [(33, 33), (33, 33), (33, 66)];
+        let told = |budget| {
+            let Cut { types, summaries } = cut(3, true, budget, size(0, &sizes));
+            (types, summaries)
+        };
+        assert_eq!((told(None), told(Some(70)), told(Some(69))), ((0, 0), (0, 0), (0, 1)));
+        assert_eq!((told(Some(50)), told(Some(49)), told(Some(30))), ((0, 2), (0, 3), (0, 3)));
+        assert_eq!((told(Some(29)), told(Some(10)), told(Some(0))), ((1, 3), (2, 3), (3, 3)));
+        let without = |budget| cut(3, false, budget, size(0, &[(33, 0); 3]));
+        assert_eq!(without(Some(29)), Cut { types: 1, summaries: 1 });
     }
 
     proptest! {
         #[test]
-        fn it_fits_and_types_do_not_depend_on_summaries(sizes in prop::collection::vec((1_usize..50, 0_usize..50), 4), budget in 0_u64..80) {
-            let (with, without) = (weights(&sizes), weights(&sizes.iter().map(|(outline, _)| (*outline, 0)).collect::<Vec<_>>()));
-            let cut_with = cut(&with, Some(budget));
-            prop_assert!(tokens(cut_with.bytes) <= budget);
-            prop_assert_eq!(&cut_with.types, &cut(&without, Some(budget)).types);
-            let kept = with.iter().filter(|weight| !cut_with.types.contains(&weight.of));
-            let bytes: usize = kept.map(|weight| weight.outline + if cut_with.summaries.contains(&weight.of) || !cut_with.types.is_empty() { 0 } else { weight.summary }).sum();
-            prop_assert_eq!(bytes, cut_with.bytes);
-            prop_assert!(cut_with.types.iter().eq(NAMES.iter().take(cut_with.types.len())));
+        fn it_fits_and_types_do_not_depend_on_summaries(
+            sizes in prop::collection::vec((1_usize..50, 0_usize..50), 0..5), head in 0_usize..9, budget in 0_u64..120,
+        ) {
+            let bare: Vec<(usize, usize)> = sizes.iter().map(|(outline, _)| (*outline, 0)).collect();
+            let (count, size) = (sizes.len(), size(head, &sizes));
+            let chosen = cut(count, true, Some(budget), &size);
+            prop_assert_eq!(chosen.types, cut(count, true, Some(budget), self::size(head, &bare)).types);
+            prop_assert!(tokens(size(chosen)) <= budget || chosen.types == count);
+            let one_less = match chosen {
+                Cut { types: 0, summaries: 0 } => None,
+                Cut { types: 0, summaries } => Some(Cut { types: 0, summaries: summaries - 1 }),
+                Cut { types, summaries } => Some(Cut { types: types - 1, summaries }),
+            };
+            prop_assert!(one_less.is_none_or(|cut| tokens(size(cut)) > budget), "{:?}", chosen);
         }
     }
 }

@@ -1,137 +1,223 @@
-//! `csharp/pack`: a pack as Markdown, its types in order with what outlines tell of them and, where it asks for them, their summaries.
+//! A pack as it is written: its types in order with what outlines tell of them and, where it asks for them, their summaries.
 //!
-//! It holds no hash, no line number and no time: edits of bodies, comments and layout leave it as it is. What does not fit the budget is
-//! named at its head, with the reason.
+//! The text holds no hash, no line number and no time: edits of bodies, comments and layout leave it as it is. What does not fit the budget,
+//! which bounds the whole text, is named at its head, with the reason; so is what the filter keeps out.
 
-use super::budget::{Cut, Weight, cut, tokens};
+use super::budget::{Cut, cut, tokens};
 use super::select::{Selection, Why, read_selection};
 use crate::csharp::outline::{api, or_none};
 use crate::csharp::outline_info::{self, Info};
-use crate::csharp::structure::check_flags;
-use engine::seams::producer::{Failure, Inputs, Output, ParamError, Params, Producer, ProducerId, Sees};
-use engine::values::diagnostic::Diagnostic;
-use std::collections::BTreeMap;
+use engine::seams::producer::{Failure, Input, Inputs};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// How many names a list at the head holds.
 const MOST_NAMES: usize = 10;
 /// How many of the types that name a dependency are told.
 const MOST_READERS: usize = 3;
 
-/// The producer `csharp/pack`.
-#[derive(Debug)]
-pub struct Pack;
-
-impl Producer for Pack {
-    fn id(&self) -> ProducerId {
-        ProducerId::new("csharp/pack", 1)
-    }
-
-    fn sees(&self, _: &Params) -> Sees {
-        Sees { vars: true, label: false }
-    }
-
-    fn check(&self, params: &Params) -> Result<(), Vec<ParamError>> {
-        check_flags(params, &[])
-    }
-
-    fn produce(&self, inputs: &Inputs<'_>) -> Result<Output, Failure> {
-        let selection = read_selection(&inputs.one("selection")?.bytes)?;
-        let parts = parts(inputs, &selection)?;
-        let cut = parts.cut(&selection);
-        let mut diagnostics = Vec::new();
-        if cut.types.len() == selection.types.len() && !selection.types.is_empty() {
-            let message = "the budget is too small for any type of the pack";
-            let smallest = parts
-                .outlines
-                .values()
-                .map(|(_, text)| tokens(text.len()))
-                .min()
-                .unwrap_or_default();
-            let diagnostic = Diagnostic::warning("CS-PACK-BUDGET", message);
-            diagnostics.push(diagnostic.hint(format!("the smallest of them is {smallest} tokens")));
-        }
-        Ok(Output {
-            bytes: parts
-                .markdown(inputs.var("pack").unwrap_or_default(), &selection, &cut)
-                .into_bytes(),
-            diagnostics,
-            ..Output::default()
-        })
-    }
-}
-
-/// What is shown of each type, by its key.
-pub(super) struct Parts {
-    pub(super) outlines: BTreeMap<String, (Info, String)>,
-    summaries: BTreeMap<String, String>,
-}
-
-/// Reads the inputs `outlines` and, where there are any, `semantics`.
-pub(super) fn parts(inputs: &Inputs<'_>, selection: &Selection) -> Result<Parts, Failure> {
-    let mut outlines = BTreeMap::new();
-    for input in inputs.all("outlines") {
-        let info = outline_info::read(input)?;
-        let why = selection.why.get(&*input.item).unwrap_or(&Why::Matched);
-        let text = outline(&info, why, selection.docs);
-        outlines.insert(input.item.to_string(), (info, text));
-    }
-    if let Some(missing) = selection.types.iter().find(|key| !outlines.contains_key(*key)) {
-        return Err(Failure::permanent(format!("there is no outline of {missing}")));
-    }
-    let summary = |input: &engine::seams::producer::Input| {
-        let text = String::from_utf8_lossy(&input.bytes);
-        (input.item.to_string(), summary(&text))
-    };
-    let summaries = inputs.all("semantics").iter().map(summary).collect();
-    Ok(Parts { outlines, summaries })
-}
-
-impl Parts {
+/// A pack.
+pub struct Document<'i> {
+    pub(super) name: &'i str,
+    pub(super) selection: Selection,
     /// What does not fit.
-    pub(super) fn cut<'s>(&self, selection: &'s Selection) -> Cut<'s> {
-        let weight = |key: &'s String| Weight {
-            of: key,
-            outline: self.outlines.get(key).map_or(0, |(_, text)| text.len()),
-            summary: self.summaries.get(key).map_or(0, String::len),
+    pub(super) cut: Cut,
+    texts: BTreeMap<String, Texts>,
+    /// Of the types from the least on: what remains without the first of them, without the second, and so on to nothing.
+    remains: Vec<Remains>,
+}
+
+/// What is shown of a type.
+struct Texts {
+    id: String,
+    outline: String,
+    summary: String,
+}
+
+/// What some types come to.
+#[derive(Clone, Copy, Default)]
+struct Remains {
+    outlines: usize,
+    summaries: usize,
+    matched: usize,
+}
+
+impl<'i> Document<'i> {
+    /// Reads the inputs `selection`, `outlines` and, where there are any, `semantics`.
+    ///
+    /// # Errors
+    /// When one is missing or not of our making.
+    pub fn read(inputs: &'i Inputs<'_>) -> Result<Self, Failure> {
+        let selection = read_selection(&inputs.one("selection")?.bytes)?;
+        let mut texts = BTreeMap::new();
+        for input in inputs.all("outlines") {
+            let info = outline_info::read(input)?;
+            let why = selection.why.get(&*input.item).unwrap_or(&Why::Matched);
+            let (outline, summary) = (outline(&info, why, selection.docs), String::new());
+            let id = info.id;
+            texts.insert(input.item.to_string(), Texts { id, outline, summary });
+        }
+        if let Some(missing) = selection.types.iter().find(|key| !texts.contains_key(*key)) {
+            return Err(Failure::permanent(format!("there is no outline of {missing}")));
+        }
+        for input in inputs.all("semantics") {
+            if let Some(texts) = texts.get_mut(&*input.item) {
+                texts.summary = summary(input);
+            }
+        }
+        let mut document = Self {
+            name: inputs.var("pack").unwrap_or_default(),
+            remains: remains(&selection, &texts),
+            selection,
+            cut: Cut::default(),
+            texts,
         };
-        let weights: Vec<Weight<'_>> = selection.least.iter().map(weight).collect();
-        cut(&weights, selection.budget)
+        let Selection {
+            budget, least, semantic, ..
+        } = &document.selection;
+        document.cut = cut(least.len(), !semantic.is_empty(), *budget, |cut| document.size(cut));
+        Ok(document)
     }
 
-    fn markdown(&self, pack: &str, selection: &Selection, cut: &Cut<'_>) -> String {
-        let kept: Vec<&String> = selection.types.iter().filter(|key| !cut.types.contains(&key.as_str())).collect();
-        let matched = kept.iter().filter(|key| selection.why.get(**key) == Some(&Why::Matched)).count();
-        let budget = selection.budget.map_or_else(String::new, |budget| format!(" of {budget}"));
-        let mut text = format!("# Pack {pack}\nFilter: {}\n", or_none(&selection.filter));
+    /// Whether there are types and none of them fits.
+    pub(super) fn is_crowded_out(&self) -> bool {
+        self.cut.types > 0 && self.cut.types == self.selection.types.len()
+    }
+
+    /// The fewest tokens with which there is a type in it.
+    pub(super) fn fewest_tokens(&self) -> u64 {
+        let last = self.selection.least.len().saturating_sub(1);
+        let summaries = if self.selection.semantic.is_empty() { last } else { last + 1 };
+        tokens(self.size(Cut { types: last, summaries }))
+    }
+
+    /// The types that go.
+    pub(super) fn types_cut(&self) -> &[String] {
+        &self.selection.least[..self.cut.types]
+    }
+
+    /// The types that stay without the summary that was asked for.
+    pub(super) fn summaries_cut(&self) -> &[String] {
+        match self.selection.semantic.is_empty() {
+            true => &[],
+            false => &self.selection.least[self.cut.types..self.cut.summaries],
+        }
+    }
+
+    /// The types that stay, in the order of the pack.
+    pub(super) fn kept(&self) -> impl Iterator<Item = &String> {
+        let gone: BTreeSet<&String> = self.types_cut().iter().collect();
+        self.selection.types.iter().filter(move |key| !gone.contains(key))
+    }
+
+    /// The identifier of a type.
+    pub(super) fn id(&self, key: &str) -> &str {
+        self.texts.get(key).map_or("", |texts| &texts.id)
+    }
+
+    /// About how many tokens the text is.
+    pub(super) fn tokens(&self) -> u64 {
+        tokens(self.size(self.cut))
+    }
+
+    fn size(&self, cut: Cut) -> usize {
+        let (types, summaries) = (self.remains[cut.types], self.remains[cut.summaries]);
+        let body = types.outlines + summaries.summaries;
+        body + self.head(cut, body).len()
+    }
+
+    /// The text.
+    pub(super) fn markdown(&self) -> String {
+        let without: BTreeSet<&String> = self.summaries_cut().iter().collect();
+        let mut body = String::new();
+        for key in self.kept() {
+            let texts = &self.texts[key];
+            body.push_str(&texts.outline);
+            if !without.contains(key) {
+                body.push_str(&texts.summary);
+            }
+        }
+        self.head(self.cut, body.len()) + &body
+    }
+
+    /// The head of a text with a body of so many bytes. It counts itself.
+    fn head(&self, cut: Cut, body: usize) -> String {
+        let mut count = 0;
+        loop {
+            let head = self.head_of(cut, count);
+            // A larger number is no shorter, so that this ends.
+            match tokens(head.len() + body) {
+                same if same == count => return head,
+                other => count = other,
+            }
+        }
+    }
+
+    fn head_of(&self, cut: Cut, tokens: u64) -> String {
+        let Selection {
+            budget,
+            filter,
+            least,
+            semantic,
+            excluded,
+            ..
+        } = &self.selection;
+        let (kept, matched) = (least.len() - cut.types, self.remains[cut.types].matched);
+        let budget = budget.map_or_else(String::new, |budget| format!(" of {budget}"));
+        let mut text = format!("# Pack {}\nFilter: {}\n", self.name, or_none(filter));
         text.push_str(&format!(
-            "Types: {} ({matched} matched, {} as dependencies) | Tokens: about {}{budget}\n",
-            kept.len(),
-            kept.len() - matched,
-            tokens(cut.bytes)
+            "Types: {kept} ({matched} matched, {} as dependencies) | Tokens: about {tokens}{budget}\n",
+            kept - matched
         ));
-        for (what, names) in [("summaries of", &cut.summaries), ("types", &cut.types)] {
+        let types = &least[..cut.types];
+        let summaries = if semantic.is_empty() {
+            &[]
+        } else {
+            &least[cut.types..cut.summaries]
+        };
+        for (what, names) in [("summaries of", summaries), ("types", types)] {
             if !names.is_empty() {
                 let count = names.len();
-                text.push_str(&format!("Left out for the budget, {count} {what}: {}\n", listed(names, MOST_NAMES)));
+                text.push_str(&format!(
+                    "Left out for the budget, {count} {what}: {}\n",
+                    listed(names.iter(), MOST_NAMES)
+                ));
             }
         }
-        if !cut.summaries.is_empty() || !cut.types.is_empty() {
+        if !(types.is_empty() && summaries.is_empty()) {
             text.push_str("(dependencies first, then what the fewest types name, then the deepest; summaries before types)\n");
         }
-        for key in kept {
-            text.push_str(&self.outlines[key].1);
-            if let Some(summary) = self.summaries.get(key).filter(|_| !cut.summaries.contains(&key.as_str())) {
-                text.push_str(summary);
-            }
+        if !excluded.is_empty() {
+            let count = excluded.len();
+            let names = excluded.iter().map(|(key, by)| format!("{key} ({by})"));
+            text.push_str(&format!(
+                "Left out by the filter, {count} dependencies: {}\n",
+                listed(names, MOST_NAMES)
+            ));
         }
         text
     }
 }
 
+fn remains(selection: &Selection, texts: &BTreeMap<String, Texts>) -> Vec<Remains> {
+    let mut below = Remains::default();
+    let mut remains = vec![below];
+    for key in selection.least.iter().rev() {
+        let texts = texts.get(key);
+        below.outlines += texts.map_or(0, |texts| texts.outline.len());
+        below.summaries += texts.map_or(0, |texts| texts.summary.len());
+        below.matched += usize::from(selection.why.get(key) == Some(&Why::Matched));
+        remains.push(below);
+    }
+    remains.reverse();
+    remains
+}
+
 /// The first names of a list, and how many more there are.
-fn listed(names: &[&str], most: usize) -> String {
-    let shown = names[..names.len().min(most)].join(", ");
-    match names.len().saturating_sub(most) {
+fn listed(names: impl ExactSizeIterator<Item = impl AsRef<str>>, most: usize) -> String {
+    let more = names.len().saturating_sub(most);
+    let shown: Vec<_> = names.take(most).collect();
+    let shown = shown.iter().map(AsRef::as_ref).collect::<Vec<_>>().join(", ");
+    match more {
         0 => shown,
         more => format!("{shown}, and {more} more"),
     }
@@ -147,8 +233,10 @@ fn outline(info: &Info, why: &Why, docs: bool) -> String {
         or_none(&info.assembly)
     );
     if let Why::DependencyOf(readers) = why {
-        let readers: Vec<&str> = readers.iter().map(String::as_str).collect();
-        text.push_str(&format!("In the pack as a dependency of {}\n", listed(&readers, MOST_READERS)));
+        text.push_str(&format!(
+            "In the pack as a dependency of {}\n",
+            listed(readers.iter(), MOST_READERS)
+        ));
     }
     if docs && !info.summary.is_empty() {
         text.push_str(&format!("XMLDOC: {}\n", info.summary));
@@ -158,8 +246,9 @@ fn outline(info: &Info, why: &Why, docs: bool) -> String {
 }
 
 /// The sections of a summary, without its head of hashes, and where they come from.
-fn summary(text: &str) -> String {
-    let (head, sections) = text.split_once("\n\n").unwrap_or(("", text));
+fn summary(input: &Input) -> String {
+    let text = String::from_utf8_lossy(&input.bytes);
+    let (head, sections) = text.split_once("\n\n").unwrap_or(("", &text));
     let source = head
         .lines()
         .find_map(|line| line.strip_prefix("Source: "))

@@ -13,6 +13,7 @@
 use super::glob::{Glob, LONGEST};
 use engine::values::diagnostic::{Diagnostic, Excerpt};
 use engine::values::suggest::nearest;
+use std::fmt;
 
 /// Largest filter, in bytes.
 pub const MOST_BYTES: usize = 16 << 10;
@@ -22,6 +23,8 @@ pub const MOST_PRIMARIES: usize = 256;
 pub const DEEPEST: usize = 64;
 /// Longest piece of a filter that is shown, in characters.
 const SHOWN: usize = 80;
+/// What the place of a mistake has for a file.
+pub const PLACE: &str = "filter";
 
 /// A filter.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -46,6 +49,16 @@ pub enum Expr {
         /// Whether a `!` stands before it.
         not: bool,
     },
+}
+
+impl Expr {
+    /// The primaries behind a `!`, by their number.
+    pub fn excluding(&self) -> Vec<usize> {
+        match self {
+            Self::Any(parts) | Self::All(parts) => parts.iter().flat_map(Self::excluding).collect(),
+            Self::Is { primary, not } => not.then_some(*primary).into_iter().collect(),
+        }
+    }
 }
 
 /// What a primary looks at.
@@ -82,6 +95,13 @@ pub struct Primary {
     pub glob: Glob,
     /// Byte offset of the token in the filter.
     pub at: usize,
+}
+
+impl fmt::Display for Primary {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = FIELDS.iter().find(|(_, field)| *field == self.field).map_or("", |(name, _)| name);
+        write!(f, "{name}:{}", self.token)
+    }
 }
 
 /// Why a text is no filter, or names what there is not.
@@ -131,7 +151,7 @@ impl InvalidFilter {
             len: small(meant.chars().count().clamp(1, SHOWN)),
         };
         let diagnostic = Diagnostic::error("InvalidFilter", self.message.clone())
-            .at("filter", small(before.matches('\n').count() + 1), small(column + 1))
+            .at(PLACE, small(before.matches('\n').count() + 1), small(column + 1))
             .hint(self.hint.clone())
             .candidates(self.candidates.clone());
         Diagnostic {

@@ -3,7 +3,7 @@
 //! A primary of a filter means: `namespace:` the whole namespace of a type; `type:` its name or symbol path, see [`Glob::means`]; `access:`
 //! its accessibility in effect, `-` for the space in `protected-internal`; `tag:` what the patterns of that tag mean as `type:` would;
 //! `depends:` the types whose declarations or bodies name one that is meant. Then come the types that the declarations of those name, as far
-//! as they are public or protected. It reads indexes and no outline, and its output holds no count, so that it moves only when the types of
+//! as they are public or protected and no `!` of the filter names them: what was excluded does not come back by a dependency. It reads indexes and no outline, and its output holds no count, so that it moves only when the types of
 //! the pack, their order or their worth do.
 
 use super::filter::{self, Expr, Field, Filter, InvalidFilter, Primary};
@@ -74,6 +74,8 @@ pub struct Selection {
     pub budget: Option<u64>,
     /// Whether first sentences of documentation are shown.
     pub docs: bool,
+    /// Types that would have come as dependencies and that a `!` of the filter names, with that `!` as written.
+    pub excluded: BTreeMap<String, String>,
     /// The filter in one line.
     pub filter: String,
     /// The types as they are given up when the budget is too small: dependencies before what the filter means, then those that the fewest
@@ -93,7 +95,7 @@ pub struct Select;
 
 impl Producer for Select {
     fn id(&self) -> ProducerId {
-        ProducerId::new("csharp/pack-selection", 1)
+        ProducerId::new("csharp/pack-selection", 2)
     }
 
     fn sees(&self, _: &Params) -> Sees {
@@ -114,13 +116,14 @@ impl Producer for Select {
         let sets = world.sets(&filter).map_err(wrong)?;
         let matched = evaluate(&filter.root, &sets, world.types.len());
         let internal = flag(inputs.params, "include_internal", false);
-        let why = world.with_dependencies(&matched, row.dependencies.unwrap_or(true), internal);
+        let mut why = world.with_dependencies(&matched, row.dependencies.unwrap_or(true), internal);
+        let excluded = world.exclude(&mut why, &filter, &sets);
         let mut diagnostics = world.meaningless(&filter, &sets);
         if why.is_empty() {
             let diagnostic = Diagnostic::warning("CS-PACK-EMPTY", format!("the filter of pack {pack} means no type"));
             diagnostics.push(diagnostic.hint("'cortex show //index:types' lists the types there are"));
         }
-        let selection = world.selection(row, why);
+        let selection = world.selection(row, why, excluded);
         let mut bytes = serde_json::to_vec_pretty(&selection).expect("invariant: our values have text keys");
         bytes.push(b'\n');
         Ok(Output {
@@ -193,7 +196,7 @@ impl<'i> World<'i> {
             }
             Field::Type => self.named(std::slice::from_ref(glob)),
             Field::Access => {
-                known(primary, ACCESS.into_iter(), "accessibility")?;
+                name_exists(primary, &[])?;
                 of_rows(&|row| glob.is(&lower(&row.accessibility.replace(' ', "-"))))
             }
             Field::Tag => self.named(&self.patterns(primary)?),
@@ -217,7 +220,7 @@ impl<'i> World<'i> {
 
     /// The patterns of the tags that a primary names.
     fn patterns(&self, primary: &Primary) -> Result<Vec<Glob>, InvalidFilter> {
-        known(primary, self.tags.keys().copied(), "tag")?;
+        name_exists(primary, &self.tags.keys().copied().collect::<Vec<_>>())?;
         let tags = self.tags.iter().filter(|(tag, _)| primary.glob.is(&lower(tag)));
         let patterns: Vec<&String> = tags.flat_map(|(_, patterns)| patterns).collect();
         let len = primary.token.len();
@@ -251,6 +254,20 @@ impl<'i> World<'i> {
         why
     }
 
+    /// Takes out the dependencies that a `!` of the filter names, and tells which.
+    fn exclude(&self, why: &mut BTreeMap<usize, Why>, filter: &Filter, sets: &[Vec<bool>]) -> BTreeMap<String, String> {
+        let not = filter.root.excluding();
+        let mut excluded = BTreeMap::new();
+        why.retain(|&number, why| {
+            let by = not.iter().find(|&&primary| *why != Why::Matched && sets[primary][number]);
+            if let Some(&primary) = by {
+                excluded.insert(self.types[number].0.to_owned(), format!("!{}", filter.primaries[primary]));
+            }
+            by.is_none()
+        });
+        excluded
+    }
+
     /// The types that the declarations of a type name.
     fn structure(&self, number: usize) -> impl Iterator<Item = usize> {
         self.dependencies[number]
@@ -259,7 +276,7 @@ impl<'i> World<'i> {
             .filter_map(|key| self.number.get(key.as_str()).copied())
     }
 
-    fn selection(&self, row: PackRow, why: BTreeMap<usize, Why>) -> Selection {
+    fn selection(&self, row: PackRow, why: BTreeMap<usize, Why>, excluded: BTreeMap<String, String>) -> Selection {
         let chosen: Vec<usize> = why.keys().copied().collect();
         let place: FxHashMap<usize, usize> = chosen.iter().enumerate().map(|(place, number)| (*number, place)).collect();
         let below: Vec<Vec<usize>> = chosen
@@ -276,6 +293,7 @@ impl<'i> World<'i> {
         Selection {
             budget: row.budget,
             docs: row.docs.unwrap_or(true),
+            excluded,
             filter: row.filter.split_whitespace().collect::<Vec<_>>().join(" "),
             least: keys(least),
             semantic: if row.semantic == Some(true) { types.clone() } else { Vec::new() },
@@ -296,8 +314,7 @@ impl<'i> World<'i> {
                 _ => self.types.iter().map(|(key, _, _)| symbol_of(key)).collect(),
             };
             let candidates = nearest(&primary.token, known.into_iter(), 3);
-            let field = format!("{:?}", primary.field).to_lowercase();
-            let diagnostic = Diagnostic::warning("CS-PACK-NOTHING", format!("{field}:{} means no type", primary.token));
+            let diagnostic = Diagnostic::warning("CS-PACK-NOTHING", format!("{primary} means no type"));
             let diagnostic = match candidates.first() {
                 Some(best) => diagnostic.hint(format!("did you mean '{best}'?")),
                 None => diagnostic,
@@ -308,14 +325,25 @@ impl<'i> World<'i> {
     }
 }
 
-/// Whether a primary names something that there is, as tags and accessibilities do.
-fn known<'k>(primary: &Primary, names: impl Iterator<Item = &'k str>, what: &str) -> Result<(), InvalidFilter> {
-    let names: Vec<&str> = names.collect();
+/// Whether all tags and accessibilities that a filter names are there, which is known without any type.
+///
+/// # Errors
+/// The first name that is not.
+pub fn names_exist(filter: &Filter, tags: &[&str]) -> Result<(), InvalidFilter> {
+    filter.primaries.iter().try_for_each(|primary| name_exists(primary, tags))
+}
+
+fn name_exists(primary: &Primary, tags: &[&str]) -> Result<(), InvalidFilter> {
+    let (what, names): (_, &[&str]) = match primary.field {
+        Field::Access => ("accessibility", &ACCESS),
+        Field::Tag => ("tag", tags),
+        Field::Namespace | Field::Type | Field::Depends => return Ok(()),
+    };
     if names.iter().any(|name| primary.glob.is(&lower(name))) {
         return Ok(());
     }
     let near = nearest(&primary.token, names.iter().copied(), 3);
-    let hint = match (near.first(), names.as_slice()) {
+    let hint = match (near.first(), names) {
         (Some(best), _) => format!("did you mean '{best}'?"),
         (None, []) => format!("there is no {what}; write [tags] NAME = [\"Pattern\"] in cortex.toml"),
         (None, names) => format!("there are {}", names[..names.len().min(20)].join(", ")),

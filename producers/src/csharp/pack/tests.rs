@@ -1,8 +1,8 @@
 //! Packs of a small workspace: filters against a naive evaluation, what comes with them, order, budget, and what leaves them as they are.
 
-use super::document::Pack;
-use super::facts::PackFactsOf;
+use super::budget::tokens;
 use super::filter::{Expr, Field, Filter, parse};
+use super::form::{CONTENTS, Contents, FACTS, PACK, PackFacts};
 use super::glob::{Glob, Name, lower};
 use super::select::{Select, Selection, Why, read_selection};
 use crate::csharp::dependencies::DependencyTable;
@@ -10,6 +10,7 @@ use crate::csharp::fixture::{World, blob, run_with};
 use crate::csharp::graph::Graph;
 use crate::csharp::types::symbol_of;
 use engine::seams::producer::{Failure, Input, Output, Producer};
+use engine::values::diagnostic::Diagnostic;
 use engine::values::table::{Table, write_table};
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
@@ -82,6 +83,10 @@ impl Bench {
 
     /// What a producer of packs makes of a row, with the summaries that it asks for.
     fn make(&self, producer: &dyn Producer, row: &serde_json::Value) -> String {
+        String::from_utf8(self.output(producer, row).bytes).expect("text")
+    }
+
+    fn output(&self, producer: &dyn Producer, row: &serde_json::Value) -> Output {
         let selection = self.select(row).expect("a selection").bytes;
         let of = read_selection(&selection).expect("a selection");
         let each =
@@ -91,12 +96,30 @@ impl Bench {
             ("semantics", each("semantic", &of.semantic)),
             ("selection", vec![blob("", selection)]),
         ];
-        let output = run_with(producer, &[("pack", "core")], "{}", roles).expect("a pack");
-        String::from_utf8(output.bytes).expect("text")
+        run_with(producer, &[("pack", "core")], "{}", roles).expect("a pack")
+    }
+
+    /// What is said of a pack when it is written.
+    fn told(&self, row: &serde_json::Value) -> Vec<Diagnostic> {
+        self.output(&PACK, row).diagnostics
     }
 
     fn pack(&self, row: &serde_json::Value) -> String {
-        self.make(&Pack, row)
+        self.make(&PACK, row)
+    }
+
+    /// What a pack's text holds, by the data beside it; the text says the same.
+    fn contents(&self, row: &serde_json::Value) -> Contents {
+        let contents: Contents = serde_json::from_str(&self.make(&CONTENTS, row)).expect("contents");
+        let text = self.pack(row);
+        assert_eq!(contents.token_estimate, tokens(text.len()), "{text}");
+        assert!(text.contains(&format!("| Tokens: about {}", contents.token_estimate)), "{text}");
+        let headings = text.lines().filter_map(|line| line.strip_prefix("## ")?.split(' ').next());
+        assert_eq!(headings.collect::<Vec<_>>(), contents.types, "{text}");
+        for out in &contents.left_out {
+            assert!(text.contains(&out.path), "{out:?} in {text}");
+        }
+        contents
     }
 }
 
@@ -190,7 +213,7 @@ fn a_pack_is_a_text_that_says_what_it_left_out() {
     insta::assert_snapshot!(bench.pack(&serde_json::json!({"filter": "type:NodeStore\n or type:Lonely", "dependencies": false})), @"
     # Pack core
     Filter: type:NodeStore or type:Lonely
-    Types: 2 (2 matched, 0 as dependencies) | Tokens: about 129
+    Types: 2 (2 matched, 0 as dependencies) | Tokens: about 162
 
     ## Memo.Core.NodeStore T_f6gkg4jw
     Kind: class | File: src/a.cs | Assembly: App
@@ -214,21 +237,68 @@ fn a_pack_is_a_text_that_says_what_it_left_out() {
     ");
     assert_eq!(whole.matches("\n### Semantic (").count(), 4);
     assert!(whole.contains("\nIn the pack as a dependency of Memo.Core.NodeStore\n"), "{whole}");
+    let out = |contents: &Contents| -> Vec<(String, String)> {
+        let each = contents.left_out.iter();
+        each.map(|out| (out.part.clone(), short(&out.path))).collect()
+    };
+    let all = bench.contents(&row(None));
+    assert_eq!((out(&all), all.types.len()), (vec![], 4));
     // Facts are made of outlines alone.
     let plain = |budget: Option<u64>| serde_json::json!({"filter": "type:NodeStore", "budget": budget});
-    let facts = |budget| -> super::facts::PackFacts { serde_json::from_str(&bench.make(&PackFactsOf, &plain(budget))).expect("facts") };
-    let outlines = facts(None).token_estimate;
-    let fitting = bench.pack(&row(Some(outlines)));
-    assert!(fitting.contains("Left out for the budget, 4 summaries of: "), "{fitting}");
-    assert_eq!(fitting.matches("\n## ").count(), 4);
-    let small = bench.pack(&row(Some(outlines - 1)));
-    assert!(small.contains("Left out for the budget, 1 types: Memo.Core."), "{small}");
-    assert_eq!(facts(Some(outlines - 1)).type_ids.len(), 3);
-    assert!(
-        bench
-            .pack(&row(Some(1)))
-            .contains("Types: 0 (0 matched, 0 as dependencies) | Tokens: about 0 of 1\n")
+    let facts = |budget| -> PackFacts { serde_json::from_str(&bench.make(&FACTS, &plain(budget))).expect("facts") };
+    assert_eq!(facts(None).token_estimate, bench.contents(&plain(None)).token_estimate);
+    let mut before = all;
+    for budget in (1..before.token_estimate).rev() {
+        let now = bench.contents(&row(Some(budget)));
+        assert!(now.token_estimate <= budget || now.types.is_empty(), "{budget}: {now:?}");
+        assert_eq!(now.types.len() + now.left_out.iter().filter(|out| out.part == "type").count(), 4);
+        assert!(now.types.len() == 4 || now.left_out.iter().filter(|out| out.part == "summary").count() == now.types.len());
+        let why = format!("it does not fit the budget of {budget} tokens");
+        assert!(now.left_out.iter().all(|out| out.why == why), "{now:?}");
+        before = now;
+    }
+    assert_eq!((before.types.len(), before.left_out.len()), (0, 4));
+    let least = bench.told(&row(Some(1)));
+    assert_eq!(least[0].code, "CS-PACK-BUDGET");
+    let fewest: u64 = least[0]
+        .hint
+        .as_deref()
+        .and_then(|hint| hint.split(' ').nth(1)?.parse().ok())
+        .expect("a number");
+    assert_eq!(bench.contents(&row(Some(fewest))).types.len(), 1);
+    assert_eq!(bench.contents(&row(Some(fewest - 1))).types.len(), 0);
+}
+
+#[test]
+fn what_a_filter_excludes_does_not_come_back_by_a_dependency() {
+    let bench = Bench::new(CODE);
+    let row = |filter: &str| serde_json::json!({ "filter": filter });
+    let told = |filter: &str| {
+        let selection = bench.selected(&row(filter));
+        let types: Vec<String> = selection.types.iter().map(|key| short(key)).collect();
+        let excluded: Vec<(String, String)> = selection.excluded.into_iter().map(|(key, by)| (short(&key), by)).collect();
+        (types.join(" "), excluded)
+    };
+    let by = |names: &[&str], by: &str| -> Vec<(String, String)> { names.iter().map(|name| ((*name).to_owned(), by.to_owned())).collect() };
+    assert_eq!(
+        told("type:NodeStore !type:key"),
+        ("Node IStore NodeStore".into(), by(&["Key"], "!type:key"))
     );
+    // By which `!` does not matter, nor in which branch it stands.
+    assert_eq!(told("type:NodeStore or (type:Page !type:Key)").1, by(&["Key"], "!type:Key"));
+    assert_eq!(told("type:NodeStore !access:public"), (String::new(), vec![]));
+    assert_eq!(told("type:NodeStore !depends:Key"), (String::new(), vec![]));
+    assert_eq!(told("type:NodeStore !namespace:Other").1, vec![]);
+    // What the filter means is there whatever else it says of it.
+    assert_eq!(told("type:NodeStore or type:Key or (type:Page !type:Key)").1, vec![]);
+    assert_eq!(told("type:Key !type:NodeStore"), ("Key".into(), vec![]));
+    let text = bench.pack(&row("type:NodeStore !type:key"));
+    assert!(
+        text.contains("\nLeft out by the filter, 1 dependencies: Memo.Core.Key (!type:key)\n"),
+        "{text}"
+    );
+    let contents = bench.contents(&row("type:NodeStore !type:key"));
+    assert_eq!(contents.left_out[0].why, "declarations name it, and the filter says !type:key");
 }
 
 #[test]

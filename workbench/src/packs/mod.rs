@@ -4,13 +4,17 @@
 //! here and may be written by hand; comments in it do not outlive the next change. What a pack holds is for the graph to say:
 //! `//packs/NAME:selection` and `//packs/NAME:pack`.
 
+mod place;
+
 use crate::checkout;
 use crate::location::MANIFEST;
 use crate::workspace::{WorkbenchError, Workspace};
 use engine::manifest::model::Manifest;
 use engine::values::diagnostic::Diagnostic;
+pub use place::placed;
 use producers::csharp::pack::filter;
 pub use producers::csharp::pack::select::PackRow;
+use producers::csharp::pack::select::names_exist;
 use std::io;
 use std::path::Path;
 use toml::{Table, Value};
@@ -21,6 +25,8 @@ pub const FILE: &str = ".cortex/packs.toml";
 const MOST_BYTES: usize = 4 << 20;
 /// The table of packs.
 const TABLE: &str = "pack";
+/// The table of the tags that filters name.
+const TAGS: &str = "tags";
 const HEAD: &str = "# Packs made at run time; cortex writes this file anew with every change. Packs to be shared stand in cortex.toml.\n\n";
 
 /// A pack that there is.
@@ -120,7 +126,11 @@ fn holds(manifest: &Manifest, name: &str) -> bool {
 /// # Errors
 /// When it is refused, or the file cannot be written; then everything is as it was.
 pub fn put(workspace: &mut Workspace, name: &str, row: &PackRow) -> Result<Put, PackError> {
-    filter::parse(&row.filter).map_err(|error| PackError::Refused(Box::new(error.diagnostic(&row.filter))))?;
+    let manifest = workspace.manifest()?;
+    let tags: Vec<&str> = manifest.table(TAGS).into_iter().flatten().map(|(tag, _)| tag.as_str()).collect();
+    filter::parse(&row.filter)
+        .and_then(|filter| names_exist(&filter, &tags))
+        .map_err(|error| PackError::Refused(Box::new(error.diagnostic(&row.filter))))?;
     let value =
         Value::try_from(row).map_err(|error| refused("E_VALUE", format!("the pack cannot be kept: {error}"), "choose a smaller budget"))?;
     let mut put = Put::AlreadyPresent;
@@ -264,6 +274,7 @@ mod tests {
             ("../x", "type:B", "E_NAME"),
             ("", "type:B", "E_NAME"),
             ("more", "", "InvalidFilter"),
+            ("more", "type:A or tag:none", "InvalidFilter"),
         ] {
             match put(&mut workspace, name, &row(filter)) {
                 Err(PackError::Refused(told)) => assert_eq!(told.code, code, "{name}: {told:?}"),

@@ -1,0 +1,137 @@
+//! The forms of a pack: `csharp/pack`, Markdown for readers; `csharp/pack-contents`, what that text holds and what was left out of it, as
+//! data; `csharp/pack-facts`, what `index.json` says of it (seed 000 §3.1). All are made of the same inputs by one producer.
+//!
+//! Facts are made from outlines alone, so that looking at the index never asks for a summary: of a pack with summaries they count its text
+//! as it is without them. Which types stay within a budget does not depend on summaries.
+
+use super::document::Document;
+use crate::csharp::structure::check_flags;
+use crate::csharp::types::json;
+use engine::seams::producer::{Failure, Inputs, Output, ParamError, Params, Producer, ProducerId, Sees};
+use engine::values::diagnostic::Diagnostic;
+use serde::{Deserialize, Serialize};
+
+/// An entry of `packs` in `index.json`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PackFacts {
+    /// Its name.
+    pub name: String,
+    /// About so many tokens is its text.
+    pub token_estimate: u64,
+    /// Identifiers of its types, in its order.
+    pub type_ids: Vec<String>,
+}
+
+/// What the text of a pack holds.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Contents {
+    /// What was left out: types first, then summaries, each in the order in which it was given up.
+    pub left_out: Vec<LeftOut>,
+    /// About so many tokens is the text.
+    pub token_estimate: u64,
+    /// Its types in order.
+    pub types: Vec<String>,
+}
+
+/// Something that is not in the text of a pack.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LeftOut {
+    /// `type`, or `summary` of a type that is in the pack.
+    pub part: String,
+    /// The type.
+    pub path: String,
+    /// A sentence.
+    pub why: String,
+}
+
+/// A producer of packs.
+#[derive(Clone, Copy, Debug)]
+pub struct Form {
+    name: &'static str,
+    version: u32,
+    write: fn(&Document<'_>) -> Vec<u8>,
+    /// Whether it is this one that tells when nothing fits.
+    warns: bool,
+}
+
+/// The producer `csharp/pack`.
+pub const PACK: Form = Form {
+    name: "csharp/pack",
+    version: 2,
+    write: |document| document.markdown().into_bytes(),
+    warns: true,
+};
+
+/// The producer `csharp/pack-contents`.
+pub const CONTENTS: Form = Form {
+    name: "csharp/pack-contents",
+    version: 1,
+    write: |document| json(&contents(document)),
+    warns: false,
+};
+
+/// The producer `csharp/pack-facts`.
+pub const FACTS: Form = Form {
+    name: "csharp/pack-facts",
+    version: 2,
+    write: |document| json(&facts(document)),
+    warns: false,
+};
+
+impl Producer for Form {
+    fn id(&self) -> ProducerId {
+        ProducerId::new(self.name, self.version)
+    }
+
+    fn sees(&self, _: &Params) -> Sees {
+        Sees { vars: true, label: false }
+    }
+
+    fn check(&self, params: &Params) -> Result<(), Vec<ParamError>> {
+        check_flags(params, &[])
+    }
+
+    fn produce(&self, inputs: &Inputs<'_>) -> Result<Output, Failure> {
+        let document = Document::read(inputs)?;
+        let mut diagnostics = Vec::new();
+        if self.warns && document.is_crowded_out() {
+            let diagnostic = Diagnostic::warning("CS-PACK-BUDGET", "the budget is too small for any type of the pack");
+            let fewest = document.fewest_tokens();
+            diagnostics.push(diagnostic.hint(format!("with {fewest} tokens there is one in it")));
+        }
+        Ok(Output {
+            bytes: (self.write)(&document),
+            diagnostics,
+            ..Output::default()
+        })
+    }
+}
+
+fn contents(document: &Document<'_>) -> Contents {
+    let left_out = |part: &str, path: &String, why: String| LeftOut {
+        part: part.to_owned(),
+        path: path.clone(),
+        why,
+    };
+    let budget = document.selection.budget.unwrap_or_default();
+    let crowded = || format!("it does not fit the budget of {budget} tokens");
+    let types = document.types_cut().iter().map(|path| left_out("type", path, crowded()));
+    let summaries = document.summaries_cut().iter().map(|path| left_out("summary", path, crowded()));
+    let excluded = document.selection.excluded.iter();
+    let excluded = excluded.map(|(path, by)| left_out("type", path, format!("declarations name it, and the filter says {by}")));
+    Contents {
+        left_out: types.chain(excluded).chain(summaries).collect(),
+        token_estimate: document.tokens(),
+        types: document.kept().cloned().collect(),
+    }
+}
+
+fn facts(document: &Document<'_>) -> PackFacts {
+    PackFacts {
+        name: document.name.to_owned(),
+        token_estimate: document.tokens(),
+        type_ids: document.kept().map(|key| document.id(key).to_owned()).collect(),
+    }
+}
