@@ -8,8 +8,9 @@ use crate::desk::Desk;
 use crate::exit::Code;
 use crate::render::{Style, diagnostic, money, printable};
 use engine::build::loose::Loose;
-use engine::build::query::Reach;
+use engine::build::query::{Reach, Standing};
 use engine::build::session::Session;
+use engine::graph::NodeId;
 use engine::seams::paid::Spent;
 use engine::seams::producer::{Failure, Params};
 use engine::values::diagnostic::{Diagnostic, Severity};
@@ -19,6 +20,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::path::Path;
 use workbench::investigation::{Candidate, Material, Operation, State, gather};
+use workbench::symbols::state as symbols;
 
 /// Answer a question about the code from outlines and summaries.
 ///
@@ -85,12 +87,14 @@ pub struct Found {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Value")]
     answer: Option<Findings>,
+    state: symbols::State,
 }
 
 impl Method for Investigate {
     const NAME: &'static str = "investigate";
     const ALSO: &'static [&'static str] = &["Investigate"];
     const EFFECT: Effect = Effect::Acts;
+    const ASKS: bool = true;
     type Answer = Found;
 
     fn answer(&self, desk: &mut Desk<'_>) -> Result<Found, Failed> {
@@ -117,6 +121,7 @@ impl Method for Investigate {
                 cached: false,
                 spent: None,
                 answer: None,
+                state: symbols::State::default().lacking(&["it is looked for in the background: `operation` tells how it goes".to_owned()]),
             });
         }
         desk.ask(self.asking.clone());
@@ -162,6 +167,7 @@ impl Investigate {
             .collect();
         let session = &mut *desk.open()?.1;
         let material = gather(session, question, candidates, self.budget, &never_send(session))?;
+        let stale = stale(session, &material)?;
         if material.shown == 0 {
             let why = nothing_shown(&material, self.budget).label(&operation.label);
             operation.error = Some(diagnostic::json(&why));
@@ -195,6 +201,7 @@ impl Investigate {
             let why = Diagnostic::error("E_ANSWER", format!("the filed answer cannot be read: {error}")).label(&label);
             Failed::new(Code::TargetFailed, why.hint("ask again with --fresh"))
         })?;
+        let state = self.state(&material, stale, &findings).of_workspace(&*desk.flaws()?);
         findings.left_out = material.left_out;
         operation.result = Some(serde_json::json!(findings));
         let cost = match (&made.spent, made.cached) {
@@ -209,8 +216,43 @@ impl Investigate {
             cached: made.cached,
             spent: made.spent,
             answer: Some(findings),
+            state,
         })
     }
+
+    /// How fresh and how complete what was shown is, `stale` summaries among it.
+    fn state(&self, material: &Material, stale: usize, findings: &Findings) -> symbols::State {
+        let (shown, withheld) = (material.shown, material.withheld.len());
+        let mut state = symbols::State::default().cut(
+            shown,
+            shown + material.left_out.len(),
+            "types of the scope do not fit the budget: raise it or narrow the scope",
+        );
+        if withheld > 0 {
+            state = state.lacking(&[format!(
+                "{withheld} types of the scope lie in files that are never sent, and were not shown"
+            )]);
+        }
+        if stale > 0 {
+            let why = format!(
+                "{stale} summaries that were shown are of earlier versions: `semantic` makes them anew, with --refresh where a model does"
+            );
+            state = state.as_of(symbols::Freshness::Stale, why);
+        }
+        if findings.evidence.is_empty() {
+            let why = format!("the answer names no evidence in the {shown} types that were shown");
+            state.notes.push(why);
+        }
+        state
+    }
+}
+
+/// How many of the summaries that are shown are of earlier versions.
+fn stale(session: &mut Session, material: &Material) -> Result<usize, Failed> {
+    let summaries = material.roles.get("summary").into_iter().flatten();
+    let nodes: Vec<NodeId> = summaries.filter_map(|summary| session.graph.find(&summary.label)).collect();
+    let (standings, _) = session.standings(&nodes)?;
+    Ok(standings.iter().filter(|standing| **standing != Standing::Current).count())
 }
 
 /// Notes that an operation went on.

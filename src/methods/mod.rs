@@ -58,6 +58,8 @@ pub trait Method: clap::Args + Serialize + DeserializeOwned + JsonSchema {
     const ALSO: &'static [&'static str] = &[];
     /// What it does to the world.
     const EFFECT: Effect;
+    /// Whether it may have a model asked, which lies outside and may cost money.
+    const ASKS: bool = false;
     /// Whether it is a tool of MCP.
     const TOOL: bool = true;
     /// The argument that a command line may also take from a file.
@@ -97,6 +99,8 @@ pub struct Entry {
     pub also: &'static [&'static str],
     /// What it does to the world.
     pub effect: Effect,
+    /// Whether it may have a model asked.
+    pub asks: bool,
     /// Whether it is a tool of MCP.
     pub tool: bool,
     /// The argument that a command line may also take from a file.
@@ -147,6 +151,7 @@ pub const fn entry<M: Method>() -> Entry {
         name: M::NAME,
         also: M::ALSO,
         effect: M::EFFECT,
+        asks: M::ASKS,
         tool: M::TOOL,
         from_file: M::FROM_FILE,
         command: M::augment_args,
@@ -165,6 +170,13 @@ pub const fn entry<M: Method>() -> Entry {
             })
         },
         text: |answer, style| Ok(M::styled(&M::Answer::deserialize(answer)?, style)),
+    }
+}
+
+impl Entry {
+    /// Whether it only tells what is there: nothing that anybody would notice changes, and nothing is paid.
+    pub fn is_read_only(&self) -> bool {
+        matches!(self.effect, Effect::Looks | Effect::Reads) && !self.asks
     }
 }
 
@@ -192,4 +204,24 @@ fn one_or_many<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<String>, D::Err
         OneOrMany::One(one) => vec![one],
         OneOrMany::Many(many) => many,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// They tell what was done, or how things go; the preface of the reference says so.
+    const WITHOUT: [&str; 5] = ["operation", "pack remove", "status", "window set", "work submit"];
+
+    #[test]
+    fn answers_about_the_code_say_how_fresh_and_how_complete_they_are() {
+        for entry in METHODS {
+            let schema = (entry.answers)();
+            let state = &schema.as_value()["properties"]["state"]["properties"];
+            let has = ["freshness", "complete", "notes"].iter().all(|field| state[field].is_object());
+            assert_eq!(has, !WITHOUT.contains(&entry.name), "{}", entry.name);
+        }
+        let page = reference::page();
+        assert!(WITHOUT.iter().all(|name| page.contains(&format!("`{name}`"))));
+    }
 }

@@ -23,7 +23,7 @@ pub fn listing() -> Value {
             "name": entry.name.replace(' ', "."),
             "also": entry.also,
             "about": about(entry),
-            "readOnly": matches!(entry.effect, Effect::Looks | Effect::Reads),
+            "readOnly": entry.is_read_only(),
             "arguments": (entry.arguments)(),
             "answer": (entry.answers)(),
         })
@@ -59,8 +59,13 @@ pub fn section(entry: &Entry) -> String {
         Effect::Sets => "changes what is remembered of the checkout; twice is the same as once",
         Effect::Acts => "acts anew each time",
     };
+    let asks = if entry.asks {
+        "; may have a model asked, which may cost money"
+    } else {
+        ""
+    };
     section.push_str(&format!(
-        "\n\n`cortex {}` · JSON-RPC `{}`{also}{tool} · {effect}\n",
+        "\n\n`cortex {}` · JSON-RPC `{}`{also}{tool} · {effect}{asks}\n",
         entry.name,
         entry.name.replace(' ', ".")
     ));
@@ -74,6 +79,10 @@ const PREFACE: &str = "# Methods
 
 Made from the program's table of methods (`cortex dev methods`); a test keeps it so. Every method is a command (`--json` prints its answer), a method of
 `cortex serve` (JSON-RPC 2.0) and, where it says so, a tool of `cortex mcp`. Arguments are named as below; JSON-RPC also takes them in this order.
+
+An answer about the code has a `state`: how fresh it is (`current`, `stale`, `last good`), whether it is `complete`, and `notes`, which say what is
+missing and why an empty answer is empty. Answers that only tell what was done or how things go (`pack remove`, `window set`, `operation`, `status`,
+`work submit`) have none.
 
 An error has a `code`, a `message`, and where they apply `hint`, `found`, `label`, `file`, `line`, `column`. Codes of their own have more:
 `SymbolNotFound` `suggestions`, `AmbiguousSymbol` `candidates`, `AccessDenied` `publicAlternatives`, `Busy` `progress` in percent, `InvalidFilter`

@@ -18,7 +18,7 @@ use workbench::symbols::state::{Freshness, State};
 #[derive(Debug, clap::Args, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct SemanticOf {
-    /// A type by any unambiguous name, a member of it, or a label.
+    /// A type, by any unambiguous name, a member of it, or a label.
     #[serde(alias = "path", alias = "typeId", alias = "id")]
     pub symbol: String,
     /// Make it first, also if a model has to be asked.
@@ -47,6 +47,7 @@ impl Method for SemanticOf {
     const NAME: &'static str = "semantic";
     const ALSO: &'static [&'static str] = &["GetSemantic"];
     const EFFECT: Effect = Effect::Reads;
+    const ASKS: bool = true;
     type Answer = Summary;
 
     fn answer(&self, desk: &mut Desk<'_>) -> Result<Summary, Failed> {

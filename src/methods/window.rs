@@ -11,14 +11,15 @@ use engine::build::query::Standing;
 use engine::values::diagnostic::Diagnostic;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 use workbench::checkout;
 use workbench::symbols::outputs::{Outputs, type_label};
 use workbench::symbols::resolve::Resolved;
+use workbench::symbols::state::{Freshness, State};
 use workbench::window::OUT;
-use workbench::window::compose::{Card, compose, wanted};
+use workbench::window::compose::{Card, Composed, compose, wanted};
 use workbench::window::state::{USUAL_CHARS, Window};
 
 /// Give the text that a model is shown of this checkout, and lay it out as .cortex/out/prompt_window.md.
@@ -49,6 +50,7 @@ pub struct Shown {
     pinned_room: usize,
     /// About how many tokens it is.
     tokens: usize,
+    state: State,
 }
 
 /// Bytes of a token, about.
@@ -74,16 +76,19 @@ impl Method for Show {
                 _ => Err(failed),
             })?,
         };
-        let cards = cards(desk, &window, &pack)?;
+        let known = cards(desk, &window, &pack)?;
         let max_chars = window.max_chars.unwrap_or(USUAL_CHARS);
-        let made = compose(&window, &cards, &pack, max_chars);
+        let mut made = compose(&window, &known.cards, &pack, max_chars);
         checkout::write(&root, OUT, made.text.as_bytes()).map_err(|error| unwritten(&error))?;
+        made.cut.extend(gone);
+        let state = known.state(desk, &made)?;
         Ok(Shown {
+            state,
             chars: made.text.chars().count(),
             tokens: (made.text.len() as f64 / BYTES).ceil() as usize,
             window_text: made.text,
             shown: made.shown,
-            cut: made.cut.into_iter().chain(gone).collect(),
+            cut: made.cut,
             max_chars,
             pinned_chars: made.pinned_chars,
             pinned_room: made.pinned_room,
@@ -95,21 +100,66 @@ impl Method for Show {
     }
 }
 
-/// What is known of the types that the window may show. Summaries that a model makes are taken as they are; none is asked for.
-fn cards(desk: &mut Desk<'_>, window: &Window, pack: &[String]) -> Result<BTreeMap<String, Card>, Failed> {
+/// What is known of the types that the window may show.
+#[derive(Default)]
+struct Known {
+    cards: BTreeMap<String, Card>,
+    /// Labels of outlines that could not be made.
+    unread: Vec<String>,
+    /// Types whose summary a model makes and nobody has asked for.
+    unasked: BTreeSet<String>,
+}
+
+impl Known {
+    /// How fresh and how complete a window is that was made of it.
+    fn state(&self, desk: &mut Desk<'_>, made: &Composed) -> Result<State, Failed> {
+        let names = desk.names()?;
+        let mut files = Vec::new();
+        let (mut stale, mut unasked) = (0, 0);
+        for path in &made.shown {
+            if let Some(at) = names.symbols.find(path) {
+                files.extend(names.symbols.row(at)?.files);
+            }
+            stale += usize::from(self.cards.get(path).is_some_and(|card| card.remark.is_some()));
+            unasked += usize::from(self.unasked.contains(path));
+        }
+        let mut state = names.state(files.iter()).unread(&self.unread);
+        if !made.cut.is_empty() {
+            state = state.lacking(&["not everything is shown; 'cut' says what is not, and why".to_owned()]);
+        }
+        if unasked > 0 {
+            let why = format!("{unasked} types have no summary yet: a model makes it, `semantic` with --refresh asks");
+            state = state.lacking(&[why]);
+        }
+        if stale > 0 {
+            let why = format!("{stale} summaries are of earlier versions: `semantic` with --refresh has them made anew");
+            state = state.as_of(Freshness::Stale, why);
+        }
+        if made.shown.is_empty() && made.cut.is_empty() {
+            state
+                .notes
+                .push("nothing is pinned, nothing was looked at and no pack is active".to_owned());
+        }
+        Ok(state)
+    }
+}
+
+/// What is known of them. Summaries that a model makes are taken as they are; none is asked for.
+fn cards(desk: &mut Desk<'_>, window: &Window, pack: &[String]) -> Result<Known, Failed> {
     let names = desk.names()?;
     let keys: Vec<String> = wanted(window, pack)
         .into_iter()
         .filter(|key| names.symbols.find(key).is_some())
         .collect();
     if keys.is_empty() {
-        return Ok(BTreeMap::new());
+        return Ok(Known::default());
     }
     let labels: Vec<String> = keys.iter().map(|key| type_label(key, "outline")).collect();
     let outlines: BTreeMap<String, Arc<[u8]>> = read(desk, &labels)?;
     let mut summaries = BTreeMap::new();
     let mut free = Vec::new();
     let mut remarks = BTreeMap::new();
+    let mut unasked = BTreeSet::new();
     let (_, session) = desk.open()?;
     for key in &keys {
         let label = type_label(key, "semantic");
@@ -117,7 +167,10 @@ fn cards(desk: &mut Desk<'_>, window: &Window, pack: &[String]) -> Result<BTreeM
             free.push(label);
             continue;
         }
-        let Some(last) = session.last(&label)? else { continue };
+        let Some(last) = session.last(&label)? else {
+            unasked.insert(key.clone());
+            continue;
+        };
         if let Some(bytes) = session.engine.store.blob(&last.filed.output)? {
             if session.standing(&label)? != Some(Standing::Current) {
                 remarks.insert(label.clone(), "the summary is of an earlier version".to_owned());
@@ -139,7 +192,11 @@ fn cards(desk: &mut Desk<'_>, window: &Window, pack: &[String]) -> Result<BTreeM
             ..card
         })
     };
-    Ok(keys.iter().filter_map(|key| Some((key.clone(), card(key)?))).collect())
+    Ok(Known {
+        cards: keys.iter().filter_map(|key| Some((key.clone(), card(key)?))).collect(),
+        unread: labels.into_iter().filter(|label| !outlines.contains_key(label)).collect(),
+        unasked,
+    })
 }
 
 fn read(desk: &mut Desk<'_>, labels: &[String]) -> Result<BTreeMap<String, Arc<[u8]>>, Failed> {
@@ -173,13 +230,14 @@ pub struct Changed {
     success: bool,
     /// Pinned types, in order.
     pinned: Vec<String>,
+    state: State,
 }
 
 /// Keep a type in the prompt window.
 #[derive(Debug, clap::Args, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Pin {
-    /// A type by any unambiguous name.
+    /// A type, by any unambiguous name.
     #[serde(alias = "path", alias = "id", alias = "typeId")]
     pub symbol: String,
 }
@@ -188,7 +246,7 @@ pub struct Pin {
 #[derive(Debug, clap::Args, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Unpin {
-    /// A type by any unambiguous name, or as `window show` told it.
+    /// A type, by any unambiguous name or as `window show` told it.
     #[serde(alias = "path", alias = "id", alias = "typeId")]
     pub symbol: String,
 }
@@ -197,7 +255,7 @@ pub struct Unpin {
 #[derive(Debug, clap::Args, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Dismiss {
-    /// A type by any unambiguous name, or as `window show` told it.
+    /// A type, by any unambiguous name or as `window show` told it.
     #[serde(alias = "path", alias = "id", alias = "typeId")]
     pub symbol: String,
 }
@@ -211,27 +269,36 @@ fn change(desk: &mut Desk<'_>, symbol: &str, gone: bool, change: impl Fn(&mut Wi
         .iter()
         .map(|pin| &pin.path)
         .chain(before.recent.iter().map(|recent| &recent.path));
-    let resolved = if gone && known.clone().any(|path| path == symbol) {
-        Resolved {
+    let (resolved, state) = if gone && known.clone().any(|path| path == symbol) {
+        let resolved = Resolved {
             path: symbol.to_owned(),
             type_id: String::new(),
             member_id: None,
-        }
+        };
+        // By the name that the window knows; what is of that name now was not looked at.
+        (resolved, State::default())
     } else {
         let names = desk.names()?;
-        let (found, _) = meant(desk, &names, symbol)?;
-        Resolved {
+        let (found, former) = meant(desk, &names, symbol)?;
+        let state = names.state(found.files.iter()).renamed(former.as_deref(), found.key());
+        let resolved = Resolved {
             path: found.key().to_owned(),
             type_id: found.type_id,
             member_id: None,
-        }
+        };
+        (resolved, state)
     };
     let (success, pinned) = Window::change(&root, |window| {
         let success = change(window, &resolved.path);
         (success, window.pinned.iter().map(|pin| pin.path.clone()).collect())
     })
     .map_err(|error| unwritten(&error))?;
-    Ok(Changed { resolved, success, pinned })
+    Ok(Changed {
+        resolved,
+        success,
+        pinned,
+        state,
+    })
 }
 
 fn told(answer: &Changed, did: &str, did_not: &str) -> String {

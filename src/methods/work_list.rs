@@ -8,6 +8,7 @@ use crate::render::{count, printable};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
+use workbench::symbols::state::State;
 use workbench::work::holder;
 
 /// Questions listed.
@@ -39,6 +40,7 @@ pub struct Listed {
     taken: usize,
     /// The first hundred of them.
     questions: Vec<Line>,
+    state: State,
 }
 
 /// A question.
@@ -77,6 +79,7 @@ impl Method for List {
             waiting: round.waiting.len(),
             taken: 0,
             questions: Vec::new(),
+            state: State::default(),
         };
         for question in &round.waiting {
             let note = noted(notes.read(&question.id))?;
@@ -92,6 +95,17 @@ impl Method for List {
                 });
             }
         }
+        if roots.is_empty() {
+            listed
+                .state
+                .notes
+                .push("the scope means no target that an agent answers".to_owned());
+        }
+        let (shown, waiting) = (listed.questions.len(), listed.waiting);
+        listed.state = listed
+            .state
+            .of_workspace(&*desk.flaws()?)
+            .cut(shown, waiting, "narrow the scope, or answer these first");
         Ok(listed)
     }
 

@@ -7,6 +7,7 @@ use crate::desk::Desk;
 use crate::render::{count, printable};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use workbench::symbols::state::State;
 use workbench::work::{Comer, Taken, holder, take};
 
 /// Most questions at a time.
@@ -53,6 +54,7 @@ pub struct Questions {
     waiting: usize,
     /// Of those, kept for others.
     taken: usize,
+    state: State,
 }
 
 /// A question.
@@ -110,10 +112,19 @@ impl Method for Next {
             let note = noted(notes.read(&other.id))?;
             taken += usize::from(!is_given && note.is_some_and(|note| holder(&note, now).is_some()));
         }
+        // What a prompt shows of a file that does not parse may lack something.
+        let mut state = State::default().of_workspace(&*desk.flaws()?);
+        if given.is_empty() {
+            state.notes.push(match round.waiting.len() {
+                0 => "no question of the scope waits for an answer".to_owned(),
+                _ => "every question that waits is kept for others".to_owned(),
+            });
+        }
         Ok(Questions {
             questions: given.into_iter().map(question).collect(),
             waiting: round.waiting.len(),
             taken,
+            state,
         })
     }
 

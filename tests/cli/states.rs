@@ -50,3 +50,93 @@ fn a_summary_that_failed_is_pending_in_the_index() {
     assert_eq!(bench.run(&["build", "//index:types"]).code, 0);
     assert_eq!(bench.run(&["status", "--output", "json"]).json()["semantic"]["stale"], 1);
 }
+
+/// The state of an answer: its freshness, whether it is complete, its notes.
+fn state(bench: &Bench, args: &[&str]) -> (String, bool, String) {
+    let ran = bench.run(&[args, &["--json"]].concat());
+    assert_eq!(ran.code, 0, "{ran:?}");
+    let state = &ran.json()["state"];
+    let notes: Vec<String> = serde_json::from_value(state["notes"].clone()).expect("notes");
+    let freshness = state["freshness"].as_str().expect("a word").to_owned();
+    (freshness, state["complete"] == true, notes.join("; "))
+}
+
+fn current(notes: &str) -> (String, bool, String) {
+    ("current".to_owned(), true, notes.to_owned())
+}
+
+#[test]
+fn a_window_says_how_fresh_and_how_complete_it_is() {
+    let bench = Bench::empty();
+    let answer =
+        "printf 'ROLE:\\n- Runs.\\nLIFECYCLE:\\n- None.\\nEDGE_CASES:\\n- None.\\nLIMITATIONS:\\n- None.\\nRECOMMENDATIONS:\\n- None.\\n'";
+    bench.write(
+        "cortex.toml",
+        &format!(
+            "[workspace]\nname = \"p\"\nrulesets = [\"csharp\"]\n[producer.semantic]\nparams.model = \"own\"\n[model.own]\napi = \"command\"\n\
+             command = [\"sh\", \"-c\", \"cat >/dev/null; {answer}\"]\n"
+        ),
+    );
+    bench.write("A.cs", "namespace N;\npublic class A { public void Run() { } }\n");
+    let show = ["window", "show"];
+    assert_eq!(
+        state(&bench, &show),
+        current("nothing is pinned, nothing was looked at and no pack is active")
+    );
+    assert_eq!(state(&bench, &["window", "pin", "A"]), current(""));
+    let (freshness, complete, notes) = state(&bench, &show);
+    assert!(
+        freshness == "current" && !complete && notes.starts_with("1 types have no summary yet"),
+        "{notes}"
+    );
+    assert_eq!(bench.run(&["semantic", "A", "--refresh"]).code, 0);
+    assert_eq!(state(&bench, &show), current(""));
+    bench.write(
+        "A.cs",
+        "namespace N;\npublic class A { public void Run() { throw new System.Exception(); } }\n",
+    );
+    let (freshness, complete, notes) = state(&bench, &show);
+    assert!(
+        freshness == "stale" && complete && notes.starts_with("1 summaries are of earlier versions"),
+        "{notes}"
+    );
+    bench.write("A.cs", "namespace N;\npublic class A { void M( { } class }\n");
+    let (_, complete, notes) = state(&bench, &show);
+    assert!(
+        !complete && notes.contains("A.cs:2") && notes.contains("declarations of it may be missing here"),
+        "{notes}"
+    );
+    std::fs::remove_file(bench.root().join("A.cs")).expect("removed");
+    let (freshness, complete, notes) = state(&bench, &show);
+    assert!(
+        freshness == "current" && !complete && notes.contains("'cut' says what is not"),
+        "{notes}"
+    );
+    assert_eq!(state(&bench, &["window", "unpin", "N.A"]), current(""));
+}
+
+#[test]
+fn an_investigation_says_how_fresh_and_how_complete_what_it_saw_is() {
+    let bench = Bench::memotree();
+    let ask = ["investigate", "Where are blobs kept in storage?", "--scope", "MemoTree.Core.Storage"];
+    assert_eq!(state(&bench, &ask), current(""));
+    let (freshness, complete, notes) = state(&bench, &[&ask[..], &["--budget", "400"]].concat());
+    assert!(
+        freshness == "current" && !complete && notes.contains("types of the scope do not fit the budget"),
+        "{notes}"
+    );
+    assert_eq!(bench.run(&["semantic", "NodeCodec"]).code, 0);
+    assert_eq!(state(&bench, &ask), current(""));
+    let codec = "src/MemoTree.Core/Storage/NodeCodec.cs";
+    let text = std::fs::read_to_string(bench.root().join(codec)).expect("a file");
+    let at = text.rfind("return").expect("a body");
+    bench.write(codec, &format!("{}throw null!; {}", &text[..at], &text[at..]));
+    let (freshness, complete, notes) = state(&bench, &ask);
+    assert!(
+        freshness == "stale" && complete && notes.starts_with("1 summaries that were shown are of earlier versions"),
+        "{notes}"
+    );
+    bench.write("src/MemoTree.Core/Bad.cs", "class Bad { void M( { } class }\n");
+    let (_, complete, notes) = state(&bench, &[&ask[..], &["--fresh"]].concat());
+    assert!(!complete && notes.contains("Bad.cs:1"), "{notes}");
+}
