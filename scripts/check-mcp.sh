@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Real MCP clients against `cortex mcp`: the inspector in both eras of the protocol, the conformance scenarios over HTTP, and PyPI's client for
-# progress and cancellation. Needs node and npm, python3 with venv; without them it says what it did not check.
+# Real MCP clients against `cortex mcp`: the inspector in both eras of the protocol, the conformance scenarios over HTTP, and PyPI's client over
+# both transports: tools, resources, prompts, progress and cancellation. Needs node and npm, python3 with venv; without them it says what it did not check.
 # Usage: scripts/check-mcp.sh [FOLDER]    FOLDER keeps the clients between runs. CORTEX names the program [default: it is built].
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -92,5 +92,5 @@ if [ ! -x "$clients/venv/bin/python" ]; then
     { python3 -m venv "$clients/venv" && "$clients/venv/bin/pip" install --quiet 'mcp>=2,<3'; } >"$scratch/pip" 2>&1 \
         || { cat "$scratch/pip" >&2; failed "PyPI's client cannot be installed"; }
 fi
-timeout 120 "$clients/venv/bin/python" "$root/scripts/client_mcp.py" "$CORTEX" "$work"
+timeout 300 "$clients/venv/bin/python" "$root/scripts/client_mcp.py" "$CORTEX" "$work"
 echo "check-mcp.sh: OK"

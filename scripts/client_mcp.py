@@ -1,13 +1,17 @@
-"""PyPI's MCP client against `cortex mcp` over standard input and output: both eras, progress, cancellation, results checked by their schemas.
+"""PyPI's MCP client against `cortex mcp`, both eras, over standard input and output and over HTTP: results checked by their schemas, resources,
+prompts, progress, cancellation.
 
 Usage: client_mcp.py CORTEX WORKSPACE    The workspace is given a target that waits for a pipe.
 """
 
 import asyncio
 import os
+import subprocess
 import sys
+from contextlib import contextmanager
 
 from mcp import Client, StdioServerParameters
+from mcp.client.streamable_http import create_mcp_http_client, streamable_http_client
 
 cortex, work = sys.argv[1:]
 pipe = os.path.join(work, os.pardir, "pipe")
@@ -24,45 +28,127 @@ target = "//index:waits"
 producer = "wait"
 inputs = {{ text = "//files/cortex.toml:bytes" }}
 """)
-server = StdioServerParameters(command=cortex, args=["-C", work, "mcp"], env={**os.environ})
 waiting = {"symbols": ["//index:waits"]}
 
 
-async def era(mode, version):
-    async with Client(server, mode=mode) as client:
-        assert client.protocol_version == version, client.protocol_version
-        tools = {tool.name for tool in (await client.list_tools()).tools}
-        assert "outline" in tools, tools
-        # The client checks what a tool answers by the tool's schema.
-        result = await client.call_tool("outline", {"symbols": ["NodeStore"]})
-        assert not result.is_error and result.structured_content["resolved"]["path"].endswith("NodeStore"), result
-        wrong = await client.call_tool("outline", {"symbols": ["NodeStroe"]})
-        assert wrong.is_error and wrong.structured_content is None and "NodeStore" in wrong.content[0].text, wrong
+def stdio():
+    return StdioServerParameters(command=cortex, args=["-C", work, "mcp"], env={**os.environ})
 
-        told = []
-        begun = asyncio.Event()
 
-        async def progress(done, total, message):
-            told.append((done, total))
-            begun.set()
+@contextmanager
+def served():
+    """A server of its own on a port, and what connects to it."""
+    server = subprocess.Popen([cortex, "-C", work, "mcp", "--http", "0"], stderr=subprocess.PIPE, text=True)
+    try:
+        url = token = None
+        while not (url and token):
+            line = server.stderr.readline()
+            assert line, "the server ended"
+            url = line.removeprefix("serving at ").strip() if line.startswith("serving at ") else url
+            if line.startswith("clients need the token in "):
+                with open(line.removeprefix("clients need the token in ").strip(), encoding="utf-8") as file:
+                    token = file.read().strip()
+        headers = {"Authorization": f"Bearer {token}"}
+        yield lambda: streamable_http_client(url, http_client=create_mcp_http_client(headers=headers))
+    finally:
+        server.terminate()
+        server.wait()
 
-        call = asyncio.create_task(client.call_tool("outline", waiting, progress_callback=progress))
-        await asyncio.wait_for(begun.wait(), 60)
-        # The command runs when there is somebody to open the other end for.
-        end = await asyncio.to_thread(os.open, pipe, os.O_WRONLY)
-        call.cancel()
+
+async def text_of(client, uri):
+    [content] = (await client.read_resource(uri)).contents
+    assert str(content.uri) == uri and content.mime_type == "text/markdown", content
+    return content.text
+
+
+async def tools(client):
+    known = {tool.name: tool for tool in (await client.list_tools()).tools}
+    assert known["outline"].annotations.read_only_hint and not known["semantic"].annotations.read_only_hint, known
+    # The client checks what a tool answers by the tool's schema.
+    result = await client.call_tool("outline", {"symbols": ["NodeStore"]})
+    assert not result.is_error and result.structured_content["resolved"]["path"].endswith("NodeStore"), result
+    wrong = await client.call_tool("outline", {"symbols": ["NodeStroe"]})
+    assert wrong.is_error and wrong.structured_content is None and "NodeStore" in wrong.content[0].text, wrong
+    for name, arguments in (
+        ("search", {"query": "NS"}),
+        ("usages", {"symbol": "NodeStore"}),
+        ("semantic", {"symbol": "NodeStore"}),
+        ("pack_build", {"name": "storage"}),
+        ("window_pin", {"symbol": "NodeStore"}),
+        ("window_show", {}),
+        ("status", {}),
+        ("investigate", {"question": "How are nodes stored?", "scope": ["MemoTree.Core.Storage"]}),
+    ):
+        answer = await client.call_tool(name, arguments)
+        assert not answer.is_error, (name, answer)
+        assert name == "status" or answer.structured_content["state"]["freshness"] == "current", (name, answer)
+
+
+async def resources(client):
+    templates = {one.uri_template for one in (await client.list_resource_templates()).resource_templates}
+    assert {"cortex://type/{symbol}/outline", "cortex://pack/{name}"} <= templates, templates
+    listed = {str(one.uri) for one in (await client.list_resources()).resources}
+    assert "cortex://window" in listed, listed
+    pack = await text_of(client, "cortex://pack/storage")
+    assert pack.startswith("# Pack storage\n") and "\n## MemoTree.Core." in pack, pack
+    built = await client.call_tool("pack_build", {"name": "storage"})
+    assert built.structured_content["packText"] == pack, built
+    await client.call_tool("window_pin", {"symbol": "NodeStore"})
+    window = await text_of(client, "cortex://window")
+    assert window.startswith("# Prompt window\n\n## Pinned\n\n# MemoTree.Core.NodeStore "), window
+    for wrong in ("cortex://pack/nothing", "cortex://pack/..%2Fx", "cortex://window/more", "cortex://type/Nowhere9/outline"):
         try:
-            await call
-            raise AssertionError("it was answered")
-        except asyncio.CancelledError:
-            pass
-        # It has given its turn back: another one is answered while the pipe stays open.
-        again = await asyncio.wait_for(client.call_tool("outline", {"symbols": ["NodeId"]}), 60)
-        assert not again.is_error, again
-        os.close(end)
-        assert told[0] == (0, 100) and all(a[0] < b[0] for a, b in zip(told, told[1:])), told
+            await client.read_resource(wrong)
+            raise AssertionError(f"{wrong} was read")
+        except Exception as error:  # The eras have codes of their own for it.
+            assert getattr(error, "error", None) is not None, error
+
+
+async def prompts(client):
+    known = {prompt.name: prompt for prompt in (await client.list_prompts()).prompts}
+    assert set(known) == {"explore_type", "change_type", "summarise"}, known
+    given = {"symbol": "NodeStore", "change": "Rename Get to Read."}
+    for name, prompt in known.items():
+        arguments = {one.name: given[one.name] for one in prompt.arguments if one.required}
+        [message] = (await client.get_prompt(name, arguments)).messages
+        assert message.role == "user" and "1. `" in message.content.text, message
+        assert all(value in message.content.text for value in arguments.values()), message
+
+
+async def taken_back(client):
+    told = []
+    begun = asyncio.Event()
+
+    async def progress(done, total, message):
+        told.append((done, total))
+        begun.set()
+
+    call = asyncio.create_task(client.call_tool("outline", waiting, progress_callback=progress))
+    await asyncio.wait_for(begun.wait(), 60)
+    # The command runs when there is somebody to open the other end for.
+    end = await asyncio.to_thread(os.open, pipe, os.O_WRONLY)
+    call.cancel()
+    try:
+        await call
+        raise AssertionError("it was answered")
+    except asyncio.CancelledError:
+        pass
+    # It has given its turn back: another one is answered while the pipe stays open.
+    again = await asyncio.wait_for(client.call_tool("outline", {"symbols": ["NodeId"]}), 60)
+    assert not again.is_error, again
+    os.close(end)
+    assert told[0] == (0, 100) and all(a[0] < b[0] for a, b in zip(told, told[1:])), told
+
+
+async def era(way, server, mode, version):
+    async with Client(server(), mode=mode) as client:
+        assert client.protocol_version == version, client.protocol_version
+        for part in (tools, resources, prompts, taken_back):
+            await part(client)
+    print(f"client_mcp.py: mcp, {version}, {way}: tools and their schemas, errors, resources, prompts, progress, cancellation")
 
 
 for mode, version in (("legacy", "2025-11-25"), ("auto", "2026-07-28")):
-    asyncio.run(era(mode, version))
-    print(f"client_mcp.py: mcp, {version}: schemas, errors, progress, cancellation")
+    asyncio.run(era("stdio", stdio, mode, version))
+    with served() as connect:
+        asyncio.run(era("HTTP", connect, mode, version))

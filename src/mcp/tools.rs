@@ -5,7 +5,7 @@ use super::first_sentence;
 use crate::methods::{Effect, Entry, METHODS, reference};
 use rmcp::model::{JsonObject, Tool, ToolAnnotations};
 use serde_json::{Map, Value, json};
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 /// The name of a method as a tool.
 pub fn name(entry: &Entry) -> String {
@@ -17,30 +17,54 @@ pub fn find(wanted: &str) -> Option<&'static Entry> {
     METHODS.iter().find(|entry| entry.tool && name(entry) == wanted)
 }
 
+/// What a list of tools may take of a model's attention, in tokens.
+const MOST_TOKENS: usize = 1_500;
+
 /// All tools. The list is the same for every client and never changes while the program runs.
 pub fn definitions() -> Vec<Tool> {
-    METHODS.iter().filter(|entry| entry.tool).map(definition).collect()
+    static ALL: LazyLock<Vec<Tool>> = LazyLock::new(made);
+    ALL.clone()
+}
+
+/// The tools with as much of the schemas of their answers as there is room for: first which fields are always there, then of what kind all
+/// are, each of the first methods first.
+fn made() -> Vec<Tool> {
+    let entries: Vec<&Entry> = METHODS.iter().filter(|entry| entry.tool).collect();
+    let mut tools: Vec<Tool> = entries.iter().map(|entry| definition(entry)).collect();
+    for told in [Told::Object, Told::Always, Told::Kinds] {
+        for (at, entry) in entries.iter().enumerate() {
+            let Some(schema) = output(entry, told) else { continue };
+            let before = tools[at].clone();
+            tools[at] = before.clone().with_raw_output_schema(Arc::new(schema));
+            if told != Told::Object && tokens(&tools) > MOST_TOKENS {
+                tools[at] = before;
+            }
+        }
+    }
+    tools
+}
+
+/// What the list takes, as a client gets it.
+fn tokens(tools: &[Tool]) -> usize {
+    producers::llm::tokens::o200k(&json!({ "tools": tools }).to_string())
 }
 
 fn definition(entry: &Entry) -> Tool {
     let about = reference::about(entry);
-    let tool = Tool::new(name(entry), first_sentence(&about).trim_end_matches('.').to_owned(), input(entry))
-        .with_annotations(annotations(entry.effect));
-    match output(entry) {
-        Some(schema) => tool.with_raw_output_schema(Arc::new(schema)),
-        None => tool,
-    }
+    let about = first_sentence(&about).trim_end_matches('.').to_owned();
+    Tool::new(name(entry), about, input(entry)).with_annotations(annotations(entry))
 }
 
-/// What clients are told of an effect. What is not said is the protocol's default: it may change things, and ask the world outside.
-fn annotations(effect: Effect) -> ToolAnnotations {
+/// What clients are told of an effect. What is not said is the protocol's default: it may change things, for the worse, and ask the world
+/// outside. That is a model alone, and never without costing what it costs: no method that may ask one is called harmless.
+fn annotations(entry: &Entry) -> ToolAnnotations {
     let told = ToolAnnotations::new();
-    match effect {
-        Effect::Looks => told.read_only(true).open_world(false),
-        Effect::Reads => told.read_only(true),
-        Effect::Sets => told.destructive(false).idempotent(true).open_world(false),
+    let told = match entry.effect {
+        _ if entry.is_read_only() => told.read_only(true),
+        Effect::Looks | Effect::Reads | Effect::Sets => told.destructive(false).idempotent(true),
         Effect::Acts => told.destructive(false),
-    }
+    };
+    if entry.asks { told } else { told.open_world(false) }
 }
 
 fn object(schema: &schemars::Schema) -> Map<String, Value> {
@@ -70,8 +94,12 @@ fn input(entry: &Entry) -> JsonObject {
     schema
 }
 
-/// The first clause of what an argument is for. Of one that may be left out its default says it, and of a switch its name.
+/// The first clause of what an argument is for. Of one that may be left out its default says it, and of a switch its name. That a number is
+/// not negative goes without saying.
 fn briefly(field: &mut Map<String, Value>, needed: bool) {
+    if field.get("minimum").is_some_and(|minimum| minimum == 0) {
+        field.remove("minimum");
+    }
     let about = field.remove("description");
     let is_told = field.contains_key("default") || field.get("type").is_some_and(|kind| kind == "boolean");
     if let Some(Value::String(about)) = about.filter(|_| needed || !is_told) {
@@ -80,10 +108,34 @@ fn briefly(field: &mut Map<String, Value>, needed: bool) {
     }
 }
 
-/// The schema of the answer, as far as the list has room for it: that it is an object, whose fields the reference tells.
-fn output(entry: &Entry) -> Option<JsonObject> {
-    let is_object = object(&(entry.answers)()).get("type")? == "object";
-    is_object.then(|| Map::from_iter([("type".to_owned(), json!("object"))]))
+/// How much of an answer's schema is told; the reference has all of it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Told {
+    /// That it is an object.
+    Object,
+    /// Also the fields that are always there.
+    Always,
+    /// Also of what kind each field is.
+    Kinds,
+}
+
+/// So much of the schema of the answer; `None` where it is no object.
+fn output(entry: &Entry, told: Told) -> Option<JsonObject> {
+    let schema = object(&(entry.answers)());
+    if schema.get("type")? != "object" {
+        return None;
+    }
+    let mut short = Map::from_iter([("type".to_owned(), json!("object"))]);
+    if let Some(required) = schema.get("required").filter(|_| told != Told::Object) {
+        short.insert("required".to_owned(), required.clone());
+    }
+    if let Some(fields) = schema.get("properties").and_then(Value::as_object).filter(|_| told == Told::Kinds) {
+        let kind = |field: &Value| field.get("type").filter(|kind| kind.is_string()).cloned();
+        let brief = |field| kind(field).map_or_else(|| json!({}), |kind| json!({ "type": kind }));
+        let fields = fields.iter().map(|(name, field)| (name.clone(), brief(field)));
+        short.insert("properties".to_owned(), fields.collect::<Map<_, _>>().into());
+    }
+    Some(short)
 }
 
 /// The keys of a schema that every client understands, its texts cut to their first sentences.
@@ -153,16 +205,33 @@ mod tests {
     use super::*;
     use std::collections::HashSet;
 
-    /// What a list of tools may take of a model's attention.
-    const MOST_TOKENS: usize = 1_500;
-
     #[test]
     fn the_list_is_short() {
         let tools = definitions();
         let text = serde_json::to_string(&json!({"tools": tools})).expect("JSON");
         let tokens = producers::llm::tokens::o200k(&text);
         assert!(tools.len() <= 15, "{} tools", tools.len());
-        assert!(tokens <= MOST_TOKENS, "{tokens} tokens for {} tools:\n{text}", tools.len());
+        assert!(tokens <= 1_500, "{tokens} tokens for {} tools:\n{text}", tools.len());
+        // There is room for some of what answers are, and what is told of them is so.
+        let told = |tool: &Tool| tool.output_schema.as_ref().and_then(|schema| schema.get("required").cloned());
+        assert!(tools.iter().filter(|tool| told(tool).is_some()).count() >= 3, "{text}");
+        for tool in &tools {
+            let full = (find(&tool.name).expect("a tool").answers)();
+            let schema = Value::Object(tool.output_schema.as_deref().expect("a schema").clone());
+            assert!(
+                told(tool).is_none_or(|required| required == full.as_value()["required"]),
+                "{}",
+                tool.name
+            );
+            for (name, field) in schema["properties"].as_object().into_iter().flatten() {
+                let kind = &full.as_value()["properties"][name]["type"];
+                assert!(
+                    field.as_object().is_some_and(|field| field.is_empty()) || field["type"] == *kind,
+                    "{}: {name}",
+                    tool.name
+                );
+            }
+        }
     }
 
     #[test]
@@ -239,7 +308,10 @@ mod tests {
         let short = json!({"type": "string", "description": "Only of this kind"});
         assert_eq!(told(true, json!({"type": "string", "description": about})), short);
         assert_eq!(told(false, json!({"type": "string", "description": about})), short);
-        assert_eq!(told(false, json!({"default": 20, "description": about})), json!({"default": 20}));
+        assert_eq!(
+            told(false, json!({"default": 20, "description": about, "minimum": 0})),
+            json!({"default": 20})
+        );
         assert_eq!(
             told(false, json!({"type": "boolean", "description": about})),
             json!({"type": "boolean"})
@@ -249,13 +321,24 @@ mod tests {
 
     #[test]
     fn effects_are_told() {
-        let told = |effect| serde_json::to_value(annotations(effect)).expect("JSON");
-        assert_eq!(told(Effect::Looks), json!({"readOnlyHint": true, "openWorldHint": false}));
-        assert_eq!(told(Effect::Reads), json!({"readOnlyHint": true}));
-        assert_eq!(
-            told(Effect::Sets),
-            json!({"destructiveHint": false, "idempotentHint": true, "openWorldHint": false})
-        );
-        assert_eq!(told(Effect::Acts), json!({"destructiveHint": false}));
+        let told = |name: &str| serde_json::to_value(annotations(find(name).expect("a tool"))).expect("JSON");
+        let reads = json!({"readOnlyHint": true, "openWorldHint": false});
+        assert_eq!((told("outline"), told("window_show")), (reads.clone(), reads));
+        let sets = json!({"destructiveHint": false, "idempotentHint": true, "openWorldHint": false});
+        assert_eq!(told("window_pin"), sets);
+        assert_eq!(told("work_next"), json!({"destructiveHint": false, "openWorldHint": false}));
+        // They may have a model asked.
+        let asks = json!({"destructiveHint": false, "idempotentHint": true});
+        assert_eq!((told("semantic"), told("pack_build")), (asks.clone(), asks));
+        assert_eq!(told("investigate"), json!({"destructiveHint": false}));
+        // Whoever takes a limit for what is asked asks.
+        for entry in METHODS {
+            let takes = (entry.arguments)().as_value()["properties"].to_string();
+            assert!(
+                entry.asks || !["maxCost", "refresh"].iter().any(|one| takes.contains(one)),
+                "{}",
+                entry.name
+            );
+        }
     }
 }

@@ -9,6 +9,7 @@ mod errors;
 mod journey;
 mod looking;
 mod mcp;
+mod mcp_http;
 mod members;
 mod models;
 mod money;

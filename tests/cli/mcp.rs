@@ -1,14 +1,12 @@
-//! `cortex mcp` by hand-written messages: over standard input in both of its protocols, and over HTTP with everything that must be refused.
+//! `cortex mcp` by hand-written messages over standard input, in both of its protocols.
 
 use crate::bench::Bench;
 use serde_json::{Value, json};
-use std::io::{BufRead, BufReader, Read, Write};
-use std::net::TcpStream;
-use std::os::unix::fs::PermissionsExt;
+use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Stdio};
 
-const OLD: &str = "2025-11-25";
-const NEW: &str = "2026-07-28";
+pub const OLD: &str = "2025-11-25";
+pub const NEW: &str = "2026-07-28";
 
 /// A client on the server's standard input and output.
 struct Client {
@@ -125,7 +123,7 @@ impl Drop for Client {
     }
 }
 
-fn hello() -> Value {
+pub fn hello() -> Value {
     json!({"protocolVersion": OLD, "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}})
 }
 
@@ -160,11 +158,23 @@ fn tools_in_both_protocols() {
         let outline = outline.unwrap_or_else(|| panic!("no outline: {listed}"));
         assert_eq!(outline["annotations"], json!({"readOnlyHint": true, "openWorldHint": false}));
         assert_eq!(outline["inputSchema"]["required"], json!(["symbols"]));
+        // It may have a model asked, for money.
+        let semantic = listed["tools"]
+            .as_array()
+            .expect("tools")
+            .iter()
+            .find(|tool| tool["name"] == "semantic");
+        let told = &semantic.expect("semantic")["annotations"];
+        assert_eq!(told, &json!({"destructiveHint": false, "idempotentHint": true}));
 
         let result = client.call("outline", json!({"symbols": ["NodeId"]}));
         assert_eq!(result["structuredContent"]["resolved"]["path"], "MemoTree.Core.NodeId");
         assert_eq!(json!(text(&result)), result["structuredContent"]["outlineText"]);
-        assert_eq!(outline["outputSchema"], json!({"type": "object"}));
+        let schema = &outline["outputSchema"];
+        assert_eq!(
+            (&schema["type"], &schema["required"]),
+            (&json!("object"), &json!(["resolved", "outlineText", "state"]))
+        );
         assert_eq!(client.result("tools/list", json!({})), listed, "the list stays the same");
         // The sources as they are now.
         bench.write(
@@ -264,11 +274,16 @@ fn resources_are_listed_and_read() {
         .map(|one| one["uriTemplate"].as_str().expect("a template"))
         .collect();
     assert!(templates.contains(&"cortex://type/{symbol}/outline"), "{templates:?}");
+    assert!(templates.contains(&"cortex://pack/{name}"), "{templates:?}");
+    assert!(client.read("cortex://pack/storage").starts_with("# Pack storage\n"));
+    client.call("window_pin", json!({"symbol": "NodeStore"}));
+    assert!(client.read("cortex://window").contains("\n# MemoTree.Core.NodeStore T_"));
 
     for wrong in [
         "cortex://type/Nowhere9/outline",
         "cortex://type/..%2f..%2fetc%2fpasswd/outline",
         "cortex://type/%2f%2ffiles%2fsrc:bytes/source",
+        "cortex://pack/nothing",
         "file:///etc/passwd",
         "",
     ] {
@@ -297,7 +312,7 @@ fn prompts_name_the_tools() {
 }
 
 /// A workspace with a target that is made only when something is written to a pipe.
-fn waits() -> (Bench, std::path::PathBuf) {
+pub fn waits() -> (Bench, std::path::PathBuf) {
     let bench = Bench::memotree();
     let pipe = bench.beside("pipe");
     let made = std::process::Command::new("mkfifo").arg(&pipe).status().expect("mkfifo");
@@ -377,152 +392,4 @@ fn it_ends_with_its_input() {
     let without = Bench::empty();
     let ran = without.run(&["mcp"]);
     assert_eq!((ran.code, ran.out.as_str()), (2, ""), "{}", ran.err);
-}
-
-/// A server on a port of its own.
-struct Served {
-    child: Child,
-    port: u16,
-    token: String,
-}
-
-impl Served {
-    fn start(bench: &Bench, more: &[&str]) -> Self {
-        let args: Vec<&str> = ["mcp", "--http", "0"].iter().chain(more).copied().collect();
-        let mut command = bench.command(&args);
-        let mut child = command
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .expect("the program starts");
-        let (mut token, mut port) = (None, None);
-        let mut lines = BufReader::new(child.stderr.take().expect("piped")).lines();
-        while token.is_none() || port.is_none() {
-            let line = lines.next().expect("it begins").expect("a line");
-            if let Some(path) = line.strip_prefix("clients need the token in ") {
-                let mode = std::fs::metadata(path).expect("the file").permissions().mode() & 0o777;
-                assert_eq!(mode, 0o600);
-                token = Some(std::fs::read_to_string(path).expect("the token").trim().to_owned());
-            }
-            if let Some(rest) = line.strip_prefix("serving at http://127.0.0.1:") {
-                port = Some(rest.trim_end_matches("/mcp").parse().expect("a port"));
-            }
-        }
-        Self {
-            child,
-            port: port.expect("a port"),
-            token: token.expect("a token"),
-        }
-    }
-
-    /// Sends a request; its status and body.
-    fn send(&self, line: &str, headers: &[(&str, &str)], body: &str) -> (u16, String) {
-        let mut stream = TcpStream::connect(("127.0.0.1", self.port)).expect("it listens");
-        let headers: String = headers.iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect();
-        let length = body.len();
-        write!(
-            stream,
-            "{line} HTTP/1.1\r\n{headers}Content-Length: {length}\r\nConnection: close\r\n\r\n{body}"
-        )
-        .expect("written");
-        let mut answer = String::new();
-        stream.read_to_string(&mut answer).expect("an answer");
-        let status = answer.split(' ').nth(1).and_then(|code| code.parse().ok());
-        let status = status.unwrap_or_else(|| panic!("no answer: {answer:?}"));
-        (status, answer)
-    }
-
-    fn post(&self, headers: &[(&str, &str)], message: &Value) -> (u16, String) {
-        let form = [
-            ("Content-Type", "application/json"),
-            ("Accept", "application/json, text/event-stream"),
-        ];
-        let headers: Vec<_> = form.iter().chain(headers).copied().collect();
-        self.send("POST /mcp", &headers, &message.to_string())
-    }
-}
-
-impl Drop for Served {
-    fn drop(&mut self) {
-        // Ended already where a test ends it.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
-#[test]
-fn http_lets_in_who_has_the_token_and_comes_from_here() {
-    let bench = Bench::memotree();
-    let served = Served::start(
-        &bench,
-        &["--allow-host", "proxy.example", "--allow-origin", "https://tools.example"],
-    );
-    let bearer = format!("Bearer {}", served.token);
-    let own = format!("127.0.0.1:{}", served.port);
-    let initialize = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello()});
-    let wrong = format!("Bearer {}x", served.token);
-    for (status, headers) in [
-        (200, vec![("Host", own.as_str()), ("Authorization", bearer.as_str())]),
-        (
-            200,
-            vec![
-                ("Host", "localhost"),
-                ("Authorization", &bearer),
-                ("Origin", "http://localhost:6274"),
-            ],
-        ),
-        (
-            200,
-            vec![
-                ("Host", "proxy.example"),
-                ("Authorization", &bearer),
-                ("Origin", "https://tools.example"),
-            ],
-        ),
-        (403, vec![("Host", "evil.example"), ("Authorization", &bearer)]),
-        (
-            403,
-            vec![("Host", &own), ("Authorization", &bearer), ("Origin", "http://evil.example")],
-        ),
-        (403, vec![("Host", &own), ("Authorization", &bearer), ("Origin", "null")]),
-        (401, vec![("Host", &own)]),
-        (401, vec![("Host", &own), ("Authorization", &wrong)]),
-        (401, vec![("Host", &own), ("Authorization", "Bearer")]),
-    ] {
-        let (code, answer) = served.post(&headers, &initialize);
-        assert_eq!(code, status, "{headers:?}: {answer}");
-        assert_eq!(answer.contains("\"serverInfo\""), status == 200, "{headers:?}: {answer}");
-        assert!(!answer.contains(&served.token));
-        let (code, answer) = served.send("GET /metrics", &headers, "");
-        assert_eq!(code, status, "{headers:?}: {answer}");
-        assert_eq!(answer.contains("cortex_uptime_seconds"), status == 200, "{headers:?}: {answer}");
-    }
-    let in_ = [("Host", own.as_str()), ("Authorization", bearer.as_str())];
-    assert_eq!(served.send("GET /", &in_, "").0, 404);
-    assert_eq!(served.send("POST /metrics", &in_, "").0, 405);
-
-    // The newer protocol needs no session: one request is a whole conversation.
-    let call = json!({"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {
-        "name": "outline", "arguments": {"symbols": ["NodeId"]},
-        "_meta": {"io.modelcontextprotocol/protocolVersion": NEW, "io.modelcontextprotocol/clientCapabilities": {}},
-    }});
-    let headers = [
-        in_[0],
-        in_[1],
-        ("MCP-Protocol-Version", NEW),
-        ("Mcp-Method", "tools/call"),
-        ("Mcp-Name", "outline"),
-    ];
-    let (code, answer) = served.post(&headers, &call);
-    assert!(code == 200 && answer.contains("MemoTree.Core.NodeId"), "{code} {answer}");
-    let (_, figures) = served.send("GET /metrics", &in_, "");
-    assert!(figures.contains("cortex_call_seconds_count{method=\"outline\"} 1\n"), "{figures}");
-
-    // The token stays, and is refused where others could read it.
-    let again = Served::start(&bench, &[]);
-    assert_eq!(again.token, served.token);
-    let ran = bench.run(&["mcp", "--http", "0", "--allow-origin", "tools.example"]);
-    assert_eq!(ran.code, 2, "{}", ran.err);
-    assert_eq!(bench.run(&["mcp", "--http", "nowhere"]).code, 2);
-    assert_eq!(bench.run(&["--no-store", "mcp", "--http", "0"]).code, 2);
 }
