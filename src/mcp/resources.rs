@@ -48,7 +48,7 @@ pub fn meant(uri: &str) -> Option<Meant> {
             let entry = methods::find(what)?;
             Some(Meant::Asked(entry, about(entry, &name)?))
         }
-        ("pack", None) if is_word(&name) => {
+        ("pack", None) if name.len() <= LONGEST && name.split('/').all(is_word) => {
             methods::find("pack build")?;
             Some(Meant::Asked(&PACK, json!({"name": name})))
         }
@@ -151,6 +151,7 @@ mod tests {
             r#"outline {"symbols":["N.List`1#Add(T)"]}"#
         );
         assert_eq!(told("cortex://method/outline"), "reference of outline");
+        assert_eq!(told("cortex://pack/team%2Fcore"), r#"pack {"name":"team/core"}"#);
         for uri in of_types(&["N.List`1".to_owned(), "Größe@a b".to_owned()]).map(|resource| resource.uri) {
             assert!(meant(&uri).is_some(), "{uri}");
         }
@@ -177,6 +178,8 @@ mod tests {
             "cortex://type/a:b/outline",
             "cortex://pack/..%2fA",
             "cortex://pack/a:b",
+            "cortex://pack/a%2F%2Fb",
+            "cortex://pack/%2Fa",
             "cortex://method/nothing",
             "cortex://window/more",
             "CORTEX://type/A/outline",

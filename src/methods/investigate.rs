@@ -134,7 +134,7 @@ impl Method for Investigate {
 
     fn styled(answer: &Found, style: Style) -> String {
         match &answer.answer {
-            Some(findings) => text(findings, style),
+            Some(findings) => text(findings, &answer.state.notes, style),
             None => format!("begun: operation {}\n", answer.op_id),
         }
     }
@@ -223,11 +223,15 @@ impl Investigate {
     /// How fresh and how complete what was shown is, `stale` summaries among it.
     fn state(&self, material: &Material, stale: usize, findings: &Findings) -> symbols::State {
         let (shown, withheld) = (material.shown, material.withheld.len());
-        let mut state = symbols::State::default().cut(
-            shown,
-            shown + material.left_out.len(),
-            "types of the scope do not fit the budget: raise it or narrow the scope",
-        );
+        let left_out = &material.left_out;
+        let names: Vec<&str> = left_out.iter().take(LEFT_OUT).map(String::as_str).collect();
+        let more = match left_out.len().saturating_sub(LEFT_OUT) {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        let names = names.join(", ");
+        let why = format!("types of the scope do not fit the budget ({names}{more}): raise it or narrow the scope");
+        let mut state = symbols::State::default().cut(shown, shown + left_out.len(), &why);
         if withheld > 0 {
             state = state.lacking(&[format!(
                 "{withheld} types of the scope lie in files that are never sent, and were not shown"
@@ -365,7 +369,7 @@ fn told(failure: Failure, label: &str) -> (Code, Diagnostic) {
 /// Types named that did not fit.
 const LEFT_OUT: usize = 5;
 
-fn text(findings: &Findings, style: Style) -> String {
+fn text(findings: &Findings, notes: &[String], style: Style) -> String {
     let mut text = format!("{}\n", printable(&findings.conclusion));
     if !findings.evidence.is_empty() {
         text.push_str(&format!("\n{}\n", style.bold("Evidence")));
@@ -388,22 +392,8 @@ fn text(findings: &Findings, style: Style) -> String {
             findings.dropped
         ));
     }
-    if !findings.left_out.is_empty() {
-        let names = findings
-            .left_out
-            .iter()
-            .take(LEFT_OUT)
-            .map(String::as_str)
-            .collect::<Vec<_>>()
-            .join(", ");
-        let more = findings.left_out.len().saturating_sub(LEFT_OUT);
-        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-        remarks.push(format!(
-            "not shown to it, for lack of room: {names}{more}; raise --budget or narrow --scope"
-        ));
-    }
-    for remark in remarks {
-        text.push_str(&format!("\n{}\n", style.dim(&printable(&remark))));
+    for remark in remarks.iter().chain(notes) {
+        text.push_str(&format!("\n{}\n", style.dim(&printable(remark))));
     }
     text
 }

@@ -229,7 +229,10 @@ impl Method for List {
             });
         }
         if !moved.is_empty() {
-            let why = format!("what is told of {} is of the last build: `pack build` makes it anew", moved.join(", "));
+            let why = format!(
+                "what is told of {} is of the last build: `pack build` makes it anew",
+                moved.join(", ")
+            );
             state = state.as_of(Freshness::Stale, why);
         }
         if infos.is_empty() {
@@ -240,7 +243,9 @@ impl Method for List {
 
     fn text(answer: &Packs) -> String {
         let line = |pack: &Info| {
-            let tokens = pack.token_estimate.map_or_else(String::new, |tokens| format!(", about {tokens} tokens"));
+            let tokens = pack
+                .token_estimate
+                .map_or_else(String::new, |tokens| format!(", about {tokens} tokens"));
             let types = pack.types.map_or("not built".to_owned(), |types| format!("{types} types{tokens}"));
             let place = if pack.made { "made here" } else { "cortex.toml" };
             format!("{}  {types}, {place}  {}\n", pack.name, pack.filter)

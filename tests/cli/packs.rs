@@ -123,7 +123,10 @@ fn answers_say_how_fresh_and_how_complete_they_are() {
     let listed = bench.run(&["pack", "list", "--json"]).json();
     let built = bench.run(&[&views[..], &["--json"]].concat()).json();
     assert_eq!(listed["packs"][1]["tokenEstimate"], built["tokenEstimate"]);
-    assert_eq!(built["tokenEstimate"], (built["packText"].as_str().expect("a text").len() as u64 * 10).div_ceil(33));
+    assert_eq!(
+        built["tokenEstimate"],
+        (built["packText"].as_str().expect("a text").len() as u64 * 10).div_ceil(33)
+    );
     // Why it is empty, or lacks something.
     let (_, complete, notes) = state(&["pack", "build", "none", "--filter", "type:Nowhere9"]);
     assert!(complete && notes.starts_with("the filter means none of the types"), "{notes}");

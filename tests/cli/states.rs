@@ -118,7 +118,12 @@ fn a_window_says_how_fresh_and_how_complete_it_is() {
 #[test]
 fn an_investigation_says_how_fresh_and_how_complete_what_it_saw_is() {
     let bench = Bench::memotree();
-    let ask = ["investigate", "Where are blobs kept in storage?", "--scope", "MemoTree.Core.Storage"];
+    let ask = [
+        "investigate",
+        "Where are blobs kept in storage?",
+        "--scope",
+        "MemoTree.Core.Storage",
+    ];
     assert_eq!(state(&bench, &ask), current(""));
     let (freshness, complete, notes) = state(&bench, &[&ask[..], &["--budget", "400"]].concat());
     assert!(
