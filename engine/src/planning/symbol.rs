@@ -4,6 +4,8 @@
 //! mark (`@Name`) if one likes; upper and lower case count only when they are needed to decide. A text with several meanings is an
 //! error that lists them, never a guess.
 
+use crate::values::fold::{same, strip_end};
+
 /// What a text means.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Resolution<'a> {
@@ -41,7 +43,17 @@ pub fn resolve<'a>(wanted: &str, items: &'a [String]) -> Resolution<'a> {
 
 /// A name without its parameter list.
 pub fn name_of(item: &str) -> &str {
-    item.find('(').filter(|at| *at > 0).map_or(item, |at| &item[..at])
+    let mut depth = 0_usize;
+    for (at, c) in item.char_indices() {
+        match c {
+            '<' => depth += 1,
+            '>' => depth = depth.saturating_sub(1),
+            // Parentheses in type arguments are tuples: `IMap<(int, int)>.Get(int)`.
+            '(' if depth == 0 && at > 0 => return &item[..at],
+            _ => {}
+        }
+    }
+    item
 }
 
 /// Finds the meaning of `wanted` among sorted names that may end in a parameter list: `Get(string)` is also meant by `Get`, `IStore.Get(string)`
@@ -54,8 +66,8 @@ pub fn resolve_inner<'a>(wanted: &str, items: &'a [String]) -> Resolution<'a> {
         let name = name_of(item);
         let plain = name.find('`').map(|at| &name[..at]);
         let short = name.rfind('.').map(|at| &item[at + 1..]);
-        let same = |form: &str| form == wanted || !exact && form.eq_ignore_ascii_case(wanted);
-        same(item) || short.is_some_and(same) || [Some(name), plain].into_iter().flatten().any(|form| is_ending(form, wanted, exact))
+        let alike = |form: &str| form == wanted || !exact && same(form, wanted);
+        alike(item) || short.is_some_and(alike) || [Some(name), plain].into_iter().flatten().any(|form| is_ending(form, wanted, exact))
     };
     for exact in [true, false] {
         let found: Vec<&str> = items.iter().map(String::as_str).filter(|item| means(item, exact)).collect();
@@ -87,16 +99,12 @@ fn plain(item: &str) -> Option<&str> {
 }
 
 fn is_ending(item: &str, wanted: &str, exact: bool) -> bool {
-    let Some(start) = item.len().checked_sub(wanted.len()) else {
-        return false;
-    };
-    let Some(ending) = item.get(start..) else { return false };
-    let same = if exact {
-        ending == wanted
+    let before = if exact {
+        item.strip_suffix(wanted)
     } else {
-        ending.eq_ignore_ascii_case(wanted)
+        strip_end(item, wanted)
     };
-    same && !wanted.is_empty() && (start == 0 || matches!(item.as_bytes()[start - 1], b'.' | b'+' | b'/'))
+    !wanted.is_empty() && before.is_some_and(|before| before.is_empty() || before.ends_with(['.', '+', '/']))
 }
 
 #[cfg(test)]
@@ -123,6 +131,7 @@ mod tests {
         assert_eq!(resolve("Cache", &items), Resolution::One("A.Cache`2"));
         assert_eq!(resolve("Entry", &items), Resolution::One("A.Cache`2+Entry"));
         assert_eq!(resolve("nodestore", &items), Resolution::One("A.NodeStore"));
+        assert_eq!(resolve("größe", &["A.GRÖßE".to_owned()]), Resolution::One("A.GRÖßE"));
         assert_eq!(resolve("x.md", &items), Resolution::One("docs/x.md"));
         assert_eq!(resolve("", &items), Resolution::None);
     }

@@ -3,6 +3,7 @@
 pub mod diagnostic;
 pub mod digest;
 pub mod event;
+pub mod fold;
 pub mod label;
 pub mod pattern;
 pub mod quantity;

@@ -1,0 +1,90 @@
+//! The case of letters: names that differ in nothing else count as the same where someone types one.
+//!
+//! As .NET's `OrdinalIgnoreCase`: each character stands for its upper-case form where that is one character, whatever the language. What is
+//! outside ASCII never becomes ASCII (`ı` is not `I`), and `ß` is not `SS`.
+
+/// The character that stands for all its cases.
+pub fn fold(c: char) -> char {
+    if c.is_ascii() {
+        return c.to_ascii_uppercase();
+    }
+    let mut upper = c.to_uppercase();
+    match (upper.next(), upper.next()) {
+        (Some(one), None) if one.is_ascii() => c,
+        (Some(one), None) => one,
+        // Greek letters with an iota below have one title-case form and two characters in upper case: the lower-case one stands for both.
+        _ => {
+            let mut lower = c.to_lowercase();
+            lower.next().filter(|_| lower.next().is_none()).unwrap_or(c)
+        }
+    }
+}
+
+/// A text with every character folded.
+pub fn folded(text: &str) -> String {
+    match text.is_ascii() {
+        true => text.to_ascii_uppercase(),
+        false => text.chars().map(fold).collect(),
+    }
+}
+
+/// Whether two texts are the same but for the case of letters.
+pub fn same(one: &str, other: &str) -> bool {
+    match one.is_ascii() && other.is_ascii() {
+        true => one.eq_ignore_ascii_case(other),
+        false => one.chars().map(fold).eq(other.chars().map(fold)),
+    }
+}
+
+/// What stands before `end` in a text, if the text ends so but for the case of letters.
+pub fn strip_end<'t>(text: &'t str, end: &str) -> Option<&'t str> {
+    let mut rest = text.chars();
+    let ends = end
+        .chars()
+        .rev()
+        .all(|wanted| rest.next_back().is_some_and(|c| c == wanted || fold(c) == fold(wanted)));
+    ends.then(|| rest.as_str())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn case_is_that_of_dotnet() {
+        for (one, other, expected) in [
+            ("NodeStore", "nodeSTORE", true),
+            ("Größe", "GRÖßE", true),
+            ("Größe", "GRÖSSE", false),
+            ("ÉTAT", "état", true),
+            ("ΣΊΣΥΦΟΣ", "σίσυφος", true),
+            ("Дом", "дОМ", true),
+            ("ᾀ", "ᾈ", true),
+            ("ǆ", "ǅ", true),
+            ("ⱥ", "Ⱥ", true),
+            // Turkish dots, the long s and the sign of Kelvin are letters of their own.
+            ("ı", "I", false),
+            ("İ", "i", false),
+            ("ſ", "S", false),
+            ("\u{212a}", "k", false),
+            ("ẞ", "ß", false),
+            ("A", "AB", false),
+        ] {
+            assert_eq!(same(one, other), expected, "{one} {other}");
+            assert_eq!(folded(one) == folded(other), expected, "{one} {other}");
+        }
+        assert_eq!(strip_end("Core.GRÖßE", "größe"), Some("Core."));
+        assert_eq!((strip_end("ße", "xße"), strip_end("a", "")), (None, Some("a")));
+    }
+
+    proptest! {
+        #[test]
+        fn folding_ends_with_the_first_time(text in "\\PC{0,8}") {
+            let once = folded(&text);
+            prop_assert_eq!(folded(&once), once.clone());
+            prop_assert!(same(&text, &once));
+            prop_assert_eq!(strip_end(&text, &once), Some(""));
+        }
+    }
+}
