@@ -20,8 +20,18 @@ pub fn register(registry: &mut Registry) {
     registry.add(TextProducer);
 }
 
-/// The text of a file, and what its reader should know. `file` is only for the place in diagnostics.
+/// The text of a file, line ends LF, and what its reader should know. `file` is only for the place in diagnostics.
 pub fn decode<'b>(bytes: &'b [u8], file: &str) -> (Cow<'b, str>, Option<Diagnostic>) {
+    let (text, diagnostic) = written(bytes, file);
+    let text = match text {
+        Cow::Borrowed(text) => line_ends(text),
+        Cow::Owned(text) => Cow::Owned(line_ends(&text).into_owned()),
+    };
+    (text, diagnostic)
+}
+
+/// The text of a file without its byte order mark, line ends as they are.
+pub fn written<'b>(bytes: &'b [u8], file: &str) -> (Cow<'b, str>, Option<Diagnostic>) {
     if bytes.len() > LARGEST {
         let message = format!("the file is larger than {} MiB and was not read", LARGEST >> 20);
         let diagnostic = Diagnostic::warning("CS-FILE-LARGE", message)
@@ -46,17 +56,14 @@ fn plain<'b>(bytes: &'b [u8], file: &str) -> (Cow<'b, str>, Option<Diagnostic>) 
         return (Cow::Borrowed(""), Some(diagnostic.hint("leave the file out of the source set")));
     }
     match std::str::from_utf8(bytes) {
-        Ok(text) => (line_ends(text), None),
+        Ok(text) => (Cow::Borrowed(text), None),
         Err(error) => {
             let valid = std::str::from_utf8(&bytes[..error.valid_up_to()]).unwrap_or_default();
             let line = 1 + valid.matches('\n').count() as u32;
             let diagnostic =
                 Diagnostic::warning("CS-FILE-ENCODING", "the file is not valid UTF-8 and was read as Windows-1252").at(file, line, 0);
             let text: String = bytes.iter().map(|byte| windows_1252(*byte)).collect();
-            (
-                Cow::Owned(line_ends(&text).into_owned()),
-                Some(diagnostic.hint("save the file as UTF-8")),
-            )
+            (Cow::Owned(text), Some(diagnostic.hint("save the file as UTF-8")))
         }
     }
 }
@@ -75,9 +82,26 @@ fn utf16(bytes: &[u8], unit: fn([u8; 2]) -> u16, file: &str) -> (Cow<'static, st
     let diagnostic =
         broken.then(|| Diagnostic::warning("CS-FILE-ENCODING", "the file is not valid UTF-16; what is wrong was replaced").at(file, 0, 0));
     (
-        Cow::Owned(line_ends(&text).into_owned()),
+        Cow::Owned(text),
         diagnostic.map(|diagnostic| diagnostic.hint("save the file as UTF-8")),
     )
+}
+
+/// How the bytes of a file are to be read: `utf-8`, `utf-16le`, `utf-16be` or `windows-1252`; and whether a byte order mark stands before them.
+pub fn encoding(bytes: &[u8]) -> (&'static str, bool) {
+    match bytes {
+        [0xff, 0xfe, ..] => ("utf-16le", true),
+        [0xfe, 0xff, ..] => ("utf-16be", true),
+        [0xef, 0xbb, 0xbf, rest @ ..] => (of_plain(rest), true),
+        _ => (of_plain(bytes), false),
+    }
+}
+
+fn of_plain(bytes: &[u8]) -> &'static str {
+    match std::str::from_utf8(bytes) {
+        Ok(_) => "utf-8",
+        Err(_) => "windows-1252",
+    }
 }
 
 /// CRLF and lone CR become LF.

@@ -18,12 +18,12 @@ pub struct Search {
     #[arg(default_value = "")]
     #[serde(default)]
     pub query: String,
-    /// Hits on the page, 200 at most.
+    /// Hits on the page, 200 at most; overloads count as one.
     #[arg(long, value_name = "N", default_value_t = USUAL)]
     #[serde(default = "usual")]
     pub limit: usize,
-    /// Only of this kind: type, class, struct, interface, enum, delegate, record, record struct, member, method, indexer, value (fields,
-    /// properties, events).
+    /// Only of this kind: type, class, struct, interface, enum, delegate, record, record struct, namespace, member, method, constructor,
+    /// property, indexer, event, field, constant, enum member, value (what has one).
     #[arg(long, value_name = "KIND")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kind: Option<String>,
@@ -65,7 +65,8 @@ impl Method for Search {
             cursor: self.cursor.as_deref(),
         };
         let mut page = search(&names.symbols, &query)?;
-        describe(desk, &mut page.hits)?;
+        let shown = page.hits.len();
+        page.hits = describe(desk, std::mem::take(&mut page.hits))?;
         let mut state = State::default().of_workspace(&names.flaws);
         if page.total == 0 {
             let why = if page.filtered > 0 {
@@ -75,7 +76,7 @@ impl Method for Search {
             };
             state = state.empty(why);
         }
-        state = state.cut(page.hits.len(), page.total, "ask on with the cursor 'next'");
+        state = state.cut(shown, page.total, "ask on with the cursor 'next'");
         Ok(Hits { page, state })
     }
 

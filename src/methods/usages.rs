@@ -1,6 +1,6 @@
 //! `usages`: every place that uses a type or a member, what is certain apart from what is possible.
 
-use super::symbols::notes;
+use super::symbols::{notes, resolution};
 use super::{Effect, Method};
 use crate::context::Failed;
 use crate::desk::Desk;
@@ -8,14 +8,16 @@ use crate::render::printable;
 use producers::csharp::usages::Place;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use workbench::symbols::resolve::Resolved;
 use workbench::symbols::state::{Empty, State};
-use workbench::symbols::usages::usages;
+use workbench::symbols::usages::{Subject, Why, usages};
 
 /// List the places that use a type or a member.
 ///
-/// Places are FILE:LINE:COLUMN and the line. Those under "possible" reach the member through a base, an interface or an override, or
-/// use a member of that name on a value whose type is not known.
+/// Places are FILE:LINE:COLUMN and the line. Those under "possible" say why: they reach the member through a base, an interface or an
+/// override, use a member of that name on a value whose type is not known, or their arguments leave several overloads. A name without
+/// parameter types means all its overloads.
 #[derive(Debug, clap::Args, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct UsagesOf {
@@ -27,6 +29,9 @@ pub struct UsagesOf {
     #[serde(default = "usual", alias = "maxResults")]
     pub limit: usize,
 }
+
+/// Overloads of a name that are taken together.
+const MOST_OVERLOADS: usize = 1000;
 
 /// Places unless told.
 const USUAL: usize = 1000;
@@ -46,6 +51,9 @@ pub struct Spot {
     column: u32,
     /// The line without the white space around it.
     text: String,
+    /// Why it is not certain.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    why: Option<String>,
 }
 
 /// The places.
@@ -69,21 +77,26 @@ impl Method for UsagesOf {
 
     fn answer(&self, desk: &mut Desk<'_>) -> Result<Spots, Failed> {
         let names = desk.names()?;
-        let found = usages(desk, &self.symbol)?;
-        let key = found.symbol.split('#').next().unwrap_or_default();
-        let row = names.symbols.find(key).map(|at| names.symbols.row(at)).transpose()?;
+        let meaning = resolution(desk, &names, &self.symbol, MOST_OVERLOADS)?;
+        let subject = Subject::of(&meaning)?;
+        let found = usages(desk, &names.symbols, &subject)?;
         let total = found.certain.len() + found.possible.len();
-        let mut state = State::default().of_workspace(&names.flaws).unread(&found.unread);
+        let mut state = State::default()
+            .of_workspace(&names.flaws)
+            .unread(&found.unread)
+            .lacking(&found.unseen);
+        state = state.renamed(meaning.former.as_deref(), &subject.path);
         if total == 0 {
             state = state.empty(Empty::None);
         }
-        let certain = spots(found.certain, self.limit);
-        let possible = spots(found.possible, self.limit - certain.len());
+        let certain: Vec<Spot> = found.certain.into_iter().take(self.limit).map(|place| spot(place, None)).collect();
+        let possible = found.possible.into_iter().take(self.limit - certain.len());
+        let possible: Vec<Spot> = possible.map(|(place, why)| spot(place, Some(&why))).collect();
         Ok(Spots {
             resolved: Resolved {
-                type_id: row.map(|row| row.id).unwrap_or_default(),
-                path: found.symbol,
-                member_id: None,
+                type_id: subject.type_id,
+                path: subject.path,
+                member_id: subject.member_id,
             },
             state: state.cut(certain.len() + possible.len(), total, "raise the limit"),
             certain,
@@ -94,23 +107,30 @@ impl Method for UsagesOf {
 
     fn text(answer: &Spots) -> String {
         let mut text = String::new();
-        let mut line = |spot: &Spot| text.push_str(&format!("{}:{}:{}: {}\n", spot.file, spot.line, spot.column, spot.text));
-        answer.certain.iter().for_each(&mut line);
-        if !answer.possible.is_empty() {
-            text.push_str("possible:\n");
-            let mut line = |spot: &Spot| text.push_str(&format!("{}:{}:{}: {}\n", spot.file, spot.line, spot.column, spot.text));
-            answer.possible.iter().for_each(&mut line);
+        for spot in &answer.certain {
+            text.push_str(&format!("{}:{}:{}: {}\n", spot.file, spot.line, spot.column, spot.text));
+        }
+        // Places that are possible for the same reason stand together.
+        let mut by_reason: BTreeMap<&str, Vec<&Spot>> = BTreeMap::new();
+        for spot in &answer.possible {
+            by_reason.entry(spot.why.as_deref().unwrap_or_default()).or_default().push(spot);
+        }
+        for (why, spots) in by_reason {
+            text.push_str(&format!("possible, {why}:\n"));
+            for spot in spots {
+                text.push_str(&format!("{}:{}:{}: {}\n", spot.file, spot.line, spot.column, spot.text));
+            }
         }
         printable(&format!("{text}{}", notes(&answer.state)))
     }
 }
 
-fn spots(places: impl IntoIterator<Item = Place>, most: usize) -> Vec<Spot> {
-    let spot = |place: Place| Spot {
+fn spot(place: Place, why: Option<&Why>) -> Spot {
+    Spot {
         file: place.file,
         line: place.line,
         column: place.column,
         text: place.text,
-    };
-    places.into_iter().take(most).map(spot).collect()
+        why: why.map(Why::to_string),
+    }
 }

@@ -251,7 +251,7 @@ fn a_mistyped_target_or_family_is_guessed() {
         (["build", "//types/NodeStore:outlin"], "//types/Box.NodeStore:outline"),
         (["build", "//typs/NodeStore:outline"], "//types/Box.NodeStore:outline"),
         (["usages", "NodeStroe"], "Box.NodeStore"),
-        (["usages", "NodeStroe#Put"], "Box.NodeStore#Put"),
+        (["usages", "NodeStroe#Put"], "Box.NodeStore"),
     ] {
         let ran = bench.run(&args);
         let hint = format!("help: did you mean {meant}?");

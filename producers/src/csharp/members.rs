@@ -7,9 +7,11 @@
 //! `csharp/member`: one of those rows for readers, as outline, code or JSON. Its input is that row alone, so an edit of one member leaves the
 //! nodes of the others as they are.
 
+use super::code;
 use super::complete::{self, Complete};
 use super::hashes::{member_access, signature};
 use super::ids::{MEMBER_FORM, member_hash, member_key, member_kind_word, short_hash};
+use super::mentions::defaults;
 use super::model::{Member, MemberKind};
 use super::render::doc;
 use super::structure::check_flags;
@@ -48,6 +50,9 @@ pub struct MemberRow {
     pub kind: String,
     /// Simple name.
     pub name: String,
+    /// Its parameters in order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub parameters: Vec<ParameterRow>,
     /// The declaration in one line with the attributes of parameters.
     pub signature: String,
     /// Digest of declaration, attributes and accessibility.
@@ -57,6 +62,24 @@ pub struct MemberRow {
     pub summary: String,
     /// Digest of its documentation.
     pub xml_doc_hash: String,
+}
+
+/// A parameter of a member. Fields stand in the order of their names.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ParameterRow {
+    /// Its type as written, `ref` and the like included.
+    pub kind: String,
+    /// Its name.
+    pub name: String,
+    /// Whether it has a default value.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub optional: bool,
+    /// Whether it takes any number of arguments: `params`.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub params: bool,
+    /// Whether it is what an extension method is called on: `this`.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub this: bool,
 }
 
 impl MemberRow {
@@ -87,7 +110,7 @@ pub struct Members;
 
 impl Producer for Members {
     fn id(&self) -> ProducerId {
-        ProducerId::new("csharp/members", 1)
+        ProducerId::new("csharp/members", 2)
     }
 
     fn check(&self, params: &Params) -> Result<(), Vec<ParamError>> {
@@ -185,6 +208,24 @@ pub fn rows(whole: &Complete) -> BTreeMap<String, MemberRow> {
     rows
 }
 
+/// The parameters of a member: types as its key has them, and what its header and its default values say of each.
+fn parameters(member: &Member) -> Vec<ParameterRow> {
+    let header = code::signature(member.kind, &member.signature).parameters;
+    let kinds = &member.parameters;
+    // The receiver of an extension block is in the header alone.
+    let further = header.len().saturating_sub(kinds.len());
+    let many = header.last().is_some_and(|last| last.many);
+    let required = header.len().saturating_sub(defaults(&member.body) as usize + usize::from(many));
+    let row = |(at, parameter): (usize, &code::ast::Parameter)| ParameterRow {
+        kind: at.checked_sub(further).and_then(|at| kinds.get(at)).cloned().unwrap_or_default(),
+        name: parameter.name.clone(),
+        optional: at >= required && !parameter.many,
+        params: parameter.many,
+        this: parameter.receiver,
+    };
+    header.iter().enumerate().map(row).collect()
+}
+
 fn row(whole: &Complete, member: &Member, file: &str, id: String) -> MemberRow {
     let access = member_access(member, whole.kind);
     let modifiers: Vec<String> = member.modifiers.iter().filter(|word| *word != "partial").cloned().collect();
@@ -221,6 +262,7 @@ fn row(whole: &Complete, member: &Member, file: &str, id: String) -> MemberRow {
         impl_hash: short_hash(&Digest::of(&implementation)),
         kind: member_kind_word(member.kind).to_owned(),
         name: member.name.clone(),
+        parameters: parameters(member),
         structure_hash: short_hash(&Digest::of(&structure)),
         signature,
         summary: reading.first_sentence(),
@@ -302,6 +344,34 @@ mod tests {
                 .collect();
             assert_eq!(changes.join(", "), expected, "{from} → {to}");
         }
+    }
+
+    #[test]
+    fn parameters_are_told_one_by_one() {
+        let rows = of(
+            "public static class A { static int M<T>(this T on, ref int a, [Old] string? b = null, int c = 1, params long[] more) => 1;\nint P { get; set; } public int this[int at, string of = \"\"] => 1; }",
+        );
+        let told = |key: &str| -> Vec<String> {
+            let mark = |set: bool, word: &str| if set { format!(" {word}") } else { String::new() };
+            let parameters = rows[key].parameters.iter();
+            let line = |one: &ParameterRow| {
+                let marks = [mark(one.this, "this"), mark(one.optional, "optional"), mark(one.params, "params")].concat();
+                format!("{}: {}{marks}", one.name, one.kind)
+            };
+            parameters.map(line).collect()
+        };
+        assert_eq!(
+            told("M`1(T,ref int,string?,int,long[])"),
+            [
+                "on: T this",
+                "a: ref int",
+                "b: string? optional",
+                "c: int optional",
+                "more: long[] params"
+            ]
+        );
+        assert_eq!(told("this[](int,string)"), ["at: int", "of: string optional"]);
+        assert!(told("P").is_empty());
     }
 
     #[test]

@@ -244,7 +244,7 @@ fn declared(placed: &PlacedMember) -> Option<Declared> {
 }
 
 /// Number of default values at the head of a body: lines of the form `name = value`.
-fn defaults(body: &str) -> u32 {
+pub(super) fn defaults(body: &str) -> u32 {
     let is_default = |line: &&str| {
         line.split_once(" = ")
             .is_some_and(|(name, _)| !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || c == '_'))

@@ -64,9 +64,21 @@ pub struct Active<'t> {
     sections: Vec<Section<'t>>,
     /// From which byte on which section holds.
     changes: Vec<(usize, Option<usize>)>,
+    /// Lines of sections that are not compiled.
+    unused: Vec<&'t str>,
 }
 
 impl<'t> Active<'t> {
+    /// The names and keywords in what is not compiled, also those in comments and texts.
+    pub(crate) fn unused_words(&self) -> BTreeSet<String> {
+        let lines = self.unused.iter();
+        let words = lines.flat_map(|line| line.split(|c: char| !c.is_alphanumeric() && c != '_'));
+        words
+            .filter(|word| word.starts_with(|c: char| !c.is_numeric()))
+            .map(str::to_owned)
+            .collect()
+    }
+
     /// The innermost section around a byte.
     pub(crate) fn section(&self, byte: usize) -> Option<usize> {
         let next = self.changes.partition_point(|(from, _)| *from <= byte);
@@ -217,6 +229,7 @@ pub fn active<'t>(source: &'t str, defines: &BTreeSet<String>) -> Active<'t> {
         faults: Vec::new(),
         sections: Vec::new(),
         changes: Vec::new(),
+        unused: Vec::new(),
         branches: Vec::new(),
         active: true,
         defined: defines.iter().map(String::as_str).collect(),
@@ -244,6 +257,7 @@ pub fn active<'t>(source: &'t str, defines: &BTreeSet<String>) -> Active<'t> {
             _ if !run.active => {
                 let end = line_end(bytes, at);
                 blanks.push((at, end));
+                run.unused.push(&source[at..end]);
                 at = end;
             }
             b'/' if matches!(bytes.get(at + 1), Some(b'/' | b'*')) => {
@@ -302,6 +316,7 @@ struct Run<'t, 'd> {
     faults: Vec<Fault>,
     sections: Vec<Section<'t>>,
     changes: Vec<(usize, Option<usize>)>,
+    unused: Vec<&'t str>,
     branches: Vec<Branch>,
     active: bool,
     defined: BTreeSet<&'d str>,
@@ -314,6 +329,7 @@ impl<'t: 'd, 'd> Run<'t, 'd> {
             faults: self.faults,
             sections: self.sections,
             changes: self.changes,
+            unused: self.unused,
         }
     }
 

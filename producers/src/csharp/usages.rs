@@ -9,9 +9,12 @@ use super::code::ast::{Argument, Statement, TypeRef};
 use super::code::facts::{Facts, MemberCode, attribute, facts};
 use super::complete::{Complete, complete};
 use super::deps::binder::{Binder, Bound};
+use super::deps::dotnet;
+pub use super::deps::flow::Call;
 use super::deps::flow::{Flow, Found, Use};
 use super::deps::index::NameIndex;
 use super::deps::resolve::Resolver;
+use super::deps::shape::Shape;
 use super::deps::world::World;
 use super::deps::{OWN, Subject, surroundings};
 use super::lexer::{Kind, Token, lex};
@@ -19,7 +22,7 @@ use super::mentions::Mentions;
 use super::model::{NameUse, Syntax, TypeDecl};
 use super::types::{json, symbol_of};
 use engine::seams::producer::{Failure, Inputs, Output, Params, Producer, ProducerId, Sees};
-use engine::values::table::{Table, write_table};
+use engine::values::table::write_table;
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -36,6 +39,12 @@ pub struct Place {
     pub column: u32,
     /// The line without the white space around it.
     pub text: String,
+    /// How a method is called there; absent where it is named without a call.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub call: Option<Call>,
+    /// Whether an overload that another type declares may be meant instead.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub elsewhere: bool,
 }
 
 /// The producer `csharp/usages`.
@@ -44,7 +53,7 @@ pub struct Usages;
 
 impl Producer for Usages {
     fn id(&self) -> ProducerId {
-        ProducerId::new("csharp/usages", 5)
+        ProducerId::new("csharp/usages", 6)
     }
 
     fn sees(&self, _: &Params) -> Sees {
@@ -113,6 +122,8 @@ impl<'t> File<'t> {
                 .get(start..byte as usize)
                 .map_or(1, |before| before.chars().count() as u32 + 1),
             text: self.text.get(start..end).unwrap_or("").trim().to_owned(),
+            call: None,
+            elsewhere: false,
         }
     }
 }
@@ -225,7 +236,12 @@ impl Code<'_, '_, '_> {
                 None => used.owner.to_string(),
             };
             if !key.starts_with(['~', '^']) {
-                self.places.entry(key).or_default().insert(self.file.place(byte));
+                let place = Place {
+                    elsewhere: !used.certain && &*used.owner != "?",
+                    call: used.call,
+                    ..self.file.place(byte)
+                };
+                self.places.entry(key).or_default().insert(place);
             }
         }
     }
@@ -311,10 +327,10 @@ fn headers(
                     }
                 });
                 let Some(key) = key else { continue };
-                let last = name.path.rsplit(['.', ':']).next().unwrap_or(&name.path);
+                let word_of_type = word_of_type(name, key);
                 for token in &file.tokens[range.clone()] {
                     let word = token.text(file.text);
-                    if token.kind == Kind::Word && word.strip_prefix('@').unwrap_or(word) == last {
+                    if token.kind == Kind::Word && word.strip_prefix('@').unwrap_or(word) == word_of_type {
                         places.entry(key.clone()).or_default().insert(file.place(token.start));
                     }
                 }
@@ -333,6 +349,18 @@ fn headers(
             }
         }
     }
+}
+
+/// The name in a path that stands for the type it was bound to. Behind a name that is not certain members may follow: `K` of `K.Name`.
+fn word_of_type<'n>(name: &'n NameUse, key: &str) -> &'n str {
+    let symbol = symbol_of(key);
+    let simple = symbol.rsplit(['.', '+']).next().and_then(|last| last.split('`').next());
+    let mut words = name.path.rsplit(['.', ':']).filter(|word| !word.is_empty());
+    match name.certain {
+        true => words.next(),
+        false => words.clone().find(|word| Some(*word) == simple).or_else(|| words.last()),
+    }
+    .unwrap_or(&name.path)
 }
 
 /// Tokens of a declaration up to its members.
@@ -365,27 +393,14 @@ pub fn related(members: &[u8], key: &str, member: &str) -> Result<BTreeSet<Strin
         .collect())
 }
 
-/// The types that declare a member of that name. `members` is the blob of `//index:members`.
+/// Bases of a type outside the workspace that declare a member of that name: full names of .NET. `members` is the blob of `//index:members`.
 ///
 /// # Errors
 /// When the blob is not of our making.
-pub fn declaring(members: &[u8], member: &str) -> Result<BTreeSet<String>, Failure> {
-    Ok(World::read(members)?.declaring(member).into_iter().map(str::to_owned).collect())
-}
-
-/// Names of the members that any of these types declares or inherits from a type of the workspace. `members` is the blob of `//index:members`.
-///
-/// # Errors
-/// When the blob is not of our making.
-pub fn members_of(members: &[u8], types: &[String]) -> Result<BTreeSet<String>, Failure> {
+pub fn outside(members: &[u8], key: &str, member: &str) -> Result<Vec<String>, Failure> {
     let world = World::read(members)?;
-    let mut owners: BTreeSet<String> = types.iter().cloned().collect();
-    for key in types {
-        if let Some(line) = world.type_line(key) {
-            owners.extend(line.bases.iter().filter_map(|base| base.key()).map(str::to_owned));
-        }
-    }
-    let table = Table::open(members).ok_or_else(|| Failure::permanent("input 'members' is not a table"))?;
-    let declared = |name: &&str| world.declaring(name).iter().any(|owner| owners.contains(*owner));
-    Ok(table.keys().filter(declared).map(str::to_owned).collect())
+    let levels = world.levels(&Shape::plain(key));
+    let bases = levels.iter().filter_map(|base| base.key()?.strip_prefix('~'));
+    let declares = |base: &&str| dotnet::get(base).is_some_and(|base| base.members(member).next().is_some());
+    Ok(bases.chain(["System.Object"]).filter(declares).map(str::to_owned).collect())
 }

@@ -1,4 +1,5 @@
-//! `csharp/variants`: what a file declares only under other symbols than those in effect, each with its condition, as JSON.
+//! `csharp/variants`: what a file declares only under other symbols than those in effect, each with its condition, and which words stand in
+//! its parts that are not compiled, as JSON.
 //!
 //! For every branch that is not compiled the smallest change of symbols is sought that would compile it, and the file is read once for
 //! each such set. Files without such branches cost nothing but the look. It knows one file; that a symbol can be set at all is not known.
@@ -43,13 +44,22 @@ pub struct Variant {
     pub summary: String,
 }
 
+/// What a file holds that is not compiled under the symbols in effect. Fields stand in the order of their names.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Uncompiled {
+    /// What it declares there, sorted.
+    pub declared: Vec<Variant>,
+    /// Names and keywords that stand there, sorted; also those in comments and texts.
+    pub words: BTreeSet<String>,
+}
+
 /// The producer `csharp/variants`.
 #[derive(Debug)]
 pub struct Variants;
 
 impl Producer for Variants {
     fn id(&self) -> ProducerId {
-        ProducerId::new("csharp/variants", 2)
+        ProducerId::new("csharp/variants", 3)
     }
 
     fn check(&self, params: &Params) -> Result<(), Vec<ParamError>> {
@@ -60,7 +70,11 @@ impl Producer for Variants {
         let defines = defines::given(inputs)?;
         let (text, _) = crate::text::decode(&inputs.one("bytes")?.bytes, "");
         let (variants, complete) = variants(&text, &defines);
-        let mut output = Output::new(json(&variants));
+        let uncompiled = Uncompiled {
+            declared: variants,
+            words: preprocess::active(&text, &defines).unused_words(),
+        };
+        let mut output = Output::new(json(&uncompiled));
         if !complete {
             let message = format!("the file was read under {MOST_SETS} sets of symbols only; it has more");
             output.diagnostics.push(Diagnostic::new(Severity::Note, "CS-VARIANTS", message));
@@ -205,6 +219,18 @@ mod tests {
         );
         assert_eq!(shown("class A { }\n#if true\n#else\nclass B { }\n#endif", &[]), [""; 0]);
         assert_eq!(shown("class A { }", &[]), [""; 0]);
+    }
+
+    #[test]
+    fn words_of_parts_that_are_not_compiled() {
+        let words = |text: &str, defines: &[&str]| -> Vec<String> {
+            let defines = defines.iter().map(|symbol| (*symbol).to_owned()).collect();
+            preprocess::active(text, &defines).unused_words().into_iter().collect()
+        };
+        let text = "class A {\n#if NET\nint one = @two;\n#elif OLD\nvoid Dreißig_3() { }\n#if DEEP\nint deep;\n#endif\n#else\nvar x;\n#endif\nint all; }";
+        assert_eq!(words(text, &["NET"]), ["Dreißig_3", "deep", "int", "var", "void", "x"]);
+        assert_eq!(words(text, &["OLD"]), ["deep", "int", "one", "two", "var", "x"]);
+        assert_eq!(words("class A { }", &[]), [""; 0]);
     }
 
     #[test]

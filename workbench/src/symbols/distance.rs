@@ -1,5 +1,8 @@
 //! How many edits lie between two names, as far as it matters.
 
+use engine::values::fold::{fold, folded};
+use std::borrow::Cow;
+
 /// Most edits between a name and one that may have been meant.
 pub const MOST_EDITS: usize = 2;
 
@@ -14,12 +17,12 @@ pub struct Word {
 }
 
 impl Word {
-    /// Reads a name; ASCII letters count in either case.
+    /// Reads a name; letters count in any case.
     pub fn new(name: &str) -> Self {
-        let chars: Vec<char> = name.chars().take(LONGEST + 1).map(|c| c.to_ascii_lowercase()).collect();
+        let name: String = name.chars().take(LONGEST + 1).map(fold).collect();
         Self {
-            letters: letters(name),
-            chars,
+            letters: letters(&name),
+            chars: name.chars().collect(),
         }
     }
 
@@ -31,11 +34,15 @@ impl Word {
     /// The edits (insertions, deletions, replacements, swaps of neighbours) that make `name` of this, if no more than allowed.
     pub fn edits(&self, name: &str) -> Option<usize> {
         let allowed = self.allowed();
+        let name = match name.is_ascii() {
+            true => Cow::Borrowed(name),
+            false => Cow::Owned(folded(name)),
+        };
         // One edit takes at most one letter away and brings one.
-        if allowed == 0 || (self.letters ^ letters(name)).count_ones() as usize > 2 * allowed {
+        if allowed == 0 || (self.letters ^ letters(&name)).count_ones() as usize > 2 * allowed {
             return None;
         }
-        let other: Vec<char> = name.chars().take(LONGEST + 1).map(|c| c.to_ascii_lowercase()).collect();
+        let other: Vec<char> = name.chars().take(LONGEST + 1).map(fold).collect();
         if self.chars.len().max(other.len()) > LONGEST || self.chars.len().abs_diff(other.len()) > allowed {
             return None;
         }
@@ -101,6 +108,7 @@ mod tests {
     #[test]
     fn case_does_not_count_and_long_names_are_not_compared() {
         assert_eq!(Word::new("NodeStroe").edits("nodestore"), Some(1));
+        assert_eq!(Word::new("ГЛАВНЫЙ").edits("главынй"), Some(1));
         assert_eq!(Word::new("No").edits("No"), None);
         assert_eq!(Word::new(&"a".repeat(100_000)).edits(&"a".repeat(100_000)), None);
     }

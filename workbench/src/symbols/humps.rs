@@ -4,13 +4,15 @@
 //! sign begin one. A pattern's first character and its capitals stand for beginnings of humps, its other characters for what follows the
 //! one before. In a pattern without capitals each character may do either (`ns`, `gnbi`). Humps may be left out.
 
+use engine::values::fold::fold;
+
 /// Longest part of a name that is looked at, in characters.
 const LONGEST: usize = 128;
 
 /// A pattern of humps.
 #[derive(Clone, Debug)]
 pub struct Humps {
-    /// Each character in lower case, and whether it begins a hump for certain.
+    /// Each character without its case, and whether it begins a hump for certain.
     chars: Vec<(char, bool)>,
     /// Whether other characters may begin one, too.
     loose: bool,
@@ -63,10 +65,6 @@ impl Humps {
         }
         true
     }
-}
-
-fn fold(c: char) -> char {
-    c.to_ascii_lowercase()
 }
 
 fn begins(before: Option<char>, c: char) -> bool {

@@ -1,11 +1,12 @@
 //! The names of a workspace, opened over the outputs of `//index:types` and `//index:members`.
 //!
-//! Opening reads keys only: they are folded to lower case, one after the other, so that looking for a name is a search in one text. Rows are
+//! Opening reads keys only: they are folded to one case, one after the other, so that looking for a name is a search in one text. Rows are
 //! decoded when someone asks for them. `//index:members` knows members that other code can name: operators, finalizers, static constructors
 //! and explicit implementations stand in `//types/T:members` alone.
 
 use super::outputs::SymbolError;
 use engine::values::digest::Digest;
+use engine::values::fold::{fold, folded};
 use engine::values::table::Table;
 use producers::csharp::deps::dotnet::MemberLine;
 use producers::csharp::deps::world::World;
@@ -23,6 +24,7 @@ pub struct Symbols {
     keys: Folded,
     names: Folded,
     digest: OnceLock<Digest>,
+    namespaces: OnceLock<Vec<String>>,
 }
 
 /// A member as the index knows it: all overloads that a type declares under a name are lines of their own.
@@ -59,6 +61,7 @@ impl Symbols {
             keys,
             names,
             digest: OnceLock::new(),
+            namespaces: OnceLock::new(),
         })
     }
 
@@ -68,6 +71,22 @@ impl Symbols {
             let mut both = Digest::of(&self.types).0.to_vec();
             both.extend(Digest::of(&self.members).0);
             Digest::of(&both)
+        })
+    }
+
+    /// All namespaces that types stand in, with those around them, sorted.
+    pub fn namespaces(&self) -> &[String] {
+        self.namespaces.get_or_init(|| {
+            let mut found = BTreeSet::new();
+            let mut last = "";
+            for key in self.keys() {
+                let own = namespace(key);
+                if std::mem::replace(&mut last, own) != own {
+                    let levels = own.match_indices('.').map(|(at, _)| at).chain([own.len()]);
+                    found.extend(levels.map(|end| own[..end].to_owned()));
+                }
+            }
+            found.into_iter().filter(|name| !name.is_empty()).collect()
         })
     }
 
@@ -157,12 +176,12 @@ impl Symbols {
         (0..table.len()).find(|&at| holds(table.row(at).1) && self.row(at).is_ok_and(|row| row.id == id))
     }
 
-    /// Types whose keys hold a text, ASCII letters in either case.
+    /// Types whose keys hold a text, letters in any case.
     pub fn containing(&self, text: &str) -> Vec<usize> {
-        self.keys.containing(&text.to_ascii_lowercase())
+        self.keys.containing(&folded(text))
     }
 
-    /// Key of the type at `at`, ASCII letters in lower case.
+    /// Key of the type at `at`, folded.
     pub fn folded(&self, at: usize) -> &str {
         self.keys.get(at)
     }
@@ -172,7 +191,7 @@ impl Symbols {
         self.names.ends.len()
     }
 
-    /// The name at `at`, and the same with ASCII letters in lower case.
+    /// The name at `at`, and the same folded.
     ///
     /// # Panics
     /// If `at` is not below [`Symbols::names`].
@@ -180,27 +199,22 @@ impl Symbols {
         (self.member_table().row(at).0, self.names.get(at))
     }
 
-    /// The names that hold a text, ASCII letters in either case.
+    /// The names that hold a text, letters in any case.
     pub fn names_holding(&self, text: &str) -> Vec<usize> {
-        self.names.containing(&text.to_ascii_lowercase())
+        self.names.containing(&folded(text))
     }
 
-    /// The names that equal a text but for the case of ASCII letters; the one that equals it alone, if there is one.
+    /// The names that equal a text but for the case of letters; the one that equals it alone, if there is one.
     pub fn spelled(&self, name: &str) -> Vec<&str> {
         let table = self.member_table();
-        if let Some(at) = self
-            .names
-            .containing(&name.to_ascii_lowercase())
-            .into_iter()
-            .find(|&at| table.row(at).0 == name)
-        {
-            return vec![table.row(at).0];
+        let wanted = folded(name);
+        let mut found = self.names.containing(&wanted);
+        found.retain(|&at| self.names.get(at) == wanted);
+        let found: Vec<&str> = found.into_iter().map(|at| table.row(at).0).collect();
+        match found.iter().find(|known| **known == name) {
+            Some(one) => vec![one],
+            None => found,
         }
-        let found = self.names.containing(&name.to_ascii_lowercase()).into_iter();
-        found
-            .map(|at| table.row(at).0)
-            .filter(|known| known.eq_ignore_ascii_case(name))
-            .collect()
     }
 
     /// The members of a name, by declaring type; constructors under `.ctor` of one type only, see [`Symbols::constructors`].
@@ -280,7 +294,7 @@ pub fn depth(key: &str) -> usize {
     }
 }
 
-/// Texts in lower case, one after the other with a line feed behind each.
+/// Folded texts, one after the other with a line feed behind each.
 #[derive(Debug)]
 struct Folded {
     text: String,
@@ -292,11 +306,13 @@ impl Folded {
         let mut text = String::with_capacity(table.len() * 32);
         let mut ends = Vec::with_capacity(table.len());
         for key in table.keys() {
-            text.push_str(key);
+            match key.is_ascii() {
+                true => text.extend(key.bytes().map(|byte| byte.to_ascii_uppercase() as char)),
+                false => text.extend(key.chars().map(fold)),
+            }
             ends.push(u32::try_from(text.len()).expect("invariant: tables stay below 4 GiB"));
             text.push('\n');
         }
-        text.make_ascii_lowercase();
         Self { text, ends }
     }
 
@@ -305,7 +321,7 @@ impl Folded {
         &self.text[start..self.ends[at] as usize]
     }
 
-    /// The texts that hold `needle`, which is in lower case.
+    /// The texts that hold `needle`, which is folded.
     fn containing(&self, needle: &str) -> Vec<usize> {
         let mut found: Vec<usize> = Vec::new();
         if needle.is_empty() || needle.contains('\n') {
@@ -368,17 +384,17 @@ mod tests {
 
     proptest! {
         #[test]
-        fn holding_a_text_is_told_of_each_row(keys in proptest::collection::btree_set("[a-cA-C.é]{0,6}", 0..12), text in "[a-cA-Cé.]{1,3}") {
+        fn holding_a_text_is_told_of_each_row(keys in proptest::collection::btree_set("[a-cA-C.éÉж]{0,6}", 0..12), text in "[a-cA-CéЖ.]{1,3}") {
             let rows: BTreeMap<&str, &[u8]> = keys.iter().map(|key| (key.as_str(), &b"{}"[..])).collect();
             let folded = Folded::of(Table::open(&write_table(&rows)).expect("a table"));
             let expected: Vec<usize> = (0..)
                 .zip(&keys)
-                .filter(|(_, key)| key.to_ascii_lowercase().contains(&text.to_ascii_lowercase()))
+                .filter(|(_, key)| key.to_uppercase().contains(&text.to_uppercase()))
                 .map(|(at, _)| at)
                 .collect();
-            prop_assert_eq!(folded.containing(&text.to_ascii_lowercase()), expected);
+            prop_assert_eq!(folded.containing(&super::folded(&text)), expected);
             for (at, key) in keys.iter().enumerate() {
-                prop_assert_eq!(folded.get(at), key.to_ascii_lowercase());
+                prop_assert_eq!(folded.get(at), key.to_uppercase());
             }
         }
     }

@@ -4,6 +4,7 @@ use super::index::{Symbols, depth};
 use super::path::{Glob, Segment, is_wild};
 use super::resolve::How;
 use engine::planning::symbol;
+use engine::values::fold::same;
 use producers::csharp::hashes::Access;
 use producers::csharp::types::symbol_of;
 
@@ -89,7 +90,7 @@ fn arity(key: &str) -> usize {
 fn in_scope(key: &str, scope: Option<&str>) -> bool {
     let Some(wanted) = scope else { return true };
     let own = key.split_once('@').map(|(_, own)| own);
-    own.is_some_and(|own| own.eq_ignore_ascii_case(wanted))
+    own.is_some_and(|own| same(own, wanted))
 }
 
 /// A symbol without its last name.
@@ -127,6 +128,6 @@ fn fits(wanted: &str, own: &str, wild: bool) -> bool {
     };
     match wild && is_wild(wanted) {
         true => Glob::new(wanted).matches(own),
-        false => own.eq_ignore_ascii_case(wanted),
+        false => same(own, wanted),
     }
 }

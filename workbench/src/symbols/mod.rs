@@ -1,10 +1,12 @@
 //! Symbols: what names mean, and what is known of the types and members behind them. Pure over outputs of targets: nothing here builds, prints
 //! or remembers. Answers are values; what cannot be answered is a [`outputs::SymbolError`] with a diagnostic.
 
+pub mod calls;
 pub mod distance;
 pub mod humps;
 pub mod index;
 pub mod matching;
+pub mod meaning;
 pub mod measure;
 pub mod outputs;
 pub mod overloads;

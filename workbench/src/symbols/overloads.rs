@@ -3,9 +3,10 @@
 use super::outputs::{Outputs, SymbolError, type_label};
 use super::path::{Glob, is_wild};
 use engine::planning::symbol::name_of;
+use engine::values::fold::{folded, same as same_case};
 use engine::values::table::Table;
 use producers::csharp::deps::resolve::predefined;
-use producers::csharp::members::MemberRow;
+use producers::csharp::members::{MemberRow, ParameterRow};
 use std::collections::BTreeMap;
 
 /// One member.
@@ -23,6 +24,8 @@ pub struct Overload {
     pub accessibility: String,
     /// The file it stands in, `""` when overloads are not told apart.
     pub file: String,
+    /// Its parameters.
+    pub parameters: Vec<ParameterRow>,
 }
 
 impl Overload {
@@ -37,13 +40,17 @@ impl Overload {
     }
 }
 
-/// What the index's flags tell of a member's kind; `value` is a field, property, event, constant or member of an enum.
+/// What the index's flags tell of a member's kind.
 pub fn kind_of(name: &str, flags: &str) -> &'static str {
     match flags.as_bytes().first() {
         _ if name == ".ctor" => "constructor",
         _ if name == "this[]" => "indexer",
         Some(b'm' | b'x') => "method",
-        _ => "value",
+        _ if flags.contains('f') => "field",
+        _ if flags.contains('k') => "constant",
+        _ if flags.contains('v') => "event",
+        _ if flags.contains('e') => "enum member",
+        _ => "property",
     }
 }
 
@@ -70,6 +77,7 @@ pub fn of<O: Outputs>(outputs: &mut O, keys: &[&str]) -> Result<Vec<Vec<Overload
                     kind: row.kind,
                     accessibility: row.accessibility,
                     file: row.file,
+                    parameters: row.parameters,
                 });
             }
             by_label.insert(output.label, members);
@@ -86,9 +94,9 @@ pub fn of<O: Outputs>(outputs: &mut O, keys: &[&str]) -> Result<Vec<Vec<Overload
 pub fn fitting(members: &[Overload], name: &str, parameters: Option<&[String]>) -> Vec<Overload> {
     let glob = is_wild(name).then(|| Glob::new(name));
     let tiers: [&dyn Fn(&Overload) -> bool; 4] = [
-        &|member| member.key == name || plain_name(member) == name,
-        &|member| member.key.eq_ignore_ascii_case(name) || plain_name(member).eq_ignore_ascii_case(name),
-        &|member| short_name(member).is_some_and(|short| short.eq_ignore_ascii_case(name)),
+        &|member| names(member).contains(&name),
+        &|member| names(member).into_iter().any(|own| same_case(own, name)),
+        &|member| short_name(member).is_some_and(|short| same_case(short, name)),
         &|member| glob.as_ref().is_some_and(|glob| glob.matches(&member.name)),
     ];
     for tier in tiers {
@@ -113,20 +121,29 @@ pub fn fitting(members: &[Overload], name: &str, parameters: Option<&[String]>) 
     Vec::new()
 }
 
-/// The name in a key, with or without arity as the key has it.
-fn plain_name(member: &Overload) -> &str {
-    match member.name.as_str() {
-        "" => name_of(&member.key),
+/// What a member may be called: its key, the name in it with its arity mark, and without.
+fn names(member: &Overload) -> [&str; 3] {
+    let marked = name_of(&member.key);
+    let plain = match member.name.as_str() {
+        "" => marked,
         name => name,
-    }
+    };
+    [&member.key, marked, plain]
 }
 
 fn short_name(member: &Overload) -> Option<&str> {
-    let (before, short) = member.name.rsplit_once('.')?;
-    (!before.is_empty()).then_some(short)
+    short_of(&member.name)
 }
 
-fn parameter_types(key: &str) -> Vec<&str> {
+/// The name of an explicit implementation without its interface: `Bar` of `IFoo<A.B>.Bar`.
+pub fn short_of(name: &str) -> Option<&str> {
+    let start = name.rfind('>').unwrap_or(0);
+    let at = start + name[start..].rfind('.')?;
+    (at > 0).then_some(&name[at + 1..])
+}
+
+/// The parameter types in a key, as written.
+pub fn parameter_types(key: &str) -> Vec<&str> {
     let named = name_of(key);
     let Some(inner) = key[named.len()..]
         .strip_prefix('(')
@@ -153,7 +170,7 @@ fn parameter_types(key: &str) -> Vec<&str> {
 }
 
 /// A type as far as it is written the same by everyone: no spaces, no nullable marks, no namespaces, .NET's names.
-fn alike(written: &str) -> String {
+pub(super) fn alike(written: &str) -> String {
     let mut text = String::new();
     for word in written.split_inclusive(|c: char| !(c.is_alphanumeric() || c == '_' || c == '.')) {
         let end = word
@@ -167,8 +184,7 @@ fn alike(written: &str) -> String {
         }
         text.extend(mark.chars().filter(|c| !c.is_whitespace() && *c != '?'));
     }
-    text.make_ascii_lowercase();
-    text
+    folded(&text)
 }
 
 #[cfg(test)]
@@ -217,6 +233,10 @@ mod tests {
         assert_eq!(meant("ifoo.run", Some(&["ref int"])), ["IFoo.Run(ref int)"]);
         assert_eq!(meant(".ctor", None), [".ctor()"]);
         assert_eq!(meant("G*t", None).len(), 3);
+        assert_eq!(meant("Map`1", Some(&["T", "Dictionary<string, T>"])).len(), 1);
+        assert_eq!(meant("Map`1(T,Dictionary<string, T>)", None).len(), 1);
+        assert_eq!(short_of("IFoo<A.B>.Run"), Some("Run"));
+        assert_eq!((short_of(".ctor"), short_of("Get")), (None, None));
         assert_eq!(meant("Nope", None), Vec::<String>::new());
     }
 }

@@ -1,11 +1,12 @@
 //! Symbol paths, as people write names (seed 000 §4.1): `Namespace.Type`, `Outer+Nested` or `Outer.Nested`, `Type.Member`, `Type#Member`,
 //! either with `(parameter types)`, `` Type`1 `` or `Type<T>` or neither, `Name@Project` where projects share a name, and `*` and `?` in names.
 //!
-//! A wildcard stays within its name: `*` matches no separator. Letters match whatever their case, as far as they are ASCII. Type arguments do
+//! A wildcard stays within its name: `*` matches no separator. Letters match whatever their case, as .NET ignores it. Type arguments do
 //! not count, but for their number where several types differ in nothing else. A path knows no types: what it means is told by `resolve`.
 
 use super::outputs::{SymbolError, Trouble};
 use engine::values::diagnostic::Diagnostic;
+use engine::values::fold::fold;
 use engine::values::label::halves;
 use std::str::Chars;
 
@@ -64,7 +65,10 @@ impl SymbolPath {
         let (head, behind) = match halves(whole) {
             Some((head, member)) => (head, Some(member)),
             None if whole.ends_with('#') => return Err(refused(text, text.len(), "there is no member behind '#'")),
-            None => (whole, None),
+            None => match whole.find(".this[").filter(|at| *at > 0 && whole.ends_with(']')) {
+                Some(at) => (&whole[..at], Some(&whole[at + 1..])),
+                None => (whole, None),
+            },
         };
         let offset = text.len() - whole.len();
         let (names, scope) = split_scope(head);
@@ -75,7 +79,8 @@ impl SymbolPath {
         let at_member = offset + head.len() + 1;
         let (member, parameters) = match behind {
             Some(member) => {
-                let split = split_parameters(member).map_err(|(at, why)| refused(text, at_member + at, why))?;
+                let member = indexer(member).unwrap_or_else(|| member.to_owned());
+                let split = split_parameters(&member).map_err(|(at, why)| refused(text, at_member + at, why))?;
                 (Some(without_arguments(split.0)), split.1)
             }
             None => (None, listed),
@@ -132,6 +137,16 @@ fn split_scope(head: &str) -> (&str, Option<&str>) {
     }
 }
 
+/// `this[int]`, as C# writes indexers, in the form of keys: `this[](int)`.
+fn indexer(member: &str) -> Option<String> {
+    let open = member
+        .to_ascii_lowercase()
+        .rfind("this[")
+        .filter(|at| *at == 0 || member[..*at].ends_with('.'))?;
+    let inner = member[open + "this[".len()..].strip_suffix(']')?;
+    (!inner.is_empty()).then(|| format!("{}this[]({inner})", &member[..open]))
+}
+
 /// A name, and its parameters if it was written with some.
 type Split<'n> = (&'n str, Option<Vec<String>>);
 
@@ -153,7 +168,10 @@ fn split_parameters(names: &str) -> Result<Split<'_>, (usize, &'static str)> {
         match c {
             ')' if depth == 0 => {
                 let rest = &inner[at + 1..];
-                if !rest.is_empty() && !rest.starts_with("->") {
+                let is_repeated = rest
+                    .strip_prefix('~')
+                    .is_some_and(|count| count.bytes().all(|byte| byte.is_ascii_digit()));
+                if !rest.is_empty() && !rest.starts_with("->") && !is_repeated {
                     return Err((open + at + 2, "nothing can follow the parameters"));
                 }
                 let last = inner[start..at].trim();
@@ -248,12 +266,12 @@ pub struct Glob(Vec<char>);
 impl Glob {
     /// Reads `*` and `?` as wildcards.
     pub fn new(pattern: &str) -> Self {
-        let mut chars: Vec<char> = pattern.chars().map(|c| c.to_ascii_lowercase()).collect();
+        let mut chars: Vec<char> = pattern.chars().map(fold).collect();
         chars.dedup_by(|one, other| *one == '*' && *other == '*');
         Self(chars)
     }
 
-    /// Whether it matches all of a name, ASCII letters in either case.
+    /// Whether it matches all of a name, letters in any case.
     pub fn matches(&self, name: &str) -> bool {
         let (mut at, mut rest) = (0, name.chars());
         // Only the last star need be tried again: what an earlier one could take more, it can take too.
@@ -268,7 +286,7 @@ impl Glob {
                     at += 1;
                     back = Some((at, rest.clone()));
                 }
-                Some(&wanted) if wanted == '?' || wanted == c.to_ascii_lowercase() => {
+                Some(&wanted) if wanted == '?' || wanted == fold(c) => {
                     at += 1;
                     rest = ahead;
                 }
@@ -324,6 +342,10 @@ mod tests {
             ),
             ("Type.Get()", "Type Get ()"),
             ("Type#Get", "Type # Get"),
+            ("Type#this[int, ref  string]", "Type # this[] (int; ref string)"),
+            ("Type#IMap.this[]", "Type # IMap.this[]"),
+            ("A.Type.this[A.B]", "A Type # this[] (A.B)"),
+            ("Type#M(int)~2", "Type # M (int)"),
             ("Type#Map`1(T)", "Type # Map`1 (T)"),
             ("Type#Map<T>(T)", "Type # Map (T)"),
             ("Type#op_Implicit(T)->int", "Type # op_Implicit (T)"),

@@ -10,7 +10,10 @@
 //!    looked for in its bases, nearest first.
 //! 3. **wildcard**: types and members whose last names match, name by name.
 //! 4. **alias**: the type that once had that name.
-//! 5. **fuzzy**: names at most two edits away. They are suggestions; none of them is meant.
+//! 5. a namespace: it is said to be one, and where a type or member is wanted none is meant.
+//! 6. **fuzzy**: names at most two edits away. They are suggestions; none of them is meant.
+//!
+//! A path as answers write it, ``Namespace.Type`1#Name`1(T)``, means itself before all of these.
 //!
 //! Candidates stand in the order of fewest surprises: namespaces of fewer levels first, then what more code can see, then shorter names, then
 //! by name. What was used of late may come first among *suggestions*; it never decides what is meant.
@@ -18,150 +21,18 @@
 use super::distance::Word;
 use super::index::{Symbols, simple_name};
 use super::matching::{ends, outer_part, rank, types, written};
-use super::outputs::{Outputs, SymbolError, Trouble, member_label, type_label};
+use super::outputs::{Outputs, SymbolError};
 use super::overloads::{self, Overload};
 use super::path::{Glob, Segment, SymbolPath, is_wild};
 use crate::aliases::Aliases;
-use engine::values::diagnostic::Diagnostic;
+use engine::values::fold::{folded, same, strip_end};
 use producers::csharp::hashes::Access;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
-/// Candidates that an error shows.
-pub const SHOWN: usize = 5;
+pub use super::meaning::{Candidate, How, NAMESPACE, Resolution, Resolved, SHOWN};
 
 /// Types whose overloads are told apart; of more, members are candidates by name.
 const MOST_OPENED: usize = 8;
-
-/// How a symbol was found.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, JsonSchema, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum How {
-    /// By its whole name.
-    Exact,
-    /// By the end of its name.
-    Suffix,
-    /// By a pattern.
-    Wildcard,
-    /// By a name that it had before.
-    Alias,
-    /// By a name that is spelled alike.
-    Fuzzy,
-}
-
-/// What a symbol may mean. Fields stand in the order of answers.
-#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Candidate {
-    /// Its path: a key of `//index:types`, with `#` and a member behind it for a member.
-    pub path: String,
-    /// `class`, `method` …
-    pub kind: String,
-    /// As C# writes it; of members whose overloads are not told apart empty.
-    pub accessibility: String,
-    /// Files it stands in.
-    pub files: Vec<String>,
-    /// Identifier of the type.
-    pub type_id: String,
-    /// Identifier of the member, if it is one and was told apart from its overloads.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub member_id: Option<String>,
-    /// The type that was named, when the member is one of its bases'.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub inherited_by: Option<String>,
-}
-
-impl Candidate {
-    /// Key of the type.
-    pub fn key(&self) -> &str {
-        engine::values::label::halves(&self.path).map_or(&self.path, |(key, _)| key)
-    }
-
-    /// Key of the member inside its type.
-    pub fn member(&self) -> Option<&str> {
-        engine::values::label::halves(&self.path).map(|(_, member)| member)
-    }
-
-    /// The label of a target of it: `outline` and `code` of a member, `outline`, `structure` … of a type.
-    pub fn label(&self, target: &str) -> String {
-        match self.member() {
-            Some(member) => member_label(self.key(), member, target),
-            None => type_label(self.key(), target),
-        }
-    }
-}
-
-/// The one symbol that is meant.
-#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Resolved {
-    /// Its path.
-    pub path: String,
-    /// Identifier of the type.
-    pub type_id: String,
-    /// Identifier of the member.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub member_id: Option<String>,
-}
-
-/// The answer.
-#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Resolution {
-    /// As asked.
-    pub symbol: String,
-    /// How the candidates were found; absent when there are none.
-    pub how: Option<How>,
-    /// What is meant, when it is one.
-    pub resolved: Option<Resolved>,
-    /// What may be meant, best first, as many as were wanted.
-    pub candidates: Vec<Candidate>,
-    /// How many there are.
-    pub total: usize,
-    /// The name that a type had before, when it was found by that.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub former: Option<String>,
-}
-
-impl Resolution {
-    /// The label of a target of what is meant: `outline`, say.
-    ///
-    /// # Errors
-    /// As [`Resolution::meant`].
-    pub fn label_of(&self, target: &str) -> Result<String, SymbolError> {
-        Ok(self.meant()?.label(target))
-    }
-
-    /// The candidate that is meant.
-    ///
-    /// # Errors
-    /// `SymbolNotFound` with suggestions, or `AmbiguousSymbol` with the first candidates and their number.
-    pub fn meant(&self) -> Result<&Candidate, SymbolError> {
-        if let (Some(_), Some(one)) = (&self.resolved, self.candidates.first()) {
-            return Ok(one);
-        }
-        let found: String = self.symbol.chars().take(120).collect();
-        let shown: Vec<String> = self.candidates.iter().take(SHOWN).map(|found| found.path.clone()).collect();
-        if matches!(self.how, None | Some(How::Fuzzy)) {
-            let hint = match shown.first() {
-                Some(first) => format!("did you mean {first}?"),
-                None => "write Type, Namespace.Type, Type.Member or Type#Member".to_owned(),
-            };
-            let why = Diagnostic::error("SymbolNotFound", "no type or member of this name is known");
-            return Err(SymbolError::new(Trouble::NotFound, why.found(found).hint(hint).candidates(shown)));
-        }
-        let why = Diagnostic::error("AmbiguousSymbol", format!("{} types or members have this name", self.total));
-        let hint = match self.total > shown.len() {
-            true => format!(
-                "write enough of the name for one of them to be meant; these are the first {}",
-                shown.len()
-            ),
-            false => "write enough of the name for one of them to be meant".to_owned(),
-        };
-        Err(SymbolError::new(Trouble::Ambiguous, why.found(found).hint(hint).candidates(shown)))
-    }
-}
 
 /// What resolution takes into account beside the names.
 #[derive(Clone, Copy, Debug)]
@@ -177,7 +48,7 @@ pub struct Options<'o> {
 impl Default for Options<'_> {
     fn default() -> Self {
         Self {
-            most: 100,
+            most: 20,
             aliases: None,
             recent: &[],
         }
@@ -189,6 +60,8 @@ struct Found {
     at: usize,
     member: Option<Overload>,
     inherited_by: Option<String>,
+    /// How many members it stands for, as far as the index tells: overloads that are not told apart.
+    count: usize,
 }
 
 /// Resolves a symbol path. `//types/T:members` is read of the few types whose member may be meant.
@@ -196,6 +69,10 @@ struct Found {
 /// # Errors
 /// When the path cannot be read, or an output cannot.
 pub fn resolve<O: Outputs>(symbols: &Symbols, outputs: &mut O, text: &str, options: &Options<'_>) -> Result<Resolution, O::Error> {
+    if let Some(found) = exactly(symbols, outputs, text.trim())? {
+        let candidate = candidate(symbols, found).map_err(O::Error::from)?;
+        return Ok(answer(text.trim(), Some(How::Exact), vec![candidate], 1, None));
+    }
     let path = SymbolPath::parse(text).map_err(O::Error::from)?;
     let mut asking = Asking {
         symbols,
@@ -206,27 +83,113 @@ pub fn resolve<O: Outputs>(symbols: &Symbols, outputs: &mut O, text: &str, optio
     if !matches!(how, Some(How::Fuzzy)) {
         found.sort_by_cached_key(|found| asking.rank(found));
     }
-    let total = found.len();
+    if matches!(how, None | Some(How::Fuzzy))
+        && let Some((how, names)) = namespaces(symbols, &path)
+    {
+        let total = names.len();
+        let candidates = names.into_iter().take(options.most.max(1)).map(namespace_candidate).collect();
+        return Ok(answer(&path.text, Some(how), candidates, total, None));
+    }
+    let mut total = found.iter().map(|found| found.count).sum();
+    found.truncate(options.most.max(1));
+    let mut found = told_apart(symbols, outputs, found, &mut total)?;
     found.truncate(options.most.max(1));
     let candidates: Vec<Candidate> = found
         .into_iter()
-        .map(|found| asking.candidate(found))
+        .map(|found| candidate(symbols, found))
         .collect::<Result<_, _>>()
         .map_err(O::Error::from)?;
+    Ok(answer(&path.text, how, candidates, total, former))
+}
+
+fn answer(symbol: &str, how: Option<How>, candidates: Vec<Candidate>, total: usize, former: Option<String>) -> Resolution {
     let one = total == 1 && !matches!(how, Some(How::Fuzzy));
-    let resolved = candidates.first().filter(|_| one).map(|one| Resolved {
-        path: one.path.clone(),
-        type_id: one.type_id.clone(),
-        member_id: one.member_id.clone(),
-    });
-    Ok(Resolution {
-        symbol: path.text.clone(),
+    Resolution {
+        symbol: symbol.to_owned(),
         how: how.filter(|_| total > 0),
-        resolved,
+        resolved: candidates.first().filter(|_| one).map(|one| Resolved {
+            path: one.path.clone(),
+            type_id: one.type_id.clone(),
+            member_id: one.member_id.clone(),
+        }),
         candidates,
         total,
         former,
-    })
+    }
+}
+
+/// The type or member whose path is written as answers write it.
+fn exactly<O: Outputs>(symbols: &Symbols, outputs: &mut O, text: &str) -> Result<Option<Found>, O::Error> {
+    let text = text.strip_prefix("global::").unwrap_or(text);
+    if let Some(at) = symbols.find(text) {
+        return Ok(Some(of_type(at)));
+    }
+    let Some((key, member)) = engine::values::label::halves(text) else {
+        return Ok(None);
+    };
+    let Some(at) = symbols.find(key) else { return Ok(None) };
+    let rows = overloads::of(outputs, &[key])?.pop().unwrap_or_default();
+    Ok(rows.into_iter().find(|row| row.key == member).map(|row| of_member(at, row)))
+}
+
+/// With the overloads in the place of a name of which the index alone was asked. `total` counts them as they are.
+fn told_apart<O: Outputs>(symbols: &Symbols, outputs: &mut O, found: Vec<Found>, total: &mut usize) -> Result<Vec<Found>, O::Error> {
+    let is_open = |found: &Found| found.member.as_ref().is_some_and(|member| member.id.is_empty());
+    let open: BTreeSet<&str> = found
+        .iter()
+        .filter(|found| is_open(found))
+        .map(|found| symbols.key(found.at))
+        .collect();
+    let open: Vec<&str> = open.into_iter().collect();
+    let rows = overloads::of(outputs, &open)?;
+    let mut all = Vec::with_capacity(found.len());
+    for one in found {
+        let rows = match open.binary_search(&symbols.key(one.at)) {
+            Ok(at) if is_open(&one) => rows[at].as_slice(),
+            _ => &[],
+        };
+        let named = rows
+            .iter()
+            .filter(|row| one.member.as_ref().is_some_and(|member| row.name == member.name));
+        let named: Vec<Found> = named.map(|row| of_member(one.at, row.clone())).collect();
+        match named.is_empty() {
+            true => all.push(one),
+            false => {
+                *total = *total + named.len() - one.count;
+                all.extend(named);
+            }
+        }
+    }
+    Ok(all)
+}
+
+/// The namespaces that a path means: by their whole name or by its end.
+fn namespaces(symbols: &Symbols, path: &SymbolPath) -> Option<(How, Vec<String>)> {
+    let wanted = folded(path.plain.as_deref()?);
+    if path.member.is_some() || path.parameters.is_some() || path.scope.is_some() || path.is_wild() {
+        return None;
+    }
+    let known = symbols.namespaces();
+    let whole = known.iter().filter(|known| folded(known) == wanted);
+    let whole: Vec<String> = whole.cloned().collect();
+    if !whole.is_empty() {
+        return Some((How::Exact, whole));
+    }
+    let ends = |known: &&String| strip_end(known, &wanted).is_some_and(|before| before.ends_with('.'));
+    let ending: Vec<String> = known.iter().filter(ends).cloned().collect();
+    (!ending.is_empty()).then_some((How::Suffix, ending))
+}
+
+fn namespace_candidate(path: String) -> Candidate {
+    Candidate {
+        path,
+        kind: NAMESPACE.to_owned(),
+        accessibility: String::new(),
+        files: Vec::new(),
+        type_id: String::new(),
+        member_id: None,
+        inherited_by: None,
+    }
 }
 
 struct Asking<'a, O> {
@@ -266,6 +229,10 @@ impl<O: Outputs> Asking<'_, O> {
                 false => (Some(How::Suffix), self.members(&self.declaring(name), name)?),
             };
         }
+        if found.is_empty() && !path.is_wild() {
+            found = self.implemented()?;
+            how = (!found.is_empty()).then_some(How::Suffix);
+        }
         if !found.is_empty() {
             return Ok((how, found, None));
         }
@@ -279,9 +246,48 @@ impl<O: Outputs> Asking<'_, O> {
         }
         let near = match &owners {
             Some((types, name)) if !types.is_empty() => self.near_members(types, name)?,
-            _ => self.near_types(options.recent),
+            owners => {
+                let whole = self.near_types(&path.segments, options.recent);
+                match owners {
+                    Some((_, name)) if path.member.is_some() => self.in_near_types(whole, name)?,
+                    // Without a '#' the last name is more likely a type's.
+                    Some((_, name)) if whole.is_empty() => {
+                        let before = self.near_types(&path.segments[..path.segments.len() - 1], options.recent);
+                        self.in_near_types(before, name)?
+                    }
+                    _ => whole,
+                }
+            }
         };
         Ok((Some(How::Fuzzy), near, None))
+    }
+
+    /// Explicit implementations that are written with dots alone: `Type.IFace.Member`.
+    fn implemented(&mut self) -> Result<Vec<Found>, O::Error> {
+        let path = self.path;
+        if path.member.is_some() || path.scope.is_some() {
+            return Ok(Vec::new());
+        }
+        for at in (1..path.segments.len().saturating_sub(1)).rev() {
+            let (before, name) = path.segments.split_at(at);
+            let Some(name) = written(name) else { continue };
+            let (_, types) = self.owners(before);
+            if types.is_empty() || types.len() > MOST_OPENED {
+                continue;
+            }
+            let found = self.members(&types, &name)?;
+            if !found.is_empty() {
+                return Ok(found);
+            }
+        }
+        Ok(Vec::new())
+    }
+
+    /// The members of that name in types that are spelled alike, or else the types.
+    fn in_near_types(&mut self, near: Vec<Found>, name: &str) -> Result<Vec<Found>, O::Error> {
+        let types: Vec<usize> = near.iter().take(MOST_OPENED).map(|found| found.at).collect();
+        let found = self.members(&types, name)?;
+        Ok(if found.is_empty() { near } else { found })
     }
 
     /// What an identifier means: that of a type, `T_…`, or of a member, `T_…_…`; also one that a renamed type had.
@@ -307,11 +313,7 @@ impl<O: Outputs> Asking<'_, O> {
             return Ok(Some((Some(how), vec![of_type(at)], former)));
         };
         let members = overloads::of(self.outputs, &[self.symbols.key(at)])?.into_iter().flatten();
-        let found = members.filter(|one| one.id == member).map(|one| Found {
-            at,
-            member: Some(one),
-            inherited_by: None,
-        });
+        let found = members.filter(|one| one.id == member).map(|one| of_member(at, one));
         let found: Vec<Found> = found.collect();
         Ok((!found.is_empty()).then_some((Some(how), found, former)))
     }
@@ -354,11 +356,7 @@ impl<O: Outputs> Asking<'_, O> {
         for (&at, rows) in types.iter().zip(own) {
             let mut fitting: Vec<Found> = overloads::fitting(&rows, name, wanted)
                 .into_iter()
-                .map(|member| Found {
-                    at,
-                    member: Some(member),
-                    inherited_by: None,
-                })
+                .map(|member| of_member(at, member))
                 .collect();
             if fitting.is_empty() && !is_wild(name) && !name.starts_with('.') {
                 fitting = self.inherited(at, name)?;
@@ -384,9 +382,8 @@ impl<O: Outputs> Asking<'_, O> {
                 .into_iter()
                 .filter(|member| member.accessibility != "private")
                 .map(|member| Found {
-                    at,
-                    member: Some(member),
                     inherited_by: Some(key.clone()),
+                    ..of_member(at, member)
                 })
                 .collect();
             if !fitting.is_empty() {
@@ -396,7 +393,7 @@ impl<O: Outputs> Asking<'_, O> {
         Ok(Vec::new())
     }
 
-    /// As the index alone tells: one candidate for all overloads of a name in a type.
+    /// As the index alone tells: one find for all overloads of a name in a type, with their number.
     fn by_name(&self, types: Option<&[usize]>, name: &str) -> Vec<Found> {
         let symbols = self.symbols;
         let among: Option<BTreeSet<usize>> = types.map(|types| types.iter().copied().collect());
@@ -408,20 +405,21 @@ impl<O: Outputs> Asking<'_, O> {
                 .collect(),
             false => symbols.spelled(name),
         };
-        let mut found = Vec::new();
+        let mut found: Vec<Found> = Vec::new();
         for name in names {
             let mut last = None;
-            let lines = symbols.declared(name).filter(|line| last.replace(line.owner) != Some(line.owner));
-            for line in lines {
-                if let Some(at) = symbols
-                    .find(line.owner)
-                    .filter(|at| among.as_ref().is_none_or(|among| among.contains(at)))
-                {
-                    found.push(Found {
-                        at,
-                        member: Some(Overload::named(name, line.line.flags)),
-                        inherited_by: None,
-                    });
+            for line in symbols.declared(name) {
+                let is_next = last.replace(line.owner) == Some(line.owner);
+                let place = match found.last() {
+                    Some(before) if is_next => Some(before.at).filter(|at| symbols.key(*at) == line.owner),
+                    _ => symbols.find(line.owner),
+                };
+                let Some(at) = place.filter(|at| among.as_ref().is_none_or(|among| among.contains(at))) else {
+                    continue;
+                };
+                match found.last_mut() {
+                    Some(before) if is_next => before.count += 1,
+                    _ => found.push(of_member(at, Overload::named(name, line.line.flags))),
                 }
             }
         }
@@ -450,9 +448,8 @@ impl<O: Outputs> Asking<'_, O> {
     }
 
     /// Types whose simple names are spelled alike, nearest first.
-    fn near_types(&self, recent: &[String]) -> Vec<Found> {
+    fn near_types(&self, names: &[Segment], recent: &[String]) -> Vec<Found> {
         let symbols = self.symbols;
-        let names = &self.path.segments;
         let Some(last) = names.last() else { return Vec::new() };
         let word = Word::new(last.name.split('`').next().unwrap_or_default());
         let mut near: Vec<(usize, usize)> = (0..symbols.len())
@@ -491,22 +488,12 @@ impl<O: Outputs> Asking<'_, O> {
         for (place, (&at, rows)) in all.iter().zip(rows).enumerate() {
             for member in rows {
                 // Other overloads of a known name are what may be meant, too; what a base declares alike is the same to who asks.
-                let edits = word
-                    .edits(&member.name)
-                    .or_else(|| member.name.eq_ignore_ascii_case(name).then_some(0));
+                let edits = word.edits(&member.name).or_else(|| same(&member.name, name).then_some(0));
                 if let Some(edits) = edits
                     && (place < types.len() || taken.insert(member.key.clone()))
                 {
                     taken.insert(member.key.clone());
-                    near.push((
-                        edits,
-                        place,
-                        Found {
-                            at,
-                            member: Some(member),
-                            inherited_by: None,
-                        },
-                    ));
+                    near.push((edits, place, of_member(at, member)));
                 }
             }
         }
@@ -520,31 +507,31 @@ impl<O: Outputs> Asking<'_, O> {
         let path = path_of(key, found.member.as_ref());
         (levels, access, path.len(), path)
     }
+}
 
-    fn candidate(&self, found: Found) -> Result<Candidate, SymbolError> {
-        let row = self.symbols.row(found.at)?;
-        let path = path_of(self.symbols.key(found.at), found.member.as_ref());
-        Ok(match found.member {
-            None => Candidate {
-                path,
-                kind: row.kind,
-                accessibility: row.accessibility,
-                files: row.files,
-                type_id: row.id,
-                member_id: None,
-                inherited_by: None,
-            },
-            Some(member) => Candidate {
-                path,
-                kind: member.kind,
-                accessibility: member.accessibility,
-                files: if member.file.is_empty() { row.files } else { vec![member.file] },
-                member_id: (!member.id.is_empty()).then(|| format!("{}_{}", row.id, member.id)),
-                type_id: row.id,
-                inherited_by: found.inherited_by,
-            },
-        })
-    }
+fn candidate(symbols: &Symbols, found: Found) -> Result<Candidate, SymbolError> {
+    let row = symbols.row(found.at)?;
+    let path = path_of(symbols.key(found.at), found.member.as_ref());
+    Ok(match found.member {
+        None => Candidate {
+            path,
+            kind: row.kind,
+            accessibility: row.accessibility,
+            files: row.files,
+            type_id: row.id,
+            member_id: None,
+            inherited_by: None,
+        },
+        Some(member) => Candidate {
+            path,
+            kind: member.kind,
+            accessibility: member.accessibility,
+            files: if member.file.is_empty() { row.files } else { vec![member.file] },
+            member_id: (!member.id.is_empty()).then(|| format!("{}_{}", row.id, member.id)),
+            type_id: row.id,
+            inherited_by: found.inherited_by,
+        },
+    })
 }
 
 fn of_type(at: usize) -> Found {
@@ -552,6 +539,14 @@ fn of_type(at: usize) -> Found {
         at,
         member: None,
         inherited_by: None,
+        count: 1,
+    }
+}
+
+fn of_member(at: usize, member: Overload) -> Found {
+    Found {
+        member: Some(member),
+        ..of_type(at)
     }
 }
 

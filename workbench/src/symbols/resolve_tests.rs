@@ -1,9 +1,12 @@
-//! What symbol paths mean in a small workspace, and that build targets mean the same.
+//! What symbol paths mean in a small workspace, that build targets mean the same, and that a path which is told means what it was told of.
 
 use super::index::simple_name;
 use super::outputs::{Outputs, Trouble};
+use super::overloads;
 use super::resolve::{How, Options, Resolution, resolve};
 use super::samples::Sample;
+use super::search::{Query, describe, search};
+use super::usages::Subject;
 use crate::aliases::Aliases;
 use proptest::prelude::*;
 use std::cell::RefCell;
@@ -61,6 +64,8 @@ fn what_paths_mean() {
         ("Box.Store.get(String,System.Int32)", "exact! Box.Store#Get(string?,int)"),
         ("Box.Store#op_Addition", "exact! Box.Store#op_Addition(Store,Store)"),
         ("Box.Store#Dispose", "exact! Box.Store#System.IDisposable.Dispose()"),
+        ("Store.System.IDisposable.Dispose", "suffix! Box.Store#System.IDisposable.Dispose()"),
+        ("Box.Store#Get(string?,int)", "exact! Box.Store#Get(string?,int)"),
         ("Box.Store..ctor", "exact! Box.Store#.ctor(int)"),
         ("BigStore.Get(int)", "suffix! Box.Store#Get(int) (Box.BigStore)"),
         ("BigStore.Cache", "fuzzy Box.Store#Cache"),
@@ -72,12 +77,13 @@ fn what_paths_mean() {
         ("*Store", "wildcard Box.Store Box.IStore Box.BigStore Box.Deep.Down.Store"),
         ("Box.?Store", "wildcard! Box.IStore"),
         ("BigStore.T*", "wildcard! Box.BigStore#Twice()"),
-        ("Twi*", "wildcard Box.BigStore#Twice Box.Deep.Down.Store#Twin"),
+        ("Twi*", "wildcard Box.BigStore#Twice() Box.Deep.Down.Store#Twin"),
         ("Nope*", "nothing "),
         // Names that are spelled alike.
         ("BigStroe", "fuzzy Box.BigStore"),
         ("Box.Store.Gte", "fuzzy Box.Store#Get(int) Box.Store#Get(string?,int)"),
         ("Box.Store.Get(char)", "fuzzy Box.Store#Get(int) Box.Store#Get(string?,int)"),
+        ("BigStroe.Twice", "fuzzy Box.BigStore#Twice()"),
         ("Qqqqqqqq", "nothing "),
     ] {
         assert_eq!(told(&mut sample, text), expected, "{text}");
@@ -209,18 +215,51 @@ fn members_of_many_types_are_told_without_opening_each() {
         .collect();
     let mut sample = Sample::of(&[("a.cs", &classes)]);
     let found = meaning(&mut sample, "Go", &Options::default());
-    assert_eq!((found.total, found.how), (40, Some(How::Suffix)));
-    assert_eq!(found.candidates[0].path, "C0#Go");
+    assert_eq!((found.total, found.candidates.len(), found.how), (80, 20, Some(How::Suffix)));
+    assert_eq!(found.candidates[0].path, "C0#Go()");
+    assert_eq!(found.candidates[19].path, "C9#Go(int)");
     let wild = meaning(&mut sample, "C*.G?", &Options::default());
-    assert_eq!((wild.total, wild.how), (40, Some(How::Wildcard)));
-    assert!(
-        !sample
-            .asked
-            .iter()
-            .any(|label| label.ends_with(":members") && label != "//index:members"),
-        "{:?}",
-        sample.asked
-    );
+    assert_eq!((wild.total, wild.how), (80, Some(How::Wildcard)));
+    // Those that are shown are told apart, no others.
+    let opened = |label: &&String| label.ends_with(":members") && *label != "//index:members";
+    assert_eq!(sample.asked.iter().filter(opened).count(), 40, "{:?}", sample.asked);
+}
+
+#[test]
+fn namespaces_are_known_and_never_meant() {
+    let mut sample = Sample::default();
+    for (text, how, paths) in [
+        ("box", Some(How::Exact), vec!["Box"]),
+        ("Box.Deep", Some(How::Exact), vec!["Box.Deep"]),
+        ("deep.down", Some(How::Suffix), vec!["Box.Deep.Down"]),
+    ] {
+        let found = meaning(&mut sample, text, &Options::default());
+        assert_eq!(found.how, how, "{text}");
+        assert!(found.resolved.is_some() && found.candidates.iter().all(|one| one.kind == "namespace"));
+        assert_eq!(found.candidates.iter().map(|one| one.path.as_str()).collect::<Vec<_>>(), paths);
+        let error = found.meant().expect_err("no type");
+        assert_eq!(error.diagnostic.message, "a namespace is no type or member");
+    }
+}
+
+#[test]
+fn case_is_that_of_any_script() {
+    let mut sample = Sample::of(&[(
+        "a.cs",
+        "namespace Größen; class Längenmaß { int Ёлка; void ΣΊΣΥΦΟΣ() { } } class ı { } class I { }",
+    )]);
+    for (text, expected) in [
+        ("GRÖßEN.längenMAß", "exact! Größen.Längenmaß"),
+        ("LÄNGENMAß.ёЛКА", "suffix! Größen.Längenmaß#Ёлка"),
+        ("σίσυφοσ", "suffix! Größen.Längenmaß#ΣΊΣΥΦΟΣ()"),
+        ("LÄNGEN*.Ё*", "wildcard! Größen.Längenmaß#Ёлка"),
+        ("längenmßa", "fuzzy Größen.Längenmaß"),
+        ("i", "suffix! Größen.I"),
+        ("ı", "suffix! Größen.ı"),
+    ] {
+        assert_eq!(told(&mut sample, text), expected, "{text}");
+    }
+    assert_eq!(targets(&mut sample, "längenMAß"), ["Größen.Längenmaß"]);
 }
 
 #[test]
@@ -323,8 +362,8 @@ fn build_targets_mean_the_same() {
     assert_eq!(told(&mut shadowed, "program"), "suffix! X.y.program");
 }
 
-#[test]
-fn build_targets_of_the_fixture_mean_the_same() {
+/// The C# files and projects of the fixture.
+fn fixture() -> Vec<(String, String)> {
     let root = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../fixtures/memotree"));
     let (mut folders, mut files) = (vec![root.to_path_buf()], Vec::new());
     while let Some(folder) = folders.pop() {
@@ -342,8 +381,17 @@ fn build_targets_of_the_fixture_mean_the_same() {
             }
         }
     }
+    files
+}
+
+fn sample_of(files: &[(String, String)]) -> Sample {
     let files: Vec<(&str, &str)> = files.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
-    let mut sample = Sample::of(&files);
+    Sample::of(&files)
+}
+
+#[test]
+fn build_targets_of_the_fixture_mean_the_same() {
+    let mut sample = sample_of(&fixture());
     let keys: Vec<String> = sample.names().keys().map(str::to_owned).collect();
     assert!(keys.len() > 60);
     for key in &keys {
@@ -360,4 +408,150 @@ proptest! {
     fn build_targets_mean_the_same_of_any_text(name in "((Box|box|Deep|Down)[.+])?(Store|STORE|Cache|Entry|Kind|Reader)(`1|`2)?([.+](Entry|Kind|Line))?") {
         BUILT.with_borrow_mut(|sample| agrees(sample, &name));
     }
+}
+
+/// Members of all sorts.
+const ZOO: &str = r#"
+namespace Zoo.Deep
+{
+    public interface IFace<T> { void Do(T x); int this[int at] { get; } event System.Action Rung; static abstract IFace<T> operator +(IFace<T> a, IFace<T> b); }
+    public class Cage<T> : IFace<T>, IFace<(int, string?)>, System.IDisposable
+    {
+        static Cage() { }
+        public Cage() { }
+        public Cage(int x, ref string[] y) { }
+        ~Cage() { }
+        public const int K = 1, L = 2;
+        public readonly T[] field;
+        public event System.Action Rung;
+        public event System.Action Kept { add { } remove { } }
+        void IFace<T>.Do(T x) { }
+        void IFace<(int, string?)>.Do((int, string?) x) { }
+        int IFace<T>.this[int at] => 1;
+        public int this[int a] => 1;
+        public int this[string? a, params int[] b] => 1;
+        public static Cage<T> operator +(Cage<T> a, Cage<T> b) => a;
+        public static Cage<T> operator checked +(Cage<T> a, Cage<T> b) => a;
+        public static Cage<T> operator >>>(Cage<T> a, int b) => a;
+        public static bool operator true(Cage<T> a) => true;
+        public static bool operator false(Cage<T> a) => false;
+        public static implicit operator int(Cage<T> c) => 1;
+        public static explicit operator string?(Cage<T> c) => null;
+        public static explicit operator (int, int)(Cage<T> c) => (1, 2);
+        public void Add<U>(U u) { }
+        public void Add(T t) { }
+        public void Add<U, V>(System.Collections.Generic.Dictionary<U, V[]> d) { }
+        void M(ref int a) { }
+        void M(in long a) { }
+        void M(out string a) { a = ""; }
+        void M(int? a, string[,] b, (int x, string? y) c) { }
+        unsafe void P(int* p, delegate*<int, void> f) { }
+        void System.IDisposable.Dispose() { }
+        int @class;
+        void Twice() { }
+        void Twice() { }
+        public class Inner<U>
+        {
+            public enum Kind { One, Two = 2 }
+            public delegate void Handler<V>(V v);
+            public record R(int A, string B) { public int C; }
+            public struct S { public S() { } public int Held { get; init; } }
+            void Add<W>(W w, U u, T t) { }
+        }
+    }
+    static class Ext { extension(string s) { public bool IsBlank() => true; } static int Len(this string s) => 1; }
+    file class Hidden { void Here() { } }
+    class Größe { int Länge; }
+}
+"#;
+
+/// Every path that the indexes, outlines, usages and search tell of a workspace means exactly what it was told of.
+fn told_paths_mean_themselves(sample: &mut Sample, least: usize) {
+    let symbols = sample.names();
+    let keys: Vec<String> = symbols.keys().map(str::to_owned).collect();
+    let mut paths: Vec<String> = Vec::new();
+    for key in &keys {
+        paths.push(key.clone());
+        let rows = overloads::of(sample, &[key]).expect("members").remove(0);
+        let full = rows.iter().map(|row| format!("{key}#{}", row.key));
+        paths.extend(full);
+        // The index tells names: all overloads of one are meant.
+        for name in rows.iter().map(|row| &row.name).filter(|name| symbols.declares(key, name)) {
+            let found = resolve(&symbols, sample, &format!("{key}#{name}"), &Options::default()).expect("a resolution");
+            let subject = Subject::of(&found).expect("one name");
+            assert!(subject.path.starts_with(&format!("{key}#{name}")), "{key}#{name}: {subject:?}");
+            assert!(found.candidates.iter().all(|one| one.key() == key), "{key}#{name}: {found:?}");
+        }
+    }
+    assert!(paths.len() >= least, "{}", paths.len());
+    let mut labels = Vec::new();
+    for path in &paths {
+        let found = resolve(&symbols, sample, path, &Options::default()).expect("a resolution");
+        let resolved = found.resolved.as_ref().map(|one| one.path.as_str());
+        assert_eq!((resolved, found.how), (Some(path.as_str()), Some(How::Exact)), "{path}: {found:?}");
+        assert_eq!(Subject::of(&found).expect("one").path, *path);
+        labels.push(found.label_of("outline").expect("one"));
+    }
+    // The label of each is the label of its outline, which tells the same path.
+    let outlines = sample.read(&labels).expect("outlines");
+    assert_eq!(outlines.len(), paths.len());
+    for (path, outline) in paths.iter().zip(outlines) {
+        let text = String::from_utf8(outline.bytes.expect("an outline").to_vec()).expect("text");
+        let told = if path.contains('#') {
+            path.clone()
+        } else {
+            path.split('@').next().unwrap_or_default().to_owned()
+        };
+        assert!(text.starts_with(&format!("# {told}")), "{path}: {text}");
+    }
+    for kind in [None, Some("member"), Some("constructor"), Some("namespace")] {
+        for name in keys
+            .iter()
+            .map(|key| simple_name(key))
+            .chain(["Add", "this[]", "M", "Do", "R", "e"])
+        {
+            let query = Query {
+                kind,
+                limit: 200,
+                ..Query::new(name)
+            };
+            let page = search(&symbols, &query).expect("a page");
+            for hit in describe(sample, page.hits).expect("hits") {
+                let found = resolve(&symbols, sample, &hit.path, &Options::default()).expect("a resolution");
+                let resolved = found.resolved.expect("one");
+                assert_eq!(resolved.path, hit.path);
+                if hit.path.contains('#') {
+                    assert_eq!((resolved.type_id, resolved.member_id), (hit.type_id, hit.member_id), "{}", hit.path);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn paths_that_are_told_mean_themselves_whatever_the_member() {
+    let mut sample = Sample::of(&[("zoo.cs", ZOO), ("top.cs", "System.Console.WriteLine(); void Local() { }")]);
+    told_paths_mean_themselves(&mut sample, 60);
+    for (text, expected) in [
+        ("Cage`1#Add`1(U)", "suffix! Zoo.Deep.Cage`1#Add`1(U)"),
+        (
+            "Cage#Add`2",
+            "suffix! Zoo.Deep.Cage`1#Add`2(System.Collections.Generic.Dictionary<U, V[]>)",
+        ),
+        ("Cage<int>#this[int]", "suffix! Zoo.Deep.Cage`1#this[](int)"),
+        ("Cage.this[string?, int[]]", "suffix! Zoo.Deep.Cage`1#this[](string?,int[])"),
+        ("Cage#IFace<T>.Do", "suffix! Zoo.Deep.Cage`1#IFace<T>.Do(T)"),
+        ("Cage#Finalize", "suffix! Zoo.Deep.Cage`1#Finalize()"),
+        ("Cage#.cctor", "suffix! Zoo.Deep.Cage`1#.cctor()"),
+        ("Cage..ctor(int, ref string[])", "suffix! Zoo.Deep.Cage`1#.ctor(int,ref string[])"),
+        ("Cage#op_True", "suffix! Zoo.Deep.Cage`1#op_True(Cage<T>)"),
+        ("Cage.Inner.S.Held", "suffix! Zoo.Deep.Cage`1+Inner`1+S#Held"),
+    ] {
+        assert_eq!(told(&mut sample, text), expected, "{text}");
+    }
+}
+
+#[test]
+fn paths_that_are_told_of_the_fixture_mean_themselves() {
+    told_paths_mean_themselves(&mut sample_of(&fixture()), 300);
 }

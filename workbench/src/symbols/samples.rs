@@ -86,6 +86,12 @@ impl Observer for Silent {
 impl Sample {
     /// A workspace of these files.
     pub fn of(files: &[(&str, &str)]) -> Self {
+        let files: Vec<(&str, &[u8])> = files.iter().map(|(path, text)| (*path, text.as_bytes())).collect();
+        Self::of_bytes(&files)
+    }
+
+    /// A workspace of these files.
+    pub fn of_bytes(files: &[(&str, &[u8])]) -> Self {
         let world = MemoryWorld::new();
         world.set_now(1_000_000_000_000_000);
         for (path, text) in files {

@@ -3,18 +3,22 @@
 //! Hits stand in this order: by how they match (the whole name, its beginning, [`super::humps`], any part of it), types before members, shorter
 //! names first, then by name; types of one name in the order of [`rank`], members by the key of their type. Names that are
 //! only spelled alike are looked for when nothing else matches. What stands before the last `.`, `+` or `#` of a query has to stand in the
-//! namespace or type. A query may be a pattern with `*` and `?` of the whole name. All overloads of a name in a type are one hit.
+//! namespace or type. A query may be a pattern with `*` and `?` of the whole name. Overloads of a name in a type stand together: pages count
+//! them as one, [`describe`] tells each. Constructors (by the names of their types) and namespaces are found where their kind is asked for.
 
 use super::distance::Word;
 use super::humps::Humps;
 use super::index::{Declared, Symbols, namespace, simple_name};
 use super::matching::{outer_part, rank};
+use super::meaning::NAMESPACE;
 use super::outputs::{Outputs, SymbolError, Trouble};
 use super::overloads::{self, kind_of};
 use super::path::{Glob, MOST_CHARS, MOST_WILDCARDS, is_wild};
 
 use engine::values::diagnostic::Diagnostic;
 use engine::values::digest::Digest;
+use engine::values::fold::{folded, same};
+use engine::values::label::halves;
 use engine::values::suggest::nearest;
 use producers::csharp::hashes::Access;
 use producers::csharp::types::symbol_of;
@@ -28,8 +32,8 @@ pub const USUAL: usize = 20;
 /// Most hits on a page.
 pub const MOST: usize = 200;
 
-/// Kinds that can be asked for: those of types, any type, any member, and what `//index:members` tells of members.
-pub const KINDS: [&str; 12] = [
+/// Kinds that can be asked for, in any case: those of types, any type, namespaces, any member, those of members, and any member that has a value.
+pub const KINDS: [&str; 19] = [
     "type",
     "class",
     "struct",
@@ -38,14 +42,24 @@ pub const KINDS: [&str; 12] = [
     "delegate",
     "record",
     "record struct",
+    "namespace",
     "member",
     "method",
-    "value",
+    "constructor",
+    "property",
     "indexer",
+    "event",
+    "field",
+    "constant",
+    "enum member",
+    "value",
 ];
 
-/// Those of [`KINDS`] that are members'.
-const OF_MEMBERS: [&str; 4] = ["member", "method", "value", "indexer"];
+/// Where those of [`KINDS`] begin that are members'.
+const OF_MEMBERS: usize = 8;
+
+/// Kinds of members that have a value without arguments.
+const VALUES: [&str; 5] = ["property", "event", "field", "constant", "enum member"];
 
 /// How a name matches, best first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, JsonSchema, Serialize, Deserialize)]
@@ -93,13 +107,18 @@ impl<'q> Query<'q> {
     }
 }
 
-/// One type, or all members of one name of a type.
+/// One type, member or namespace.
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Hit {
-    /// Its path: the key of a type, or `key#Name`.
+    /// Its path: the key of a type, `key#Member`, `key#Name` of all overloads that [`describe`] did not look at, or a namespace.
     pub path: String,
-    /// `class`, `method` …; `value` for a field, property, event or constant that [`describe`] did not look at.
+    /// Identifier of the type; of a namespace empty.
+    pub type_id: String,
+    /// Identifier of the member, if it is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub member_id: Option<String>,
+    /// `class`, `method` …
     pub kind: String,
     /// As C# writes it; empty for a member that [`describe`] did not look at.
     pub accessibility: String,
@@ -115,7 +134,7 @@ pub struct Hit {
 pub struct Page {
     /// The hits.
     pub hits: Vec<Hit>,
-    /// How many there are on all pages.
+    /// How many there are on all pages; overloads count as one.
     pub total: usize,
     /// How many match by name and were left out by the filters.
     pub filtered: usize,
@@ -128,6 +147,7 @@ pub struct Page {
 enum Entry<'s> {
     Type(usize),
     Member(Declared<'s>),
+    Namespace(&'s str),
 }
 
 /// Looks for a query in all names.
@@ -136,10 +156,11 @@ enum Entry<'s> {
 /// When the query is over a limit or empty, its kind is unknown, or its cursor belongs to another query or state.
 pub fn search(symbols: &Symbols, query: &Query<'_>) -> Result<Page, SymbolError> {
     let asked = Asked::read(query)?;
-    let start = start(symbols, query)?;
+    let start = start(symbols, query, asked.kind)?;
     let mut found = Finds::default();
     asked.types(symbols, &mut found);
     asked.members(symbols, &mut found);
+    asked.namespaces(symbols, &mut found);
     if found.by_match.is_empty() && found.filtered == 0 {
         asked.spelled_alike(symbols, &mut found);
     }
@@ -156,34 +177,47 @@ pub fn search(symbols: &Symbols, query: &Query<'_>) -> Result<Page, SymbolError>
         .collect::<Result<_, _>>()?;
     let end = start + hits.len();
     Ok(Page {
-        next: (end < total).then(|| cursor(symbols, query, end)),
+        next: (end < total).then(|| cursor(symbols, query, asked.kind, end)),
         hits,
         total,
         filtered: found.filtered,
     })
 }
 
-/// Fills in what `//types/T:members` says of the members among the hits: their kinds, accessibility (of the most accessible overload) and files.
+/// The hits with what `//types/T:members` says of the members among them: each overload, with its identifier, accessibility and file. What stands in
+/// the header of its type (a primary constructor, a delegate's `Invoke`) has the path of the type.
 ///
 /// # Errors
 /// When the outputs cannot be read.
-pub fn describe<O: Outputs>(outputs: &mut O, hits: &mut [Hit]) -> Result<(), O::Error> {
-    let members = |hit: &Hit| hit.path.split_once('#').map(|(key, name)| (key.to_owned(), name.to_owned()));
-    let keys: BTreeSet<String> = hits.iter().filter_map(members).map(|(key, _)| key).collect();
+pub fn describe<O: Outputs>(outputs: &mut O, hits: Vec<Hit>) -> Result<Vec<Hit>, O::Error> {
+    let keys: BTreeSet<String> = hits.iter().filter_map(|hit| Some(halves(&hit.path)?.0.to_owned())).collect();
     let keys: Vec<&str> = keys.iter().map(String::as_str).collect();
     let rows = overloads::of(outputs, &keys)?;
+    let mut described = Vec::with_capacity(hits.len());
     for hit in hits {
-        let Some((key, name)) = members(hit) else { continue };
-        let Ok(at) = keys.binary_search(&key.as_str()) else { continue };
-        let named: Vec<_> = rows[at].iter().filter(|member| member.name == name).collect();
-        if let Some(first) = named.iter().min_by_key(|member| Access::parse(&member.accessibility)) {
-            hit.kind.clone_from(&first.kind);
-            hit.accessibility.clone_from(&first.accessibility);
-            let files: BTreeSet<&String> = named.iter().map(|member| &member.file).collect();
-            hit.files = files.into_iter().cloned().collect();
+        let Some((key, name)) = halves(&hit.path) else {
+            described.push(hit);
+            continue;
+        };
+        let rows = keys.binary_search(&key).map_or(&[][..], |at| &rows[at]);
+        let before = described.len();
+        for member in rows.iter().filter(|member| member.name == name) {
+            described.push(Hit {
+                path: format!("{key}#{}", member.key),
+                type_id: hit.type_id.clone(),
+                member_id: Some(format!("{}_{}", hit.type_id, member.id)),
+                kind: member.kind.clone(),
+                accessibility: member.accessibility.clone(),
+                files: vec![member.file.clone()],
+                matched: hit.matched,
+            });
+        }
+        if described.len() == before {
+            let path = key.to_owned();
+            described.push(Hit { path, ..hit });
         }
     }
-    Ok(())
+    Ok(described)
 }
 
 fn hit(symbols: &Symbols, matched: Matched, entry: &Entry<'_>) -> Result<Hit, SymbolError> {
@@ -192,6 +226,8 @@ fn hit(symbols: &Symbols, matched: Matched, entry: &Entry<'_>) -> Result<Hit, Sy
             let row = symbols.row(*at)?;
             Ok(Hit {
                 path: symbols.key(*at).to_owned(),
+                type_id: row.id,
+                member_id: None,
                 kind: row.kind,
                 accessibility: row.accessibility,
                 files: row.files,
@@ -202,12 +238,23 @@ fn hit(symbols: &Symbols, matched: Matched, entry: &Entry<'_>) -> Result<Hit, Sy
             let row = symbols.find(declared.owner).map(|at| symbols.row(at)).transpose()?;
             Ok(Hit {
                 path: format!("{}#{}", declared.owner, declared.name),
+                type_id: row.as_ref().map(|row| row.id.clone()).unwrap_or_default(),
+                member_id: None,
                 kind: kind_of(declared.name, declared.line.flags).to_owned(),
                 accessibility: String::new(),
                 files: row.map(|row| row.files).unwrap_or_default(),
                 matched,
             })
         }
+        Entry::Namespace(name) => Ok(Hit {
+            path: (*name).to_owned(),
+            type_id: String::new(),
+            member_id: None,
+            kind: NAMESPACE.to_owned(),
+            accessibility: String::new(),
+            files: Vec::new(),
+            matched,
+        }),
     }
 }
 
@@ -219,9 +266,9 @@ struct Finds<'s> {
 
 /// A query, read.
 struct Asked<'q> {
-    /// What the name is compared with, in lower case.
+    /// What the name is compared with, folded.
     name: String,
-    /// What has to stand before it, in lower case.
+    /// What has to stand before it, folded.
     around: String,
     humps: Humps,
     glob: Option<Glob>,
@@ -244,7 +291,10 @@ impl<'q> Asked<'q> {
                 why.hint("write a part of a name: NodeStore, nodest, NS, Core.NS"),
             ));
         }
-        if let Some(kind) = query.kind.filter(|kind| !KINDS.contains(kind)) {
+        let kind = query
+            .kind
+            .map(|kind| (kind, KINDS.into_iter().find(|known| same(known, kind.trim()))));
+        if let Some((kind, None)) = kind {
             let near = nearest(kind, KINDS.into_iter(), 3);
             let why = Diagnostic::error("InvalidFilter", "no symbol is of this kind").found(kind.chars().take(120).collect::<String>());
             let hint = format!("kinds are {}", KINDS.join(", "));
@@ -267,17 +317,17 @@ impl<'q> Asked<'q> {
             ));
         }
         Ok(Self {
-            name: written.split('`').next().unwrap_or(written).to_ascii_lowercase(),
-            around: around.to_ascii_lowercase(),
+            name: folded(written.split('`').next().unwrap_or(written)),
+            around: folded(around),
             humps: Humps::new(written),
             glob: is_wild(written).then(|| Glob::new(written)),
             written,
-            kind: query.kind,
-            namespace: query.namespace.map(str::to_ascii_lowercase),
+            kind: kind.and_then(|(_, known)| known),
+            namespace: query.namespace.map(folded),
         })
     }
 
-    /// How a name matches; `folded` is the same in lower case, `holds` whether it holds the query.
+    /// How a name matches; `folded` is the same folded, `holds` whether it holds the query.
     fn matched(&self, name: &str, folded: &str, holds: bool) -> Option<Matched> {
         if let Some(glob) = &self.glob {
             return glob.matches(name).then_some(Matched::Wildcard);
@@ -299,18 +349,18 @@ impl<'q> Asked<'q> {
     }
 
     fn is_around(&self, outer: &str) -> bool {
-        self.around.is_empty()
-            || outer
-                .replace('+', ".")
-                .to_ascii_lowercase()
-                .contains(&self.around.replace('+', "."))
+        self.around.is_empty() || folded(&outer.replace('+', ".")).contains(&self.around.replace('+', "."))
     }
 
     fn is_within(&self, key: &str) -> bool {
+        self.namespace.is_none() || self.is_namespace_within(&folded(namespace(key)))
+    }
+
+    /// Whether a folded namespace is the wanted one or below it.
+    fn is_namespace_within(&self, own: &str) -> bool {
         let Some(wanted) = &self.namespace else { return true };
-        let own = namespace(key);
-        own.get(..wanted.len()).is_some_and(|head| head.eq_ignore_ascii_case(wanted))
-            && (own.len() == wanted.len() || own.as_bytes()[wanted.len()] == b'.' || wanted.is_empty())
+        let below = own.strip_prefix(wanted.as_str());
+        below.is_some_and(|below| wanted.is_empty() || below.is_empty() || below.starts_with('.'))
     }
 
     fn wants_type(&self, kind: &str) -> bool {
@@ -318,7 +368,16 @@ impl<'q> Asked<'q> {
     }
 
     fn wants_member(&self, kind: &str) -> bool {
-        self.kind.is_none_or(|wanted| wanted == kind || wanted == "member")
+        self.kind.is_none_or(|wanted| match wanted {
+            "member" => true,
+            "value" => VALUES.contains(&kind),
+            wanted => wanted == kind,
+        })
+    }
+
+    /// Whether only members are asked for.
+    fn wants_members_only(&self) -> bool {
+        self.kind.is_some_and(|kind| KINDS[OF_MEMBERS..].contains(&kind))
     }
 
     fn types<'s>(&self, symbols: &'s Symbols, found: &mut Finds<'s>) {
@@ -349,7 +408,7 @@ impl<'q> Asked<'q> {
 
     fn members<'s>(&self, symbols: &'s Symbols, found: &mut Finds<'s>) {
         // Without a name there would be no end of them.
-        if self.name.is_empty() && self.around.is_empty() && self.kind.is_none_or(|kind| !OF_MEMBERS.contains(&kind)) {
+        if self.name.is_empty() && self.around.is_empty() && !self.wants_members_only() {
             return;
         }
         let mut holds = vec![false; symbols.names()];
@@ -370,12 +429,31 @@ impl<'q> Asked<'q> {
     /// The members of one name, each type once.
     fn of_name<'s>(&self, symbols: &'s Symbols, matched: Matched, name: &'s str, found: &mut Finds<'s>) {
         let mut last = "";
-        for declared in symbols.declared(name) {
+        let constructors = (self.kind == Some("constructor")).then(|| symbols.constructors(name));
+        let others = constructors.is_none().then(|| symbols.declared(name));
+        for declared in constructors.into_iter().flatten().chain(others.into_iter().flatten()) {
             if std::mem::replace(&mut last, declared.owner) == declared.owner || !self.is_around(symbol_of(declared.owner)) {
                 continue;
             }
-            match self.is_within(declared.owner) && self.wants_member(kind_of(name, declared.line.flags)) {
+            match self.is_within(declared.owner) && self.wants_member(kind_of(declared.name, declared.line.flags)) {
                 true => found.by_match.entry(matched).or_default().push(Entry::Member(declared)),
+                false => found.filtered += 1,
+            }
+        }
+    }
+
+    fn namespaces<'s>(&self, symbols: &'s Symbols, found: &mut Finds<'s>) {
+        if self.kind != Some(NAMESPACE) {
+            return;
+        }
+        for name in symbols.namespaces() {
+            let (outer, last) = name.rsplit_once('.').unwrap_or(("", name));
+            let own = folded(last);
+            let Some(matched) = self.matched(last, &own, own.contains(&self.name)).filter(|_| self.is_around(outer)) else {
+                continue;
+            };
+            match self.is_namespace_within(&folded(name)) {
+                true => found.by_match.entry(matched).or_default().push(Entry::Namespace(name)),
                 false => found.filtered += 1,
             }
         }
@@ -420,18 +498,18 @@ fn type_order(symbols: &Symbols, at: usize) -> (usize, &str, (usize, Access, usi
 }
 
 /// A place in the hits of a query in one state of the names: offset, digest of the names, digest of the query.
-fn cursor(symbols: &Symbols, query: &Query<'_>, offset: usize) -> String {
+fn cursor(symbols: &Symbols, query: &Query<'_>, kind: Option<&str>, offset: usize) -> String {
     let asked = format!(
         "{}\0{}\0{}",
         query.text.trim(),
-        query.kind.unwrap_or("\0"),
+        kind.unwrap_or("\0"),
         query.namespace.unwrap_or("\0")
     );
     let [names, asked] = [symbols.digest(), Digest::of(asked.as_bytes())].map(|digest| digest.to_string()[..12].to_owned());
     format!("{offset:x}.{names}.{asked}")
 }
 
-fn start(symbols: &Symbols, query: &Query<'_>) -> Result<usize, SymbolError> {
+fn start(symbols: &Symbols, query: &Query<'_>, kind: Option<&str>) -> Result<usize, SymbolError> {
     let Some(given) = query.cursor else { return Ok(0) };
     let refused = |why: &str| {
         let shown: String = given.chars().take(120).collect();
@@ -442,7 +520,7 @@ fn start(symbols: &Symbols, query: &Query<'_>) -> Result<usize, SymbolError> {
     let Some(offset) = offset.filter(|_| given.split('.').count() == 3) else {
         return Err(refused("this is no cursor of a search"));
     };
-    let now = cursor(symbols, query, offset);
+    let now = cursor(symbols, query, kind, offset);
     if now == given {
         return Ok(offset);
     }

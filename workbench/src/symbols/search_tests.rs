@@ -4,6 +4,7 @@ use super::humps::Humps;
 use super::index::{Symbols, simple_name};
 use super::samples::Sample;
 use super::search::{Matched, Page, Query, describe, search};
+use engine::values::fold::folded;
 use engine::values::table::write_table;
 use proptest::prelude::*;
 use std::collections::BTreeMap;
@@ -56,6 +57,17 @@ fn what_queries_find() {
     assert_eq!(kind("ki", "member"), Vec::<String>::new());
     assert_eq!(kind("get", "method"), ["Exact Box.IStore#Get", "Exact Box.Store#Get"]);
     assert_eq!(kind("coun", "value"), ["Prefix Box.IBase#Count", "Prefix Box.Store#Count"]);
+    assert_eq!(kind("coun", "Property"), kind("coun", "value"));
+    assert_eq!(
+        (kind("coun", "field"), kind("val", "FIELD")),
+        (vec![], vec!["Prefix Box.Store+Entry`1#Value".to_owned()])
+    );
+    assert_eq!(kind("ol", "enum member"), ["Prefix Box.Store+Entry`1+Kind#Old"]);
+    assert_eq!(kind("BigS", "constructor"), ["Prefix Box.BigStore#.ctor"]);
+    assert_eq!(kind("", "constructor"), ["Prefix Box.Store#.ctor", "Prefix Box.BigStore#.ctor"]);
+    assert_eq!(kind("dow", "namespace"), ["Prefix Box.Deep.Down"]);
+    assert_eq!(kind("deep.d", "Namespace"), ["Prefix Box.Deep.Down"]);
+    assert_eq!(kind("", "namespace"), ["Prefix Box", "Prefix Box.Deep", "Prefix Box.Deep.Down"]);
     let within = |text, namespace| {
         found(Query {
             namespace: Some(namespace),
@@ -85,10 +97,9 @@ fn what_queries_find() {
 fn members_are_described_where_they_are_shown() {
     let mut sample = Sample::default();
     let symbols = sample.names();
-    let mut page = search(&symbols, &Query::new("cache")).expect("an answer");
-    describe(&mut sample, &mut page.hits).expect("members");
-    let hits: Vec<_> = page
-        .hits
+    let page = search(&symbols, &Query::new("cache")).expect("an answer");
+    let found = describe(&mut sample, page.hits).expect("members");
+    let hits: Vec<_> = found
         .iter()
         .map(|hit| {
             (
@@ -101,6 +112,15 @@ fn members_are_described_where_they_are_shown() {
         .collect();
     assert_eq!(hits[0], ("Box.Cache`2", "class", "public", "src/Stores.cs".to_owned()));
     assert_eq!(hits[2], ("Box.Store#Cache", "field", "private", "src/Store.cs".to_owned()));
+    assert_eq!((found[0].member_id.as_ref(), found[2].member_id.is_some()), (None, true));
+    // Each overload with its identifier; a page counts them as one.
+    let page = search(&symbols, &Query::new("Box.Store.Get")).expect("an answer");
+    assert_eq!(page.total, 1);
+    let found = describe(&mut sample, page.hits).expect("members");
+    let ids: std::collections::BTreeSet<&String> = found.iter().filter_map(|hit| hit.member_id.as_ref()).collect();
+    let paths: Vec<&str> = found.iter().map(|hit| hit.path.as_str()).collect();
+    assert_eq!((paths, ids.len()), (vec!["Box.Store#Get(int)", "Box.Store#Get(string?,int)"], 2));
+    assert!(ids.iter().all(|id| id.starts_with(&format!("{}_", found[0].type_id))));
 }
 
 #[test]
@@ -196,7 +216,7 @@ fn tables(types: &[String], members: &[String]) -> Symbols {
 
 /// By its definition.
 fn naive(query: &str, name: &str) -> Option<Matched> {
-    let (query_low, low) = (query.to_ascii_lowercase(), name.to_ascii_lowercase());
+    let (query_low, low) = (folded(query), folded(name));
     if low == query_low {
         Some(Matched::Exact)
     } else if low.starts_with(&query_low) {

@@ -1,8 +1,8 @@
-//! The text of types and members, as it stands in their files, with line numbers.
+//! The text of types and members, exactly as it stands in their files, and where.
 //!
-//! Lines are those of `//files/P:source`: decoded, `\n` at line ends, no byte order mark; which of them a declaration takes is told by
-//! `//files/P:syntax`. Comments and attributes right above a declaration are its own. What is longer than wanted is cut, and says which lines
-//! are left out.
+//! Lines are those of the file itself (`//files/P:bytes`): line ends as they are, a byte order mark before the first; which of them a declaration
+//! takes is told by `//files/P:syntax`. Comments and attributes right above a declaration are its own. What is longer than wanted is cut, and
+//! says which lines are left out.
 
 use super::outputs::{Outputs, SymbolError, file_label};
 use super::resolve::Candidate;
@@ -10,9 +10,13 @@ use producers::csharp::ids::member_key;
 use producers::csharp::model::Syntax;
 use producers::csharp::syntax;
 use producers::csharp::types::symbol_of;
+use producers::text::{encoding, written};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
+
+/// The byte order mark.
+const MARK: char = '\u{feff}';
 
 /// Lines of one symbol unless told.
 pub const USUAL_LINES: usize = 400;
@@ -25,21 +29,29 @@ pub struct Part {
     pub file: String,
     /// First line, from 1.
     pub start: u32,
+    /// Column of what stands there first, in characters from 1; white space and the byte order mark are not counted as such.
+    pub start_column: u32,
     /// Last line that is shown.
     pub end: u32,
-    /// The lines, each with its line feed.
+    /// Column behind what stands there last.
+    pub end_column: u32,
+    /// The lines as they are: each with its line end, the first of a file with the byte order mark if it has one.
     pub text: String,
+    /// How the file is written, when it is not UTF-8: the text is what its bytes stand for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub encoding: Option<String>,
     /// First and last of the lines that are left out after these.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub left_out: Option<(u32, u32)>,
 }
 
 impl Part {
-    /// The lines with their numbers before them.
+    /// The lines with their numbers before them, for reading: a line feed behind each, no byte order mark.
     pub fn numbered(&self) -> String {
         let width = self.end.to_string().len();
-        let lines = (self.start..).zip(self.text.split_inclusive('\n'));
-        lines.map(|(number, line)| format!("{number:>width$}  {line}")).collect()
+        let lines = (self.start..).zip(lines(self.text.trim_start_matches(MARK)));
+        let lines = lines.map(|(number, line)| format!("{number:>width$}  {}\n", line.trim_end_matches(['\r', '\n'])));
+        lines.collect()
     }
 }
 
@@ -64,7 +76,7 @@ pub fn sources<O: Outputs>(outputs: &mut O, symbols: &[&Candidate], most: usize)
     let files: BTreeSet<&String> = symbols.iter().flat_map(|symbol| &symbol.files).collect();
     let labels: Vec<String> = files
         .iter()
-        .flat_map(|file| ["source", "syntax"].map(|target| file_label(file, target)))
+        .flat_map(|file| ["bytes", "syntax"].map(|target| file_label(file, target)))
         .collect();
     let mut read = BTreeMap::new();
     if !labels.is_empty() {
@@ -74,17 +86,52 @@ pub fn sources<O: Outputs>(outputs: &mut O, symbols: &[&Candidate], most: usize)
     }
     let mut known = BTreeMap::new();
     for file in files {
-        let (Some(text), Some(tree)) = (read.get(&file_label(file, "source")), read.get(&file_label(file, "syntax"))) else {
+        let (Some(bytes), Some(tree)) = (read.get(&file_label(file, "bytes")), read.get(&file_label(file, "syntax"))) else {
             continue;
         };
         let damaged = |_| SymbolError::damaged().at_label(&file_label(file, "syntax"));
-        let text = String::from_utf8_lossy(text).into_owned();
-        known.insert(file.as_str(), (syntax::decode(tree).map_err(damaged)?, text));
+        let tree = syntax::decode(tree).map_err(damaged)?;
+        known.insert(file.as_str(), File::read(tree, bytes));
     }
     Ok(symbols.iter().map(|symbol| source(symbol, &known, most.max(1))).collect())
 }
 
-fn source(symbol: &Candidate, files: &BTreeMap<&str, (Syntax, String)>, most: usize) -> Source {
+/// A file and what it declares.
+struct File {
+    tree: Syntax,
+    text: String,
+    encoding: Option<String>,
+}
+
+impl File {
+    fn read(tree: Syntax, bytes: &[u8]) -> Self {
+        let (text, _) = written(bytes, "");
+        let (encoding, marked) = encoding(bytes);
+        Self {
+            tree,
+            text: if marked { format!("{MARK}{text}") } else { text.into_owned() },
+            encoding: (encoding != "utf-8").then(|| encoding.to_owned()),
+        }
+    }
+}
+
+/// The lines of a text with their ends: CR, LF or both.
+fn lines(text: &str) -> impl Iterator<Item = &str> {
+    let mut rest = text;
+    std::iter::from_fn(move || {
+        let end = match rest.find(['\r', '\n']) {
+            _ if rest.is_empty() => return None,
+            None => rest.len(),
+            Some(at) if rest[at..].starts_with("\r\n") => at + 2,
+            Some(at) => at + 1,
+        };
+        let (line, behind) = rest.split_at(end);
+        rest = behind;
+        Some(line)
+    })
+}
+
+fn source(symbol: &Candidate, files: &BTreeMap<&str, File>, most: usize) -> Source {
     let mut found = Source {
         path: symbol.path.clone(),
         parts: Vec::new(),
@@ -92,12 +139,12 @@ fn source(symbol: &Candidate, files: &BTreeMap<&str, (Syntax, String)>, most: us
     };
     let mut left = most;
     for file in &symbol.files {
-        let Some((tree, text)) = files.get(file.as_str()) else {
+        let Some(known) = files.get(file.as_str()) else {
             found.notes.push(format!("{file} could not be read"));
             continue;
         };
-        let lines: Vec<&str> = text.split_inclusive('\n').collect();
-        let mut spans = spans(tree, symbol, &lines);
+        let lines: Vec<&str> = lines(&known.text).collect();
+        let mut spans = spans(&known.tree, symbol, &lines);
         spans.sort_unstable();
         spans.dedup();
         if spans.is_empty() {
@@ -117,11 +164,19 @@ fn source(symbol: &Candidate, files: &BTreeMap<&str, (Syntax, String)>, most: us
             if let Some((from, to)) = left_out {
                 found.notes.push(format!("{file}: lines {from}-{to} are left out"));
             }
+            let (first, last) = (
+                lines[start as usize - 1].trim_start_matches(MARK),
+                lines[shown as usize - 1].trim_start_matches(MARK),
+            );
+            let column = |before: &str| u32::try_from(before.chars().count()).unwrap_or(u32::MAX).saturating_add(1);
             found.parts.push(Part {
                 file: file.clone(),
                 start,
+                start_column: column(&first[..first.len() - first.trim_start().len()]),
                 end: shown,
+                end_column: column(last.trim_end()),
                 text: lines[start as usize - 1..shown as usize].concat(),
+                encoding: known.encoding.clone(),
                 left_out,
             });
         }
@@ -207,6 +262,33 @@ mod tests {
         12      }
         "#);
         assert!(shown.iter().all(|one| one.notes.is_empty()));
+    }
+
+    #[test]
+    fn line_ends_and_marks_stay() {
+        let text = "\u{feff}class A {\r\n  /// <summary/>\r  int Größe; \r\n}\n";
+        let utf16: Vec<u8> = text.encode_utf16().flat_map(u16::to_le_bytes).collect();
+        let mut sample = Sample::of_bytes(&[("a.cs", text.as_bytes()), ("b.cs", &utf16), ("c.cs", b"class C { string \xe9; }")]);
+        let symbols = sample.names();
+        let mut part = |path: &str, at: usize| {
+            let found = resolve(&symbols, &mut sample, path, &Options::default()).expect("an answer");
+            sources(&mut sample, &[found.candidates.first().expect("one")], 9).expect("sources")[0].parts[at].clone()
+        };
+        let whole = part("A", 0);
+        assert_eq!((whole.text.as_str(), whole.encoding), (text, None));
+        assert_eq!((whole.start, whole.start_column, whole.end, whole.end_column), (1, 1, 4, 2));
+        let member = part("A.Größe", 0);
+        assert_eq!(member.text, "  /// <summary/>\r  int Größe; \r\n");
+        assert_eq!((member.start, member.start_column, member.end, member.end_column), (2, 3, 3, 13));
+        assert_eq!(member.numbered(), "2    /// <summary/>\n3    int Größe; \n");
+        // The same type in another encoding, and one in none that is known.
+        let wide = part("A", 1);
+        assert_eq!((wide.text.as_str(), wide.encoding.as_deref()), (text, Some("utf-16le")));
+        let odd = part("C", 0);
+        assert_eq!(
+            (odd.text.as_str(), odd.encoding.as_deref()),
+            ("class C { string é; }", Some("windows-1252"))
+        );
     }
 
     #[test]

@@ -1,112 +1,199 @@
 //! Every place that uses a type or a member, what is certain apart from what is possible.
 //!
 //! Types that mention the word of the symbol are looked at (`//types/T:mentions`), the places come from their `//types/T:usages`. An
-//! inherited member is looked for under the type that was named: its uses are those of the base that declares it, and possible.
+//! inherited member is looked for under the type that was named: its uses are those of the base that declares it, and possible. Of
+//! several overloads a call means those that its arguments leave ([`super::calls`]): it is a certain use where one is left, no use of those that
+//! are ruled out, and possible otherwise. What is not looked at is told in [`Usages::unseen`].
 
-use super::index::simple_name;
-use super::outputs::{Output, Outputs, SymbolError, Trouble};
-use engine::values::diagnostic::Diagnostic;
-use engine::values::suggest::nearest;
+use super::calls::{can_mean, counterparts, possible};
+use super::index::{Symbols, simple_name};
+use super::meaning::{Candidate, Resolution};
+use super::outputs::{Output, Outputs, SymbolError};
+use super::overloads::{self, Overload, short_of};
 use engine::values::table::Table;
-use producers::csharp::deps::index::dotted;
-use producers::csharp::types::symbol_of;
-use producers::csharp::usages::{Place, declaring, members_of, related};
-use serde::Serialize;
-use std::collections::BTreeSet;
+use producers::csharp::usages::{Place, outside, related};
+use producers::csharp::variants::Uncompiled;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 use std::sync::Arc;
 
-/// Names offered when a symbol means nothing.
-const SUGGESTIONS: usize = 5;
+/// Kinds of members whose uses bear no name.
+const NAMELESS: [&str; 5] = ["constructor", "indexer", "operator", "conversion", "finalizer"];
 
-/// What is looked for: a type, and maybe a member of it.
+/// What is looked for: a type, one of its members, or all its overloads of a name.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Wanted {
-    /// Key of the type.
-    pub key: String,
-    /// Name of the member.
-    pub member: Option<String>,
+pub struct Subject {
+    /// Path: a key of `//index:types`, and behind `#` the member, or the name of all overloads.
+    pub path: String,
+    /// Identifier of the type.
+    pub type_id: String,
+    /// Identifier of the member, if it is one.
+    pub member_id: Option<String>,
+    /// The type in whose code's eyes it is looked for: the one that declares it, or the heir that was named.
+    key: String,
+    /// The member's name and kind.
+    name: Option<(String, String)>,
+    /// Key of the overload, if it is one.
+    overload: Option<String>,
+    /// The type that declares it, when another was named.
+    inherited_from: Option<String>,
 }
 
-impl Wanted {
-    /// Its path.
-    pub fn path(&self) -> String {
-        match &self.member {
-            Some(member) => format!("{}#{member}", self.key),
-            None => self.key.clone(),
+impl Subject {
+    /// What a resolution means: what it is resolved to, or the overloads of one name in one type.
+    ///
+    /// # Errors
+    /// As [`Resolution::meant`].
+    pub fn of(found: &Resolution) -> Result<Self, SymbolError> {
+        let name = |one: &Candidate| one.member().map(name_in).map(str::to_owned);
+        let all = &found.candidates;
+        let is_group = found.how.is_some_and(|how| how != super::meaning::How::Fuzzy) && all.len() == found.total && all.len() > 1;
+        let first = match all.first() {
+            Some(first)
+                if is_group && name(first).is_some() && all.iter().all(|one| one.key() == first.key() && name(one) == name(first)) =>
+            {
+                first
+            }
+            _ => {
+                let one = found.meant()?;
+                return Ok(Self::new(one, one.path.clone(), one.member().map(str::to_owned)));
+            }
+        };
+        let path = format!("{}#{}", first.key(), name(first).unwrap_or_default());
+        Ok(Self {
+            member_id: None,
+            ..Self::new(first, path, None)
+        })
+    }
+
+    fn new(one: &Candidate, path: String, overload: Option<String>) -> Self {
+        let name = one.member().map(|member| (name_in(member).to_owned(), one.kind.clone()));
+        Self {
+            path,
+            type_id: one.type_id.clone(),
+            member_id: one.member_id.clone(),
+            key: one.inherited_by.clone().unwrap_or_else(|| one.key().to_owned()),
+            name,
+            overload,
+            inherited_from: one.inherited_by.as_ref().map(|_| one.key().to_owned()),
+        }
+    }
+}
+
+/// A member's name in its key, without arity and parameters.
+fn name_in(member: &str) -> &str {
+    let name = engine::planning::symbol::name_of(member);
+    name.rsplit_once('`')
+        .filter(|(_, count)| count.bytes().all(|byte| byte.is_ascii_digit()))
+        .map_or(name, |(name, _)| name)
+}
+
+/// Why a place may be a use and may not.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Why {
+    /// It is a use of the member of a base or an heir.
+    Through(String),
+    /// The type of the value is not known.
+    UnknownValue,
+    /// The arguments leave these overloads, too.
+    Overloads(Vec<String>),
+    /// The overloads are named without a call.
+    Named,
+    /// The arguments fit no overload that is known.
+    NoneFits,
+    /// The arguments may mean an overload that another type declares.
+    Elsewhere,
+}
+
+impl fmt::Display for Why {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Through(path) => write!(f, "through {path}"),
+            Self::UnknownValue => f.write_str("on a value whose type is not known"),
+            Self::Overloads(others) => write!(f, "the arguments leave {}, too", others.join(" and ")),
+            Self::Named => f.write_str("named without a call, by all overloads' name"),
+            Self::NoneFits => f.write_str("the arguments fit no overload that is known"),
+            Self::Elsewhere => f.write_str("the arguments leave an overload of another type, too"),
         }
     }
 }
 
 /// The places.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Usages {
-    /// Path of the type or `key#Member`.
-    pub symbol: String,
     /// Places that use it.
     pub certain: BTreeSet<Place>,
-    /// Places that may use it: through a base or an heir, or on a value of unknown type.
-    pub possible: BTreeSet<Place>,
+    /// Places that may use it, and why it is not certain.
+    pub possible: BTreeMap<Place, Why>,
     /// Labels of the targets that could not be made: what they would tell is missing.
-    #[serde(skip)]
     pub unread: Vec<String>,
+    /// What was not looked at, each one sentence.
+    pub unseen: Vec<String>,
 }
 
-/// Finds the places that use what a symbol means.
+/// Finds the places that use a subject.
 ///
 /// # Errors
-/// When it means nothing or several types, and when outputs cannot be read.
-pub fn usages<O: Outputs>(outputs: &mut O, symbol: &str) -> Result<Usages, O::Error> {
-    let types = whole(outputs, "//index:types")?;
-    let members = whole(outputs, "//index:members")?;
-    let (Some(types), Some(members)) = (types, members) else {
-        return Ok(Usages {
-            symbol: symbol.to_owned(),
-            unread: vec!["//index:members".to_owned()],
-            ..Usages::default()
-        });
+/// When outputs cannot be read.
+pub fn usages<O: Outputs>(outputs: &mut O, symbols: &Symbols, subject: &Subject) -> Result<Usages, O::Error> {
+    let word = match &subject.name {
+        Some((name, _)) => short_of(name).unwrap_or(name),
+        None => simple_name(&subject.key),
     };
-    let wanted = wanted(&types, &members, symbol)?;
-    let word = match &wanted.member {
-        Some(member) => member.as_str(),
-        None => simple_name(&wanted.key),
-    };
-    let mut found = Usages {
-        symbol: wanted.path(),
-        ..Usages::default()
-    };
+    let mut found = Usages::default();
+    found.unseen.extend(unseen(symbols, subject, word).map_err(O::Error::from)?);
+    found.unseen.extend(uncompiled(outputs, word, &mut found.unread)?);
     let mut mentioning: Vec<String> = Vec::new();
     for (label, bytes) in made(outputs.read(&["//types/...:mentions".to_owned()])?, &mut found.unread) {
         if let Some(package) = label.strip_suffix(":mentions").filter(|_| mentions(&bytes, word)) {
             mentioning.push(format!("{package}:usages"));
         }
     }
-    let related = match &wanted.member {
-        Some(member) => related(&members, &wanted.key, member).map_err(|_| SymbolError::damaged())?,
-        None => BTreeSet::new(),
-    };
+    let search = Search::new(outputs, symbols, subject, word)?;
     if !mentioning.is_empty() {
         for (label, bytes) in made(outputs.read(&mentioning)?, &mut found.unread) {
-            take(&wanted, &related, &bytes, &mut found).map_err(|error| error.at_label(&label))?;
+            search.take(&bytes, &mut found).map_err(|error| error.at_label(&label))?;
         }
     }
-    found.possible.retain(|place| !found.certain.contains(place));
-    if let Some(member) = &wanted.member
-        && found.certain.is_empty()
-        && found.possible.is_empty()
-        && found.unread.is_empty()
-        && !members_of(&members, std::slice::from_ref(&wanted.key))
-            .map_err(|_| SymbolError::damaged())?
-            .contains(member)
-    {
-        let named = symbol.split('(').next().unwrap_or_default();
-        let named = named.rfind(['#', '.']).map_or("", |at| &named[..=at]);
-        return Err(no_member(&members, std::slice::from_ref(&wanted.key), member, named, symbol)?.into());
-    }
+    found.possible.retain(|place, _| !found.certain.contains(place));
     Ok(found)
 }
 
-fn whole<O: Outputs>(outputs: &mut O, label: &str) -> Result<Option<Arc<[u8]>>, O::Error> {
-    super::outputs::read_one(outputs, label.to_owned())
+/// What no target tells of a subject's uses.
+fn unseen(symbols: &Symbols, subject: &Subject, word: &str) -> Result<Vec<String>, SymbolError> {
+    let Some((_, kind)) = &subject.name else { return Ok(Vec::new()) };
+    if NAMELESS.contains(&kind.as_str()) {
+        return Ok(vec![format!(
+            "uses of a member of this kind ({kind}) bear no name and are not looked for; those of its type are"
+        )]);
+    }
+    let bases = outside(symbols.members(), &subject.key, word).map_err(|_| SymbolError::damaged())?;
+    Ok(match bases.first() {
+        Some(base) => vec![format!("calls through {base}, which declares it too, are not looked for")],
+        None => Vec::new(),
+    })
+}
+
+/// What files say of a word in parts that are not compiled.
+fn uncompiled<O: Outputs>(outputs: &mut O, word: &str, unread: &mut Vec<String>) -> Result<Option<String>, O::Error> {
+    let mut files: Vec<String> = Vec::new();
+    for (label, bytes) in made(outputs.read(&["//files/...:variants".to_owned()])?, unread) {
+        let said: Uncompiled = serde_json::from_slice(&bytes).map_err(|_| SymbolError::damaged().at_label(&label))?;
+        if said.words.contains(word)
+            && let Some(file) = label.strip_prefix("//files/").and_then(|rest| rest.strip_suffix(":variants"))
+        {
+            files.push(engine::values::label::unescape(file));
+        }
+    }
+    let others = match files.len() {
+        0 => return Ok(None),
+        1 => String::new(),
+        count => format!(" (and {} more)", count - 1),
+    };
+    Ok(Some(format!(
+        "{}{others} names {word} where #if leaves code out; what is not compiled was not looked at",
+        files[0]
+    )))
 }
 
 /// The outputs that there are; the labels of the others are noted.
@@ -121,24 +208,6 @@ fn made(outputs: Vec<Output>, unread: &mut Vec<String>) -> Vec<(String, Arc<[u8]
     found
 }
 
-/// Takes the places of one type's table.
-fn take(wanted: &Wanted, related: &BTreeSet<String>, bytes: &[u8], found: &mut Usages) -> Result<(), SymbolError> {
-    let table = Table::open(bytes).ok_or_else(SymbolError::damaged)?;
-    let places = |key: &str| -> Result<Vec<Place>, SymbolError> {
-        let row = table.get(key).map(serde_json::from_slice);
-        row.transpose().map(Option::unwrap_or_default).map_err(|_| SymbolError::damaged())
-    };
-    let Some(member) = &wanted.member else {
-        found.certain.extend(places(&wanted.key)?);
-        return Ok(());
-    };
-    found.certain.extend(places(&wanted.path())?);
-    for other in related.iter().map(String::as_str).chain(["?"]) {
-        found.possible.extend(places(&format!("{other}#{member}"))?);
-    }
-    Ok(())
-}
-
 fn mentions(bytes: &[u8], word: &str) -> bool {
     #[derive(serde::Deserialize)]
     struct Keys {
@@ -147,173 +216,286 @@ fn mentions(bytes: &[u8], word: &str) -> bool {
     serde_json::from_slice::<Keys>(bytes).is_ok_and(|mentions| mentions.keys.iter().any(|key| key == word))
 }
 
-fn keys(types: &[u8]) -> impl Iterator<Item = &str> {
-    Table::open(types).into_iter().flat_map(Table::keys)
+/// A subject with what its uses are told by.
+struct Search<'s> {
+    subject: &'s Subject,
+    word: &'s str,
+    /// Whether uses bear the member's name: not those of explicit implementations, which are uses of the interface's.
+    is_named: bool,
+    /// The overload that is looked for; none where all of them are, or where there is but one.
+    wanted: Option<Overload>,
+    /// All overloads of the name.
+    overloads: Vec<Overload>,
+    /// Bases and heirs that declare the name, and their overloads that may stand for the wanted one; none where any may.
+    related: BTreeMap<String, Option<Vec<Overload>>>,
 }
 
-/// The type or member that a symbol means, over the outputs of `//index:types` and `//index:members`.
-///
-/// # Errors
-/// When it means nothing, or several types.
-pub fn wanted(types: &[u8], members: &[u8], symbol: &str) -> Result<Wanted, SymbolError> {
-    let damaged = |_| SymbolError::damaged();
-    let (named, member) = match symbol.split_once('#') {
-        Some((named, member)) => (named, Some(member.split('(').next().unwrap_or(member))),
-        None => (symbol, None),
-    };
-    let found = matching(types, named);
-    if found.is_empty()
-        && member.is_none()
-        && let Some((outer, last)) = named.rsplit_once('.')
-    {
-        let last = last.split('(').next().unwrap_or(last);
-        let declared = declaring(members, last).map_err(damaged)?;
-        let named = matching(types, outer);
-        let mut owners: Vec<String> = named.iter().filter(|key| declared.contains(*key)).cloned().collect();
-        if owners.is_empty() {
-            // An inherited member: its uses are those of the base that declares it.
-            for key in &named {
-                if !related(members, key, last).map_err(damaged)?.is_empty() {
-                    owners.push(key.clone());
+impl<'s> Search<'s> {
+    fn new<O: Outputs>(outputs: &mut O, symbols: &Symbols, subject: &'s Subject, word: &'s str) -> Result<Self, O::Error> {
+        let mut search = Self {
+            subject,
+            word,
+            is_named: true,
+            wanted: None,
+            overloads: Vec::new(),
+            related: BTreeMap::new(),
+        };
+        let Some((name, _)) = &subject.name else { return Ok(search) };
+        search.is_named = name == word;
+        let declaring = subject.inherited_from.as_ref().unwrap_or(&subject.key);
+        let related = related(symbols.members(), &subject.key, word).map_err(|_| SymbolError::damaged())?;
+        let keys: Vec<&str> = std::iter::once(declaring).chain(&related).map(String::as_str).collect();
+        let mut rows = overloads::of(outputs, &keys)?.into_iter();
+        search.overloads = rows.next().unwrap_or_default();
+        search.overloads.retain(|one| one.name == *name);
+        let wanted = search.overloads.iter().find(|one| Some(&one.key) == subject.overload.as_ref());
+        search.wanted = wanted.cloned();
+        for (key, mut rows) in related.into_iter().zip(rows) {
+            rows.retain(|one| one.name == word || short_of(&one.name) == Some(word));
+            let wanted = search.wanted.as_ref().filter(|_| !rows.is_empty());
+            let same = wanted.map(|wanted| counterparts(wanted, &rows).into_iter().cloned().collect::<Vec<_>>());
+            search.related.insert(key, same);
+        }
+        Ok(search)
+    }
+
+    /// Takes the places of one type's table.
+    fn take(&self, bytes: &[u8], found: &mut Usages) -> Result<(), SymbolError> {
+        let table = Table::open(bytes).ok_or_else(SymbolError::damaged)?;
+        let places = |key: &str| -> Result<Vec<Place>, SymbolError> {
+            let row = table.get(key).map(serde_json::from_slice);
+            row.transpose().map(Option::unwrap_or_default).map_err(|_| SymbolError::damaged())
+        };
+        if self.subject.name.is_none() {
+            found.certain.extend(places(&self.subject.key)?.into_iter().map(bare));
+            return Ok(());
+        }
+        if self.is_named {
+            for place in places(&format!("{}#{}", self.subject.key, self.word))? {
+                match self.judged(&place) {
+                    Some(Ok(())) => _ = found.certain.insert(bare(place)),
+                    Some(Err(why)) => _ = found.possible.entry(bare(place)).or_insert(why),
+                    None => {}
                 }
             }
         }
-        if owners.is_empty() && !named.is_empty() {
-            return Err(no_member(members, &named, last, &format!("{outer}."), symbol)?);
+        for (other, same) in &self.related {
+            for place in places(&format!("{other}#{}", self.word))? {
+                if self.may_be_through(&place, same.as_deref(), false) {
+                    let why = Why::Through(format!("{other}#{}", self.word));
+                    found.possible.entry(bare(place)).or_insert(why);
+                }
+            }
         }
-        return one(owners, symbol, types).map(|key| Wanted {
-            key,
-            member: Some(last.to_owned()),
-        });
+        for place in places(&format!("?#{}", self.word))? {
+            let own = self.may_be_through(&place, self.wanted.as_ref().map(std::slice::from_ref), true);
+            if own || self.related.values().any(|same| self.may_be_through(&place, same.as_deref(), true)) {
+                found.possible.entry(bare(place)).or_insert(Why::UnknownValue);
+            }
+        }
+        Ok(())
     }
-    one(found, symbol, types).map(|key| Wanted {
-        key,
-        member: member.map(str::to_owned),
-    })
-}
 
-/// The error that types have no such member, with those that are spelled alike. `named`: what was written before the member.
-fn no_member(members: &[u8], types: &[String], member: &str, named: &str, symbol: &str) -> Result<SymbolError, SymbolError> {
-    let known = members_of(members, types).map_err(|_| SymbolError::damaged())?;
-    let near = nearest(member, known.iter().map(String::as_str), SUGGESTIONS);
-    let near: Vec<String> = near.iter().map(|name| format!("{named}{name}")).collect();
-    let hint = match near.first() {
-        Some(first) => format!("did you mean {first}?"),
-        None => format!("`cortex outline '{}'` lists its members", named.trim_end_matches(['#', '.'])),
-    };
-    let why = Diagnostic::error("SymbolNotFound", "the type has no member of this name").found(symbol);
-    Ok(SymbolError::new(Trouble::NotFound, why.hint(hint).candidates(near)))
-}
+    /// Whether a use of the name is one of the subject: for certain, maybe and why, or not.
+    fn judged(&self, place: &Place) -> Option<Result<(), Why>> {
+        let Some(wanted) = self.wanted.as_ref().filter(|_| self.overloads.len() > 1) else {
+            return Some(if place.elsewhere { Err(Why::Elsewhere) } else { Ok(()) });
+        };
+        let Some(call) = &place.call else { return Some(Err(Why::Named)) };
+        let left = possible(&self.overloads, call);
+        if left.is_empty() {
+            return Some(Err(Why::NoneFits));
+        }
+        if !left.iter().any(|one| one.key == wanted.key) {
+            return None;
+        }
+        let others: Vec<String> = left.iter().filter(|one| one.key != wanted.key).map(|one| one.key.clone()).collect();
+        Some(match (others.is_empty(), place.elsewhere) {
+            (false, _) => Err(Why::Overloads(others)),
+            (true, true) => Err(Why::Elsewhere),
+            (true, false) => Ok(()),
+        })
+    }
 
-/// Keys of the types that a name means: all of it, or its end at a dot.
-fn matching(types: &[u8], named: &str) -> Vec<String> {
-    let ends = |whole: &str| {
-        whole
-            .strip_suffix(named)
-            .is_some_and(|before| before.is_empty() || before.ends_with(['.', '+']))
-    };
-    let fits = |key: &&str| ends(key) || ends(symbol_of(key)) || ends(&dotted(symbol_of(key)));
-    let exact: Vec<String> = keys(types)
-        .filter(|key| *key == named || symbol_of(key) == named)
-        .map(str::to_owned)
-        .collect();
-    if exact.is_empty() {
-        keys(types).filter(fits).map(str::to_owned).collect()
-    } else {
-        exact
+    /// Whether a call may mean one of the overloads that may stand for the wanted one; any may where none is wanted.
+    fn may_be_through(&self, place: &Place, same: Option<&[Overload]>, receiver: bool) -> bool {
+        match (&place.call, same) {
+            (Some(call), Some(same)) => same.iter().any(|one| can_mean(one, call, receiver)),
+            (None, Some(same)) => !same.is_empty(),
+            (_, None) => true,
+        }
     }
 }
 
-fn one(mut found: Vec<String>, symbol: &str, types: &[u8]) -> Result<String, SymbolError> {
-    match found.len() {
-        1 => Ok(found.remove(0)),
-        0 => {
-            let (named, member) = symbol.split_at(symbol.find('#').unwrap_or(symbol.len()));
-            let near = if matching(types, named).is_empty() {
-                nearest(named, keys(types).map(symbol_of), SUGGESTIONS)
-            } else {
-                Vec::new()
-            };
-            let hint = match near.first() {
-                Some(first) => format!("did you mean {first}{member}?"),
-                None => "write Type, Namespace.Type, Type.Member or Type#Member".to_owned(),
-            };
-            let why = Diagnostic::error("SymbolNotFound", "no type or member of this name is known").found(symbol);
-            Err(SymbolError::new(Trouble::NotFound, why.hint(hint).candidates(near)))
-        }
-        _ => {
-            let why = Diagnostic::error("AmbiguousSymbol", "several types have this name").found(symbol);
-            let hint = "write enough of the name for one of them to be meant";
-            Err(SymbolError::new(Trouble::Ambiguous, why.hint(hint).candidates(found)))
-        }
+/// A place alone.
+fn bare(place: Place) -> Place {
+    Place {
+        call: None,
+        elsewhere: false,
+        ..place
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::resolve::{Options, resolve};
     use super::super::samples::Sample;
     use super::*;
 
-    fn places(places: &BTreeSet<Place>) -> Vec<String> {
-        places.iter().map(|place| format!("{}:{}", place.line, place.text)).collect()
+    fn asked(sample: &mut Sample, symbol: &str) -> (Subject, Usages) {
+        let symbols = sample.names();
+        let found = resolve(&symbols, sample, symbol, &Options::default()).expect("a resolution");
+        let subject = Subject::of(&found).expect("a subject");
+        let found = usages(sample, &symbols, &subject).expect("places");
+        (subject, found)
+    }
+
+    fn certain(found: &Usages) -> Vec<String> {
+        found.certain.iter().map(|place| format!("{}:{}", place.line, place.text)).collect()
+    }
+
+    fn possible(found: &Usages) -> Vec<String> {
+        found
+            .possible
+            .iter()
+            .map(|(place, why)| format!("{}:{} {why}", place.line, place.text))
+            .collect()
     }
 
     #[test]
     fn certain_and_possible() {
         let mut sample = Sample::of(&[(
             "a.cs",
-            "interface I { void Go(); }\nclass A : I { public void Go() { } }\nclass B : A { }\nclass C {\nvoid M(A a, I i, B b) {\na.Go();\ni.Go();\nb.Go();\n} }\n",
+            "interface I { void Go(); }\nclass A : I { public void Go() { } }\nclass B : A { }\nclass C {\nvoid M(A a, I i, B b, dynamic d) {\na.Go();\ni.Go();\nb.Go();\nd.Go();\nd.Go(1);\n} }\n",
         )]);
-        let found = usages(&mut sample, "A.Go").expect("places");
+        let (subject, found) = asked(&mut sample, "A.Go");
         assert_eq!(
-            (found.symbol.as_str(), places(&found.certain)),
-            ("A#Go", vec!["6:a.Go();".to_owned(), "8:b.Go();".to_owned()])
+            (subject.path.as_str(), certain(&found)),
+            ("A#Go()", vec!["6:a.Go();".to_owned(), "8:b.Go();".to_owned()])
         );
-        assert_eq!(places(&found.possible), ["7:i.Go();"]);
-        let of_type = usages(&mut sample, "B").expect("places");
-        assert_eq!(places(&of_type.certain), ["5:void M(A a, I i, B b) {"]);
+        assert!(subject.member_id.is_some_and(|id| id.starts_with(&subject.type_id)));
+        assert_eq!(
+            possible(&found),
+            ["7:i.Go(); through I#Go", "9:d.Go(); on a value whose type is not known"]
+        );
+        let (_, of_type) = asked(&mut sample, "B");
+        assert_eq!(certain(&of_type), ["5:void M(A a, I i, B b, dynamic d) {"]);
         // The base that declares it, and the interface that it implements, are what an heir's calls may mean.
-        let inherited = usages(&mut sample, "B.Go").expect("places");
+        let (subject, inherited) = asked(&mut sample, "B.Go");
         assert_eq!(
-            (inherited.certain.len(), places(&inherited.possible)),
-            (0, vec!["6:a.Go();".to_owned(), "7:i.Go();".to_owned(), "8:b.Go();".to_owned()])
+            (subject.path.as_str(), inherited.certain.len(), inherited.possible.len()),
+            ("A#Go()", 0, 4)
         );
-        assert!(found.unread.is_empty());
+        assert_eq!((found.unread, found.unseen), (Vec::<String>::new(), Vec::<String>::new()));
+    }
+
+    #[test]
+    fn overloads_are_told_apart_by_arguments() {
+        let text = "class A {
+public void Get(int x) { }
+public void Get(string x, int y = 3) { }
+public void Get(string[] all) { }
+public int Count; }
+class B : A { public void Get(bool deep) { } }
+static class E { public static void Put(this A a, int x) { } public static void Put(this A a, int x, int y) { } }
+class C {
+void M(A a, B b, object o) {
+a.Get(1);
+a.Get(\"s\");
+a.Get(o);
+a.Get(y: 2, x: null);
+System.Action<int> f = a.Get;
+a.Put(1);
+E.Put(a, 1, 2);
+b.Get(true);
+b.Get(2);
+a.Count = 1;
+} }
+";
+        let mut sample = Sample::of(&[("a.cs", text)]);
+        let told = |sample: &mut Sample, symbol: &str| {
+            let (_, found) = asked(sample, symbol);
+            (certain(&found), possible(&found))
+        };
+        let lines = |lines: &[&str]| lines.iter().map(|line| (*line).to_owned()).collect::<Vec<String>>();
+        let named = "14:System.Action<int> f = a.Get; named without a call, by all overloads' name";
+        let (sure, maybe) = told(&mut sample, "A#Get(int)");
+        assert_eq!(sure, ["10:a.Get(1);", "18:b.Get(2);"]);
+        assert_eq!(
+            maybe,
+            lines(&["12:a.Get(o); the arguments leave Get(string,int) and Get(string[]), too", named])
+        );
+        let (sure, maybe) = told(&mut sample, "A#Get(string,int)");
+        assert_eq!(sure, ["11:a.Get(\"s\");", "13:a.Get(y: 2, x: null);"]);
+        assert_eq!(
+            maybe,
+            lines(&["12:a.Get(o); the arguments leave Get(int) and Get(string[]), too", named])
+        );
+        // Of the name alone all of them are uses.
+        let (subject, all) = asked(&mut sample, "A.Get");
+        assert_eq!((subject.path.as_str(), subject.member_id, all.certain.len()), ("A#Get", None, 6));
+        assert_eq!(possible(&all), ["17:b.Get(true); through B#Get"]);
+        assert_eq!(told(&mut sample, "E#Put(A,int)"), (lines(&["15:a.Put(1);"]), Vec::new()));
+        assert_eq!(told(&mut sample, "E#Put(A,int,int)"), (lines(&["16:E.Put(a, 1, 2);"]), Vec::new()));
+        assert_eq!(told(&mut sample, "B#Get(bool)"), (lines(&["17:b.Get(true);"]), Vec::new()));
+        assert_eq!(told(&mut sample, "A.Count"), (lines(&["19:a.Count = 1;"]), Vec::new()));
+    }
+
+    #[test]
+    fn attributes_name_a_type_once() {
+        let text = "static class K { public const string Name = \"\"; }\nclass TagAttribute : System.Attribute { public TagAttribute(string name) { } }\n[Tag(K.Name)]\nclass A {\n[Tag(nameof(K.Name))]\npublic int One;\n}\n";
+        let mut sample = Sample::of(&[("a.cs", text)]);
+        let columns = |found: &Usages| found.certain.iter().map(|place| (place.line, place.column)).collect::<Vec<_>>();
+        assert_eq!(columns(&asked(&mut sample, "K").1), [(3, 6), (5, 13)]);
+        assert_eq!(columns(&asked(&mut sample, "K.Name").1), [(3, 8), (5, 15)]);
+        assert_eq!(columns(&asked(&mut sample, "TagAttribute").1), [(3, 2), (5, 2)]);
+    }
+
+    #[test]
+    fn what_is_not_looked_at_is_told() {
+        let text = "class A : System.IDisposable {\npublic A(int x) { }\npublic void Dispose() { }\npublic void Go() { }\npublic int this[int x] => 1;\n}\n";
+        let other = "class B {\n#if OLD\nvoid M(A a) { a.Go(); }\n#endif\n}\n";
+        let mut sample = Sample::of(&[("a.cs", text), ("b.cs", other)]);
+        let mut unseen = |symbol: &str| asked(&mut sample, symbol).1.unseen;
+        assert_eq!(
+            unseen("A.Go"),
+            ["b.cs names Go where #if leaves code out; what is not compiled was not looked at"]
+        );
+        assert_eq!(
+            unseen("A.Dispose"),
+            ["calls through System.IDisposable, which declares it too, are not looked for"]
+        );
+        assert_eq!(
+            unseen("A#.ctor(int)"),
+            ["uses of a member of this kind (constructor) bear no name and are not looked for; those of its type are"]
+        );
+        assert_eq!(unseen("A#this[int]").len(), 1);
+        assert_eq!(unseen("B"), Vec::<String>::new());
     }
 
     #[test]
     fn what_means_nothing_or_several() {
         let mut sample = Sample::default();
-        for (symbol, trouble, code, hint) in [
+        let symbols = sample.names();
+        for (symbol, code, hint) in [
+            ("Nope", "SymbolNotFound", "write Type, Namespace.Type, Type.Member or Type#Member"),
+            ("BigStroe", "SymbolNotFound", "did you mean Box.BigStore?"),
+            ("BigStore#Twcie", "SymbolNotFound", "did you mean Box.BigStore#Twice()?"),
+            ("BigStroe#Twice", "SymbolNotFound", "did you mean Box.BigStore#Twice()?"),
             (
-                "Nope",
-                Trouble::NotFound,
+                "Box.Deep",
                 "SymbolNotFound",
-                "write Type, Namespace.Type, Type.Member or Type#Member",
+                "`cortex search --namespace Box.Deep` lists what is in it",
             ),
-            ("BigStroe", Trouble::NotFound, "SymbolNotFound", "did you mean Box.BigStore?"),
-            (
-                "BigStore#Twcie",
-                Trouble::NotFound,
-                "SymbolNotFound",
-                "did you mean BigStore#Twice?",
-            ),
-            (
-                "BigStore.Twcie(int)",
-                Trouble::NotFound,
-                "SymbolNotFound",
-                "did you mean BigStore.Twice?",
-            ),
-            (
-                "Store",
-                Trouble::Ambiguous,
-                "AmbiguousSymbol",
-                "write enough of the name for one of them to be meant",
-            ),
+            ("Store", "AmbiguousSymbol", "write enough of the name for one of them to be meant"),
         ] {
-            let error = usages(&mut sample, symbol).expect_err("no symbol");
-            assert_eq!((error.trouble, error.diagnostic.code.as_str()), (trouble, code), "{symbol}");
-            assert_eq!(error.diagnostic.hint.as_deref(), Some(hint), "{symbol}");
+            let found = resolve(&symbols, &mut sample, symbol, &Options::default()).expect("a resolution");
+            let error = Subject::of(&found).expect_err("no symbol");
+            assert_eq!(
+                (error.diagnostic.code.as_str(), error.diagnostic.hint.as_deref()),
+                (code, Some(hint)),
+                "{symbol}"
+            );
         }
     }
 }

@@ -22,8 +22,8 @@ pub struct OutsideType {
 /// A line about a member.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MemberLine<'a> {
-    /// `m`, `x`, `p`, with `s` behind it for static ones and, of the workspace, `i` for those of interfaces and `r` for those that
-    /// positional parameters make.
+    /// `m`, `x`, `p`, with `s` behind it for static ones and, of the workspace, `f`, `k`, `v` or `e` for fields, constants, events and members
+    /// of enums, `i` for those of interfaces and `r` for those that positional parameters make.
     pub flags: &'a str,
     /// Number of own type parameters.
     pub arity: u32,

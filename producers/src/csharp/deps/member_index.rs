@@ -23,7 +23,7 @@ pub struct MemberIndex;
 
 impl Producer for MemberIndex {
     fn id(&self) -> ProducerId {
-        ProducerId::new("csharp/member-index", 2)
+        ProducerId::new("csharp/member-index", 3)
     }
 
     fn produce(&self, inputs: &Inputs<'_>) -> Result<Output, Failure> {
@@ -127,7 +127,10 @@ fn values<'t>(texts: &[&'t str]) -> FxHashSet<(&'t str, &'t str)> {
         let names = lines.filter_map(|line| line.strip_prefix('\t')?.split_once('\t'));
         found.extend(
             names
-                .filter(|(_, rest)| rest.starts_with("pr\t") || rest.starts_with("p\t"))
+                .filter(|(_, rest)| {
+                    let flags = rest.split('\t').next().unwrap_or_default();
+                    flags.starts_with('p') && !flags.contains(['s', 'i'])
+                })
                 .map(|(name, _)| (key, name)),
         );
     }

@@ -20,7 +20,7 @@ pub struct Signatures;
 
 impl Producer for Signatures {
     fn id(&self) -> ProducerId {
-        ProducerId::new("csharp/signatures", 4)
+        ProducerId::new("csharp/signatures", 5)
     }
 
     fn sees(&self, _: &Params) -> Sees {
@@ -102,6 +102,22 @@ fn members(own: &str, mentions: &Mentions, index: &NameIndex) -> String {
     text
 }
 
+/// The letter of what has a value: `f` field, `k` constant, `v` event, `e` member of an enum; none for properties and indexers.
+fn value_kind(letter: char, signature: &str) -> &'static str {
+    let is_modified = |word: &str| {
+        let declaration = signature.split(['{', '<', '(', '[']).next().unwrap_or_default();
+        declaration.split(' ').any(|own| own == word)
+    };
+    match letter {
+        'e' => "e",
+        'i' => "",
+        _ if is_modified("event") => "v",
+        _ if signature.ends_with('}') => "",
+        _ if is_modified("const") => "k",
+        _ => "f",
+    }
+}
+
 fn line(own: &str, declared: &Declared, resolver: &Resolver<'_>, mark: &str) -> String {
     let letter = declared.flags.chars().next().unwrap_or('p');
     let kind = match letter {
@@ -129,7 +145,11 @@ fn line(own: &str, declared: &Declared, resolver: &Resolver<'_>, mark: &str) -> 
         _ => Shape::Unknown,
     };
     let flags = match letter {
-        'i' | 'e' | 'p' => declared.flags.replace(['i', 'e'], "p"),
+        'i' | 'e' | 'p' => format!(
+            "{}{}",
+            declared.flags.replace(['i', 'e'], "p"),
+            value_kind(letter, &declared.signature)
+        ),
         'c' | 'h' | 'd' => "m".to_owned(),
         _ => declared.flags.clone(),
     };

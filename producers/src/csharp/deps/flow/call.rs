@@ -1,6 +1,6 @@
 //! Calls: which overload is meant, what its type parameters are, what lambdas get.
 
-use super::{Flow, Local};
+use super::{Call, Flow, Local};
 use crate::csharp::code::ast::{Argument, Expression, Name};
 use crate::csharp::deps::dotnet;
 use crate::csharp::deps::shape::Shape;
@@ -127,7 +127,9 @@ impl<'f, 'a> Flow<'f, 'a> {
             return on.clone();
         }
         if !on.is_known() {
-            self.guessed(text, name.word.place);
+            // The arguments are gone through below; only their number is told.
+            let call = called_with(name, args, &[], false);
+            self.guessed(text, name.word.place, Some(call));
         }
         self.unknown(name, args)
     }
@@ -188,18 +190,22 @@ impl<'f, 'a> Flow<'f, 'a> {
         let text = name.word.text.as_str();
         let explicit: Vec<Shape> = name.args.iter().map(|arg| self.written(arg)).collect();
         if let Some(first) = found.first().filter(|first| !first.is_method()) {
-            self.used(&first.owner.clone(), text, name.word.place, true);
+            self.used(&first.owner.clone(), text, name.word.place, true, None);
             let shape = first.result();
             return self.invoke(&shape, args);
         }
         let shapes = self.shapes(args);
+        let mut all = found.clone();
+        let mut extended = receiver;
         let mut chosen = self.choose(found, receiver, &explicit, args, &shapes);
         if let Some(value) = value
             && chosen.as_ref().is_none_or(|chosen| chosen.score <= NOT_CALLABLE)
         {
             let others = self.extensions(value, text);
-            let other = self.choose(others, Some(value), &explicit, args, &shapes);
-            chosen = other.filter(|other| other.score > NOT_CALLABLE).or(chosen);
+            let other = self.choose(others.clone(), Some(value), &explicit, args, &shapes);
+            if let Some(other) = other.filter(|other| other.score > NOT_CALLABLE) {
+                (chosen, all, extended) = (Some(other), others, Some(value));
+            }
         }
         let Some(Chosen {
             candidate,
@@ -210,7 +216,17 @@ impl<'f, 'a> Flow<'f, 'a> {
         else {
             return Shape::Unknown;
         };
-        self.used(&candidate.owner.clone(), text, name.word.place, true);
+        let others = match self.found.uses {
+            Some(_) => self.others(&candidate, all, extended, &explicit, args, &shapes),
+            None => Vec::new(),
+        };
+        let call = called_with(name, args, &shapes, extended.is_some());
+        let decided = others.is_empty();
+        for owner in &others {
+            self.used(owner, text, name.word.place, false, Some(call.clone()));
+        }
+        self.touch(&candidate.owner);
+        self.used(&candidate.owner, text, name.word.place, decided, Some(call));
         self.deferred(&parameters, &mut bindings, args);
         let result = candidate.result();
         if let Some(target) = target
@@ -267,6 +283,39 @@ impl<'f, 'a> Flow<'f, 'a> {
     fn shapes(&mut self, args: &'f [Argument]) -> Vec<Option<Shape>> {
         let shape = |arg: &'f Argument| (!is_deferred(&arg.value)).then(|| self.value(&arg.value, None));
         args.iter().map(shape).collect()
+    }
+
+    /// The other types that declare a candidate which these arguments may mean as well as the chosen one.
+    fn others(
+        &self,
+        chosen: &Candidate<'a>,
+        all: Vec<Candidate<'a>>,
+        receiver: Option<&Shape>,
+        explicit: &[Shape],
+        args: &[Argument],
+        shapes: &[Option<Shape>],
+    ) -> Vec<Shape> {
+        let own = chosen.parameters();
+        let mut found: Vec<Shape> = Vec::new();
+        // What a derived type declares and can be called hides what its bases declare.
+        let sure = receiver.is_none() && shapes.iter().all(|shape| shape.as_ref().is_some_and(Shape::is_known));
+        for other in all {
+            let owner = other.owner.clone();
+            // What overrides, implements or hides the other is no overload of it.
+            let same = other.line.arity == chosen.line.arity && other.parameters() == own;
+            let known = owner.key() == chosen.owner.key() || found.iter().any(|known| known.key() == owner.key());
+            let hidden = sure && self.world.as_base(&chosen.owner, owner.key().unwrap_or("")).is_some();
+            if same || known || hidden || !other.is_method() {
+                continue;
+            }
+            if self
+                .choose(vec![other], receiver, explicit, args, shapes)
+                .is_some_and(|other| other.score > NOT_CALLABLE)
+            {
+                found.push(owner);
+            }
+        }
+        found
     }
 
     /// Picks the best candidate for arguments of these shapes.
@@ -510,6 +559,17 @@ impl<'f, 'a> Flow<'f, 'a> {
             (Shape::Variable(_) | Shape::Own(_), _) => Some(0),
             _ => None,
         }
+    }
+}
+
+/// What a call tells of the overload that it means.
+fn called_with(name: &Name, args: &[Argument], shapes: &[Option<Shape>], extension: bool) -> Call {
+    let known = |at: usize| -> Option<&str> { shapes.get(at)?.as_ref()?.key().filter(|key| key.starts_with('~')) };
+    Call {
+        arguments: (0..args.len()).map(|at| known(at).unwrap_or("").to_owned()).collect(),
+        names: args.iter().filter_map(|arg| arg.name.clone()).collect(),
+        types: name.args.len(),
+        extension,
     }
 }
 

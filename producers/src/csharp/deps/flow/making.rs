@@ -29,6 +29,7 @@ impl<'f> Flow<'f, '_> {
                         owner: key.into(),
                         member: None,
                         certain: true,
+                        call: None,
                     });
                 }
                 shape

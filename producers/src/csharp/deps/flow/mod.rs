@@ -19,6 +19,7 @@ use crate::csharp::code::ast::{Argument, Expression, Parameter, Statement, TypeR
 use crate::csharp::code::facts::{Facts, MemberCode};
 use crate::csharp::mentions::levels;
 use rustc_hash::FxHashMap;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
@@ -48,6 +49,29 @@ pub struct Use {
     pub member: Option<String>,
     /// Whether the code decides it.
     pub certain: bool,
+    /// How it is called, if it is.
+    pub call: Option<Call>,
+}
+
+/// What a call tells of the overload that it means.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Call {
+    /// What is known of the type of each argument: a key of .NET such as `~System.Int32`, else `""`. The receiver of an extension method is none of them.
+    pub arguments: Vec<String>,
+    /// Names of the last ones that are written with a name, in order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub names: Vec<String>,
+    /// How many type arguments are written; 0 where they are left to the compiler.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub types: usize,
+    /// Whether it is an extension method called on a value.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub extension: bool,
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref)]
+fn is_zero(count: &usize) -> bool {
+    *count == 0
 }
 
 /// A local of the code.
@@ -257,6 +281,7 @@ impl<'f, 'a> Flow<'f, 'a> {
                     owner: key.into(),
                     member: None,
                     certain: true,
+                    call: None,
                 });
             }
         })
@@ -268,19 +293,20 @@ impl<'f, 'a> Flow<'f, 'a> {
     }
 
     /// Notes the use of a member of something unknown.
-    fn guessed(&mut self, member: &str, place: u32) {
+    fn guessed(&mut self, member: &str, place: u32, call: Option<Call>) {
         if let Some(uses) = &mut self.found.uses {
             uses.push(Use {
                 place,
                 owner: "?".into(),
                 member: Some(member.to_owned()),
                 certain: false,
+                call,
             });
         }
     }
 
     /// Notes the use of a member.
-    fn used(&mut self, owner: &Shape, member: &str, place: u32, certain: bool) {
+    fn used(&mut self, owner: &Shape, member: &str, place: u32, certain: bool, call: Option<Call>) {
         if certain {
             self.touch(owner);
         }
@@ -290,6 +316,7 @@ impl<'f, 'a> Flow<'f, 'a> {
                 owner: key.into(),
                 member: Some(member.to_owned()),
                 certain,
+                call,
             });
         }
     }

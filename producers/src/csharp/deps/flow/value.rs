@@ -189,7 +189,7 @@ impl<'f, 'a> Flow<'f, 'a> {
             let own = self.around[at].clone();
             let found = self.world.lookup(&own, text);
             if let Some(first) = found.first().filter(|_| !is_object(&found)) {
-                self.used(&first.owner.clone(), text, name.word.place, true);
+                self.used(&first.owner.clone(), text, name.word.place, true, None);
                 self.type_arguments(name);
                 let shape = if first.is_method() { Shape::Unknown } else { first.result() };
                 return Stand::Value(shape);
@@ -203,7 +203,7 @@ impl<'f, 'a> Flow<'f, 'a> {
             let owner = self.statics[at].clone();
             let found = self.world.lookup(&owner, text);
             if let Some(first) = found.first().filter(|_| !is_object(&found)) {
-                self.used(&first.owner.clone(), text, name.word.place, true);
+                self.used(&first.owner.clone(), text, name.word.place, true, None);
                 return Stand::Value(if first.is_method() { Shape::Unknown } else { first.result() });
             }
         }
@@ -312,6 +312,7 @@ impl<'f, 'a> Flow<'f, 'a> {
                         owner: key.into(),
                         member: None,
                         certain: true,
+                        call: None,
                     });
                 }
                 return Some(shape);
@@ -343,7 +344,7 @@ impl<'f, 'a> Flow<'f, 'a> {
         let found = self.members_of(shape, name);
         match found.first() {
             Some(first) => {
-                self.used(&first.owner.clone(), name, place, true);
+                self.used(&first.owner.clone(), name, place, true, None);
                 if first.is_method() { Shape::Unknown } else { first.result() }
             }
             None => {
@@ -353,7 +354,7 @@ impl<'f, 'a> Flow<'f, 'a> {
                     return if name == "Value" { shape.clone() } else { predefined("bool") };
                 }
                 if !shape.is_known() {
-                    self.guessed(name, place);
+                    self.guessed(name, place, None);
                 }
                 Shape::Unknown
             }

@@ -1,0 +1,233 @@
+//! Which overload a call means, as far as its arguments tell: their number, their names, and of the simple types of C# that they are.
+//!
+//! An overload is ruled out only where the compiler rules it out, too. What is left of several overloads is told; nothing is guessed.
+
+use super::overloads::{Overload, alike, parameter_types};
+use producers::csharp::deps::resolve::predefined;
+use producers::csharp::members::ParameterRow;
+use producers::csharp::usages::Call;
+
+/// Which of the overloads a call can mean, in their order.
+pub fn possible<'o>(overloads: &'o [Overload], call: &Call) -> Vec<&'o Overload> {
+    let fitting: Vec<(&Overload, Laid<'_>)> = overloads.iter().filter_map(|one| Some((one, lay(one, call)?))).collect();
+    let is_better = |one: &Laid<'_>, other: &Laid<'_>| one.is_plain && !other.is_plain && one.kinds == other.kinds;
+    let is_left = |laid: &Laid<'_>| !fitting.iter().any(|(_, other)| is_better(other, laid));
+    fitting.iter().filter(|(_, laid)| is_left(laid)).map(|(one, _)| *one).collect()
+}
+
+/// Whether a call can mean an overload, whatever others there are. `receiver`: whether what it is called on may be the first argument.
+pub fn can_mean(overload: &Overload, call: &Call, receiver: bool) -> bool {
+    let extended = || Call {
+        extension: true,
+        ..call.clone()
+    };
+    lay(overload, call).is_some() || receiver && lay(overload, &extended()).is_some()
+}
+
+/// Arguments laid over parameters.
+struct Laid<'p> {
+    /// Type of the parameter of each argument.
+    kinds: Vec<&'p str>,
+    /// Whether no default value is taken and no argument is one of any number.
+    is_plain: bool,
+}
+
+fn lay<'o>(overload: &'o Overload, call: &Call) -> Option<Laid<'o>> {
+    if call.types > 0 && call.types != arity(overload) {
+        return None;
+    }
+    let mut parameters: &[ParameterRow] = &overload.parameters;
+    if call.extension {
+        parameters = parameters.split_first().filter(|(first, _)| first.this)?.1;
+    }
+    let positional = call.arguments.len().checked_sub(call.names.len())?;
+    let many = parameters.last().is_some_and(|last| last.params);
+    if positional > parameters.len() && !many {
+        return None;
+    }
+    let mut taken = vec![false; parameters.len()];
+    let (mut kinds, mut is_plain) = (Vec::with_capacity(call.arguments.len()), true);
+    for (at, argument) in call.arguments.iter().enumerate() {
+        let place = match at.checked_sub(positional) {
+            None => at.min(parameters.len().checked_sub(1)?),
+            Some(named) => {
+                let name = call.names[named].trim_start_matches('@');
+                parameters
+                    .iter()
+                    .position(|parameter| parameter.name.trim_start_matches('@') == name)?
+            }
+        };
+        let parameter = &parameters[place];
+        is_plain &= !parameter.params;
+        let kind = match parameter.params {
+            true => element(&parameter.kind),
+            false => parameter.kind.as_str(),
+        };
+        if !converts(argument, kind) && !(parameter.params && converts(argument, &parameter.kind)) {
+            return None;
+        }
+        taken[place] = true;
+        kinds.push(kind);
+    }
+    let mut left = parameters.iter().zip(&taken).filter(|(_, taken)| !**taken).map(|(left, _)| left);
+    if !left.all(|left| left.optional || left.params) {
+        return None;
+    }
+    is_plain &= taken.iter().all(|taken| *taken);
+    Some(Laid { kinds, is_plain })
+}
+
+fn arity(overload: &Overload) -> usize {
+    let name = overload.key.split('(').next().unwrap_or_default();
+    name.rsplit_once('`').and_then(|(_, count)| count.parse().ok()).unwrap_or(0)
+}
+
+/// What a parameter of any number of arguments has many of.
+fn element(kind: &str) -> &str {
+    kind.trim_end_matches('?').strip_suffix("[]").unwrap_or("")
+}
+
+/// Whether a value of a simple type can stand for a parameter. True wherever nothing is known of one of the two.
+fn converts(argument: &str, parameter: &str) -> bool {
+    let Some(from) = simple(argument) else { return true };
+    let written = without_marks(parameter);
+    match predefined(written).key().and_then(simple) {
+        Some(to) => from == to,
+        None => !written.ends_with(']'),
+    }
+}
+
+/// A type without what says how it is passed and that it may be null.
+fn without_marks(written: &str) -> &str {
+    let words = ["ref readonly ", "ref ", "in ", "out "];
+    let plain = words.iter().find_map(|word| written.strip_prefix(word)).unwrap_or(written);
+    plain.trim_end_matches('?')
+}
+
+/// Whether two types differ whatever type arguments stand for type parameters: both are named by words of the language, or one is an array.
+fn differ(one: &str, other: &str) -> bool {
+    let known = |written: &str| predefined(without_marks(written)).key().map(str::to_owned);
+    let is_array = |written: &str| without_marks(written).ends_with(']');
+    match (known(one), known(other)) {
+        (Some(one), Some(other)) => one != other,
+        (Some(_), None) => is_array(other),
+        (None, Some(_)) => is_array(one),
+        (None, None) => false,
+    }
+}
+
+/// The classes of simple types between which the language converts nothing.
+fn simple(key: &str) -> Option<u8> {
+    Some(match key.strip_prefix("~System.")? {
+        "String" => 0,
+        "Boolean" => 1,
+        "SByte" | "Byte" | "Int16" | "UInt16" | "Int32" | "UInt32" | "Int64" | "UInt64" | "Single" | "Double" | "Decimal" | "Char" => 2,
+        _ => return None,
+    })
+}
+
+/// What may override or implement an overload among those of another type: the one of the same parameters, or else, for type arguments may be in
+/// the place of type parameters, those of as many that could become the same.
+pub fn counterparts<'o>(of: &Overload, among: &'o [Overload]) -> Vec<&'o Overload> {
+    let own = parameter_types(&of.key);
+    let may_be_same = |other: &&Overload| {
+        let others = parameter_types(&other.key);
+        others.len() == own.len() && !own.iter().zip(others).any(|(own, other)| differ(own, other))
+    };
+    let mut found: Vec<&Overload> = among.iter().filter(may_be_same).collect();
+    let same = |other: &&Overload| {
+        parameter_types(&other.key)
+            .into_iter()
+            .map(alike)
+            .eq(own.iter().copied().map(alike))
+    };
+    if found.iter().any(same) {
+        found.retain(same);
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::overloads;
+    use super::super::samples::Sample;
+    use super::*;
+
+    const TEXT: &str = "static class A {
+static void M(int one) { }
+static void M(string one) { }
+static void M(string one, int two = 2) { }
+static void M(int one, int two, params long[] more) { }
+static void M<T>(T one, bool flag) { }
+static void M(this A on, bool first, bool @last) { }
+static void M(A on, string[] many, ref int there) { }
+}";
+
+    fn left(arguments: &[&str], names: &[&str], types: usize, extension: bool) -> String {
+        let mut sample = Sample::of(&[("a.cs", TEXT)]);
+        let overloads = overloads::of(&mut sample, &["A"]).expect("members").remove(0);
+        assert_eq!(overloads.len(), 7);
+        let owned = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect::<Vec<String>>();
+        let call = Call {
+            arguments: owned(arguments),
+            names: owned(names),
+            types,
+            extension,
+        };
+        let found = possible(&overloads, &call);
+        assert!(found.iter().all(|one| can_mean(one, &call, false)));
+        let keys: Vec<&str> = found.into_iter().map(|one| one.key.as_str()).collect();
+        keys.join(" ")
+    }
+
+    #[test]
+    fn what_a_call_can_mean() {
+        let (int, string, bool) = ("~System.Int32", "~System.String", "~System.Boolean");
+        for (arguments, names, types, extension, expected) in [
+            (&[int][..], &[][..], 0, false, "M(int)"),
+            // One that takes no default value is better than one that does.
+            (&[string], &[], 0, false, "M(string)"),
+            (&[""], &[], 0, false, "M(int) M(string)"),
+            (&["", ""], &[], 0, false, "M(int,int,long[]) M(string,int) M`1(T,bool)"),
+            (&["", ""], &[], 1, false, "M`1(T,bool)"),
+            (&[int, int], &[], 0, false, "M(int,int,long[])"),
+            (&[string, int], &[], 0, false, "M(string,int)"),
+            (&[int, int, int, int], &[], 0, false, "M(int,int,long[])"),
+            (&[int, int, ""], &[], 0, false, "M(int,int,long[])"),
+            (
+                &["", "", ""],
+                &[],
+                0,
+                false,
+                "M(A,bool,bool) M(A,string[],ref int) M(int,int,long[])",
+            ),
+            (&[bool, bool], &[], 0, true, "M(A,bool,bool)"),
+            (&[bool, bool], &["last", "first"], 0, true, "M(A,bool,bool)"),
+            (&["", ""], &["two"], 0, false, "M(int,int,long[]) M(string,int)"),
+            (&[""], &["one"], 0, false, "M(int) M(string)"),
+            (&["", ""], &["flag"], 0, false, "M`1(T,bool)"),
+            (&["", ""], &["nope"], 0, false, ""),
+            (&[], &[], 0, false, ""),
+        ] {
+            assert_eq!(
+                left(arguments, names, types, extension),
+                expected,
+                "{arguments:?} {names:?} {types} {extension}"
+            );
+        }
+    }
+
+    #[test]
+    fn what_it_is_called_on_may_be_an_argument() {
+        let mut sample = Sample::of(&[("a.cs", TEXT)]);
+        let overloads = overloads::of(&mut sample, &["A"]).expect("members").remove(0);
+        let extension = overloads.iter().find(|one| one.key == "M(A,bool,bool)").expect("one");
+        let call = Call {
+            arguments: vec![String::new(); 2],
+            ..Call::default()
+        };
+        assert!(can_mean(extension, &call, true) && !can_mean(extension, &call, false));
+        assert_eq!(counterparts(extension, &overloads).len(), 1);
+        assert!(counterparts(extension, &overloads[1..]).is_empty());
+    }
+}

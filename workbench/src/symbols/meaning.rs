@@ -1,0 +1,146 @@
+//! What a symbol was found to mean: candidates, how they were found, and which one is meant if one is.
+
+use super::outputs::{SymbolError, Trouble, member_label, type_label};
+use engine::values::diagnostic::Diagnostic;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Candidates that an error shows.
+pub const SHOWN: usize = 5;
+
+/// The kind of a candidate that is a namespace.
+pub const NAMESPACE: &str = "namespace";
+
+/// How a symbol was found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, JsonSchema, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum How {
+    /// By its whole name.
+    Exact,
+    /// By the end of its name.
+    Suffix,
+    /// By a pattern.
+    Wildcard,
+    /// By a name that it had before.
+    Alias,
+    /// By a name that is spelled alike.
+    Fuzzy,
+}
+
+/// What a symbol may mean. Fields stand in the order of answers.
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Candidate {
+    /// Its path: a key of `//index:types`, with `#` and a member behind it for a member.
+    pub path: String,
+    /// `class`, `method` …
+    pub kind: String,
+    /// As C# writes it; of members whose overloads are not told apart empty.
+    pub accessibility: String,
+    /// Files it stands in.
+    pub files: Vec<String>,
+    /// Identifier of the type.
+    pub type_id: String,
+    /// Identifier of the member, if it is one and was told apart from its overloads.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub member_id: Option<String>,
+    /// The type that was named, when the member is one of its bases'.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub inherited_by: Option<String>,
+}
+
+impl Candidate {
+    /// Key of the type.
+    pub fn key(&self) -> &str {
+        engine::values::label::halves(&self.path).map_or(&self.path, |(key, _)| key)
+    }
+
+    /// Key of the member inside its type.
+    pub fn member(&self) -> Option<&str> {
+        engine::values::label::halves(&self.path).map(|(_, member)| member)
+    }
+
+    /// The label of a target of it: `outline` and `code` of a member, `outline`, `structure` … of a type.
+    pub fn label(&self, target: &str) -> String {
+        match self.member() {
+            Some(member) => member_label(self.key(), member, target),
+            None => type_label(self.key(), target),
+        }
+    }
+}
+
+/// The one symbol that is meant.
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Resolved {
+    /// Its path.
+    pub path: String,
+    /// Identifier of the type.
+    pub type_id: String,
+    /// Identifier of the member.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub member_id: Option<String>,
+}
+
+/// The answer.
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Resolution {
+    /// As asked.
+    pub symbol: String,
+    /// How the candidates were found; absent when there are none.
+    pub how: Option<How>,
+    /// What is meant, when it is one.
+    pub resolved: Option<Resolved>,
+    /// What may be meant, best first, as many as were wanted.
+    pub candidates: Vec<Candidate>,
+    /// How many there are.
+    pub total: usize,
+    /// The name that a type had before, when it was found by that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub former: Option<String>,
+}
+
+impl Resolution {
+    /// The label of a target of what is meant: `outline`, say.
+    ///
+    /// # Errors
+    /// As [`Resolution::meant`].
+    pub fn label_of(&self, target: &str) -> Result<String, SymbolError> {
+        Ok(self.meant()?.label(target))
+    }
+
+    /// The candidate that is meant.
+    ///
+    /// # Errors
+    /// `SymbolNotFound` with suggestions, or `AmbiguousSymbol` with the first candidates and their number.
+    pub fn meant(&self) -> Result<&Candidate, SymbolError> {
+        if let (Some(_), Some(one)) = (&self.resolved, self.candidates.first()) {
+            if one.kind == NAMESPACE {
+                let why = Diagnostic::error("SymbolNotFound", "a namespace is no type or member").found(&one.path);
+                let hint = format!("`cortex search --namespace {}` lists what is in it", one.path);
+                return Err(SymbolError::new(Trouble::NotFound, why.hint(hint)));
+            }
+            return Ok(one);
+        }
+        let found: String = self.symbol.chars().take(120).collect();
+        let shown: Vec<String> = self.candidates.iter().take(SHOWN).map(|found| found.path.clone()).collect();
+        if matches!(self.how, None | Some(How::Fuzzy)) {
+            let hint = match shown.first() {
+                Some(first) => format!("did you mean {first}?"),
+                None => "write Type, Namespace.Type, Type.Member or Type#Member".to_owned(),
+            };
+            let why = Diagnostic::error("SymbolNotFound", "no type or member of this name is known");
+            return Err(SymbolError::new(Trouble::NotFound, why.found(found).hint(hint).candidates(shown)));
+        }
+        let why = Diagnostic::error("AmbiguousSymbol", format!("{} types or members have this name", self.total));
+        let hint = match self.total > shown.len() {
+            true => format!(
+                "write enough of the name for one of them to be meant; these are the first {}",
+                shown.len()
+            ),
+            false => "write enough of the name for one of them to be meant".to_owned(),
+        };
+        Err(SymbolError::new(Trouble::Ambiguous, why.found(found).hint(hint).candidates(shown)))
+    }
+}
