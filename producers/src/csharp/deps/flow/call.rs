@@ -1,6 +1,7 @@
 //! Calls: which overload is meant, what its type parameters are, what lambdas get.
 
-use super::{Call, Flow, Local};
+use super::overload::called_with;
+use super::{Flow, Local};
 use crate::csharp::code::ast::{Argument, Expression, Name};
 use crate::csharp::deps::dotnet;
 use crate::csharp::deps::shape::Shape;
@@ -8,12 +9,12 @@ use crate::csharp::deps::world::Candidate;
 use std::rc::Rc;
 
 /// Scores from here down are of candidates that the arguments do not fit.
-const NOT_CALLABLE: i64 = -50;
+pub(super) const NOT_CALLABLE: i64 = -50;
 
 /// A candidate that was picked.
-struct Chosen<'a> {
+pub(super) struct Chosen<'a> {
     /// How well the arguments fit.
-    score: i64,
+    pub(super) score: i64,
     candidate: Candidate<'a>,
     bindings: Bindings,
     /// The parameter of each argument.
@@ -285,41 +286,8 @@ impl<'f, 'a> Flow<'f, 'a> {
         args.iter().map(shape).collect()
     }
 
-    /// The other types that declare a candidate which these arguments may mean as well as the chosen one.
-    fn others(
-        &self,
-        chosen: &Candidate<'a>,
-        all: Vec<Candidate<'a>>,
-        receiver: Option<&Shape>,
-        explicit: &[Shape],
-        args: &[Argument],
-        shapes: &[Option<Shape>],
-    ) -> Vec<Shape> {
-        let own = chosen.parameters();
-        let mut found: Vec<Shape> = Vec::new();
-        // What a derived type declares and can be called hides what its bases declare.
-        let sure = receiver.is_none() && shapes.iter().all(|shape| shape.as_ref().is_some_and(Shape::is_known));
-        for other in all {
-            let owner = other.owner.clone();
-            // What overrides, implements or hides the other is no overload of it.
-            let same = other.line.arity == chosen.line.arity && other.parameters() == own;
-            let known = owner.key() == chosen.owner.key() || found.iter().any(|known| known.key() == owner.key());
-            let hidden = sure && self.world.as_base(&chosen.owner, owner.key().unwrap_or("")).is_some();
-            if same || known || hidden || !other.is_method() {
-                continue;
-            }
-            if self
-                .choose(vec![other], receiver, explicit, args, shapes)
-                .is_some_and(|other| other.score > NOT_CALLABLE)
-            {
-                found.push(owner);
-            }
-        }
-        found
-    }
-
     /// Picks the best candidate for arguments of these shapes.
-    fn choose(
+    pub(super) fn choose(
         &self,
         found: Vec<Candidate<'a>>,
         receiver: Option<&Shape>,
@@ -559,17 +527,6 @@ impl<'f, 'a> Flow<'f, 'a> {
             (Shape::Variable(_) | Shape::Own(_), _) => Some(0),
             _ => None,
         }
-    }
-}
-
-/// What a call tells of the overload that it means.
-fn called_with(name: &Name, args: &[Argument], shapes: &[Option<Shape>], extension: bool) -> Call {
-    let known = |at: usize| -> Option<&str> { shapes.get(at)?.as_ref()?.key().filter(|key| key.starts_with('~')) };
-    Call {
-        arguments: (0..args.len()).map(|at| known(at).unwrap_or("").to_owned()).collect(),
-        names: args.iter().filter_map(|arg| arg.name.clone()).collect(),
-        types: name.args.len(),
-        extension,
     }
 }
 

@@ -6,6 +6,7 @@
 mod call;
 mod making;
 mod operators;
+mod overload;
 mod pattern;
 mod statement;
 #[cfg(test)]

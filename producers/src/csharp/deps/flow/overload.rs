@@ -1,0 +1,53 @@
+//! What a call tells of the overload that it means, for readers who know all overloads of a name.
+
+use super::call::NOT_CALLABLE;
+use super::{Call, Flow};
+use crate::csharp::code::ast::{Argument, Name};
+use crate::csharp::deps::shape::Shape;
+use crate::csharp::deps::world::Candidate;
+
+impl<'a> Flow<'_, 'a> {
+    /// The other types that declare a candidate which these arguments may mean as well as the chosen one.
+    pub(super) fn others(
+        &self,
+        chosen: &Candidate<'a>,
+        all: Vec<Candidate<'a>>,
+        receiver: Option<&Shape>,
+        explicit: &[Shape],
+        args: &[Argument],
+        shapes: &[Option<Shape>],
+    ) -> Vec<Shape> {
+        let own = chosen.parameters();
+        let mut found: Vec<Shape> = Vec::new();
+        // What a derived type declares and can be called hides what its bases declare.
+        let sure = receiver.is_none() && shapes.iter().all(|shape| shape.as_ref().is_some_and(Shape::is_known));
+        for other in all {
+            let owner = other.owner.clone();
+            // What overrides, implements or hides the other is no overload of it.
+            let same = other.line.arity == chosen.line.arity && other.parameters() == own;
+            let known = owner.key() == chosen.owner.key() || found.iter().any(|known| known.key() == owner.key());
+            let hidden = sure && self.world.as_base(&chosen.owner, owner.key().unwrap_or("")).is_some();
+            if same || known || hidden || !other.is_method() {
+                continue;
+            }
+            if self
+                .choose(vec![other], receiver, explicit, args, shapes)
+                .is_some_and(|other| other.score > NOT_CALLABLE)
+            {
+                found.push(owner);
+            }
+        }
+        found
+    }
+}
+
+/// What a call tells of the overload that it means.
+pub(super) fn called_with(name: &Name, args: &[Argument], shapes: &[Option<Shape>], extension: bool) -> Call {
+    let known = |at: usize| -> Option<&str> { shapes.get(at)?.as_ref()?.key().filter(|key| key.starts_with('~')) };
+    Call {
+        arguments: (0..args.len()).map(|at| known(at).unwrap_or("").to_owned()).collect(),
+        names: args.iter().filter_map(|arg| arg.name.clone()).collect(),
+        types: name.args.len(),
+        extension,
+    }
+}
