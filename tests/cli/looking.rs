@@ -214,21 +214,21 @@ fn usages_of_types_and_members() {
     assert!(unknown.code == 2 && unknown.all().contains("SymbolNotFound"), "{unknown:?}");
     insta::assert_snapshot!(bench.run(&["usages", "NodeStore.Gte"]).all(), @"
     exit 2
-    error[SymbolNotFound]: the type has no member of this name
+    error[SymbolNotFound]: no type or member of this name is known
       found: NodeStore.Gte
-      help: did you mean NodeStore.Get?
+      help: did you mean MemoTree.Core.NodeStore#Get(NodeId)?
     ");
     insta::assert_snapshot!(bench.run(&["usages", "NodeStore#Gte(System.Int32)"]).all(), @"
     exit 2
-    error[SymbolNotFound]: the type has no member of this name
+    error[SymbolNotFound]: no type or member of this name is known
       found: NodeStore#Gte(System.Int32)
-      help: did you mean NodeStore#Get?
+      help: did you mean MemoTree.Core.NodeStore#Get(NodeId)?
     ");
     insta::assert_snapshot!(bench.run(&["usages", "NodeStore.Qqqqqqqqqqqq"]).all(), @"
     exit 2
-    error[SymbolNotFound]: the type has no member of this name
+    error[SymbolNotFound]: no type or member of this name is known
       found: NodeStore.Qqqqqqqqqqqq
-      help: `cortex outline 'NodeStore'` lists its members
+      help: write Type, Namespace.Type, Type.Member or Type#Member
     ");
     // A member without uses is no error.
     assert_eq!(bench.run(&["usages", "NodeStore#Dispose"]).code, 0);

@@ -372,3 +372,43 @@ fn symbols_are_meant_by_identifiers_and_as_resolve_knows_them() {
     assert_eq!(answer["state"]["complete"], false, "{answer}");
     assert_eq!(bench.run(&["rdeps", "NodeId", "--json"]).json()["state"]["complete"], false);
 }
+
+#[test]
+fn overloads_are_told_apart_and_sources_are_exact() {
+    let bench = Bench::empty();
+    let text = "\u{feff}class A\r\n{\r\n    public void Get(int x) { }\r\n    public void Get(string x) { }\r\n    void Use(A a) { a.Get(1); }\r\n#if OLD\r\n    void Old(A a) { a.Get(2); }\r\n#endif\r\n}\r\n";
+    bench.write("a.cs", text);
+    assert_eq!(bench.run(&["init"]).code, 0);
+    insta::assert_snapshot!(bench.run(&["usages", "A#Get(int)"]).all(), @"
+    exit 0
+    a.cs:5:23: void Use(A a) { a.Get(1); }
+    note: a.cs names Get where #if leaves code out; what is not compiled was not looked at
+    ");
+    let answer = bench.run(&["usages", "A#Get(string)", "--json"]).json();
+    let id = bench.run(&["resolve", "A#Get(string)", "--json"]).json()["resolved"]["memberId"].clone();
+    assert_eq!(
+        (&answer["total"], &answer["state"]["complete"], &answer["resolved"]["memberId"]),
+        (&0.into(), &false.into(), &id)
+    );
+    let found = bench.run(&["search", "get", "--kind", "Method", "--json"]).json();
+    let paths: Vec<&str> = found["hits"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter_map(|hit| hit["path"].as_str())
+        .collect();
+    assert_eq!((paths, &found["total"]), (vec!["A#Get(int)", "A#Get(string)"], &1.into()));
+    assert_eq!(found["hits"][1]["memberId"], id);
+    let whole = bench.run(&["source", "A", "--json"]).json();
+    let part = &whole["sources"][0]["parts"][0];
+    assert_eq!(part["text"], text);
+    assert_eq!(
+        (&part["start"], &part["startColumn"], &part["end"], &part["endColumn"]),
+        (&1.into(), &1.into(), &9.into(), &2.into())
+    );
+    insta::assert_snapshot!(bench.run(&["source", "A#Get(int)"]).all(), @"
+    exit 0
+    // A#Get(int)  a.cs:3-3
+    3      public void Get(int x) { }
+    ");
+}
