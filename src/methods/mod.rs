@@ -226,7 +226,7 @@ fn one_or_many<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<String>, D::Err
 #[cfg(test)]
 mod tests {
     use super::source::SourceOf;
-    use super::{Method, refused};
+    use super::*;
     use serde_json::json;
 
     /// What a method that wants a list says of its arguments.
@@ -263,11 +263,6 @@ mod tests {
             assert_eq!(said(arguments.clone()), expected, "{arguments}");
         }
     }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
 
     /// They tell what was done, or how things go; the preface of the reference says so.
     const WITHOUT: [&str; 5] = ["operation", "pack remove", "status", "window set", "work submit"];

@@ -43,7 +43,7 @@ pub fn strip_end<'t>(text: &'t str, end: &str) -> Option<&'t str> {
         .chars()
         .rev()
         .all(|wanted| rest.next_back().is_some_and(|c| c == wanted || fold(c) == fold(wanted)));
-    ends.then(|| rest.as_str())
+    ends.then_some(rest.as_str())
 }
 
 #[cfg(test)]

@@ -358,7 +358,7 @@ fn word_of_type<'n>(name: &'n NameUse, key: &str) -> &'n str {
     let mut words = name.path.rsplit(['.', ':']).filter(|word| !word.is_empty());
     match name.certain {
         true => words.next(),
-        false => words.clone().find(|word| Some(*word) == simple).or_else(|| words.last()),
+        false => words.clone().find(|word| Some(*word) == simple).or_else(|| words.next_back()),
     }
     .unwrap_or(&name.path)
 }

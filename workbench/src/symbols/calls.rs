@@ -63,7 +63,7 @@ fn lay<'o>(overload: &'o Overload, call: &Call) -> Option<Laid<'o>> {
             true => element(&parameter.kind),
             false => parameter.kind.as_str(),
         };
-        if !converts(argument, kind) && !(parameter.params && converts(argument, &parameter.kind)) {
+        if !(converts(argument, kind) || parameter.params && converts(argument, &parameter.kind)) {
             return None;
         }
         taken[place] = true;
