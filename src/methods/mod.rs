@@ -4,6 +4,7 @@
 //! A method is a struct of arguments. Its doc comments are the help of the command, the description of the tool and the reference page;
 //! its answer is a value, from which text is made at the rim.
 
+mod access;
 pub mod command;
 mod investigate;
 mod operation;
@@ -164,7 +165,7 @@ pub const fn entry<M: Method>() -> Entry {
         answers: schema::of::<M::Answer>,
         call: |desk, arguments| {
             let method: M = serde_path_to_error::deserialize(arguments).map_err(|error| refused(&error))?;
-            let answer = method.answer(desk)?;
+            let answer = method.answer(desk).map_err(access::denied)?;
             Ok(Answered {
                 answer: serde_json::to_value(answer).expect("invariant: answers are plain values"),
                 code: desk.code(),

@@ -1,0 +1,65 @@
+//! What may not be looked at (seed 000 §16): what lies outside of the workspace, and files that cannot be read.
+
+use crate::context::Failed;
+use engine::values::diagnostic::Diagnostic;
+
+/// Codes that say that a name means nothing here.
+const NO_NAME: [&str; 4] = ["E_LABEL", "E_SYMBOL", "SymbolNotFound", "E_NO_TARGET"];
+
+/// A failure as all methods tell it: `AccessDenied` where a path leads out, or a file cannot be read.
+pub fn denied(mut failed: Failed) -> Failed {
+    for why in &mut failed.diagnostics {
+        if NO_NAME.contains(&why.code.as_str()) && asked(why).is_some_and(leads_out) {
+            "this leads out of the workspace".clone_into(&mut why.message);
+            why.hint = Some("name a type, a member or a label: what is asked for stays inside the workspace".to_owned());
+        } else if why.code != "E_READ" && (why.code != "E_PATH" || why.place.is_some()) {
+            // With a place in the manifest it is about that.
+            continue;
+        }
+        "AccessDenied".clone_into(&mut why.code);
+        why.candidates.clear();
+    }
+    failed
+}
+
+/// What was asked for.
+fn asked(why: &Diagnostic) -> Option<&str> {
+    let excerpt = why.excerpt.as_ref().map(|excerpt| &excerpt.text);
+    excerpt.or(why.found.as_ref()).or(why.label.as_ref()).map(String::as_str)
+}
+
+/// Whether something is written as a path that is not below the workspace.
+fn leads_out(text: &str) -> bool {
+    text.starts_with('/') && !text.starts_with("//") || text.split('/').any(|part| part == "..")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::exit::Code;
+
+    fn code(why: Diagnostic) -> String {
+        denied(Failed::new(Code::Usage, why)).diagnostics.remove(0).code
+    }
+
+    #[test]
+    fn what_leads_out_is_denied_and_nothing_else() {
+        let missing = |found: &str| code(Diagnostic::error("SymbolNotFound", "no such name").found(found));
+        for out in ["../x", "/etc/passwd", "a/../../b", "//files/../x:bytes", ".."] {
+            assert_eq!(missing(out), "AccessDenied", "{out}");
+        }
+        for within in ["NodeStroe", "//types/NodeStroe:outline", "a..b", "src/x.cs", "Node/*"] {
+            assert_eq!(missing(within), "SymbolNotFound", "{within}");
+        }
+        assert_eq!(
+            code(Diagnostic::error("E_READ", "a.cs cannot be read").at("a.cs", 0, 0)),
+            "AccessDenied"
+        );
+        assert_eq!(
+            code(Diagnostic::error("E_PATH", "'../a' leads out of the workspace")),
+            "AccessDenied"
+        );
+        let manifest = Diagnostic::error("E_PATH", "no path below the workspace").at("cortex.toml", 3, 1);
+        assert_eq!(code(manifest), "E_PATH");
+    }
+}
