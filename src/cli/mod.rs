@@ -299,6 +299,9 @@ pub struct ServeArgs {
     /// End the service of this checkout.
     #[arg(long, conflicts_with_all = ["stdio", "status"])]
     pub stop: bool,
+    /// As JSON: where it listens, how it does, what was stopped.
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// Serve the methods to language models by the Model Context Protocol.

@@ -13,11 +13,12 @@ use std::time::Duration;
 
 /// Runs it.
 pub fn run(context: &Context, args: &ServeArgs) -> Outcome {
+    let json = args.json || context.json();
     if args.status {
-        return status(context);
+        return status(context, json);
     }
     if args.stop {
-        return stop(context);
+        return stop(context, json);
     }
     // Whatever is wrong with manifest or store is said at once, and not to the first client.
     context.workspace("serve")?.manifest()?;
@@ -32,12 +33,12 @@ pub fn run(context: &Context, args: &ServeArgs) -> Outcome {
     }
     let path = place(context)?;
     let socket = Socket::bind(&path).map_err(|error| taken(&path, error))?;
-    if context.json() {
+    if json {
         println!("{}", serde_json::json!({"socket": path, "pid": std::process::id()}));
     } else {
         println!("serving at {}", path.display());
     }
-    ended(server::listen(host, socket.listener(), &stop))
+    ended(server::listen(host, &socket, &stop))
 }
 
 fn place(context: &Context) -> Result<PathBuf, Failed> {
@@ -67,7 +68,7 @@ fn ended(result: std::io::Result<()>) -> Outcome {
     })
 }
 
-fn status(context: &Context) -> Outcome {
+fn status(context: &Context, json: bool) -> Outcome {
     let path = place(context)?;
     let Ok(about) = client::control(&path, "cortex.about") else {
         let why = Diagnostic::new(
@@ -78,7 +79,7 @@ fn status(context: &Context) -> Outcome {
         context.say(&[why.hint("`cortex serve` begins one")]);
         return Ok(Code::TargetFailed);
     };
-    if context.json() {
+    if json {
         println!("{about:#}");
         return Ok(Code::Ok);
     }
@@ -98,14 +99,14 @@ fn status(context: &Context) -> Outcome {
     Ok(Code::Ok)
 }
 
-fn stop(context: &Context) -> Outcome {
+fn stop(context: &Context, json: bool) -> Outcome {
     let path = place(context)?;
     let about = client::control(&path, "cortex.about").and_then(|about| {
         client::control(&path, "cortex.stop")?;
         Ok(about)
     });
     match about {
-        Ok(about) if context.json() => println!("{}", serde_json::json!({"stopped": about["pid"]})),
+        Ok(about) if json => println!("{}", serde_json::json!({"stopped": about["pid"]})),
         Ok(about) => println!("stopped pid {}", about["pid"]),
         Err(_) => {
             let why = Diagnostic::new(

@@ -3,12 +3,12 @@
 use super::host::Host;
 use super::message::{self, code};
 use super::peer::{self, Shared};
+use engine::watch::Socket;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use serde_json::Value;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
-use std::os::unix::net::UnixListener;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::io::AsyncWriteExt;
@@ -23,6 +23,9 @@ pub const WORKERS: usize = 32;
 
 /// After a failure to accept, for instance because there are too many open files, this is waited.
 const PAUSE: Duration = Duration::from_millis(50);
+
+/// How often it is looked whether clients can still find the socket.
+const LOOK_EVERY: Duration = Duration::from_secs(1);
 
 /// Ends what is served.
 #[derive(Clone, Debug, Default)]
@@ -63,8 +66,8 @@ pub fn runtime() -> io::Result<tokio::runtime::Runtime> {
 /// Serves clients at the socket until it is stopped.
 ///
 /// # Errors
-/// When it cannot begin.
-pub fn listen(host: Arc<Host>, listener: &UnixListener, stop: &Stop) -> io::Result<()> {
+/// When it cannot begin, or the socket is removed.
+pub fn listen(host: Arc<Host>, socket: &Socket, stop: &Stop) -> io::Result<()> {
     let limit = getrlimit(Resource::Nofile);
     // With fewer files fewer clients are served.
     let _ = setrlimit(
@@ -76,13 +79,18 @@ pub fn listen(host: Arc<Host>, listener: &UnixListener, stop: &Stop) -> io::Resu
     );
     let runtime = runtime()?;
     let shared = shared(host, stop);
-    let listener = listener.try_clone()?;
+    let listener = socket.listener().try_clone()?;
     runtime
         .block_on(async {
             let listener = tokio::net::UnixListener::from_std(listener)?;
             let places = Arc::new(Semaphore::new(CLIENTS));
+            let mut look = tokio::time::interval(LOOK_EVERY);
             loop {
                 tokio::select! {
+                    // Without its place it can be neither asked nor stopped, and would keep nobody from beginning another one.
+                    _ = look.tick() => if !socket.is_in_place() {
+                        return Err(io::Error::new(io::ErrorKind::NotFound, "its socket was removed"));
+                    },
                     () = shared.stop.notified() => break,
                     accepted = listener.accept() => match accepted {
                         Err(_) => tokio::time::sleep(PAUSE).await,

@@ -3,7 +3,7 @@
 use super::ask;
 use std::fs::File;
 use std::io::{self, ErrorKind, Read, Write};
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
 
@@ -31,6 +31,8 @@ pub enum SocketError {
 pub struct Socket {
     path: PathBuf,
     listener: UnixListener,
+    /// Which file it is: device and number.
+    file: (u64, u64),
     _lock: File,
 }
 
@@ -70,8 +72,10 @@ impl Socket {
             Err(error) if error.kind() != ErrorKind::NotFound => return Err(failed(error)),
             _ => {}
         }
+        let listener = ask::listen(path).map_err(failed)?;
         Ok(Self {
-            listener: ask::listen(path).map_err(failed)?,
+            listener,
+            file: number(path).map_err(failed)?,
             path: path.to_owned(),
             _lock: lock,
         })
@@ -81,13 +85,26 @@ impl Socket {
     pub fn listener(&self) -> &UnixListener {
         &self.listener
     }
+
+    /// Whether it is still found where it was made.
+    pub fn is_in_place(&self) -> bool {
+        number(&self.path).is_ok_and(|file| file == self.file)
+    }
 }
 
 impl Drop for Socket {
     fn drop(&mut self) {
-        // One that stays is taken over by the next process, and nobody answers at it.
-        let _ = std::fs::remove_file(&self.path);
+        // What stands there now may be another's. One that stays is taken over by the next process, and nobody answers at it.
+        if self.is_in_place() {
+            let _ = std::fs::remove_file(&self.path);
+        }
     }
+}
+
+/// Which file a path names: device and number.
+fn number(path: &Path) -> io::Result<(u64, u64)> {
+    let found = std::fs::symlink_metadata(path)?;
+    Ok((found.dev(), found.ino()))
 }
 
 /// The lock file of a socket.
