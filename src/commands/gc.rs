@@ -9,8 +9,10 @@ use engine::manifest::model::StoreLimits;
 use engine::store::disk::DiskStore;
 use engine::values::diagnostic::Diagnostic;
 use std::io::Write;
+use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 use workbench::garbage::{self, GarbageError, Options};
+use workbench::hold::Hold;
 
 /// Runs it.
 pub fn run(context: &Context, args: &GcArgs) -> Outcome {
@@ -62,10 +64,16 @@ fn options(context: &Context, args: &GcArgs) -> Result<Options, Failed> {
     })
 }
 
+/// Whether [`keep_within`] has something to do where results were filed.
+pub fn is_due(hold: &Hold) -> bool {
+    let filed = hold.filed().map(|(root, disk)| (workbench::workspace::store_limits(root), disk));
+    matches!(filed, Some((Ok(limits), disk)) if garbage::is_due(disk, &limits, now()).is_some())
+}
+
 /// After a command that may have built: where it filed results, keeps the store within the size that the manifest allows, and says so in a
 /// line. A command that filed nothing looks at nothing.
-pub fn keep_within(context: &Context) {
-    for hold in context.holds() {
+pub fn keep_within(context: &Context, holds: &[Arc<Hold>]) {
+    for hold in holds {
         let Some((root, disk)) = hold.filed() else { continue };
         // What is wrong with a manifest has been told by who needed it.
         let Ok(limits) = workbench::workspace::store_limits(root) else {

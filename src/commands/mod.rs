@@ -7,7 +7,7 @@ mod diff;
 mod edit_output;
 mod explain;
 mod facts;
-mod gc;
+pub mod gc;
 pub mod history;
 mod init;
 pub mod last_good;
@@ -69,7 +69,7 @@ pub fn run(cli: Cli) -> ExitCode {
     };
     // Who told it to stop does not want to wait for more.
     if !matches!(outcome, Ok(Code::Interrupted | Code::Terminated | Code::HungUp)) {
-        gc::keep_within(&context);
+        gc::keep_within(&context, &context.holds());
     }
     match outcome {
         Ok(code) => code.into(),

@@ -152,7 +152,7 @@ impl Watching<'_> {
         if let Err(failed) = run(self) {
             self.context.say(&failed.diagnostics);
         }
-        super::gc::keep_within(self.context);
+        super::gc::keep_within(self.context, &self.context.holds());
         self.context.close();
     }
 

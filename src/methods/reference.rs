@@ -86,13 +86,15 @@ missing and why an empty answer is empty. Answers that only tell what was done o
 
 An error has a `code`, a `message`, and where they apply `hint`, `found`, `label`, `file`, `line`, `column`. Codes of their own have more:
 `SymbolNotFound` `suggestions`, `AmbiguousSymbol` `candidates`, `AccessDenied` `publicAlternatives`, `Busy` `progress` in percent, `InvalidFilter`
-`position` and `hint`, `InternalError` a trace. By JSON-RPC they are the `data` of an error: -32602 for arguments, -32001 when busy, -32800 when taken back,
--32603 for a bug, -32000 for all others; `exitCode` is what the command would have ended with. What was said beside an answer is in its `diagnostics`.
+`position` and `hint`, `InternalError` `traceId`. `AccessDenied` is what leads out of the workspace or cannot be read. By JSON-RPC they are the `data` of
+an error: -32602 for arguments, -32001 when busy, -32800 when taken back, -32603 for a bug, -32000 for all others; `exitCode` is what the command would
+have ended with. What was said beside an answer is in its `diagnostics`.
 
 `ping`, `methods` (this page as JSON), `cortex.about` and `cortex.stop` are the service's own. `$/cancelRequest` takes a request back; with a `progressToken`
-`$/progress` tells how far a build has come. `StreamOp` answers with `token`, `values` and `finished`; `$/enumerator/next` and `$/enumerator/abort` go on and
-end it (as StreamJsonRpc has it), or a `partialResultToken` has `$/progress` tell the values. Several requests in one message are refused, a message is 4 MiB
-long at most, and 1,024 clients with 1,024 requests each are served at once.
+`$/progress` tells how far a build has come. Who gives a token waits for his turn; who gives none is told `Busy` once somebody has been building for two
+seconds, and asks again. A second request of an id that is being answered is refused under the id `null`. `StreamOp` answers with `token`, `values` and
+`finished`; `$/enumerator/next` and `$/enumerator/abort` go on and end it (as StreamJsonRpc has it), or a `partialResultToken` has `$/progress` tell the
+values. Several requests in one message are refused, a message is 4 MiB long at most, and 1,024 clients with 1,024 requests each are served at once.
 ";
 
 /// The fields of an object as a table.

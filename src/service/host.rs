@@ -5,6 +5,7 @@ use super::meter::Meter;
 use super::turn::{Held, Turn};
 use super::warm::Warm;
 use crate::cli::Global;
+use crate::commands::gc;
 use crate::context::{Context, Failed};
 use crate::desk::{Desk, Serving};
 use crate::exit::Code;
@@ -22,18 +23,27 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
+use workbench::hold::Hold;
 
 /// How long a request waits for its turn to build before it is told that others are being served.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Patience {
-    /// A client asks again; it has a time-out of its own.
+    /// A client that hears nothing meanwhile: it learns soon that the service loads, and asks again.
     OfClients,
-    /// A command waits as long as it would without a service.
-    OfCommands,
+    /// A client that would not ask again by itself; it has a time-out of its own.
+    OfAgents,
+    /// A command, and a client that is told how far things are: they wait as long as a command would without a service.
+    OfThoseTold,
 }
 
 /// How long a client's request waits.
 const OF_CLIENTS: Duration = Duration::from_secs(10);
+
+/// Whoever builds for longer than this loads: many files came to be, or moved.
+const LOADS: Duration = Duration::from_secs(2);
+
+/// So often a question is answered anew whose sources moved while it was answered.
+const TRIES: usize = 5;
 
 /// Answers requests of any number of clients.
 pub struct Host {
@@ -126,9 +136,9 @@ impl Host {
         }
     }
 
-    /// Answers a client.
+    /// Answers a client that would not ask again by itself.
     pub fn call(self: &Arc<Self>, entry: &'static Entry, arguments: Value, cancel: &Cancel) -> Outcome {
-        self.call_with(entry, arguments, cancel, Patience::OfClients)
+        self.call_with(entry, arguments, cancel, Patience::OfAgents)
     }
 
     /// Answers whoever has that patience.
@@ -145,22 +155,33 @@ impl Host {
                 said: Vec::new(),
             };
         }
-        let context = Context::of_request(self.global.clone(), cancel.clone(), self.load.clone());
-        let answering = AssertUnwindSafe(|| self.answer(entry, arguments, question, &context, (cancel, patience)));
-        let result = catch_unwind(answering).unwrap_or_else(|panic| Err(self.panicked(entry.name, &*panic)));
-        context.close();
-        self.meter.count(entry.name, start.elapsed(), result.is_err(), false);
-        Outcome {
-            result,
-            said: context.take_said(),
+        let mut tries = match entry.effect {
+            Effect::Looks => TRIES,
+            _ => 1,
+        };
+        loop {
+            tries -= 1;
+            let context = Context::of_request(self.global.clone(), cancel.clone(), self.load.clone());
+            let asked = (entry, arguments.clone(), question.clone());
+            let answering = AssertUnwindSafe(|| self.answer(asked, &context, (cancel, patience)));
+            let result = catch_unwind(answering).unwrap_or_else(|panic| Err(self.panicked(entry.name, &*panic)));
+            let filed: Vec<Arc<Hold>> = context.holds().into_iter().filter(|hold| hold.filed().is_some()).collect();
+            context.close();
+            let said = context.take_said();
+            let failed = result.as_ref().err().map_or(&[][..], |failed| &failed.diagnostics);
+            let moved = failed.iter().chain(&said).any(|why| why.code == "E_CHANGED");
+            if moved && tries > 0 && !cancel.is_cancelled() {
+                continue;
+            }
+            self.meter.count(entry.name, start.elapsed(), result.is_err(), false);
+            self.collect(filed);
+            return Outcome { result, said };
         }
     }
 
     fn answer(
         self: &Arc<Self>,
-        entry: &'static Entry,
-        arguments: Value,
-        question: Option<String>,
+        (entry, arguments, question): (&'static Entry, Value, Option<String>),
         context: &Context,
         (cancel, patience): (&Cancel, Patience),
     ) -> Result<Answered, Failed> {
@@ -168,10 +189,7 @@ impl Host {
             host: self,
             method: entry.name,
             cancel,
-            patience: match patience {
-                Patience::OfClients => OF_CLIENTS,
-                Patience::OfCommands => Duration::from_secs(self.global.lock_timeout),
-            },
+            patience,
         };
         let mut desk = Desk::new(context, entry.name).served_by(&seat);
         let answered = (entry.call)(&mut desk, arguments);
@@ -189,14 +207,44 @@ impl Host {
         Ok(answered)
     }
 
-    fn busy(&self, holder: &str, cancel: &Cancel) -> Failed {
-        if cancel.is_cancelled() {
-            let why = Diagnostic::error("E_CANCELLED", "the request was taken back");
-            return Failed::new(Code::Interrupted, why);
+    /// Keeps the stores in which a request filed something within the size that the manifest allows, as a command does after itself: when
+    /// nobody builds, and without keeping the answer back.
+    fn collect(self: &Arc<Self>, filed: Vec<Arc<Hold>>) {
+        let due: Vec<Arc<Hold>> = filed.into_iter().filter(|hold| gc::is_due(hold)).collect();
+        if due.is_empty() {
+            return;
         }
-        let progress = self.load.percent().map(|percent| format!(", {percent} % done")).unwrap_or_default();
-        let why = Diagnostic::error("Busy", format!("'{holder}' is being answered{progress}"));
-        Failed::new(Code::Busy, why.hint("ask again in a moment"))
+        let host = self.clone();
+        let collect = move || {
+            let never = Duration::MAX;
+            if let Ok(_turn) = host.turn.take("gc", host.as_command(), never, &Cancel::default()) {
+                gc::keep_within(&Context::new(host.global.clone()), &due);
+            }
+        };
+        // What cannot be begun now is done after the next request.
+        let _ = std::thread::Builder::new().name("gc".to_owned()).spawn(collect);
+    }
+
+    /// How long a command waits for others.
+    fn as_command(&self) -> Duration {
+        Duration::from_secs(self.global.lock_timeout)
+    }
+
+    /// How far what is being built has come, in percent; `None` when nothing is being built.
+    pub fn percent(&self) -> Option<u64> {
+        self.turn.holder().map(|_| self.load.percent().unwrap_or(0))
+    }
+
+    /// What somebody of that patience is told while the service loads; `None` when he waits, or it does not.
+    pub fn loads(&self, patience: Patience) -> Option<Failed> {
+        let (holder, since) = self.turn.holder()?;
+        (patience == Patience::OfClients && since >= LOADS).then(|| self.busy(holder))
+    }
+
+    fn busy(&self, holder: &str) -> Failed {
+        let why = Diagnostic::error("Busy", format!("'{holder}' is being answered"));
+        let found = format!("{} % done", self.load.percent().unwrap_or(0));
+        Failed::new(Code::Busy, why.found(found).hint("ask again in a moment"))
     }
 
     fn panicked(&self, method: &str, panic: &(dyn std::any::Any + Send)) -> Failed {
@@ -240,13 +288,21 @@ struct Seat<'h> {
     host: &'h Arc<Host>,
     method: &'static str,
     cancel: &'h Cancel,
-    patience: Duration,
+    patience: Patience,
 }
 
 impl Serving for Seat<'_> {
     fn turn(&self) -> Result<Held<'_>, Failed> {
-        let turn = self.host.turn.take(self.method, self.patience, self.cancel);
-        turn.map_err(|holder| self.host.busy(holder, self.cancel))
+        let (patience, long) = match self.patience {
+            Patience::OfClients => (OF_CLIENTS, LOADS),
+            Patience::OfAgents => (OF_CLIENTS, Duration::MAX),
+            Patience::OfThoseTold => (self.host.as_command(), Duration::MAX),
+        };
+        let turn = self.host.turn.take(self.method, patience, long, self.cancel);
+        turn.map_err(|holder| match self.cancel.is_cancelled() {
+            true => Failed::new(Code::Interrupted, Diagnostic::error("E_CANCELLED", "the request was taken back")),
+            false => self.host.busy(holder),
+        })
     }
 
     fn later(&self, method: &'static str, arguments: Value) {
@@ -254,7 +310,7 @@ impl Serving for Seat<'_> {
         if let Some(entry) = find(method) {
             // What cannot be begun is told by the operation, which stays at its beginning.
             let _ = std::thread::Builder::new().name(method.to_owned()).spawn(move || {
-                host.call(entry, arguments, &Cancel::default());
+                host.call_with(entry, arguments, &Cancel::default(), Patience::OfThoseTold);
             });
         }
     }

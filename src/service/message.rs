@@ -150,10 +150,18 @@ pub fn fault(failed: &Failed, said: &[engine::values::diagnostic::Diagnostic]) -
         Some("SymbolNotFound" | "E_NO_TARGET") => data["suggestions"] = candidates,
         Some("AccessDenied") => data["publicAlternatives"] = candidates,
         Some("AmbiguousSymbol" | "E_AMBIGUOUS") => data["candidates"] = candidates,
+        // As the host words it: `42 % done`.
+        Some("Busy") => data["progress"] = data["found"].as_str().and_then(percent).unwrap_or(0).into(),
+        Some("InternalError") => data["traceId"] = data.get("found").cloned().unwrap_or_default(),
         Some("InvalidFilter") => data["position"] = data.get("column").cloned().unwrap_or_else(|| 1.into()),
         _ => {}
     }
     data
+}
+
+/// The number before a percent sign.
+fn percent(words: &str) -> Option<u64> {
+    words.split_once(" %")?.0.parse().ok()
 }
 
 #[cfg(test)]

@@ -10,6 +10,7 @@ pub mod frame;
 pub mod host;
 pub mod message;
 pub mod meter;
+mod outbox;
 mod peer;
 pub mod server;
 pub mod turn;

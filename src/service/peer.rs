@@ -4,6 +4,8 @@ use super::follow::Streams;
 use super::frame::{self, Frame, Framing, LONGEST, Reader};
 use super::host::{Host, Outcome, Patience};
 use super::message::{self, Message, code};
+use super::outbox::{self, Outbox, Queue};
+use crate::context::Failed;
 use crate::exit::Code;
 use crate::methods::{self, Entry};
 use crate::render::diagnostic;
@@ -11,19 +13,20 @@ use engine::seams::producer::Cancel;
 use serde_json::{Map, Value, json};
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::sync::{Semaphore, mpsc};
+use tokio::sync::{Semaphore, SemaphorePermit};
 
 /// So many requests of one client are answered at once; more are refused.
 const MOST: usize = 1024;
-/// So many messages wait to be written; then answers wait.
-const QUEUE: usize = 64;
 /// A message that was begun is to be finished within this time, and one that is written to be read.
 const PATIENCE: Duration = Duration::from_secs(30);
 /// How often progress is told.
 const TELL_EVERY: Duration = Duration::from_millis(200);
+
+/// The table of methods, as clients are told it.
+static LISTING: LazyLock<Value> = LazyLock::new(methods::reference::listing);
 
 /// What all clients share.
 #[derive(Clone)]
@@ -41,8 +44,9 @@ pub struct Shared {
 pub(super) struct Peer {
     pub(super) shared: Shared,
     pub(super) streams: Streams,
+    /// By the id of the request, as JSON.
     running: Arc<Mutex<HashMap<String, Cancel>>>,
-    out: mpsc::Sender<Value>,
+    out: Outbox,
 }
 
 /// Serves a client until it goes, or does not behave. One that only ends its requests gets the answers to them; `gone` tells which it is.
@@ -51,7 +55,7 @@ where
     R: AsyncRead + Unpin,
     W: AsyncWrite + Unpin + Send + 'static,
 {
-    let (out, queue) = mpsc::channel(QUEUE);
+    let (out, queue) = outbox::new();
     let headers = Arc::new(AtomicBool::new(false));
     let mut writer = tokio::spawn(write_all(to, queue, headers.clone()));
     let peer = Peer {
@@ -80,10 +84,9 @@ where
 }
 
 /// Writes messages until there are no more, or nobody reads them.
-async fn write_all<W: AsyncWrite + Unpin>(mut to: W, mut queue: mpsc::Receiver<Value>, headers: Arc<AtomicBool>) {
-    while let Some(message) = queue.recv().await {
+async fn write_all<W: AsyncWrite + Unpin>(mut to: W, mut queue: Queue, headers: Arc<AtomicBool>) {
+    while let Some((bytes, _room)) = queue.take().await {
         let framing = if headers.load(Relaxed) { Framing::Headers } else { Framing::Lines };
-        let bytes = message.to_string().into_bytes();
         match tokio::time::timeout(PATIENCE, frame::write(&mut to, framing, &bytes)).await {
             Ok(Ok(())) => {}
             _ => return,
@@ -92,7 +95,7 @@ async fn write_all<W: AsyncWrite + Unpin>(mut to: W, mut queue: mpsc::Receiver<V
 }
 
 impl Peer {
-    fn running(&self) -> std::sync::MutexGuard<'_, HashMap<String, Cancel>> {
+    fn running(&self) -> MutexGuard<'_, HashMap<String, Cancel>> {
         self.running.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -117,8 +120,7 @@ impl Peer {
     }
 
     pub(super) async fn send(&self, message: Value) {
-        // Who does not read any more needs no answer.
-        let _ = self.out.send(message).await;
+        self.out.put(message).await;
     }
 
     async fn refuse(&self, code: i32, why: &str) {
@@ -141,9 +143,16 @@ impl Peer {
     }
 
     async fn request(&self, id: Value, method: &str, params: Value) {
+        // Whose answer it would be could not be told.
+        if self.running().contains_key(&id.to_string()) {
+            let id: String = id.to_string().chars().take(80).collect();
+            return self
+                .refuse(code::REQUEST, &format!("a request of the id {id} is being answered"))
+                .await;
+        }
         match method {
             "ping" => return self.send(message::answer(&id, json!({}))).await,
-            "methods" => return self.send(message::answer(&id, methods::reference::listing())).await,
+            "methods" => return self.send(message::answer(&id, LISTING.clone())).await,
             "cortex.stop" => {
                 self.send(message::answer(&id, json!({}))).await;
                 return self.shared.stop.notify_one();
@@ -156,8 +165,7 @@ impl Peer {
                     Ok(cancel) => {
                         tokio::spawn(async move {
                             let message = peer.follow(&id, &method, params, &cancel).await;
-                            peer.running().remove(&id.to_string());
-                            peer.send(message).await;
+                            peer.end(&id, message).await;
                         });
                     }
                 };
@@ -180,10 +188,6 @@ impl Peer {
     /// Notes that a request is being answered.
     fn begin(&self, id: &Value) -> Result<Cancel, Value> {
         let mut running = self.running();
-        let key = id.to_string();
-        if running.contains_key(&key) {
-            return Err(message::error(id, code::REQUEST, "a request of this id is being answered"));
-        }
         if running.len() >= MOST {
             return Err(message::error(
                 id,
@@ -192,37 +196,67 @@ impl Peer {
             ));
         }
         let cancel = Cancel::default();
-        running.insert(key, cancel.clone());
+        running.insert(id.to_string(), cancel.clone());
         Ok(cancel)
+    }
+
+    /// Answers a request. Its id is free again when the answer stands before any other one of that id.
+    async fn end(&self, id: &Value, message: Value) {
+        let ready = self.out.ready(message).await;
+        let mut running = self.running();
+        running.remove(&id.to_string());
+        if let Some(ready) = ready {
+            ready.put();
+        }
     }
 
     async fn answer(&self, id: Value, asked: Asked, cancel: Cancel) {
         let progress = asked.progress.clone().map(|token| tokio::spawn(self.clone().tell(token)));
         let host = self.shared.host.clone();
         let (entry, arguments, stop) = (asked.entry, asked.arguments, cancel.clone());
-        let patience = if asked.cli { Patience::OfCommands } else { Patience::OfClients };
-        let outcome = match self.shared.workers.acquire().await {
+        let patience = if asked.cli || progress.is_some() {
+            Patience::OfThoseTold
+        } else {
+            Patience::OfClients
+        };
+        let outcome = match self.worker(patience).await {
             Ok(_worker) => tokio::task::spawn_blocking(move || host.call_with(entry, arguments, &stop, patience)).await,
-            Err(_) => return,
+            Err(failed) => Ok(Outcome {
+                result: Err(failed),
+                said: Vec::new(),
+            }),
         };
         if let Some(progress) = progress {
             progress.abort();
         }
-        self.running().remove(&id.to_string());
         let message = match outcome {
             _ if cancel.is_cancelled() => message::error(&id, code::CANCELLED, "the request was taken back"),
-            Ok(outcome) => told(&id, outcome, asked.cli, self.shared.host.load.percent()),
+            Ok(outcome) => told(&id, outcome, asked.cli),
             Err(_) => message::error(&id, code::INTERNAL, "a bug of cortex: the request came to no end"),
         };
-        self.send(message).await;
+        self.end(&id, message).await;
     }
 
-    /// Tells how far what is being built has come, as long as it is asked to.
+    /// Waits for one who answers. While the service loads all of them may wait for that: who has no patience learns it here.
+    async fn worker(&self, patience: Patience) -> Result<SemaphorePermit<'_>, Failed> {
+        let mut worker = std::pin::pin!(self.shared.workers.acquire());
+        loop {
+            tokio::select! {
+                worker = &mut worker => return worker.map_err(|closed| Failed::bug(&closed)),
+                () = tokio::time::sleep(TELL_EVERY) => {
+                    if let Some(failed) = self.shared.host.loads(patience) {
+                        return Err(failed);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Tells how far what is being built has come, at once and as long as it is asked to.
     async fn tell(self, token: Value) {
         let mut before = None;
         loop {
-            tokio::time::sleep(TELL_EVERY).await;
-            let percent = self.shared.host.load.percent();
+            let percent = self.shared.host.percent();
             if percent != before
                 && let Some(percent) = percent
             {
@@ -230,6 +264,7 @@ impl Peer {
                 self.send(message::notification("$/progress", value)).await;
             }
             before = percent;
+            tokio::time::sleep(TELL_EVERY).await;
         }
     }
 
@@ -241,7 +276,7 @@ impl Peer {
 }
 
 /// The message that tells what a request came to.
-fn told(id: &Value, outcome: Outcome, cli: bool, percent: Option<u64>) -> Value {
+fn told(id: &Value, outcome: Outcome, cli: bool) -> Value {
     let said: Vec<Value> = outcome.said.iter().map(diagnostic::json).collect();
     if cli {
         let (answer, code, diagnostics) = match outcome.result {
@@ -263,14 +298,7 @@ fn told(id: &Value, outcome: Outcome, cli: bool, percent: Option<u64>) -> Value 
             }
             message::answer(id, answered.answer)
         }
-        Err(failed) => {
-            let busy = failed.code == Code::Busy;
-            let mut message = message::failed(id, &failed, &outcome.said);
-            if busy && let Some(percent) = percent {
-                message["error"]["data"]["progress"] = percent.into();
-            }
-            message
-        }
+        Err(failed) => message::failed(id, &failed, &outcome.said),
     }
 }
 

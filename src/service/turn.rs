@@ -1,16 +1,16 @@
 //! Whose turn it is to build: one request at a time has the checkout.
 
 use engine::seams::producer::Cancel;
-use std::sync::{Condvar, Mutex, PoisonError};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 /// How often one who waits looks whether he is still wanted.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
-/// The right to build, and who has it.
+/// The right to build, and who has it since when.
 #[derive(Debug, Default)]
 pub struct Turn {
-    taken: Mutex<Option<&'static str>>,
+    taken: Mutex<Option<(&'static str, Instant)>>,
     given_back: Condvar,
 }
 
@@ -19,15 +19,15 @@ pub struct Turn {
 pub struct Held<'a>(&'a Turn);
 
 impl Turn {
-    /// Waits for the right for as long as `patience`. `what` is told to those who wait.
+    /// Waits for the right for as long as `patience`, and for nobody who has it longer than `long`. `what` is told to those who wait.
     ///
     /// # Errors
     /// What has it, when the time is over or the wait was cancelled.
-    pub fn take(&self, what: &'static str, patience: Duration, cancel: &Cancel) -> Result<Held<'_>, &'static str> {
+    pub fn take(&self, what: &'static str, patience: Duration, long: Duration, cancel: &Cancel) -> Result<Held<'_>, &'static str> {
         let until = Instant::now() + patience;
-        let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
-        while let Some(holder) = *taken {
-            if cancel.is_cancelled() || Instant::now() >= until {
+        let mut taken = self.lock();
+        while let Some((holder, since)) = *taken {
+            if cancel.is_cancelled() || Instant::now() >= until || since.elapsed() >= long {
                 return Err(holder);
             }
             taken = self
@@ -36,14 +36,23 @@ impl Turn {
                 .unwrap_or_else(PoisonError::into_inner)
                 .0;
         }
-        *taken = Some(what);
+        *taken = Some((what, Instant::now()));
         Ok(Held(self))
+    }
+
+    /// What has it, and for how long.
+    pub fn holder(&self) -> Option<(&'static str, Duration)> {
+        self.lock().map(|(holder, since)| (holder, since.elapsed()))
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Option<(&'static str, Instant)>> {
+        self.taken.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Drop for Held<'_> {
     fn drop(&mut self) {
-        *self.0.taken.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        *self.0.lock() = None;
         self.0.given_back.notify_one();
     }
 }
@@ -52,24 +61,26 @@ impl Drop for Held<'_> {
 mod tests {
     use super::*;
 
+    const LONG: Duration = Duration::from_secs(600);
+
     #[test]
     fn one_has_it_and_the_others_learn_who() {
         let turn = Turn::default();
-        let held = turn.take("outline", Duration::ZERO, &Cancel::default()).expect("free");
-        assert_eq!(
-            turn.take("usages", Duration::ZERO, &Cancel::default()).expect_err("taken"),
-            "outline"
-        );
+        let take = |what, patience, long, cancel: &Cancel| turn.take(what, patience, long, cancel);
+        let held = take("outline", Duration::ZERO, LONG, &Cancel::default()).expect("free");
+        assert_eq!(turn.holder().map(|(holder, _)| holder), Some("outline"));
+        let refused = take("usages", Duration::ZERO, LONG, &Cancel::default());
+        assert_eq!(refused.expect_err("taken"), "outline");
+        let refused = take("usages", LONG, Duration::ZERO, &Cancel::default());
+        assert_eq!(refused.expect_err("taken for long"), "outline");
         let cancel = Cancel::default();
         cancel.cancel();
-        assert_eq!(
-            turn.take("usages", Duration::from_secs(600), &cancel).expect_err("cancelled"),
-            "outline"
-        );
+        assert_eq!(take("usages", LONG, LONG, &cancel).expect_err("cancelled"), "outline");
         std::thread::scope(|scope| {
-            let waiting = scope.spawn(|| turn.take("usages", Duration::from_secs(600), &Cancel::default()).is_ok());
+            let waiting = scope.spawn(|| turn.take("usages", LONG, LONG, &Cancel::default()).is_ok());
             drop(held);
             assert!(waiting.join().expect("no panic"));
         });
+        assert_eq!(turn.holder(), None);
     }
 }

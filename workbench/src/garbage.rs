@@ -76,19 +76,22 @@ impl Options {
     }
 }
 
-/// Collects if the file is longer than the manifest allows, nobody else collects, and that was not done within the hour.
+/// The size to collect down to, if the file is longer than the manifest allows, nobody else collects, and that was not done within the hour.
+pub fn is_due(disk: &DiskStore, limits: &StoreLimits, now: u64) -> Option<u64> {
+    let max = limits.max_size.filter(|max| disk.file_bytes() > *max)?;
+    // A clock that was set back must not put it off for years.
+    let lately = |at: u64| at <= now && now - at < EVERY;
+    (!disk.is_collecting() && !disk.collected_at().is_some_and(lately)).then_some(max)
+}
+
+/// Collects if [`is_due`].
 ///
 /// # Errors
 /// As [`collect`].
 pub fn keep_within(disk: &DiskStore, limits: &StoreLimits, now: u64) -> Result<Option<(Options, Report)>, GarbageError> {
-    let Some(max) = limits.max_size.filter(|max| disk.file_bytes() > *max) else {
+    let Some(max) = is_due(disk, limits, now) else {
         return Ok(None);
     };
-    // A clock that was set back must not put it off for years.
-    let lately = |at: u64| at <= now && now - at < EVERY;
-    if disk.is_collecting() || disk.collected_at().is_some_and(lately) {
-        return Ok(None);
-    }
     let options = Options {
         max_size: Some(max),
         ..Options::within(limits, now)
