@@ -29,11 +29,11 @@ use workbench::hold::Hold;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Patience {
     /// A client that hears nothing meanwhile: it learns soon that the service loads, and asks again.
-    OfClients,
+    Short,
     /// A client that would not ask again by itself; it has a time-out of its own.
-    OfAgents,
+    Fair,
     /// A command, and a client that is told how far things are: they wait as long as a command would without a service.
-    OfThoseTold,
+    Long,
 }
 
 /// How long a client's request waits.
@@ -138,7 +138,7 @@ impl Host {
 
     /// Answers a client that would not ask again by itself.
     pub fn call(self: &Arc<Self>, entry: &'static Entry, arguments: Value, cancel: &Cancel) -> Outcome {
-        self.call_with(entry, arguments, cancel, Patience::OfAgents)
+        self.call_with(entry, arguments, cancel, Patience::Fair)
     }
 
     /// Answers whoever has that patience.
@@ -238,7 +238,7 @@ impl Host {
     /// What somebody of that patience is told while the service loads; `None` when he waits, or it does not.
     pub fn loads(&self, patience: Patience) -> Option<Failed> {
         let (holder, since) = self.turn.holder()?;
-        (patience == Patience::OfClients && since >= LOADS).then(|| self.busy(holder))
+        (patience == Patience::Short && since >= LOADS).then(|| self.busy(holder))
     }
 
     fn busy(&self, holder: &str) -> Failed {
@@ -294,9 +294,9 @@ struct Seat<'h> {
 impl Serving for Seat<'_> {
     fn turn(&self) -> Result<Held<'_>, Failed> {
         let (patience, long) = match self.patience {
-            Patience::OfClients => (OF_CLIENTS, LOADS),
-            Patience::OfAgents => (OF_CLIENTS, Duration::MAX),
-            Patience::OfThoseTold => (self.host.as_command(), Duration::MAX),
+            Patience::Short => (OF_CLIENTS, LOADS),
+            Patience::Fair => (OF_CLIENTS, Duration::MAX),
+            Patience::Long => (self.host.as_command(), Duration::MAX),
         };
         let turn = self.host.turn.take(self.method, patience, long, self.cancel);
         turn.map_err(|holder| match self.cancel.is_cancelled() {
@@ -310,7 +310,7 @@ impl Serving for Seat<'_> {
         if let Some(entry) = find(method) {
             // What cannot be begun is told by the operation, which stays at its beginning.
             let _ = std::thread::Builder::new().name(method.to_owned()).spawn(move || {
-                host.call_with(entry, arguments, &Cancel::default(), Patience::OfThoseTold);
+                host.call_with(entry, arguments, &Cancel::default(), Patience::Long);
             });
         }
     }

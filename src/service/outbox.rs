@@ -85,26 +85,21 @@ impl Drop for Queue {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use futures_of::{now, run};
+    use std::pin::Pin;
+    use std::task::{Context, Poll, Waker};
 
-    /// Futures that are looked at once.
-    mod futures_of {
-        use std::pin::Pin;
-        use std::task::{Context, Poll, Waker};
-
-        /// What a future has come to by now.
-        pub fn now<F: Future>(future: Pin<&mut F>) -> Option<F::Output> {
-            match future.poll(&mut Context::from_waker(Waker::noop())) {
-                Poll::Ready(value) => Some(value),
-                Poll::Pending => None,
-            }
+    /// What a future has come to by now.
+    fn now<F: Future>(future: Pin<&mut F>) -> Option<F::Output> {
+        match future.poll(&mut Context::from_waker(Waker::noop())) {
+            Poll::Ready(value) => Some(value),
+            Poll::Pending => None,
         }
+    }
 
-        /// Waits for it.
-        pub fn run<T>(future: impl Future<Output = T>) -> T {
-            let runtime = tokio::runtime::Builder::new_current_thread().build().expect("runtime");
-            runtime.block_on(future)
-        }
+    /// Waits for it.
+    fn run<T>(future: impl Future<Output = T>) -> T {
+        let runtime = tokio::runtime::Builder::new_current_thread().build().expect("runtime");
+        runtime.block_on(future)
     }
 
     #[test]

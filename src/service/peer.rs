@@ -215,9 +215,9 @@ impl Peer {
         let host = self.shared.host.clone();
         let (entry, arguments, stop) = (asked.entry, asked.arguments, cancel.clone());
         let patience = if asked.cli || progress.is_some() {
-            Patience::OfThoseTold
+            Patience::Long
         } else {
-            Patience::OfClients
+            Patience::Short
         };
         let outcome = match self.worker(patience).await {
             Ok(_worker) => tokio::task::spawn_blocking(move || host.call_with(entry, arguments, &stop, patience)).await,

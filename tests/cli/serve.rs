@@ -4,22 +4,35 @@ use crate::bench::Bench;
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::fs::PermissionsExt;
-use std::os::unix::net::UnixStream;
+use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::PathBuf;
-use std::process::{Child, Stdio};
+use std::process::{Child, ChildStderr, Command, Stdio};
+use std::sync::mpsc;
 use std::time::Duration;
 
 const LONG: Duration = Duration::from_secs(60);
 
 /// A running service.
-struct Service {
+pub struct Service {
     child: Child,
     socket: PathBuf,
 }
 
 impl Service {
-    fn start(bench: &Bench) -> Self {
-        let mut command = bench.command(&["serve", "--output", "json"]);
+    pub fn start(bench: &Bench) -> Self {
+        Self::run(bench.command(&["serve", "--json"]))
+    }
+
+    /// One whose words can be read.
+    fn heard(bench: &Bench) -> (Self, BufReader<ChildStderr>) {
+        let mut command = bench.command(&["serve", "--json"]);
+        command.stderr(Stdio::piped());
+        let mut service = Self::run(command);
+        let words = service.child.stderr.take().expect("piped");
+        (service, BufReader::new(words))
+    }
+
+    fn run(mut command: Command) -> Self {
         let mut child = command.stdout(Stdio::piped()).spawn().expect("the program starts");
         let mut line = String::new();
         let out = child.stdout.as_mut().expect("piped");
@@ -29,7 +42,7 @@ impl Service {
         Self { child, socket }
     }
 
-    fn client(&self) -> Client {
+    pub fn client(&self) -> Client {
         let stream = UnixStream::connect(&self.socket).expect("it listens");
         stream.set_read_timeout(Some(LONG)).expect("a time-out");
         Client {
@@ -49,7 +62,7 @@ impl Drop for Service {
 }
 
 /// A client that writes lines.
-struct Client {
+pub struct Client {
     stream: UnixStream,
     reader: BufReader<UnixStream>,
     last: u64,
@@ -74,7 +87,7 @@ impl Client {
         answer
     }
 
-    fn result(&mut self, method: &str, params: Value) -> Value {
+    pub fn result(&mut self, method: &str, params: Value) -> Value {
         let mut answer = self.ask(method, params);
         assert_eq!(answer["error"], Value::Null);
         answer["result"].take()
@@ -309,6 +322,170 @@ fn builds_beside_a_service_take_the_store_and_look_nowhere() {
         client.result("GetOutline", json!({"path": "NodeId"}))["resolved"]["typeId"],
         "T_p8e5mq6b"
     );
+    assert_eq!(bench.run(&["store", "verify"]).code, 0);
+}
+
+/// A workspace with a target that is made only when something is written to a pipe.
+fn waits() -> (Bench, PathBuf) {
+    let bench = Bench::memotree();
+    let pipe = bench.beside("pipe");
+    assert!(Command::new("mkfifo").arg(&pipe).status().expect("mkfifo").success());
+    let manifest = std::fs::read_to_string(bench.root().join("cortex.toml")).expect("a manifest");
+    let rule = format!(
+        "\n[producer.wait]\nuses = \"command\"\nargv = [\"cat\", \"{}\", \"{{in.text}}\"]\ntimeout = 600\n\n\
+         [[rule]]\ntarget = \"//index:waits\"\nproducer = \"wait\"\ninputs = {{ text = \"//files/cortex.toml:bytes\" }}\n",
+        pipe.display()
+    );
+    bench.write("cortex.toml", &format!("{manifest}{rule}"));
+    (bench, pipe)
+}
+
+fn request(id: &str, path: &str, token: Option<&str>) -> String {
+    let mut params = json!({"path": path});
+    if let Some(token) = token {
+        params["progressToken"] = token.into();
+    }
+    json!({"jsonrpc": "2.0", "id": id, "method": "GetOutline", "params": params}).to_string()
+}
+
+#[test]
+fn an_id_that_is_being_answered_is_refused_and_answered_once() {
+    let (bench, pipe) = waits();
+    let service = Service::start(&bench);
+    let mut client = service.client();
+    client.send(&request("a", "//index:waits", None));
+    for again in [
+        request("a", "NodeId", None),
+        r#"{"jsonrpc":"2.0","id":"a","method":"ping"}"#.to_owned(),
+    ] {
+        client.send(&again);
+        let refused = client.next();
+        assert_eq!(
+            (&refused["id"], &refused["error"]["code"]),
+            (&Value::Null, &json!(-32600)),
+            "{refused}"
+        );
+    }
+    // The same digits are another id.
+    client.send(r#"{"jsonrpc":"2.0","id":7,"method":"ping"}"#);
+    assert_eq!(client.next()["id"], 7);
+    std::fs::write(&pipe, "").expect("a pipe");
+    let answer = client.next();
+    assert_eq!((&answer["id"], &answer["error"]), (&json!("a"), &Value::Null), "{answer}");
+    client.send(&request("a", "NodeId", None));
+    assert_eq!(client.next()["result"]["resolved"]["path"], "MemoTree.Core.NodeId");
+}
+
+#[test]
+fn who_asks_while_it_loads_is_told_how_far_it_is() {
+    let (bench, pipe) = waits();
+    let service = Service::start(&bench);
+    let (mut first, mut told, mut short) = (service.client(), service.client(), service.client());
+    first.send(&request("a", "//index:waits", Some("p")));
+    let progress = first.next();
+    assert_eq!(
+        (&progress["method"], &progress["params"]["token"]),
+        (&json!("$/progress"), &json!("p"))
+    );
+    told.send(&request("b", "NodeTree", Some("q")));
+    let progress = told.next();
+    assert_eq!(
+        (&progress["method"], &progress["params"]["token"]),
+        (&json!("$/progress"), &json!("q"))
+    );
+    assert!(
+        progress["params"]["value"]["percentage"]
+            .as_u64()
+            .is_some_and(|percent| percent < 100)
+    );
+    // Who is told nothing meanwhile is to ask again.
+    short.send(&request("c", "NodeTree", None));
+    let busy = short.next();
+    assert_eq!(busy["error"]["code"], -32001, "{busy}");
+    let data = &busy["error"]["data"];
+    assert_eq!((&data["code"], &data["exitCode"]), (&json!("Busy"), &json!(4)), "{busy}");
+    assert!(data["progress"].as_u64().is_some_and(|percent| percent < 100), "{busy}");
+    std::fs::write(&pipe, "").expect("a pipe");
+    for (client, id) in [(&mut first, "a"), (&mut told, "b")] {
+        let mut message = client.next();
+        while message["method"] == "$/progress" {
+            message = client.next();
+        }
+        assert_eq!((&message["id"], &message["error"]), (&json!(id), &Value::Null), "{message}");
+    }
+}
+
+#[test]
+fn a_service_that_cannot_be_found_any_more_ends() {
+    let bench = Bench::memotree();
+    let (mut service, mut words) = Service::heard(&bench);
+    std::fs::remove_file(&service.socket).expect("removed");
+    // What stands there now is another's.
+    let other = UnixListener::bind(&service.socket).expect("a socket");
+    assert_eq!(service.child.wait().expect("it ends").code(), Some(5));
+    let mut told = String::new();
+    words.read_to_string(&mut told).expect("text");
+    assert!(told.contains("its socket was removed"), "{told}");
+    assert!(service.socket.exists(), "it is left alone");
+    drop(other);
+    let again = Service::start(&bench);
+    assert_eq!(again.client().result("ping", json!({})), json!({}));
+}
+
+#[test]
+fn how_it_does_as_json() {
+    let bench = Bench::memotree();
+    let service = Service::start(&bench);
+    let about = bench.run(&["serve", "--status", "--json"]);
+    assert_eq!((about.code, &about.json()["pid"]), (0, &json!(service.child.id())), "{about:?}");
+    let stopped = bench.run(&["serve", "--stop", "--json"]);
+    assert_eq!(stopped.json(), json!({"stopped": service.child.id()}), "{stopped:?}");
+}
+
+#[test]
+fn what_lies_outside_is_denied_by_every_way() {
+    let bench = Bench::memotree();
+    let service = Service::start(&bench);
+    let mut client = service.client();
+    for path in ["../../etc/passwd", "/etc/passwd", "//files/../../etc/passwd:bytes"] {
+        let data = client.ask("GetOutline", json!({"path": path}))["error"]["data"].clone();
+        assert_eq!(
+            (&data["code"], &data["publicAlternatives"]),
+            (&json!("AccessDenied"), &json!([])),
+            "{data}"
+        );
+        for flags in [&[][..], &["--offline"]] {
+            let ran = bench.run(&[&["outline", path], flags].concat());
+            assert!(ran.code == data["exitCode"] && ran.err.contains("error[AccessDenied]"), "{ran:?}");
+        }
+    }
+}
+
+#[test]
+fn it_keeps_the_store_within_its_size() {
+    let bench = Bench::documents();
+    let manifest = std::fs::read_to_string(bench.root().join("cortex.toml")).expect("a manifest");
+    let manifest = manifest
+        .replace("\"wc\", \"-w\"", "\"cat\"")
+        .replace("rulesets = []", "rulesets = [\"csharp\"]");
+    let limits = "[store]\nmax_size = \"2 MB\"\nolder_than = \"0\"\nkeep_versions = 1\n";
+    bench.write("cortex.toml", &format!("{manifest}\n{limits}"));
+    let (service, mut words) = Service::heard(&bench);
+    let (send, told) = mpsc::channel();
+    std::thread::spawn(move || {
+        let mut line = String::new();
+        while words.read_line(&mut line).is_ok_and(|read| read > 0) && !line.contains("the store grew beyond") {}
+        send.send(line)
+    });
+    let mut client = service.client();
+    for round in 0..16_u32 {
+        let noise = |n: u32| blake3::hash(&[round.to_be_bytes(), n.to_be_bytes()].concat()).to_hex().to_string();
+        bench.write("docs/a.md", &(0..8_000).map(noise).collect::<String>());
+        client.result("GetOutline", json!({"path": "//docs/docs/a.md:words"}));
+    }
+    let told = told.recv_timeout(LONG).expect("it was collected");
+    assert!(told.contains("the store grew beyond"), "{told}");
+    client.result("GetOutline", json!({"path": "//docs/docs/a.md:words"}));
     assert_eq!(bench.run(&["store", "verify"]).code, 0);
 }
 

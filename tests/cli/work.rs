@@ -1,9 +1,12 @@
 //! Agents in the place of a language model: `work next` hands questions out, `work submit` takes answers, and nothing else is called.
 
 use crate::bench::{Bench, Ran};
-use serde_json::Value;
-use std::io::Write;
+use crate::serve::Service;
+use serde_json::{Value, json};
+use std::io::{Read, Write};
 use std::process::Stdio;
+use std::sync::mpsc;
+use std::time::Instant;
 
 const ALL: &str = "//types/...:semantic";
 const AGENT: &str = "\n[model.agent]\napi = \"agent\"\n\n[producer.semantic]\nparams.model = \"agent\"\n";
@@ -300,6 +303,76 @@ fn what_was_handed_in_before_a_kill_is_found_by_the_next_build() {
     std::fs::write(&note, "{\"label\": \"//ty").expect("written");
     assert_eq!(id(&one(&bench, "bob")), id(&asked));
     assert_eq!(submit(&bench, "bob", id(&asked), &full("Owns.")).code, 0);
+}
+
+#[test]
+fn killed_while_handing_in() {
+    const TIMES: u32 = 12;
+    let bench = pair();
+    std::fs::remove_file(bench.root().join("B.cs")).expect("removed");
+    for number in 0..TIMES {
+        bench.write(&format!("T{number}.cs"), &format!("namespace N;\npublic class T{number} {{ }}\n"));
+    }
+    let asked = one(&bench, "ann");
+    let start = Instant::now();
+    assert_eq!(submit(&bench, "ann", id(&asked), &full("Measured.")).code, 0);
+    let length = start.elapsed();
+    let mut killed = 0;
+    for number in 0..TIMES {
+        let asked = one(&bench, "ann");
+        let text = full(&format!("Answer {number}."));
+        let mut command = bench.command(&["--offline", "work", "submit", id(&asked), &text, "--agent", "ann"]);
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().expect("it starts");
+        let mut out = child.stdout.take().expect("piped");
+        let (send, ended) = mpsc::channel();
+        std::thread::spawn(move || {
+            let _ = out.read_to_end(&mut Vec::new());
+            send.send(())
+        });
+        killed += u32::from(ended.recv_timeout(length * number / TIMES).is_err());
+        // One that has ended cannot be killed any more.
+        let _ = child.kill();
+        child.wait().expect("an end");
+        // Whatever of it was done, the same again comes to the same.
+        let again = submit(&bench, "ann", id(&asked), &text);
+        let status = again.json()["status"].clone();
+        assert!(again.code == 0 && (status == "filed" || status == "before"), "{number}: {again:?}");
+        let shown = bench.run(&["show", asked["label"].as_str().expect("a label")]);
+        assert!(shown.out.contains(&format!("- Answer {number}.")), "{number}: {shown:?}");
+    }
+    assert!(killed >= TIMES / 4, "hardly any of them ended early: {killed}");
+    assert_eq!(next(&bench, "ann", "9")["waiting"], 0);
+    assert!(
+        bench.run(&["build", ALL]).err.contains("up to date"),
+        "nothing that was filed is lost"
+    );
+    assert_eq!(bench.run(&["store", "verify"]).code, 0);
+}
+
+#[test]
+fn questions_and_answers_go_through_a_service() {
+    let bench = pair();
+    let service = Service::start(&bench);
+    let given = bench.run(&["work", "next", "--agent", "ann", "--json"]).json();
+    let asked = &given["questions"][0];
+    assert_eq!(asked["label"], "//types/N.A:semantic", "{given}");
+    let refused = bench.run(&["work", "submit", id(asked), "It holds a number.", "--agent", "ann"]);
+    assert!(refused.code == 1 && refused.err.contains("E_ANSWER"), "{refused:?}");
+    let became = bench
+        .run(&["work", "submit", id(asked), &full("Holds."), "--agent", "ann", "--json"])
+        .json();
+    assert_eq!(became["next"][0]["label"], "//types/N.B:semantic", "{became}");
+    let mut client = service.client();
+    let given = client.result("work.next", json!({"agent": "bob"}));
+    let asked = &given["questions"][0];
+    assert_eq!(asked["label"], "//types/N.B:semantic", "{given}");
+    let became = client.result("work.submit", json!({"id": id(asked), "answer": full("Owns."), "agent": "bob"}));
+    assert_eq!(became["status"], "filed", "{became}");
+    assert!(bench.run(&["show", "//types/B:semantic"]).out.contains("- Owns."));
+    let methods = client.result("cortex.about", json!({}))["methods"].clone();
+    let calls = |method: &str| (methods[method]["calls"].clone(), methods[method]["failed"].clone());
+    assert_eq!(calls("work next"), (json!(2), json!(0)), "{methods}");
+    assert_eq!(calls("work submit"), (json!(3), json!(1)), "{methods}");
 }
 
 #[test]
