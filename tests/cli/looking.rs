@@ -216,12 +216,14 @@ fn usages_of_types_and_members() {
     exit 2
     error[SymbolNotFound]: no type or member of this name is known
       found: NodeStore.Gte
+      could be: MemoTree.Core.NodeStore#Get(NodeId), MemoTree.Core.IRepository`2#Get(TKey)
       help: did you mean MemoTree.Core.NodeStore#Get(NodeId)?
     ");
     insta::assert_snapshot!(bench.run(&["usages", "NodeStore#Gte(System.Int32)"]).all(), @"
     exit 2
     error[SymbolNotFound]: no type or member of this name is known
       found: NodeStore#Gte(System.Int32)
+      could be: MemoTree.Core.NodeStore#Get(NodeId), MemoTree.Core.IRepository`2#Get(TKey)
       help: did you mean MemoTree.Core.NodeStore#Get(NodeId)?
     ");
     insta::assert_snapshot!(bench.run(&["usages", "NodeStore.Qqqqqqqqqqqq"]).all(), @"
