@@ -3,7 +3,7 @@
 //!
 //! Files are named as below the workspace's root, with `/`: `.cortex/packs.toml`.
 
-use rustix::fs::{AtFlags, FlockOperation, Mode, OFlags};
+use rustix::fs::{AtFlags, FileType, FlockOperation, Mode, OFlags};
 use rustix::io::Errno;
 use std::fs::File;
 use std::io::{self, ErrorKind, Read, Write};
@@ -23,7 +23,7 @@ pub fn read(root: &Path, below: &str, most: usize) -> io::Result<Option<Vec<u8>>
     match open(root, below, false) {
         Ok((folder, name)) => read_in(&folder, name, most),
         // Where there is no such folder there is no such file.
-        Err(Errno::NOENT) => Ok(None),
+        Err(Errno::NOENT | Errno::NOTDIR) => Ok(None),
         Err(errno) => Err(told(errno)),
     }
 }
@@ -79,10 +79,16 @@ fn open<'n>(root: &Path, below: &'n str, make: bool) -> Result<(OwnedFd, &'n str
                 }
                 rustix::fs::openat(&folder, part, DIRECTORY, Mode::empty())?
             }
+            Err(Errno::NOTDIR) if is_link(&folder, part) => return Err(Errno::LOOP),
             opened => opened?,
         };
     }
     Ok((folder, name))
+}
+
+fn is_link(folder: &OwnedFd, name: &str) -> bool {
+    let found = rustix::fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW);
+    found.is_ok_and(|found| FileType::from_raw_mode(found.st_mode) == FileType::Symlink)
 }
 
 fn read_in(folder: &OwnedFd, name: &str, most: usize) -> io::Result<Option<Vec<u8>>> {
@@ -184,6 +190,10 @@ mod tests {
     fn no_link_is_followed() {
         let (root, elsewhere) = (tempfile::tempdir().expect("folder"), tempfile::tempdir().expect("folder"));
         let (root, elsewhere) = (root.path(), elsewhere.path());
+        std::fs::write(root.join(".cortex"), "a file").expect("file");
+        assert_eq!(read(root, FILE, 10).expect("no such file"), None);
+        assert!(write(root, FILE, b"one").is_err());
+        std::fs::remove_file(root.join(".cortex")).expect("removed");
         symlink(elsewhere, root.join(".cortex")).expect("link");
         assert!(set(root, b"one").is_err() && write(root, FILE, b"one").is_err() && read(root, FILE, 10).is_err());
         assert_eq!(std::fs::read_dir(elsewhere).expect("folder").count(), 0);

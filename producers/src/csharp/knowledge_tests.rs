@@ -412,7 +412,7 @@ fn golden_outputs_belong_to_versions() {
     csharp/api-deps@3 0ce448befa57
     csharp/deps@6 a9655e293004
     csharp/facts@2 94462f69b368
-    csharp/signatures@4 8aefcaab3c62
+    csharp/signatures@5 8531c2d4a344
     csharp/outline-info@2 eefa424cb835
     csharp/outline@2 43d9f50f9da8
     semantic@4 37fa68445632
