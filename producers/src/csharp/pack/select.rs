@@ -7,7 +7,7 @@
 //! the pack, their order or their worth do.
 
 use super::filter::{self, Expr, Field, Filter, InvalidFilter, Primary};
-use super::glob::{Glob, Name, lower};
+use super::glob::{Glob, Name};
 use super::order::topological;
 use crate::csharp::dependencies::DependencyRow;
 use crate::csharp::graph::GraphRow;
@@ -191,13 +191,13 @@ impl<'i> World<'i> {
         Ok(match field {
             Field::Namespace => {
                 let spaces: BTreeSet<&str> = self.types.iter().map(|(_, row, _)| row.namespace.as_str()).collect();
-                let meant: BTreeSet<&str> = spaces.into_iter().filter(|space| glob.is(&lower(space))).collect();
+                let meant: BTreeSet<&str> = spaces.into_iter().filter(|space| glob.is(space)).collect();
                 of_rows(&|row| meant.contains(row.namespace.as_str()))
             }
             Field::Type => self.named(std::slice::from_ref(glob)),
             Field::Access => {
                 name_exists(primary, &[])?;
-                of_rows(&|row| glob.is(&lower(&row.accessibility.replace(' ', "-"))))
+                of_rows(&|row| glob.is(&row.accessibility.replace(' ', "-")))
             }
             Field::Tag => self.named(&self.patterns(primary)?),
             Field::Depends => {
@@ -221,7 +221,7 @@ impl<'i> World<'i> {
     /// The patterns of the tags that a primary names.
     fn patterns(&self, primary: &Primary) -> Result<Vec<Glob>, InvalidFilter> {
         name_exists(primary, &self.tags.keys().copied().collect::<Vec<_>>())?;
-        let tags = self.tags.iter().filter(|(tag, _)| primary.glob.is(&lower(tag)));
+        let tags = self.tags.iter().filter(|(tag, _)| primary.glob.is(tag));
         let patterns: Vec<&String> = tags.flat_map(|(_, patterns)| patterns).collect();
         let len = primary.token.len();
         if patterns.len() > MOST_PATTERNS {
@@ -339,7 +339,7 @@ fn name_exists(primary: &Primary, tags: &[&str]) -> Result<(), InvalidFilter> {
         Field::Tag => ("tag", tags),
         Field::Namespace | Field::Type | Field::Depends => return Ok(()),
     };
-    if names.iter().any(|name| primary.glob.is(&lower(name))) {
+    if names.iter().any(|name| primary.glob.is(name)) {
         return Ok(());
     }
     let near = nearest(&primary.token, names.iter().copied(), 3);

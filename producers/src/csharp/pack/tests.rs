@@ -3,7 +3,7 @@
 use super::budget::tokens;
 use super::filter::{Expr, Field, Filter, parse};
 use super::form::{CONTENTS, Contents, FACTS, PACK, PackFacts};
-use super::glob::{Glob, Name, lower};
+use super::glob::{Glob, Name};
 use super::select::{Select, Selection, Why, read_selection};
 use crate::csharp::dependencies::DependencyTable;
 use crate::csharp::fixture::{World, blob, run_with};
@@ -333,10 +333,10 @@ fn means(bench: &Bench, filter: &Filter, expr: &Expr, key: &str) -> bool {
             let is = |glob: &Glob, key: &str| glob.means(&Name::new(symbol_of(key), &bench.world.row(key).namespace));
             let row = bench.world.row(key);
             *not != match primary.field {
-                Field::Namespace => primary.glob.is(&lower(&row.namespace)),
+                Field::Namespace => primary.glob.is(&row.namespace),
                 Field::Type => is(&primary.glob, key),
-                Field::Access => primary.glob.is(&lower(&row.accessibility.replace(' ', "-"))),
-                Field::Tag => TAGS.iter().filter(|(tag, _)| primary.glob.is(&lower(tag))).any(|(_, patterns)| {
+                Field::Access => primary.glob.is(&row.accessibility.replace(' ', "-")),
+                Field::Tag => TAGS.iter().filter(|(tag, _)| primary.glob.is(tag)).any(|(_, patterns)| {
                     let patterns: Vec<String> = serde_json::from_str(patterns).expect("patterns");
                     patterns.iter().any(|pattern| is(&Glob::new(pattern), key))
                 }),
