@@ -5,7 +5,7 @@ use crate::context::{Context, Failed, Outcome};
 use crate::exit::{self, Code};
 use crate::service::server::{self, Stop};
 use crate::service::{Host, client, watching};
-use engine::values::diagnostic::Diagnostic;
+use engine::values::diagnostic::{Diagnostic, Severity};
 use engine::watch::{Socket, SocketError};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -70,9 +70,9 @@ fn ended(result: std::io::Result<()>) -> Outcome {
 
 fn status(context: &Context, json: bool) -> Outcome {
     let path = place(context)?;
-    let Ok(about) = client::control(&path, "cortex.about") else {
+    let Ok(about) = client::about(&path) else {
         let why = Diagnostic::new(
-            engine::values::diagnostic::Severity::Note,
+            Severity::Note,
             "N_NO_SERVICE",
             "no service runs for this checkout",
         );
@@ -101,21 +101,21 @@ fn status(context: &Context, json: bool) -> Outcome {
 
 fn stop(context: &Context, json: bool) -> Outcome {
     let path = place(context)?;
-    let about = client::control(&path, "cortex.about").and_then(|about| {
-        client::control(&path, "cortex.stop")?;
-        Ok(about)
-    });
-    match about {
-        Ok(about) if json => println!("{}", serde_json::json!({"stopped": about["pid"]})),
-        Ok(about) => println!("stopped pid {}", about["pid"]),
-        Err(_) => {
-            let why = Diagnostic::new(
-                engine::values::diagnostic::Severity::Note,
-                "N_NO_SERVICE",
-                "no service runs for this checkout",
-            );
-            context.say(&[why]);
+    let Ok(about) = client::about(&path) else {
+        context.say(&[Diagnostic::new(Severity::Note, "N_NO_SERVICE", "no service runs for this checkout")]);
+        if json {
+            println!("{}", serde_json::json!({"stopped": null}));
         }
+        return Ok(Code::Ok);
+    };
+    let pid = &about["pid"];
+    if let Err(error) = client::stop(&path) {
+        let why = Diagnostic::error("E_SERVE", format!("the service, pid {pid}, was told to end and has not: {error}"));
+        return Err(Failed::new(Code::Io, why.hint("what it answers now may take a while; SIGTERM ends it, too")));
+    }
+    match json {
+        true => println!("{}", serde_json::json!({"stopped": pid})),
+        false => println!("stopped pid {pid}"),
     }
     Ok(Code::Ok)
 }

@@ -6,11 +6,15 @@ use engine::values::diagnostic::Diagnostic;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::io::{self, BufRead, BufReader, Write};
+use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::time::Duration;
 
 /// How long a service is waited for that is to say what it is.
 const PATIENCE: Duration = Duration::from_secs(2);
+
+/// How long a service that is to end is waited for: it gives what it is doing half of that.
+const END: Duration = Duration::from_secs(10);
 
 /// What the service said.
 pub struct Told {
@@ -40,21 +44,36 @@ pub fn ask(socket: &Path, entry: &Entry, arguments: &Value) -> Option<Told> {
     Some(Told { result, said: reply.said })
 }
 
-/// Asks the service itself for something: `cortex.about`, `cortex.stop`.
+/// What the service tells of itself.
 ///
 /// # Errors
 /// When nobody answers.
-pub fn control(socket: &Path, method: &str) -> io::Result<Value> {
-    let mut reply = exchange(socket, method, &json!({}), Some(PATIENCE))?;
+pub fn about(socket: &Path) -> io::Result<Value> {
+    let mut reply = exchange(socket, "cortex.about", &json!({}), Some(PATIENCE))?;
     Ok(reply["result"].take())
 }
 
+/// Has the service end, and waits until it lets go of this call: with an answer or, when it was faster than that, without.
+///
+/// # Errors
+/// When nobody listens, or it goes on.
+pub fn stop(socket: &Path) -> io::Result<()> {
+    let mut stream = sent(socket, "cortex.stop", &json!({}), Some(END))?;
+    io::copy(&mut stream, &mut io::sink())?;
+    Ok(())
+}
+
 fn exchange(socket: &Path, method: &str, params: &Value, patience: Option<Duration>) -> io::Result<Value> {
+    let stream = sent(socket, method, params, patience)?;
+    let mut line = String::new();
+    BufReader::new(stream).read_line(&mut line)?;
+    Ok(serde_json::from_str(&line)?)
+}
+
+fn sent(socket: &Path, method: &str, params: &Value, patience: Option<Duration>) -> io::Result<UnixStream> {
     let mut stream = engine::watch::connect(socket)?;
     stream.set_read_timeout(patience)?;
     let request = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params});
     stream.write_all(format!("{request}\n").as_bytes())?;
-    let mut line = String::new();
-    BufReader::new(stream).read_line(&mut line)?;
-    Ok(serde_json::from_str(&line)?)
+    Ok(stream)
 }

@@ -84,6 +84,8 @@ fn events_are_json_lines() {
         .map(|line| serde_json::from_str::<serde_json::Value>(line).expect("JSON")["event"].to_string())
         .collect();
     assert_eq!(events.iter().filter(|event| *event == "\"ran\"").count(), 2, "{text}");
+    let last: serde_json::Value = serde_json::from_str(text.lines().last().expect("a line")).expect("JSON");
+    assert_eq!(last, serde_json::json!({"event": "committed", "results": 2}), "{text}");
     let ran = bench.run(&["build", "//docs/...", "--events", "/nowhere/at/all"]);
     assert_eq!(ran.code, 5, "{ran:?}");
 }

@@ -231,8 +231,12 @@ impl Session {
         let known = known.map(|known| (request.digest, Known { warnings, ..known }));
         leftover.listed = heard.record(request, &report, began, &*self.engine.annotate, gone.clone().unwrap_or_default());
         let committing = Instant::now();
+        let results = leftover.results.len();
         let committed = self.commit(leftover, remarks, gone.is_some(), exports.as_deref(), known)?;
         observer.phase(&Phase::since("commit", committing));
+        if committed && results > 0 {
+            observer.event(&Event::Committed { results });
+        }
         Ok(committed.then_some(report))
     }
 

@@ -66,6 +66,8 @@ pub(super) fn open(path: &Path) -> io::Result<File> {
         .create(true)
         .truncate(false)
         .mode(0o600)
+        // Who holds the lock is written into it: never into a file that somebody's link leads to.
+        .custom_flags(rustix::fs::OFlags::NOFOLLOW.bits().cast_signed())
         .open(path)
 }
 
