@@ -22,6 +22,9 @@ pub struct Cli {
     pub command: Command,
 }
 
+/// Seconds that a store is waited for unless told.
+pub const USUAL_TIMEOUT: u64 = 600;
+
 /// Flags of every command.
 #[derive(Clone, Debug, Args)]
 pub struct Global {
@@ -44,7 +47,7 @@ pub struct Global {
     #[arg(long, global = true, env = "CORTEX_OFFLINE", value_parser = clap::builder::FalseyValueParser::new())]
     pub offline: bool,
     /// Seconds to wait for a store, or a checkout, that another process holds.
-    #[arg(long, value_name = "SECONDS", global = true, default_value_t = 600)]
+    #[arg(long, value_name = "SECONDS", global = true, default_value_t = USUAL_TIMEOUT)]
     pub lock_timeout: u64,
     /// Do not wait for a store or a checkout that another process holds: the same as --lock-timeout 0.
     #[arg(long, global = true, conflicts_with = "lock_timeout")]

@@ -71,11 +71,7 @@ fn ended(result: std::io::Result<()>) -> Outcome {
 fn status(context: &Context, json: bool) -> Outcome {
     let path = place(context)?;
     let Ok(about) = client::about(&path) else {
-        let why = Diagnostic::new(
-            Severity::Note,
-            "N_NO_SERVICE",
-            "no service runs for this checkout",
-        );
+        let why = Diagnostic::new(Severity::Note, "N_NO_SERVICE", "no service runs for this checkout");
         context.say(&[why.hint("`cortex serve` begins one")]);
         return Ok(Code::TargetFailed);
     };
@@ -111,7 +107,10 @@ fn stop(context: &Context, json: bool) -> Outcome {
     let pid = &about["pid"];
     if let Err(error) = client::stop(&path) {
         let why = Diagnostic::error("E_SERVE", format!("the service, pid {pid}, was told to end and has not: {error}"));
-        return Err(Failed::new(Code::Io, why.hint("what it answers now may take a while; SIGTERM ends it, too")));
+        return Err(Failed::new(
+            Code::Io,
+            why.hint("what it answers now may take a while; SIGTERM ends it, too"),
+        ));
     }
     match json {
         true => println!("{}", serde_json::json!({"stopped": pid})),

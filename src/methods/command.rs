@@ -2,6 +2,7 @@
 
 use super::touch::touch;
 use super::{Answered, Entry, METHODS};
+use crate::cli::USUAL_TIMEOUT;
 use crate::commands::show::written;
 use crate::context::{Context, Failed, Outcome};
 use crate::desk::Desk;
@@ -145,10 +146,19 @@ pub fn run(context: &Context, call: &Call) -> Outcome {
     Ok(code)
 }
 
-/// What the service answers. It has flags of its own: whoever wants others is answered here.
+/// What the service answers. It has flags of its own, and takes the time it needs: whoever wants others, or sets a limit, is answered here.
 fn asked(context: &Context, entry: &Entry, arguments: &Value) -> Option<Told> {
-    if context.global.offline {
+    let global = &context.global;
+    if global.offline || global.no_wait || global.lock_timeout != USUAL_TIMEOUT {
         return None;
     }
-    client::ask(&context.service()?, entry, arguments)
+    let waits = || {
+        eprintln!(
+            "{}",
+            context
+                .err
+                .dim("waiting for the service of this checkout, which answers others or builds")
+        )
+    };
+    client::ask(&context.service()?, entry, arguments, waits)
 }

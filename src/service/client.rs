@@ -16,6 +16,9 @@ const PATIENCE: Duration = Duration::from_secs(2);
 /// How long a service that is to end is waited for: it gives what it is doing half of that.
 const END: Duration = Duration::from_secs(10);
 
+/// How long an answer may take before a person is told that it is waited for.
+const MOMENT: Duration = Duration::from_millis(300);
+
 /// What the service said.
 pub struct Told {
     /// The answer, or why there is none.
@@ -24,8 +27,9 @@ pub struct Told {
     pub said: Vec<Diagnostic>,
 }
 
-/// Asks for a method. `None` when no service answers, or one of another version: then it is to be answered here.
-pub fn ask(socket: &Path, entry: &Entry, arguments: &Value) -> Option<Told> {
+/// Asks for a method; `waits` hears of an answer that takes its time. `None` when no service answers, or one of another version: then it is to
+/// be answered here.
+pub fn ask(socket: &Path, entry: &Entry, arguments: &Value, waits: impl FnOnce()) -> Option<Told> {
     #[derive(Deserialize)]
     struct Reply {
         answer: Value,
@@ -34,7 +38,7 @@ pub fn ask(socket: &Path, entry: &Entry, arguments: &Value) -> Option<Told> {
         failed: Vec<Diagnostic>,
     }
     let params = json!({"version": super::version(), "method": entry.name, "arguments": arguments});
-    let reply = exchange(socket, "cortex.cli", &params, None).ok()?;
+    let reply = told_in_time(sent(socket, "cortex.cli", &params, Some(MOMENT)).ok()?, waits).ok()?;
     let reply: Reply = serde_json::from_value(reply.get("result")?.clone()).ok()?;
     let code = Code::of(reply.code)?;
     let result = match reply.answer {
@@ -61,6 +65,21 @@ pub fn stop(socket: &Path) -> io::Result<()> {
     let mut stream = sent(socket, "cortex.stop", &json!({}), Some(END))?;
     io::copy(&mut stream, &mut io::sink())?;
     Ok(())
+}
+
+/// The answer, however long it takes.
+fn told_in_time(stream: UnixStream, waits: impl FnOnce()) -> io::Result<Value> {
+    let mut reader = BufReader::new(stream);
+    if let Err(error) = reader.fill_buf().map(drop) {
+        if !matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut) {
+            return Err(error);
+        }
+        waits();
+    }
+    reader.get_ref().set_read_timeout(None)?;
+    let mut line = String::new();
+    reader.read_line(&mut line)?;
+    Ok(serde_json::from_str(&line)?)
 }
 
 fn exchange(socket: &Path, method: &str, params: &Value, patience: Option<Duration>) -> io::Result<Value> {

@@ -20,6 +20,8 @@ use tokio::sync::{Semaphore, SemaphorePermit};
 
 /// So many requests of one client are answered at once; more are refused.
 const MOST: usize = 1024;
+/// Most of them that are answered at a time.
+const WORKING: usize = 32;
 /// A message that was begun is to be finished within this time, and one that is written to be read.
 const PATIENCE: Duration = Duration::from_secs(30);
 /// How often progress is told.
@@ -47,6 +49,8 @@ pub(super) struct Peer {
     /// By the id of the request, as JSON.
     running: Arc<Mutex<HashMap<String, Cancel>>>,
     out: Outbox,
+    /// Who may be answered at a time.
+    working: Arc<Semaphore>,
 }
 
 /// Serves a client until it goes, or does not behave. One that only ends its requests gets the answers to them; `gone` tells which it is.
@@ -63,6 +67,7 @@ where
         streams: Streams::default(),
         running: Arc::default(),
         out,
+        working: Arc::new(Semaphore::new(WORKING)),
     };
     let mut reader = Reader::new(from);
     tokio::select! {
@@ -211,6 +216,8 @@ impl Peer {
     }
 
     async fn answer(&self, id: Value, asked: Asked, cancel: Cancel) {
+        // Held until the answer is on its way: what a client does not read is not even made.
+        let Ok(_working) = self.working.acquire().await else { return };
         let progress = asked.progress.clone().map(|token| tokio::spawn(self.clone().tell(token)));
         let host = self.shared.host.clone();
         let (entry, arguments, stop) = (asked.entry, asked.arguments, cancel.clone());

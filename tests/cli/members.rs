@@ -412,3 +412,26 @@ fn overloads_are_told_apart_and_sources_are_exact() {
     3      public void Get(int x) { }
     ");
 }
+
+#[test]
+fn a_name_is_looked_up_after_files_came_and_went() {
+    let bench = Bench::empty();
+    bench.write("cortex.toml", "[workspace]\nname = \"w\"\nrulesets = [\"csharp\"]\n");
+    let reader = |name: &str| {
+        format!(
+            "namespace A; public class {name} {{ public void M(X x) {{ x.F(1); }} public void F(int a) {{}} public void F(string a) {{}} }}\n"
+        )
+    };
+    bench.write(
+        "src/X.cs",
+        "namespace A; public class X { public void F(int a) {} public void F(string a) {} }\n",
+    );
+    bench.write("src/W.cs", &reader("W"));
+    assert_eq!(bench.run(&["usages", "X.F"]).code, 0);
+    std::fs::remove_file(bench.root().join("src/W.cs")).expect("removed");
+    bench.write("src/V.cs", &reader("V"));
+    // One command makes several requests: what the first takes away the next must not meet.
+    let found = bench.run(&["resolve", "V.F"]);
+    assert!(found.code == 0 && found.out.contains("A.V#F(int)"), "{found:?}");
+    assert_eq!(bench.run(&["usages", "V#F(int)"]).code, 0);
+}

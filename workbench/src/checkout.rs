@@ -138,7 +138,9 @@ fn replace(folder: &OwnedFd, name: &str, bytes: &[u8]) -> io::Result<()> {
 
 fn told(errno: Errno) -> io::Error {
     match errno {
-        Errno::LOOP | Errno::NOTDIR => io::Error::other("it, or a folder above it, is a link or no folder, and links are not followed here"),
+        Errno::LOOP | Errno::NOTDIR => {
+            io::Error::other("it, or a folder above it, is a link or no folder, and links are not followed here")
+        }
         errno => errno.into(),
     }
 }

@@ -10,6 +10,7 @@ use super::run::{Leftover, Options, Priced, Root, Run, Setup, Tally, UNSET};
 use super::session::{Session, SessionLeaves};
 use super::state::{Known, STATE_KEY, decode, encode};
 use crate::graph::NodeId;
+use crate::graph::walk::Links;
 use crate::manifest::compiled;
 use crate::seams::producer::Cancel;
 use crate::store::builds::BuildRecord;
@@ -405,6 +406,7 @@ impl Session {
             }
         }
         let mut gone = Vec::new();
+        let relinks = !vanished.gone.is_empty();
         for id in vanished.gone {
             let node = self.graph.node(id);
             if node.edges.is_some() && node.result.is_some() {
@@ -416,6 +418,10 @@ impl Session {
             self.graph.set_stale(id, true);
         }
         self.forget_gone_origins();
+        if relinks {
+            // The next request of this session must not meet readers that are no more.
+            self.links = Links::of(&self.graph);
+        }
         Some(gone)
     }
 }

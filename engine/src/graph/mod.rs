@@ -328,6 +328,8 @@ impl Graph {
     fn each_read(&self, id: NodeId, each: impl FnMut(NodeId)) {
         match self.known_record(id) {
             Some(node) => node.reads().for_each(each),
+            // What was loaded of a node that is no more says nothing.
+            None if !self.exists(id) => {}
             None => self.loaded.reads(id).iter().copied().for_each(each),
         }
     }
