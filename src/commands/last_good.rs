@@ -105,16 +105,26 @@ const FILES: usize = 3;
 /// `N.Box is gone since build 4, 2026-11-22 10:08 UTC: src/Box.cs was removed`.
 fn departed(what: &str, why: &Departure, at: u64) -> Diagnostic {
     let build = why.build.map_or(String::new(), |build| format!("build {build}, "));
-    let list = |files: &[String], verb: &str| {
+    let list = |files: &[String], one: &str, many: &str| {
         let named = files.iter().take(FILES).cloned().collect::<Vec<_>>().join(", ");
         match (files.len(), files.len().saturating_sub(FILES)) {
             (0, _) => String::new(),
-            (1, _) => format!(": {named} was {verb}"),
-            (_, 0) => format!(": {named} were {verb}"),
-            (_, more) => format!(": {named} and {more} more were {verb}"),
+            (1, _) => format!(": {named} {one}"),
+            (_, 0) => format!(": {named} {many}"),
+            (_, more) => format!(": {named} and {more} more {many}"),
         }
     };
-    let files = format!("{}{}", list(&why.removed, "removed"), list(&why.changed, "changed"));
+    let removed = list(&why.removed, "was removed", "were removed");
+    let unread = list(&why.unread, "is not read any more", "are not read any more");
+    let changed = list(&why.changed, "was changed", "were changed");
+    let undeclared = match why.undeclared.join(" or ") {
+        files if files.is_empty() => files,
+        files => format!(
+            "{} no rule makes it any more ({files} changed)",
+            if removed.is_empty() { ":" } else { ";" }
+        ),
+    };
+    let files = format!("{removed}{undeclared}{unread}{changed}");
     let text = format!("{what} is gone since {build}{}{files}", render::moment(at));
     Diagnostic::new(Severity::Note, "N_GONE", text)
 }

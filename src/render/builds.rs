@@ -112,6 +112,7 @@ pub fn difference(difference: &Difference, files: &[Option<FileChange>], style: 
         changed,
         new,
         gone,
+        collected,
         causes,
         forgotten,
         unnamed,
@@ -122,7 +123,7 @@ pub fn difference(difference: &Difference, files: &[Option<FileChange>], style: 
         text.push_str(&format!("{number}  {}  {}\n", moment(build.at), printable(&build.command)));
     }
     let plural = if *changed == 1 { " differs" } else { "s differ" };
-    let among = [(*new, "new"), (*gone, "gone")];
+    let among = [(*new, "new"), (*gone, "gone"), (*collected, "collected")];
     let among = among.iter().filter(|(number, _)| *number > 0);
     let among: String = among.map(|(number, word)| format!(", {} {word}", count(*number as u64))).collect();
     let least = if *forgotten > 0 || *unnamed > 0 { "at least " } else { "" };
@@ -177,6 +178,8 @@ fn because(cause: &Cause, style: Style) -> String {
         Why::SameInputs => "of the same inputs: a parameter, the rule or an answer is another".to_owned(),
         Why::OtherInputs => "of other inputs, none of which moved: the rule or what decides the inputs is another".to_owned(),
         Why::New => "not made before".to_owned(),
+        Why::Gone => "not made any more".to_owned(),
+        Why::Collected => "the results were collected: what they were made of is not known any more".to_owned(),
         Why::Input { label } => format!("{} moved; what it was made of is not known any more", printable(label)),
         Why::Many => "many causes".to_owned(),
     };

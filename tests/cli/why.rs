@@ -373,3 +373,165 @@ fn what_was_collected_is_no_change_of_parameters() {
         "{after:?}"
     );
 }
+
+/// What a collected result was made of is not known: nothing is said of parameters, rules or files.
+#[test]
+fn differences_say_what_was_collected() {
+    let bench = Bench::documents();
+    assert_eq!(bench.run(&["build", "//index:total"]).code, 0);
+    bench.write("docs/a.md", "uno due\n");
+    assert_eq!(bench.run(&["build", "//index:total"]).code, 0);
+    assert_eq!(bench.run(&["gc", "--older-than", "0", "--keep-versions", "1"]).code, 0);
+    insta::assert_snapshot!(bench.run(&["explain", "--diff", "1", "2"]).all(), @r"
+    exit 0
+    build 1  WHEN WHEN UTC  build //index:total
+    build 2  WHEN WHEN UTC  build //index:total
+    2 outputs differ, 2 collected
+
+    the results were collected: what they were made of is not known any more
+      //docs/docs/a.md:words DIGEST → DIGEST
+      //index:total DIGEST → DIGEST
+    ");
+    std::fs::remove_file(bench.root().join("docs/b.md")).expect("removed");
+    assert_eq!(bench.run(&["build", "//index:total"]).code, 0);
+    assert_eq!(bench.run(&["gc", "--older-than", "0", "--keep-versions", "0"]).code, 0);
+    insta::assert_snapshot!(bench.run(&["explain", "--diff", "2", "3"]).all(), @r"
+    exit 0
+    build 2  WHEN WHEN UTC  build //index:total
+    build 3  WHEN WHEN UTC  build //index:total
+    2 outputs differ, 1 gone, 2 collected
+
+    the results were collected: what they were made of is not known any more
+      //docs/docs/b.md:words DIGEST → nothing
+      //index:total DIGEST → DIGEST
+    ");
+    let json = bench.run(&["explain", "--diff", "2", "3", "--json"]).json();
+    assert_eq!(
+        (&json["collected"], &json["causes"][0]["cause"]),
+        (&2.into(), &"collected".into()),
+        "{json}"
+    );
+}
+
+/// Files of the same bytes share one result, whose record names the first of them.
+#[test]
+fn a_renamed_file_went_and_another_came() {
+    let bench = Bench::documents();
+    assert_eq!(bench.run(&["build", "//index:total"]).code, 0);
+    let path = |name: &str| bench.root().join("docs").join(name);
+    std::fs::rename(path("b.md"), path("c.md")).expect("renamed");
+    assert_eq!(bench.run(&["build", "//index:total"]).code, 0);
+    insta::assert_snapshot!(bench.run(&["explain", "--diff", "1", "2"]).all(), @r"
+    exit 0
+    build 1  WHEN WHEN UTC  build //index:total
+    build 2  WHEN WHEN UTC  build //index:total
+    2 outputs differ, 1 new, 1 gone
+
+    docs/b.md is not read any more
+      //docs/docs/b.md:words DIGEST → nothing
+
+    docs/c.md was not read before
+      //docs/docs/c.md:words nothing → DIGEST
+    ");
+    std::fs::remove_file(path("c.md")).expect("removed");
+    assert_eq!(bench.run(&["build", "//index:total"]).code, 0);
+    let gone = bench.run(&["explain", "//docs/docs/c.md:words"]).err;
+    assert!(
+        gone.contains("is gone since build 3, WHEN WHEN UTC: docs/c.md was removed\n"),
+        "{gone}"
+    );
+}
+
+/// What `explain` says of a target that is not there.
+fn gone(bench: &Bench, label: &str) -> String {
+    let told = bench.run(&["explain", label]);
+    assert_eq!(told.code, 2, "{told:?}");
+    let line = told.err.lines().find(|line| line.contains("N_GONE")).unwrap_or_default();
+    line.rsplit_once(" UTC").map(|(_, why)| why.to_owned()).unwrap_or(told.err.clone())
+}
+
+#[test]
+fn a_file_that_is_still_there_was_not_removed() {
+    let bench = Bench::documents();
+    let manifest = std::fs::read_to_string(bench.root().join("cortex.toml")).expect("a manifest");
+    let (label, build) = ("//docs/docs/b.md:words", || {
+        assert_eq!(bench.run(&["build", "//index:total"]).code, 0)
+    });
+    build();
+    bench.write("cortex.toml", &manifest.replace("docs/*.md", "docs/a*.md"));
+    build();
+    assert_eq!(gone(&bench, label), ": docs/b.md is not read any more");
+    bench.write("cortex.toml", &manifest);
+    build();
+    bench.write(".gitignore", "b.md\n");
+    build();
+    assert_eq!(gone(&bench, label), ": docs/b.md is not read any more");
+    std::fs::remove_file(bench.root().join(".gitignore")).expect("removed");
+    build();
+    // Without its rule, while something else reads the file.
+    let (head, rest) = manifest.split_once("[[rule]]\ntarget = \"//docs/").expect("a rule");
+    let (_, rest) = rest.split_once("[[rule]]").expect("another rule");
+    let without = format!("{head}[[rule]]{rest}").replace("//docs/{item}:words", "//files/{item}:bytes");
+    bench.write("cortex.toml", &without);
+    build();
+    assert_eq!(gone(&bench, label), ": no rule makes it any more (cortex.toml changed)");
+    std::fs::remove_file(bench.root().join("docs/b.md")).expect("removed");
+    build();
+    let both = ": docs/b.md was removed; no rule makes it any more (cortex.toml changed)";
+    assert_eq!(gone(&bench, label), both);
+}
+
+#[test]
+fn a_pack_is_gone_from_where_packs_are_declared() {
+    let bench = Bench::memotree();
+    let manifest = std::fs::read_to_string(bench.root().join("cortex.toml")).expect("a manifest");
+    bench.write("cortex.toml", &format!("{manifest}\n[pack.gone]\nfilter = \"type:NodeStore\"\n"));
+    let label = "//packs/gone:selection";
+    assert_eq!(bench.run(&["build", label]).code, 0);
+    bench.write("cortex.toml", &manifest);
+    let path = "src/MemoTree.Core/NodeStore.cs";
+    let text = std::fs::read_to_string(bench.root().join(path)).expect("file");
+    bench.write(path, &text.replace("class NodeStore", "class NodeShelf"));
+    assert_eq!(bench.run(&["build", "//index:types"]).code, 0);
+    assert_eq!(
+        gone(&bench, label),
+        ": no rule makes it any more (cortex.toml or .cortex/packs.toml changed)"
+    );
+}
+
+#[test]
+fn what_failed_after_its_rule_changed_was_asked_for() {
+    let bench = Bench::documents();
+    let manifest = std::fs::read_to_string(bench.root().join("cortex.toml")).expect("a manifest");
+    let label = "//docs/docs/a.md:words";
+    assert_eq!(bench.run(&["build", label]).code, 0);
+    bench.write("cortex.toml", &manifest.replace("\"wc\", \"-w\"", "\"false\""));
+    assert_eq!(bench.run(&["build", label]).code, 1);
+    let moved = "  because    //docs/docs/a.md:words: parameter argv of producer count: [\"wc\",\"-w\",\"{in.text}\"] → [\"false\",\"{in.text}\"]\n";
+    let failed =
+        "//docs/docs/a.md:words: its parameters or its rule changed before the last build that asked for it, which failed to make it\n";
+    let told = bench.run(&["explain", label]).out;
+    assert!(told.contains(moved) && told.contains(failed), "{told}");
+    assert!(!told.contains("did not ask"), "{told}");
+    let json = bench.run(&["explain", "--json", label]).json();
+    let (step, last) = (&json["chain"][0], &json["chain"][0]["redefined"][1]["redefined"]);
+    assert_eq!(
+        (&step["reason"]["reason"], last),
+        (&"definition_changed".into(), &"failed".into()),
+        "{json}"
+    );
+    // The same is told after a change of no matter.
+    bench.write(
+        "cortex.toml",
+        &manifest
+            .replace("\"wc\", \"-w\"", "\"false\"")
+            .replace("[workspace]", "# one\n[workspace]"),
+    );
+    let told = bench.run(&["explain", label]).out;
+    assert!(told.contains(moved) && told.contains(failed), "{told}");
+    // After a second change nothing tells what the rule of the last output was.
+    bench.write("cortex.toml", &manifest.replace("\"wc\", \"-w\"", "\"false\", \"-x\""));
+    assert_eq!(bench.run(&["build", label]).code, 1);
+    let told = bench.run(&["explain", label]).out;
+    assert!(told.contains(&format!("  because    {failed}")), "{told}");
+}

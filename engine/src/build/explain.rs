@@ -255,6 +255,8 @@ struct Before {
     redefined: bool,
     /// The rules that the stored graph belongs to, when they are others than now and still kept.
     rules: Option<RuleIndex>,
+    /// The rules that those of the last build replaced, as far as they are kept.
+    replaced: Option<RuleIndex>,
 }
 
 impl Before {
@@ -267,6 +269,7 @@ impl Before {
             keys: session.graph.iter().filter_map(|(id, node)| Some((id, node.result?.key))).collect(),
             marked: marked(&session.graph),
             redefined: session.is_redefined(),
+            replaced: session.replaced_rules()?,
         })
     }
 }
@@ -293,9 +296,14 @@ impl Session {
 
     /// What the last change of the manifest changed about a target that was made since.
     fn last_redefined(&self, label: &str) -> Result<Vec<Redefinition>, StoreError> {
-        let row = self.engine.store.row(self.engine.view, Part::Manifests, compiled::BEFORE)?;
-        let before = row.and_then(|row| rules(&row));
+        let before = self.replaced_rules()?;
         Ok(before.map_or_else(Vec::new, |before| redefinitions(&before, &self.rules, label)))
+    }
+
+    /// The rules before the last change of the manifest that a build has seen.
+    fn replaced_rules(&self) -> Result<Option<RuleIndex>, StoreError> {
+        let row = self.engine.store.row(self.engine.view, Part::Manifests, compiled::BEFORE)?;
+        Ok(row.and_then(|row| rules(&row)))
     }
 }
 
@@ -422,6 +430,32 @@ impl Finder<'_, '_> {
         Ok(found)
     }
 
+    /// What is different about the definition of a node of which the last try failed with the present key, while its inputs are those of its
+    /// last output: the parameters, where those of before give the key of that output. Empty when there was no such try.
+    fn redefined_in_vain(&mut self, id: NodeId) -> Result<Vec<Redefinition>, EngineError> {
+        let label = self.run.graph().node(id).label.clone();
+        let failed = self.remarks.get(&*label).and_then(|remark| remark.failure.as_ref());
+        let (Some(failed), Some(planned)) = (failed.and_then(|failed| failed.key), self.run.planned(id)?) else {
+            return Ok(Vec::new());
+        };
+        if self.run.key_now(id, &planned).is_none_or(|(now, _)| now != failed) {
+            return Ok(Vec::new());
+        }
+        let mut found = Vec::new();
+        if let Some(before) = &self.before.replaced
+            && let Some(rule) = before.find(&label)
+        {
+            let params = &before.manifest().producers[before.rule(rule.rule).producer as usize].params;
+            let then = self.run.key_with(params, id, &planned).map(|(key, _)| key);
+            if then.as_ref() == self.before.keys.get(&id) {
+                let parameters = redefinitions(before, self.run.rules, &label).into_iter();
+                found.extend(parameters.filter(|one| matches!(one, Redefinition::Parameter { .. })));
+            }
+        }
+        found.push(Redefinition::Failed);
+        Ok(found)
+    }
+
     /// From a stale node to what started it, each step along an input that moved. Ends at a leaf, at a node never made, or where the record is gone.
     fn chain(&mut self, from: NodeId) -> Result<Vec<Step>, EngineError> {
         let mut chain: Vec<Step> = Vec::new();
@@ -489,12 +523,20 @@ impl Finder<'_, '_> {
                 _ => false,
             };
             let forgotten = other && self.record(id)?.is_some() && self.run.planned(id)?.is_some();
+            let mut redefined = if forgotten { self.redefined_in_vain(id)? } else { Vec::new() };
+            let reason = match redefined.is_empty() {
+                true => reason,
+                false => Some(Reason::DefinitionChanged),
+            };
+            if forgotten && redefined.is_empty() {
+                redefined.push(Redefinition::Forgotten);
+            }
             at = open;
             chain.push(Step {
                 label,
                 input,
                 reason,
-                redefined: if forgotten { vec![Redefinition::Forgotten] } else { Vec::new() },
+                redefined,
             });
         }
         Ok(chain)

@@ -59,6 +59,8 @@ pub enum Redefinition {
     Rule,
     /// Something of the above, in a manifest that an earlier build read and nobody keeps any more.
     Forgotten,
+    /// The above changed before the last build that asked for the target, which failed to make it.
+    Failed,
 }
 
 impl fmt::Display for Redefinition {
@@ -76,6 +78,10 @@ impl fmt::Display for Redefinition {
             Self::Forgotten => write!(
                 f,
                 "its parameters or its rule changed before the last build, which did not ask for it"
+            ),
+            Self::Failed => write!(
+                f,
+                "its parameters or its rule changed before the last build that asked for it, which failed to make it"
             ),
         }
     }

@@ -50,8 +50,12 @@ pub enum Why {
     SameInputs,
     /// It was made of other inputs, none of which moved: the rule or what decides its inputs differs.
     OtherInputs,
-    /// It was made by one of them first.
+    /// It was made by the other first.
     New,
+    /// It was made by the one and is there no more, for reasons that no record tells.
+    Gone,
+    /// What it was made of at one of them is not known: that result was collected.
+    Collected,
     /// An input moved of which nothing more is known: its node is gone, or History is too short.
     Input {
         /// The input.
@@ -87,6 +91,11 @@ impl Between {
     /// The side on which there is nothing of a node that is new or gone.
     fn missing(&self) -> Option<Side> {
         missing(self.from, self.to)
+    }
+
+    /// Whether a result that it had was collected.
+    pub(super) fn is_collected(&self) -> bool {
+        (self.from.is_some() && self.before.is_none()) || (self.to.is_some() && self.after.is_none())
     }
 }
 
@@ -158,9 +167,12 @@ pub(super) fn causes(moved: &BTreeMap<Arc<str>, Between>, leaves: &Leaves, is_ma
 
 type Inputs = BTreeMap<Arc<str>, (Option<Digest>, Option<Digest>)>;
 
-/// The inputs that gave other things, by label.
+/// The inputs that gave other things, by label; none where those of one of the two are not known.
 fn differing(between: &Between) -> Inputs {
     let mut inputs = Inputs::new();
+    if between.is_collected() {
+        return inputs;
+    }
     let of =
         |record: &Option<ActionRecord>| -> Vec<InputRecord> { record.as_ref().map(|record| record.inputs.clone()).unwrap_or_default() };
     for input in of(&between.before) {
@@ -208,6 +220,9 @@ impl Finder<'_> {
     }
 
     fn own_causes(&self, between: &Between, inputs: &Inputs) -> BTreeSet<Why> {
+        if between.is_collected() {
+            return [Why::Collected].into();
+        }
         let mut whys = BTreeSet::new();
         for (label, &(from, to)) in inputs {
             match (file_path(label), self.known.get(label)) {
@@ -245,7 +260,8 @@ impl Finder<'_> {
         }
         if whys.is_empty() {
             whys.insert(match between.missing() {
-                Some(_) => Why::New,
+                Some(Side::Before) => Why::New,
+                Some(Side::After) => Why::Gone,
                 None if !differing(between).is_empty() => Why::OtherInputs,
                 None => Why::SameInputs,
             });
@@ -428,7 +444,7 @@ mod tests {
                 row("a true true", &["//a:x", "//all:x", "//c:y"]),
                 row("b true false", &["//all:x", "//b:x", "//b:y"]),
                 row("OtherInputs", &["//e:y"]),
-                row("New", &["//d:y"]),
+                row("Gone", &["//d:y"]),
             ]
         );
     }

@@ -1,8 +1,12 @@
 //! Why a target is gone: the build that took it away, and the source files behind that. It reads the log, History and records of results.
 
-use super::log;
+use super::{log, twins};
+use crate::location::MANIFEST;
+use crate::packs;
 use engine::build::file_path;
 use engine::build::session::Session;
+use engine::manifest::model::SetSpec;
+use engine::planning::expand::set_node;
 use engine::store::StoreError;
 use engine::values::digest::Digest;
 use std::collections::{BTreeSet, VecDeque};
@@ -19,7 +23,11 @@ pub struct Departure {
     pub made: u64,
     /// Source files that it was made of and that are not there any more.
     pub removed: Vec<String>,
-    /// If there are none of these, the source files that have other content now.
+    /// The files that say what there is and of which none names it any more: no rule makes it, or its row of a table is gone.
+    pub undeclared: Vec<&'static str>,
+    /// If there are none of either, source files that are there and that nothing reads any more.
+    pub unread: Vec<String>,
+    /// If there are none of these either, the source files that have other content now.
     pub changed: Vec<String>,
 }
 
@@ -43,12 +51,13 @@ pub fn departure(session: &Session, label: &str) -> Result<Option<Departure>, St
     if let Some(build) = builds.iter().rev().find(|build| build.gone.labels.iter().any(|gone| gone == label)) {
         (departure.build, departure.at) = (Some(build.number), Some(build.ended()));
     }
-    let (mut removed, mut changed) = (BTreeSet::new(), BTreeSet::new());
+    let (mut removed, mut unread, mut changed) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
     let mut seen: BTreeSet<Arc<str>> = BTreeSet::new();
-    let mut next = VecDeque::from([last.key]);
+    let mut next = VecDeque::from([(Arc::<str>::from(label), last.key)]);
     for _ in 0..STEPS {
-        let Some(key) = next.pop_front() else { break };
+        let Some((label, key)) = next.pop_front() else { break };
         let Some(record) = store.action(&key)? else { continue };
+        let record = twins::own(&session.rules, &label, record);
         // What went along leads on; else what gives something else now.
         let mut inputs: Vec<(Arc<str>, Digest)> = record.inputs.into_iter().map(|input| (input.label, input.digest)).collect();
         if inputs.iter().any(|(input, _)| session.graph.find(input).is_none()) {
@@ -61,6 +70,7 @@ pub fn departure(session: &Session, label: &str) -> Result<Option<Departure>, St
             }
             if let Some(path) = file_path(&input) {
                 match now {
+                    None if is_there(session, &path) => unread.insert(path),
                     None => removed.insert(path),
                     Some(_) => changed.insert(path),
                 };
@@ -72,13 +82,46 @@ pub fn departure(session: &Session, label: &str) -> Result<Option<Departure>, St
                     .iter()
                     .rev()
                     .find(|version| version.output == digest)
-                    .map(|version| version.key),
+                    .map(|version| (input.clone(), version.key)),
             );
         }
     }
     departure.removed = removed.into_iter().collect();
-    if departure.removed.is_empty() {
-        departure.changed = changed.into_iter().collect();
+    departure.undeclared = undeclared(session, label);
+    if departure.removed.is_empty() && departure.undeclared.is_empty() {
+        departure.unread = unread.into_iter().collect();
+        if departure.unread.is_empty() {
+            departure.changed = changed.into_iter().collect();
+        }
     }
     Ok(Some(departure))
+}
+
+/// Whether there is a file of that path, which need not be a source any more.
+fn is_there(session: &Session, path: &str) -> bool {
+    let world = &session.engine.world;
+    match world.root() {
+        Some(root) => root.join(path).symlink_metadata().is_ok(),
+        None => world.read(path).is_ok(),
+    }
+}
+
+/// The files that would have to name a target for it to be there, if they do not.
+fn undeclared(session: &Session, label: &str) -> Vec<&'static str> {
+    let Some(found) = session.rules.find(label) else {
+        return vec![MANIFEST];
+    };
+    let vars = session.rules.vars(found.rule, found.value);
+    let Ok(Some((set, item))) = session.rules.own(found.rule, &vars) else {
+        return Vec::new();
+    };
+    if let SetSpec::List(items) = &*set {
+        let is_listed = items.iter().any(|one| one.literal() == Some(&*item));
+        return if is_listed { Vec::new() } else { vec![MANIFEST] };
+    }
+    match set_node(&set, &vars) {
+        Ok(Some(table)) if table.as_str() == packs::LABEL => vec![MANIFEST, packs::FILE],
+        Ok(Some(table)) if table.as_str().starts_with("//manifest/") => vec![MANIFEST],
+        _ => Vec::new(),
+    }
 }

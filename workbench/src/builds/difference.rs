@@ -6,13 +6,13 @@
 
 use super::causes::{Between, Cause, causes, one_sided_leaves};
 use super::leaves::{Leaves, Side};
-use super::log;
+use super::{log, twins};
 use engine::build::engine::EngineError;
 use engine::build::file_path;
 use engine::build::session::Session;
+use engine::store::StoreError;
 use engine::store::builds::BuildRecord;
-use engine::store::records::HistoryRecord;
-use engine::store::{Store, StoreError};
+use engine::store::records::{ActionRecord, HistoryRecord};
 use engine::values::digest::ActionKey;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -31,6 +31,8 @@ pub struct Difference {
     pub new: usize,
     /// How many had none after the other.
     pub gone: usize,
+    /// Of how many a result was collected, so that what it was made of is not known.
+    pub collected: usize,
     /// Why, the causes that moved most first. A node stands under each of its causes.
     pub causes: Vec<Cause>,
     /// Nodes of which History no longer has what stood after one of the builds.
@@ -54,7 +56,7 @@ pub fn difference(session: &Session, from: u64, to: u64) -> Result<Result<Differ
     let mut forgotten = 0;
     let mut moved: BTreeMap<Arc<str>, Between> = BTreeMap::new();
     let departures = departures(&builds);
-    let mut standing: Vec<[Option<ActionKey>; 2]> = Vec::new();
+    let mut standing: Vec<Standing> = Vec::new();
     let mut labels: BTreeSet<Arc<str>> = session.graph.iter().map(|(_, node)| node.label.clone()).collect();
     labels.extend(departures.keys().map(|label| Arc::from(*label)));
     for label in labels {
@@ -64,21 +66,21 @@ pub fn difference(session: &Session, from: u64, to: u64) -> Result<Result<Differ
             forgotten += 1;
             continue;
         };
-        standing.push([before, after].map(|version| version.map(|version| version.key)));
+        standing.push((label.clone(), [before, after].map(|version| version.map(|version| version.key))));
         if before.map(|version| version.output) == after.map(|version| version.output) {
             continue;
         }
-        let record = |version: Option<&HistoryRecord>| version.map(|version| store.action(&version.key)).transpose();
+        let record = |version: Option<&HistoryRecord>| record(session, &label, version.map(|version| version.key));
         let between = Between {
             from: before.map(|version| version.output),
             to: after.map(|version| version.output),
-            before: record(before)?.flatten(),
-            after: record(after)?.flatten(),
+            before: record(before)?,
+            after: record(after)?,
         };
         moved.insert(label, between);
     }
     let is_made = |label: &str| session.rules.find(label).is_some() && file_path(label).is_none();
-    let leaves = leaves(store, &standing, one_sided_leaves(&moved, &is_made))?;
+    let leaves = leaves(session, &standing, one_sided_leaves(&moved, &is_made))?;
     let causes = causes(&moved, &leaves, &is_made);
     let (first, last) = (one.number.min(other.number), one.number.max(other.number));
     let since = builds.iter().filter(|build| build.number > first && build.number <= last);
@@ -89,6 +91,7 @@ pub fn difference(session: &Session, from: u64, to: u64) -> Result<Result<Differ
         changed: moved.len(),
         new: moved.values().filter(|between| between.from.is_none()).count(),
         gone: moved.values().filter(|between| between.to.is_none()).count(),
+        collected: moved.values().filter(|between| between.is_collected()).count(),
         from: one,
         to: other,
         causes,
@@ -97,21 +100,32 @@ pub fn difference(session: &Session, from: u64, to: u64) -> Result<Result<Differ
     }))
 }
 
-/// What these leaves gave, by what targets stood after either build: the keys of each before and after.
-fn leaves(store: &dyn Store, standing: &[[Option<ActionKey>; 2]], wanted: BTreeSet<Arc<str>>) -> Result<Leaves, StoreError> {
+/// A target and the keys of its results before and after.
+type Standing = (Arc<str>, [Option<ActionKey>; 2]);
+
+/// What a result of a target was made of; `None` when there is none, or when it was collected.
+fn record(session: &Session, label: &str, key: Option<ActionKey>) -> Result<Option<ActionRecord>, StoreError> {
+    let record = key.map(|key| session.engine.store.action(&key)).transpose()?.flatten();
+    Ok(record.map(|record| twins::own(&session.rules, label, record)))
+}
+
+/// What these leaves gave, by what targets stood after either build.
+fn leaves(session: &Session, standing: &[Standing], wanted: BTreeSet<Arc<str>>) -> Result<Leaves, StoreError> {
     let mut leaves = Leaves::of(wanted);
     if leaves.is_empty() {
         return Ok(leaves);
     }
-    for [before, after] in standing {
-        let then = before.map(|key| store.action(&key)).transpose()?.flatten();
+    for (label, [before, after]) in standing {
+        let then = record(session, label, *before)?;
         let now = match after {
             after if after == before => then.clone(),
-            after => after.map(|key| store.action(&key)).transpose()?.flatten(),
+            after => record(session, label, *after)?,
         };
-        for (side, record) in [(Side::Before, then), (Side::After, now)] {
-            if let Some(record) = record {
-                leaves.learn(side, &record.inputs);
+        for (side, key, record) in [(Side::Before, before, then), (Side::After, after, now)] {
+            match record {
+                Some(record) => leaves.learn(side, &record.inputs),
+                None if key.is_some() => leaves.fall_short(side),
+                None => {}
             }
         }
     }

@@ -10,6 +10,8 @@ use std::sync::Arc;
 #[derive(Debug, Default)]
 pub(super) struct Leaves {
     wanted: BTreeMap<Arc<str>, Sides>,
+    /// The sides of which what some targets were made of is not known any more.
+    short: [bool; 2],
 }
 
 /// A target that was last made long before a build may have read what a leaf gave then, so that it may have given several things.
@@ -32,7 +34,7 @@ impl Leaves {
     /// Nothing is known yet of these.
     pub(super) fn of(wanted: BTreeSet<Arc<str>>) -> Self {
         let wanted = wanted.into_iter().map(|label| (label, Sides::default())).collect();
-        Self { wanted }
+        Self { wanted, ..Self::default() }
     }
 
     /// Whether anything is to be learnt.
@@ -49,11 +51,17 @@ impl Leaves {
         }
     }
 
+    /// What a target that stood after a build was made of is not known any more.
+    pub(super) fn fall_short(&mut self, side: Side) {
+        self.short[side as usize] = true;
+    }
+
     /// What a leaf gave on the side on which a target did not read it, which on the other read `digest`: that same, if it was given
-    /// there too; `None` when nothing read it there.
+    /// there too, or if that cannot be told; `None` when nothing read it there.
     pub(super) fn gave(&self, side: Side, label: &str, digest: Digest) -> Option<Digest> {
         let given = self.wanted.get(label)?.of(side);
-        given.get(&digest).or_else(|| given.first()).copied()
+        let unknown = self.short[side as usize].then_some(&digest);
+        given.get(&digest).or_else(|| given.first()).or(unknown).copied()
     }
 }
 

@@ -5,6 +5,7 @@ mod departure;
 mod difference;
 mod leaves;
 mod past;
+mod twins;
 
 pub use causes::{Cause, Changed, Why};
 pub use departure::{Departure, departure};

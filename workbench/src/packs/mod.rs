@@ -21,6 +21,8 @@ use toml::{Table, Value};
 
 /// The file in `.cortex`.
 pub const FILE: &str = ".cortex/packs.toml";
+/// The label of the table that lists all packs.
+pub const LABEL: &str = "//manifest/pack:table";
 /// A larger one is refused.
 const MOST_BYTES: usize = 4 << 20;
 /// The table of packs.

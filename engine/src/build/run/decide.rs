@@ -9,7 +9,7 @@ use crate::manifest::template::Vars;
 use crate::planning::expand::ItemFrame;
 use crate::planning::key::{KeyDescription, KeyInput, action_key};
 use crate::seams::paid::Spent;
-use crate::seams::producer::Pool;
+use crate::seams::producer::{Params, Pool};
 use crate::store::records::HistoryRecord;
 use crate::values::diagnostic::Diagnostic;
 use crate::values::digest::{ActionKey, Digest};
@@ -214,8 +214,22 @@ impl Run<'_> {
     ) -> Option<T> {
         let manifest = self.rules.manifest();
         let definition = &manifest.producers[self.rules.rule(work.rule).producer as usize];
+        self.described_with(&definition.params, id, work, inputs, write)
+    }
+
+    /// The same as if its producer had these parameters.
+    pub(super) fn described_with<T>(
+        &self,
+        params: &Params,
+        id: NodeId,
+        work: &Work,
+        inputs: &[JobInput],
+        write: impl FnOnce(&KeyDescription<'_>) -> T,
+    ) -> Option<T> {
+        let manifest = self.rules.manifest();
+        let definition = &manifest.producers[self.rules.rule(work.rule).producer as usize];
         let producer = self.registry.get(&definition.uses)?;
-        let sees = producer.sees(&definition.params);
+        let sees = producer.sees(params);
         let label = self.graph.node(id).label.clone();
         let nothing = Vars::new();
         let key_inputs: Vec<KeyInput<'_>> = inputs
@@ -228,7 +242,7 @@ impl Run<'_> {
             .collect();
         Some(write(&KeyDescription {
             producer: self.ids[self.rules.rule(work.rule).producer as usize].as_ref()?,
-            params: &definition.params,
+            params,
             vars: if sees.vars { &work.vars } else { &nothing },
             label: sees.label.then_some(&*label),
             inputs: &key_inputs,

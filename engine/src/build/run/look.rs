@@ -4,6 +4,7 @@ use super::{Run, RunError, Slot, Work, leaves};
 use crate::graph::{Edge, EdgeFrom, Edges, NodeId};
 use crate::planning::expand::{self, PlannedInput};
 use crate::planning::key::{KeyField, action_key, fields};
+use crate::seams::producer::Params;
 use crate::values::digest::{ActionKey, Digest};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -177,6 +178,13 @@ impl Run<'_> {
 
     /// The present key and its fields, when every input is known.
     pub(in crate::build) fn key_now(&mut self, id: NodeId, planned: &Planned) -> Option<(ActionKey, Vec<KeyField>)> {
+        let rule = self.rules.rule(planned.work.rule);
+        let params = &self.rules.manifest().producers[rule.producer as usize].params;
+        self.key_with(params, id, planned)
+    }
+
+    /// The same as if its producer had these parameters.
+    pub(in crate::build) fn key_with(&self, params: &Params, id: NodeId, planned: &Planned) -> Option<(ActionKey, Vec<KeyField>)> {
         let known = planned.known == Known::Present
             && planned.edges.inputs.iter().all(|edge| match edge.from {
                 EdgeFrom::Node(node) => self.output(node).is_some(),
@@ -196,7 +204,9 @@ impl Run<'_> {
             force: false,
         };
         let inputs = self.inputs(&work);
-        self.described(id, &work, &inputs, |description| (action_key(description), fields(description)))
+        self.described_with(params, id, &work, &inputs, |description| {
+            (action_key(description), fields(description))
+        })
     }
 
     /// Replaces what the graph in memory says a node is made of.
