@@ -11,7 +11,7 @@ use super::meaning::{Candidate, Resolution};
 use super::outputs::{Output, Outputs, SymbolError};
 use super::overloads::{self, Overload, short_of};
 use engine::values::table::Table;
-use producers::csharp::usages::{Place, outside, related};
+use producers::csharp::usages::{Call, Place, outside, related};
 use producers::csharp::variants::Uncompiled;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -226,8 +226,16 @@ struct Search<'s> {
     wanted: Option<Overload>,
     /// All overloads of the name.
     overloads: Vec<Overload>,
-    /// Bases and heirs that declare the name, and their overloads that may stand for the wanted one; none where any may.
-    related: BTreeMap<String, Option<Vec<Overload>>>,
+    /// Bases and heirs that declare the name.
+    related: BTreeMap<String, Related>,
+}
+
+/// What another type declares of the name.
+struct Related {
+    /// Its overloads.
+    overloads: Vec<Overload>,
+    /// Those that may stand for the wanted one; none where any may.
+    same: Option<Vec<Overload>>,
 }
 
 impl<'s> Search<'s> {
@@ -254,7 +262,7 @@ impl<'s> Search<'s> {
             rows.retain(|one| one.name == word || short_of(&one.name) == Some(word));
             let wanted = search.wanted.as_ref().filter(|_| !rows.is_empty());
             let same = wanted.map(|wanted| counterparts(wanted, &rows).into_iter().cloned().collect::<Vec<_>>());
-            search.related.insert(key, same);
+            search.related.insert(key, Related { overloads: rows, same });
         }
         Ok(search)
     }
@@ -279,9 +287,9 @@ impl<'s> Search<'s> {
                 }
             }
         }
-        for (other, same) in &self.related {
+        for (other, related) in &self.related {
             for place in places(&format!("{other}#{}", self.word))? {
-                if self.may_be_through(&place, same.as_deref(), false) {
+                if self.may_be_through(&place, related.same.as_deref(), false) || self.passes(&place, related) {
                     let why = Why::Through(format!("{other}#{}", self.word));
                     found.possible.entry(bare(place)).or_insert(why);
                 }
@@ -289,7 +297,8 @@ impl<'s> Search<'s> {
         }
         for place in places(&format!("?#{}", self.word))? {
             let own = self.may_be_through(&place, self.wanted.as_ref().map(std::slice::from_ref), true);
-            if own || self.related.values().any(|same| self.may_be_through(&place, same.as_deref(), true)) {
+            let through = |related: &Related| self.may_be_through(&place, related.same.as_deref(), true);
+            if own || self.related.values().any(through) {
                 found.possible.entry(bare(place)).or_insert(Why::UnknownValue);
             }
         }
@@ -315,6 +324,13 @@ impl<'s> Search<'s> {
             (true, true) => Err(Why::Elsewhere),
             (true, false) => Ok(()),
         })
+    }
+
+    /// Whether a call on another type fits none of its overloads, but the wanted one, which it inherits.
+    fn passes(&self, place: &Place, related: &Related) -> bool {
+        let wanted_fits = |call| self.wanted.as_ref().is_some_and(|wanted| can_mean(wanted, call, false));
+        let is_of = |call: &&Call| possible(&related.overloads, call).is_empty();
+        place.call.as_ref().filter(is_of).is_some_and(wanted_fits)
     }
 
     /// Whether a call may mean one of the overloads that may stand for the wanted one; any may where none is wanted.
@@ -439,6 +455,25 @@ a.Count = 1;
         assert_eq!(told(&mut sample, "E#Put(A,int,int)"), (lines(&["16:E.Put(a, 1, 2);"]), Vec::new()));
         assert_eq!(told(&mut sample, "B#Get(bool)"), (lines(&["17:b.Get(true);"]), Vec::new()));
         assert_eq!(told(&mut sample, "A.Count"), (lines(&["19:a.Count = 1;"]), Vec::new()));
+    }
+
+    #[test]
+    fn a_call_that_fits_no_overload_of_the_heir_may_mean_the_base() {
+        let text = "class P { public void Go(string s, int n = 3) { } }
+class Q : P { public void Go(int x) { } public void Go(params string[] all) { } }
+class C { void M(Q q) {
+q.Go(\"a\", n: 5);
+q.Go(s: \"a\");
+q.Go(1);
+} }
+";
+        let mut sample = Sample::of(&[("a.cs", text)]);
+        let (_, found) = asked(&mut sample, "P#Go(string,int)");
+        assert_eq!(
+            possible(&found),
+            ["4:q.Go(\"a\", n: 5); through Q#Go", "5:q.Go(s: \"a\"); through Q#Go"]
+        );
+        assert_eq!(certain(&found), [""; 0]);
     }
 
     #[test]
