@@ -55,6 +55,7 @@ else
     if [[ " ${engine[*]-} " == *" --large "* ]]; then "$here/bench_query.py" 100000 || missed=1; else "$here/bench_query.py" 100000 --unbuilt || missed=1; fi
     "$here/bench-store.sh" || missed=1
 fi
+"$here/bench_symbols.py" 20000 "$CORTEX_BIN" || missed=1
 for folder in ${folders[@]+"${folders[@]}"}; do
     "$here/bench-csharp.sh" "$folder" ${sharp[@]+"${sharp[@]}"}
 done

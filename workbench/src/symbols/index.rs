@@ -8,6 +8,7 @@ use super::outputs::SymbolError;
 use engine::values::digest::Digest;
 use engine::values::fold::{fold, folded};
 use engine::values::table::Table;
+use memchr::memmem::Finder;
 use producers::csharp::deps::dotnet::MemberLine;
 use producers::csharp::deps::world::World;
 use producers::csharp::hashes::Access;
@@ -181,6 +182,11 @@ impl Symbols {
         self.keys.containing(&folded(text))
     }
 
+    /// Types in whose keys a text ends a name, letters in any case: all that it can mean by the end of their names.
+    pub fn ending(&self, text: &str) -> Vec<usize> {
+        self.keys.ending(&folded(text))
+    }
+
     /// Key of the type at `at`, folded.
     pub fn folded(&self, at: usize) -> &str {
         self.keys.get(at)
@@ -323,14 +329,29 @@ impl Folded {
 
     /// The texts that hold `needle`, which is folded.
     fn containing(&self, needle: &str) -> Vec<usize> {
+        self.holding(needle, |_| true)
+    }
+
+    /// The texts in which `needle`, which is folded, is followed by nothing, or by the mark of an arity or a project: it ends a name there.
+    fn ending(&self, needle: &str) -> Vec<usize> {
+        self.holding(needle, |next| matches!(next, b'\n' | b'`' | b'@'))
+    }
+
+    /// The texts that hold `needle` before a byte that fits; behind each text is a line feed.
+    fn holding(&self, needle: &str, fits: impl Fn(u8) -> bool) -> Vec<usize> {
         let mut found: Vec<usize> = Vec::new();
         if needle.is_empty() || needle.contains('\n') {
             return found;
         }
-        for (at, _) in self.text.match_indices(needle) {
-            let row = self.ends.partition_point(|end| (*end as usize) < at);
-            if found.last() != Some(&row) {
+        let (finder, bytes) = (Finder::new(needle), self.text.as_bytes());
+        let mut from = 0;
+        while let Some(at) = finder.find(&bytes[from..]).map(|at| from + at) {
+            // A place that does not fit may overlap one that does.
+            from = at + 1;
+            if bytes.get(at + needle.len()).is_some_and(|next| fits(*next)) {
+                let row = self.ends.partition_point(|end| (*end as usize) < at);
                 found.push(row);
+                from = self.ends[row] as usize;
             }
         }
         found
@@ -393,6 +414,12 @@ mod tests {
                 .map(|(at, _)| at)
                 .collect();
             prop_assert_eq!(folded.containing(&super::folded(&text)), expected);
+            let ending: Vec<usize> = (0..)
+                .zip(&keys)
+                .filter(|(_, key)| key.to_uppercase().ends_with(&text.to_uppercase()))
+                .map(|(at, _)| at)
+                .collect();
+            prop_assert_eq!(folded.ending(&super::folded(&text)), ending);
             for (at, key) in keys.iter().enumerate() {
                 prop_assert_eq!(folded.get(at), key.to_uppercase());
             }

@@ -35,7 +35,7 @@ pub fn types(symbols: &Symbols, names: &[Segment], scope: Option<&str>, plain: O
         return (How::Wildcard, (0..symbols.len()).filter(matches).collect());
     }
     if let Some(plain) = plain {
-        let holding = symbols.containing(plain);
+        let holding = symbols.ending(plain);
         let keys: Vec<String> = holding.iter().map(|&at| symbols.key(at).to_owned()).collect();
         let found: Vec<&str> = match symbol::resolve(plain, &keys) {
             symbol::Resolution::One(one) => vec![one],
@@ -56,7 +56,7 @@ pub fn types(symbols: &Symbols, names: &[Segment], scope: Option<&str>, plain: O
         return (How::Suffix, Vec::new());
     };
     let mut tiers: [Vec<usize>; 4] = Default::default();
-    for at in symbols.containing(&last.name) {
+    for at in symbols.ending(&last.name) {
         let key = symbols.key(at);
         if !in_scope(key, scope) {
             continue;

@@ -25,7 +25,7 @@ use super::outputs::{Outputs, SymbolError};
 use super::overloads::{self, Overload};
 use super::path::{Glob, Segment, SymbolPath, is_wild};
 use crate::aliases::Aliases;
-use engine::values::fold::{folded, same, strip_end};
+use engine::values::fold::{same, strip_end};
 use producers::csharp::hashes::Access;
 use std::collections::BTreeSet;
 
@@ -165,17 +165,17 @@ fn told_apart<O: Outputs>(symbols: &Symbols, outputs: &mut O, found: Vec<Found>,
 
 /// The namespaces that a path means: by their whole name or by its end.
 fn namespaces(symbols: &Symbols, path: &SymbolPath) -> Option<(How, Vec<String>)> {
-    let wanted = folded(path.plain.as_deref()?);
+    let wanted = path.plain.as_deref()?;
     if path.member.is_some() || path.parameters.is_some() || path.scope.is_some() || path.is_wild() {
         return None;
     }
     let known = symbols.namespaces();
-    let whole = known.iter().filter(|known| folded(known) == wanted);
+    let whole = known.iter().filter(|known| same(known, wanted));
     let whole: Vec<String> = whole.cloned().collect();
     if !whole.is_empty() {
         return Some((How::Exact, whole));
     }
-    let ends = |known: &&String| strip_end(known, &wanted).is_some_and(|before| before.ends_with('.'));
+    let ends = |known: &&String| strip_end(known, wanted).is_some_and(|before| before.ends_with('.'));
     let ending: Vec<String> = known.iter().filter(ends).cloned().collect();
     (!ending.is_empty()).then_some((How::Suffix, ending))
 }
