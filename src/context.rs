@@ -490,12 +490,12 @@ impl From<StoreError> for Failed {
             StoreError::NoSpace { .. } => (
                 Code::Io,
                 "E_NO_SPACE",
-                "make room on the disk and run the same command again; what was stored before is intact",
+                "make room on the disk, or in the store with `cortex gc`, and run the same command again; what was stored before is intact",
             ),
             StoreError::Io { .. } => (
                 Code::Io,
                 "E_STORE_IO",
-                "check the folder's permissions, move the store with --store DIR, or use --no-store",
+                "check the folder's permissions, move the store with --store DIR, or use --no-store; `cortex show --allow-stale` only reads",
             ),
             StoreError::TooNew { .. } => (
                 Code::StoreDamaged,

@@ -195,6 +195,55 @@ fn a_full_disk_is_told_and_collecting_makes_room() {
     }
 }
 
+/// Leaves not a byte of the disk, nor of the store's file, to anybody: the file was copied, so that it has no free page. Only the reserve is there.
+const NOT_A_BYTE: &str = r#"
+say() { echo "= $1 $2"; }
+noise() { for name in a b c d; do head -c 100000 /dev/urandom | base64 -w0 > docs/$name.md; done; }
+build() { "$cortex" build //docs/... //index:total; }
+left() { df --output=avail -B1 "$small" | tail -n 1; }
+there() { [ -e "$small/store/store.reserve" ] && echo there || echo gone; }
+for round in 1 2 3 4 5 6 7 8 9 10 11 12; do noise; build || exit 9; done
+"$cortex" gc --older-than 0 --keep-versions 10 || exit 9
+noise; build || exit 9; "$cortex" gc --older-than 0 --keep-versions 10 || exit 9
+say reserve "$(there)"
+cat /dev/zero > "$small/ballast"
+say left "$(left)"
+noise; build; say full $?
+"$cortex" gc --older-than 0 --keep-versions 0; say gc $?
+say reserve "$(there)"
+"$cortex" store verify; say verified $?
+build; say after $?
+cat docs/a.md docs/b.md docs/c.md docs/d.md | cmp - .cortex/out/total.txt; say same $?
+rm "$small/ballast"
+for round in 1 2 3 4 5 6; do noise; build || exit 9; done
+say reserve "$(there)"
+"#;
+
+#[test]
+fn a_collection_begins_where_not_a_byte_is_free() {
+    if !can_mount() {
+        eprintln!("no small file system can be mounted here; nothing to see");
+        return;
+    }
+    let bench = noisy();
+    let mount = "cortex=$1; small=$2; mount -t tmpfs -o size=40m tmpfs \"$2\" || exit 9; export CORTEX_STORE=\"$2/store\"\n";
+    let ran = script(&bench, &["unshare", "-rm"], &(mount.to_owned() + NOT_A_BYTE));
+    assert_eq!(ran.code, 0, "{ran:?}");
+    let said: Vec<&str> = ran.out.lines().filter(|line| line.starts_with("= ")).collect();
+    let wanted = [
+        "= reserve there",
+        "= left 0",
+        "= full 5",
+        "= gc 0",
+        "= reserve gone",
+        "= verified 0",
+        "= after 0",
+        "= same 0",
+        "= reserve there",
+    ];
+    assert_eq!(said, wanted, "{ran:?}");
+}
+
 #[test]
 fn a_file_that_may_not_grow_is_told_and_the_store_survives() {
     let bench = noisy();
@@ -233,10 +282,12 @@ fn a_store_that_may_not_be_written_can_be_looked_at_and_stays_as_it_is() {
             format!("\"$1\" {quoted} >/dev/null; echo \"= $? {command}\"\n")
         })
         .collect();
+    // Nothing moved yet: what is current is shown, and a build finds that it has nothing to do.
+    let fresh = "for command in build show; do \"$1\" $command //index:total; echo \"= $? $command of what is current\"; done\n";
+    let each = fresh.to_owned() + "echo changed > docs/a.md\n" + &each;
     let each = each + "\"$1\" build //index:total --no-store; echo \"= $? without\"\n";
     let read = |name: &str| fs::read(bench.store().join(name)).expect("store");
     let before = read("store.redb");
-    bench.write("docs/a.md", "changed\n");
     let ran = if can_mount() {
         let mount = "mount --bind \"$CORTEX_STORE\" \"$CORTEX_STORE\" && mount -o remount,bind,ro \"$CORTEX_STORE\" || exit 9\n";
         script(&bench, &["unshare", "-rm"], &(mount.to_owned() + &each))
@@ -253,7 +304,9 @@ fn a_store_that_may_not_be_written_can_be_looked_at_and_stays_as_it_is() {
     };
     assert_eq!(ran.code, 0, "{ran:?}");
     let said: Vec<&str> = ran.out.lines().filter(|line| line.starts_with("= ")).collect();
-    assert_eq!(said.len(), commands.len() + 1, "{ran:?}");
+    assert_eq!(said.len(), commands.len() + 3, "{ran:?}");
+    let (current, said) = said.split_at(2);
+    assert_eq!(current, ["= 0 build of what is current", "= 0 show of what is current"], "{ran:?}");
     let (without, with) = said.split_last().expect("lines");
     let wanted: Vec<String> = commands.iter().map(|(command, code)| format!("= {code} {command}")).collect();
     assert_eq!(with, wanted, "{ran:?}");

@@ -75,7 +75,10 @@ impl DiskStore {
 
     fn replace(&self, whole: Whole) -> Result<(), StoreError> {
         let mut notices = Vec::new();
-        let done = self.handle.replace(whole, &mut notices);
+        let mut done = self.handle.replace(whole, &mut notices);
+        if matches!(done, Err(StoreError::NoSpace { .. })) && self.handle.medium().give_up_reserve() {
+            done = self.handle.replace(whole, &mut notices);
+        }
         self.note(notices);
         done
     }

@@ -7,6 +7,7 @@ use super::DiskOptions;
 use super::claim::{self, Claim, Flight};
 use super::compact::Whole;
 use super::lock::{self, Lock, Refusal, Terms};
+use super::reserve;
 use super::schema::{self, Kind};
 use super::session::{Access, Base, Fault, Medium, Session, guarded};
 use crate::store::StoreError;
@@ -307,6 +308,9 @@ impl Medium for Folder {
                     _ => {}
                 }
                 self.sharing().id = Some(id);
+                if access == Access::Write {
+                    reserve::keep(&self.path, self.file_bytes());
+                }
                 Ok(session)
             }
             Found::Unfit(reason) => Err(Fault::Io(format!("a store just made is unfit: {reason}")).at(&self.path, "opened")),
@@ -373,6 +377,10 @@ impl Medium for Folder {
         fs::rename(self.file(NEW_DATABASE), self.file(DATABASE))?;
         File::open(&self.path)?.sync_all()?;
         Ok(())
+    }
+
+    fn give_up_reserve(&self) -> bool {
+        reserve::give_up(&self.path)
     }
 
     fn path(&self) -> &Path {

@@ -11,6 +11,7 @@ mod frame;
 mod lock;
 mod pack;
 mod read;
+mod reserve;
 mod schema;
 mod session;
 pub mod sweep;

@@ -50,6 +50,10 @@ pub(super) trait Medium: Send + Sync {
     fn move_copy(&self) -> Result<(), Fault> {
         Ok(())
     }
+    /// Gives up the room that is kept for a full disk; whether there was any.
+    fn give_up_reserve(&self) -> bool {
+        false
+    }
     /// Waits until nobody else asks for an action; nothing where only one process is, and when told to stop.
     fn flight(&self, _key: &ActionKey, _is_cancelled: &dyn Fn() -> bool) -> io::Result<Option<Flight>> {
         Ok(None)

@@ -20,6 +20,9 @@ use std::ops::Bound;
 /// Most results, or blobs, that one transaction takes away.
 pub(super) const STEP: usize = 8_000;
 
+/// Most that one takes away where the disk is full: what a transaction removes it has to write around first.
+pub(super) const FEW: usize = 64;
+
 /// Rows read between two looks whether somebody waits.
 const CHUNK: usize = 4_096;
 
@@ -172,15 +175,44 @@ impl DiskStore {
     /// When the store cannot be written. What was taken until then stays taken.
     pub fn sweep(&self, plan: &Plan) -> Result<Tally, StoreError> {
         let mut taken = Tally::default();
-        for keys in plan.actions.chunks(STEP) {
-            self.change(|database| take_actions(database, keys, &mut taken))?;
-            self.let_others();
+        let mut most = STEP;
+        let mut keys = &plan.actions[..];
+        while !keys.is_empty() {
+            let done = self.take(&mut most, |database, most| {
+                let now = &keys[..most.min(keys.len())];
+                take_actions(database, now, &mut taken).map(|()| now.len())
+            })?;
+            keys = &keys[done..];
         }
-        for digests in plan.blobs.chunks(STEP) {
-            self.change(|database| take_blobs(database, digests, &mut taken))?;
-            self.let_others();
+        let mut digests = &plan.blobs[..];
+        while !digests.is_empty() {
+            let done = self.take(&mut most, |database, most| {
+                let now = &digests[..most.min(digests.len())];
+                take_blobs(database, now, &mut taken).map(|()| now.len())
+            })?;
+            digests = &digests[done..];
         }
         Ok(taken)
+    }
+
+    /// Takes something away, at most so much of it as `most` says, and lets others in. Where the disk is full that becomes little, and the
+    /// reserve is given up for it; then it grows again, because what was taken leaves room.
+    pub(super) fn take<T>(
+        &self,
+        most: &mut usize,
+        mut run: impl FnMut(&redb::Database, usize) -> Result<T, redb::Error>,
+    ) -> Result<T, StoreError> {
+        loop {
+            match self.change(|database| run(database, *most)) {
+                Err(StoreError::NoSpace { .. }) if self.handle.medium().give_up_reserve() || *most > FEW => *most = FEW,
+                Err(error) => return Err(error),
+                Ok(done) => {
+                    *most = (*most * 2).min(STEP);
+                    self.let_others();
+                    return Ok(done);
+                }
+            }
+        }
     }
 
     /// The views that have rows.
@@ -210,9 +242,8 @@ impl DiskStore {
     }
 
     fn clear_table(&self, view: ViewId, table: Table) -> Result<(), StoreError> {
-        while self.change(|database| forget_rows(database, table, view))? == STEP {
-            self.let_others();
-        }
+        let mut most = STEP;
+        while self.take(&mut most, |database, most| Ok(forget_rows(database, table, view, most)? == most))? {}
         Ok(())
     }
 
@@ -474,8 +505,8 @@ fn take_blobs(database: &redb::Database, digests: &[Digest], taken: &mut Tally) 
     Ok(())
 }
 
-/// Removes rows of a view, at most [`STEP`]; how many.
-fn forget_rows(database: &redb::Database, table: Table, view: ViewId) -> Result<usize, redb::Error> {
+/// Removes rows of a view, at most so many; how many.
+fn forget_rows(database: &redb::Database, table: Table, view: ViewId, most: usize) -> Result<usize, redb::Error> {
     let mut removed = 0;
     let mut txn = database.begin_write()?;
     txn.set_quick_repair(true);
@@ -486,7 +517,7 @@ fn forget_rows(database: &redb::Database, table: Table, view: ViewId) -> Result<
         let to = to.as_ref().map_or(Bound::Unbounded, |to| Bound::Excluded(&to[..]));
         for row in open
             .extract_from_if::<&[u8], _>((Bound::Included(&from[..]), to), |_, _| true)?
-            .take(STEP)
+            .take(most)
         {
             row?;
             removed += 1;

@@ -7,6 +7,7 @@
 use super::DiskStore;
 use super::lock::Lock;
 use super::schema::{ACTIONS, TOUCHED};
+use super::sweep::FEW;
 use super::{frame, pack};
 use crate::store::records::Class;
 use crate::store::{Commit, StoreError, codec};
@@ -41,7 +42,8 @@ impl DiskStore {
     /// When another collection runs, or the store cannot be written.
     pub fn begin_collection(&self) -> Result<Collecting, StoreError> {
         let lock = self.handle.medium().collector()?;
-        self.change(|database| {
+        let mut most = FEW;
+        self.take(&mut most, |database, _| {
             let mut txn = database.begin_write()?;
             txn.set_quick_repair(true);
             txn.delete_table(TOUCHED.definition())?;
