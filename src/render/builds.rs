@@ -116,17 +116,19 @@ pub fn difference(difference: &Difference, files: &[Option<FileChange>], style: 
         causes,
         forgotten,
         unnamed,
+        unnamed_since,
     } = difference;
     let mut text = String::new();
     for build in [from, to] {
         let number = style.bold(&format!("build {}", build.number));
         text.push_str(&format!("{number}  {}  {}\n", moment(build.at), printable(&build.command)));
+        text.push_str(&ended(build, style));
     }
     let plural = if *changed == 1 { " differs" } else { "s differ" };
     let among = [(*new, "new"), (*gone, "gone"), (*collected, "collected")];
     let among = among.iter().filter(|(number, _)| *number > 0);
     let among: String = among.map(|(number, word)| format!(", {} {word}", count(*number as u64))).collect();
-    let least = if *forgotten > 0 || *unnamed > 0 { "at least " } else { "" };
+    let least = if *forgotten > 0 || *unnamed + *unnamed_since > 0 { "at least " } else { "" };
     text.push_str(&format!("{least}{} output{plural}{among}\n", count(*changed as u64)));
     for (cause, file) in causes.iter().zip(files).take(SHOWN) {
         text.push_str(&format!("\n{}\n", because(cause, style)));
@@ -160,6 +162,34 @@ pub fn difference(difference: &Difference, files: &[Option<FileChange>], style: 
             "\nnot counted: {} more that went, of which the log has no names\n",
             count(*unnamed)
         )));
+    }
+    if *unnamed_since > 0 {
+        text.push_str(&style.dim(&format!(
+            "\nnot looked at: {} that went in later builds, of which the log has no names\n",
+            count(*unnamed_since)
+        )));
+    }
+    text
+}
+
+/// How a build ended that did not end well: what failed, and why.
+fn ended(build: &BuildRecord, style: Style) -> String {
+    let (failed, skipped) = (build.counts.failed, build.counts.skipped);
+    let mut text = String::new();
+    for one in build.failures.iter().take(SHOWN) {
+        let why = printable(&format!("{}: {}", one.code, one.message));
+        text.push_str(&format!("  {} {} {why}\n", style.red("failed"), style.cyan(&printable(&one.label))));
+    }
+    if failed > build.failures.len().min(SHOWN) as u64 {
+        text.push_str(&style.dim(&format!("  … {} failed in all, --json lists the first\n", count(failed))));
+    }
+    if skipped > 0 {
+        text.push_str(&style.dim(&format!("  {} not tried, because what they read has no output\n", count(skipped))));
+    }
+    match build.outcome {
+        Outcome::Cancelled => text.push_str(&format!("  {}\n", style.yellow("stopped before its end"))),
+        Outcome::Failed if failed == 0 => text.push_str(&format!("  {}\n", style.red("failed, though none of its targets did"))),
+        Outcome::Failed | Outcome::Ok => {}
     }
     text
 }

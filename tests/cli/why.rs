@@ -165,6 +165,40 @@ fn what_history_no_longer_has_is_said_not_to_be_counted() {
     );
 }
 
+/// A failure is no output, and is told beside what differs. Of targets that went since, the log names the first.
+#[test]
+fn differences_say_what_failed_and_what_they_cannot_look_at() {
+    let bench = Bench::documents();
+    for n in 0..300 {
+        bench.write(&format!("docs/n{n}.md"), "one\n");
+    }
+    assert_eq!(bench.run(&["build", "//index:total"]).code, 0);
+    bench.write("docs/a.md", "uno\n");
+    assert_eq!(bench.run(&["build", "//index:total", "//index:broken"]).code, 1);
+    insta::assert_snapshot!(bench.run(&["explain", "--diff", "1", "2"]).all(), @r"
+    exit 0
+    build 1  WHEN WHEN UTC  build //index:total
+    build 2  WHEN WHEN UTC  build //index:total //index:broken
+      failed //index:broken E_COMMAND: 'sh' failed: exit status: 3
+    2 outputs differ
+
+    docs/a.md changed (DIGEST → DIGEST)
+      //docs/docs/a.md:words DIGEST → DIGEST
+      //index:total DIGEST → DIGEST
+    ");
+    for n in 0..300 {
+        std::fs::remove_file(bench.root().join(format!("docs/n{n}.md"))).expect("removed");
+    }
+    assert_eq!(bench.run(&["build", "//index:total"]).code, 0);
+    let told = bench.run(&["explain", "--diff", "1", "2"]).out;
+    assert!(told.contains("\nat least 2 outputs differ\n"), "{told}");
+    let unnamed = "\nnot looked at: 44 that went in later builds, of which the log has no names\n";
+    assert!(told.ends_with(unnamed), "{told}");
+    let json = bench.run(&["explain", "--diff", "1", "2", "--json"]).json();
+    let counts = (&json["unnamed"], &json["unnamed_since"], &json["to"]["failures"][0]["code"]);
+    assert_eq!(counts, (&0.into(), &44.into(), &"E_COMMAND".into()), "{json}");
+}
+
 /// A target that is gone has no node; what it was is in History, and who took it away in the log.
 #[test]
 fn targets_that_are_gone_are_named() {

@@ -4,9 +4,9 @@ use super::request::{Report, Request};
 use crate::planning::rules::RuleIndex;
 use crate::seams::annotate::Annotate;
 use crate::seams::paid::Spent;
-use crate::store::builds::{BuildRecord, Counts, Gone, OfProducer, Outcome, Slow};
+use crate::store::builds::{BuildRecord, Counts, FAILED, FailedTarget, Gone, OfProducer, Outcome, Slow};
 use crate::values::event::{Event, Observer, Phase, Worked};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -28,6 +28,7 @@ pub(super) struct Listing<'a> {
 pub(super) struct Heard {
     slowest: Vec<Slow>,
     producers: BTreeMap<String, OfProducer>,
+    failures: BTreeSet<FailedTarget>,
 }
 
 impl<'a> Listing<'a> {
@@ -51,7 +52,13 @@ impl Heard {
         let (label, ran, cached, failed, took) = match event {
             Event::Ran { label, took, .. } => (*label, 1, 0, 0, *took),
             Event::Hit { label, .. } => (*label, 0, 1, 0, Duration::ZERO),
-            Event::Failed { label, .. } => (*label, 0, 0, 1, Duration::ZERO),
+            Event::Failed { label, why } => {
+                self.failures.insert(FailedTarget::of(label, why));
+                if self.failures.len() > FAILED {
+                    self.failures.pop_last();
+                }
+                (*label, 0, 0, 1, Duration::ZERO)
+            }
             _ => return,
         };
         let Some(found) = rules.find(label) else { return };
@@ -137,6 +144,7 @@ impl Heard {
             saved_us: tally.saved_us,
             answers: tally.answers,
             gone: Gone::of(gone),
+            failures: self.failures.into_iter().collect(),
         })
     }
 }

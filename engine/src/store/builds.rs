@@ -5,6 +5,7 @@
 
 use super::{Part, Row, RowChange, ledger};
 use crate::seams::paid::Spent;
+use crate::values::diagnostic::Diagnostic;
 use minicbor::{Decode, Encode};
 use serde::Serialize;
 
@@ -13,6 +14,12 @@ pub const KEEP_BUILDS: u64 = 1_000;
 
 /// So many targets that are gone are named.
 pub const GONE: usize = 256;
+
+/// So many targets that failed are named.
+pub const FAILED: usize = 64;
+
+/// So much of why is kept, in characters.
+const WHY: usize = 200;
 
 /// How a build ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Encode, Decode)]
@@ -156,6 +163,36 @@ impl Gone {
     }
 }
 
+/// A target that failed.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Encode, Decode)]
+#[cbor(map)]
+pub struct FailedTarget {
+    /// Its label.
+    #[n(0)]
+    pub label: String,
+    /// The code of what was wrong.
+    #[n(1)]
+    pub code: String,
+    /// The sentence about it, cut.
+    #[n(2)]
+    pub message: String,
+}
+
+impl FailedTarget {
+    /// One of which this was told.
+    pub fn of(label: &str, why: &Diagnostic) -> Self {
+        let mut message: String = why.message.chars().take(WHY).collect();
+        if message.len() < why.message.len() {
+            message.push('…');
+        }
+        Self {
+            label: label.to_owned(),
+            code: why.code.clone(),
+            message,
+        }
+    }
+}
+
 /// One build.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Encode, Decode)]
 #[cbor(map)]
@@ -208,6 +245,10 @@ pub struct BuildRecord {
     #[n(14)]
     #[cbor(default)]
     pub gone: Gone,
+    /// The first [`FAILED`] of the targets that failed, in order.
+    #[n(15)]
+    #[cbor(default)]
+    pub failures: Vec<FailedTarget>,
 }
 
 impl BuildRecord {
@@ -258,11 +299,13 @@ mod tests {
                 patches: 2,
                 ..Answers::default()
             },
+            failures: vec![FailedTarget::of("//a:c", &Diagnostic::error("E_TEST", "é".repeat(WHY + 1)))],
             gone: Gone::of((0..300).rev().map(|n| format!("//n/{n:03}:x")).collect()),
             ..BuildRecord::default()
         };
         assert_eq!((build.gone.count, build.gone.labels.len()), (300, GONE));
         assert_eq!(build.gone.labels[0], "//n/000:x");
+        assert_eq!(build.failures[0].message, "é".repeat(WHY) + "…");
         let rows = build.to_rows();
         let (_, row_key, body) = rows[0].clone();
         assert_eq!(BuildRecord::from_row(&(row_key, body.expect("a body"))), Some(build));

@@ -39,6 +39,8 @@ pub struct Difference {
     pub forgotten: usize,
     /// Targets that went between the two and that the log counts but does not name.
     pub unnamed: u64,
+    /// Targets that went after both, and that the log counts but does not name: some of them may have differed.
+    pub unnamed_since: u64,
 }
 
 /// What two builds differ in; the numbers that the log does not have are given back.
@@ -83,10 +85,13 @@ pub fn difference(session: &Session, from: u64, to: u64) -> Result<Result<Differ
     let leaves = leaves(session, &standing, one_sided_leaves(&moved, &is_made))?;
     let causes = causes(&moved, &leaves, &is_made);
     let (first, last) = (one.number.min(other.number), one.number.max(other.number));
-    let since = builds.iter().filter(|build| build.number > first && build.number <= last);
-    let unnamed = since
-        .map(|build| build.gone.count.saturating_sub(build.gone.labels.len() as u64))
-        .sum();
+    let unnamed = |taken: &dyn Fn(u64) -> bool| -> u64 {
+        let taken = builds.iter().filter(|build| taken(build.number));
+        taken
+            .map(|build| build.gone.count.saturating_sub(build.gone.labels.len() as u64))
+            .sum()
+    };
+    let (unnamed, unnamed_since) = (unnamed(&|number| number > first && number <= last), unnamed(&|number| number > last));
     Ok(Ok(Difference {
         changed: moved.len(),
         new: moved.values().filter(|between| between.from.is_none()).count(),
@@ -97,6 +102,7 @@ pub fn difference(session: &Session, from: u64, to: u64) -> Result<Result<Differ
         causes,
         forgotten,
         unnamed,
+        unnamed_since,
     }))
 }
 
