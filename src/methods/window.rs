@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Arc;
-use workbench::checkout;
+use workbench::checkout::{self, InTheWay};
 use workbench::symbols::outputs::{Outputs, type_label};
 use workbench::symbols::resolve::Resolved;
 use workbench::symbols::state::{Freshness, State};
@@ -216,10 +216,11 @@ fn root(desk: &Desk<'_>) -> Result<PathBuf, Failed> {
 
 fn unwritten(error: &std::io::Error) -> Failed {
     let why = Diagnostic::error("E_WRITE", format!("the window cannot be read or written: {error}"));
-    Failed::new(
-        Code::Io,
-        why.hint("check .cortex; a damaged window.json can be mended by hand or moved away"),
-    )
+    let hint = match InTheWay::of(error) {
+        Some(way) => way.hint(),
+        None => "check .cortex; a damaged window.json can be mended by hand or moved away".to_owned(),
+    };
+    Failed::new(Code::Io, why.hint(hint))
 }
 
 /// A type to pin, unpin or dismiss.

@@ -371,3 +371,37 @@ fn of_many_errors_the_first_are_told() {
         assert_eq!(json.err.lines().count(), count.min(501), "{count}");
     }
 }
+
+/// A checkout can hold anything in the place of what is written to: it is named, whatever was to be read or written below it.
+#[test]
+fn what_stands_in_the_place_of_the_folder_is_named() {
+    let bench = Bench::documents();
+    let (folder, elsewhere) = (bench.root().join(".cortex"), bench.beside("elsewhere"));
+    std::fs::write(&folder, "a file").expect("file");
+    let ran = bench.run(&["build", "//index:total"]).err;
+    assert!(
+        ran.contains("'.cortex/out/total.txt' cannot be written: .cortex is no folder\n  help: remove what stands there"),
+        "{ran}"
+    );
+    let pack = ["pack", "build", "x", "--filter", "namespace:A"];
+    let hint = "  help: remove .cortex, or move it away; what is needed in its place is made anew\n";
+    let ran = bench.run(&pack).all();
+    assert_eq!(ran, format!("exit 2\nerror[E_PATH] .cortex: it is no folder\n{hint}"));
+    std::fs::remove_file(&folder).expect("removed");
+    std::fs::create_dir(&elsewhere).expect("folder");
+    std::os::unix::fs::symlink(&elsewhere, &folder).expect("link");
+    for args in [&["build", "//index:total"][..], &["status"], &pack] {
+        let ran = bench.run(args).all();
+        assert_eq!(
+            ran,
+            format!("exit 2\nerror[E_PATH] .cortex: it is a link, and links are not followed here\n{hint}"),
+            "{args:?}"
+        );
+    }
+    let ran = bench.run(&["window", "show"]).err;
+    let told = "the window cannot be read or written: .cortex is a link, and links are not followed here\n";
+    assert!(ran.contains(&format!("{told}{hint}")), "{ran}");
+    assert_eq!(std::fs::read_dir(&elsewhere).expect("folder").count(), 0);
+    std::fs::remove_file(&folder).expect("removed");
+    assert_eq!(bench.run(&["build", "//index:total"]).code, 0);
+}

@@ -15,16 +15,53 @@ const DIRECTORY: OFlags = OFlags::RDONLY
     .union(OFlags::NOFOLLOW)
     .union(OFlags::CLOEXEC);
 
+const NO_FOLDER: &str = "is no folder";
+const NO_FILE: &str = "is no file";
+
+/// What stands where a folder or a file of a checkout should be.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{path} {what}")]
+pub struct InTheWay {
+    /// Its path below the workspace's root.
+    pub path: String,
+    /// What it is: `is a link, and links are not followed here`, `is no folder`, `is no file`.
+    pub what: &'static str,
+}
+
+impl InTheWay {
+    /// What an error of this module says is in the way, if that is what is wrong.
+    pub fn of(error: &io::Error) -> Option<&Self> {
+        error.get_ref()?.downcast_ref()
+    }
+
+    /// What can be done about it.
+    pub fn hint(&self) -> String {
+        format!("remove {}, or move it away; what is needed in its place is made anew", self.path)
+    }
+
+    fn found(folder: &OwnedFd, name: &str, path: &str, wanted: &'static str) -> io::Error {
+        let what = if is_link(folder, name) {
+            "is a link, and links are not followed here"
+        } else {
+            wanted
+        };
+        io::Error::other(Self {
+            path: path.to_owned(),
+            what,
+        })
+    }
+}
+
 /// The bytes of a file of at most `most` bytes; `None` when there is none.
 ///
 /// # Errors
 /// When it is a link, no file or too large, or cannot be read.
 pub fn read(root: &Path, below: &str, most: usize) -> io::Result<Option<Vec<u8>>> {
     match open(root, below, false) {
-        Ok((folder, name)) => read_in(&folder, name, most),
+        Ok((folder, _)) => read_in(&folder, below, most),
         // Where there is no such folder there is no such file.
-        Err(Errno::NOENT | Errno::NOTDIR) => Ok(None),
-        Err(errno) => Err(told(errno)),
+        Err(error) if error.kind() == ErrorKind::NotFound || InTheWay::of(&error).is_some_and(|way| way.what == NO_FOLDER) => Ok(None),
+        Err(error) => Err(error),
     }
 }
 
@@ -34,7 +71,7 @@ pub fn read(root: &Path, below: &str, most: usize) -> io::Result<Option<Vec<u8>>
 /// When it cannot be written, or a folder above it is a link; then the file is what it was.
 pub fn write(root: &Path, below: &str, bytes: &[u8]) -> io::Result<()> {
     let (folder, name) = locked(root, below)?;
-    match read_in(&folder, name, bytes.len()) {
+    match read_in(&folder, below, bytes.len()) {
         Ok(Some(before)) if before == bytes => Ok(()),
         _ => replace(&folder, name, bytes),
     }
@@ -51,7 +88,7 @@ pub fn change<E: From<io::Error>>(
     change: impl FnOnce(Option<Vec<u8>>) -> Result<Option<Vec<u8>>, E>,
 ) -> Result<bool, E> {
     let (folder, name) = locked(root, below)?;
-    let Some(bytes) = change(read_in(&folder, name, most)?)? else {
+    let Some(bytes) = change(read_in(&folder, below, most)?)? else {
         return Ok(false);
     };
     replace(&folder, name, &bytes)?;
@@ -60,28 +97,31 @@ pub fn change<E: From<io::Error>>(
 
 /// Who writes a file keeps others from writing in its folder until the file is in place.
 fn locked<'n>(root: &Path, below: &'n str) -> io::Result<(OwnedFd, &'n str)> {
-    let (folder, name) = open(root, below, true).map_err(told)?;
+    let (folder, name) = open(root, below, true)?;
     rustix::fs::flock(&folder, FlockOperation::LockExclusive)?;
     Ok((folder, name))
 }
 
 /// The folder of a file, made if `make` says so, and the file's name in it.
-fn open<'n>(root: &Path, below: &'n str, make: bool) -> Result<(OwnedFd, &'n str), Errno> {
+fn open<'n>(root: &Path, below: &'n str, make: bool) -> io::Result<(OwnedFd, &'n str)> {
     let (folders, name) = below.rsplit_once('/').ok_or(Errno::INVAL)?;
     let mut folder = rustix::fs::open(root, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
+    let mut path = String::new();
     for part in folders.split('/') {
+        path.push_str(part);
         let opened = rustix::fs::openat(&folder, part, DIRECTORY, Mode::empty());
         folder = match opened {
             Err(Errno::NOENT) if make => {
                 match rustix::fs::mkdirat(&folder, part, Mode::from_raw_mode(0o777)) {
                     Ok(()) | Err(Errno::EXIST) => {}
-                    Err(errno) => return Err(errno),
+                    Err(errno) => return Err(errno.into()),
                 }
                 rustix::fs::openat(&folder, part, DIRECTORY, Mode::empty())?
             }
-            Err(Errno::NOTDIR) if is_link(&folder, part) => return Err(Errno::LOOP),
+            Err(Errno::NOTDIR | Errno::LOOP) => return Err(InTheWay::found(&folder, part, &path, NO_FOLDER)),
             opened => opened?,
         };
+        path.push('/');
     }
     Ok((folder, name))
 }
@@ -91,15 +131,17 @@ fn is_link(folder: &OwnedFd, name: &str) -> bool {
     found.is_ok_and(|found| FileType::from_raw_mode(found.st_mode) == FileType::Symlink)
 }
 
-fn read_in(folder: &OwnedFd, name: &str, most: usize) -> io::Result<Option<Vec<u8>>> {
+fn read_in(folder: &OwnedFd, below: &str, most: usize) -> io::Result<Option<Vec<u8>>> {
+    let name = below.rsplit_once('/').map_or(below, |(_, name)| name);
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let file: File = match rustix::fs::openat(folder, name, flags, Mode::empty()) {
         Ok(fd) => fd.into(),
         Err(Errno::NOENT) => return Ok(None),
-        Err(errno) => return Err(told(errno)),
+        Err(Errno::LOOP) => return Err(InTheWay::found(folder, name, below, NO_FILE)),
+        Err(errno) => return Err(errno.into()),
     };
     if !file.metadata()?.is_file() {
-        return Err(io::Error::other("it is no file"));
+        return Err(InTheWay::found(folder, name, below, NO_FILE));
     }
     let mut bytes = Vec::new();
     file.take(most as u64 + 1).read_to_end(&mut bytes)?;
@@ -134,15 +176,6 @@ fn replace(folder: &OwnedFd, name: &str, bytes: &[u8]) -> io::Result<()> {
     }
     done?;
     Ok(rustix::fs::fsync(folder)?)
-}
-
-fn told(errno: Errno) -> io::Error {
-    match errno {
-        Errno::LOOP | Errno::NOTDIR => {
-            io::Error::other("it, or a folder above it, is a link or no folder, and links are not followed here")
-        }
-        errno => errno.into(),
-    }
 }
 
 #[cfg(test)]
@@ -194,27 +227,31 @@ mod tests {
         let (root, elsewhere) = (root.path(), elsewhere.path());
         std::fs::write(root.join(".cortex"), "a file").expect("file");
         assert_eq!(read(root, FILE, 10).expect("no such file"), None);
-        assert!(write(root, FILE, b"one").is_err());
+        let way = |done: io::Result<()>| done.expect_err("refused").to_string();
+        assert_eq!(way(write(root, FILE, b"one")), ".cortex is no folder");
         std::fs::remove_file(root.join(".cortex")).expect("removed");
         symlink(elsewhere, root.join(".cortex")).expect("link");
+        let linked = "is a link, and links are not followed here";
+        assert_eq!(way(write(root, FILE, b"one")), format!(".cortex {linked}"));
         assert!(set(root, b"one").is_err() && write(root, FILE, b"one").is_err() && read(root, FILE, 10).is_err());
         assert_eq!(std::fs::read_dir(elsewhere).expect("folder").count(), 0);
         std::fs::remove_file(root.join(".cortex")).expect("removed");
         std::fs::create_dir(root.join(".cortex")).expect("folder");
         symlink(elsewhere, root.join(".cortex/out")).expect("link");
-        assert!(write(root, ".cortex/out/x", b"one").is_err());
+        assert_eq!(way(write(root, ".cortex/out/x", b"one")), format!(".cortex/out {linked}"));
         assert_eq!(std::fs::read_dir(elsewhere).expect("folder").count(), 0);
         let (secret, link) = (elsewhere.join("secret"), root.join(FILE));
         std::fs::write(&secret, "mine").expect("file");
         symlink(&secret, &link).expect("link");
-        assert!(read(root, FILE, 10).is_err());
+        assert_eq!(way(read(root, FILE, 10).map(|_| ())), format!("{FILE} {linked}"));
         assert!(set(root, b"one").is_err());
         assert_eq!(std::fs::read(&secret).expect("file"), b"mine");
         write(root, FILE, b"one").expect("the name is taken");
         assert_eq!(std::fs::read(&secret).expect("file"), b"mine");
         std::fs::remove_file(&link).expect("removed");
         std::fs::create_dir(&link).expect("folder");
-        assert!(read(root, FILE, 10).is_err() && write(root, FILE, b"one").is_err());
+        assert_eq!(way(read(root, FILE, 10).map(|_| ())), format!("{FILE} is no file"));
+        assert!(write(root, FILE, b"one").is_err());
         assert_eq!(std::fs::read_dir(root.join(".cortex")).expect("folder").count(), 2);
     }
 }

@@ -329,7 +329,18 @@ impl Exports {
     ) -> Result<(ExportOutcome, Stamp), WorldError> {
         let failed = |errno| io_error(&shown(path), "written", errno);
         let (directory, name) = split(path);
-        let fd = self.directory(root, directory, true).map_err(failed)?;
+        let fd = self.directory(root, directory, true).map_err(|errno| {
+            let way = in_the_way(root, directory).filter(|_| matches!(errno, Errno::NOTDIR | Errno::LOOP));
+            match (failed(errno), way) {
+                (WorldError::Io { path, what, no_space, .. }, Some(reason)) => WorldError::Io {
+                    path,
+                    what,
+                    reason,
+                    no_space,
+                },
+                (error, _) => error,
+            }
+        })?;
         // A file that cannot be read is simply replaced; a directory in the way is told by the rename.
         if let Ok(stat) = rustix::fs::statat(&fd, name, AtFlags::SYMLINK_NOFOLLOW)
             && FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile
@@ -435,6 +446,24 @@ impl Exports {
         lock(&self.directories).insert(path.to_owned(), fd.clone());
         Ok(fd)
     }
+}
+
+/// What stands in the place of a directory below the output folder, in words.
+fn in_the_way(root: &Root, directory: &str) -> Option<String> {
+    let mut path = String::new();
+    for name in OUT_DIR.split('/').chain(directory.split('/')).filter(|name| !name.is_empty()) {
+        path = if path.is_empty() {
+            name.to_owned()
+        } else {
+            format!("{path}/{name}")
+        };
+        match root.stat(&path).ok()?.1 {
+            FileType::Directory => {}
+            FileType::Symlink => return Some(format!("{path} is a link, and links are not followed here")),
+            _ => return Some(format!("{path} is no folder")),
+        }
+    }
+    None
 }
 
 /// Puts a `.gitignore` into `.cortex` unless there is one. That it cannot be written is no reason not to build.

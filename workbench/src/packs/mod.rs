@@ -6,7 +6,7 @@
 
 mod place;
 
-use crate::checkout;
+use crate::checkout::{self, InTheWay};
 use crate::location::MANIFEST;
 use crate::workspace::{WorkbenchError, Workspace};
 use engine::manifest::model::Manifest;
@@ -94,6 +94,10 @@ fn broken(code: &str, message: &str, hint: &str) -> WorkbenchError {
 }
 
 fn unusable(error: &io::Error) -> WorkbenchError {
+    if let Some(way) = InTheWay::of(error) {
+        let why = Diagnostic::error("E_PATH", format!("it {}", way.what)).at(&*way.path, 0, 0);
+        return WorkbenchError::Manifest(vec![why.hint(way.hint())]);
+    }
     let message = format!("the file of packs cannot be used: {error}");
     broken("E_PATH", &message, "remove it, or put a file there that can be read and written")
 }

@@ -193,7 +193,16 @@ fn a_directory_that_cannot_be_written_is_an_error_that_names_the_file() {
     fs::create_dir_all(bench.out("")).unwrap();
     fs::write(bench.out("ro"), "a file where a directory should be").unwrap();
     let error = bench.try_write(1, "ro/x", "x").unwrap_err();
-    assert!(error.to_string().starts_with("'.cortex/out/ro/x' cannot be written: "), "{error}");
+    assert_eq!(
+        error.to_string(),
+        "'.cortex/out/ro/x' cannot be written: .cortex/out/ro is no folder"
+    );
+    std::os::unix::fs::symlink("ro", bench.out("link")).unwrap();
+    let error = bench.try_write(1, "link/x", "x").unwrap_err().to_string();
+    assert!(
+        error.ends_with(": .cortex/out/link is a link, and links are not followed here"),
+        "{error}"
+    );
     fs::create_dir(bench.out("locked")).unwrap();
     fs::set_permissions(bench.out("locked"), fs::Permissions::from_mode(0o555)).unwrap();
     if fs::write(bench.out("locked/probe"), "").is_err() {

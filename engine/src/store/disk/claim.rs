@@ -35,7 +35,8 @@ impl Claim {
             timeout: options.lock_timeout,
             waiting: None,
             on_wait: options.on_wait_view.as_ref().map(|on_wait| &**on_wait as &dyn Fn(&str)),
-            looks: false,
+            // Where nothing can be written a build that finds nothing to do is as good as anywhere.
+            looks: true,
         };
         let mut taken = lock::take(&path, &terms);
         if matches!(&taken, Err(Refusal::Io(error)) if error.kind() == ErrorKind::NotFound) {
