@@ -1,7 +1,7 @@
 //! The largest of everything, and the table of all targets: some of it on the page, all of it as data that the script searches.
 
 use super::html::{Html, visible};
-use super::{label, state, state_name, titled};
+use super::{label, prose, state, state_name, titled};
 use crate::render::money::amount;
 use crate::render::{count, duration, size};
 use serde_json::{Value, json};
@@ -12,6 +12,8 @@ use workbench::report::{Report, State, Target};
 const TOP: usize = 12;
 /// Rows of the table that are there without a script.
 const ROWS: usize = 150;
+/// Rows that the script has at most: a page of some hundred KiB.
+const DATA: usize = 10_000;
 
 /// What took longest, what is largest, what moved most often and what cost most.
 pub fn tops(html: &mut Html, report: &Report) {
@@ -122,6 +124,14 @@ pub fn table(html: &mut Html, report: &Report) {
             count(ordered.len() as u64)
         );
         html.line("p", &[("class", "note"), ("id", "shown"), ("role", "status")], &shown);
+        if let Some(left_out) = ordered.get(DATA..).filter(|left_out| !left_out.is_empty()) {
+            let words = format!(
+                "The page knows the {} nodes that press most; {} others are left out of it: `cortex query` and `cortex explain` tell about them.",
+                count(DATA as u64),
+                count(left_out.len() as u64)
+            );
+            html.element("p", &[("class", "note"), ("id", "left-out")], |html| prose(html, &words));
+        }
         html.element("div", &[("class", "scroll")], |html| {
             html.element("table", &[("class", "targets")], |html| {
                 html.element("thead", &[], |html| {
@@ -168,18 +178,21 @@ fn row(html: &mut Html, target: &Target) {
     html.line("td", &[("class", "number reads")], &count(target.readers as u64));
 }
 
-/// All targets for the script, by label: of each label the number of characters (UTF-16) that it shares with the one before, and the rest.
+/// The targets for the script, those that press most, by label: of each label the number of characters (UTF-16) that it shares with the one before, and the rest.
 pub fn data(report: &Report) -> Value {
+    let mut targets = ordered(report);
+    targets.truncate(DATA);
+    targets.sort_by(|a, b| a.label.cmp(&b.label));
     let mut producers: BTreeMap<&str, usize> = BTreeMap::new();
-    for producer in report.targets.iter().filter_map(|target| target.producer.as_deref()) {
+    for producer in targets.iter().filter_map(|target| target.producer.as_deref()) {
         let next = producers.len();
         producers.entry(producer).or_insert(next);
     }
     let mut names: Vec<(&&str, &usize)> = producers.iter().collect();
     names.sort_by_key(|(_, number)| **number);
     let mut before = String::new();
-    let mut rows = Vec::with_capacity(report.targets.len());
-    for target in &report.targets {
+    let mut rows = Vec::with_capacity(targets.len());
+    for target in targets {
         let label = visible(&target.label);
         let same = before.chars().zip(label.chars()).take_while(|(a, b)| a == b);
         let (bytes, units) = same.fold((0, 0), |(bytes, units), (c, _)| (bytes + c.len_utf8(), units + c.len_utf16()));
@@ -204,4 +217,59 @@ pub fn data(report: &Report) -> Value {
         .collect();
     let names: Vec<String> = names.into_iter().map(|(name, _)| visible(name)).collect();
     json!({"states": states, "producers": names, "rows": rows})
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::Arc;
+    use workbench::spending::Spending;
+
+    fn report(targets: usize) -> Report {
+        let target = |at: usize| Target {
+            label: Arc::from(format!("//n/{at:06}:x")),
+            state: if at == targets - 1 { State::Failed } else { State::Current },
+            producer: None,
+            len: None,
+            took_us: None,
+            made_at: None,
+            spent: None,
+            versions: 1,
+            moved: 0,
+            inputs: 0,
+            readers: 0,
+            each: true,
+        };
+        Report {
+            name: "n".to_owned(),
+            files: 0,
+            changed: Vec::new(),
+            redefined: false,
+            targets: (0..targets).map(target).collect(),
+            failures: Vec::new(),
+            builds: Vec::new(),
+            spending: Spending::default(),
+            currency: None,
+            near: None,
+            lineages: Vec::new(),
+        }
+    }
+
+    fn section(report: &Report) -> String {
+        let mut html = Html::default();
+        table(&mut html, report);
+        html.finish()
+    }
+
+    #[test]
+    fn of_many_targets_those_that_press_most_are_there_and_the_others_counted() {
+        let many = report(DATA + 7);
+        let rows = data(&many)["rows"].as_array().cloned().unwrap_or_default();
+        assert_eq!(rows.len(), DATA);
+        let last = format!("{:06}:x", DATA + 6);
+        let is_last = |row: &Value| row[1].as_str().is_some_and(|label| last.ends_with(label));
+        assert!(rows.last().is_some_and(|row| is_last(row) && row[2] == 0), "what failed is there");
+        assert!(section(&many).contains("10,000 nodes that press most; 7 others are left out of it: <code>cortex query</code>"));
+        assert!(!section(&report(DATA)).contains("left out"));
+    }
 }
