@@ -10,8 +10,8 @@ use engine::values::diagnostic::{Diagnostic, Severity};
 use engine::values::label::{escape_joined, unescape};
 use engine::values::table::Table;
 use std::collections::BTreeSet;
-use workbench::builds::{Departure, departure};
-use workbench::last_good::{behind, broken, gone, label, last_good, meant, meant_member, note, parts};
+use workbench::builds::{Departure, departure, vanished};
+use workbench::last_good::{behind, broken, label, last_good, meant, meant_member, note, parts};
 use workbench::workspace::Workspace;
 
 /// The flag as it is written.
@@ -45,15 +45,15 @@ pub fn remark_renamed(context: &Context, workspace: &Workspace, session: &Sessio
     Ok(true)
 }
 
-/// Says of a label that means nothing whether that is because its type has another name now, a file does not parse, or the type is gone.
-/// `command` is who asks, if it has a `--last-good`.
+/// Says of a label that means nothing whether that is because its type has another name now, a file does not parse, or the type or member is gone.
+/// `command` is who asks, if it has a `--last-good`. Whether anything was said.
 pub fn remark_missing(
     context: &Context,
     workspace: &Workspace,
     session: &Session,
     command: Option<&str>,
     label: &str,
-) -> Result<(), Failed> {
+) -> Result<bool, Failed> {
     // A type without a target means all of its targets.
     let whole = if label.starts_with("//types/") && !label.contains(':') {
         &format!("{label}:complete")
@@ -64,46 +64,37 @@ pub fn remark_missing(
         return remark_made(context, session, label);
     };
     if remark_renamed(context, workspace, session, label)? {
-        return Ok(());
+        return Ok(true);
     }
-    let Some(key) = meant(session, &name)? else { return Ok(()) };
+    let Some(key) = meant(session, &name)? else { return Ok(false) };
     let broken = broken(session)?;
     let found = behind(session, &BTreeSet::from([key.clone()]), &broken)?;
     let Some(first) = found.get(&key).and_then(|places| places.first()) else {
-        if let Some(since) = gone(session, &key)? {
-            let label = self::label(&key, rest);
-            let mut why = departure(session, &label)?.unwrap_or_default();
-            why.build = why.build.or(since.build);
-            let why = departed(&key, &why, since.at);
-            context.say(&[why.hint(format!("`cortex history '{label}'` lists what is kept of it"))]);
+        let gone = vanished(session, &key, rest)?;
+        if let Some(gone) = &gone {
+            context.say(&[departed(&gone.path, &gone.why, gone.kept.then_some(&gone.label))]);
         }
-        return Ok(());
+        return Ok(gone.is_some());
     };
     let message = format!("{} does not parse; {key} was read from it before", first.file);
     let why = Diagnostic::new(Severity::Note, "N_NOT_WHOLE", message).at(first.file.clone(), first.line, first.column);
     let command = command.unwrap_or("show");
     context.say(&[why.hint(format!("`{}` shows the last version from before", again(command, label)))]);
-    Ok(())
+    Ok(true)
 }
 
 /// Says of a label that is about no type and means nothing since when it is gone and why, or when it was made last, if it was.
-fn remark_made(context: &Context, session: &Session, label: &str) -> Result<(), Failed> {
-    let Some(why) = departure(session, label)? else { return Ok(()) };
-    let why = match why.at {
-        Some(at) => departed("it", &why, at),
-        None => Diagnostic::new(Severity::Note, "N_GONE", format!("it was last made {}", render::moment(why.made))),
-    };
-    context.say(&[why
-        .label(label)
-        .hint(format!("`cortex history '{label}'` lists what is kept of it"))]);
-    Ok(())
+fn remark_made(context: &Context, session: &Session, label: &str) -> Result<bool, Failed> {
+    let Some(why) = departure(session, label)? else { return Ok(false) };
+    context.say(&[departed("it", &why, Some(label)).label(label)]);
+    Ok(true)
 }
 
 /// Files told of what took a target away.
 const FILES: usize = 3;
 
-/// `N.Box is gone since build 4, 2026-11-22 10:08 UTC: src/Box.cs was removed`.
-fn departed(what: &str, why: &Departure, at: u64) -> Diagnostic {
+/// `N.Box is gone since build 4, 2026-11-22 10:08 UTC: src/Box.cs was removed`. `kept`: the label whose versions there are.
+fn departed(what: &str, why: &Departure, kept: Option<impl AsRef<str>>) -> Diagnostic {
     let build = why.build.map_or(String::new(), |build| format!("build {build}, "));
     let list = |files: &[String], one: &str, many: &str| {
         let named = files.iter().take(FILES).cloned().collect::<Vec<_>>().join(", ");
@@ -125,8 +116,15 @@ fn departed(what: &str, why: &Departure, at: u64) -> Diagnostic {
         ),
     };
     let files = format!("{removed}{undeclared}{unread}{changed}");
-    let text = format!("{what} is gone since {build}{}{files}", render::moment(at));
-    Diagnostic::new(Severity::Note, "N_GONE", text)
+    let text = match why.at {
+        Some(at) => format!("{what} is gone since {build}{}{files}", render::moment(at)),
+        None => format!("{what} was last made {}{files}", render::moment(why.made)),
+    };
+    let why = Diagnostic::new(Severity::Note, "N_GONE", text);
+    match kept {
+        Some(label) => why.hint(format!("`cortex history '{}'` lists what is kept of it", label.as_ref())),
+        None => why,
+    }
 }
 
 fn again(command: &str, label: &str) -> String {

@@ -15,6 +15,7 @@ use engine::values::table::Table;
 use std::io::Write;
 use std::path::Path;
 use std::sync::Arc;
+use workbench::builds::files_behind;
 
 /// Runs it.
 pub fn run(context: &Context, args: &ShowArgs) -> Outcome {
@@ -37,7 +38,10 @@ pub fn run(context: &Context, args: &ShowArgs) -> Outcome {
         let label = history::meant(&mut session, &args.label, "shown");
         let paid = label.as_ref().is_ok_and(|label| workbench::paid::is_paid(&session, label));
         if args.allow_stale || paid {
-            let label = label?;
+            let label = label.or_else(|failed| {
+                last_good::remark_missing(context, &workspace, &session, None, &args.label)?;
+                Err(failed)
+            })?;
             if let Some(shown) = as_it_is(context, &mut session, &label, args.allow_stale)? {
                 return print(context, args, &shown);
             }
@@ -82,16 +86,25 @@ pub fn as_it_is(context: &Context, session: &mut Session, label: &str, only: boo
         return Err(Failed::new(Code::Usage, why.hint(format!("`cortex build '{label}'` makes it"))));
     };
     if standing != Some(Standing::Current) {
-        let state = match standing {
-            Some(Standing::Open) => "may be out of date: what it is made of has to be made again first",
-            Some(Standing::Failed) => "is out of date, and the last try to make it again failed",
-            _ => "is out of date: what it is made of has moved",
+        let removed = files_behind(session, label, last.filed.key)?.removed;
+        let (state, hint) = match (standing, removed.first()) {
+            (_, Some(file)) => (
+                format!("is out of date: {file} was removed"),
+                "`cortex explain` says what it was to it; a build may find that it is gone".to_owned(),
+            ),
+            (standing, None) => {
+                let state = match standing {
+                    Some(Standing::Open) => "may be out of date: what it is made of has to be made again first",
+                    Some(Standing::Failed) => "is out of date, and the last try to make it again failed",
+                    _ => "is out of date: what it is made of has moved",
+                };
+                let hint = format!("`cortex show --refresh '{label}'` makes it anew, `cortex explain` says why");
+                (state.to_owned(), hint)
+            }
         };
         let made = crate::render::moment(last.record.made_at);
         let note = Diagnostic::new(Severity::Note, "N_STALE", format!("this is the version of {made}; it {state}")).label(label);
-        context.say(&[note.hint(format!(
-            "`cortex show --refresh '{label}'` makes it anew, `cortex explain` says why"
-        ))]);
+        context.say(&[note.hint(hint)]);
     }
     Ok(Some(Shown {
         label: label.to_owned(),

@@ -41,7 +41,30 @@ pub fn resolution(desk: &mut Desk<'_>, names: &Names, symbol: &str, most: usize)
 /// The one type or member that a symbol means.
 pub fn meant(desk: &mut Desk<'_>, names: &Names, symbol: &str) -> Result<(Candidate, Option<String>), Failed> {
     let found = resolution(desk, names, symbol, workbench::symbols::resolve::SHOWN)?;
-    Ok((found.meant()?.clone(), found.former))
+    let one = told(desk, None, symbol, "outline", found.meant().cloned())?;
+    Ok((one, found.former))
+}
+
+/// What a symbol means. Of one that means nothing it is said whether it was there once, as the subject of a target; `command` is who asks, if it
+/// has a `--last-good`.
+pub fn told<T>(desk: &mut Desk<'_>, command: Option<&str>, symbol: &str, target: &str, meant: Result<T, SymbolError>) -> Result<T, Failed> {
+    if let Err(SymbolError {
+        trouble: Trouble::NotFound,
+        ..
+    }) = &meant
+    {
+        let context = desk.context;
+        let (workspace, session) = desk.open()?;
+        // A member may be written behind a dot.
+        let member = symbol.rsplit_once('.').map(|(of, member)| format!("{of}#{member}"));
+        for name in [Some(symbol.to_owned()), member].into_iter().flatten() {
+            let label = format!("//types/{name}:{target}");
+            if last_good::remark_missing(context, workspace, session, command, &label)? {
+                break;
+            }
+        }
+    }
+    Ok(meant?)
 }
 
 impl From<SymbolError> for Failed {
@@ -62,21 +85,13 @@ pub fn found_by_name(desk: &mut Desk<'_>, command: &str, symbol: &str, target: &
     if found.how == Some(How::Wildcard) {
         return Ok(found.candidates.iter().map(|one| one.label(target)).collect());
     }
-    let context = desk.context;
-    let (workspace, session) = desk.open()?;
-    let label = format!("//types/{symbol}:{target}");
-    match found.meant() {
-        Ok(one) => {
-            if found.former.is_some() {
-                last_good::remark_renamed(context, workspace, session, &label)?;
-            }
-            Ok(vec![one.label(target)])
-        }
-        Err(error) => {
-            last_good::remark_missing(context, workspace, session, Some(command), &label)?;
-            Err(error.into())
-        }
+    let one = told(desk, Some(command), symbol, target, found.meant().cloned())?;
+    if found.former.is_some() {
+        let context = desk.context;
+        let (workspace, session) = desk.open()?;
+        last_good::remark_renamed(context, workspace, session, &format!("//types/{symbol}:{target}"))?;
     }
+    Ok(vec![one.label(target)])
 }
 
 /// Of a pattern no more symbols are meant.

@@ -1,6 +1,6 @@
 //! `usages`: every place that uses a type or a member, what is certain apart from what is possible.
 
-use super::symbols::{notes, resolution};
+use super::symbols::{notes, resolution, told};
 use super::{Effect, Method};
 use crate::context::Failed;
 use crate::desk::Desk;
@@ -78,7 +78,7 @@ impl Method for UsagesOf {
     fn answer(&self, desk: &mut Desk<'_>) -> Result<Spots, Failed> {
         let names = desk.names()?;
         let meaning = resolution(desk, &names, &self.symbol, MOST_OVERLOADS)?;
-        let subject = Subject::of(&meaning)?;
+        let subject = told(desk, None, &self.symbol, "outline", Subject::of(&meaning))?;
         let found = usages(desk, &names.symbols, &subject)?;
         let total = found.certain.len() + found.possible.len();
         let mut state = State::default()

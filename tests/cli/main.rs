@@ -6,6 +6,7 @@ mod bench;
 mod care;
 mod crash;
 mod errors;
+mod gone;
 mod journey;
 mod looking;
 mod mcp;

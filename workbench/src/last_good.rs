@@ -4,6 +4,7 @@
 //! node, as long as the store keeps it. Here it is found: which files do not parse, whether a type is read from one of them or was, and the
 //! newest version of a target that was made from files that parsed. It reads the store only; it builds nothing and prints nothing.
 
+use crate::builds;
 use engine::build::session::Session;
 use engine::planning::symbol::{Resolution, resolve, resolve_inner};
 use engine::store::StoreError;
@@ -110,11 +111,13 @@ pub fn behind<'b>(session: &Session, keys: &BTreeSet<String>, broken: &'b Broken
         .collect())
 }
 
-/// The type that a name meant in the newest state of the workspace that had one of that name.
+/// The type that a name meant in the newest state of the workspace that had one of that name. Where the tables of types were collected, what the
+/// log of builds names counts, and a whole name of which there is History.
 ///
 /// # Errors
 /// When the store cannot be read.
 pub fn meant(session: &Session, name: &str) -> Result<Option<String>, StoreError> {
+    let (store, view) = (&*session.engine.store, session.engine.view);
     for table in indexes(session)? {
         let keys: Vec<String> = Table::open(&table)
             .iter()
@@ -127,10 +130,33 @@ pub fn meant(session: &Session, name: &str) -> Result<Option<String>, StoreError
             Resolution::None => {}
         }
     }
-    Ok(None)
+    let builds = builds::log(store, view)?;
+    let labels = builds.iter().flat_map(|build| &build.gone.labels);
+    let keys: BTreeSet<String> = labels.filter_map(|label| Some(parts(label)?.0)).collect();
+    let keys: Vec<String> = keys.into_iter().collect();
+    match resolve(name, &keys) {
+        Resolution::One(key) => return Ok(Some(key.to_owned())),
+        Resolution::Many(_) => return Ok(None),
+        Resolution::None => {}
+    }
+    let was_made = !store.history(view, &label(name, ":complete"))?.is_empty();
+    Ok(was_made.then(|| name.to_owned()))
 }
 
-/// The version of the table of types that was the first without a type that there had been; `None` when it has it.
+/// Whether the newest table of types has a type.
+///
+/// # Errors
+/// When the store cannot be read.
+pub fn is_type(session: &Session, key: &str) -> Result<bool, StoreError> {
+    let Some(newest) = session.engine.store.history(session.engine.view, TYPES)?.pop() else {
+        return Ok(false);
+    };
+    let table = session.engine.store.blob(&newest.output)?;
+    Ok(table.as_deref().and_then(Table::open).is_some_and(|table| table.get(key).is_some()))
+}
+
+/// The version of the table of types that was the first without a type that there had been; `None` when it has it, and when the versions
+/// that had it are not stored any more.
 ///
 /// # Errors
 /// When the store cannot be read.
@@ -138,12 +164,74 @@ pub fn gone(session: &Session, key: &str) -> Result<Option<HistoryRecord>, Store
     let mut since = None;
     for version in session.engine.store.history(session.engine.view, TYPES)?.into_iter().rev() {
         let table = session.engine.store.blob(&version.output)?;
-        if table.as_deref().and_then(Table::open).is_some_and(|table| table.get(key).is_some()) {
+        let Some(table) = table.as_deref().and_then(Table::open) else {
             break;
+        };
+        if table.get(key).is_some() {
+            return Ok(since);
         }
         since = Some(version);
     }
-    Ok(since)
+    Ok(None)
+}
+
+/// A member that a type had.
+#[derive(Debug)]
+pub struct GoneMember {
+    /// Its name, with parameters where these are known.
+    pub name: String,
+    /// The target of the type whose versions tell so.
+    pub told_by: String,
+    /// The last version that had it.
+    pub last: HistoryRecord,
+    /// The first that has not.
+    pub since: HistoryRecord,
+}
+
+/// The member that a name meant in a type that has none of that name any more; `None` also when there never was one that is still stored.
+///
+/// # Errors
+/// When the store cannot be read.
+pub fn gone_member(session: &Session, key: &str, name: &str) -> Result<Option<GoneMember>, StoreError> {
+    let store = &*session.engine.store;
+    // The first knows parameters, but is made only when members are asked for; the second is made for every question about names.
+    for (target, wanted) in [(":members", name), (":signatures", name.split('(').next().unwrap_or(name))] {
+        let told_by = label(key, target);
+        let mut since: Option<HistoryRecord> = None;
+        for version in store.history(session.engine.view, &told_by)?.into_iter().rev() {
+            let Some(blob) = store.blob(&version.output)? else { break };
+            let names = match Table::open(&blob) {
+                Some(table) => table.keys().map(str::to_owned).collect(),
+                None => signed(&blob),
+            };
+            let name = match resolve_inner(wanted, &names) {
+                Resolution::None => {
+                    since = Some(version);
+                    continue;
+                }
+                Resolution::One(name) => name.to_owned(),
+                Resolution::Many(_) => wanted.to_owned(),
+            };
+            if let Some(since) = since {
+                return Ok(Some(GoneMember {
+                    name,
+                    told_by,
+                    last: version,
+                    since,
+                }));
+            }
+            break;
+        }
+    }
+    Ok(None)
+}
+
+/// The names of members in the text of a type's signatures, in order.
+fn signed(text: &[u8]) -> Vec<String> {
+    let text = String::from_utf8_lossy(text);
+    let names = text.lines().filter_map(|line| line.strip_prefix('\t')?.split('\t').next());
+    let names: BTreeSet<&str> = names.collect();
+    names.into_iter().map(str::to_owned).collect()
 }
 
 /// The member that a name meant in the newest state of a type that had one of that name.

@@ -8,7 +8,7 @@ use engine::build::session::Session;
 use engine::manifest::model::SetSpec;
 use engine::planning::expand::set_node;
 use engine::store::StoreError;
-use engine::values::digest::Digest;
+use engine::values::digest::{ActionKey, Digest};
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 
@@ -31,6 +31,13 @@ pub struct Departure {
     pub changed: Vec<String>,
 }
 
+impl Departure {
+    /// Whether it is known what did it.
+    pub(super) fn is_explained(&self) -> bool {
+        !(self.removed.is_empty() && self.undeclared.is_empty() && self.unread.is_empty() && self.changed.is_empty())
+    }
+}
+
 /// Results followed from a target down to its files.
 const STEPS: usize = 400;
 
@@ -51,29 +58,62 @@ pub fn departure(session: &Session, label: &str) -> Result<Option<Departure>, St
     if let Some(build) = builds.iter().rev().find(|build| build.gone.labels.iter().any(|gone| gone == label)) {
         (departure.build, departure.at) = (Some(build.number), Some(build.ended()));
     }
+    let files = files_behind(session, label, last.key)?;
+    departure.removed = files.removed;
+    departure.undeclared = undeclared(session, label);
+    if departure.removed.is_empty() && departure.undeclared.is_empty() {
+        departure.unread = files.unread;
+        if departure.unread.is_empty() {
+            departure.changed = files.changed;
+        }
+    }
+    Ok(Some(departure))
+}
+
+/// What became of the source files behind a result.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Files {
+    /// They are not there any more.
+    pub removed: Vec<String>,
+    /// They are there, and nothing reads them any more.
+    pub unread: Vec<String>,
+    /// They have other content now.
+    pub changed: Vec<String>,
+}
+
+/// What became of the source files that a target's result under `key` was made of, as far as records of results lead there.
+///
+/// # Errors
+/// When the store cannot be read.
+pub fn files_behind(session: &Session, label: &str, key: ActionKey) -> Result<Files, StoreError> {
+    let (store, view) = (&*session.engine.store, session.engine.view);
     let (mut removed, mut unread, mut changed) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
     let mut seen: BTreeSet<Arc<str>> = BTreeSet::new();
-    let mut next = VecDeque::from([(Arc::<str>::from(label), last.key)]);
+    let mut next = VecDeque::from([(Arc::<str>::from(label), key)]);
     for _ in 0..STEPS {
         let Some((label, key)) = next.pop_front() else { break };
         let Some(record) = store.action(&key)? else { continue };
         let record = twins::own(&session.rules, &label, record);
-        // What went along leads on; else what gives something else now.
+        // What went along leads on; else what gives something else now, or may.
         let mut inputs: Vec<(Arc<str>, Digest)> = record.inputs.into_iter().map(|input| (input.label, input.digest)).collect();
         if inputs.iter().any(|(input, _)| session.graph.find(input).is_none()) {
             inputs.retain(|(input, _)| session.graph.find(input).is_none());
         }
         for (input, digest) in inputs {
-            let now = session.graph.find(&input).and_then(|id| session.graph.node(id).result);
-            if now.is_some_and(|filed| filed.output == digest) || !seen.insert(input.clone()) {
+            let node = session.graph.find(&input);
+            let now = node.and_then(|id| session.graph.node(id).result);
+            let same = now.is_some_and(|filed| filed.output == digest);
+            if let Some(path) = file_path(&input) {
+                if !is_there(session, &path) {
+                    removed.insert(path);
+                } else if now.is_none() {
+                    unread.insert(path);
+                } else if !same {
+                    changed.insert(path);
+                }
                 continue;
             }
-            if let Some(path) = file_path(&input) {
-                match now {
-                    None if is_there(session, &path) => unread.insert(path),
-                    None => removed.insert(path),
-                    Some(_) => changed.insert(path),
-                };
+            if same && !node.is_some_and(|id| session.graph.is_stale(id)) || !seen.insert(input.clone()) {
                 continue;
             }
             let history = store.history(view, &input)?;
@@ -86,15 +126,11 @@ pub fn departure(session: &Session, label: &str) -> Result<Option<Departure>, St
             );
         }
     }
-    departure.removed = removed.into_iter().collect();
-    departure.undeclared = undeclared(session, label);
-    if departure.removed.is_empty() && departure.undeclared.is_empty() {
-        departure.unread = unread.into_iter().collect();
-        if departure.unread.is_empty() {
-            departure.changed = changed.into_iter().collect();
-        }
-    }
-    Ok(Some(departure))
+    Ok(Files {
+        removed: removed.into_iter().collect(),
+        unread: unread.into_iter().collect(),
+        changed: changed.into_iter().collect(),
+    })
 }
 
 /// Whether there is a file of that path, which need not be a source any more.

@@ -6,11 +6,13 @@ mod difference;
 mod leaves;
 mod past;
 mod twins;
+mod vanished;
 
 pub use causes::{Cause, Changed, Why};
-pub use departure::{Departure, departure};
+pub use departure::{Departure, Files, departure, files_behind};
 pub use difference::{Difference, difference};
 pub use past::{FileChange, Past};
+pub use vanished::{Vanished, vanished};
 
 use engine::store::builds::BuildRecord;
 use engine::store::{Part, Store, StoreError, ViewId};

@@ -1,0 +1,96 @@
+//! Types and members that are no more: every command that is asked for one says since when and why, and promises nothing that then fails.
+
+use crate::bench::Bench;
+
+const BOX: &str = "namespace N;\npublic class Box\n{\n    public void Put(int a) { }\n    public int Count() => 1;\n}\n";
+
+fn boxed() -> Bench {
+    let bench = Bench::empty();
+    bench.write("cortex.toml", "[workspace]\nname = \"n\"\nrulesets = [\"csharp\"]\n");
+    bench.write("Box.cs", BOX);
+    bench.write("Other.cs", "namespace N;\npublic interface IOther { string Say(); }\n");
+    assert_eq!(bench.run(&["build", "//types/...:outline", "//types/Box#*:code"]).code, 0);
+    bench
+}
+
+/// The note that something is gone, with its hint.
+fn note(bench: &Bench, args: &[&str]) -> String {
+    let ran = bench.run(args);
+    assert_eq!(ran.code, 2, "{args:?} {ran:?}");
+    let mut lines = ran.err.lines().skip_while(|line| !line.contains("N_GONE"));
+    let (first, hint) = (lines.next().unwrap_or_default(), lines.next().unwrap_or_default());
+    let hint = if hint.starts_with("  help: `cortex history") { hint } else { "" };
+    format!("{first}{hint}")
+}
+
+#[test]
+fn a_member_that_is_gone_was_there() {
+    let bench = boxed();
+    bench.write("Box.cs", &BOX.replace("    public void Put(int a) { }\n", ""));
+    let told = "note[N_GONE]: N.Box#Put(int) is gone since build 2, WHEN WHEN UTC: Box.cs was changed";
+    let kept = "  help: `cortex history '//types/N.Box#Put(int):code'` lists what is kept of it";
+    assert_eq!(note(&bench, &["show", "//types/Box#Put:code"]), format!("{told}{kept}"));
+    // Of its outline nothing was ever made, so that nothing of it is said to be kept.
+    for args in [&["source", "Box#Put"][..], &["usages", "Box.Put"], &["outline", "N.Box.Put"]] {
+        assert_eq!(note(&bench, args), told, "{args:?}");
+    }
+    let never = bench.run(&["source", "Box#Take"]);
+    assert!(never.code == 2 && !never.err.contains("N_GONE"), "{never:?}");
+}
+
+/// Parameters are known only of members that were asked for; names of all.
+#[test]
+fn a_member_that_nobody_asked_for_is_gone_too() {
+    let bench = boxed();
+    bench.write("Other.cs", "namespace N;\npublic interface IOther { string Say(); int Hear(); }\n");
+    assert_eq!(bench.run(&["source", "IOther"]).code, 0);
+    bench.write("Other.cs", "namespace N;\npublic interface IOther { string Say(); }\n");
+    let told = note(&bench, &["source", "IOther.Hear"]);
+    assert!(
+        told.starts_with("note[N_GONE]: N.IOther#Hear is gone since build ") && told.ends_with(": Other.cs was changed"),
+        "{told}"
+    );
+}
+
+#[test]
+fn a_type_is_gone_for_all_who_ask() {
+    let bench = boxed();
+    std::fs::remove_file(bench.root().join("Box.cs")).expect("removed");
+    // Before a build finds that it is gone: what it was is there to be seen, and nobody is told to make it anew.
+    let stale = bench.run(&["show", "--allow-stale", "//types/Box:outline"]);
+    assert!(stale.code == 0 && stale.out.starts_with("# N.Box "), "{stale:?}");
+    assert!(
+        stale.err.contains("it is out of date: Box.cs was removed\n") && !stale.err.contains("--refresh"),
+        "{stale:?}"
+    );
+    let told = "note[N_GONE]: N.Box is gone since build 2, WHEN WHEN UTC: Box.cs was removed";
+    let kept = "  help: `cortex history '//types/N.Box:outline'` lists what is kept of it";
+    for args in [
+        &["show", "//types/Box:outline"][..],
+        &["show", "--allow-stale", "//types/Box:outline"],
+        &["source", "Box"],
+        &["usages", "N.Box"],
+        &["deps", "Box"],
+        &["rdeps", "Box"],
+        &["outline", "Box"],
+    ] {
+        assert_eq!(note(&bench, args), format!("{told}{kept}"), "{args:?}");
+    }
+    assert_eq!(bench.run(&["history", "//types/N.Box:outline"]).code, 0, "as was promised");
+    // After a collection the log still knows.
+    assert_eq!(bench.run(&["build", "//types/...:outline"]).code, 0);
+    assert_eq!(bench.run(&["gc", "--older-than", "0", "--keep-versions", "0"]).code, 0);
+    for args in [
+        &["show", "--allow-stale", "//types/Box:outline"][..],
+        &["explain", "//types/N.Box:outline"],
+        &["source", "Box"],
+    ] {
+        assert_eq!(
+            note(&bench, args),
+            "note[N_GONE]: N.Box is gone since build 2, WHEN WHEN UTC",
+            "{args:?}"
+        );
+    }
+    let whole = bench.run(&["history", "//types/N.Box:outline"]);
+    assert!(whole.code == 2 && whole.err.contains("N_GONE"), "{whole:?}");
+}

@@ -1,0 +1,79 @@
+//! Types and members that are no more: which one a label was about, since when it is gone and why. It reads the log, History and what of old
+//! outputs is still stored.
+
+use super::departure::{Departure, departure, files_behind};
+use crate::last_good::{gone, gone_member, is_type, label};
+use engine::build::session::Session;
+use engine::store::StoreError;
+use engine::values::label::{escape_joined, unescape};
+
+/// A type or member that was there.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Vanished {
+    /// Its path: the type's key, and behind a `#` the member's.
+    pub path: String,
+    /// The label of the target that is asked about.
+    pub label: String,
+    /// What took it away.
+    pub why: Departure,
+    /// Whether History has versions of that target.
+    pub kept: bool,
+}
+
+/// The type of that key, or the member of it, that a target `rest` (`:target`, `#member:target`) was about; `None` when it is there, or when
+/// nothing is known of it.
+///
+/// # Errors
+/// When the store cannot be read.
+pub fn vanished(session: &Session, key: &str, rest: &str) -> Result<Option<Vanished>, StoreError> {
+    let found = match rest.strip_prefix('#').and_then(|rest| rest.rsplit_once(':')) {
+        Some((member, target)) if is_type(session, key)? => of_member(session, key, &unescape(member), target)?,
+        _ => of_type(session, key, rest)?,
+    };
+    let Some((path, label, why)) = found else { return Ok(None) };
+    let kept = !session.engine.store.history(session.engine.view, &label)?.is_empty();
+    Ok(Some(Vanished { path, label, why, kept }))
+}
+
+type Found = Option<(String, String, Departure)>;
+
+fn of_type(session: &Session, key: &str, rest: &str) -> Result<Found, StoreError> {
+    if is_type(session, key)? {
+        return Ok(None);
+    }
+    let label = label(key, rest);
+    let asked = departure(session, &label)?;
+    // Of every type that was built there was this target; others may never have been made.
+    let whole = departure(session, &self::label(key, ":complete"))?;
+    let since = gone(session, key)?;
+    if asked.is_none() && whole.is_none() && since.is_none() {
+        return Ok(None);
+    }
+    let (mut why, whole) = (asked.unwrap_or_default(), whole.unwrap_or_default());
+    if !why.is_explained() {
+        (why.removed, why.undeclared, why.unread, why.changed) = (whole.removed, whole.undeclared, whole.unread, whole.changed);
+    }
+    why.made = why.made.max(whole.made);
+    (why.build, why.at) = (why.build.or(whole.build), why.at.or(whole.at));
+    if let (None, Some(since)) = (why.at, since) {
+        (why.build, why.at) = (since.build, Some(since.at));
+    }
+    Ok(Some((key.to_owned(), label, why)))
+}
+
+fn of_member(session: &Session, key: &str, member: &str, target: &str) -> Result<Found, StoreError> {
+    let Some(gone) = gone_member(session, key, member)? else {
+        return Ok(None);
+    };
+    let files = files_behind(session, &gone.told_by, gone.last.key)?;
+    let why = Departure {
+        build: gone.since.build,
+        at: Some(gone.since.at),
+        made: gone.last.at,
+        changed: if files.removed.is_empty() { files.changed } else { Vec::new() },
+        removed: files.removed,
+        ..Departure::default()
+    };
+    let label = label(key, &format!("#{}:{target}", escape_joined(&gone.name)));
+    Ok(Some((format!("{key}#{}", gone.name), label, why)))
+}
