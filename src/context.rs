@@ -262,6 +262,11 @@ impl Context {
     /// Opens the store alone: that of `--store` or `CORTEX_STORE`, or of the workspace. `None` when the workspace has none yet. A folder that is
     /// named and is no store is refused, and nothing made in it.
     pub fn disk(&self, purpose: &str) -> Result<Option<DiskStore>, Failed> {
+        self.disk_that(purpose, false)
+    }
+
+    /// As [`Self::disk`]; `sets_aside`: a file that cannot be opened is set aside, and an empty store begun.
+    pub fn disk_that(&self, purpose: &str, sets_aside: bool) -> Result<Option<DiskStore>, Failed> {
         if self.global.no_store {
             let why = Diagnostic::error(
                 "E_USAGE",
@@ -300,7 +305,7 @@ impl Context {
         }
         let options = DiskOptions {
             gives_way: true,
-            sets_aside: false,
+            sets_aside,
             ..self.options(purpose)
         };
         let (disk, notices) = DiskStore::open(&folder, options)?;
@@ -505,7 +510,7 @@ impl From<StoreError> for Failed {
             StoreError::Damaged { .. } => (
                 Code::StoreDamaged,
                 "E_STORE_DAMAGED",
-                "nothing was touched; the next build sets the file aside and begins an empty store in its place",
+                "nothing was touched; the next build, or `cortex store verify --repair`, sets the file aside and begins an empty store",
             ),
             StoreError::Foreign { .. } => (Code::Io, "E_STORE_FOREIGN", "give a folder of your own with --store DIR"),
         };

@@ -86,7 +86,8 @@ pub fn remark_missing(
 /// Says of a label that is about no type and means nothing since when it is gone and why, or when it was made last, if it was.
 fn remark_made(context: &Context, session: &Session, label: &str) -> Result<bool, Failed> {
     let Some(why) = departure(session, label)? else { return Ok(false) };
-    context.say(&[departed("it", &why, Some(label)).label(label)]);
+    let kept = !session.engine.store.history(session.engine.view, label)?.is_empty();
+    context.say(&[departed("it", &why, kept.then_some(label)).label(label)]);
     Ok(true)
 }
 

@@ -7,6 +7,7 @@ use crate::context::{Context, Failed, Outcome};
 use crate::exit::Code;
 use crate::render::care as told;
 use engine::build::query::Reach;
+use engine::store::StoreError;
 use engine::store::disk::DiskStore;
 use engine::store::parcel::ParcelError;
 use engine::values::diagnostic::Diagnostic;
@@ -28,10 +29,12 @@ pub fn run(context: &Context, command: &StoreCommand) -> Outcome {
 
 /// The store, which must be there.
 fn opened(context: &Context, purpose: &str) -> Result<DiskStore, Failed> {
-    context.disk(purpose)?.ok_or_else(|| {
-        let why = Diagnostic::error("E_NO_STORE", "there is no store yet");
-        Failed::new(Code::Usage, why.hint("a first `cortex build` makes one"))
-    })
+    context.disk(purpose)?.ok_or_else(none)
+}
+
+fn none() -> Failed {
+    let why = Diagnostic::error("E_NO_STORE", "there is no store yet");
+    Failed::new(Code::Usage, why.hint("a first `cortex build` makes one"))
 }
 
 fn print(context: &Context, text: &str) -> Outcome {
@@ -39,9 +42,18 @@ fn print(context: &Context, text: &str) -> Outcome {
 }
 
 fn verify(context: &Context, repair: bool, json: bool) -> Outcome {
-    let disk = opened(context, "store verify")?;
+    let open = || context.disk_that("store verify", repair)?.ok_or_else(none);
+    let mut disk = open()?;
     let start = std::time::Instant::now();
-    let (found, left) = care::verify(&disk, repair)?;
+    let (found, left) = match care::verify(&disk, repair) {
+        // More is damaged than rows: it is known by now, and who opens it next sets it aside.
+        Err(StoreError::Damaged { .. }) if repair => {
+            drop(disk);
+            disk = open()?;
+            care::verify(&disk, repair)?
+        }
+        done => done?,
+    };
     let text = match json {
         true => format!("{:#}\n", told::verified_json(&found, left.as_ref())),
         false => told::verified(&found, left.as_ref(), start.elapsed()),
@@ -133,19 +145,28 @@ fn import(context: &Context, file: &Path, paid: bool) -> Outcome {
     )
 }
 
+/// What can be done about a file that is not to be had.
+const PATH: &str = "check the path, the disk and the permissions";
+
 /// What went wrong with a file of results, `written` or `read`.
 fn failed(error: HandingError, path: &Path, verb: &str) -> Failed {
     let path = path.display();
     match error {
         HandingError::Store(error) => error.into(),
         HandingError::Parcel(ParcelError::Io(error)) => {
+            use std::io::ErrorKind::{NotFound, Other};
             // Without the name of a file beside it, which nobody gave.
-            let why = match error.raw_os_error() {
-                None if error.kind() != std::io::ErrorKind::Other => error.kind().to_string(),
-                _ => error.to_string(),
+            let (why, hint) = match error.kind() {
+                NotFound if verb == "written" => (
+                    "its folder does not exist".to_owned(),
+                    "make the folder, or write the file elsewhere",
+                ),
+                NotFound => ("there is no such file".to_owned(), "check the path"),
+                kind if kind != Other && error.raw_os_error().is_none() => (kind.to_string(), PATH),
+                _ => (error.to_string(), PATH),
             };
             let why = Diagnostic::error("E_IO", format!("{path} cannot be {verb}: {why}"));
-            Failed::new(Code::Io, why.hint("check the path, the disk and the permissions"))
+            Failed::new(Code::Io, why.hint(hint))
         }
         HandingError::Parcel(error) => {
             let why = Diagnostic::error("E_NOT_RESULTS", format!("{path}: {error}"));

@@ -128,7 +128,11 @@ pub fn difference(difference: &Difference, files: &[Option<FileChange>], style: 
     let among = [(*new, "new"), (*gone, "gone"), (*collected, "collected")];
     let among = among.iter().filter(|(number, _)| *number > 0);
     let among: String = among.map(|(number, word)| format!(", {} {word}", count(*number as u64))).collect();
-    let least = if *forgotten > 0 || *unnamed + *unnamed_since > 0 { "at least " } else { "" };
+    let least = if *forgotten > 0 || *unnamed + *unnamed_since > 0 {
+        "at least "
+    } else {
+        ""
+    };
     text.push_str(&format!("{least}{} output{plural}{among}\n", count(*changed as u64)));
     for (cause, file) in causes.iter().zip(files).take(SHOWN) {
         text.push_str(&format!("\n{}\n", because(cause, style)));

@@ -55,7 +55,12 @@ pub fn collected(report: &Report, options: &Options) -> String {
         size(taken.bytes),
         price(taken)
     );
-    if taken.actions == 0 && taken.blobs == 0 {
+    let amount = match (taken.actions == 0 && taken.blobs == 0, taken.versions) {
+        (_, 0) => amount,
+        (true, versions) => format!("{} of targets that are gone", plural(versions, "version")),
+        (false, versions) => format!("{amount}, and {} of targets that are gone", plural(versions, "version")),
+    };
+    if taken.actions + taken.blobs + taken.versions == 0 {
         text.push_str("Nothing is garbage.\n");
     } else if options.dry_run {
         text.push_str(&format!("A collection would remove {amount}. Nothing was removed.\n"));
@@ -165,7 +170,7 @@ fn usage_json(usage: &Usage) -> Value {
 }
 
 fn tally_json(tally: &Tally) -> Value {
-    json!({"actions": tally.actions, "blobs": tally.blobs, "bytes": tally.bytes, "paid": tally.paid, "paid_micros": tally.micros})
+    json!({"actions": tally.actions, "blobs": tally.blobs, "bytes": tally.bytes, "versions": tally.versions, "paid": tally.paid, "paid_micros": tally.micros})
 }
 
 fn kept_json(tally: &Tally) -> Value {

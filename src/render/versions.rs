@@ -24,7 +24,11 @@ pub fn list(label: &str, versions: &[Version], style: Style) -> String {
         text.push_str(&format!(
             "  {:>3}  {}  {}{mark}{pin}\n",
             version.number,
-            moment(version.at),
+            if version.is_lost() {
+                format!("{:<20}", "no date")
+            } else {
+                moment(version.at)
+            },
             version.output.short()
         ));
         let mut how = Vec::new();
@@ -36,7 +40,9 @@ pub fn list(label: &str, versions: &[Version], style: Style) -> String {
             how.push(format!("build {build}{}", at.unwrap_or_default()));
         }
         let Some(record) = &version.record else {
-            if version.collected {
+            if version.is_lost() {
+                how.push("lost to damage: only that it was is known".to_owned());
+            } else if version.collected {
                 how.push("collected: only that it was is known".to_owned());
             }
             if !how.is_empty() {
@@ -65,7 +71,7 @@ fn version_json(version: &Version) -> Value {
     let record = version.record.as_ref();
     json!({
         "version": version.number,
-        "at": version.at,
+        "at": (!version.is_lost()).then_some(version.at),
         "build": version.build,
         "commit": version.revision.as_ref().map(|found| &found.commit),
         "dirty": version.revision.as_ref().and_then(|found| found.dirty),

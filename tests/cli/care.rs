@@ -359,18 +359,57 @@ fn damaged_rows_are_named_by_the_labels_that_they_are_about() {
     );
 }
 
+/// The versions of a target that went long ago go, as if they had never been; those of others and pinned ones stay.
+#[test]
+fn versions_of_what_is_long_gone_go() {
+    let bench = aged();
+    bench.write("docs/c.md", "one\n");
+    assert_eq!(bench.run(&["build", "//docs/...", "//index:total"]).code, 0);
+    assert_eq!(bench.run(&["pin-version", "//docs/docs/c.md:words", "1"]).code, 0);
+    for name in ["b", "c"] {
+        fs::remove_file(bench.root().join(format!("docs/{name}.md"))).expect("removed");
+    }
+    let before = gc(&bench, &["--older-than", "0"]);
+    assert_eq!(before["removed"]["versions"], 0, "they are in the graph: {before}");
+    assert_eq!(bench.run(&["build", "//docs/...", "//index:total"]).code, 0);
+    let young = gc(&bench, &[]);
+    assert_eq!(young["removed"]["versions"], 0, "{young}");
+    let dry = gc(&bench, &["--older-than", "0", "--dry-run"]);
+    let told = gc(&bench, &["--older-than", "0"]);
+    assert_eq!(
+        (&dry["removed"]["versions"], &told["removed"]["versions"]),
+        (&1.into(), &1.into()),
+        "{told}"
+    );
+    let versions = |told: &Value, when: &str| told[when]["history_versions"].as_u64();
+    assert_eq!(versions(&told, "before"), versions(&told, "after").map(|after| after + 1), "{told}");
+    assert_eq!(gc(&bench, &["--older-than", "0"])["removed"]["versions"], 0);
+    assert_eq!(bench.run(&["store", "verify"]).code, 0);
+    assert_eq!(bench.run(&["history", "//docs/docs/c.md:words"]).code, 2);
+    // That it was is known by the log, and no more is promised.
+    let gone = bench.run(&["history", "//docs/docs/b.md:words"]);
+    let line = "note[N_GONE] //docs/docs/b.md:words: it is gone since build 8, WHEN WHEN UTC\n";
+    assert!(
+        gone.code == 2 && gone.err.contains(line) && !gone.err.contains("lists what is kept"),
+        "{gone:?}"
+    );
+    // What comes back begins anew; the pinned one goes on.
+    bench.write("docs/b.md", "four five\n");
+    bench.write("docs/c.md", "two words\n");
+    assert_eq!(bench.run(&["build", "//docs/...", "//index:total"]).code, 0);
+    let newest = |label: &str| bench.run(&["history", "--json", label]).json()["versions"].as_array().map(Vec::len);
+    assert_eq!(
+        (newest("//docs/docs/b.md:words"), newest("//docs/docs/c.md:words")),
+        (Some(1), Some(2))
+    );
+    assert_eq!(bench.run(&["store", "verify"]).code, 0);
+}
+
 #[test]
 fn a_store_beyond_mending_is_an_error_for_those_who_care_for_it() {
     let bench = aged();
     fs::write(bench.store().join("store.redb"), "garbage").expect("damage");
-    for args in [
-        &["store", "verify"][..],
-        &["store", "verify", "--repair"],
-        &["store", "stats"],
-        &["gc"],
-        &["status"],
-        &["log"],
-    ] {
+    for args in [&["store", "verify"][..], &["store", "stats"], &["gc"], &["status"], &["log"]] {
         let ran = bench.run(args);
         assert!(
             ran.code == 3 && ran.err.contains("E_STORE_DAMAGED") && ran.err.contains("nothing was touched"),
@@ -378,6 +417,13 @@ fn a_store_beyond_mending_is_an_error_for_those_who_care_for_it() {
         );
         assert_eq!(fs::read(bench.store().join("store.redb")).expect("it stays"), b"garbage");
     }
+    // Who wants it mended has it set aside, as a build would.
+    let mended = bench.run(&["store", "verify", "--repair"]);
+    assert!(
+        mended.code == 0 && mended.err.contains("set aside as store.redb.damaged-1"),
+        "{mended:?}"
+    );
+    assert_eq!(fs::read(bench.store().join("store.redb.damaged-1")).expect("it stays"), b"garbage");
     assert_eq!(bench.run(&["build", "//docs/..."]).code, 0);
     assert_eq!(bench.run(&["store", "verify"]).code, 0);
 }
@@ -478,12 +524,15 @@ fn results_are_handed_on_in_a_file() {
     assert!(ran.code == 2 && ran.err.contains("E_NOT_RESULTS"), "{ran:?}");
     let ran = bench.run(&["store", "import", "/nowhere/at/all", "--store", other]);
     assert!(
-        ran.code == 5 && ran.err.contains("E_IO]: /nowhere/at/all cannot be read: No such file") && ran.err.contains("help:"),
+        ran.code == 5 && ran.err.contains("E_IO]: /nowhere/at/all cannot be read: there is no such file\n") && ran.err.contains("help:"),
         "{ran:?}"
     );
     let ran = bench.run(&["store", "export", "//index:total", "-o", "/nowhere/at/all"]);
     assert!(
-        ran.code == 5 && ran.err.contains("E_IO]: /nowhere/at/all cannot be written: entity not found\n"),
+        ran.code == 5
+            && ran
+                .err
+                .contains("E_IO]: /nowhere/at/all cannot be written: its folder does not exist\n"),
         "{ran:?}"
     );
     // `-` is no file by mistake.

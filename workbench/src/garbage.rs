@@ -4,6 +4,7 @@
 //! was paid for what it was made of, and whatever was used lately.
 
 use crate::location::MANIFEST;
+use engine::graph::Filed;
 use engine::graph::pages::each_result;
 use engine::manifest::model::StoreLimits;
 use engine::store::disk::DiskStore;
@@ -257,8 +258,11 @@ pub fn is_there(record: &ViewRecord) -> bool {
 fn hold(disk: &DiskStore, view: ViewId, marks: &mut Marks) -> Result<(), GarbageError> {
     disk.damage();
     for (_, page) in disk.rows(view, Part::Nodes)? {
-        each_result(&page, |_, filed| marks.hold(&filed.key, &filed.output))
-            .ok_or_else(|| GarbageError::Damaged("a row of a checkout's graph cannot be read".to_owned()))?;
+        let mut note = |label: &str, filed: &Filed| {
+            marks.hold(&filed.key, &filed.output);
+            marks.stands(view, label);
+        };
+        each_result(&page, &mut note).ok_or_else(|| GarbageError::Damaged("a row of a checkout's graph cannot be read".to_owned()))?;
     }
     for pin in disk.rows(view, Part::Pins)?.iter().filter_map(Pin::from_row) {
         if let Some((key, output)) = pin.result() {

@@ -39,6 +39,13 @@ pub struct Version {
     pub record: Option<ActionRecord>,
 }
 
+impl Version {
+    /// Whether it stands for one that was lost to damage: not even when it was made is known.
+    pub fn is_lost(&self) -> bool {
+        self.output == Digest([0; 32])
+    }
+}
+
 /// All versions of a target, oldest first, with how it stands.
 ///
 /// # Errors

@@ -16,7 +16,7 @@ use crate::seams::producer::Cancel;
 use crate::store::builds::BuildRecord;
 use crate::store::{Commit, Part, RowChange};
 use crate::values::diagnostic::Diagnostic;
-use crate::values::digest::Digest;
+use crate::values::digest::{ActionKey, Digest};
 use crate::values::event::{Event, Observer, Phase};
 use crate::values::pattern::PatternSet;
 use std::sync::Arc;
@@ -224,13 +224,17 @@ impl Session {
             at: self.engine.world.now_secs(),
         });
         let gone = self.prune(exports.as_deref(), &shared.blobs, &leftover.history);
+        // What goes was of use until now: from here on its versions grow old.
+        let now = self.engine.world.now_secs();
+        leftover.used.extend(gone.iter().flatten().map(|(_, key)| (*key, now)));
         if self.graph.is_damaged() {
             return Ok(None);
         }
         let (remarks, warnings, standing) = self.hear(std::mem::take(&mut leftover.heard), &report.diagnostics)?;
         report.standing = standing;
         let known = known.map(|known| (request.digest, Known { warnings, ..known }));
-        leftover.listed = heard.record(request, &report, began, &*self.engine.annotate, gone.clone().unwrap_or_default());
+        let labels = gone.iter().flatten().map(|(label, _)| label.clone()).collect();
+        leftover.listed = heard.record(request, &report, began, &*self.engine.annotate, labels);
         let committing = Instant::now();
         let results = leftover.results.len();
         let committed = self.commit(leftover, remarks, gone.is_some(), exports.as_deref(), known)?;
@@ -365,13 +369,13 @@ impl Session {
     }
 
     /// Takes nodes away that the sets no longer hold, with their files. Their History stays. Gives the labels of those of them that had an
-    /// output; `None` when no node can have gone.
+    /// output, and its key; `None` when no node can have gone.
     fn prune(
         &mut self,
         exports: Option<&dyn crate::seams::world::Exports>,
         blobs: &Blobs,
         history: &[(String, crate::store::records::HistoryRecord)],
-    ) -> Option<Vec<String>> {
+    ) -> Option<Vec<(String, ActionKey)>> {
         let joined = |id: NodeId| {
             let found = self.rules.find(&self.graph.node(id).label);
             found.is_some_and(|found| self.rules.rule(found.rule).inner.is_some())
@@ -409,8 +413,8 @@ impl Session {
         let relinks = !vanished.gone.is_empty();
         for id in vanished.gone {
             let node = self.graph.node(id);
-            if node.edges.is_some() && node.result.is_some() {
-                gone.push(node.label.to_string());
+            if let (Some(_), Some(filed)) = (&node.edges, node.result) {
+                gone.push((node.label.to_string(), filed.key));
             }
             self.graph.remove(id);
         }

@@ -41,23 +41,28 @@ impl Departure {
 /// Results followed from a target down to its files.
 const STEPS: usize = 400;
 
-/// Why there is no target of that label any more; `None` when History has nothing of it, or it is there.
+/// Why there is no target of that label any more; `None` when neither History nor the log has anything of it, or it is there.
 ///
 /// # Errors
 /// When the store cannot be read.
 pub fn departure(session: &Session, label: &str) -> Result<Option<Departure>, StoreError> {
     let (store, view) = (&*session.engine.store, session.engine.view);
-    let Some(last) = store.history(view, label)?.pop().filter(|_| session.graph.find(label).is_none()) else {
+    if session.graph.find(label).is_some() {
         return Ok(None);
-    };
+    }
+    let last = store.history(view, label)?.pop();
     let builds = log(store, view)?;
     let mut departure = Departure {
-        made: last.at,
+        made: last.as_ref().map_or(0, |last| last.at),
         ..Departure::default()
     };
     if let Some(build) = builds.iter().rev().find(|build| build.gone.labels.iter().any(|gone| gone == label)) {
         (departure.build, departure.at) = (Some(build.number), Some(build.ended()));
     }
+    let Some(last) = last else {
+        // Of what was collected the log knows that it was.
+        return Ok(departure.build.map(|_| departure));
+    };
     let files = files_behind(session, label, last.key)?;
     departure.removed = files.removed;
     departure.undeclared = undeclared(session, label);

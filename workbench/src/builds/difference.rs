@@ -91,7 +91,10 @@ pub fn difference(session: &Session, from: u64, to: u64) -> Result<Result<Differ
             .map(|build| build.gone.count.saturating_sub(build.gone.labels.len() as u64))
             .sum()
     };
-    let (unnamed, unnamed_since) = (unnamed(&|number| number > first && number <= last), unnamed(&|number| number > last));
+    let (unnamed, unnamed_since) = (
+        unnamed(&|number| number > first && number <= last),
+        unnamed(&|number| number > last),
+    );
     Ok(Ok(Difference {
         changed: moved.len(),
         new: moved.values().filter(|between| between.from.is_none()).count(),
@@ -166,6 +169,8 @@ fn after<'h>(history: &'h [HistoryRecord], gone: &[&BuildRecord], build: &BuildR
     match history.iter().rev().find(stood) {
         Some(version) if is_gone(version) => Ok(None),
         Some(version) => Ok(Some(version)),
+        // All of its versions were collected after it went.
+        None if history.is_empty() && gone.iter().any(|left| left.number > build.number) => Err(()),
         None if history.first().is_some_and(|oldest| oldest.version > 1) => Err(()),
         None => Ok(None),
     }
@@ -209,6 +214,8 @@ mod tests {
         let left: Vec<&BuildRecord> = left.iter().collect();
         let number = |number, at| after(&history, &left, &build(number, at)).map(|found| found.map(|found| found.version));
         let stood = [(2, 20), (3, 37), (4, 40), (5, 50), (6, 60), (7, 70)].map(|(build, at)| number(build, at));
+        assert_eq!(after(&[], &left, &build(5, 50)), Err(()), "its versions were collected");
+        assert_eq!(after(&[], &left, &build(6, 60)), Ok(None));
         assert_eq!(stood, [Ok(Some(1)), Ok(None), Ok(Some(3)), Ok(Some(3)), Ok(None), Ok(None)]);
     }
 }

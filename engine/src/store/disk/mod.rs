@@ -16,6 +16,7 @@ mod schema;
 mod session;
 pub mod sweep;
 mod sweep_fence;
+mod sweep_versions;
 pub mod verify;
 mod verify_blobs;
 mod write;

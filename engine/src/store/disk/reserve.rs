@@ -39,7 +39,12 @@ pub(super) fn keep(folder: &Path, database: u64) {
 fn make(path: &Path) -> io::Result<()> {
     let mut noise = vec![0; usize::try_from(BYTES).map_err(io::Error::other)?];
     blake3::Hasher::new().finalize_xof().fill(&mut noise);
-    OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?.write_all(&noise)
+    OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .mode(0o600)
+        .open(path)?
+        .write_all(&noise)
 }
 
 /// Gives the room of the reserve to the database; whether there was any.

@@ -6,10 +6,10 @@
 //! before blobs, so that a kill in between leaves blobs without a result, which the next collection takes, and never the reverse.
 
 use super::schema::{self, ACTIONS, BLOB_DATA, BLOBS, HISTORY, LAST_USE, Table};
+use super::sweep_versions::{self, Versions};
 use super::{DiskStore, frame, pack, read, sweep_fence};
 use crate::store::codec;
 use crate::store::records::{ActionRecord, Class};
-use crate::store::superseded;
 use crate::store::{Part, StoreError, ViewId};
 use crate::values::digest::{ActionKey, Digest};
 use redb::ReadTransaction;
@@ -54,6 +54,8 @@ pub struct Tally {
     pub blobs: u64,
     /// Stored bytes of both.
     pub bytes: u64,
+    /// Versions of nodes that are long gone.
+    pub versions: u64,
 }
 
 impl Tally {
@@ -64,6 +66,7 @@ impl Tally {
         self.micros += more.micros;
         self.blobs += more.blobs;
         self.bytes += more.bytes;
+        self.versions += more.versions;
     }
 }
 
@@ -72,6 +75,7 @@ impl Tally {
 pub struct Plan {
     actions: Vec<ActionKey>,
     blobs: Vec<Digest>,
+    versions: Vec<sweep_versions::Key>,
     /// What that is.
     pub taken: Tally,
     /// Garbage that stays because it was paid for; blobs are not counted.
@@ -85,7 +89,7 @@ pub struct Plan {
 impl Plan {
     /// Whether there is nothing to take.
     pub fn is_empty(&self) -> bool {
-        self.actions.is_empty() && self.blobs.is_empty()
+        self.actions.is_empty() && self.blobs.is_empty() && self.versions.is_empty()
     }
 
     /// The results to be taken.
@@ -99,7 +103,11 @@ impl Plan {
 pub struct Marks {
     actions: FxHashSet<u128>,
     blobs: FxHashSet<u128>,
-    forgotten: BTreeSet<ViewId>,
+    pub(super) forgotten: BTreeSet<ViewId>,
+    /// Hashes of the labels that are in some graph.
+    pub(super) standing: FxHashSet<[u8; 16]>,
+    /// The views that have a graph: what is in none of them is gone.
+    pub(super) planned: BTreeSet<ViewId>,
 }
 
 fn short(digest: &Digest) -> u128 {
@@ -112,6 +120,12 @@ impl Marks {
     pub fn hold(&mut self, key: &ActionKey, output: &Digest) {
         self.actions.insert(short(&key.0));
         self.blobs.insert(short(output));
+    }
+
+    /// A node that is in the graph of a view.
+    pub fn stands(&mut self, view: ViewId, label: &str) {
+        self.planned.insert(view);
+        self.standing.insert(super::verify::label_hash(label));
     }
 
     /// Lets the versions of a view hold nothing.
@@ -150,9 +164,11 @@ impl DiskStore {
     /// # Errors
     /// When the store as a whole cannot be read.
     pub fn plan(&self, mut marks: Marks, policy: &Policy) -> Result<Plan, StoreError> {
-        let versions = self.kept_versions(&marks, policy)?;
+        let Versions { kept, gone } = self.versions(&marks, policy)?;
         let mut plan = Plan::default();
-        let candidates = self.candidates(&mut marks, &versions.actions, policy, &mut plan)?;
+        plan.taken.versions = gone.len() as u64;
+        plan.versions = gone;
+        let candidates = self.candidates(&mut marks, &kept.actions, policy, &mut plan)?;
         let mut loose = Vec::new();
         self.walk(BLOBS, |_, key, _, body| {
             if let (Ok(digest), Ok(record)) = (key.try_into(), codec::decode_blob(body))
@@ -165,7 +181,7 @@ impl DiskStore {
             }
             Ok(())
         })?;
-        choose(&mut plan, candidates, loose, &versions.blobs, policy);
+        choose(&mut plan, candidates, loose, &kept.blobs, policy);
         Ok(plan)
     }
 
@@ -176,6 +192,15 @@ impl DiskStore {
     pub fn sweep(&self, plan: &Plan) -> Result<Tally, StoreError> {
         let mut taken = Tally::default();
         let mut most = STEP;
+        let mut versions = &plan.versions[..];
+        while !versions.is_empty() {
+            let done = self.take(&mut most, |database, most| {
+                let now = &versions[..most.min(versions.len())];
+                taken.versions += sweep_versions::take(database, now)?;
+                Ok(now.len())
+            })?;
+            versions = &versions[done..];
+        }
         let mut keys = &plan.actions[..];
         while !keys.is_empty() {
             let done = self.take(&mut most, |database, most| {
@@ -245,37 +270,6 @@ impl DiskStore {
         let mut most = STEP;
         while self.take(&mut most, |database, most| Ok(forget_rows(database, table, view, most)? == most))? {}
         Ok(())
-    }
-
-    /// The newest versions of every node.
-    fn kept_versions(&self, marks: &Marks, policy: &Policy) -> Result<Marks, StoreError> {
-        let mut kept = Marks::default();
-        let mut node: Vec<u8> = Vec::new();
-        let mut rows: Vec<(ActionKey, Digest)> = Vec::new();
-        let newest = |rows: &mut Vec<(ActionKey, Digest)>, kept: &mut Marks| {
-            for (key, output) in rows.drain(..).rev().take(policy.keep_versions) {
-                kept.hold(&key, &output);
-                kept.hold(&superseded::key_of(&key, &output), &output);
-            }
-        };
-        self.walk(HISTORY, |_, key, _, body| {
-            let (Some(version), Some(view)) = (schema::version_of(key), key.first_chunk()) else {
-                return Ok(());
-            };
-            if marks.forgotten.contains(&ViewId(u64::from_be_bytes(*view))) {
-                return Ok(());
-            }
-            if !key.starts_with(&node) || node.is_empty() {
-                newest(&mut rows, &mut kept);
-                node = key[..24].to_vec();
-            }
-            if let Ok(record) = codec::decode_history(version, body) {
-                rows.push((record.key, record.output));
-            }
-            Ok(())
-        })?;
-        newest(&mut rows, &mut kept);
-        Ok(kept)
     }
 
     /// Results that may go. What holds itself (by age or because a person wrote it) is marked, with what has to stay with it.

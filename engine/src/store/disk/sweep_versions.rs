@@ -1,0 +1,108 @@
+//! Versions in a collection: the newest of each node hold their results; those of nodes that are long gone go.
+//!
+//! A node is gone when it is in no graph of any view, and long gone when its newest version is older than the policy says and its result was not
+//! used since; the build that takes a node away counts as a use. What no build made (answers to questions, corrections) is in no graph
+//! and is left alone, and so is a node with a pinned version, and a view without a graph.
+
+use super::schema::{self, HISTORY};
+use super::sweep::{Marks, Policy};
+use super::{DiskStore, write};
+use crate::store::records::HistoryRecord;
+use crate::store::{Inventory, StoreError, ViewId, codec, superseded};
+
+/// The key of a version's row.
+pub(super) type Key = [u8; 28];
+
+/// The versions of a store, as far as a collection goes.
+#[derive(Debug, Default)]
+pub(super) struct Versions {
+    /// What the newest versions hold.
+    pub(super) kept: Marks,
+    /// Versions of nodes that are long gone.
+    pub(super) gone: Vec<Key>,
+}
+
+/// The versions of one node, the oldest first.
+type Node = Vec<(Key, HistoryRecord)>;
+
+impl Versions {
+    fn keep(&mut self, node: &Node, policy: &Policy) {
+        for (_, version) in node.iter().rev().take(policy.keep_versions) {
+            self.kept.hold(&version.key, &version.output);
+            self.kept.hold(&superseded::key_of(&version.key, &version.output), &version.output);
+        }
+    }
+}
+
+impl DiskStore {
+    /// Goes through all versions.
+    pub(super) fn versions(&self, marks: &Marks, policy: &Policy) -> Result<Versions, StoreError> {
+        let mut versions = Versions::default();
+        let mut old: Vec<Node> = Vec::new();
+        let mut node: Node = Vec::new();
+        let mut end = |node: Node, versions: &mut Versions| match is_old(&node, marks, policy) {
+            true => old.push(node),
+            false => versions.keep(&node, policy),
+        };
+        self.walk(HISTORY, |_, key, _, body| {
+            let (Some(version), Ok(key)) = (schema::version_of(key), Key::try_from(key)) else {
+                return Ok(());
+            };
+            if marks.forgotten.contains(&view_of(&key)) {
+                return Ok(());
+            }
+            if node.last().is_some_and(|(before, _)| before[..24] != key[..24]) {
+                end(std::mem::take(&mut node), &mut versions);
+            }
+            if let Ok(record) = codec::decode_history(version, body) {
+                node.push((key, record));
+            }
+            Ok(())
+        })?;
+        end(node, &mut versions);
+        if old.is_empty() {
+            return Ok(versions);
+        }
+        let pinned = self.read(|database| write::pinned_keys(&database.begin_read()?))?;
+        // A build that is under way may have found one of them, and noted that.
+        let since = self.handle.medium().building_since().unwrap_or(u64::MAX);
+        for node in old {
+            let Some((_, newest)) = node.last() else { continue };
+            let used = self.last_use(&newest.key)?.unwrap_or(0).max(newest.at).min(policy.now);
+            let lately = policy.now - used < policy.older_than || used >= since;
+            if lately || node.iter().any(|(key, _)| pinned.contains(&key[..])) {
+                versions.keep(&node, policy);
+            } else {
+                versions.gone.extend(node.iter().map(|(key, _)| *key));
+            }
+        }
+        Ok(versions)
+    }
+}
+
+fn view_of(key: &Key) -> ViewId {
+    let (view, _) = key.split_first_chunk().expect("invariant: a key has 28 bytes");
+    ViewId(u64::from_be_bytes(*view))
+}
+
+/// Whether a node is in no graph although builds made it, and its newest version is old.
+fn is_old(node: &Node, marks: &Marks, policy: &Policy) -> bool {
+    let Some((key, newest)) = node.last() else { return false };
+    let is_gone = marks.planned.contains(&view_of(key)) && !marks.standing.contains(&key[8..24]);
+    is_gone && newest.build.is_some() && policy.now - newest.at.min(policy.now) >= policy.older_than
+}
+
+/// Removes versions; how many there were.
+pub(super) fn take(database: &redb::Database, keys: &[Key]) -> Result<u64, redb::Error> {
+    let mut taken = 0;
+    let mut txn = database.begin_write()?;
+    txn.set_quick_repair(true);
+    {
+        let mut table = txn.open_table(HISTORY.definition())?;
+        for key in keys {
+            taken += u64::from(table.remove(&key[..])?.is_some());
+        }
+    }
+    txn.commit()?;
+    Ok(taken)
+}
