@@ -48,8 +48,12 @@ pub fn of(context: &Context, workspace: &Workspace, session: &mut Session, text:
     }
     let found = lineage(&workspace.root, session, &label)?;
     if found.is_empty() {
-        let why = Diagnostic::error("E_NO_VERSION", "it was never made in this checkout").label(&label);
-        return Err(Failed::new(Code::Usage, why.hint(format!("cortex build '{label}'"))));
+        let (what, hint) = match last_good::remark_missing(context, workspace, session, None, &label)? {
+            true => ("no version of it is kept", "what was collected is not known any more".to_owned()),
+            false => ("it was never made in this checkout", format!("cortex build '{label}'")),
+        };
+        let why = Diagnostic::error("E_NO_VERSION", what).label(&label);
+        return Err(Failed::new(Code::Usage, why.hint(hint)));
     }
     Ok((label, found))
 }

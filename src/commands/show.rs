@@ -16,6 +16,7 @@ use std::io::Write;
 use std::path::Path;
 use std::sync::Arc;
 use workbench::builds::files_behind;
+use workbench::workspace::Workspace;
 
 /// Runs it.
 pub fn run(context: &Context, args: &ShowArgs) -> Outcome {
@@ -54,6 +55,9 @@ pub fn run(context: &Context, args: &ShowArgs) -> Outcome {
     let shown = match output(context, &mut session, &args.label) {
         Ok(shown) => shown,
         Err(failed) => {
+            if let Some(shown) = unfiled(&failed, &workspace, &args.label)? {
+                return print(context, args, &shown);
+            }
             // What came instead of an output is what there is to see.
             if args.raw {
                 let _ = rejected(context, args, &workspace.root, &mut session);
@@ -108,6 +112,25 @@ pub fn as_it_is(context: &Context, session: &mut Session, label: &str, only: boo
     }
     Ok(Some(Shown {
         label: label.to_owned(),
+        digest: last.filed.output,
+        bytes,
+    }))
+}
+
+/// What is current although the store cannot be written: nothing had to be made, and what was found out on the way is found out again.
+fn unfiled(failed: &Failed, workspace: &Workspace, label: &str) -> Result<Option<Shown>, Failed> {
+    if !failed.diagnostics.iter().any(|one| one.code == "E_STORE_IO") {
+        return Ok(None);
+    }
+    let mut session = workspace.session()?;
+    let label = history::meant(&mut session, label, "shown")?;
+    if session.standing(&label)? != Some(Standing::Current) {
+        return Ok(None);
+    }
+    let Some(last) = session.last(&label)? else { return Ok(None) };
+    let bytes = session.engine.store.blob(&last.filed.output)?;
+    Ok(bytes.map(|bytes| Shown {
+        label,
         digest: last.filed.output,
         bytes,
     }))

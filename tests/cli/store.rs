@@ -200,7 +200,7 @@ const NOT_A_BYTE: &str = r#"
 say() { echo "= $1 $2"; }
 noise() { for name in a b c d; do head -c 100000 /dev/urandom | base64 -w0 > docs/$name.md; done; }
 build() { "$cortex" build //docs/... //index:total; }
-left() { df --output=avail -B1 "$small" | tail -n 1; }
+left() { df --output=avail -B1 "$small" | tail -n 1 | tr -d " "; }
 there() { [ -e "$small/store/store.reserve" ] && echo there || echo gone; }
 for round in 1 2 3 4 5 6 7 8 9 10 11 12; do noise; build || exit 9; done
 "$cortex" gc --older-than 0 --keep-versions 10 || exit 9
@@ -282,8 +282,8 @@ fn a_store_that_may_not_be_written_can_be_looked_at_and_stays_as_it_is() {
             format!("\"$1\" {quoted} >/dev/null; echo \"= $? {command}\"\n")
         })
         .collect();
-    // Nothing moved yet: what is current is shown, and a build finds that it has nothing to do.
-    let fresh = "for command in build show; do \"$1\" $command //index:total; echo \"= $? $command of what is current\"; done\n";
+    // Nothing moved yet: what is current is shown.
+    let fresh = "\"$1\" show //index:total | grep -q text; echo \"= $? show of what is current\"\n";
     let each = fresh.to_owned() + "echo changed > docs/a.md\n" + &each;
     let each = each + "\"$1\" build //index:total --no-store; echo \"= $? without\"\n";
     let read = |name: &str| fs::read(bench.store().join(name)).expect("store");
@@ -304,9 +304,9 @@ fn a_store_that_may_not_be_written_can_be_looked_at_and_stays_as_it_is() {
     };
     assert_eq!(ran.code, 0, "{ran:?}");
     let said: Vec<&str> = ran.out.lines().filter(|line| line.starts_with("= ")).collect();
-    assert_eq!(said.len(), commands.len() + 3, "{ran:?}");
-    let (current, said) = said.split_at(2);
-    assert_eq!(current, ["= 0 build of what is current", "= 0 show of what is current"], "{ran:?}");
+    assert_eq!(said.len(), commands.len() + 2, "{ran:?}");
+    let (current, said) = said.split_at(1);
+    assert_eq!(current, ["= 0 show of what is current"], "{ran:?}");
     let (without, with) = said.split_last().expect("lines");
     let wanted: Vec<String> = commands.iter().map(|(command, code)| format!("= {code} {command}")).collect();
     assert_eq!(with, wanted, "{ran:?}");
