@@ -34,6 +34,9 @@ fn usual() -> usize {
 pub struct Texts {
     /// What the first symbol means.
     resolved: Option<Resolved>,
+    /// Of each symbol its parts: a stretch of a file. `text` is whole lines as they stand there; `start`, `startColumn`, `end` and `endColumn` tell
+    /// where in them the symbol with its documentation stands, in lines and characters (Unicode code points) from 1; `endColumn` is behind the
+    /// last. `encoding` is given where the file is not UTF-8, `leftOut` are lines over the limit.
     sources: Vec<Source>,
     state: State,
 }
@@ -53,7 +56,7 @@ impl Method for SourceOf {
             symbols.push(found);
         }
         let all: Vec<&Candidate> = symbols.iter().collect();
-        let sources = sources(desk, &all, self.lines.max(1))?;
+        let sources = sources(desk, &all, self.lines)?;
         let mut state = names.state(symbols.iter().flat_map(|symbol| &symbol.files));
         for (former, path) in &renamed {
             state = state.renamed(Some(former), path);

@@ -5,7 +5,7 @@
 
 use super::hashes::{after_modifiers, signature, type_access};
 use super::ids::member_key;
-use super::model::{Member, TypeDecl, TypeKind, Using};
+use super::model::{Member, Span, TypeDecl, TypeKind, Using};
 use super::types::symbol_of;
 use engine::seams::producer::{Failure, Input, Inputs, Output, Producer, ProducerId};
 use minicbor::decode::{Decoder, Error};
@@ -128,7 +128,7 @@ pub struct PlacedMember {
     /// Index into [`Complete::parts`].
     #[n(0)]
     pub part: u32,
-    /// The member; its lines are zero.
+    /// The member; its span is empty.
     #[n(1)]
     pub member: Member,
 }
@@ -139,7 +139,7 @@ pub struct CompleteType;
 
 impl Producer for CompleteType {
     fn id(&self) -> ProducerId {
-        ProducerId::new("csharp/complete", 2)
+        ProducerId::new("csharp/complete", 3)
     }
 
     fn sees(&self, _: &engine::seams::producer::Params) -> engine::seams::producer::Sees {
@@ -386,7 +386,7 @@ impl Complete {
         self.members.extend(decl.members.into_iter().map(|member| PlacedMember {
             part,
             member: Member {
-                lines: (0, 0),
+                span: Span::default(),
                 condition: if member.condition.is_empty() {
                     of_part.clone()
                 } else {

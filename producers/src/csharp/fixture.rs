@@ -1,10 +1,18 @@
 //! Declarations built by hand, for tests of everything above the parser.
 
-use super::model::{Member, MemberKind, NamePlace, NameUse, Syntax, Tier, TypeDecl, TypeKind, Using};
+use super::model::{Member, MemberKind, NamePlace, NameUse, Span, Syntax, Tier, TypeDecl, TypeKind, Using};
 use engine::seams::producer::{Cancel, Failure, Input, Inputs, Output, Params, Producer};
 use engine::values::digest::Digest;
 use std::collections::BTreeMap;
 use std::sync::Arc;
+
+fn lines(first: u32, last: u32) -> Span {
+    Span {
+        first,
+        last,
+        ..Span::default()
+    }
+}
 
 pub(crate) fn decl(namespace: &str, path: &str) -> TypeDecl {
     let last = path.rsplit('+').next().expect("a path has a last segment");
@@ -23,7 +31,7 @@ pub(crate) fn decl(namespace: &str, path: &str) -> TypeDecl {
         constraints: vec![],
         body: String::new(),
         doc: String::new(),
-        lines: (1, 9),
+        span: lines(1, 9),
         names: vec![],
         members: vec![],
         condition: String::new(),
@@ -47,7 +55,7 @@ pub(crate) fn member(kind: MemberKind, name: &str, signature: &str, body: &str) 
         signature: signature.into(),
         body: body.into(),
         doc: String::new(),
-        lines: (2, 3),
+        span: lines(2, 3),
         names: vec![],
         type_parameters: vec![],
         has_value: false,

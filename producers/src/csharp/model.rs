@@ -125,6 +125,23 @@ pub struct Using {
     pub namespace: String,
 }
 
+/// A stretch of a file. Places in a line are counted in bytes of the decoded text (UTF-8), which are the same whatever its line ends are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Encode, Decode)]
+pub struct Span {
+    /// Its first line, from 1.
+    #[n(0)]
+    pub first: u32,
+    /// Bytes of that line before it.
+    #[n(1)]
+    pub from: u32,
+    /// Its last line.
+    #[n(2)]
+    pub last: u32,
+    /// Bytes of that line up to its end.
+    #[n(3)]
+    pub to: u32,
+}
+
 /// A member of a type.
 #[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
 pub struct Member {
@@ -156,9 +173,9 @@ pub struct Member {
     /// Text of the `///` (or `/** */`) comment, line prefixes removed; raw XML.
     #[n(8)]
     pub doc: String,
-    /// First and last line, from 1.
+    /// Where it stands, with its documentation; of each name in `int a, b;` the whole.
     #[n(9)]
-    pub lines: (u32, u32),
+    pub span: Span,
     /// Names mentioned in it.
     #[n(10)]
     pub names: Vec<NameUse>,
@@ -216,9 +233,9 @@ pub struct TypeDecl {
     /// Raw XML of the doc comment.
     #[n(11)]
     pub doc: String,
-    /// First and last line, from 1.
+    /// Where it stands, with its documentation.
     #[n(12)]
-    pub lines: (u32, u32),
+    pub span: Span,
     /// Names in header, bases, constraints, attributes.
     #[n(13)]
     pub names: Vec<NameUse>,

@@ -19,7 +19,7 @@ use super::deps::world::World;
 use super::deps::{OWN, Subject, surroundings};
 use super::lexer::{Kind, Token, lex};
 use super::mentions::Mentions;
-use super::model::{NameUse, Syntax, TypeDecl};
+use super::model::{NameUse, Span, Syntax, TypeDecl};
 use super::types::{json, symbol_of};
 use engine::seams::producer::{Failure, Inputs, Output, Params, Producer, ProducerId, Sees};
 use engine::values::table::write_table;
@@ -53,7 +53,7 @@ pub struct Usages;
 
 impl Producer for Usages {
     fn id(&self) -> ProducerId {
-        ProducerId::new("csharp/usages", 6)
+        ProducerId::new("csharp/usages", 7)
     }
 
     fn sees(&self, _: &Params) -> Sees {
@@ -102,10 +102,13 @@ impl<'t> File<'t> {
         }
     }
 
-    /// Tokens of a range of lines.
-    fn tokens_of(&self, lines: (u32, u32)) -> Range<usize> {
-        let start = self.lines.get(lines.0 as usize - 1).copied().unwrap_or(0);
-        let end = self.lines.get(lines.1 as usize).copied().unwrap_or(self.text.len() as u32);
+    /// Tokens of a stretch of the file.
+    fn tokens_of(&self, span: Span) -> Range<usize> {
+        let byte = |line: u32, within: u32| {
+            let start = (line as usize).checked_sub(1).and_then(|line| self.lines.get(line));
+            start.map_or(self.text.len() as u32, |start| start + within)
+        };
+        let (start, end) = (byte(span.first, span.from), byte(span.last, span.to));
         let first = self.tokens.partition_point(|token| token.start < start);
         first..self.tokens.partition_point(|token| token.start < end).max(first)
     }
@@ -128,13 +131,13 @@ impl<'t> File<'t> {
     }
 }
 
-/// The declaration of the type in a file that holds a member with that text, and the member's lines.
-fn member_lines(tree: &Syntax, symbol: &str, name: &str, signature: &str) -> Option<(u32, u32)> {
+/// The declaration of the type in a file that holds a member with that text, and the member's place.
+fn member_span(tree: &Syntax, symbol: &str, name: &str, signature: &str) -> Option<Span> {
     let decls = tree.types.iter().filter(|decl| decl.symbol() == symbol);
     decls
         .flat_map(|decl| &decl.members)
         .find(|member| member.name == name && member.signature == signature)
-        .map(|member| member.lines)
+        .map(|member| member.span)
 }
 
 /// Uses in code: bodies, headers, arguments of attributes.
@@ -172,10 +175,10 @@ fn in_code(
         }
         for placed in whole.members.iter().filter(|placed| placed.part as usize == at) {
             let member = &placed.member;
-            let Some(lines) = member_lines(tree, &whole.symbol, &member.name, &member.signature) else {
+            let Some(span) = member_span(tree, &whole.symbol, &member.name, &member.signature) else {
                 continue;
             };
-            let range = file.tokens_of(lines);
+            let range = file.tokens_of(span);
             code.attributes(&member.attributes, &range);
             // Facts stand in the order of members; those without code were left out.
             let body = code::body(&member.body, true);
@@ -340,7 +343,7 @@ fn headers(
         for decl in tree.types.iter().filter(|decl| decl.symbol() == mentions.symbol) {
             note(&decl.names, header_range(decl, file), &mut known);
             for member in &decl.members {
-                let range = file.tokens_of(member.lines);
+                let range = file.tokens_of(member.span);
                 let end = range
                     .clone()
                     .find(|at| matches!(file.tokens[*at].text(file.text), "{" | "=>" | "=" | ";"))
@@ -365,7 +368,7 @@ fn word_of_type<'n>(name: &'n NameUse, key: &str) -> &'n str {
 
 /// Tokens of a declaration up to its members.
 fn header_range(decl: &TypeDecl, file: &File<'_>) -> Range<usize> {
-    let range = file.tokens_of(decl.lines);
+    let range = file.tokens_of(decl.span);
     let end = range
         .clone()
         .find(|at| matches!(file.tokens[*at].text(file.text), "{" | ";"))

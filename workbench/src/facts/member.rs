@@ -437,6 +437,7 @@ pub(super) fn attribute(written: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use producers::csharp::model::Span;
 
     fn member(kind: MemberKind, name: &str, modifiers: &[&str], signature: &str) -> Member {
         Member {
@@ -449,7 +450,7 @@ mod tests {
             signature: signature.to_owned(),
             body: String::new(),
             doc: String::new(),
-            lines: (0, 0),
+            span: Span::default(),
             names: Vec::new(),
             type_parameters: Vec::new(),
             has_value: false,

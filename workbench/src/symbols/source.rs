@@ -1,13 +1,13 @@
 //! The text of types and members, exactly as it stands in their files, and where.
 //!
-//! Lines are those of the file itself (`//files/P:bytes`): line ends as they are, a byte order mark before the first; which of them a declaration
-//! takes is told by `//files/P:syntax`. Comments and attributes right above a declaration are its own. What is longer than wanted is cut, and
-//! says which lines are left out.
+//! Lines are those of the file itself (`//files/P:bytes`): line ends as they are, a byte order mark before the first; where in them a declaration
+//! stands, to the character, is told by `//files/P:syntax`. Its documentation and attributes are its own. What is longer than wanted is cut,
+//! and says which lines are left out.
 
 use super::outputs::{Outputs, SymbolError, file_label};
 use super::resolve::Candidate;
 use producers::csharp::ids::member_key;
-use producers::csharp::model::Syntax;
+use producers::csharp::model::{Span, Syntax};
 use producers::csharp::syntax;
 use producers::csharp::types::symbol_of;
 use producers::text::{encoding, written};
@@ -21,21 +21,23 @@ const MARK: char = '\u{feff}';
 /// Lines of one symbol unless told.
 pub const USUAL_LINES: usize = 400;
 
-/// One stretch of a file.
+/// One stretch of a file. Columns count characters (Unicode code points) from 1, as the places of usages and errors do; a byte order mark is
+/// none, a tab is one.
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Part {
     /// Path of the file.
     pub file: String,
-    /// First line, from 1.
+    /// First line of the symbol, from 1.
     pub start: u32,
-    /// Column of what stands there first, in characters from 1; white space and the byte order mark are not counted as such.
+    /// Column in `start` of its first character.
     pub start_column: u32,
     /// Last line that is shown.
     pub end: u32,
-    /// Column behind what stands there last.
+    /// Column in `end` behind its last character that is shown.
     pub end_column: u32,
-    /// The lines as they are: each with its line end, the first of a file with the byte order mark if it has one.
+    /// The lines from `start` to `end` as they are: whole, also where something else stands on the first or last of them, each with its line
+    /// end, the first of a file with the byte order mark if it has one.
     pub text: String,
     /// How the file is written, when it is not UTF-8: the text is what its bytes stand for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -93,7 +95,7 @@ pub fn sources<O: Outputs>(outputs: &mut O, symbols: &[&Candidate], most: usize)
         let tree = syntax::decode(tree).map_err(damaged)?;
         known.insert(file.as_str(), File::read(tree, bytes));
     }
-    Ok(symbols.iter().map(|symbol| source(symbol, &known, most.max(1))).collect())
+    Ok(symbols.iter().map(|symbol| source(symbol, &known, most)).collect())
 }
 
 /// A file and what it declares.
@@ -146,13 +148,15 @@ fn source(symbol: &Candidate, files: &BTreeMap<&str, File>, most: usize) -> Sour
         let lines: Vec<&str> = lines(&known.text).collect();
         let mut spans = spans(&known.tree, symbol, &lines);
         spans.sort_unstable();
+        // Several fields of one declaration.
         spans.dedup();
         if spans.is_empty() {
             found
                 .notes
                 .push(format!("no declaration of it was found in {file} as it stands now"));
         }
-        for (start, end) in spans {
+        for span in spans {
+            let (start, end) = (span.first, span.last);
             let length = (end + 1 - start) as usize;
             if left == 0 {
                 found.notes.push(format!("{file}: lines {start}-{end} are left out"));
@@ -164,17 +168,16 @@ fn source(symbol: &Candidate, files: &BTreeMap<&str, File>, most: usize) -> Sour
             if let Some((from, to)) = left_out {
                 found.notes.push(format!("{file}: lines {from}-{to} are left out"));
             }
-            let (first, last) = (
-                lines[start as usize - 1].trim_start_matches(MARK),
-                lines[shown as usize - 1].trim_start_matches(MARK),
-            );
-            let column = |before: &str| u32::try_from(before.chars().count()).unwrap_or(u32::MAX).saturating_add(1);
+            let end_column = match left_out {
+                Some(_) => column(&lines, shown, lines[shown as usize - 1].trim_start_matches(MARK).trim_end().len()),
+                None => column(&lines, end, span.to as usize),
+            };
             found.parts.push(Part {
                 file: file.clone(),
                 start,
-                start_column: column(&first[..first.len() - first.trim_start().len()]),
+                start_column: column(&lines, start, span.from as usize),
                 end: shown,
-                end_column: column(last.trim_end()),
+                end_column,
                 text: lines[start as usize - 1..shown as usize].concat(),
                 encoding: known.encoding.clone(),
                 left_out,
@@ -184,32 +187,29 @@ fn source(symbol: &Candidate, files: &BTreeMap<&str, File>, most: usize) -> Sour
     found
 }
 
-/// First and last lines of the symbol's declarations in a file.
-fn spans(tree: &Syntax, symbol: &Candidate, lines: &[&str]) -> Vec<(u32, u32)> {
+/// The column of what stands behind so many bytes of a line.
+fn column(lines: &[&str], line: u32, bytes: usize) -> u32 {
+    let line = lines[line as usize - 1].trim_start_matches(MARK);
+    let before = line.get(..bytes).unwrap_or(line);
+    u32::try_from(before.chars().count()).unwrap_or(u32::MAX).saturating_add(1)
+}
+
+/// Where the symbol's declarations stand in a file.
+fn spans(tree: &Syntax, symbol: &Candidate, lines: &[&str]) -> Vec<Span> {
     let own = symbol_of(symbol.key());
     let decls = tree.types.iter().filter(|decl| decl.symbol() == own);
-    let written: Vec<(u32, u32)> = match symbol.member() {
-        None => decls.map(|decl| decl.lines).collect(),
+    let written: Vec<Span> = match symbol.member() {
+        None => decls.map(|decl| decl.span).collect(),
         // A path without parameters means every overload.
         Some(member) => decls
             .flat_map(|decl| &decl.members)
             .filter(|known| member_key(known) == member || known.name == member)
-            .map(|known| known.lines)
+            .map(|known| known.span)
             .collect(),
     };
     let last = u32::try_from(lines.len()).unwrap_or(u32::MAX);
-    written
-        .into_iter()
-        .filter(|(start, end)| *start >= 1 && start <= end && *end <= last)
-        .map(|(start, end)| (above(lines, start), end))
-        .collect()
-}
-
-/// The first of the comment lines right above a declaration.
-fn above(lines: &[&str], start: u32) -> u32 {
-    let documents = |line: &&&str| line.trim_start().starts_with("///");
-    let comments = lines[..start as usize - 1].iter().rev().take_while(documents).count();
-    start - u32::try_from(comments).unwrap_or(0)
+    let within = |span: &Span| span.first >= 1 && span.first <= span.last && span.last <= last;
+    written.into_iter().filter(within).collect()
 }
 
 #[cfg(test)]
@@ -289,6 +289,38 @@ mod tests {
             (odd.text.as_str(), odd.encoding.as_deref()),
             ("class C { string é; }", Some("windows-1252"))
         );
+    }
+
+    #[test]
+    fn columns_are_of_the_symbol_also_where_it_shares_its_lines() {
+        let text = "\u{feff}/// <summary>😀</summary>\r\nclass A{/*é*/void F(){} void G(){}} class B { int X, Y = 1; /// <summary>d</summary>\r\n\t[System.Obsolete] int Z { get; } }";
+        let mut sample = Sample::of_bytes(&[("a.cs", text.as_bytes())]);
+        let symbols = sample.names();
+        let mut cut = |path: &str| {
+            let found = resolve(&symbols, &mut sample, path, &Options::default()).expect("an answer");
+            let source = sources(&mut sample, &[found.candidates.first().expect("one")], 9)
+                .expect("sources")
+                .remove(0);
+            let [part] = source.parts.as_slice() else { panic!("{source:?}") };
+            let lines: Vec<&str> = lines(&part.text).collect();
+            let mut text = String::new();
+            for (number, line) in (part.start..).zip(lines) {
+                let line: Vec<char> = line.trim_start_matches(MARK).chars().collect();
+                let from = if number == part.start { part.start_column as usize - 1 } else { 0 };
+                let to = if number == part.end {
+                    part.end_column as usize - 1
+                } else {
+                    line.len()
+                };
+                text.extend(&line[from..to]);
+            }
+            text
+        };
+        assert_eq!(cut("A"), "/// <summary>😀</summary>\r\nclass A{/*é*/void F(){} void G(){}}");
+        assert_eq!((cut("A.F").as_str(), cut("A.G").as_str()), ("void F(){}", "void G(){}"));
+        assert_eq!((cut("B.X").as_str(), cut("B.Y").as_str()), ("int X, Y = 1;", "int X, Y = 1;"));
+        assert_eq!(cut("B.Z"), "/// <summary>d</summary>\r\n\t[System.Obsolete] int Z { get; }");
+        assert!(cut("B").starts_with("class B { int X") && cut("B").ends_with("get; } }"));
     }
 
     #[test]

@@ -104,7 +104,7 @@ fn blank(tokens: &Tokens<'_>, kind: MemberKind, range: &Range<usize>, opening: O
         signature: String::new(),
         body: String::new(),
         doc: String::new(),
-        lines: tokens.lines(range),
+        span: tokens.span(range),
         names: Vec::new(),
         type_parameters: Vec::new(),
         has_value: false,

@@ -4,6 +4,7 @@
 use crate::csharp::brackets::{self, NO_MATE};
 use crate::csharp::canonical;
 use crate::csharp::lexer::{Kind, Lexed, Token};
+use crate::csharp::model::Span;
 use std::borrow::Cow;
 use std::ops::Range;
 
@@ -106,15 +107,23 @@ impl<'t> Tokens<'t> {
         (line, column as u32)
     }
 
-    /// First and last line of a non-empty token range.
-    pub(crate) fn lines(&self, range: &Range<usize>) -> (u32, u32) {
-        let first = self.all.get(range.start).map_or(1, |token| self.line(token.start));
-        let last = range
-            .end
-            .checked_sub(1)
-            .and_then(|last| self.all.get(last))
-            .map_or(first, |token| self.line(token.end - 1));
-        (first, last.max(first))
+    /// Where a non-empty token range stands, with the documentation comments before it.
+    pub(crate) fn span(&self, range: &Range<usize>) -> Span {
+        let (Some(first), Some(last)) = (
+            self.all.get(range.start),
+            range.end.checked_sub(1).and_then(|last| self.all.get(last)),
+        ) else {
+            return Span::default();
+        };
+        let start = self.docs_before(range.start).first().map_or(first.start, |(start, _)| *start);
+        let end = last.end.max(first.end);
+        let (first, last) = (self.line(start), self.line(end - 1));
+        Span {
+            first,
+            from: start - self.lines[first as usize - 1],
+            last,
+            to: end - self.lines[last as usize - 1],
+        }
     }
 
     /// Canonical text of a token range; nothing when it ends before it begins, as in code that is being written.
@@ -234,13 +243,19 @@ impl<'t> Tokens<'t> {
         }
     }
 
-    /// Raw text of the documentation comments between the token before `first` and `first`.
-    pub(crate) fn doc(&self, first: usize) -> String {
-        let Some(token) = self.all.get(first) else { return String::new() };
+    /// The documentation comments between the token before `first` and `first`.
+    fn docs_before(&self, first: usize) -> &[(u32, u32)] {
+        let Some(token) = self.all.get(first) else { return &[] };
         let after = first.checked_sub(1).map_or(0, |before| self.all[before].end);
         let begin = self.docs.partition_point(|(start, _)| *start < after);
+        let count = self.docs[begin..].partition_point(|(_, end)| *end <= token.start);
+        &self.docs[begin..begin + count]
+    }
+
+    /// Raw text of the documentation comments between the token before `first` and `first`.
+    pub(crate) fn doc(&self, first: usize) -> String {
         let mut text = String::new();
-        for &(start, end) in self.docs[begin..].iter().take_while(|(_, end)| *end <= token.start) {
+        for &(start, end) in self.docs_before(first) {
             let comment = &self.source[start as usize..end as usize];
             for line in doc_lines(comment) {
                 text.push_str(line.trim_end());

@@ -413,7 +413,7 @@ impl<'t, 'a> Walk<'t, 'a> {
     fn program_type(&self, bytes: Range<usize>) -> TypeDecl {
         let tokens = self.reading.tokens;
         let range = tokens.range(bytes);
-        let lines = tokens.lines(&range);
+        let span = tokens.span(&range);
         let main = Member {
             kind: MemberKind::Method,
             name: "<Main>$".to_owned(),
@@ -424,7 +424,7 @@ impl<'t, 'a> Walk<'t, 'a> {
             signature: "private static void <Main>$(string[] args)".to_owned(),
             body: tokens.canonical(range),
             doc: String::new(),
-            lines,
+            span,
             names: Vec::new(),
             type_parameters: Vec::new(),
             has_value: false,
@@ -444,7 +444,7 @@ impl<'t, 'a> Walk<'t, 'a> {
             constraints: Vec::new(),
             body: String::new(),
             doc: String::new(),
-            lines,
+            span,
             names: Vec::new(),
             members: vec![main],
             condition: String::new(),
