@@ -411,7 +411,7 @@ fn golden_outputs_belong_to_versions() {
     csharp/mentions@5 b54c27ff710a
     csharp/api-deps@3 0ce448befa57
     csharp/deps@6 a9655e293004
-    csharp/facts@2 94462f69b368
+    csharp/facts@3 94462f69b368
     csharp/signatures@5 8531c2d4a344
     csharp/outline-info@2 eefa424cb835
     csharp/outline@2 43d9f50f9da8

@@ -1,7 +1,9 @@
 //! Which overload a call means, as far as its arguments tell: their number, their names, and of the simple types of C# that they are.
 //!
-//! An overload is ruled out only where the compiler rules it out, too. What is left of several overloads is told; nothing is guessed.
+//! An overload is ruled out only where the compiler rules it out, too. Of literals the types are certain, so that C#'s own rules decide: what
+//! converts to what, and which of two conversions is better. What is left of several overloads is told; nothing is guessed.
 
+use super::numbers;
 use super::overloads::{Overload, alike, parameter_types};
 use producers::csharp::deps::resolve::predefined;
 use producers::csharp::members::ParameterRow;
@@ -10,9 +12,51 @@ use producers::csharp::usages::Call;
 /// Which of the overloads a call can mean, in their order.
 pub fn possible<'o>(overloads: &'o [Overload], call: &Call) -> Vec<&'o Overload> {
     let fitting: Vec<(&Overload, Laid<'_>)> = overloads.iter().filter_map(|one| Some((one, lay(one, call)?))).collect();
-    let is_better = |one: &Laid<'_>, other: &Laid<'_>| one.is_plain && !other.is_plain && one.kinds == other.kinds;
-    let is_left = |laid: &Laid<'_>| !fitting.iter().any(|(_, other)| is_better(other, laid));
-    fitting.iter().filter(|(_, laid)| is_left(laid)).map(|(one, _)| *one).collect()
+    let is_plainer = |one: &Laid<'_>, other: &Laid<'_>| one.is_plain && !other.is_plain && one.kinds == other.kinds;
+    let is_ruled = !fitting.iter().any(|(one, _)| one.has_priority);
+    let is_left = |(one, laid): &(&Overload, Laid<'_>)| {
+        !fitting
+            .iter()
+            .any(|(other, by)| is_plainer(by, laid) || is_ruled && is_comparable(other, one) && is_better(by, laid, call))
+    };
+    fitting.iter().filter(|found| is_left(found)).map(|(one, _)| *one).collect()
+}
+
+/// Whether the one can be called wherever the other can, and takes part in the choice among them before its type arguments are known.
+fn is_comparable(one: &Overload, other: &Overload) -> bool {
+    let is_seen = one.accessibility == "public" || one.accessibility == other.accessibility;
+    is_seen && one.is_static == other.is_static && arity(one) == 0
+}
+
+/// Whether of two overloads the language prefers the one for what is literal among the arguments, and the others go to the same types.
+fn is_better(one: &Laid<'_>, other: &Laid<'_>, call: &Call) -> bool {
+    let differing = (0..call.arguments.len()).filter(|at| one.kinds[*at] != other.kinds[*at]);
+    let mut differing = differing.peekable();
+    let any = differing.peek().is_some();
+    any && differing.all(|at| call.exact.contains(&at) && prefers(&call.arguments[at], one.kinds[at], other.kinds[at]))
+}
+
+/// Whether a literal of a type goes to the one parameter rather than to the other: to its own type before all others; else to the type that
+/// converts to the other one and not back, or is signed where the other is not.
+fn prefers(literal: &str, one: &str, other: &str) -> bool {
+    let is_passed = |written: &str| without_words(written).len() != written.len();
+    if is_passed(one) || is_passed(other) {
+        return false;
+    }
+    if is_own(literal, one) {
+        return !is_own(literal, other);
+    }
+    match (predefined(one).key(), predefined(other).key()) {
+        // Every number becomes an object, too.
+        (Some(one), Some(other)) => numbers::widens(literal, one) && (other == "~System.Object" || numbers::is_nearer(one, other)),
+        _ => false,
+    }
+}
+
+/// Whether a parameter is of the type itself.
+fn is_own(literal: &str, written: &str) -> bool {
+    let plain = written.strip_suffix('?').filter(|plain| *plain == "string").unwrap_or(written);
+    predefined(plain).key() == Some(literal)
 }
 
 /// Whether a call can mean an overload, whatever others there are. `receiver`: whether what it is called on may be the first argument.
@@ -63,7 +107,8 @@ fn lay<'o>(overload: &'o Overload, call: &Call) -> Option<Laid<'o>> {
             true => element(&parameter.kind),
             false => parameter.kind.as_str(),
         };
-        if !(converts(argument, kind) || parameter.params && converts(argument, &parameter.kind)) {
+        let is_exact = call.exact.contains(&at);
+        if !(converts(argument, kind, is_exact) || parameter.params && converts(argument, &parameter.kind, is_exact)) {
             return None;
         }
         taken[place] = true;
@@ -88,20 +133,25 @@ fn element(kind: &str) -> &str {
 }
 
 /// Whether a value of a simple type can stand for a parameter. True wherever nothing is known of one of the two.
-fn converts(argument: &str, parameter: &str) -> bool {
+fn converts(argument: &str, parameter: &str, is_exact: bool) -> bool {
     let Some(from) = simple(argument) else { return true };
     let written = without_marks(parameter);
-    match predefined(written).key().and_then(simple) {
-        Some(to) => from == to,
-        None => !written.ends_with(']'),
+    let to = predefined(written);
+    match to.key().map(|key| (key, simple(key))) {
+        Some((key, Some(NUMBER))) if is_exact && from == NUMBER => numbers::converts_literal(argument, key),
+        Some((_, Some(to))) => from == to,
+        _ => !written.ends_with(']'),
     }
 }
 
 /// A type without what says how it is passed and that it may be null.
 fn without_marks(written: &str) -> &str {
+    without_words(written).trim_end_matches('?')
+}
+
+fn without_words(written: &str) -> &str {
     let words = ["ref readonly ", "ref ", "in ", "out "];
-    let plain = words.iter().find_map(|word| written.strip_prefix(word)).unwrap_or(written);
-    plain.trim_end_matches('?')
+    words.iter().find_map(|word| written.strip_prefix(word)).unwrap_or(written)
 }
 
 /// Whether two types differ whatever type arguments stand for type parameters: both are named by words of the language, or one is an array.
@@ -116,12 +166,17 @@ fn differ(one: &str, other: &str) -> bool {
     }
 }
 
+/// The class of numbers and characters.
+const NUMBER: u8 = 2;
+
 /// The classes of simple types between which the language converts nothing.
 fn simple(key: &str) -> Option<u8> {
     Some(match key.strip_prefix("~System.")? {
         "String" => 0,
         "Boolean" => 1,
-        "SByte" | "Byte" | "Int16" | "UInt16" | "Int32" | "UInt32" | "Int64" | "UInt64" | "Single" | "Double" | "Decimal" | "Char" => 2,
+        "SByte" | "Byte" | "Int16" | "UInt16" | "Int32" | "UInt32" | "Int64" | "UInt64" | "Single" | "Double" | "Decimal" | "Char" => {
+            NUMBER
+        }
         _ => return None,
     })
 }
@@ -163,6 +218,74 @@ static void M(this A on, bool first, bool @last) { }
 static void M(A on, string[] many, ref int there) { }
 }";
 
+    /// What literals of these types leave of overloads with these parameters, and what values of these types leave.
+    fn of_literals(overloads: &str, arguments: &[&str]) -> [String; 2] {
+        let text = format!("public class A {{ {overloads} }}");
+        let mut sample = Sample::of(&[("a.cs", &text)]);
+        let overloads = overloads::of(&mut sample, &["A"]).expect("members").remove(0);
+        let keys = |exact: Vec<usize>| {
+            let call = Call {
+                arguments: arguments
+                    .iter()
+                    .map(|name| predefined(name).key().unwrap_or("").to_owned())
+                    .collect(),
+                exact,
+                ..Call::default()
+            };
+            let found = possible(&overloads, &call);
+            found.into_iter().map(|one| one.key.as_str()).collect::<Vec<_>>().join(" ")
+        };
+        [keys((0..arguments.len()).collect()), keys(Vec::new())]
+    }
+
+    #[test]
+    fn literals_choose_as_the_language_does() {
+        let numbers = "void F(int x) {} void F(long x) {} void F(double x) {} void F(object x) {}";
+        let all = "F(double) F(int) F(long) F(object)";
+        for (overloads, argument, literal) in [
+            (numbers, "int", "F(int)"),
+            (numbers, "long", "F(long)"),
+            (numbers, "double", "F(double)"),
+            (numbers, "uint", "F(long)"),
+            (numbers, "ulong", "F(double)"),
+            (numbers, "char", "F(int)"),
+            (numbers, "float", "F(double)"),
+            // Boxed, or by a conversion of its own: nothing else takes it.
+            (numbers, "decimal", "F(object)"),
+            ("void F(long x) {} void F(ulong x) {}", "uint", "F(long)"),
+            // Whether a constant fits is not known here.
+            ("void F(byte x) {} void F(short x) {}", "int", "F(byte) F(short)"),
+            ("void F(byte x) {} void F(long x) {}", "int", "F(byte) F(long)"),
+            // What is not generic goes before what becomes the same.
+            ("void F<T>(T x) {} void F(int x) {}", "int", "F(int)"),
+            ("void F<T>(T x) {} void F(int x) {}", "long", "F`1(T)"),
+            ("void F<T>(T x) {} void F(object x) {}", "int", "F(object) F`1(T)"),
+            // What is passed in another way, may be null, is not seen or not of the same value does not decide.
+            ("void F(int x) {} void F(in int x) {}", "int", "F(in int) F(int)"),
+            ("void F(int? x) {} void F(long? x) {}", "int", "F(int?) F(long?)"),
+            ("private void F(int x) {} public void F(long x) {}", "int", "F(int) F(long)"),
+            ("public void F(int x) {} private void F(long x) {}", "int", "F(int)"),
+            ("void F(int x) {} static void F(long x) {}", "int", "F(int) F(long)"),
+            (
+                "void F(int x) {} [System.Runtime.CompilerServices.OverloadResolutionPriority(1)] void F(long x) {}",
+                "int",
+                "F(int) F(long)",
+            ),
+            ("void F(params int[] x) {} void F(long x) {}", "int", "F(int[])"),
+        ] {
+            assert_eq!(of_literals(overloads, &[argument])[0], literal, "{overloads} {argument}");
+        }
+        // Of a value the type is not as certain.
+        assert_eq!(of_literals(numbers, &["long"])[1], all);
+        let words = "void F(string x) {} void F(object x) {} void F(char x) {}";
+        assert_eq!(of_literals(words, &["string"])[0], "F(string)");
+        assert_eq!(of_literals(words, &["bool"])[0], "F(object)");
+        // One argument speaks for the one, the other for the other.
+        let crossed = "void F(int x, long y) {} void F(long x, int y) {} void F(long x, long y) {}";
+        assert_eq!(of_literals(crossed, &["int", "int"])[0], "F(int,long) F(long,int)");
+        assert_eq!(of_literals(crossed, &["int", "long"])[0], "F(int,long)");
+    }
+
     fn left(arguments: &[&str], names: &[&str], types: usize, extension: bool) -> String {
         let mut sample = Sample::of(&[("a.cs", TEXT)]);
         let overloads = overloads::of(&mut sample, &["A"]).expect("members").remove(0);
@@ -173,6 +296,7 @@ static void M(A on, string[] many, ref int there) { }
             names: owned(names),
             types,
             extension,
+            ..Call::default()
         };
         let found = possible(&overloads, &call);
         assert!(found.iter().all(|one| can_mean(one, &call, false)));

@@ -8,6 +8,7 @@ pub mod index;
 pub mod matching;
 pub mod meaning;
 pub mod measure;
+mod numbers;
 pub mod outputs;
 pub mod overloads;
 pub mod path;

@@ -26,6 +26,10 @@ pub struct Overload {
     pub file: String,
     /// Its parameters.
     pub parameters: Vec<ParameterRow>,
+    /// Whether it is called without a value.
+    pub is_static: bool,
+    /// Whether `[OverloadResolutionPriority]` has a say in when it is meant.
+    pub has_priority: bool,
 }
 
 impl Overload {
@@ -70,7 +74,10 @@ pub fn of<O: Outputs>(outputs: &mut O, keys: &[&str]) -> Result<Vec<Vec<Overload
             let mut members = Vec::with_capacity(table.len());
             for (key, row) in table.rows() {
                 let row: MemberRow = serde_json::from_slice(row).map_err(|_| SymbolError::damaged().at_label(&output.label))?;
+                let mut modifiers = row.signature.split(' ').take_while(|word| !word.contains('('));
                 members.push(Overload {
+                    is_static: modifiers.any(|word| word == "static"),
+                    has_priority: row.attributes.iter().any(|one| one.contains("OverloadResolutionPriority")),
                     key: key.to_owned(),
                     name: row.name,
                     id: row.id,

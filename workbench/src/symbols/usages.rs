@@ -477,6 +477,47 @@ q.Go(1);
     }
 
     #[test]
+    fn literals_decide_among_numbers() {
+        let text = "class A { public void F(int x) { } public void F(long x) { } public void F(double x) { } }
+class C { void M(A a) {
+a.F(1);
+a.F(-0x7fff_ffff);
+a.F('c');
+a.F(1L);
+a.F(3000000000);
+a.F(1u);
+a.F(1.0);
+a.F(-1e3f);
+a.F(a.GetHashCode());
+} }
+";
+        let mut sample = Sample::of(&[("a.cs", text)]);
+        let mut lines = |symbol: &str| {
+            let (_, found) = asked(&mut sample, symbol);
+            let certain: Vec<u32> = found.certain.iter().map(|place| place.line).collect();
+            let possible: Vec<u32> = found.possible.iter().map(|(place, _)| place.line).collect();
+            (certain, possible)
+        };
+        // Of a value the type is not as certain as of a literal.
+        assert_eq!(lines("A#F(int)"), (vec![3, 4, 5], vec![11]));
+        assert_eq!(lines("A#F(long)"), (vec![6, 7, 8], vec![11]));
+        assert_eq!(lines("A#F(double)"), (vec![9, 10], vec![11]));
+    }
+
+    #[test]
+    fn members_that_share_a_line_use_each_what_stands_in_them() {
+        let text = "class A { public void F() { } }\nclass B { void G(A a) { a.F(); } void H(A a) { a.F(); } [Tag] int x; [Tag] int y; }\nclass TagAttribute : System.Attribute { }\n";
+        let mut sample = Sample::of(&[("a.cs", text)]);
+        let mut columns = |symbol: &str| {
+            let (_, found) = asked(&mut sample, symbol);
+            found.certain.iter().map(|place| (place.line, place.column)).collect::<Vec<_>>()
+        };
+        assert_eq!(columns("A.F"), [(2, 27), (2, 50)]);
+        assert_eq!(columns("TagAttribute"), [(2, 58), (2, 71)]);
+        assert_eq!(columns("A"), [(2, 18), (2, 41)]);
+    }
+
+    #[test]
     fn attributes_name_a_type_once() {
         let text = "static class K { public const string Name = \"\"; }\nclass TagAttribute : System.Attribute { public TagAttribute(string name) { } }\n[Tag(K.Name)]\nclass A {\n[Tag(nameof(K.Name))]\npublic int One;\n}\n";
         let mut sample = Sample::of(&[("a.cs", text)]);

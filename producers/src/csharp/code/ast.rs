@@ -126,10 +126,10 @@ pub enum Literal {
     /// A character.
     #[n(1)]
     Char,
-    /// A number without a point.
+    /// A whole number that is an `int`.
     #[n(2)]
     Integer,
-    /// A number with one.
+    /// A `double`.
     #[n(3)]
     Real,
     /// `true`, `false`.
@@ -138,6 +138,24 @@ pub enum Literal {
     /// `null`, `default`.
     #[n(5)]
     Null,
+    /// A `uint`, by its suffix or because an `int` does not hold it.
+    #[n(6)]
+    UInt,
+    /// A `long`.
+    #[n(7)]
+    Long,
+    /// A `ulong`.
+    #[n(8)]
+    ULong,
+    /// A `float`.
+    #[n(9)]
+    Float,
+    /// A `decimal`.
+    #[n(10)]
+    Decimal,
+    /// Text as bytes: `"text"u8`.
+    #[n(11)]
+    Bytes,
 }
 
 /// A lambda parameter, or one of a method.

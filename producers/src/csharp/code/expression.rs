@@ -159,8 +159,16 @@ impl Cursor<'_> {
     pub(super) fn unary(&mut self) -> Expression {
         match self.peek() {
             "+" | "-" | "~" | "++" | "--" | "&" | "*" | "^" => {
+                let is_sign = matches!(self.peek(), "+" | "-");
                 self.at += 1;
-                self.deeper(Expression::Unknown, Self::unary)
+                match self.deeper(Expression::Unknown, Self::unary) {
+                    // A sign leaves these as they are. Of others a literal of another type may become, or an index from the end.
+                    Expression::Literal(
+                        signed @ (Literal::Integer | Literal::Long | Literal::Float | Literal::Real | Literal::Decimal),
+                    ) if is_sign => Expression::Literal(signed),
+                    literal @ Expression::Literal(_) => Expression::Operation(Operator::Arithmetic, vec![literal]),
+                    value => value,
+                }
             }
             "!" => {
                 self.at += 1;

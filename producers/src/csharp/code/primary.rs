@@ -12,10 +12,9 @@ impl Cursor<'_> {
             None => return Expression::Unknown,
             Some(Kind::Text | Kind::Unterminated) => return self.text_literal(),
             Some(Kind::Number) => {
-                let text = self.peek();
+                let literal = number(self.peek());
                 self.at += 1;
-                let real = !text.starts_with("0x") && text.contains(['.', 'f', 'd', 'm', 'F', 'D', 'M']);
-                return Expression::Literal(if real { Literal::Real } else { Literal::Integer });
+                return Expression::Literal(literal);
             }
             Some(Kind::Unknown) => {
                 self.at += 1;
@@ -251,7 +250,11 @@ impl Cursor<'_> {
         let marks = text.bytes().take_while(|byte| matches!(byte, b'$' | b'@')).count();
         let dollars = text[..marks].bytes().filter(|byte| *byte == b'$').count();
         if dollars == 0 {
-            return Expression::Literal(if text.starts_with('\'') { Literal::Char } else { Literal::String });
+            return Expression::Literal(match text {
+                _ if text.starts_with('\'') => Literal::Char,
+                _ if text.ends_with("u8") => Literal::Bytes,
+                _ => Literal::String,
+            });
         }
         let raw = text[marks..].starts_with("\"\"\"");
         let needed = if raw { dollars } else { 1 };
@@ -332,6 +335,34 @@ fn last_name(value: &Expression) -> String {
             _ => String::new(),
         },
         _ => String::new(),
+    }
+}
+
+/// The type of a number as it is written: by its suffix, else the first of `int`, `uint`, `long` and `ulong` that holds it.
+fn number(text: &str) -> Literal {
+    let plain = text.replace('_', "").to_ascii_lowercase();
+    let (digits, radix) = match plain.get(..2) {
+        Some("0x") => (&plain[2..], 16),
+        Some("0b") => (&plain[2..], 2),
+        _ => (plain.as_str(), 10),
+    };
+    if radix == 10 {
+        match digits.as_bytes().last() {
+            Some(b'f') => return Literal::Float,
+            Some(b'm') => return Literal::Decimal,
+            _ if digits.contains(['.', 'e', 'd']) => return Literal::Real,
+            _ => {}
+        }
+    }
+    let number = digits.trim_end_matches(['u', 'l']);
+    let suffix = &digits[number.len()..];
+    let value = u64::from_str_radix(number, radix).unwrap_or(0);
+    let (is_unsigned, is_long) = (suffix.contains('u'), suffix.contains('l'));
+    match (is_unsigned, is_long) {
+        (false, false) if i32::try_from(value).is_ok() => Literal::Integer,
+        (_, false) if u32::try_from(value).is_ok() => Literal::UInt,
+        (false, _) if i64::try_from(value).is_ok() => Literal::Long,
+        _ => Literal::ULong,
     }
 }
 

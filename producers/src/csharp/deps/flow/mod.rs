@@ -59,6 +59,9 @@ pub struct Use {
 pub struct Call {
     /// What is known of the type of each argument: a key of .NET such as `~System.Int32`, else `""`. The receiver of an extension method is none of them.
     pub arguments: Vec<String>,
+    /// Which of them are literals, by their number from 0: they are of exactly that type.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub exact: Vec<usize>,
     /// Names of the last ones that are written with a name, in order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub names: Vec<String>,

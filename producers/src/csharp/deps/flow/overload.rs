@@ -2,7 +2,7 @@
 
 use super::call::NOT_CALLABLE;
 use super::{Call, Flow};
-use crate::csharp::code::ast::{Argument, Name};
+use crate::csharp::code::ast::{Argument, Expression, Name};
 use crate::csharp::deps::shape::Shape;
 use crate::csharp::deps::world::Candidate;
 
@@ -44,8 +44,10 @@ impl<'a> Flow<'_, 'a> {
 /// What a call tells of the overload that it means.
 pub(super) fn called_with(name: &Name, args: &[Argument], shapes: &[Option<Shape>], extension: bool) -> Call {
     let known = |at: usize| -> Option<&str> { shapes.get(at)?.as_ref()?.key().filter(|key| key.starts_with('~')) };
+    let is_literal = |at: &usize| matches!(args[*at].value, Expression::Literal(_)) && known(*at).is_some();
     Call {
         arguments: (0..args.len()).map(|at| known(at).unwrap_or("").to_owned()).collect(),
+        exact: (0..args.len()).filter(is_literal).collect(),
         names: args.iter().filter_map(|arg| arg.name.clone()).collect(),
         types: name.args.len(),
         extension,

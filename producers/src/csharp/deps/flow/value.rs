@@ -502,8 +502,14 @@ fn of_literal(literal: Literal) -> Shape {
         Literal::String => "string",
         Literal::Char => "char",
         Literal::Integer => "int",
+        Literal::UInt => "uint",
+        Literal::Long => "long",
+        Literal::ULong => "ulong",
+        Literal::Float => "float",
         Literal::Real => "double",
+        Literal::Decimal => "decimal",
         Literal::Truth => "bool",
         Literal::Null => return Shape::Null,
+        Literal::Bytes => return Shape::Named("~System.ReadOnlySpan`1".into(), Rc::from([predefined("byte")])),
     })
 }

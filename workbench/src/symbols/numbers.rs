@@ -1,0 +1,60 @@
+//! The numbers of C#: what converts to what without being asked to, and which of two is nearer (C# standard, 10.2.3, 10.2.11, 12.6.4.7). Types are
+//! keys of .NET, `~System.Int32`; what is none of these numbers converts to nothing.
+
+/// A number, and the numbers that every value of it becomes.
+const WIDER: [(&str, &[&str]); 10] = [
+    ("SByte", &["Int16", "Int32", "Int64", "Single", "Double", "Decimal"]),
+    (
+        "Byte",
+        &[
+            "Int16", "UInt16", "Int32", "UInt32", "Int64", "UInt64", "Single", "Double", "Decimal",
+        ],
+    ),
+    ("Int16", &["Int32", "Int64", "Single", "Double", "Decimal"]),
+    ("UInt16", &["Int32", "UInt32", "Int64", "UInt64", "Single", "Double", "Decimal"]),
+    ("Int32", &["Int64", "Single", "Double", "Decimal"]),
+    ("UInt32", &["Int64", "UInt64", "Single", "Double", "Decimal"]),
+    ("Int64", &["Single", "Double", "Decimal"]),
+    ("UInt64", &["Single", "Double", "Decimal"]),
+    (
+        "Char",
+        &["UInt16", "Int32", "UInt32", "Int64", "UInt64", "Single", "Double", "Decimal"],
+    ),
+    ("Single", &["Double"]),
+];
+
+/// What a constant of a type may become besides, if its value fits.
+const CONSTANTS: [(&str, &[&str]); 2] = [
+    ("Int32", &["SByte", "Byte", "Int16", "UInt16", "UInt32", "UInt64"]),
+    ("Int64", &["UInt64"]),
+];
+
+/// Numbers with a sign, and those without one that they go before.
+const SIGNED: [(&str, &[&str]); 4] = [
+    ("SByte", &["Byte", "UInt16", "UInt32", "UInt64"]),
+    ("Int16", &["UInt16", "UInt32", "UInt64"]),
+    ("Int32", &["UInt32", "UInt64"]),
+    ("Int64", &["UInt64"]),
+];
+
+/// Whether every value of the one becomes one of the other.
+pub fn widens(from: &str, to: &str) -> bool {
+    stands(&WIDER, from, to)
+}
+
+/// Whether a literal of a type may be one of the other, whatever its value.
+pub fn converts_literal(from: &str, to: &str) -> bool {
+    from == to || widens(from, to) || stands(&CONSTANTS, from, to)
+}
+
+/// Whether the one is better to convert to than the other.
+pub fn is_nearer(one: &str, other: &str) -> bool {
+    widens(one, other) || stands(&SIGNED, one, other)
+}
+
+fn stands(table: &[(&str, &[&str])], from: &str, to: &str) -> bool {
+    let (Some(from), Some(to)) = (from.strip_prefix("~System."), to.strip_prefix("~System.")) else {
+        return false;
+    };
+    table.iter().any(|(one, others)| *one == from && others.contains(&to))
+}
