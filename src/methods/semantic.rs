@@ -1,13 +1,16 @@
 //! `semantic`: the summary of a type or member.
 
 use super::resolved::{Resolved, resolved};
-use super::symbols::found_by_name;
+use super::symbols::{found_by_name, notes};
 use super::{Effect, Method};
 use crate::cli::AskingArgs;
 use crate::commands::{build, history, show};
 use crate::context::Failed;
 use crate::desk::Desk;
+use crate::exit::Code;
+use crate::render::printable;
 use engine::build::query::{Reach, Standing};
+use engine::values::diagnostic::Diagnostic;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use workbench::symbols::state::{Freshness, State};
@@ -71,6 +74,9 @@ impl Method for SemanticOf {
         let label = history::meant(desk.open()?.1, &asked, "shown")?;
         let (_, session) = desk.open()?;
         let paid = workbench::paid::is_paid(session, &label);
+        if !paid && !label.ends_with(SUMMARY) {
+            return Err(no_summary(&label));
+        }
         let standing = session.standing(&label)?;
         if paid && !self.refresh && standing != Some(Standing::Current) {
             let shown = match session.last(&label)? {
@@ -83,8 +89,12 @@ impl Method for SemanticOf {
                 _ => "stale",
             };
             let (resolved, files) = resolved(desk, &label)?;
-            let as_it_is = State::default().of_files(&*desk.flaws()?, files.iter());
-            let why = "a model makes it, and was not asked: --refresh has it made anew";
+            let why = match workbench::work::is_answered_by_agent(desk.open()?.1, &label) {
+                true => "an agent answers for it: `cortex work next` gives the question, `cortex work submit` takes the answer",
+                false => "a model makes it, and was not asked: --refresh has it made anew",
+            };
+            let mut as_it_is = State::default().of_files(&*desk.flaws()?, files.iter());
+            as_it_is.complete &= shown.is_some();
             return Ok(Summary {
                 resolved,
                 state: as_it_is.as_of(Freshness::Stale, why),
@@ -105,7 +115,25 @@ impl Method for SemanticOf {
     fn text(answer: &Summary) -> String {
         match &answer.semantic_text {
             Some(text) => text.clone(),
-            None => format!("there is no summary of {} yet; --refresh has it made\n", answer.resolved.path),
+            None => {
+                let none = format!("there is no summary of {} yet\n", answer.resolved.path);
+                printable(&format!("{none}{}", notes(&answer.state)))
+            }
         }
     }
+}
+
+/// What the labels of summaries end with.
+const SUMMARY: &str = ":semantic";
+
+/// The label is that of something else.
+fn no_summary(label: &str) -> Failed {
+    let why = Diagnostic::error("SymbolNotFound", "this is the label of something else than a summary").found(label);
+    let of_type = label.strip_prefix("//types/").and_then(|rest| rest.rsplit_once(':'));
+    let summary = of_type.map(|(symbol, _)| format!("//types/{symbol}{SUMMARY}"));
+    let hint = match &summary {
+        Some(summary) => format!("the summary is {summary}; `cortex show '{label}'` prints what was named"),
+        None => format!("name a type, a member, or a label that ends with {SUMMARY}; `cortex show '{label}'` prints what was named"),
+    };
+    Failed::new(Code::Usage, why.hint(hint).candidates(summary.into_iter().collect()))
 }

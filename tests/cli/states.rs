@@ -145,3 +145,38 @@ fn an_investigation_says_how_fresh_and_how_complete_what_it_saw_is() {
     let (_, complete, notes) = state(&bench, &[&ask[..], &["--fresh"]].concat());
     assert!(!complete && notes.contains("Bad.cs:1"), "{notes}");
 }
+
+#[test]
+fn only_summaries_are_told_as_summaries() {
+    let bench = Bench::memotree();
+    for (label, hint) in [
+        ("//index:types", "a label that ends with :semantic"),
+        ("//files/src/MemoTree.Core/Node.cs:syntax", "a label that ends with :semantic"),
+        (
+            "//types/MemoTree.Core.Node:outline",
+            "the summary is //types/MemoTree.Core.Node:semantic",
+        ),
+    ] {
+        let ran = bench.run(&["semantic", label]);
+        assert_eq!((ran.code, ran.out.as_str()), (2, ""), "{ran:?}");
+        let parts = ["SymbolNotFound", hint, &format!("`cortex show '{label}'`")];
+        assert!(parts.iter().all(|part| ran.err.contains(part)), "{}", ran.err);
+    }
+    assert_eq!(bench.run(&["semantic", "//types/Node:semantic"]).code, 0);
+}
+
+#[test]
+fn a_summary_that_is_not_there_is_missing() {
+    let bench = Bench::empty();
+    let manifest = "[workspace]\nname = \"p\"\nrulesets = [\"csharp\"]\n[producer.semantic]\nparams.model = \"own\"\n\
+                    [model.own]\napi = \"command\"\ncommand = [\"false\"]\n";
+    bench.write("cortex.toml", manifest);
+    bench.write("A.cs", "public class A { }\n");
+    let (freshness, complete, notes) = state(&bench, &["semantic", "A"]);
+    assert_eq!((freshness.as_str(), complete), ("stale", false), "{notes}");
+    let told = bench.run(&["semantic", "A"]).out;
+    assert!(
+        told.starts_with("there is no summary of A yet\n") && told.contains("--refresh"),
+        "{told}"
+    );
+}
