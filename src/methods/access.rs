@@ -29,7 +29,7 @@ fn asked(why: &Diagnostic) -> Option<&str> {
 }
 
 /// Whether something is written as a path that is not below the workspace.
-fn leads_out(text: &str) -> bool {
+pub fn leads_out(text: &str) -> bool {
     text.starts_with('/') && !text.starts_with("//") || text.split('/').any(|part| part == "..")
 }
 

@@ -94,7 +94,8 @@ have ended with. What was said beside an answer is in its `diagnostics`.
 `$/progress` tells how far a build has come. Who gives a token waits for his turn; who gives none is told `Busy` once somebody has been building for two
 seconds, and asks again. A second request of an id that is being answered is refused under the id `null`. `StreamOp` answers with `token`, `values` and
 `finished`; `$/enumerator/next` and `$/enumerator/abort` go on and end it (as StreamJsonRpc has it), or a `partialResultToken` has `$/progress` tell the
-values. Several requests in one message are refused, a message is 4 MiB long at most, and 1,024 clients with 1,024 requests each are served at once.
+values. Several requests in one message are refused, a message is 4 MiB long at most (a longer one is refused once it is), and 1,024 clients with 1,024
+requests each are served at once. Where a number limits a list, 0 lists none, and what there is is counted.
 ";
 
 /// The fields of an object as a table.

@@ -98,7 +98,7 @@ impl Of {
         let depth = if self.depth == 0 { u32::MAX } else { self.depth };
         let mut relations = Graph::read(desk)?.relations(found.key(), way, edges, depth);
         let total = relations.types.len();
-        relations.types.truncate(self.limit.max(1));
+        relations.types.truncate(self.limit);
         let mut state = match way {
             Way::Deps => names.state(found.files.iter()),
             // What a file that could not be read uses is not known.

@@ -1,5 +1,6 @@
 //! `resolve`: what a name means.
 
+use super::access::leads_out;
 use super::symbols::{notes, resolution};
 use super::{Effect, Method};
 use crate::context::Failed;
@@ -49,7 +50,11 @@ impl Method for Resolve {
 
     fn answer(&self, desk: &mut Desk<'_>) -> Result<Meaning, Failed> {
         let names = desk.names()?;
-        let found = resolution(desk, &names, &self.symbol, self.limit.clamp(1, MOST))?;
+        let mut found = resolution(desk, &names, &self.symbol, self.limit.clamp(1, MOST))?;
+        if leads_out(&self.symbol) && matches!(found.how, None | Some(How::Fuzzy)) {
+            found.meant()?;
+        }
+        found.candidates.truncate(self.limit);
         let mut state = match found.how {
             None | Some(How::Fuzzy) => State::default().of_workspace(&names.flaws).empty(Empty::Unknown),
             Some(_) => names.state(found.candidates.iter().flat_map(|one| &one.files)),
@@ -64,8 +69,9 @@ impl Method for Resolve {
     fn text(answer: &Meaning) -> String {
         let found = &answer.found;
         let mut text = match found.how {
-            None => "nothing of this name is known\n".to_owned(),
-            Some(How::Fuzzy) => "nothing of this name is known; spelled alike:\n".to_owned(),
+            // The notes say so.
+            None => String::new(),
+            Some(How::Fuzzy) => "spelled alike:\n".to_owned(),
             Some(_) if found.resolved.is_some() => String::new(),
             Some(_) => format!("{} have this name:\n", found.total),
         };

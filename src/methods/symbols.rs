@@ -4,6 +4,7 @@ use crate::commands::last_good;
 use crate::context::Failed;
 use crate::desk::Desk;
 use crate::exit::Code;
+use engine::values::diagnostic::Diagnostic;
 use std::sync::Arc;
 use workbench::symbols::index::Symbols;
 use workbench::symbols::outputs::{SymbolError, Trouble};
@@ -28,6 +29,9 @@ impl Names {
 
 /// What a symbol may mean.
 pub fn resolution(desk: &mut Desk<'_>, names: &Names, symbol: &str, most: usize) -> Result<Resolution, Failed> {
+    if symbol.starts_with("//") {
+        return Err(label_for_name(symbol));
+    }
     let root = desk.context.root().unwrap_or_default();
     let aliases = workbench::aliases::read(&root);
     let options = Options {
@@ -65,6 +69,20 @@ pub fn told<T>(desk: &mut Desk<'_>, command: Option<&str>, symbol: &str, target:
         }
     }
     Ok(meant?)
+}
+
+/// A label stands where a name is wanted.
+fn label_for_name(label: &str) -> Failed {
+    let found: String = label.chars().take(120).collect();
+    let why = Diagnostic::error("E_SYMBOL", "this is a label, and the name of a type or member is wanted").found(found);
+    let named = label
+        .strip_prefix("//types/")
+        .map(|rest| rest.rsplit_once(':').map_or(rest, |(name, _)| name));
+    let hint = match named {
+        Some(name) => format!("write {}", name.chars().take(120).collect::<String>()),
+        None => "write Type, Namespace.Type, Type.Member or Type#Member; `cortex show` prints what a label stands for".to_owned(),
+    };
+    Failed::new(Code::Usage, why.hint(hint))
 }
 
 impl From<SymbolError> for Failed {

@@ -146,6 +146,21 @@ pub fn name(agent: &str) -> Result<&str, Failed> {
     Err(Failed::new(Code::Usage, why.hint("give a short name of your own with --agent")))
 }
 
+/// Whether a number is one that an argument may have, from 1 on, as the command line has it.
+///
+/// # Errors
+/// When it is not.
+pub fn within(argument: &str, number: u64, most: u64) -> Result<(), Failed> {
+    if (1..=most).contains(&number) {
+        return Ok(());
+    }
+    let why = Diagnostic::error("E_PARAM", format!("{argument}: {number} is not in 1..={most}"));
+    Err(Failed::new(
+        Code::Usage,
+        why.hint("the reference of methods lists the arguments of each"),
+    ))
+}
+
 /// What an answer has to look like.
 pub fn form(question: &Waiting) -> String {
     let form = match question.patch {

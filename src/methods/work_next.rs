@@ -8,7 +8,7 @@ use crate::render::{count, printable};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use workbench::symbols::state::State;
-use workbench::work::{Comer, Taken, holder, take};
+use workbench::work::{Comer, LONGEST_LEASE, Taken, holder, take};
 
 /// Most questions at a time.
 const MOST: u64 = 100;
@@ -30,7 +30,7 @@ pub struct Next {
     #[arg(long, value_name = "NAME", default_value = "")]
     pub agent: String,
     /// Minutes for which they are kept for you.
-    #[arg(long, value_name = "N", default_value_t = 30, value_parser = clap::value_parser!(u64).range(1..=1440))]
+    #[arg(long, value_name = "N", default_value_t = 30, value_parser = clap::value_parser!(u64).range(1..=LONGEST_LEASE / 60))]
     pub minutes: u64,
 }
 
@@ -94,6 +94,8 @@ impl Method for Next {
 
     fn answer(&self, desk: &mut Desk<'_>) -> Result<Questions, Failed> {
         let agent = work::name(&self.agent)?;
+        work::within("count", self.count, MOST)?;
+        work::within("minutes", self.minutes, LONGEST_LEASE / 60)?;
         let round = work::scoped(desk, &self.scope)?;
         let (workspace, session) = desk.open()?;
         let notes = workspace.asking.agents().notes();
@@ -101,8 +103,8 @@ impl Method for Next {
         noted(notes.prune(std::time::UNIX_EPOCH + std::time::Duration::from_secs(now)))?;
         let comer = Comer {
             agent,
-            count: usize::try_from(self.count.clamp(1, MOST)).unwrap_or(1),
-            seconds: self.minutes.saturating_mul(60).max(60),
+            count: usize::try_from(self.count).unwrap_or(1),
+            seconds: self.minutes * 60,
             now,
         };
         let given = noted(take(notes, &round.waiting, comer))?;

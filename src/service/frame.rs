@@ -24,7 +24,7 @@ pub enum Framing {
 pub enum Frame {
     /// A message.
     Message(Vec<u8>),
-    /// A message that was too long, of at least so many bytes; it was passed over.
+    /// A message that is too long, of at least so many bytes. It is told at once; what is to come of it is passed over.
     TooLong(usize),
     /// Bytes after which no message can be made out any more.
     Garbage(&'static str),
@@ -37,8 +37,19 @@ pub enum Frame {
 pub struct Reader<R> {
     from: BufReader<R>,
     framing: Option<Framing>,
-    /// Bytes of a message that was too long, still to be passed over.
-    rest: u64,
+    /// What of a message that was too long is still to be passed over.
+    rest: Rest,
+}
+
+/// What is to come of a message that was too long.
+#[derive(Clone, Copy, Debug, Default)]
+enum Rest {
+    #[default]
+    Nothing,
+    /// So many bytes.
+    Bytes(u64),
+    /// Everything up to the end of the line.
+    Line,
 }
 
 impl<R: AsyncRead + Unpin> Reader<R> {
@@ -47,7 +58,7 @@ impl<R: AsyncRead + Unpin> Reader<R> {
         Self {
             from: BufReader::new(from),
             framing: None,
-            rest: 0,
+            rest: Rest::Nothing,
         }
     }
 
@@ -61,8 +72,7 @@ impl<R: AsyncRead + Unpin> Reader<R> {
     /// # Errors
     /// When the stream breaks.
     pub async fn ready(&mut self) -> io::Result<bool> {
-        let mut rest = (&mut self.from).take(std::mem::take(&mut self.rest));
-        tokio::io::copy_buf(&mut rest, &mut tokio::io::sink()).await?;
+        self.pass_over().await?;
         loop {
             let bytes = self.from.fill_buf().await?;
             if bytes.is_empty() {
@@ -83,6 +93,25 @@ impl<R: AsyncRead + Unpin> Reader<R> {
         }
     }
 
+    /// Reads on to the end of a message that was too long, or of the stream, and keeps nothing.
+    async fn pass_over(&mut self) -> io::Result<()> {
+        match std::mem::take(&mut self.rest) {
+            Rest::Nothing => {}
+            Rest::Bytes(count) => {
+                tokio::io::copy_buf(&mut (&mut self.from).take(count), &mut tokio::io::sink()).await?;
+            }
+            Rest::Line => loop {
+                let bytes = self.from.fill_buf().await?;
+                let (end, len) = (bytes.iter().position(|byte| *byte == b'\n'), bytes.len());
+                self.from.consume(end.map_or(len, |end| end + 1));
+                if end.is_some() || len == 0 {
+                    break;
+                }
+            },
+        }
+        Ok(())
+    }
+
     /// The next message; to be called when something came.
     ///
     /// # Errors
@@ -96,29 +125,28 @@ impl<R: AsyncRead + Unpin> Reader<R> {
 
     async fn line(&mut self) -> io::Result<Frame> {
         let mut line = Vec::new();
-        let mut passed = 0;
         loop {
             let bytes = self.from.fill_buf().await?;
             if bytes.is_empty() {
                 // The last line may do without its end.
-                return Ok(match (passed, line.is_empty()) {
-                    (0, true) => Frame::End,
-                    (0, false) => Frame::Message(line),
-                    (passed, _) => Frame::TooLong(passed),
-                });
+                return Ok(if line.is_empty() { Frame::End } else { Frame::Message(line) });
             }
             let (taken, ended) = match bytes.iter().position(|byte| *byte == b'\n') {
                 Some(at) => (at + 1, true),
                 None => (bytes.len(), false),
             };
-            if passed == 0 && line.len() + taken <= LONGEST + 1 {
+            let length = line.len() + taken;
+            let fits = length <= LONGEST + usize::from(ended);
+            if fits {
                 line.extend_from_slice(&bytes[..taken]);
-            } else {
-                passed += std::mem::take(&mut line).len() + taken;
             }
             self.from.consume(taken);
+            if !fits {
+                self.rest = if ended { Rest::Nothing } else { Rest::Line };
+                return Ok(Frame::TooLong(length));
+            }
             if ended {
-                return Ok(if passed > 0 { Frame::TooLong(passed) } else { Frame::Message(line) });
+                return Ok(Frame::Message(line));
             }
         }
     }
@@ -159,7 +187,7 @@ impl<R: AsyncRead + Unpin> Reader<R> {
         let mut body = Vec::new();
         if length > LONGEST {
             // Told at once; what is to come is passed over before the next message.
-            self.rest = length as u64;
+            self.rest = Rest::Bytes(length as u64);
             return Ok(Frame::TooLong(length));
         }
         let mut rest = (&mut self.from).take(length as u64);
@@ -244,7 +272,10 @@ mod tests {
     fn what_is_too_long_is_passed_over() {
         let long = vec![b'x'; LONGEST + 2];
         let lines = [b"{".as_slice(), &long, b"\n{}\n"].concat();
-        assert_eq!(read(&lines, 65536), [Frame::TooLong(LONGEST + 4), message("{}\n")]);
+        let told = read(&lines, 65536);
+        assert!(matches!(told.as_slice(), [Frame::TooLong(bytes), next] if *bytes > LONGEST && *next == message("{}\n")));
+        let longest = [vec![b'x'; LONGEST], b"\n".to_vec()].concat();
+        assert_eq!(read(&longest, 65536), [Frame::Message(longest)]);
         let headers = [
             format!("Content-Length: {}\r\n\r\n", long.len()).as_bytes(),
             &long,
@@ -252,6 +283,26 @@ mod tests {
         ]
         .concat();
         assert_eq!(read(&headers, 65536), [Frame::TooLong(long.len()), message("{}")]);
+    }
+
+    /// Nothing but what is too long has come yet: not its end, nor that of the stream.
+    #[test]
+    fn what_is_too_long_is_told_before_its_end() {
+        let runtime = tokio::runtime::Builder::new_current_thread().build().expect("runtime");
+        runtime.block_on(async {
+            let (mut there, here) = tokio::io::duplex(65536);
+            let mut reader = Reader::new(here);
+            let long = vec![b'{'; LONGEST + 1];
+            let (written, told) = tokio::join!(there.write_all(&long), async {
+                assert!(reader.ready().await.expect("read"));
+                reader.next().await.expect("read")
+            });
+            written.expect("written");
+            assert!(matches!(told, Frame::TooLong(_)), "{told:?}");
+            there.write_all(b"}}\n[]\n").await.expect("written");
+            assert!(reader.ready().await.expect("read"));
+            assert_eq!(reader.next().await.expect("read"), message("[]\n"));
+        });
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use crate::context::Failed;
 use crate::exit::Code;
 use crate::render::diagnostic;
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer};
 use serde_json::{Value, json};
 
 /// Codes of the specification and of the Language Server Protocol.
@@ -60,6 +60,7 @@ pub fn parse(bytes: &[u8]) -> Result<Message, Malformed> {
     #[derive(Deserialize)]
     struct Raw {
         jsonrpc: Option<Value>,
+        #[serde(default, deserialize_with = "there")]
         id: Option<Value>,
         method: Option<Value>,
         params: Option<Value>,
@@ -94,9 +95,14 @@ pub fn parse(bytes: &[u8]) -> Result<Message, Malformed> {
     }
     match raw.id {
         None => Ok(Message::Notification { method, params }),
-        Some(id @ (Value::String(_) | Value::Number(_))) => Ok(Message::Request { id, method, params }),
+        Some(id @ (Value::String(_) | Value::Number(_) | Value::Null)) => Ok(Message::Request { id, method, params }),
         Some(_) => Err((Value::Null, code::REQUEST, "an id is a string or a number".to_owned())),
     }
+}
+
+/// A field that is there, also where it is `null`: whose id is `null` wants an answer, who has none does not.
+fn there<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Value>, D::Error> {
+    Value::deserialize(from).map(Some)
 }
 
 /// The message that answers.
@@ -183,6 +189,8 @@ mod tests {
                 params: Value::Null
             }
         );
+        let nameless = parse(br#"{"jsonrpc":"2.0","id":null,"method":"Status"}"#).expect("a request");
+        assert!(matches!(nameless, Message::Request { id: Value::Null, .. }), "{nameless:?}");
         let said = parse(br#"{"jsonrpc":"2.0","method":"$/cancelRequest","params":{"id":7}}"#).expect("a notification");
         assert_eq!(
             said,

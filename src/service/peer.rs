@@ -115,7 +115,7 @@ impl Peer {
             match frame {
                 Frame::Message(bytes) => self.take(&bytes).await,
                 Frame::TooLong(bytes) => {
-                    let why = format!("a message of {bytes} bytes is too long; the longest is {LONGEST}");
+                    let why = format!("a message of at least {bytes} bytes is too long; the longest is {LONGEST}");
                     self.refuse(code::REQUEST, &why).await;
                 }
                 Frame::Garbage(why) => return self.refuse(code::PARSE, why).await,

@@ -435,3 +435,54 @@ fn a_name_is_looked_up_after_files_came_and_went() {
     assert!(found.code == 0 && found.out.contains("A.V#F(int)"), "{found:?}");
     assert_eq!(bench.run(&["usages", "V#F(int)"]).code, 0);
 }
+
+#[test]
+fn what_is_no_name_is_refused() {
+    let bench = Bench::memotree();
+    for (symbol, code, help) in [
+        ("/etc/passwd", "AccessDenied", "stays inside the workspace"),
+        ("../../x", "AccessDenied", "stays inside the workspace"),
+        ("//files/../x:bytes", "AccessDenied", "stays inside the workspace"),
+        ("//index:types", "E_SYMBOL", "`cortex show` prints what a label stands for"),
+        ("//types/NodeId:outline", "E_SYMBOL", "write NodeId"),
+    ] {
+        for method in ["resolve", "source", "usages"] {
+            let ran = bench.run(&[method, symbol]);
+            assert_eq!((ran.code, ran.out.as_str()), (2, ""), "{method} {symbol}");
+            assert!(
+                ran.err.contains(&format!("error[{code}]")) && ran.err.contains(help),
+                "{method} {symbol}: {}",
+                ran.err
+            );
+        }
+    }
+    let unknown = bench.run(&["resolve", "Nowhere9"]);
+    assert_eq!(unknown.code, 0);
+    assert!(unknown.out.starts_with("note: nothing of this name is known"), "{}", unknown.out);
+}
+
+#[test]
+fn a_limit_of_none_lists_none_and_counts_all() {
+    let bench = Bench::memotree();
+    for (method, symbol, list) in [
+        ("resolve", "Node*", "candidates"),
+        ("search", "Node", "hits"),
+        ("rdeps", "NodeTree", "types"),
+        ("usages", "NodeStore.Get", "certain"),
+    ] {
+        let answer = bench.run(&[method, symbol, "--limit", "0", "--json"]).json();
+        let (listed, total) = (answer[list].as_array().map(Vec::len), answer["total"].as_u64());
+        assert!(listed == Some(0) && total > Some(1), "{method}: {answer}");
+        assert_eq!(answer["state"]["complete"], false, "{method}: {answer}");
+        assert!(
+            answer["state"]["notes"]
+                .to_string()
+                .contains(&format!("0 of {} are shown", total.unwrap_or_default()))
+        );
+    }
+    let source = bench.run(&["source", "NodeId", "--lines", "0", "--json"]).json();
+    assert_eq!(
+        (&source["sources"][0]["parts"], &source["state"]["complete"]),
+        (&serde_json::json!([]), &false.into())
+    );
+}

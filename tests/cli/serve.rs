@@ -207,9 +207,14 @@ fn messages_that_are_none_are_answered_and_the_service_goes_on() {
         let answer = client.ask("GetOutline", json!({"path": path}));
         assert!(answer["error"]["data"]["code"].is_string(), "{path:?}: {answer}");
     }
-    client.send(&"y".repeat(5 << 20));
+    // What is too long is refused before its end comes.
+    client.stream.write_all(&vec![b'y'; 5 << 20]).expect("written");
     assert_eq!(client.next()["error"]["code"], -32600);
+    client.send("");
     assert_eq!(client.result("ping", json!({})), json!({}));
+    // Who names a request null wants an answer, and gets it under that name.
+    client.send(r#"{"jsonrpc":"2.0","id":null,"method":"ping"}"#);
+    assert_eq!(client.next(), json!({"jsonrpc": "2.0", "id": null, "result": {}}));
 }
 
 #[test]

@@ -165,7 +165,7 @@ pub fn search(symbols: &Symbols, query: &Query<'_>) -> Result<Page, SymbolError>
         asked.spelled_alike(symbols, &mut found);
     }
     let total = found.by_match.values().map(Vec::len).sum();
-    let limit = query.limit.clamp(1, MOST);
+    let limit = query.limit.min(MOST);
     let entries = found
         .by_match
         .iter()
