@@ -262,9 +262,12 @@ pub fn code(report: &Report) -> Code {
         Code::Io
     } else if report.failures.iter().any(|why| why.code == "E_LIMIT") {
         Code::Limit
-    } else if !report.failures.is_empty() {
-        Code::TargetFailed
-    } else {
+    } else if report.failures.is_empty() {
         Code::Ok
+    } else if report.failures.iter().all(|why| why.code == "InvalidFilter") {
+        // What is wrong stands in the manifest, or in the file of packs beside it.
+        Code::Usage
+    } else {
+        Code::TargetFailed
     }
 }

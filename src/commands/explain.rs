@@ -32,7 +32,11 @@ pub fn run(context: &Context, args: &ExplainArgs) -> Outcome {
     let mut session = workspace.session()?;
     context.say(workspace.warnings());
     let explained = match session.explain(&patterns)? {
-        Ok(explained) => explained,
+        Ok(mut explained) => {
+            let failure = explained.failure.take();
+            explained.failure = failure.and_then(|why| context.placed(&[why]).pop());
+            explained
+        }
         Err(diagnostics) => {
             last_good::remark_missing(context, &workspace, &session, None, label)?;
             let code = Code::Usage;

@@ -34,11 +34,12 @@ pub fn outputs(
         outputs: true,
     };
     let report = build::build(context, session, &request)?;
-    match build::code(&report) {
-        code @ Code::Usage => Err(Failed {
-            code,
+    if !report.refused.is_empty() {
+        return Err(Failed {
+            code: Code::Usage,
             diagnostics: Vec::new(),
-        }),
-        code => Ok((report, code)),
+        });
     }
+    let code = build::code(&report);
+    Ok((report, code))
 }

@@ -97,13 +97,13 @@ impl Method for Build {
         let shown = desk.output(&label(&self.name, "pack"))?;
         let contents = desk.output(&label(&self.name, "contents"))?;
         let contents: Contents = serde_json::from_slice(&contents.bytes).map_err(|error| Failed::bug(&error))?;
-        let left_out: Vec<LeftOut> = contents.left_out.into_iter().map(LeftOut::from).collect();
+        let left_out: Vec<LeftOut> = contents.left_out.iter().cloned().map(LeftOut::from).collect();
         let state = State::default().of_workspace(&*desk.flaws()?);
         Ok(Built {
             name: self.name.clone(),
             token_estimate: contents.token_estimate,
             pack_text: String::from_utf8_lossy(&shown.bytes).into_owned(),
-            state: told(state, &meant, &contents.types, &left_out),
+            state: told(state, &meant, &contents, &left_out),
             types: contents.types,
             left_out,
             path: format!(".cortex/out/packs/{}.md", self.name),
@@ -116,17 +116,27 @@ impl Method for Build {
 }
 
 /// With what the text lacks of the types that are `meant`, and why it is empty.
-fn told(mut state: State, meant: &[String], shown: &[String], left_out: &[LeftOut]) -> State {
+fn told(mut state: State, meant: &[String], contents: &Contents, left_out: &[LeftOut]) -> State {
+    let shown = &contents.types;
     let summaries = left_out.iter().filter(|out| out.part == "summary").count();
-    state = state.cut(shown.len(), meant.len(), "types do not fit the budget, see leftOut");
+    let crowded = match contents.needed {
+        Some(needed) => format!(
+            "no type fits the budget, see leftOut; the text without any takes {} tokens, with {needed} there is one in it",
+            contents.token_estimate
+        ),
+        None => "types do not fit the budget, see leftOut".to_owned(),
+    };
+    state = state.cut(shown.len(), meant.len(), &crowded);
     if summaries > 0 {
         state = state.cut(shown.len() - summaries, shown.len(), "summaries do not fit the budget, see leftOut");
     }
     let excluded = left_out.len() - summaries - (meant.len() - shown.len());
     if excluded > 0 {
-        state
-            .notes
-            .push(format!("{excluded} types that others name are excluded by the filter, see leftOut"));
+        let types = match excluded {
+            1 => "1 type that others name is".to_owned(),
+            _ => format!("{excluded} types that others name are"),
+        };
+        state.notes.push(format!("{types} excluded by the filter, see leftOut"));
     }
     if meant.is_empty() {
         let why = "the filter means none of the types that there are; files that the manifest's sources leave out are not indexed";
@@ -192,10 +202,13 @@ struct Info {
     budget: Option<u64>,
     /// Whether it was made by `pack build`; the others stand in cortex.toml.
     made: bool,
-    /// Types that it means, as it was last built.
+    /// Types that it means, as far as that was built.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    meant: Option<usize>,
+    /// Types in its text, as `pack build` last made it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     types: Option<usize>,
-    /// About how many tokens its text is, as `pack build` last made it.
+    /// About how many tokens that text is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     token_estimate: Option<u64>,
 }
@@ -223,7 +236,8 @@ impl Method for List {
                 filter: row.filter,
                 budget: row.budget,
                 made,
-                types: selection.value.map(|selection| selection.types.len()),
+                meant: selection.value.map(|selection| selection.types.len()),
+                types: contents.value.as_ref().map(|contents| contents.types.len()),
                 token_estimate: contents.value.map(|contents| contents.token_estimate),
                 name,
             });
@@ -246,9 +260,16 @@ impl Method for List {
             let tokens = pack
                 .token_estimate
                 .map_or_else(String::new, |tokens| format!(", about {tokens} tokens"));
-            let types = pack.types.map_or("not built".to_owned(), |types| format!("{types} types{tokens}"));
+            let types = match (pack.types, pack.meant) {
+                (Some(types), Some(meant)) if types != meant => format!("{types} of {meant} types"),
+                (Some(1), _) => "1 type".to_owned(),
+                (Some(types), _) => format!("{types} types"),
+                (None, _) => "not built".to_owned(),
+            };
             let place = if pack.made { "made here" } else { "cortex.toml" };
-            format!("{}  {types}, {place}  {}\n", pack.name, pack.filter)
+            // A filter of several lines is one.
+            let filter: Vec<&str> = pack.filter.split_whitespace().collect();
+            format!("{}  {types}{tokens}, {place}  {}\n", pack.name, filter.join(" "))
         };
         let lines: String = answer.packs.iter().map(line).collect();
         if lines.is_empty() {

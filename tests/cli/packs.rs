@@ -132,15 +132,22 @@ fn answers_say_how_fresh_and_how_complete_they_are() {
     assert!(complete && notes.starts_with("the filter means none of the types"), "{notes}");
     let (_, complete, notes) = state(&[&views[..], &["--budget", "1"]].concat());
     assert!(
-        !complete && notes.starts_with("0 of ") && notes.contains("do not fit the budget"),
+        !complete && notes.starts_with("0 of ") && notes.contains("no type fits the budget"),
         "{notes}"
     );
+    let needed = notes
+        .rsplit("with ")
+        .next()
+        .and_then(|rest| rest.split(' ').next())
+        .expect("a number");
+    let (_, _, enough) = state(&[&views[..], &["--budget", needed]].concat());
+    assert!(enough.starts_with("1 of "), "{needed}: {enough}");
     let small = [&views[..], &["--semantic", "--budget", "1500"]].concat();
     let (_, complete, notes) = state(&small);
     assert!(!complete && notes.contains("summaries do not fit the budget"), "{notes}");
     let (_, complete, notes) = state(&[&views[..4], &["type:LodView and !type:NodeId"]].concat());
     assert!(
-        complete && notes.starts_with("1 types that others name are excluded by the filter"),
+        complete && notes.starts_with("1 type that others name is excluded by the filter"),
         "{notes}"
     );
     // A list tells what was last built, which may be of earlier sources.
@@ -244,7 +251,7 @@ fn what_is_wrong_is_told_at_its_place() {
     told(
         &bench,
         &[
-            "exit 1",
+            "exit 2",
             "InvalidFilter",
             &place(23),
             "this is no part of a filter",
@@ -255,7 +262,7 @@ fn what_is_wrong_is_told_at_its_place() {
     told(
         &bench,
         &[
-            "exit 1",
+            "exit 2",
             "InvalidFilter",
             &place(15),
             "there is no tag of this name",
@@ -267,6 +274,10 @@ fn what_is_wrong_is_told_at_its_place() {
     let wrong = bench.run(&["pack", "build", "storage", "--output", "json"]);
     let why = wrong.err.lines().find(|line| line.contains("InvalidFilter")).expect("a line");
     let why: serde_json::Value = serde_json::from_str(why).expect("JSON");
+    assert_eq!(wrong.code, 2, "{wrong:?}");
+    let explained = bench.run(&["explain", "//packs/storage:selection"]).out;
+    let failed = format!("InvalidFilter at cortex.toml:{}:15: there is no tag", line + 1);
+    assert!(explained.contains(&failed), "{explained}");
     let at = |why: &serde_json::Value| format!("{}:{}:{}", why["file"].as_str().unwrap_or_default(), why["line"], why["column"]);
     assert_eq!(at(&why), format!("cortex.toml:{}:15", line + 1), "{wrong:?}");
     let status = bench.run(&["status", "--json"]).json();
@@ -276,13 +287,53 @@ fn what_is_wrong_is_told_at_its_place() {
 }
 
 #[test]
+fn a_list_is_a_row_for_each_pack() {
+    let bench = Bench::memotree();
+    assert_eq!(
+        bench.run(&["pack", "list"]).out,
+        "storage  not built, cortex.toml  tag:storage and !type:Crc32\n"
+    );
+    let build = |args: &[&str]| bench.run(&[&["pack", "build"], args].concat());
+    assert_eq!(
+        build(&["one", "--filter", "type:NodeId\n  and\n\taccess:public", "--alone"]).code,
+        0
+    );
+    assert_eq!(build(&["none", "--filter", "type:NodeId", "--budget", "3", "--alone"]).code, 0);
+    let listed = bench.run(&["pack", "list"]).out;
+    let rows: Vec<&str> = listed.lines().collect();
+    assert!(
+        rows[0].starts_with("none  0 of 1 types, about ") && rows[0].ends_with(" tokens, made here  type:NodeId"),
+        "{listed}"
+    );
+    assert!(
+        rows[1].starts_with("one  1 type, about ") && rows[1].ends_with("  type:NodeId and access:public"),
+        "{listed}"
+    );
+    assert_eq!(rows.len(), 3, "{listed}");
+    // Who asked for it wrote it in no file.
+    let wrong = build(&["a b", "--filter", "type:NodeId"]);
+    assert_eq!(wrong.code, 2);
+    let told = "error[E_NAME]: this cannot be the name of a pack\n  found: a b\n";
+    assert!(wrong.err.starts_with(told), "{}", wrong.err);
+    let wrong = build(&["two", "--filter", "type:NodeId\n & x"]);
+    assert!(
+        wrong.code == 2 && wrong.err.contains("InvalidFilter] filter:1:14: "),
+        "{}",
+        wrong.err
+    );
+}
+
+#[test]
 fn packs_made_at_run_time_stand_beside_the_manifest() {
     let bench = Bench::memotree();
     let made = ".cortex/packs.toml";
     bench.write(made, "[pack.mine]\nfilter = \"type:NodeStore\"\nbudget = 10\n");
     let run = bench.run(&["build", "//packs/mine:pack"]);
     assert!(
-        run.code == 0 && run.err.contains("the budget is too small for any type of the pack"),
+        run.code == 0
+            && run
+                .err
+                .contains("the budget of 10 tokens is too small for any type of the pack, and its head alone takes "),
         "{run:?}"
     );
     let small = bench.run(&["show", "//packs/mine:pack"]).out;

@@ -181,7 +181,7 @@ fn change(workspace: &mut Workspace, name: &str, edit: impl FnOnce(&mut Table) -
             .map_err(|error| refused("E_VALUE", format!("the packs cannot be written: {error}"), "choose another value"))?;
         let after = format!("{HEAD}{body}");
         workspace.manifest_with(&after).map_err(|error| match error {
-            WorkbenchError::Manifest(mut wrong) if !wrong.is_empty() => PackError::Refused(Box::new(wrong.remove(0))),
+            WorkbenchError::Manifest(mut wrong) if !wrong.is_empty() => PackError::Refused(Box::new(of_request(wrong.remove(0), name))),
             other => other.into(),
         })?;
         now = Some(after.clone());
@@ -191,6 +191,21 @@ fn change(workspace: &mut Workspace, name: &str, edit: impl FnOnce(&mut Table) -
         workspace.hold_packs(text);
     }
     Ok(written)
+}
+
+/// What is wrong with a pack that was asked for, which stands in no file.
+fn of_request(why: Diagnostic, name: &str) -> Diagnostic {
+    let message = match why.code.as_str() {
+        "E_NAME" => "this cannot be the name of a pack".to_owned(),
+        _ => why.message,
+    };
+    Diagnostic {
+        message,
+        found: Some(name.chars().take(120).collect()),
+        place: None,
+        excerpt: None,
+        ..why
+    }
 }
 
 fn refused(code: &str, message: String, hint: &str) -> PackError {
@@ -283,7 +298,11 @@ mod tests {
             ("more", "type:A or tag:none", "InvalidFilter"),
         ] {
             match put(&mut workspace, name, &row(filter)) {
-                Err(PackError::Refused(told)) => assert_eq!(told.code, code, "{name}: {told:?}"),
+                Err(PackError::Refused(told)) => {
+                    assert_eq!(told.code, code, "{name}: {told:?}");
+                    // Nothing of it stands in a file yet.
+                    assert!(told.place.is_none_or(|place| place.file == filter::PLACE), "{name}");
+                }
                 other => panic!("{name}: {other:?}"),
             }
         }

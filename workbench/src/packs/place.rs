@@ -43,7 +43,9 @@ fn find(file: &str, bytes: Option<Vec<u8>>, pack: &str, why: &Diagnostic) -> Opt
     let span = below(row, "filter")?;
     let value = row.as_table()?.get("filter")?.get_ref().as_str()?;
     let place = why.place.as_ref()?;
-    let within = offset(value, place).and_then(|at| Some(inner(&text, &span, value)? + at));
+    let places = characters(&text, &span, value);
+    let first = (place.column as usize).checked_sub(1).filter(|_| place.line == 1);
+    let within = first.and_then(|first| places.as_ref()?.get(first).copied());
     let at = within.unwrap_or(span.start);
     let start = text[..at].rfind('\n').map_or(0, |end| end + 1);
     let line = text[start..].lines().next().unwrap_or_default();
@@ -55,37 +57,72 @@ fn find(file: &str, bytes: Option<Vec<u8>>, pack: &str, why: &Diagnostic) -> Opt
         column: small(column + 1),
     };
     let excerpt = why.excerpt.as_ref().filter(|_| within.is_some() && line.len() <= LONGEST_LINE);
-    let excerpt = excerpt.map(|excerpt| Excerpt {
-        text: line.chars().map(|c| if c.is_control() { ' ' } else { c }).collect(),
-        start: small(column),
-        len: excerpt.len,
+    let excerpt = excerpt.map(|excerpt| {
+        let behind = first.and_then(|first| places.as_ref()?.get(first + excerpt.len as usize).copied());
+        let meant = &text[at..behind.unwrap_or(at).min(start + line.len()).max(at)];
+        Excerpt {
+            text: line.chars().map(|c| if c.is_control() { ' ' } else { c }).collect(),
+            start: small(column),
+            len: small(meant.chars().count().max(1)),
+        }
     });
     Some((place, excerpt))
 }
 
-/// The byte of a text that a place in it means.
-fn offset(text: &str, place: &Place) -> Option<usize> {
-    let before = (place.line as usize).checked_sub(1)?;
-    let lines: usize = text.split_inclusive('\n').take(before).map(str::len).sum();
-    let rest = &text[lines..];
-    let column = (place.column as usize).checked_sub(1)?;
-    let at = rest.char_indices().map(|(at, _)| at).chain([rest.len()]).nth(column)?;
-    Some(lines + at)
-}
-
-/// Where the text of a string begins that is written as it is, without escapes.
-fn inner(text: &str, span: &Range<usize>, value: &str) -> Option<usize> {
+/// Where each character of a string stands as it is written, escapes and line ends included, and where its end is.
+fn characters(text: &str, span: &Range<usize>, value: &str) -> Option<Vec<usize>> {
     let written = text.get(span.clone())?;
     let quotes = ["\"\"\"", "'''", "\"", "'"]
         .into_iter()
         .find(|quotes| written.starts_with(quotes))?;
     let body = written.strip_prefix(quotes)?.strip_suffix(quotes)?;
+    let escapes = quotes.starts_with('"');
     // A line end right behind three quotes is none of the text's.
-    let line_end = match quotes.len() {
+    let mut at = match quotes.len() {
         3 => ["\r\n", "\n"].into_iter().find(|end| body.starts_with(end)).map_or(0, str::len),
         _ => 0,
     };
-    (&body[line_end..] == value).then(|| span.start + quotes.len() + line_end)
+    let mut places = Vec::new();
+    let mut value = value.chars();
+    while let Some(c) = body[at..].chars().next() {
+        let (stands_for, len) = match c {
+            '\\' if escapes => escape(&body[at..])?,
+            c => (Some(c), c.len_utf8()),
+        };
+        if let Some(c) = stands_for {
+            places.push(span.start + quotes.len() + at);
+            // Otherwise it was read in another way than here.
+            value.next().filter(|read| *read == c)?;
+        }
+        at += len;
+    }
+    places.push(span.start + quotes.len() + at);
+    value.next().is_none().then_some(places)
+}
+
+/// The character that the escape stands for at the beginning of a text, none for a line that goes on in the next one, and its length in bytes.
+fn escape(text: &str) -> Option<(Option<char>, usize)> {
+    let hex = |digits: usize| {
+        let code = u32::from_str_radix(text.get(2..2 + digits)?, 16).ok()?;
+        Some((Some(char::from_u32(code)?), 2 + digits))
+    };
+    let plain = |c| Some((Some(c), 2));
+    match text[1..].chars().next()? {
+        'b' => plain('\u{8}'),
+        't' => plain('\t'),
+        'n' => plain('\n'),
+        'f' => plain('\u{c}'),
+        'r' => plain('\r'),
+        'e' => plain('\u{1b}'),
+        c @ ('"' | '\\') => plain(c),
+        'x' => hex(2),
+        'u' => hex(4),
+        'U' => hex(8),
+        _ => {
+            let rest = text[1..].trim_start_matches([' ', '\t', '\r', '\n']);
+            Some((None, text.len() - rest.len())).filter(|(_, len)| *len > 1)
+        }
+    }
 }
 
 #[cfg(test)]
@@ -121,8 +158,19 @@ mod tests {
             place("[pack.'p/q']\nfilter='''type:Ä\n(type:é &'''", "type:Ä\n(type:é &"),
             "cortex.toml:2:16"
         );
-        // Of a filter with escapes, where it begins.
-        assert_eq!(place("[pack.'p/q']\nfilter=\"type:\\u0041 & b\"", "type:A & b"), "cortex.toml:2:8");
+        // Escapes are as long as they are written, and lines go on.
+        let escapes = told("[pack.'p/q']\nfilter=\"type:\\u0041 \\\"\\x26\\U0001F600 b\"", "", "type:A \"&😀 b");
+        assert_eq!(escapes.place.expect("a place").to_string(), "cortex.toml:2:21");
+        let excerpt = escapes.excerpt.expect("a line");
+        assert_eq!((excerpt.start, excerpt.len), (20, 16));
+        assert_eq!(
+            place("[pack.'p/q']\nfilter=\"\"\"type:A \\\n\n   type:B\t& b\"\"\"", "type:A type:B\t& b"),
+            "cortex.toml:4:11"
+        );
+        assert_eq!(
+            place("[pack.'p/q']\r\nfilter='''type:A\r\n & b'''", "type:A\r\n & b"),
+            "cortex.toml:3:2"
+        );
         let made = told("[pack.other]\nfilter = \"&\"\n", "# made\n\n[pack.\"p/q\"]\nfilter = \"&\"", "&");
         assert_eq!(made.place.expect("a place").to_string(), ".cortex/packs.toml:4:11");
         let excerpt = made.excerpt.expect("a line");

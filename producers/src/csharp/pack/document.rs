@@ -78,16 +78,22 @@ impl<'i> Document<'i> {
         Ok(document)
     }
 
-    /// Whether there are types and none of them fits.
-    pub(super) fn is_crowded_out(&self) -> bool {
-        self.cut.types > 0 && self.cut.types == self.selection.types.len()
-    }
-
-    /// The fewest tokens with which there is a type in it.
-    pub(super) fn fewest_tokens(&self) -> u64 {
-        let last = self.selection.least.len().saturating_sub(1);
+    /// The fewest tokens with which there is a type in it; `None` where one is, or there are none.
+    pub(super) fn needed(&self) -> Option<u64> {
+        let last = self.selection.least.len().checked_sub(1)?;
+        if self.cut.types <= last {
+            return None;
+        }
         let summaries = if self.selection.semantic.is_empty() { last } else { last + 1 };
-        tokens(self.size(Cut { types: last, summaries }))
+        let cut = Cut { types: last, summaries };
+        let mut needed = 0;
+        loop {
+            // The text names its budget: a larger number is no shorter, so that this ends.
+            match tokens(self.size_within(cut, Some(needed))) {
+                fits if fits <= needed => return Some(needed),
+                more => needed = more,
+            }
+        }
     }
 
     /// The types that go.
@@ -120,9 +126,13 @@ impl<'i> Document<'i> {
     }
 
     fn size(&self, cut: Cut) -> usize {
+        self.size_within(cut, self.selection.budget)
+    }
+
+    fn size_within(&self, cut: Cut, budget: Option<u64>) -> usize {
         let (types, summaries) = (self.remains[cut.types], self.remains[cut.summaries]);
         let body = types.outlines + summaries.summaries;
-        body + self.head(cut, body).len()
+        body + self.head(cut, budget, body).len()
     }
 
     /// The text.
@@ -136,14 +146,14 @@ impl<'i> Document<'i> {
                 body.push_str(&texts.summary);
             }
         }
-        self.head(self.cut, body.len()) + &body
+        self.head(self.cut, self.selection.budget, body.len()) + &body
     }
 
     /// The head of a text with a body of so many bytes. It counts itself.
-    fn head(&self, cut: Cut, body: usize) -> String {
+    fn head(&self, cut: Cut, budget: Option<u64>, body: usize) -> String {
         let mut count = 0;
         loop {
-            let head = self.head_of(cut, count);
+            let head = self.head_of(cut, budget, count);
             // A larger number is no shorter, so that this ends.
             match tokens(head.len() + body) {
                 same if same == count => return head,
@@ -152,9 +162,8 @@ impl<'i> Document<'i> {
         }
     }
 
-    fn head_of(&self, cut: Cut, tokens: u64) -> String {
+    fn head_of(&self, cut: Cut, budget: Option<u64>, tokens: u64) -> String {
         let Selection {
-            budget,
             filter,
             least,
             semantic,
@@ -174,7 +183,8 @@ impl<'i> Document<'i> {
         } else {
             &least[cut.types..cut.summaries]
         };
-        for (what, names) in [("summaries of", summaries), ("types", types)] {
+        for (one, what, names) in [("summary of", "summaries of", summaries), ("type", "types", types)] {
+            let what = if names.len() == 1 { one } else { what };
             if !names.is_empty() {
                 let count = names.len();
                 text.push_str(&format!(

@@ -131,18 +131,13 @@ impl InvalidFilter {
         }
     }
 
-    /// As a diagnostic with the seed's code; the place is that in the filter.
+    /// As a diagnostic with the seed's code. The place is that in the filter, which counts as one line: its column is the number of the character.
     pub fn diagnostic(&self, filter: &str) -> Diagnostic {
-        let before = filter.get(..self.at).unwrap_or(filter);
-        let line_start = before.rfind('\n').map_or(0, |at| at + 1);
-        let column = before[line_start..].chars().count();
-        let line: Vec<char> = filter[line_start..].lines().next().unwrap_or_default().chars().collect();
-        let from = column.saturating_sub(SHOWN / 2).min(line.len());
-        let text: String = line[from..]
-            .iter()
-            .take(SHOWN)
-            .map(|c| if c.is_control() { ' ' } else { *c })
-            .collect();
+        let column = filter.get(..self.at).unwrap_or(filter).chars().count();
+        let all: Vec<char> = filter.chars().collect();
+        let from = column.saturating_sub(SHOWN / 2).min(all.len());
+        let shown = all[from..].iter().take(SHOWN);
+        let text: String = shown.map(|c| if c.is_control() { ' ' } else { *c }).collect();
         let meant = filter.get(self.at..self.at + self.len).unwrap_or_default();
         let small = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
         let excerpt = Excerpt {
@@ -151,7 +146,7 @@ impl InvalidFilter {
             len: small(meant.chars().count().clamp(1, SHOWN)),
         };
         let diagnostic = Diagnostic::error("InvalidFilter", self.message.clone())
-            .at(PLACE, small(before.matches('\n').count() + 1), small(column + 1))
+            .at(PLACE, 1, small(column + 1))
             .hint(self.hint.clone())
             .candidates(self.candidates.clone());
         Diagnostic {
@@ -483,7 +478,7 @@ mod tests {
         "type:A)" → 1:7 this parenthesis closes none (remove it, or write a '(' before)
         "(type:A" → 1:1 this parenthesis is not closed (write a ')' for it)
         "type:A (\n type:B" → 1:8 this parenthesis is not closed (write a ')' for it)
-        "type:A\n && type" → 2:5 a name says what it is the name of (write type:type, or namespace:, access:, tag: or depends: before it)
+        "type:A\n && type" → 1:12 a name says what it is the name of (write type:type, or namespace:, access:, tag: or depends: before it)
         "()" → 1:2 nothing stands before this parenthesis (PRIM)
         "!(type:A)" → 1:2 a '!' stands before one primary, not before a parenthesis (negate each part: instead of !(a or b) write !a !b, instead of !(a b) write !a or !b)
         "!!type:A" → 1:2 nothing stands behind this '!' (PRIM)

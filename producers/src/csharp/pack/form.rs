@@ -29,6 +29,9 @@ pub struct PackFacts {
 pub struct Contents {
     /// What was left out: types first, then summaries, each in the order in which it was given up.
     pub left_out: Vec<LeftOut>,
+    /// The fewest tokens with which there is a type in it, where the budget is too small for any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub needed: Option<u64>,
     /// About so many tokens is the text.
     pub token_estimate: u64,
     /// Its types in order.
@@ -59,7 +62,7 @@ pub struct Form {
 /// The producer `csharp/pack`.
 pub const PACK: Form = Form {
     name: "csharp/pack",
-    version: 2,
+    version: 3,
     write: |document| document.markdown().into_bytes(),
     warns: true,
 };
@@ -67,7 +70,7 @@ pub const PACK: Form = Form {
 /// The producer `csharp/pack-contents`.
 pub const CONTENTS: Form = Form {
     name: "csharp/pack-contents",
-    version: 1,
+    version: 2,
     write: |document| json(&contents(document)),
     warns: false,
 };
@@ -96,9 +99,14 @@ impl Producer for Form {
     fn produce(&self, inputs: &Inputs<'_>) -> Result<Output, Failure> {
         let document = Document::read(inputs)?;
         let mut diagnostics = Vec::new();
-        if self.warns && document.is_crowded_out() {
-            let diagnostic = Diagnostic::warning("CS-PACK-BUDGET", "the budget is too small for any type of the pack");
-            let fewest = document.fewest_tokens();
+        if let Some(fewest) = document.needed().filter(|_| self.warns) {
+            let budget = document.selection.budget.unwrap_or_default();
+            let head = match document.tokens() {
+                head if head > budget => format!(", and its head alone takes {head}"),
+                _ => String::new(),
+            };
+            let message = format!("the budget of {budget} tokens is too small for any type of the pack{head}");
+            let diagnostic = Diagnostic::warning("CS-PACK-BUDGET", message);
             diagnostics.push(diagnostic.hint(format!("with {fewest} tokens there is one in it")));
         }
         Ok(Output {
@@ -123,6 +131,7 @@ fn contents(document: &Document<'_>) -> Contents {
     let excluded = excluded.map(|(path, by)| left_out("type", path, format!("declarations name it, and the filter says {by}")));
     Contents {
         left_out: types.chain(excluded).chain(summaries).collect(),
+        needed: document.needed(),
         token_estimate: document.tokens(),
         types: document.kept().cloned().collect(),
     }

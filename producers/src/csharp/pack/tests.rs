@@ -166,7 +166,7 @@ fn what_is_named_and_is_not_there() {
     let place = wrong[0].place.as_ref().expect("a place");
     assert_eq!(
         (place.line, place.column, wrong[0].candidates.as_slice()),
-        (2, 9, &["web".to_owned()][..])
+        (1, 16, &["web".to_owned()][..])
     );
     assert!(
         told("access:publik")[0]
@@ -260,13 +260,25 @@ fn a_pack_is_a_text_that_says_what_it_left_out() {
     assert_eq!((before.types.len(), before.left_out.len()), (0, 4));
     let least = bench.told(&row(Some(1)));
     assert_eq!(least[0].code, "CS-PACK-BUDGET");
+    let head = format!(
+        "the budget of 1 tokens is too small for any type of the pack, and its head alone takes {}",
+        before.token_estimate
+    );
+    assert_eq!(least[0].message, head);
     let fewest: u64 = least[0]
         .hint
         .as_deref()
         .and_then(|hint| hint.split(' ').nth(1)?.parse().ok())
         .expect("a number");
     assert_eq!(bench.contents(&row(Some(fewest))).types.len(), 1);
-    assert_eq!(bench.contents(&row(Some(fewest - 1))).types.len(), 0);
+    assert_eq!((before.needed, bench.contents(&row(Some(fewest))).needed), (Some(fewest), None));
+    let short = bench.contents(&row(Some(fewest - 1)));
+    assert_eq!((short.types.len(), short.needed), (0, Some(fewest)));
+    // The head fits, no type does.
+    assert_eq!(
+        bench.told(&row(Some(fewest - 1)))[0].message,
+        format!("the budget of {} tokens is too small for any type of the pack", fewest - 1)
+    );
 }
 
 #[test]
