@@ -128,11 +128,16 @@ impl Known {
             state = state.lacking(&["not everything is shown; 'cut' says what is not, and why".to_owned()]);
         }
         if unasked > 0 {
-            let why = format!("{unasked} types have no summary yet: a model makes it, `semantic` with --refresh asks");
+            let types = if unasked == 1 { "type has" } else { "types have" };
+            let why = format!("{unasked} {types} no summary yet: a model makes it, `semantic` with --refresh asks");
             state = state.lacking(&[why]);
         }
         if stale > 0 {
-            let why = format!("{stale} summaries are of earlier versions: `semantic` with --refresh has them made anew");
+            let summaries = match stale {
+                1 => "1 summary is of an earlier version".to_owned(),
+                _ => format!("{stale} summaries are of earlier versions"),
+            };
+            let why = format!("{summaries}: `semantic` with --refresh has them made anew");
             state = state.as_of(Freshness::Stale, why);
         }
         if made.shown.is_empty() && made.cut.is_empty() {

@@ -160,11 +160,14 @@ impl State {
     fn flawed(mut self, flaws: &[(&String, &Flaw)], so: &str) -> Self {
         self.complete &= flaws.is_empty();
         for (_, flaw) in flaws.iter().take(NAMED) {
-            self.notes.push(format!("{}: {}; {so}", flaw.place, flaw.why));
+            // What may be missing is said once.
+            let why = flaw.why.split_once("; declarations").map_or(flaw.why.as_str(), |(why, _)| why);
+            self.notes.push(format!("{}: {why}; {so}", flaw.place));
         }
-        if flaws.len() > NAMED {
-            self.notes
-                .push(format!("{} more files could not be read as a whole", flaws.len() - NAMED));
+        match flaws.len().saturating_sub(NAMED) {
+            0 => {}
+            1 => self.notes.push("1 more file could not be read as a whole".to_owned()),
+            more => self.notes.push(format!("{more} more files could not be read as a whole")),
         }
         self
     }
@@ -210,7 +213,7 @@ mod tests {
         let bad = of("bad.cs");
         assert!(!bad.complete && bad.notes.len() == 1, "{bad:?}");
         assert!(
-            bad.notes[0].starts_with("bad.cs:1") && bad.notes[0].ends_with("declarations of it may be missing here"),
+            bad.notes[0].starts_with("bad.cs:1") && bad.notes[0].ends_with("not be parsed; declarations of it may be missing here"),
             "{bad:?}"
         );
         let all = State::default().of_workspace(&flaws);
