@@ -118,6 +118,14 @@ impl Shared {
             return response;
         }
         match (request.uri().path(), request.method()) {
+            ("/mcp", &Method::DELETE) => {
+                let mut response = self.endpoint.handle(request).await;
+                // The session has ended; 'accepted' would say that it is to end yet, and clients warn of that.
+                if response.status() == StatusCode::ACCEPTED {
+                    *response.status_mut() = StatusCode::NO_CONTENT;
+                }
+                response
+            }
             ("/mcp", _) => self.endpoint.handle(request).await,
             ("/metrics", &Method::GET) => {
                 let mut response = plain(StatusCode::OK, metrics::text(&self.host.figures()));

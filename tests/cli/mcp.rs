@@ -1,6 +1,7 @@
 //! `cortex mcp` by hand-written messages over standard input, in both of its protocols.
 
 use crate::bench::Bench;
+use crate::work;
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Stdio};
@@ -381,6 +382,50 @@ fn long_answers_are_shortened_and_say_so() {
     assert!(result["structuredContent"]["leftOut"][0].is_string());
     // Three bytes a token, for text and data together.
     assert!(result.to_string().len() < 100_000, "{} bytes", result.to_string().len());
+}
+
+#[test]
+fn an_agent_fills_summaries_by_tools() {
+    let bench = work::pair();
+    let mut client = Client::start(&bench, false);
+    let none = client.call("semantic", json!({"symbol": "A"}))["structuredContent"].clone();
+    assert_eq!(
+        (&none["semanticState"], &none["state"]["complete"]),
+        (&json!("none"), &json!(false)),
+        "{none}"
+    );
+    assert!(none["state"]["notes"].to_string().contains("`cortex work next`"), "{none}");
+    let why = client.failure("work_next", json!({"count": 0}));
+    assert!(why.contains("count: 0 is not in 1..=100"), "{why}");
+    let given = client.call("work_next", json!({"agent": "ann"}))["structuredContent"].clone();
+    let question = &given["questions"][0];
+    assert_eq!(
+        (&given["waiting"], &question["label"]),
+        (&json!(1), &json!("//types/N.A:semantic")),
+        "{given}"
+    );
+    let submit = |answer: &str| json!({"id": question["id"], "answer": answer, "agent": "ann"});
+    // What is wrong with an answer is told, and how to go on.
+    let why = client.failure("work_submit", submit("It owns nodes."));
+    assert!(why.contains("E_ANSWER") && why.contains("there is no summary of N.A"), "{why}");
+    assert!(why.contains("hand in a better answer") && why.contains("1 refused"), "{why}");
+    let filed = client.call("work_submit", submit(&work::answer(question)))["structuredContent"].clone();
+    assert_eq!(
+        (&filed["status"], &filed["next"][0]["label"]),
+        (&json!("filed"), &json!("//types/N.B:semantic")),
+        "{filed}"
+    );
+    let made = client.call("semantic", json!({"symbol": "A"}))["structuredContent"].clone();
+    assert_eq!(
+        (&made["semanticState"], &made["state"]["complete"]),
+        (&json!("cached"), &json!(true)),
+        "{made}"
+    );
+    assert!(
+        made["semanticText"].as_str().is_some_and(|text| text.contains("- Is N.A.")),
+        "{made}"
+    );
+    assert!(bench.run(&["show", "//types/A:semantic"]).out.contains("- Is N.A."));
 }
 
 #[test]

@@ -215,6 +215,9 @@ fn a_request_of_a_session_is_taken_back_by_a_message() {
         assert_eq!(served.post(&headers, &back).0, 202);
         Some(open)
     });
+    // A session that was ended is no more.
+    assert_eq!(served.send("DELETE /mcp", &headers, "").0, 204);
+    assert_eq!(served.post(&headers, &json!({"jsonrpc": "2.0", "id": 9, "method": "ping"})).0, 404);
 }
 
 #[test]

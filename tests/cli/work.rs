@@ -12,7 +12,7 @@ const ALL: &str = "//types/...:semantic";
 const AGENT: &str = "\n[model.agent]\napi = \"agent\"\n\n[producer.semantic]\nparams.model = \"agent\"\n";
 
 /// `B` names `A`, so that it is asked about after it.
-fn pair() -> Bench {
+pub fn pair() -> Bench {
     let bench = Bench::empty();
     bench.write(
         "cortex.toml",
@@ -45,7 +45,7 @@ fn submit(bench: &Bench, agent: &str, id: &str, answer: &str) -> Ran {
 }
 
 /// An answer with every section about every type that the prompt names; of a patch, that nothing changes.
-fn answer(question: &Value) -> String {
+pub fn answer(question: &Value) -> String {
     if question["kind"] == "patch" {
         return "NO CHANGE".to_owned();
     }
