@@ -18,6 +18,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use workbench::hold::Hold;
 use workbench::location::{StoreChoice, find_root, view};
+use workbench::trust::Trusting;
 use workbench::workspace::{Opening, WorkbenchError, Workspace};
 
 /// What a reader needs to get the store from a build that lets go of it.
@@ -221,6 +222,7 @@ impl Context {
                 ..DiskOptions::default()
             },
             limits,
+            trust: self.trusting(),
             on_wait: Arc::new(|_: &str| {}),
             builds: true,
             interrupts: false,
@@ -355,6 +357,7 @@ impl Context {
                 offline: self.global.offline,
                 batch: asking.batch,
             },
+            trust: self.trusting(),
             on_wait: match self.caller() {
                 None => Arc::new(move |words: &str| eprintln!("{}", style.dim(words))),
                 Some(_) => Arc::new(|_: &str| {}),
@@ -365,6 +368,16 @@ impl Context {
         self.opened.borrow_mut().extend(workspace.hold.clone());
         self.say(&workspace.notices);
         Ok(workspace)
+    }
+
+    /// Whose programs are run: those that this user let run, or everyone's where `CORTEX_TRUST` says so.
+    pub fn trusting(&self) -> Trusting {
+        if std::env::var_os("CORTEX_TRUST").is_some_and(|value| value == "all") {
+            return Trusting::Everything;
+        }
+        let from = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+        let state = from("XDG_STATE_HOME").or_else(|| from("HOME").map(|home| home.join(".local/state")));
+        state.map_or(Trusting::Nothing, |state| Trusting::Listed(state.join("cortex")))
     }
 
     fn store(&self) -> Result<StoreChoice, Failed> {

@@ -21,6 +21,10 @@ pub enum Code {
     Busy = 4,
     /// Reading, writing or space failed.
     Io = 5,
+    /// The sandbox that was asked for cannot be had.
+    NoSandbox = 6,
+    /// Made again, a target came out different.
+    NotReproducible = 8,
     /// A limit was reached: money, calls, tokens.
     Limit = 9,
     /// A bug of cortex.
@@ -46,6 +50,8 @@ impl Code {
             Self::StoreDamaged,
             Self::Busy,
             Self::Io,
+            Self::NoSandbox,
+            Self::NotReproducible,
             Self::Limit,
             Self::Internal,
             Self::HungUp,

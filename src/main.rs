@@ -16,6 +16,9 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
+    if let Some(code) = sandbox::enter(std::env::args_os()) {
+        return code.into();
+    }
     exit::quiet_pipes();
     let arguments: Vec<OsString> = std::env::args_os().collect();
     match cli::Cli::try_parse_from(cli::guarded(arguments.iter().cloned())) {

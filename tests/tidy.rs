@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-const CRATES: [&str; 4] = ["engine/src", "producers/src", "workbench/src", "src"];
+const CRATES: [&str; 5] = ["engine/src", "producers/src", "sandbox/src", "workbench/src", "src"];
 
 fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -67,17 +67,18 @@ fn uses(line: &str, what: &str) -> bool {
 
 #[test]
 fn crates_import_only_what_is_below() {
-    let below: [(&str, &[&str]); 4] = [
+    let below: [(&str, &[&str]); 5] = [
         ("engine", &[]),
-        ("producers", &["engine"]),
+        ("sandbox", &[]),
+        ("producers", &["engine", "sandbox"]),
         ("workbench", &["engine", "producers"]),
-        ("", &["engine", "producers", "workbench"]),
+        ("", &["engine", "producers", "sandbox", "workbench"]),
     ];
     for (name, allowed) in below {
         let text = std::fs::read_to_string(root().join(name).join("Cargo.toml")).expect("manifest");
         let table: toml::Table = text.parse().expect("TOML");
         let dependencies = table["dependencies"].as_table().expect("a table");
-        for other in ["engine", "producers", "workbench", "cortex"] {
+        for other in ["engine", "producers", "sandbox", "workbench", "cortex"] {
             assert!(
                 !dependencies.contains_key(other) || allowed.contains(&other),
                 "{name} depends on {other}"
@@ -115,7 +116,10 @@ fn the_engine_is_layered() {
 
 #[test]
 fn each_dependency_stays_in_its_place() {
-    let places: [(&str, &[&str]); 10] = [
+    let places: [(&str, &[&str]); 13] = [
+        ("landlock", &["sandbox/src/fence.rs"]),
+        ("seccompiler", &["sandbox/src/calls.rs"]),
+        ("nix", &["sandbox/src/supervise.rs"]),
         (
             "petgraph",
             &[
@@ -148,11 +152,12 @@ fn the_disk_is_touched_in_few_places() {
         "engine/src/files/",
         "engine/src/store/",
         "engine/src/watch/",
-        "producers/src/command.rs",
+        "producers/src/command/",
         "producers/src/llm/agent_note.rs",
         "producers/src/llm/replay.rs",
         "producers/src/llm/shelf.rs",
-        "producers/src/scratch.rs",
+        "sandbox/src/root.rs",
+        "sandbox/src/supervise.rs",
         "workbench/src/aliases.rs",
         "workbench/src/checkout.rs",
         "workbench/src/editor.rs",
@@ -161,6 +166,7 @@ fn the_disk_is_touched_in_few_places() {
         "workbench/src/location.rs",
         "workbench/src/init.rs",
         "workbench/src/investigation.rs",
+        "workbench/src/trust.rs",
         "workbench/src/window/state.rs",
         "workbench/src/workspace.rs",
         "src/commands/replaceable.rs",

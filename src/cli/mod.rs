@@ -54,6 +54,20 @@ pub struct Global {
     pub no_wait: bool,
 }
 
+/// `trust`.
+#[derive(Debug, Args)]
+pub struct TrustArgs {
+    /// Only show them, and whether they may run.
+    #[arg(long, conflicts_with = "revoke")]
+    pub list: bool,
+    /// Let them run no more.
+    #[arg(long)]
+    pub revoke: bool,
+    /// Let them run although the workspace belongs to another user.
+    #[arg(long, conflicts_with_all = ["list", "revoke"])]
+    pub foreign: bool,
+}
+
 /// How to print.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum OutputForm {
@@ -102,6 +116,11 @@ pub enum Command {
     Report(ReportArgs),
     Store(StoreArgs),
     PinVersion(PinVersionArgs),
+    /// Let the programs of this workspace run, after a look at them (`--list`).
+    ///
+    /// A program that `cortex.toml` names is not run before someone has let it, and is asked about anew when its definition changes: arguments,
+    /// environment, bounds. CORTEX_TRUST=all lets everything run, for machines that build whatever is checked out.
+    Trust(TrustArgs),
     UnpinVersion(UnpinVersionArgs),
     Rules(RulesArgs),
     Completions(CompletionsArgs),
@@ -138,6 +157,10 @@ pub struct BuildArgs {
     /// Stop at the first failure (the default for a single label).
     #[arg(long, overrides_with = "keep_going")]
     pub fail_fast: bool,
+    /// Make the targets again, once they are up to date, and compare: the exit code is 8 when one comes out different. Nothing is filed, and no
+    /// model is asked.
+    #[arg(long, conflicts_with = "dry_run")]
+    pub rebuild: bool,
     /// Name every node that ran, was found or failed, and why it was looked at.
     #[arg(short, long)]
     pub verbose: bool,
@@ -501,6 +524,8 @@ pub enum DevCommand {
         #[arg(long, default_value_t = 20_000, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
         types: u32,
     },
+    /// The level at which this machine can confine programs, and why not more, as JSON.
+    Sandbox,
     /// Parse the C# files of a folder with the bare grammar and print what that costs, as JSON.
     ParseOnly {
         /// The folder.

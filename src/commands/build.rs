@@ -24,7 +24,7 @@ use std::time::Instant;
 pub fn run(context: &Context, args: &BuildArgs) -> Outcome {
     let start = Instant::now();
     let mut request = Request {
-        list: context.json(),
+        list: context.json() || args.rebuild,
         ..request(args)?
     };
     if let Some(path) = &args.events {
@@ -36,7 +36,7 @@ pub fn run(context: &Context, args: &BuildArgs) -> Outcome {
     let workspace = context.asking("build", &args.asking)?;
     let looking = Instant::now();
     let mut look = workspace.engine.look(&workspace.digest, || workspace.manifest())?;
-    let quick = !args.dry_run && !args.verbose && args.events.is_none() && args.profile.is_none() && !context.json();
+    let quick = !args.dry_run && !args.rebuild && !args.verbose && args.events.is_none() && args.profile.is_none() && !context.json();
     if quick && let Some(known) = workspace.engine.known(&mut look, &request.digest)? {
         context.say(&look.refresh.diagnostics);
         let report = Report {
@@ -66,7 +66,10 @@ pub fn run(context: &Context, args: &BuildArgs) -> Outcome {
         trace.phase(&looked);
         trace.phase(&Phase::since("load", loading));
     }
-    let report = build_with(context, &mut session, &request, records)?;
+    let mut report = build_with(context, &mut session, &request, records)?;
+    if args.rebuild && code(&report) == Code::Ok {
+        report = rebuild(context, &mut session, request.clone(), &report)?;
+    }
     // What was built stands, whatever becomes of this file; the next build tries again.
     if !args.dry_run
         && let Err(error) = workbench::aliases::update(&workspace.root, &session)
@@ -104,6 +107,21 @@ pub fn run(context: &Context, args: &BuildArgs) -> Outcome {
         }
     }
     Ok(code(&report))
+}
+
+/// Makes what was built again, but for what is paid for, to compare.
+fn rebuild(context: &Context, session: &mut Session, request: Request, built: &Report) -> Result<Report, Failed> {
+    let labels = built.roots.iter().map(|root| root.label.to_string());
+    let rebuilt = labels.filter(|label| !workbench::paid::is_paid(session, label)).collect();
+    let again = Request {
+        options: Options {
+            rebuilt,
+            ..request.options
+        },
+        digest: Digest::of(&[&request.digest.0[..], b"rebuild"].concat()),
+        ..request
+    };
+    build_with(context, session, &again, Records::default())
 }
 
 /// The last lines of a build for people.
@@ -260,14 +278,25 @@ pub fn code(report: &Report) -> Code {
         Code::Usage
     } else if report.no_space {
         Code::Io
-    } else if report.failures.iter().any(|why| why.code == "E_LIMIT") {
-        Code::Limit
     } else if report.failures.is_empty() {
         Code::Ok
-    } else if report.failures.iter().all(|why| why.code == "InvalidFilter") {
-        // What is wrong stands in the manifest, or in the file of packs beside it.
-        Code::Usage
     } else {
-        Code::TargetFailed
+        failed(&report.failures)
+    }
+}
+
+/// What failures come to: the first of these that is among them has a code of its own.
+fn failed(failures: &[Diagnostic]) -> Code {
+    let own = [
+        ("E_LIMIT", Code::Limit),
+        ("E_NOT_REPRODUCIBLE", Code::NotReproducible),
+        ("E_SANDBOX", Code::NoSandbox),
+    ];
+    let found = own.into_iter().find(|(code, _)| failures.iter().any(|why| why.code == *code));
+    match found {
+        Some((_, code)) => code,
+        // What is wrong stands in the manifest, or in the file of packs beside it.
+        None if failures.iter().all(|why| why.code == "InvalidFilter") => Code::Usage,
+        None => Code::TargetFailed,
     }
 }

@@ -3,6 +3,7 @@
 use super::{facts, show};
 use crate::cli::DevCommand;
 use crate::context::{Context, Outcome};
+use std::collections::BTreeMap;
 use std::io::Write;
 
 /// Runs it.
@@ -17,6 +18,12 @@ pub fn run(context: &Context, command: &DevCommand) -> Outcome {
         DevCommand::SymbolsBench { types } => {
             let measured = workbench::symbols::measure::measure(*types as usize)?;
             show::written(writeln!(std::io::stdout().lock(), "{}", serde_json::json!(measured)))
+        }
+        DevCommand::Sandbox => {
+            let levels = sandbox::levels();
+            let refused: BTreeMap<&str, &str> = levels.refused.iter().map(|(level, why)| (level.name(), why.as_str())).collect();
+            let found = serde_json::json!({"best": levels.best, "refused": refused});
+            show::written(writeln!(std::io::stdout().lock(), "{found}"))
         }
         DevCommand::ParseOnly { folder, jobs } => {
             let parsed = workbench::parsing::measure(folder, usize::from(*jobs))?;

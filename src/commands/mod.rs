@@ -25,6 +25,7 @@ mod rules;
 mod serve;
 pub mod show;
 mod store;
+mod trust;
 mod watch;
 
 use crate::cli::{Cli, Command};
@@ -61,6 +62,7 @@ pub fn run(cli: Cli) -> ExitCode {
         Command::Report(args) => report::run(&context, args),
         Command::Store(args) => store::run(&context, &args.command),
         Command::PinVersion(args) => pin::pin(&context, args),
+        Command::Trust(args) => trust::run(&context, args),
         Command::UnpinVersion(args) => pin::unpin(&context, args),
         Command::Rules(args) => rules::run(&context, args),
         Command::Completions(args) => pages::completions(&context, args),

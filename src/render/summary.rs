@@ -22,8 +22,9 @@ pub fn text(report: &Report, targets: u64, dry_run: bool, took: Duration, style:
         part(tally.would_run, "will run");
         part(tally.may_run, if tally.would_run > 0 { "more may run" } else { "may run" });
     } else {
-        part(tally.ran, "ran");
+        part(tally.ran, &format!("ran{}", confined(&tally.confined)));
     }
+    part(tally.rebuilt, "made again");
     part(tally.cached, "cached");
     part(tally.deferred, "handed over in a batch, answers come later");
     part(tally.awaited, "wait for an agent");
@@ -94,6 +95,18 @@ pub fn text(report: &Report, targets: u64, dry_run: bool, took: Duration, style:
         parts.join(", "),
         style.dim(&format!("({took}{saved})"))
     )
+}
+
+/// ` (2 in a strict sandbox, 1 without a sandbox)`: how the programs that ran were confined.
+fn confined(levels: &BTreeMap<String, usize>) -> String {
+    let of = |(level, number): (&String, &usize)| match level.as_str() {
+        "none" => format!("{} without a sandbox", count(*number as u64)),
+        level => format!("{} in a {level} sandbox", count(*number as u64)),
+    };
+    match levels.is_empty() {
+        true => String::new(),
+        false => format!(" ({})", levels.iter().rev().map(of).collect::<Vec<_>>().join(", ")),
+    }
 }
 
 /// The line that says how many warnings stand that this build did not tell; `None` when there is none.

@@ -21,6 +21,9 @@ pub use host::Host;
 
 /// What the service and its command line must agree on: the program's version and that of its producers.
 pub fn version() -> String {
-    let registry = workbench::workspace::registry(std::sync::Arc::new(producers::llm::Refusing));
+    let registry = workbench::workspace::registry(
+        std::sync::Arc::new(producers::llm::Refusing),
+        std::sync::Arc::new(producers::command::Nothing),
+    );
     format!("{} {}", env!("CARGO_PKG_VERSION"), registry.digest().short())
 }

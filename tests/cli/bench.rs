@@ -102,6 +102,13 @@ impl Bench {
         std::fs::write(path, text).expect("file");
     }
 
+    /// Puts one text in the place of another in a file of the workspace that holds it.
+    pub fn change(&self, path: &str, from: &str, to: &str) {
+        let text = std::fs::read_to_string(self.root().join(path)).expect("file");
+        assert!(text.contains(from), "{path} does not hold {from}");
+        self.write(path, &text.replace(from, to));
+    }
+
     /// The program, ready to run in the workspace.
     pub fn command(&self, args: &[&str]) -> Command {
         let mut command = self.prepared(env!("CARGO_BIN_EXE_cortex"));
@@ -129,6 +136,7 @@ impl Bench {
             .env("PATH", std::env::var_os("PATH").unwrap_or_default())
             .env("CORTEX_STORE", self.store())
             .env("HOME", self.folder.path())
+            .env("CORTEX_TRUST", "all")
             .stdin(Stdio::null());
         command
     }

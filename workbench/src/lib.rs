@@ -28,6 +28,7 @@ pub mod report;
 pub mod spending;
 pub mod status;
 pub mod symbols;
+pub mod trust;
 pub mod versions;
 pub mod watch;
 pub mod window;

@@ -50,7 +50,7 @@ pub fn view(root: &Path) -> ViewId {
 }
 
 /// What all worktrees of a repository have in common: git's common folder, or the root itself outside of git.
-fn repository(root: &Path) -> PathBuf {
+pub(crate) fn repository(root: &Path) -> PathBuf {
     let Some(git) = root.ancestors().map(|folder| folder.join(".git")).find(|git| git.exists()) else {
         return root.to_path_buf();
     };

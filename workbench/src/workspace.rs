@@ -5,6 +5,7 @@ use crate::git::Notes;
 use crate::hold::Hold;
 use crate::location::{MANIFEST, StoreChoice, find_root, view};
 use crate::packs;
+use crate::trust::{Trusted, Trusting};
 use engine::build::engine::{Definition, Engine, EngineError};
 use engine::build::session::Session;
 use engine::files::disk::Disk;
@@ -18,6 +19,7 @@ use engine::store::{Part, RowChange, Store, StoreError};
 use engine::values::diagnostic::Diagnostic;
 use engine::values::digest::Digest;
 use engine::watch::ask::Asked;
+use producers::command::{Nothing, Trust};
 use producers::llm::{Ask, Limits, Runtime};
 use std::cell::OnceCell;
 use std::path::{Path, PathBuf};
@@ -61,6 +63,8 @@ pub struct Opening<'a> {
     pub options: DiskOptions,
     /// What may be asked of models.
     pub limits: Limits,
+    /// Whose programs are run.
+    pub trust: Trusting,
     /// Told in a sentence what everyone waits for.
     pub on_wait: Arc<dyn Fn(&str) + Send + Sync>,
     /// Whether rows of this checkout may be written: then no other process may do so at the same time.
@@ -101,10 +105,10 @@ struct Read {
     rows: Vec<RowChange>,
 }
 
-/// All producers that this program has; `ask` answers those that ask models.
-pub fn registry(ask: Arc<dyn Ask>) -> Registry {
+/// All producers that this program has; `ask` answers those that ask models, `trust` knows which programs may be run.
+pub fn registry(ask: Arc<dyn Ask>, trust: Arc<dyn Trust>) -> Registry {
     let mut registry = Registry::default();
-    producers::register(&mut registry, ask);
+    producers::register(&mut registry, ask, trust);
     registry
 }
 
@@ -170,11 +174,13 @@ impl Workspace {
             None => world,
         };
         let on_wait = opening.on_wait;
-        let asking = Arc::new(Runtime::new(opening.limits, &root).telling(move |words| on_wait(words)));
+        let trust = Arc::new(Trusted::of(opening.trust, &root));
+        let asking = Runtime::new(opening.limits, &root).telling(move |words| on_wait(words));
+        let asking = Arc::new(asking.trusting(trust.clone()));
         let engine = Engine {
             world: Arc::new(world),
             store,
-            registry: Arc::new(registry(asking.clone())),
+            registry: Arc::new(registry(asking.clone(), trust)),
             view,
             finish: Arc::new(States),
             annotate: Arc::new(Notes {
@@ -293,7 +299,7 @@ pub fn store_limits(root: &Path) -> Result<StoreLimits, WorkbenchError> {
         path,
         reason: error.to_string(),
     })?;
-    let registry = registry(Arc::new(producers::llm::Refusing));
+    let registry = registry(Arc::new(producers::llm::Refusing), Arc::new(Nothing));
     Ok(load_texts(&text, "", &registry)?.manifest.store)
 }
 

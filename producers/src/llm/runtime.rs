@@ -17,6 +17,7 @@ use super::tokens;
 use super::trouble::{Called, Trouble};
 use super::world::{Real, World};
 use super::{Answer, Ask, Count, Question, Role, Turn};
+use crate::command::{self, Trust};
 use engine::seams::paid::{Rejected, Spent};
 use engine::seams::producer::{Cancel, Failure, Params};
 use engine::values::diagnostic::Diagnostic;
@@ -45,6 +46,7 @@ pub struct Runtime {
     batches: Batches,
     agents: Agents,
     tell: Box<dyn Fn(&str) + Send + Sync>,
+    trust: Arc<dyn Trust>,
 }
 
 /// A question with everything about it worked out.
@@ -132,7 +134,14 @@ impl Runtime {
             gates: Gates::default(),
             recordings: Recordings::default(),
             tell: Box::new(|_| {}),
+            trust: Arc::new(command::All),
         }
+    }
+
+    /// The same, but only programs that `trust` knows are run: models that are programs, and those that print keys.
+    #[must_use]
+    pub fn trusting(self, trust: Arc<dyn Trust>) -> Self {
+        Self { trust, ..self }
     }
 
     /// The same, but `tell` is told in a sentence what everyone waits for.
@@ -174,6 +183,11 @@ impl Runtime {
 
     fn check(&self, asked: &Asked<'_>) -> Result<(), Failure> {
         let label = asked.reach.label;
+        let runs = [("command", &asked.model.command), ("api_key_command", &asked.reach.api_key_command)];
+        let mut runs = runs.into_iter().filter(|(_, argv)| !argv.is_empty());
+        if runs.any(|(key, argv)| !self.trust.trusts(&command::definition_of(key, argv))) {
+            return Err(command::untrusted());
+        }
         let sends = !matches!(asked.model.api, Api::Replay | Api::Agent);
         if self.limits.offline && sends {
             let why = Diagnostic::error(

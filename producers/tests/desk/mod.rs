@@ -197,7 +197,7 @@ impl Desk {
             answerer: Mutex::new(Box::new(|asked| Ok(whole(asked)))),
         });
         let mut registry = Registry::default();
-        producers::register(&mut registry, model.clone());
+        producers::register(&mut registry, model.clone(), Arc::new(producers::command::All));
         let mut desk = Self {
             world: MemoryWorld::new(),
             store: Arc::new(MemoryStore::new()),

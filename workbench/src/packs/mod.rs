@@ -233,6 +233,7 @@ mod tests {
             store: StoreChoice::None,
             options: Default::default(),
             limits: Default::default(),
+            trust: Default::default(),
             on_wait: Arc::new(|_| ()),
             builds: false,
             interrupts: false,

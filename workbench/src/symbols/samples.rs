@@ -97,7 +97,7 @@ impl Sample {
         for (path, text) in files {
             world.put(path, *text);
         }
-        let registry = registry(Arc::new(producers::llm::Refusing));
+        let registry = registry(Arc::new(producers::llm::Refusing), Arc::new(producers::command::Nothing));
         let source = ManifestSource {
             name: "cortex.toml".to_owned(),
             text: MANIFEST,

@@ -101,7 +101,7 @@ impl Run<'_> {
     /// Settles a node whose key did not move or whose result is filed. One whose blob is to be made again takes only results whose blob is
     /// at hand, because another node of the same key or content brought it meanwhile.
     fn find_result(&mut self, id: NodeId, work: &Work) -> Result<bool, RunError> {
-        if self.is_fresh(id) {
+        if self.is_fresh(id) || self.is_rebuilt(id) {
             return Ok(false);
         }
         let filed = self.graph.node(id).result;

@@ -19,7 +19,7 @@ impl Run<'_> {
         if !matches!(self.slot(id), Slot::Idle) {
             return;
         }
-        if self.is_fresh(id) {
+        if self.is_fresh(id) || self.is_rebuilt(id) {
             return self.begin(id, false);
         }
         if self.is_out_of_reach(id) && self.sets_are_quiet() {

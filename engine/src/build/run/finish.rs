@@ -76,7 +76,12 @@ impl Run<'_> {
             return Ok(());
         };
         let label = self.graph.node(id).label.clone();
-        let before = self.graph.node(id).result.map(|filed| filed.output);
+        let filed = self.graph.node(id).result;
+        if let Some(filed) = filed.filter(|filed| self.is_rebuilt(id) && filed.key == work.key) {
+            self.compared(id, &work, filed.output, digest);
+            return Ok(());
+        }
+        let before = filed.map(|filed| filed.output);
         let rule = self.rules.rule(work.rule);
         let blob: Arc<[u8]> = output.bytes.into();
         // What is too large to be held in memory would be made anew for every reader.
@@ -87,6 +92,9 @@ impl Run<'_> {
             self.shared.blobs.remember(digest, &blob);
         }
         self.tally.ran += 1;
+        if let Some(level) = output.notes.get("sandbox") {
+            *self.tally.confined.entry(level.clone()).or_default() += 1;
+        }
         self.emit(&Event::Ran {
             label: &label,
             output: digest,
@@ -151,6 +159,21 @@ impl Run<'_> {
             self.send_batch()?;
         }
         Ok(())
+    }
+
+    /// Running → Settled with what stood before: its producer ran again, and gave the same or not. Nothing is filed.
+    fn compared(&mut self, id: NodeId, work: &Work, before: Digest, digest: Digest) {
+        let label = self.graph.node(id).label.clone();
+        self.tally.rebuilt += 1;
+        if digest != before {
+            let why = Diagnostic::error("E_NOT_REPRODUCIBLE", "made again from the same inputs it came out different");
+            let why = why.label(&*label).found(format!("{before} before, {digest} now"));
+            let hint = "its producer looks at something that is not declared: a clock, a random number, an order, a file";
+            self.failures.push(why.hint(hint));
+        }
+        for node in std::iter::once(id).chain(self.twins(&work.key)) {
+            self.settle(node, work, before, How::Verified);
+        }
     }
 
     /// The nodes that wait for the producer of another with the same key; it is at it no more.

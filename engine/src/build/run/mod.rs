@@ -62,6 +62,8 @@ pub struct Options {
     pub insist: bool,
     /// Labels of paid targets that a person wants made anew although a result is filed.
     pub fresh: std::collections::BTreeSet<String>,
+    /// Labels of targets that are made again although a result is filed, to see whether the same comes out. What stands stays.
+    pub rebuilt: std::collections::BTreeSet<String>,
 }
 
 impl Default for Options {
@@ -75,6 +77,7 @@ impl Default for Options {
             price: false,
             insist: false,
             fresh: std::collections::BTreeSet::new(),
+            rebuilt: std::collections::BTreeSet::new(),
         }
     }
 }
@@ -110,6 +113,10 @@ pub struct Tally {
     pub saved: Spent,
     /// What became of the answers that this build was given.
     pub answers: Answers,
+    /// Targets made again to see whether the same comes out.
+    pub rebuilt: usize,
+    /// Programs that ran, by how they were confined.
+    pub confined: std::collections::BTreeMap<String, usize>,
 }
 
 /// A node's state in this run.

@@ -45,6 +45,11 @@ impl Run<'_> {
         !self.options.fresh.is_empty() && self.options.fresh.contains(&*self.graph.node(id).label)
     }
 
+    /// Whether a node is made again to see whether the same comes out.
+    pub(super) fn is_rebuilt(&self, id: NodeId) -> bool {
+        !self.options.rebuilt.is_empty() && self.options.rebuilt.contains(&*self.graph.node(id).label)
+    }
+
     /// The last try under this key, if so many answers were of no use that no other is paid for until something moves.
     ///
     /// # Errors

@@ -17,7 +17,7 @@ thread_local! {
 }
 
 /// A folder with inputs in it.
-pub(crate) struct Scratch {
+pub(super) struct Scratch {
     folder: TempDir,
     owned: Folder,
     /// Files of the program before that may be written over.
@@ -48,7 +48,7 @@ impl Folder {
 
 impl Scratch {
     /// This thread's folder, empty but for files that [`put`](Self::put) writes over and [`settle`](Self::settle) removes.
-    pub(crate) fn take() -> io::Result<Self> {
+    pub(super) fn take() -> io::Result<Self> {
         if let Some(idle) = IDLE.take() {
             return Ok(idle);
         }
@@ -64,12 +64,28 @@ impl Scratch {
     }
 
     /// Where it is.
-    pub(crate) fn path(&self) -> &Path {
+    pub(super) fn path(&self) -> &Path {
         self.folder.path()
     }
 
+    /// Bytes of the files in it, at any depth; links are not followed. What goes while it is counted does not count.
+    pub(super) fn holds(&self) -> u64 {
+        let (mut bytes, mut folders) = (0_u64, vec![self.folder.path().to_owned()]);
+        while let Some(folder) = folders.pop() {
+            for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+                match entry.metadata() {
+                    Ok(metadata) if metadata.is_dir() => folders.push(entry.path()),
+                    // What is allocated, not how long a file with holes says it is.
+                    Ok(metadata) => bytes = bytes.saturating_add(metadata.blocks().saturating_mul(512)),
+                    Err(_) => {}
+                }
+            }
+        }
+        bytes
+    }
+
     /// Writes an input. Call [`settle`](Self::settle) after the last.
-    pub(crate) fn put(&mut self, name: &str, bytes: &[u8]) -> io::Result<()> {
+    pub(super) fn put(&mut self, name: &str, bytes: &[u8]) -> io::Result<()> {
         let path = self.folder.path().join(name);
         if self.reusable.remove(name) {
             // Not truncated before writing: some file systems flush files that were, to save those who save that way.
@@ -91,7 +107,7 @@ impl Scratch {
     }
 
     /// Removes what the program before had and this one has not.
-    pub(crate) fn settle(&mut self) -> io::Result<()> {
+    pub(super) fn settle(&mut self) -> io::Result<()> {
         while let Some(name) = self.reusable.pop_first() {
             std::fs::remove_file(self.folder.path().join(name))?;
         }
@@ -100,7 +116,7 @@ impl Scratch {
 
     /// Empties it for this thread's next program. Not to be called while a program may still run in it; a folder that is dropped instead
     /// is removed.
-    pub(crate) fn give_back(mut self) {
+    pub(super) fn give_back(mut self) {
         if self.empty().is_ok_and(|whole| whole) {
             IDLE.set(Some(self));
         }

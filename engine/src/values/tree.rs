@@ -1,0 +1,308 @@
+//! Trees: folders as outputs, kept as git keeps them. Each folder is a blob that names its entries and their digests; files are blobs of
+//! their own. So the digest of the outermost folder tells everything in it, and what two trees have in common is stored once.
+//!
+//! A folder's blob is text: `cortex tree 1`, then an entry a line, sorted by name, `file DIGEST LENGTH NAME`, `program DIGEST LENGTH NAME` (a file
+//! that may be executed) or `folder DIGEST 0 NAME`. Names are UTF-8, without `/` and control characters, and none is `.` or `..`.
+
+use super::digest::Digest;
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::sync::Arc;
+
+const HEAD: &str = "cortex tree 1\n";
+
+/// A tree has no more entries than this, folders included, and is nested no deeper than [`DEEPEST`].
+pub const MOST: usize = 1 << 20;
+/// How deep folders may lie in each other.
+pub const DEEPEST: usize = 128;
+
+/// What an entry is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A file.
+    File,
+    /// A file that may be executed.
+    Program,
+    /// A folder.
+    Folder,
+}
+
+impl Kind {
+    fn name(self) -> &'static str {
+        match self {
+            Self::File => "file",
+            Self::Program => "program",
+            Self::Folder => "folder",
+        }
+    }
+}
+
+/// An entry of a folder.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Entry<'b> {
+    /// What it is.
+    pub kind: Kind,
+    /// Of its bytes; of a folder's blob.
+    pub digest: Digest,
+    /// Bytes of a file; 0 for a folder.
+    pub len: u64,
+    /// Its name.
+    pub name: &'b str,
+}
+
+/// A file of a tree.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct File {
+    /// Whether it may be executed.
+    pub program: bool,
+    /// What it holds.
+    pub bytes: Arc<[u8]>,
+}
+
+/// A tree in pieces.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Pieces {
+    /// The blob of the outermost folder.
+    pub root: Vec<u8>,
+    /// The other blobs, each once.
+    pub parts: BTreeMap<Digest, Arc<[u8]>>,
+}
+
+/// Why a tree cannot be.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum TreeError {
+    /// A name that no entry may have.
+    #[error("{0:?} cannot be the name of a file in an output")]
+    Name(String),
+    /// Too many entries, or too deep.
+    #[error("a tree has at most {MOST} entries and {DEEPEST} folders inside each other")]
+    TooLarge,
+    /// A path that is a file and a folder.
+    #[error("{0:?} is a file and a folder")]
+    Both(String),
+    /// Not the blob of a folder.
+    #[error("this is not the blob of a folder")]
+    Malformed,
+    /// A blob that is nowhere.
+    #[error("the blob {0} is missing")]
+    Missing(Digest),
+}
+
+/// Whether a blob says that it is a folder's.
+pub fn is_tree(blob: &[u8]) -> bool {
+    blob.starts_with(HEAD.as_bytes())
+}
+
+fn is_name(name: &str) -> bool {
+    !name.is_empty() && name != "." && name != ".." && !name.contains('/') && !name.chars().any(char::is_control)
+}
+
+/// The entries of a folder's blob, in the order of their names.
+///
+/// # Errors
+/// When it is not one, byte for byte as [`pieces`] writes it.
+pub fn entries(blob: &[u8]) -> Result<Vec<Entry<'_>>, TreeError> {
+    let text = std::str::from_utf8(blob).map_err(|_| TreeError::Malformed)?;
+    let text = text.strip_prefix(HEAD).ok_or(TreeError::Malformed)?;
+    let mut entries: Vec<Entry<'_>> = Vec::new();
+    for line in text.split_inclusive('\n') {
+        let entry = line.strip_suffix('\n').and_then(entry).ok_or(TreeError::Malformed)?;
+        if entries.last().is_some_and(|last| last.name >= entry.name) {
+            return Err(TreeError::Malformed);
+        }
+        entries.push(entry);
+    }
+    Ok(entries)
+}
+
+fn entry(line: &str) -> Option<Entry<'_>> {
+    let mut fields = line.splitn(4, ' ');
+    let kind = match fields.next()? {
+        "file" => Kind::File,
+        "program" => Kind::Program,
+        "folder" => Kind::Folder,
+        _ => return None,
+    };
+    let entry = Entry {
+        kind,
+        digest: Digest::parse(fields.next()?)?,
+        len: fields.next()?.parse().ok()?,
+        name: fields.next()?,
+    };
+    // A number or digest in another form would be another digest of the same tree.
+    let canonical = is_name(entry.name) && line == written(&entry).trim_end_matches('\n');
+    (canonical && (kind != Kind::Folder || entry.len == 0)).then_some(entry)
+}
+
+fn written(entry: &Entry<'_>) -> String {
+    format!("{} {} {} {}\n", entry.kind.name(), entry.digest, entry.len, entry.name)
+}
+
+/// A folder while it is put together.
+#[derive(Default)]
+struct Folder<'p> {
+    files: BTreeMap<&'p str, &'p File>,
+    folders: BTreeMap<&'p str, Folder<'p>>,
+}
+
+/// Takes files, by their paths with `/`, apart into the blobs of a tree.
+///
+/// # Errors
+/// When a path cannot be one of a tree.
+pub fn pieces(files: &BTreeMap<String, File>) -> Result<Pieces, TreeError> {
+    let mut root = Folder::default();
+    if files.len() > MOST {
+        return Err(TreeError::TooLarge);
+    }
+    for (path, file) in files {
+        let mut folder = &mut root;
+        let mut names = path.split('/').peekable();
+        let mut depth = 0;
+        while let Some(name) = names.next() {
+            if !is_name(name) {
+                return Err(TreeError::Name(path.clone()));
+            }
+            depth += 1;
+            if depth > DEEPEST {
+                return Err(TreeError::TooLarge);
+            }
+            if names.peek().is_none() {
+                if folder.folders.contains_key(name) {
+                    return Err(TreeError::Both(path.clone()));
+                }
+                folder.files.insert(name, file);
+                break;
+            }
+            if folder.files.contains_key(name) {
+                return Err(TreeError::Both(path.clone()));
+            }
+            folder = folder.folders.entry(name).or_default();
+        }
+    }
+    let mut parts = BTreeMap::new();
+    let root = write_folder(&root, &mut parts).into_bytes();
+    Ok(Pieces { root, parts })
+}
+
+/// The blob of a folder; those below it are put to the parts. No deeper than [`DEEPEST`].
+fn write_folder(folder: &Folder<'_>, parts: &mut BTreeMap<Digest, Arc<[u8]>>) -> String {
+    let mut lines: BTreeMap<&str, String> = BTreeMap::new();
+    for (name, inner) in &folder.folders {
+        let blob = write_folder(inner, parts).into_bytes();
+        let digest = Digest::of(&blob);
+        parts.insert(digest, blob.into());
+        let kind = Kind::Folder;
+        lines.insert(
+            name,
+            written(&Entry {
+                kind,
+                digest,
+                len: 0,
+                name,
+            }),
+        );
+    }
+    for (name, file) in &folder.files {
+        let digest = Digest::of(&file.bytes);
+        parts.insert(digest, file.bytes.clone());
+        let kind = if file.program { Kind::Program } else { Kind::File };
+        let len = file.bytes.len() as u64;
+        lines.insert(name, written(&Entry { kind, digest, len, name }));
+    }
+    lines.values().fold(HEAD.to_owned(), |mut text, line| {
+        let _ = text.write_str(line);
+        text
+    })
+}
+
+/// The files of a tree, by their paths. `get` brings the blobs; what it brings has the digest that was asked for.
+///
+/// # Errors
+/// When a blob is missing or malformed, or the tree too large.
+pub fn files<E: From<TreeError>>(
+    root: &[u8],
+    mut get: impl FnMut(&Digest) -> Result<Option<Arc<[u8]>>, E>,
+) -> Result<BTreeMap<String, File>, E> {
+    let mut found = BTreeMap::new();
+    let mut seen = 0;
+    let mut open: Vec<(String, Arc<[u8]>, usize)> = vec![(String::new(), root.into(), 0)];
+    while let Some((path, blob, depth)) = open.pop() {
+        for entry in entries(&blob)? {
+            seen += 1;
+            if seen > MOST || depth >= DEEPEST {
+                return Err(TreeError::TooLarge.into());
+            }
+            let bytes = get(&entry.digest)?.ok_or(TreeError::Missing(entry.digest))?;
+            let inner = match path.as_str() {
+                "" => entry.name.to_owned(),
+                path => format!("{path}/{}", entry.name),
+            };
+            match entry.kind {
+                Kind::Folder => open.push((inner, bytes, depth + 1)),
+                kind => {
+                    let program = kind == Kind::Program;
+                    found.insert(inner, File { program, bytes });
+                }
+            }
+        }
+    }
+    Ok(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn file(text: &str, program: bool) -> File {
+        File {
+            program,
+            bytes: text.as_bytes().into(),
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn a_tree_is_what_was_put_into_it(made in prop::collection::btree_map("[a-c ]{1,2}(/[a-cé%]{1,2}){0,3}", ("[a-c]{0,3}", any::<bool>()), 0..12)) {
+            let made: BTreeMap<String, File> = made.into_iter().map(|(path, (text, program))| (path, file(&text, program))).collect();
+            let Ok(pieces) = pieces(&made) else {
+                // Some path is a file and a folder.
+                let prefix = |one: &String, other: &String| other.starts_with(&format!("{one}/"));
+                prop_assert!(made.keys().any(|one| made.keys().any(|other| prefix(one, other))));
+                return Ok(());
+            };
+            let found = files::<TreeError>(&pieces.root, |digest| Ok(pieces.parts.get(digest).cloned()));
+            prop_assert_eq!(found, Ok(made.clone()));
+            for part in pieces.parts.keys() {
+                let found = files::<TreeError>(&pieces.root, |digest| Ok(pieces.parts.get(digest).filter(|_| digest != part).cloned()));
+                prop_assert_eq!(found, Err(TreeError::Missing(*part)));
+            }
+            // One byte more, less or other is another tree, or none.
+            for at in 0..pieces.root.len() {
+                let mut other = pieces.root.clone();
+                other[at] ^= 1;
+                if let Ok(found) = files::<TreeError>(&other, |digest| Ok(pieces.parts.get(digest).cloned())) {
+                    prop_assert_ne!(&found, &made);
+                }
+            }
+        }
+
+        #[test]
+        fn any_bytes_are_a_folder_or_not(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+            let _ = entries(&bytes);
+            let mut text = HEAD.as_bytes().to_vec();
+            text.extend(bytes);
+            let _ = entries(&text);
+        }
+    }
+
+    #[test]
+    fn names_stay_inside() {
+        for path in ["", "/a", "a/", "a//b", ".", "a/..", "../a", "a\nb", "a/\0"] {
+            let made = BTreeMap::from([(path.to_owned(), file("x", false))]);
+            assert_eq!(pieces(&made), Err(TreeError::Name(path.to_owned())));
+        }
+        let deep = vec!["a"; DEEPEST + 1].join("/");
+        assert_eq!(pieces(&BTreeMap::from([(deep, file("x", false))])), Err(TreeError::TooLarge));
+    }
+}

@@ -1,0 +1,176 @@
+//! What a manifest says of a program: what enters the key, and what only bounds how it runs.
+
+use engine::seams::producer::{Bound, ParamError, Params};
+use engine::values::quantity;
+use sandbox::Limits;
+use serde_json::Value;
+use std::time::Duration;
+
+/// Seconds that a program has unless told otherwise.
+const DEFAULT_TIMEOUT: u64 = 600;
+
+/// Parameters that can move an output; they are in the key.
+const IN_KEY: [&str; 3] = ["argv", "env", "shell"];
+/// Parameters that bound how it runs.
+const BOUNDS: [&str; 8] = ["cpu", "disk", "file_size", "memory", "processes", "readable", "sandbox", "timeout"];
+
+/// How far a program is to be confined.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Wanted {
+    /// Wholly, or not run at all.
+    Strict,
+    /// As far as this machine can.
+    BestEffort,
+    /// Not at all.
+    Off,
+}
+
+/// What a program is run with.
+pub(super) struct Bounds {
+    pub(super) timeout: Duration,
+    pub(super) sandbox: Wanted,
+    pub(super) readable: Vec<String>,
+    pub(super) limits: Limits,
+    /// Bytes that its folder may come to hold.
+    pub(super) disk: u64,
+}
+
+impl Bounds {
+    /// Those of checked settings.
+    pub(super) fn of(settings: &Params) -> Self {
+        let number = |name: &str| settings.get(name).and_then(Value::as_u64);
+        Self {
+            timeout: Duration::from_secs(number("timeout").unwrap_or(DEFAULT_TIMEOUT)),
+            sandbox: match settings.get("sandbox").and_then(Value::as_str) {
+                Some("strict") => Wanted::Strict,
+                Some("off") => Wanted::Off,
+                _ => Wanted::BestEffort,
+            },
+            readable: texts(settings, "readable").unwrap_or_default(),
+            limits: Limits {
+                memory: size(settings, "memory"),
+                cpu: number("cpu"),
+                file: Some(size(settings, "file_size").unwrap_or(1 << 30)),
+                processes: number("processes"),
+            },
+            disk: size(settings, "disk").unwrap_or(4 << 30),
+        }
+    }
+}
+
+fn size(settings: &Params, name: &str) -> Option<u64> {
+    quantity::bytes(settings.get(name)?.as_str()?).ok()
+}
+
+/// A parameter that is a list of texts.
+pub(super) fn texts(params: &Params, name: &str) -> Option<Vec<String>> {
+    let list = params.get(name)?.as_array()?;
+    list.iter().map(|value| value.as_str().map(str::to_owned)).collect()
+}
+
+/// The variables that a program gets beside the fixed ones.
+pub(super) fn environment(params: &Params) -> Vec<(String, String)> {
+    let table = params.get("env").and_then(Value::as_object);
+    let pairs = table.into_iter().flatten();
+    pairs
+        .filter_map(|(name, value)| Some((name.clone(), value.as_str()?.to_owned())))
+        .collect()
+}
+
+/// Sets what is in the key apart from what is not.
+pub(super) fn bind(params: &Params) -> Bound {
+    let (settings, params) = params.clone().into_iter().partition(|(name, _)| BOUNDS.contains(&name.as_str()));
+    Bound { params, settings }
+}
+
+/// Everything that is wrong with them.
+pub(super) fn check(params: &Params) -> Vec<ParamError> {
+    let mut errors = Vec::new();
+    let mut wrong = |param: &str, message: String, hint: &str| {
+        errors.push(ParamError {
+            param: param.into(),
+            message,
+            hint: Some(hint.into()),
+            unknown: false,
+        });
+    };
+    let argv = texts(params, "argv").is_some_and(|argv| argv.first().is_some_and(|program| !program.is_empty()));
+    let example = "write argv = [\"wc\", \"-w\", \"{in.text}\"]";
+    match (params.get("argv"), params.get("shell")) {
+        (Some(_), Some(_)) => wrong("shell", "'shell' stands beside 'argv'".into(), "a program is named by one of them"),
+        (Some(_), None) if argv => {}
+        (None, Some(text)) if text.as_str().is_some_and(|text| !text.trim().is_empty()) => {}
+        (None, Some(_)) => wrong(
+            "shell",
+            "'shell' must be a text".into(),
+            "write shell = \"sort {in.text} | uniq -c\"",
+        ),
+        _ => wrong("argv", "'argv' must be a list of texts that begins with a program".into(), example),
+    }
+    for name in ["cpu", "processes", "timeout"] {
+        if params
+            .get(name)
+            .is_some_and(|value| value.as_u64().is_none_or(|number| number == 0))
+        {
+            let (what, example) = match name {
+                "processes" => ("a whole number", "write processes = 64".to_owned()),
+                _ => ("a whole number of seconds", format!("write {name} = 600")),
+            };
+            wrong(name, format!("'{name}' must be {what}"), &example);
+        }
+    }
+    for name in ["disk", "file_size", "memory"] {
+        let bytes = |value: &Value| {
+            value
+                .as_str()
+                .and_then(|text| quantity::bytes(text).ok())
+                .filter(|bytes| *bytes > 0)
+        };
+        if params.get(name).is_some_and(|value| bytes(value).is_none()) {
+            wrong(name, format!("'{name}' must be a size"), &format!("write {name} = \"2 GB\""));
+        }
+    }
+    let levels = ["strict", "best-effort", "off"];
+    if params
+        .get("sandbox")
+        .is_some_and(|value| value.as_str().is_none_or(|level| !levels.contains(&level)))
+    {
+        wrong(
+            "sandbox",
+            "'sandbox' is strict, best-effort or off".into(),
+            "write sandbox = \"strict\"",
+        );
+    }
+    let absolute = |paths: &Vec<String>| {
+        paths
+            .iter()
+            .all(|path| path.starts_with('/') && !path.split('/').any(|part| part == ".."))
+    };
+    if params.contains_key("readable") && !texts(params, "readable").as_ref().is_some_and(absolute) {
+        let hint = "write readable = [\"/opt/tool\"]; files of the workspace are inputs of the rule";
+        wrong("readable", "'readable' must be a list of absolute paths".into(), hint);
+    }
+    if let Some(env) = params.get("env") {
+        let named = |name: &String| !name.is_empty() && !name.contains(['=', '\0']);
+        let whole = env
+            .as_object()
+            .is_some_and(|table| table.iter().all(|(name, value)| named(name) && value.is_string()));
+        if !whole {
+            wrong(
+                "env",
+                "'env' must be a table of texts".into(),
+                "write env = { LANG = \"de_DE.UTF-8\" }",
+            );
+        }
+    }
+    // Switches belong to the rules: an input's `if` names one.
+    let known = |name: &str| IN_KEY.contains(&name) || BOUNDS.contains(&name);
+    for (name, _) in params.iter().filter(|(name, value)| !known(name) && !value.is_boolean()) {
+        let names: Vec<&str> = IN_KEY.into_iter().chain(BOUNDS).collect();
+        let error = ParamError::unknown(name, &names);
+        let switches = format!("it has {}, and switches (true or false) for the `if` of inputs", names.join(", "));
+        let hint = error.hint.filter(|hint| hint.starts_with("did")).unwrap_or(switches);
+        errors.push(ParamError { hint: Some(hint), ..error });
+    }
+    errors
+}

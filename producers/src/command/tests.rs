@@ -1,0 +1,79 @@
+//! Programs that do what they should not, and what is told of it.
+
+use super::*;
+use engine::manifest::template::Vars;
+use engine::seams::producer::{Cancel, Input};
+use std::sync::Arc;
+
+fn run(argv: &[&str], timeout: u64, inputs: &[(&str, &str, &str)], cancel: &Cancel) -> Result<Output, Failure> {
+    let params: Params = serde_json::json!({"argv": argv, "timeout": timeout})
+        .as_object()
+        .cloned()
+        .expect("object");
+    let producer = CommandProducer { trust: Arc::new(All) };
+    producer.check(&params).expect("good parameters");
+    let mut roles: BTreeMap<Arc<str>, Vec<Input>> = BTreeMap::new();
+    for (role, item, text) in inputs {
+        let input = Input::of(item, text.as_bytes());
+        roles.entry((*role).into()).or_default().push(input);
+    }
+    let vars = Vars::new();
+    let bound = producer.bind(&params, &BTreeMap::new());
+    let mut inputs = Inputs::bare("//a:b", &bound.params, &roles, &vars, cancel);
+    inputs.settings = &bound.settings;
+    producer.produce(&inputs)
+}
+
+#[test]
+fn inputs_are_files_and_standard_output_is_the_output() {
+    let output = run(
+        &["sh", "-c", "cat {in.a}; echo {label} $HOME; ls; pwd | grep -c cortex-"],
+        10,
+        &[("a", "", "hello\n")],
+        &Cancel::default(),
+    );
+    assert_eq!(
+        String::from_utf8(output.expect("runs").bytes).expect("text"),
+        "hello\n//a:b\na\n1\n"
+    );
+    let output = run(
+        &["cat", "{in.list}"],
+        10,
+        &[("list", "x", "1"), ("list", "y", "2")],
+        &Cancel::default(),
+    );
+    assert_eq!(output.expect("runs").bytes, b"12");
+}
+
+#[test]
+fn failures_say_what_happened() {
+    let message = |failure: Result<Output, Failure>| match failure {
+        Err(Failure::Permanent(why) | Failure::Transient(why)) => format!("{} {}", why.message, why.found.unwrap_or_default()),
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(
+        message(run(&["sh", "-c", "echo no >&2; exit 3"], 10, &[], &Cancel::default())),
+        "'sh' failed: exit status: 3 no"
+    );
+    assert!(message(run(&["/no/such/program"], 10, &[], &Cancel::default())).contains("cannot be started"));
+    assert!(message(run(&["cat", "{in.b}"], 10, &[], &Cancel::default())).contains("{in.b}"));
+    assert!(message(run(&["sh", "-c", "sleep 100 & sleep 100"], 1, &[], &Cancel::default())).contains("within 1 s"));
+}
+
+#[test]
+fn a_program_that_closes_its_streams_and_runs_on_is_ended_in_time() {
+    let closes = ["sh", "-c", "exec >&- 2>&-; sleep 100"];
+    let Err(Failure::Permanent(why) | Failure::Transient(why)) = run(&closes, 1, &[], &Cancel::default()) else {
+        panic!("it did not fail");
+    };
+    assert!(why.message.contains("within 1 s"), "{why:?}");
+    let ends = ["sh", "-c", "echo early; exec >&- 2>&-; sleep 0.2; exit 0"];
+    assert_eq!(run(&ends, u64::MAX, &[], &Cancel::default()).expect("it ends").bytes, b"early\n");
+}
+
+#[test]
+fn a_cancelled_program_is_ended() {
+    let cancel = Cancel::default();
+    cancel.cancel();
+    assert_eq!(run(&["sleep", "100"], 200, &[], &cancel), Err(Failure::Cancelled));
+}

@@ -1,0 +1,98 @@
+//! The second stage: takes everything from itself that the program is not to have, then starts it.
+
+use crate::levels::Level;
+use crate::spec::{Spec, WORK};
+use crate::wire::{Report, receive, send};
+use crate::{calls, fence, limits, root};
+use rustix::io::Errno;
+use rustix::process::{Pid, WaitOptions, wait};
+use rustix::thread::{CapabilitySet, CapabilitySets, remove_capability_from_bounding_set, set_capabilities, set_no_new_privs};
+use std::io;
+use std::os::fd::AsFd;
+use std::os::unix::net::UnixStream;
+use std::os::unix::process::CommandExt;
+use std::process::{Command, Stdio};
+
+/// Runs the stage; its standard input is the line to the supervisor.
+pub(crate) fn run() -> u8 {
+    let Ok(line) = io::stdin().as_fd().try_clone_to_owned().map(UnixStream::from) else {
+        return 2;
+    };
+    let Ok(spec) = receive::<Spec>(&line) else { return 2 };
+    let report = match spec.level {
+        Level::Strict => strict(&spec),
+        Level::Landlock => landlock(&spec),
+        Level::None => Err("there is nothing to confine".to_owned()),
+    };
+    let report = report.unwrap_or_else(Report::Refused);
+    u8::from(send(&line, &report).is_err())
+}
+
+fn strict(spec: &Spec) -> Result<Report, String> {
+    root::change(spec).map_err(|(what, error)| format!("{what}: {error}"))?;
+    let step = |what: &'static str| move |error: io::Error| format!("{what}: {error}");
+    rustix::system::sethostname(b"cortex").map_err(|error| step("its host name cannot be set")(error.into()))?;
+    drop_privileges().map_err(step("its privileges cannot be dropped"))?;
+    calls::deny(calls::Sockets::Local).map_err(|error| format!("its system calls cannot be bounded: {error}"))?;
+    std::env::set_current_dir(WORK).map_err(step("its folder cannot be entered"))?;
+    if spec.program.as_os_str().is_empty() {
+        return Ok(Report::Ready);
+    }
+    limits::take(&spec.limits).map_err(step("its limits cannot be set"))?;
+    // This is the first process of its namespace: signals mean little to it, and it inherits orphans. The program is another.
+    let child = match program(spec).spawn() {
+        Ok(child) => i32::try_from(child.id()).ok().and_then(Pid::from_raw),
+        Err(error) => return Ok(Report::NotStarted(error.raw_os_error().unwrap_or(0))),
+    };
+    loop {
+        match wait(WaitOptions::empty()) {
+            Ok(Some((pid, status))) if Some(pid) == child => {
+                return Ok(match (status.exit_status(), status.terminating_signal()) {
+                    (Some(code), _) => Report::Exited(code),
+                    (None, signal) => Report::Signalled(signal.unwrap_or(0)),
+                });
+            }
+            Ok(_) | Err(Errno::INTR) => {}
+            Err(error) => return Err(format!("its end cannot be awaited: {error}")),
+        }
+    }
+}
+
+fn landlock(spec: &Spec) -> Result<Report, String> {
+    let step = |what: &'static str| move |error: io::Error| format!("{what}: {error}");
+    std::env::set_current_dir(&spec.folder).map_err(step("its folder cannot be entered"))?;
+    drop_privileges().map_err(step("its privileges cannot be dropped"))?;
+    fence::close(spec)?;
+    calls::deny(calls::Sockets::None).map_err(|error| format!("its system calls cannot be bounded: {error}"))?;
+    if spec.program.as_os_str().is_empty() {
+        return Ok(Report::Ready);
+    }
+    limits::take(&spec.limits).map_err(step("its limits cannot be set"))?;
+    // Returns only when it did not become the program.
+    let error = program(spec).exec();
+    Ok(Report::NotStarted(error.raw_os_error().unwrap_or(0)))
+}
+
+/// No capability now, none after another program is started, for the superuser as for anyone.
+fn drop_privileges() -> io::Result<()> {
+    set_no_new_privs(true)?;
+    for capability in CapabilitySet::all().iter() {
+        // Those that the kernel does not know, or that were never held, cannot be removed and are not there.
+        let _ = remove_capability_from_bounding_set(capability);
+    }
+    let none = CapabilitySets {
+        effective: CapabilitySet::empty(),
+        permitted: CapabilitySet::empty(),
+        inheritable: CapabilitySet::empty(),
+    };
+    Ok(set_capabilities(None, none)?)
+}
+
+/// The program, its standard input empty.
+fn program(spec: &Spec) -> Command {
+    let mut command = Command::new(&spec.program);
+    let (name, arguments) = spec.argv.split_first().map_or(("", &[][..]), |(name, rest)| (name.as_str(), rest));
+    command.arg0(name).args(arguments).stdin(Stdio::null());
+    command.env_clear().envs(spec.env.iter().map(|(name, value)| (name, value)));
+    command
+}

@@ -1,0 +1,61 @@
+//! Landlock: what of the file system a program may reach, and that it reaches no other process.
+
+use crate::root::{DEVICES, SYSTEM};
+use crate::spec::Spec;
+use landlock::{
+    ABI, Access, AccessFs, AccessNet, BitFlags, CompatLevel, Compatible, PathBeneath, PathFd, Ruleset, RulesetAttr, RulesetCreated,
+    RulesetCreatedAttr, RulesetStatus, Scope,
+};
+use std::path::Path;
+
+/// What is asked of the kernel where it can; files are the least.
+const KNOWN: ABI = ABI::V6;
+
+/// Closes the fence around this process.
+///
+/// # Errors
+/// Why it cannot be closed.
+pub(crate) fn close(spec: &Spec) -> Result<(), String> {
+    let read = AccessFs::from_read(KNOWN);
+    let tried = || -> Result<RulesetStatus, Box<dyn std::error::Error>> {
+        let rules = Ruleset::default()
+            .set_compatibility(CompatLevel::HardRequirement)
+            .handle_access(AccessFs::from_all(ABI::V1))?
+            .set_compatibility(CompatLevel::BestEffort)
+            .handle_access(AccessFs::from_all(KNOWN))?
+            .handle_access(AccessNet::from_all(KNOWN))?
+            .scope(Scope::from_all(KNOWN))?;
+        let mut rules = rules.create()?;
+        for path in SYSTEM
+            .iter()
+            .chain(&["/proc"])
+            .map(Path::new)
+            .chain(spec.readable.iter().map(|path| path.as_path()))
+        {
+            rules = allow(rules, path, read)?;
+        }
+        for device in DEVICES {
+            rules = allow(rules, Path::new(device), read | AccessFs::WriteFile)?;
+        }
+        rules = allow(rules, &spec.folder, AccessFs::from_all(KNOWN))?;
+        Ok(rules.restrict_self()?.ruleset)
+    };
+    match tried() {
+        Ok(RulesetStatus::NotEnforced) => Err("this kernel has no Landlock".to_owned()),
+        Ok(_) => Ok(()),
+        Err(error) => Err(format!("Landlock: {error}")),
+    }
+}
+
+fn allow(rules: RulesetCreated, path: &Path, access: BitFlags<AccessFs>) -> Result<RulesetCreated, Box<dyn std::error::Error>> {
+    let Ok(file) = PathFd::new(path) else {
+        // What is not there need not be allowed.
+        return Ok(rules);
+    };
+    let access = if path.is_dir() {
+        access
+    } else {
+        access & AccessFs::from_file(KNOWN)
+    };
+    Ok(rules.add_rule(PathBeneath::new(file, access))?)
+}

@@ -1,0 +1,204 @@
+//! The root that a strictly confined program sees: the system's programs and libraries, its folder, what was named, and devices that hold nothing.
+//!
+//! Of `/etc` only what the loader and fonts need is there, and a list of users with one entry.
+
+use crate::spec::{Spec, WORK};
+use rustix::fs::symlink;
+use rustix::mount::{
+    MountFlags, MountPropagationFlags, UnmountFlags, mount, mount_bind, mount_bind_recursive, mount_change, mount_remount, unmount,
+};
+use rustix::process::pivot_root;
+use std::ffi::CStr;
+use std::fs;
+use std::io;
+use std::path::{Component, Path, PathBuf};
+
+/// What every program may read: programs, libraries and what they need of the system's settings.
+pub(crate) const SYSTEM: [&str; 12] = [
+    "/usr",
+    "/bin",
+    "/sbin",
+    "/lib",
+    "/lib32",
+    "/lib64",
+    "/libx32",
+    "/etc/alternatives",
+    "/etc/fonts",
+    "/etc/ld.so.cache",
+    "/etc/ld.so.conf",
+    "/etc/ld.so.conf.d",
+];
+
+/// Devices that hold nothing of the machine.
+pub(crate) const DEVICES: [&str; 5] = ["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"];
+
+/// Where the root is put together: a folder that every machine has and that nothing shown lies in. Only this process sees it covered.
+const ROOT: &str = "/sys";
+
+type Failed = (String, io::Error);
+
+fn at<T, E: Into<io::Error>>(what: impl Into<String>, done: Result<T, E>) -> Result<T, Failed> {
+    done.map_err(|error| (what.into(), error.into()))
+}
+
+/// Puts the root together and makes it that of this process.
+///
+/// # Errors
+/// What could not be done, and why.
+pub(crate) fn change(spec: &Spec) -> Result<(), Failed> {
+    let root = Path::new(ROOT);
+    let private = MountPropagationFlags::PRIVATE | MountPropagationFlags::REC;
+    at("mounts cannot be made private", mount_change("/", private))?;
+    let plain = MountFlags::NOSUID | MountFlags::NODEV;
+    at("its root cannot be mounted", tmpfs(root, plain, c"mode=0755,size=16m"))?;
+    for path in SYSTEM {
+        show(root, Path::new(path))?;
+    }
+    devices(root)?;
+    at("its users cannot be written", users(root))?;
+    let proc = root.join("proc");
+    let made = fs::create_dir_all(&proc);
+    at("/proc cannot be made", made)?;
+    at(
+        "/proc cannot be mounted",
+        mount("proc", &proc, "proc", plain | MountFlags::NOEXEC, None),
+    )?;
+    for (path, size) in [("tmp", c"mode=1777"), ("dev/shm", c"mode=1777")] {
+        let path = root.join(path);
+        at("a temporary folder cannot be made", fs::create_dir_all(&path))?;
+        at("a temporary folder cannot be mounted", tmpfs(&path, plain, size))?;
+    }
+    // Over the temporary folders, in which they may lie.
+    for path in &spec.readable {
+        show(root, path)?;
+    }
+    let work = root.join(&WORK[1..]);
+    at("its folder cannot be made", fs::create_dir_all(&work))?;
+    at("its folder cannot be mounted", mount_bind(&spec.folder, &work))?;
+    at(
+        "its folder cannot be bounded",
+        mount_remount(&work, MountFlags::BIND | plain | locked(&spec.folder), ""),
+    )?;
+
+    at("its root cannot be entered", std::env::set_current_dir(root))?;
+    at("its root cannot become the root", pivot_root(".", "."))?;
+    at("the old root cannot be left", unmount(".", UnmountFlags::DETACH))?;
+    let sealed = MountFlags::BIND | MountFlags::RDONLY | plain;
+    at("its root cannot be sealed", mount_remount("/", sealed, ""))
+}
+
+fn tmpfs(path: &Path, flags: MountFlags, options: &CStr) -> io::Result<()> {
+    Ok(mount("tmpfs", path, "tmpfs", flags, Some(options))?)
+}
+
+/// Shows a file or folder of the machine at its own place, for reading; what is not there is not shown.
+fn show(root: &Path, path: &Path) -> Result<(), Failed> {
+    let Ok(metadata) = path.symlink_metadata() else { return Ok(()) };
+    let Some(inside) = inside(root, path) else { return Ok(()) };
+    let what = || format!("{} cannot be shown", path.display());
+    if inside.symlink_metadata().is_ok() {
+        // A folder above it is shown already.
+        return Ok(());
+    }
+    let parent = inside.parent().unwrap_or(root);
+    at(what(), fs::create_dir_all(parent))?;
+    if metadata.is_symlink() {
+        let target = at(what(), fs::read_link(path))?;
+        return at(what(), symlink(target, &inside));
+    }
+    if metadata.is_dir() {
+        at(what(), fs::create_dir(&inside))?;
+        at(what(), mount_bind_recursive(path, &inside))?;
+    } else {
+        at(what(), fs::write(&inside, ""))?;
+        at(what(), mount_bind(path, &inside))?;
+    }
+    for mount in mounts_below(path) {
+        let place = match mount.strip_prefix(path) {
+            Ok(below) if below.as_os_str().is_empty() => inside.clone(),
+            Ok(below) => inside.join(below),
+            Err(_) => continue,
+        };
+        let flags = MountFlags::BIND | MountFlags::RDONLY | MountFlags::NOSUID | MountFlags::NODEV | locked(&mount);
+        at(what(), mount_remount(&place, flags, ""))?;
+    }
+    Ok(())
+}
+
+/// Where a path lies below the root; `None` for one that is not plain.
+fn inside(root: &Path, path: &Path) -> Option<PathBuf> {
+    let mut inside = root.to_owned();
+    for part in path.components() {
+        match part {
+            Component::RootDir => {}
+            Component::Normal(name) => inside.push(name),
+            _ => return None,
+        }
+    }
+    Some(inside)
+}
+
+fn devices(root: &Path) -> Result<(), Failed> {
+    let folder = root.join("dev");
+    at("/dev cannot be made", fs::create_dir_all(&folder))?;
+    for device in DEVICES {
+        let inside = root.join(&device[1..]);
+        let what = || format!("{device} cannot be shown");
+        at(what(), fs::write(&inside, ""))?;
+        at(what(), mount_bind(device, &inside))?;
+    }
+    for (name, target) in [("fd", "/proc/self/fd"), ("stdin", "fd/0"), ("stdout", "fd/1"), ("stderr", "fd/2")] {
+        at("a link in /dev cannot be made", symlink(target, folder.join(name)))?;
+    }
+    Ok(())
+}
+
+fn users(root: &Path) -> io::Result<()> {
+    let etc = root.join("etc");
+    fs::create_dir_all(&etc)?;
+    fs::write(etc.join("passwd"), format!("root:x:0:0::{WORK}:/bin/sh\n"))?;
+    fs::write(etc.join("group"), "root:x:0:\n")
+}
+
+/// Mounts at a path and below it, itself first: where they are in the tree that is shown.
+fn mounts_below(path: &Path) -> Vec<PathBuf> {
+    let mut found = vec![path.to_owned()];
+    found.extend(
+        mounts()
+            .into_iter()
+            .map(|(place, _)| place)
+            .filter(|place| place != path && place.starts_with(path)),
+    );
+    found
+}
+
+/// Flags of the mount that holds a path. Whoever does not own a mount may not take them off.
+fn locked(path: &Path) -> MountFlags {
+    let holding = mounts().into_iter().filter(|(place, _)| path.starts_with(place));
+    let options = holding.max_by_key(|(place, _)| place.as_os_str().len()).map(|(_, options)| options);
+    let mut flags = MountFlags::empty();
+    for option in options.unwrap_or_default().split(',') {
+        flags |= match option {
+            "ro" => MountFlags::RDONLY,
+            "nosuid" => MountFlags::NOSUID,
+            "nodev" => MountFlags::NODEV,
+            "noexec" => MountFlags::NOEXEC,
+            "noatime" => MountFlags::NOATIME,
+            "nodiratime" => MountFlags::NODIRATIME,
+            "relatime" => MountFlags::RELATIME,
+            _ => MountFlags::empty(),
+        };
+    }
+    flags
+}
+
+/// Place and options of every mount, as `/proc/self/mountinfo` tells them (proc(5)).
+fn mounts() -> Vec<(PathBuf, String)> {
+    let text = fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
+    let row = |line: &str| {
+        let mut fields = line.split(' ').skip(4);
+        let place = fields.next()?.replace("\\040", " ").replace("\\011", "\t").replace("\\012", "\n");
+        Some((PathBuf::from(place.replace("\\134", "\\")), fields.next()?.to_owned()))
+    };
+    text.lines().filter_map(row).collect()
+}

@@ -1,0 +1,150 @@
+//! The caller's side: starts the chain of processes, and hears how it ended.
+
+use crate::STAGE;
+use crate::levels::Level;
+use crate::spec::Spec;
+use crate::wire::{Report, receive, send};
+use rustix::io::Errno;
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
+use std::io;
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::PathBuf;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::OnceLock;
+
+/// The own binary, once it is known to answer as a stage.
+static OWN: OnceLock<PathBuf> = OnceLock::new();
+
+/// Notes that the own binary calls [`crate::enter`].
+pub(crate) fn answers() {
+    if let Ok(own) = std::env::current_exe() {
+        // Noted before: the same.
+        let _ = OWN.set(own);
+    }
+}
+
+/// A program that runs confined. Dropping it before it has ended leaves it running; [`Confined::end`] ends it.
+pub struct Confined {
+    /// The first process; its streams are those of the program.
+    pub child: Child,
+    /// Closed to have everything ended; `None` where there is no supervisor.
+    line: Option<UnixStream>,
+}
+
+/// Why there is no end of a program to tell.
+#[derive(Debug, thiserror::Error)]
+pub enum Ended {
+    /// The level cannot be had on this machine.
+    #[error("{0}")]
+    Refused(String),
+    /// The program cannot be started.
+    #[error("{0}")]
+    NotStarted(io::Error),
+    /// The processes around it ended without a word.
+    #[error("the process that watches over it ended: {0}")]
+    Lost(String),
+}
+
+impl Confined {
+    /// Starts it, its output to pipes.
+    ///
+    /// # Errors
+    /// When no process can be started. That the level or the program cannot is told by [`Confined::ended`], except without confinement.
+    pub fn start(spec: &Spec) -> Result<Self, Ended> {
+        let mut command = match spec.level {
+            Level::None => {
+                let mut command = Command::new(&spec.program);
+                let (name, arguments) = spec.argv.split_first().map_or(("", &[][..]), |(name, rest)| (name.as_str(), rest));
+                command.arg0(name).args(arguments).current_dir(&spec.folder).stdin(Stdio::null());
+                command.env_clear().envs(spec.env.iter().map(|(name, value)| (name, value)));
+                command
+            }
+            _ => {
+                let own = OWN
+                    .get()
+                    .ok_or_else(|| Ended::Refused("this program does not start itself as a stage".to_owned()))?;
+                let mut command = Command::new(own);
+                command.args([STAGE, "supervise"]).env_clear();
+                command
+            }
+        };
+        command.stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
+        if spec.level == Level::None {
+            let child = command.spawn().map_err(Ended::NotStarted)?;
+            return Ok(Self { child, line: None });
+        }
+        let lost = |error: io::Error| Ended::Lost(error.to_string());
+        let (line, theirs) = UnixStream::pair().map_err(lost)?;
+        let child = command.stdin(OwnedFd::from(theirs)).spawn().map_err(lost)?;
+        // The command holds their end, which would keep the line open.
+        drop(command);
+        let confined = Self { child, line: Some(line) };
+        // What ended before it had read everything says why.
+        let _ = confined.line.as_ref().map(|line| send(line, spec));
+        Ok(confined)
+    }
+
+    /// How the program ended, once its processes have: all of them, where there is a level.
+    ///
+    /// # Errors
+    /// When it did not run at all.
+    pub fn ended(mut self) -> Result<ExitStatus, Ended> {
+        if self.line.is_none() {
+            self.await_end();
+            self.kill();
+        }
+        let status = self.child.wait().map_err(|error| Ended::Lost(error.to_string()))?;
+        let Some(line) = self.line else { return Ok(status) };
+        match receive(&line) {
+            Ok(Report::Exited(code)) => Ok(ExitStatus::from_raw(code << 8)),
+            Ok(Report::Signalled(signal)) => Ok(ExitStatus::from_raw(signal)),
+            Ok(Report::Refused(why)) => Err(Ended::Refused(why)),
+            Ok(Report::NotStarted(error)) => Err(Ended::NotStarted(io::Error::from_raw_os_error(error))),
+            Ok(Report::Ready) => Err(Ended::Lost("nothing was to be started".to_owned())),
+            Err(_) => Err(Ended::Lost(status.to_string())),
+        }
+    }
+
+    /// Whether the level could be set up, for a spec without a program.
+    pub(crate) fn tried(mut self) -> Result<(), Ended> {
+        let status = self.child.wait().map_err(|error| Ended::Lost(error.to_string()))?;
+        let report = self.line.as_ref().map(receive::<Report>);
+        match report {
+            Some(Ok(Report::Ready)) => Ok(()),
+            Some(Ok(Report::Refused(why))) => Err(Ended::Refused(why)),
+            _ => Err(Ended::Lost(status.to_string())),
+        }
+    }
+
+    /// Ends the program with everything that it started, and waits for that.
+    pub fn end(mut self) {
+        match self.line.take() {
+            // Its supervisor ends the rest, then itself.
+            Some(line) => drop(line),
+            None => self.kill(),
+        }
+        let _ = self.child.wait();
+    }
+
+    /// Waits for its end and leaves it unreaped, so that its number still means its own process group.
+    fn await_end(&self) {
+        let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
+        while let Some(pid) = self.pid()
+            && let Err(Errno::INTR) = waitid(WaitId::Pid(pid), options)
+        {}
+    }
+
+    /// The number of the first process.
+    pub fn pid(&self) -> Option<Pid> {
+        i32::try_from(self.child.id()).ok().and_then(Pid::from_raw)
+    }
+
+    fn kill(&self) {
+        if let Some(group) = self.pid() {
+            // It may have ended by itself in the meantime.
+            let _ = kill_process_group(group, Signal::KILL);
+        }
+    }
+}

@@ -1,0 +1,149 @@
+//! The first stage: starts the second, and sees to it that nothing outlives it.
+//!
+//! For [`Level::Strict`] the processes are in a process namespace, which ends with its first process. For [`Level::Landlock`] this process
+//! adopts whatever loses its parent, and ends its children until there are none.
+
+use crate::STAGE;
+use crate::levels::Level;
+use crate::spec::Spec;
+use crate::wire::{Report, receive, send};
+use nix::sched::{CloneFlags, unshare};
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::io::Errno;
+use rustix::process::{
+    Pid, PidfdFlags, Signal, WaitOptions, getgid, getpid, getuid, kill_process, pidfd_open, set_child_subreaper, wait, waitpid,
+};
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::net::UnixStream;
+use std::process::{Child, Command};
+
+/// Runs the stage; its standard input is the line to the caller.
+pub(crate) fn run() -> u8 {
+    let Ok(line) = io::stdin().as_fd().try_clone_to_owned().map(UnixStream::from) else {
+        return 2;
+    };
+    let Ok(spec) = receive::<Spec>(&line) else { return 2 };
+    let report = watch(&line, &spec).unwrap_or_else(|error| Report::Refused(format!("its processes cannot be set apart: {error}")));
+    match send(&line, &report) {
+        Ok(()) => 0,
+        // Nobody is there to hear it.
+        Err(_) => 1,
+    }
+}
+
+fn watch(line: &UnixStream, spec: &Spec) -> io::Result<Report> {
+    if spec.level == Level::Strict {
+        set_apart()?;
+    } else {
+        set_child_subreaper(Some(getpid()))?;
+    }
+    let (inner, theirs) = UnixStream::pair()?;
+    let mut child = Command::new("/proc/self/exe")
+        .args([STAGE, "confine"])
+        .env_clear()
+        .stdin(OwnedFd::from(theirs))
+        .spawn()?;
+    // What ends before it has read everything says why.
+    let _ = send(&inner, spec);
+    let ended = await_end(line, &child);
+    let report = match ended {
+        // The caller is gone, or wants an end.
+        Err(()) => {
+            let _ = child.kill();
+            let _ = child.wait();
+            Report::Signalled(Signal::KILL.as_raw())
+        }
+        Ok(()) => {
+            let status = waited(&child)?;
+            inner.set_nonblocking(true)?;
+            match receive::<Report>(&inner) {
+                Ok(report) => report,
+                // It became the program: no word of its own.
+                Err(_) if spec.level == Level::Landlock => status,
+                Err(_) => Report::Refused("the process that sets it up ended early".to_owned()),
+            }
+        }
+    };
+    end_all();
+    Ok(report)
+}
+
+/// Namespaces of its own for what is started next; inside, whoever runs this is the superuser, of nothing but that.
+fn set_apart() -> io::Result<()> {
+    let (user, group) = (getuid().as_raw(), getgid().as_raw());
+    unshare(
+        CloneFlags::CLONE_NEWUSER
+            | CloneFlags::CLONE_NEWNS
+            | CloneFlags::CLONE_NEWPID
+            | CloneFlags::CLONE_NEWNET
+            | CloneFlags::CLONE_NEWIPC
+            | CloneFlags::CLONE_NEWUTS,
+    )?;
+    std::fs::write("/proc/self/setgroups", "deny")?;
+    std::fs::write("/proc/self/uid_map", format!("0 {user} 1"))?;
+    std::fs::write("/proc/self/gid_map", format!("0 {group} 1"))
+}
+
+/// Waits until the child has ended, which it is left to be asked about. `Err` when the line was closed first.
+fn await_end(line: &UnixStream, child: &Child) -> Result<(), ()> {
+    let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw).ok_or(())?;
+    let ended = pidfd_open(pid, PidfdFlags::empty()).map_err(drop)?;
+    loop {
+        let mut fds = [PollFd::new(&ended, PollFlags::IN), PollFd::new(line, PollFlags::IN)];
+        match poll(&mut fds, None) {
+            Ok(_) if !fds[0].revents().is_empty() => return Ok(()),
+            // Nothing is said on the line after its beginning: it was closed.
+            Ok(_) if !fds[1].revents().is_empty() => return Err(()),
+            Ok(_) | Err(Errno::INTR) => {}
+            Err(_) => return Err(()),
+        }
+    }
+}
+
+fn waited(child: &Child) -> io::Result<Report> {
+    let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
+    loop {
+        match waitpid(pid, WaitOptions::empty()) {
+            Ok(Some((_, status))) => {
+                return Ok(match (status.exit_status(), status.terminating_signal()) {
+                    (Some(code), _) => Report::Exited(code),
+                    (None, signal) => Report::Signalled(signal.unwrap_or(0)),
+                });
+            }
+            Ok(None) | Err(Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+}
+
+/// Ends every process below this one. As their parents end, grandchildren become children.
+fn end_all() {
+    loop {
+        for child in children() {
+            // It may have ended by itself in the meantime.
+            let _ = kill_process(child, Signal::KILL);
+        }
+        match wait(WaitOptions::empty()) {
+            Ok(_) | Err(Errno::INTR) => {}
+            // There are none left.
+            Err(_) => return,
+        }
+    }
+}
+
+/// The children of this process, by the parent that each process of the machine names.
+fn children() -> Vec<Pid> {
+    let own = getpid().as_raw_nonzero().get();
+    let Ok(entries) = std::fs::read_dir("/proc") else {
+        return Vec::new();
+    };
+    let numbers = entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<i32>().ok());
+    numbers.filter(|&pid| parent(pid) == Some(own)).filter_map(Pid::from_raw).collect()
+}
+
+fn parent(pid: i32) -> Option<i32> {
+    let text = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    // The name in parentheses may hold anything; behind the last one stand state and parent.
+    text.rsplit_once(')')?.1.split_whitespace().nth(1)?.parse().ok()
+}

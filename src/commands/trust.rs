@@ -1,0 +1,113 @@
+//! `cortex trust`: which programs of this workspace may be run. Shows them; runs none.
+
+use super::show;
+use crate::cli::TrustArgs;
+use crate::context::{Context, Failed, Outcome};
+use crate::exit::Code;
+use crate::render::printable;
+use engine::values::diagnostic::Diagnostic;
+use producers::command::Trust;
+use serde_json::{Value, json};
+use std::fmt::Write as _;
+use std::io::Write as _;
+use workbench::trust::{Program, Trusted, foreign_owner, programs};
+
+/// Parameters that hold what is run.
+const LINES: [&str; 4] = ["argv", "shell", "command", "api_key_command"];
+
+/// Shows them, and lets them run unless told otherwise.
+pub fn run(context: &Context, args: &TrustArgs) -> Outcome {
+    let workspace = context.workspace("trust")?;
+    let manifest = workspace.manifest()?;
+    let programs = programs(&manifest);
+    let trusted = Trusted::of(context.trusting(), &workspace.root);
+    let owner = foreign_owner(&workspace.root);
+    if let (Some(owner), false) = (owner, args.list || args.revoke || args.foreign) {
+        let why = Diagnostic::error(
+            "E_FOREIGN",
+            format!("this workspace belongs to user {owner}, who may change what is run"),
+        );
+        let hint = "look at it with `cortex trust --list`; `cortex trust --foreign` lets its programs run all the same";
+        return Err(Failed::new(Code::Usage, why.hint(hint)));
+    }
+    if !args.list {
+        let definitions: Vec<_> = programs.iter().map(|program| program.definition).collect();
+        trusted.set(&definitions, !args.revoke).map_err(|error| {
+            let why = Diagnostic::error("E_TRUST", format!("what is trusted cannot be noted: {error}"));
+            Failed::new(
+                Code::Io,
+                why.hint("it is kept in $XDG_STATE_HOME/cortex or ~/.local/state/cortex; set one of the two"),
+            )
+        })?;
+    }
+    let text = match context.json() {
+        true => {
+            let rows: Vec<Value> = programs.iter().map(|program| row(program, &trusted)).collect();
+            format!("{:#}\n", json!({"programs": rows, "foreign_owner": owner}))
+        }
+        false => listed(&programs, &trusted, owner),
+    };
+    show::written(write!(context.stdout(), "{text}"))
+}
+
+fn row(program: &Program, trusted: &Trusted) -> Value {
+    json!({
+        "of": program.of,
+        "params": program.params,
+        "bounds": program.bounds,
+        "definition": program.definition.to_string(),
+        "trusted": trusted.trusts(&program.definition),
+    })
+}
+
+fn listed(programs: &[Program], trusted: &Trusted, owner: Option<u32>) -> String {
+    let mut text = String::new();
+    if let Some(owner) = owner {
+        let _ = writeln!(text, "this workspace belongs to user {owner}");
+    }
+    if programs.is_empty() {
+        text.push_str("it runs no programs\n");
+    }
+    let width = programs.iter().map(|program| program.of.chars().count()).max().unwrap_or(0);
+    for program in programs {
+        let state = if trusted.trusts(&program.definition) {
+            "trusted"
+        } else {
+            "waits  "
+        };
+        let _ = write!(text, "{state}  {:width$}  {}", program.of, printable(&line(program)));
+        for (name, value) in program
+            .params
+            .iter()
+            .chain(&program.bounds)
+            .filter(|(name, _)| !LINES.contains(&name.as_str()))
+        {
+            let _ = write!(text, "  {name}={}", printable(&value.to_string()));
+        }
+        text.push('\n');
+    }
+    text
+}
+
+/// What is run, as someone would type it.
+fn line(program: &Program) -> String {
+    if let Some(line) = program.params.get("shell").and_then(Value::as_str) {
+        return format!("sh -c {}", quoted(line));
+    }
+    let words = LINES
+        .iter()
+        .find_map(|name| program.params.get(*name)?.as_array())
+        .into_iter()
+        .flatten();
+    let words: Vec<String> = words.filter_map(Value::as_str).map(quoted).collect();
+    words.join(" ")
+}
+
+/// A word of a shell, in quotes where it needs them.
+fn quoted(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./{}=:,+".contains(c);
+    match !word.is_empty() && word.chars().all(plain) {
+        true => word.to_owned(),
+        false => format!("'{}'", word.replace('\'', r"'\''")),
+    }
+}

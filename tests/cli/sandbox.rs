@@ -1,0 +1,268 @@
+//! Programs that do what they should not, at every level that this machine can do.
+
+use crate::bench::{Bench, Ran};
+use std::net::TcpListener;
+use std::process::{Command, Stdio};
+
+/// A level, and how a build comes to it.
+#[derive(Clone, Copy, Debug)]
+struct Way {
+    /// What the manifest says.
+    sandbox: &'static str,
+    /// What is told of the result.
+    level: &'static str,
+    /// Whether the machine is kept from making namespaces.
+    bare: bool,
+}
+
+impl Way {
+    /// A run of the program on this machine, or on one without namespaces.
+    fn run(self, bench: &Bench, args: &[&str]) -> Ran {
+        bench.ran(self.command(bench, args).output().expect("runs"))
+    }
+
+    fn command(self, bench: &Bench, args: &[&str]) -> Command {
+        let own = bench.command(args);
+        if !self.bare {
+            return own;
+        }
+        // The limit is one of the namespace: nobody else's.
+        let mut command = Command::new("unshare");
+        let line = "echo 0 > /proc/sys/user/max_user_namespaces && exec \"$0\" \"$@\"";
+        command.args(["-Ur", "sh", "-c", line]).arg(own.get_program()).args(own.get_args());
+        command.current_dir(bench.root()).env_clear().stdin(Stdio::null());
+        command.envs(own.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        command
+    }
+
+    fn build(self, bench: &Bench) -> Ran {
+        self.run(bench, &["build", "//a:b"])
+    }
+
+    fn shown(self, bench: &Bench) -> String {
+        self.run(bench, &["show", "//a:b"]).out
+    }
+}
+
+/// Every level that this machine can do.
+fn ways() -> Vec<Way> {
+    let way = |sandbox, level, bare| Way { sandbox, level, bare };
+    let off = way("off", "none", false);
+    match best().as_str() {
+        "none" => vec![off],
+        "landlock" => vec![off, way("best-effort", "landlock", false)],
+        _ => vec![off, way("best-effort", "landlock", true), way("strict", "strict", false)],
+    }
+}
+
+fn best() -> String {
+    let found = Bench::empty().run(&["dev", "sandbox"]).json();
+    found["best"].as_str().expect("a level").to_owned()
+}
+
+#[test]
+fn a_machine_that_can_make_namespaces_confines_strictly() {
+    let can = Command::new("unshare").args(["-Urmpf", "--mount-proc", "true"]).output();
+    let can = can.is_ok_and(|output| output.status.success());
+    assert_eq!(best() == "strict", can);
+}
+
+/// Levels that confine.
+fn confined() -> Vec<Way> {
+    let ways: Vec<Way> = ways().into_iter().skip(1).collect();
+    assert!(
+        !ways.is_empty(),
+        "this machine can confine nothing: neither user namespaces nor Landlock"
+    );
+    ways
+}
+
+/// A workspace with one program, a line of a shell, over one document.
+fn program(way: Way, line: &str, more: &str) -> Bench {
+    let sandbox = way.sandbox;
+    let bench = Bench::empty();
+    let manifest = format!(
+        "[workspace]\nname = \"bench\"\nrulesets = []\n\n[producer.program]\nuses = \"command\"\nshell = '''{line}'''\nsandbox = \"{sandbox}\"\n{more}\n\n\
+         [[rule]]\ntarget = \"//a:b\"\nproducer = \"program\"\ninputs = {{ text = \"//files/a.txt:bytes\" }}\n"
+    );
+    bench.write("cortex.toml", &manifest);
+    bench.write("a.txt", "one two three\n");
+    bench
+}
+
+fn processes_with(mark: &str) -> usize {
+    let entries = std::fs::read_dir("/proc").expect("processes");
+    let lines = entries.filter_map(|entry| std::fs::read(entry.ok()?.path().join("cmdline")).ok());
+    lines.filter(|line| String::from_utf8_lossy(line).contains(mark)).count()
+}
+
+#[test]
+fn every_level_makes_the_same_output_under_the_same_key() {
+    for way in ways() {
+        let bench = program(way, "wc -w < {in.text}; ls; echo {label}; umask", "");
+        let ran = way.build(&bench);
+        let shown = match way.level {
+            "none" => "1 ran (1 without a sandbox)".to_owned(),
+            level => format!("1 ran (1 in a {level} sandbox)"),
+        };
+        assert!(ran.code == 0 && ran.err.contains(&shown), "{way:?}: {ran:?}");
+        assert_eq!(way.shown(&bench), "3\ntext\n//a:b\n0022\n");
+        // The level is in no key, and neither is a bound.
+        let other = if way.sandbox == "off" { "best-effort" } else { "off" };
+        bench.change("cortex.toml", &format!("\"{}\"", way.sandbox), &format!("\"{other}\"\ntimeout = 5"));
+        let again = way.build(&bench);
+        assert!(again.err.contains("up to date"), "{way:?}: {again:?}");
+    }
+}
+
+#[test]
+fn what_was_not_declared_cannot_be_read() {
+    for way in confined() {
+        let bench = program(way, "cat SECRET 2>/dev/null || echo nothing", "");
+        let secret = bench.beside("secret");
+        std::fs::write(&secret, "the secret").expect("written");
+        bench.change("cortex.toml", "SECRET", &secret.to_string_lossy());
+        assert_eq!(way.shown(&bench), "nothing\n", "{way:?}");
+        bench.change(
+            "cortex.toml",
+            "sandbox =",
+            &format!("readable = [\"{}\"]\nsandbox =", secret.display()),
+        );
+        bench.write("a.txt", "a bound alone makes nothing stale");
+        assert_eq!(way.shown(&bench), "the secret", "{way:?}");
+    }
+}
+
+#[test]
+fn nothing_is_written_outside_the_folder() {
+    for way in confined() {
+        let bench = program(way, "echo x > OUTSIDE && exit 0; echo refused", "");
+        let outside = bench.beside("outside");
+        bench.change("cortex.toml", "OUTSIDE", &outside.to_string_lossy());
+        assert_eq!(way.shown(&bench), "refused\n", "{way:?}");
+        assert!(!outside.exists(), "{way:?}");
+    }
+}
+
+#[test]
+fn no_one_is_called() {
+    let server = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let port = server.local_addr().expect("bound").port();
+    let line = format!("bash -c 'exec 3<>/dev/tcp/127.0.0.1/{port}' 2>/dev/null && echo open || echo closed");
+    for way in ways() {
+        let expected = if way.level == "none" { "open\n" } else { "closed\n" };
+        assert_eq!(way.shown(&program(way, &line, "")), expected, "{way:?}");
+    }
+}
+
+#[test]
+fn nothing_goes_on_when_the_program_has_ended() {
+    for (at, way) in confined().into_iter().enumerate() {
+        let mark = format!("300.{}{at}", std::process::id());
+        let line = format!("(setsid sh -c 'setsid sleep {mark} & sleep {mark}' >/dev/null 2>&1 &); setsid sleep {mark} & echo done");
+        assert_eq!(way.shown(&program(way, &line, "")), "done\n", "{way:?}");
+        assert_eq!(processes_with(&mark), 0, "{way:?}");
+
+        let never = program(way, &format!("setsid sleep {mark} & setsid sleep {mark}"), "timeout = 1");
+        let ran = way.build(&never);
+        assert!(ran.code == 1 && ran.err.contains("did not end within 1 s"), "{way:?}: {ran:?}");
+        assert_eq!(processes_with(&mark), 0, "{way:?}");
+    }
+}
+
+#[test]
+fn a_killed_build_leaves_no_program_behind() {
+    for (at, way) in confined().into_iter().enumerate() {
+        let mark = format!("301.{}{at}", std::process::id());
+        let bench = program(way, &format!("setsid sleep {mark} & sleep {mark}"), "");
+        let mut child = way.command(&bench, &["build", "//a:b"]).spawn().expect("starts");
+        while processes_with(&mark) < 2 {
+            std::thread::yield_now();
+        }
+        child.kill().expect("killed");
+        child.wait().expect("reaped");
+        while processes_with(&mark) > 0 {
+            std::thread::yield_now();
+        }
+    }
+}
+
+#[test]
+fn what_a_program_uses_up_is_bounded() {
+    let many = "i=0; while :; do i=$((i+1)); head -c 1000000 /dev/zero > f$i; done";
+    let bounded = [
+        ("head -c 30000000 /dev/zero > big", "file_size = \"10 MB\"", "failed: "),
+        (many, "disk = \"20 MB\"", "more than 19 MiB to its folder"),
+        (
+            "python3 -c 'x = bytearray(900000000)'",
+            "memory = \"300 MB\"",
+            "failed: exit status: 1",
+        ),
+        ("while :; do :; done", "cpu = 1", "failed: signal: "),
+        ("yes", "", "more than 256 MiB to standard output"),
+    ];
+    for way in confined() {
+        for (line, bound, told) in bounded {
+            let ran = way.build(&program(way, line, bound));
+            assert!(ran.code == 1 && ran.err.contains(told), "{way:?} {line}: {ran:?}");
+        }
+    }
+}
+
+#[test]
+fn a_program_that_spoils_its_input_is_told() {
+    let spoils = [
+        "rm {in.text}",
+        "echo x >> {in.text}",
+        "ln -sf /etc/hostname {in.text}",
+        "rm {in.text}; mkdir {in.text}",
+    ];
+    for way in ways() {
+        for line in spoils {
+            let ran = way.build(&program(way, line, ""));
+            let told = ran.err.contains("changed or removed its input 'text'");
+            assert!(ran.code == 1 && told, "{way:?} {line}: {ran:?}");
+        }
+    }
+}
+
+#[test]
+fn of_other_processes_a_program_learns_nothing() {
+    for way in confined() {
+        let names = "env | cut -d= -f1 | grep -vxE '_|PWD|OLDPWD|SHLVL|PATH|LC_ALL|TZ|TMPDIR|OWN'; echo $OWN";
+        let spies = "cat /proc/[0-9]*/environ 2>/dev/null | tr '\\0' '\\n' | grep CANARY; kill -0 1 2>/dev/null; true";
+        let bench = program(way, &format!("{names}; {spies}"), "env = { OWN = \"own\" }");
+        let mut command = way.command(&bench, &["show", "//a:b"]);
+        let ran = bench.ran(command.env("CANARY", "c4n4ry").output().expect("runs"));
+        assert_eq!(ran.out, "own\n", "{way:?}: {ran:?}");
+    }
+}
+
+#[test]
+fn a_strict_sandbox_that_cannot_be_had_is_an_error_of_its_own() {
+    for way in ways().into_iter().filter(|way| way.level == "landlock") {
+        let bench = program(way, "echo ran", "");
+        bench.change("cortex.toml", "\"best-effort\"", "\"strict\"");
+        let ran = way.build(&bench);
+        assert_eq!(ran.code, 6, "{ran:?}");
+        assert!(
+            ran.err.contains("error[E_SANDBOX]") && ran.err.contains("cannot be had here"),
+            "{ran:?}"
+        );
+    }
+}
+
+#[test]
+fn what_comes_out_different_is_told() {
+    let bench = program(ways()[0], "wc -w < {in.text}", "");
+    let same = bench.run(&["build", "--rebuild", "//a:b"]);
+    assert!(same.code == 0 && same.err.contains("1 made again"), "{same:?}");
+    let bench = program(ways()[0], "wc -w < {in.text}; cat /proc/sys/kernel/random/uuid", "");
+    let made = bench.run(&["show", "//a:b"]).out;
+    let other = bench.run(&["build", "--rebuild", "//..."]);
+    assert_eq!(other.code, 8, "{other:?}");
+    assert!(other.err.contains("error[E_NOT_REPRODUCIBLE] //a:b"), "{other:?}");
+    // What stood stands, and a build has nothing to do.
+    assert_eq!(bench.run(&["show", "//a:b"]).out, made);
+    assert!(bench.run(&["build", "//..."]).err.contains("up to date"));
+}

@@ -1,0 +1,105 @@
+//! Programs that nobody has looked at are not run.
+
+use crate::bench::{Bench, Ran};
+
+/// Runs without what lets everything run.
+fn run(bench: &Bench, args: &[&str]) -> Ran {
+    let mut command = bench.command(args);
+    bench.ran(command.env_remove("CORTEX_TRUST").output().expect("runs"))
+}
+
+#[test]
+fn programs_wait_until_someone_has_looked_at_them() {
+    let bench = Bench::documents();
+    let refused = run(&bench, &["build", "//docs/..."]);
+    assert_eq!(refused.code, 1, "{refused:?}");
+    let told = "programs of this workspace are not run before someone has looked at them";
+    assert_eq!(refused.err.matches(told).count(), 1, "{refused:?}");
+    assert!(refused.err.contains("cortex trust --list"), "{refused:?}");
+
+    let listed = run(&bench, &["trust", "--list"]);
+    assert_eq!(
+        listed.out,
+        "waits    producer.count  wc -w {in.text}\nwaits    producer.fail   sh -c 'printf '\\''no \\033[31mluck\\n'\\'' >&2; exit 3'\nwaits    producer.join   cat {in.words}\n"
+    );
+    assert_eq!(run(&bench, &["build", "//docs/..."]).code, 1, "looking is not trusting");
+
+    let trusted = run(&bench, &["trust"]);
+    assert_eq!(trusted.out.matches("trusted").count(), 3, "{trusted:?}");
+    assert_eq!(run(&bench, &["build", "//docs/..."]).code, 0);
+
+    // Another argument is another program; the others stay trusted.
+    let manifest = std::fs::read_to_string(bench.root().join("cortex.toml")).expect("manifest");
+    bench.write("cortex.toml", &manifest.replace("\"-w\"", "\"-c\""));
+    assert_eq!(run(&bench, &["build", "//docs/..."]).code, 1);
+    let listed = run(&bench, &["trust", "--list", "--output", "json"]).json();
+    let states: Vec<_> = listed["programs"]
+        .as_array()
+        .expect("rows")
+        .iter()
+        .map(|row| row["trusted"].as_bool())
+        .collect();
+    assert_eq!(states, [Some(false), Some(true), Some(true)]);
+    // So is a bound that was loosened.
+    bench.write(
+        "cortex.toml",
+        &manifest.replace("\"{in.text}\"]", "\"{in.text}\"]\nsandbox = \"off\""),
+    );
+    bench.write("docs/a.md", "moved");
+    assert_eq!(run(&bench, &["build", "//docs/..."]).code, 1);
+    bench.write("cortex.toml", &manifest);
+    assert_eq!(run(&bench, &["build", "//docs/..."]).code, 0);
+
+    assert_eq!(run(&bench, &["trust", "--revoke"]).code, 0);
+    bench.write("docs/a.md", "moved again");
+    assert_eq!(run(&bench, &["build", "//docs/..."]).code, 1);
+}
+
+#[test]
+fn a_checkout_brings_no_trust_of_its_own() {
+    let bench = Bench::documents();
+    assert_eq!(run(&bench, &["trust"]).code, 0);
+    // The same definitions in another repository wait.
+    let other = bench.beside("other");
+    std::fs::create_dir_all(other.join("docs")).expect("folders");
+    for file in ["cortex.toml", "docs/a.md"] {
+        std::fs::copy(bench.root().join(file), other.join(file)).expect("copied");
+    }
+    let other = other.to_string_lossy().into_owned();
+    assert_eq!(run(&bench, &["-C", &other, "--no-store", "build", "//docs/..."]).code, 1);
+    // A list behind a link is not read, and nothing is written through it.
+    let state = bench.beside(".local/state/cortex");
+    std::fs::remove_dir_all(&state).expect("removed");
+    let elsewhere = bench.beside("elsewhere");
+    std::fs::create_dir(&elsewhere).expect("folder");
+    std::fs::create_dir_all(&state).expect("folder");
+    std::os::unix::fs::symlink(&elsewhere, state.join("trusted")).expect("linked");
+    assert_eq!(run(&bench, &["trust"]).code, 5);
+    assert_eq!(std::fs::read_dir(&elsewhere).expect("readable").count(), 0);
+}
+
+#[test]
+fn looking_runs_nothing() {
+    let bench = Bench::empty();
+    bench.write(
+        "cortex.toml",
+        "[workspace]\nname = \"x\"\nrulesets = []\n[producer.p]\nuses = \"command\"\nshell = \"touch MARK; echo x\"\nsandbox = \"off\"\n[[rule]]\ntarget = \"//a:b\"\nproducer = \"p\"\n",
+    );
+    let mark = bench.beside("mark");
+    bench.change("cortex.toml", "MARK", &mark.to_string_lossy());
+    for args in [
+        &["query", "deps(//...)"][..],
+        &["status"],
+        &["trust", "--list"],
+        &["trust"],
+        &["explain", "//a:b"],
+        &["log"],
+        &["gc", "--dry-run"],
+        &["build", "--dry-run", "//..."],
+    ] {
+        bench.run(args);
+        assert!(!mark.exists(), "{args:?}");
+    }
+    assert_eq!(bench.run(&["build", "//..."]).code, 0);
+    assert!(mark.exists());
+}
