@@ -24,7 +24,11 @@ mod tests {
     #[test]
     fn every_producer_that_is_used_is_registered() {
         let mut registry = engine::seams::producer::Registry::default();
-        crate::register(&mut registry, std::sync::Arc::new(crate::llm::Refusing));
+        crate::register(
+            &mut registry,
+            std::sync::Arc::new(crate::llm::Refusing),
+            std::sync::Arc::new(crate::command::Nothing),
+        );
         let used = NAMES
             .iter()
             .filter_map(|name| text(name))

@@ -9,4 +9,5 @@ pub mod pattern;
 pub mod quantity;
 pub mod suggest;
 pub mod table;
+pub mod tree;
 pub mod wildcard;
