@@ -263,7 +263,10 @@ fn the_example_manifest_is_read() {
         name: "cortex.toml.example".to_owned(),
         text: &text,
     };
-    let registry = workbench::workspace::registry(std::sync::Arc::new(producers::llm::Refusing));
+    let registry = workbench::workspace::registry(
+        std::sync::Arc::new(producers::llm::Refusing),
+        std::sync::Arc::new(producers::command::Nothing),
+    );
     let loaded = engine::manifest::read::load(&source, None, &producers::rulesets::text, producers::rulesets::NAMES, &registry);
     if let Err(errors) = loaded {
         panic!("{errors:#?}");

@@ -9,6 +9,7 @@ pub mod rulesets;
 pub mod semantic;
 pub mod table;
 pub mod text;
+pub mod tree;
 
 use engine::seams::producer::Registry;
 use std::sync::Arc;
@@ -17,6 +18,7 @@ use std::sync::Arc;
 pub fn register(registry: &mut Registry, ask: Arc<dyn llm::Ask>, trust: Arc<dyn command::Trust>) {
     registry.add(investigate::Investigate { ask: ask.clone() });
     registry.add(table::Rows);
+    registry.add(tree::Entry);
     registry.add(command::CommandProducer { trust });
     text::register(registry);
     csharp::register(registry);

@@ -15,6 +15,7 @@ mod members;
 mod models;
 mod money;
 mod packs;
+mod programs;
 mod projects;
 mod report;
 mod sandbox;

@@ -63,8 +63,10 @@ fn result(number: u64, size: usize) -> NewResult {
             class: Class::Cheap,
             spent: None,
             notes: engine::seams::paid::Notes::new(),
+            parts: Vec::new(),
         },
         blob: Some(blob.into()),
+        parts: Vec::new(),
     }
 }
 

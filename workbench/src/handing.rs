@@ -77,7 +77,8 @@ pub fn export(session: &Session, wanted: Vec<NodeId>, path: &Path) -> Result<Exp
         exported.actions += 1;
         exported.paid += u64::from(record.class == Class::Paid);
         let output = store.blob(&record.output)?;
-        writer.add(&key, &record, output.as_deref())?;
+        let parts: Vec<_> = record.parts.iter().map(|part| store.blob(part)).collect::<Result<_, _>>()?;
+        writer.add(&key, &record, output.as_deref(), &parts)?;
     }
     exported.bytes = writer.finish(path)?;
     Ok(exported)
@@ -119,7 +120,7 @@ pub fn import(store: &dyn Store, path: &Path, paid: bool, now: u64) -> Result<Im
             imported.refused += 1;
             return Ok(());
         }
-        size += 512 + result.blob.as_ref().map_or(0, |blob| blob.len());
+        size += 512 + result.blobs().map(|(_, blob)| blob.len()).sum::<usize>();
         imported.actions += 1;
         batch.push(result);
         if size >= BATCH {

@@ -74,6 +74,7 @@ impl Session {
             len: blob.len() as u64,
             made_at: self.engine.world.now_secs(),
             notes,
+            parts: Vec::new(),
             // A person's words cost no model's money; what was spent on the answer before is in the ledger.
             spent: None,
             took_us: 0,
@@ -101,6 +102,7 @@ impl Session {
             key,
             record,
             blob: Some(blob),
+            parts: Vec::new(),
         };
         if last.filed.output != output {
             for reader in self.links.readers(id).collect::<Vec<_>>() {

@@ -14,6 +14,7 @@ use crate::store::records::ActionRecord;
 use crate::store::{Flight, StoreError, ViewId};
 use crate::values::diagnostic::Diagnostic;
 use crate::values::digest::{ActionKey, Digest};
+use crate::values::tree::{self, File, TreeError};
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -260,11 +261,17 @@ impl Job {
         let rule = &shared.manifest.rules[self.rule as usize];
         let mut roles: BTreeMap<Arc<str>, Vec<Input>> = BTreeMap::new();
         for input in inputs {
+            let mut tree = None;
             let bytes: Arc<[u8]> = match &input.load {
                 Load::Nothing => Arc::from([]),
-                Load::Node(node) => match load(shared, node)? {
-                    Some(blob) => blob,
-                    None => {
+                Load::Node(node) => match load(shared, node)?.map(|blob| load_tree(shared, node, &blob).map(|files| (blob, files))) {
+                    Some(Ok((blob, files))) => {
+                        tree = files;
+                        blob
+                    }
+                    Some(Err(Lack::Broken(error))) => return Err(Done::Broken(error)),
+                    // A part of the tree is nowhere, or what is there is none.
+                    None | Some(Err(Lack::Tree(_))) => {
                         missing.push(node.id);
                         continue;
                     }
@@ -282,6 +289,7 @@ impl Job {
                 digest: input.digest,
                 label: input.label.clone(),
                 bytes,
+                tree,
             });
         }
         Ok(roles)
@@ -326,7 +334,7 @@ impl Job {
         };
         let start = Instant::now();
         let made = catch_unwind(AssertUnwindSafe(|| match how {
-            Make::Output { .. } => producer.produce(&inputs).map(|output| Done::Produced {
+            Make::Output { .. } => producer.produce(&inputs).and_then(whole).map(|output| Done::Produced {
                 digest: Digest::of(&output.bytes),
                 output: Box::new(output),
                 took: start.elapsed(),
@@ -345,6 +353,17 @@ impl Job {
             Err(panic) => Done::failed(Failure::Permanent(Box::new(panicked(producer.id(), &*panic)))),
         }
     }
+}
+
+/// The output, unless it says that it is a tree and is not: its readers would look for what nobody made.
+fn whole(output: Output) -> Result<Output, Failure> {
+    if tree::is_tree(&output.bytes)
+        && let Err(error) = tree::files::<TreeError>(&output.bytes, |digest| Ok(output.parts.get(digest).cloned()))
+    {
+        let why = Diagnostic::error("E_OUTPUT", format!("the output begins as a tree does and is none: {error}"));
+        return Err(Failure::Permanent(Box::new(why.hint("begin it with something else"))));
+    }
+    Ok(output)
 }
 
 /// Waits until no other process asks for what a key costs; `Err` when nothing is to be asked any more.
@@ -373,6 +392,31 @@ pub(super) fn panicked(producer: ProducerId, panic: &(dyn std::any::Any + Send))
     Diagnostic::error("E_INTERNAL", format!("the producer {producer} stopped at a bug"))
         .found(words.chars().take(120).collect::<String>())
         .hint("report it with the input that leads there; other targets are not affected")
+}
+
+/// Why the files of a tree are not at hand.
+enum Lack {
+    /// A part is nowhere.
+    Tree(TreeError),
+    /// The store broke.
+    Broken(StoreError),
+}
+
+impl From<TreeError> for Lack {
+    fn from(error: TreeError) -> Self {
+        Self::Tree(error)
+    }
+}
+
+type Files = Arc<BTreeMap<String, File>>;
+
+/// The files of a node's tree; `None` when it is none. A source file that looks like one is none.
+fn load_tree(shared: &Shared, node: &Settled, blob: &[u8]) -> Result<Option<Files>, Lack> {
+    if !matches!(node.fetch, Fetch::Made) || !tree::is_tree(blob) {
+        return Ok(None);
+    }
+    let get = |digest: &Digest| shared.blobs.get(digest).map_err(Lack::Broken);
+    Ok(Some(Arc::new(tree::files(blob, get)?)))
 }
 
 fn load(shared: &Shared, node: &Settled) -> Result<Option<Arc<[u8]>>, Done> {

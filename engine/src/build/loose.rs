@@ -145,11 +145,13 @@ impl Session {
             },
             spent: output.spent,
             notes: output.notes.clone(),
+            parts: Vec::new(),
         };
         let result = NewResult {
             key,
             record,
             blob: Some(blob.clone()),
+            parts: Vec::new(),
         };
         self.keep(wanted, key, digest, Some(result), ledger)?;
         drop(flight);

@@ -87,6 +87,7 @@ impl Parts for FiledParts<'_> {
             class: Class::Paid,
             spent: Some(spent.clone()),
             notes: Notes::from([("part_of".to_owned(), self.key.0.to_string())]),
+            parts: Vec::new(),
         };
         let line = LedgerEntry {
             at: record.made_at,
@@ -100,6 +101,7 @@ impl Parts for FiledParts<'_> {
                 key: self.part(name),
                 record,
                 blob: Some(answer.into()),
+                parts: Vec::new(),
             }],
             rows: vec![line.to_row()],
             ..Commit::default()

@@ -54,11 +54,8 @@ impl Writer {
             let (store, view, shared) = (self.store.clone(), self.view, self.shared.clone());
             let work = move || {
                 for Batch { results, rows, used } in batches {
-                    let digests: Vec<_> = results
-                        .iter()
-                        .filter(|result| result.blob.is_some())
-                        .map(|result| result.record.output)
-                        .collect();
+                    let blobs = results.iter().flat_map(NewResult::blobs);
+                    let digests: Vec<_> = blobs.map(|(digest, _)| digest).collect();
                     store.commit(
                         view,
                         Commit {

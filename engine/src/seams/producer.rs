@@ -7,6 +7,7 @@ use super::paid::{Correction, NoParts, Notes, Parts, Plan, Previous, Rejected, S
 use crate::values::diagnostic::Diagnostic;
 use crate::values::digest::{ActionKey, Digest};
 use crate::values::suggest::nearest;
+use crate::values::tree::{File, Pieces, TreeError, pieces};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -63,6 +64,8 @@ pub struct Input {
     pub label: Arc<str>,
     /// The blob; empty when the rule asked for the digest only.
     pub bytes: Arc<[u8]>,
+    /// The files of the tree whose outermost folder the blob is, if it is one, by their paths.
+    pub tree: Option<Arc<BTreeMap<String, File>>>,
 }
 
 impl Input {
@@ -74,6 +77,7 @@ impl Input {
             digest: Digest::of(&bytes),
             label: "".into(),
             bytes,
+            tree: None,
         }
     }
 }
@@ -193,6 +197,8 @@ pub struct Output {
     pub spent: Option<Spent>,
     /// How it came about. Kept with the result.
     pub notes: Notes,
+    /// For a tree, whose outermost folder is the blob: the other blobs of it.
+    pub parts: BTreeMap<Digest, Arc<[u8]>>,
 }
 
 impl Output {
@@ -202,6 +208,15 @@ impl Output {
             bytes: bytes.into(),
             ..Self::default()
         }
+    }
+
+    /// A tree of files, by their paths.
+    ///
+    /// # Errors
+    /// When a path cannot be one of a tree.
+    pub fn tree(files: &BTreeMap<String, File>) -> Result<Self, TreeError> {
+        let Pieces { root, parts } = pieces(files)?;
+        Ok(Self { parts, ..Self::new(root) })
     }
 }
 
@@ -297,6 +312,12 @@ pub trait Producer: Send + Sync {
     fn check(&self, params: &Params) -> Result<(), Vec<ParamError>> {
         let _ = params;
         Ok(())
+    }
+
+    /// Names of the outputs that nodes of their own stand for, where it makes a tree of several: see [`crate::manifest::read`].
+    fn outputs(&self, params: &Params) -> Vec<String> {
+        let _ = params;
+        Vec::new()
     }
 
     /// Makes the output.

@@ -37,7 +37,8 @@ fn encoded(write: impl FnOnce(&mut Out<'_>) -> Done) -> Vec<u8> {
 /// The bytes of an action record.
 pub(super) fn encode_action(record: &ActionRecord) -> Vec<u8> {
     encoded(|out| {
-        let more = u64::from(record.spent.is_some()) + u64::from(!record.notes.is_empty());
+        let more = [record.spent.is_some(), !record.notes.is_empty(), !record.parts.is_empty()];
+        let more = more.into_iter().filter(|there| *there).count() as u64;
         out.map(9 + more)?
             .u8(0)?
             .bytes(&record.output.0)?
@@ -75,6 +76,12 @@ pub(super) fn encode_action(record: &ActionRecord) -> Vec<u8> {
         }
         if !record.notes.is_empty() {
             out.u8(10)?.encode(&record.notes)?;
+        }
+        if !record.parts.is_empty() {
+            out.u8(11)?.array(record.parts.len() as u64)?;
+            for part in &record.parts {
+                out.bytes(&part.0)?;
+            }
         }
         Ok(())
     })
@@ -203,7 +210,7 @@ fn needed<T>(field: Option<T>) -> Result<T, Error> {
 pub(super) fn decode_action(bytes: &[u8]) -> Result<ActionRecord, Error> {
     let (mut output, mut len, mut label, mut producer, mut made_at, mut took_us) = (None, None, None, None, 0, 0);
     let (mut inputs, mut diagnostics, mut class) = (Vec::new(), Vec::new(), Class::Cheap);
-    let (mut spent, mut notes) = (None, Notes::new());
+    let (mut spent, mut notes, mut parts) = (None, Notes::new(), Vec::new());
     each_field(&mut Decoder::new(bytes), |key, from| {
         match key {
             0 => output = Some(digest(from)?),
@@ -217,6 +224,7 @@ pub(super) fn decode_action(bytes: &[u8]) -> Result<ActionRecord, Error> {
             8 => class = if from.u8()? == 0 { Class::Cheap } else { Class::Paid },
             9 => spent = Some(from.decode()?),
             10 => notes = from.decode()?,
+            11 => parts = list(from, digest)?,
             _ => return Ok(false),
         }
         Ok(true)
@@ -233,6 +241,7 @@ pub(super) fn decode_action(bytes: &[u8]) -> Result<ActionRecord, Error> {
         class,
         spent,
         notes,
+        parts,
     })
 }
 
@@ -384,9 +393,13 @@ pub(super) mod tests {
         let numbers = (any::<u64>(), any::<u64>(), any::<u64>());
         let class = prop_oneof![Just(Class::Cheap), Just(Class::Paid)];
         let lists = (vec(any_input(), 0..12), vec(any_diagnostic(), 0..3));
-        let paid = (proptest::option::of(any_spent()), btree_map(".{0,5}", ".{0,9}", 0..3));
+        let paid = (
+            proptest::option::of(any_spent()),
+            btree_map(".{0,5}", ".{0,9}", 0..3),
+            vec(any_digest(), 0..3),
+        );
         (any_digest(), ".{0,30}", ".{0,20}", numbers, lists, class, paid).prop_map(
-            |(output, label, producer, (len, made_at, took_us), (inputs, diagnostics), class, (spent, notes))| ActionRecord {
+            |(output, label, producer, (len, made_at, took_us), (inputs, diagnostics), class, (spent, notes, parts))| ActionRecord {
                 output,
                 len,
                 label,
@@ -398,6 +411,7 @@ pub(super) mod tests {
                 class,
                 spent,
                 notes,
+                parts,
             },
         )
     }

@@ -26,12 +26,14 @@ pub(super) fn result(name: &str, blob: &[u8]) -> NewResult {
         output: Digest::of(blob),
         len: blob.len() as u64,
         label: name.to_owned(),
+        parts: Vec::new(),
         ..record
     };
     NewResult {
         key: key(name),
         record,
         blob: Some(Arc::from(blob)),
+        parts: Vec::new(),
     }
 }
 

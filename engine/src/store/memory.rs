@@ -89,10 +89,12 @@ impl Store for MemoryStore {
         let mut guard = self.tables();
         let tables = &mut *guard;
         for result in commit.results {
-            let output = result.record.output;
-            if let Some(blob) = result.blob.filter(|_| !tables.blobs.contains_key(&output)) {
-                if Digest::of(&blob) == output {
-                    tables.blobs.insert(output, blob);
+            for (digest, blob) in result.blobs() {
+                if tables.blobs.contains_key(&digest) {
+                    continue;
+                }
+                if Digest::of(blob) == digest {
+                    tables.blobs.insert(digest, blob.clone());
                 } else {
                     tables.damage.push(super::not_its_digest(&result.record));
                 }

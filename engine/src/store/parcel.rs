@@ -76,11 +76,17 @@ impl Writer {
         })
     }
 
-    /// Adds a result. What is said of this machine and moment is left out.
+    /// Adds a result, with its output and its parts in the order of the record. What is said of this machine and moment is left out.
     ///
     /// # Errors
     /// When it cannot be written.
-    pub fn add(&mut self, key: &ActionKey, record: &ActionRecord, output: Option<&[u8]>) -> Result<(), ParcelError> {
+    pub fn add(
+        &mut self,
+        key: &ActionKey,
+        record: &ActionRecord,
+        output: Option<&[u8]>,
+        parts: &[Option<Arc<[u8]>>],
+    ) -> Result<(), ParcelError> {
         let timeless = ActionRecord {
             made_at: 0,
             took_us: 0,
@@ -92,14 +98,22 @@ impl Writer {
         self.out.write_all(&key.0.0)?;
         self.out.write_all(&len.to_le_bytes())?;
         self.out.write_all(&bytes)?;
-        match output.filter(|_| self.written.insert(record.output)) {
-            Some(output) => {
-                self.out.write_all(&(output.len() as u64).to_le_bytes())?;
-                self.out.write_all(output)?;
+        self.blob(&record.output, output)?;
+        for (at, digest) in record.parts.iter().enumerate() {
+            self.blob(digest, parts.get(at).and_then(|part| part.as_deref()))?;
+        }
+        self.count += 1;
+        Ok(())
+    }
+
+    fn blob(&mut self, digest: &Digest, bytes: Option<&[u8]>) -> Result<(), ParcelError> {
+        match bytes.filter(|_| self.written.insert(*digest)) {
+            Some(bytes) => {
+                self.out.write_all(&(bytes.len() as u64).to_le_bytes())?;
+                self.out.write_all(bytes)?;
             }
             None => self.out.write_all(&ELSEWHERE.to_le_bytes())?,
         }
-        self.count += 1;
         Ok(())
     }
 
@@ -169,23 +183,35 @@ fn result(from: &mut impl Read, now: u64) -> Result<NewResult, ParcelError> {
     if Label::parse(&record.label).is_err() {
         return Err(ParcelError::Form("a record bears no label"));
     }
-    let mut len = [0; 8];
-    exact(from, &mut len)?;
-    let blob: Option<Arc<[u8]>> = match u64::from_le_bytes(len) {
-        ELSEWHERE => None,
-        len if len > LONGEST_OUTPUT || len != record.len => {
-            return Err(ParcelError::Form("an output of another length than its record says"));
-        }
-        len => Some(bytes(from, len)?.into()),
-    };
-    if blob.as_ref().is_some_and(|blob| Digest::of(blob) != record.output) {
-        return Err(ParcelError::Output(record.label));
+    let blob = blob(from, &record, &record.output)?;
+    if blob.as_ref().is_some_and(|blob| blob.len() as u64 != record.len) {
+        return Err(ParcelError::Form("an output of another length than its record says"));
+    }
+    let mut parts = Vec::new();
+    for digest in &record.parts {
+        parts.extend(self::blob(from, &record, digest)?.map(|part| (*digest, part)));
     }
     Ok(NewResult {
         key: ActionKey(Digest(key)),
         record: ActionRecord { made_at: now, ..record },
         blob,
+        parts,
     })
+}
+
+/// The blob of a result that is said to have a digest, unless it stands elsewhere.
+fn blob(from: &mut impl Read, record: &ActionRecord, digest: &Digest) -> Result<Option<Arc<[u8]>>, ParcelError> {
+    let mut len = [0; 8];
+    exact(from, &mut len)?;
+    let blob: Arc<[u8]> = match u64::from_le_bytes(len) {
+        ELSEWHERE => return Ok(None),
+        len if len > LONGEST_OUTPUT => return Err(ParcelError::Form("an output that is too long")),
+        len => bytes(from, len)?.into(),
+    };
+    match Digest::of(&blob) == *digest {
+        true => Ok(Some(blob)),
+        false => Err(ParcelError::Output(record.label.clone())),
+    }
 }
 
 /// So many bytes; memory grows only with those that are there.
@@ -215,7 +241,7 @@ mod tests {
     fn written(results: &std::collections::BTreeMap<[u8; 32], (ActionRecord, Vec<u8>)>, path: &Path) -> u64 {
         let mut writer = Writer::create(path).unwrap();
         for (key, (record, output)) in results {
-            writer.add(&ActionKey(Digest(*key)), record, Some(output)).unwrap();
+            writer.add(&ActionKey(Digest(*key)), record, Some(output), &[]).unwrap();
         }
         writer.finish(path).unwrap()
     }

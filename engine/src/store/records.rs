@@ -50,6 +50,8 @@ pub struct ActionRecord {
     pub spent: Option<Spent>,
     /// How it came about, as the producer noted it.
     pub notes: Notes,
+    /// Of a tree ([`crate::values::tree`]), whose outermost folder the output is: the digests of all other blobs of it, in order, each once.
+    pub parts: Vec<Digest>,
 }
 
 /// One version of a node's output.
@@ -76,4 +78,14 @@ pub struct NewResult {
     pub record: ActionRecord,
     /// The output, unless it is not to be kept.
     pub blob: Option<Arc<[u8]>>,
+    /// The record's parts, as far as they are at hand.
+    pub parts: Vec<(Digest, Arc<[u8]>)>,
+}
+
+impl NewResult {
+    /// The blobs that come with it, by their digests.
+    pub fn blobs(&self) -> impl Iterator<Item = (Digest, &Arc<[u8]>)> {
+        let own = self.blob.iter().map(|blob| (self.record.output, blob));
+        own.chain(self.parts.iter().map(|(digest, blob)| (*digest, blob)))
+    }
 }

@@ -18,6 +18,7 @@ pub fn kept(key: &ActionKey, old: ActionRecord, by: &Digest) -> Option<NewResult
         key: key_of(key, &old.output),
         record: old,
         blob: None,
+        parts: Vec::new(),
     })
 }
 

@@ -1,10 +1,12 @@
-//! `command`: a program whose standard output is the output blob.
+//! `command`: a program whose output is what it prints, or the files and folders that `outputs` names: one file is the output itself, a
+//! folder or several of them are a tree ([`engine::values::tree`]).
 //!
 //! `argv` names it (no shell), or `shell` holds a line for `sh`. In an argument, `{in.ROLE}` stands for the name of a file holding that
 //! input, `{label}` for the node's label; an argument that is just `{in.ROLE}` becomes as many arguments as a list role has inputs. The
 //! program runs in an empty folder of its own with `PATH`, `LC_ALL=C.UTF-8`, `TZ=UTC` and `env` as its whole environment, confined as
 //! `sandbox` says (see the crate of that name). How it was confined is noted with the result (`sandbox`) and not in its key.
 
+mod collect;
 mod find;
 mod params;
 mod run;
@@ -53,6 +55,13 @@ impl Producer for CommandProducer {
         Sees { vars: false, label }
     }
 
+    fn outputs(&self, params: &Params) -> Vec<String> {
+        match params::outputs(params) {
+            several if several.len() > 1 => several.into_iter().map(|(name, _)| name).collect(),
+            _ => Vec::new(),
+        }
+    }
+
     fn check(&self, params: &Params) -> Result<(), Vec<ParamError>> {
         match params::check(params) {
             errors if errors.is_empty() => Ok(()),
@@ -75,6 +84,10 @@ impl Producer for CommandProducer {
             .and_then(|started| run::hear(started, &scratch, &bounds, inputs.cancel))
             .map_err(|stop| stop.failure(&program, &bounds))?;
         let touched = touched(scratch.path(), &staged.files);
+        let made = match heard.status.success() && touched.is_none() {
+            true => made(&scratch, inputs.params, heard.stdout),
+            false => Ok(Output::default()),
+        };
         scratch.give_back();
         let said = String::from_utf8_lossy(&heard.stderr).into_owned();
         let said: String = said.trim().chars().take(2_000).collect();
@@ -93,7 +106,7 @@ impl Producer for CommandProducer {
             let why = Diagnostic::error("E_COMMAND", format!("'{program}' changed or removed its input '{name}'"));
             return Err(Failure::Permanent(Box::new(why.hint("have it write to a file of another name"))));
         }
-        let mut output = Output::new(heard.stdout);
+        let mut output = made?;
         output.notes.insert("sandbox".to_owned(), level.to_string());
         if !said.is_empty() {
             output
@@ -102,6 +115,28 @@ impl Producer for CommandProducer {
         }
         Ok(output)
     }
+}
+
+/// The output of a program that ended well: what it printed, the one file, the one folder, or a tree of all that `outputs` names.
+fn made(scratch: &Scratch, params: &Params, stdout: Vec<u8>) -> Result<Output, Failure> {
+    let outputs = params::outputs(params);
+    let mut files = collect::Made::new();
+    match outputs.as_slice() {
+        [] => return Ok(Output::new(stdout)),
+        [(_, path)] => collect::collect(scratch.path(), "", path, &mut files)?,
+        several => {
+            for (name, path) in several {
+                collect::collect(scratch.path(), name, path, &mut files)?;
+            }
+        }
+    }
+    if let Some(file) = files.remove("") {
+        return Ok(Output::new(file.bytes.to_vec()));
+    }
+    Output::tree(&files).map_err(|error| {
+        let why = Diagnostic::error("E_OUTPUT", format!("what it made cannot be an output: {error}"));
+        Failure::Permanent(Box::new(why.hint("name its files otherwise")))
+    })
 }
 
 /// The level that is wanted, or the best there is.

@@ -10,7 +10,7 @@ use std::time::Duration;
 const DEFAULT_TIMEOUT: u64 = 600;
 
 /// Parameters that can move an output; they are in the key.
-const IN_KEY: [&str; 3] = ["argv", "env", "shell"];
+const IN_KEY: [&str; 4] = ["argv", "env", "outputs", "shell"];
 /// Parameters that bound how it runs.
 const BOUNDS: [&str; 8] = ["cpu", "disk", "file_size", "memory", "processes", "readable", "sandbox", "timeout"];
 
@@ -81,6 +81,30 @@ pub(super) fn environment(params: &Params) -> Vec<(String, String)> {
 pub(super) fn bind(params: &Params) -> Bound {
     let (settings, params) = params.clone().into_iter().partition(|(name, _)| BOUNDS.contains(&name.as_str()));
     Bound { params, settings }
+}
+
+/// The files and folders (with a `/` at the end) that a program makes, by the names of the outputs; none where its output is what it prints.
+pub(super) fn outputs(params: &Params) -> Vec<(String, String)> {
+    let table = params.get("outputs").and_then(Value::as_object);
+    let pairs = table.into_iter().flatten();
+    pairs
+        .filter_map(|(name, path)| Some((name.clone(), path.as_str()?.to_owned())))
+        .collect()
+}
+
+/// Why an output cannot be called so, or lie there.
+fn wrong_output(name: &str, path: &Value) -> Option<String> {
+    let plain = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+    if name.is_empty() || !name.chars().all(plain) {
+        return Some(format!("{name:?} cannot be the name of an output: letters, digits, - and _ can"));
+    }
+    let Some(path) = path.as_str() else {
+        return Some(format!("the path of the output '{name}' must be a text"));
+    };
+    let inside = path.strip_suffix('/').unwrap_or(path).split('/');
+    let mut outside = inside.filter(|part| matches!(*part, "" | "." | "..") || part.chars().any(char::is_control));
+    let first = outside.next();
+    first.map(|_| format!("the path of the output '{name}' must be one below the folder that the program starts in"))
 }
 
 /// Everything that is wrong with them.
@@ -161,6 +185,17 @@ pub(super) fn check(params: &Params) -> Vec<ParamError> {
                 "'env' must be a table of texts".into(),
                 "write env = { LANG = \"de_DE.UTF-8\" }",
             );
+        }
+    }
+    if let Some(outputs) = params.get("outputs") {
+        let hint = "write outputs = { chart = \"chart.svg\", pages = \"site/\" }; a / at the end says that it is a folder";
+        match outputs.as_object().filter(|table| !table.is_empty()) {
+            Some(table) => {
+                for why in table.iter().filter_map(|(name, path)| wrong_output(name, path)) {
+                    wrong("outputs", why, hint);
+                }
+            }
+            None => wrong("outputs", "'outputs' must be a table of paths".into(), hint),
         }
     }
     // Switches belong to the rules: an input's `if` names one.

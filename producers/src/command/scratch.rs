@@ -106,6 +106,30 @@ impl Scratch {
         Ok(())
     }
 
+    /// Makes a folder for an input that is a tree. What lies in it is removed with it.
+    pub(super) fn folder(&mut self, name: &str) -> io::Result<()> {
+        self.reusable
+            .remove(name)
+            .then(|| std::fs::remove_file(self.folder.path().join(name)))
+            .transpose()?;
+        std::fs::create_dir(self.folder.path().join(name))
+    }
+
+    /// Writes a file of a tree, whose paths stay inside it.
+    pub(super) fn put_below(&mut self, path: &str, bytes: &[u8], program: bool) -> io::Result<()> {
+        let path = self.folder.path().join(path);
+        if let Some(folder) = path.parent() {
+            std::fs::create_dir_all(folder)?;
+        }
+        let mode = if program { 0o755 } else { 0o644 };
+        OpenOptions::new()
+            .write(true)
+            .create_new(true)
+            .mode(mode)
+            .open(path)?
+            .write_all(bytes)
+    }
+
     /// Removes what the program before had and this one has not.
     pub(super) fn settle(&mut self) -> io::Result<()> {
         while let Some(name) = self.reusable.pop_first() {

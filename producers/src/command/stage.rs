@@ -7,7 +7,7 @@ use engine::values::diagnostic::Diagnostic;
 use engine::values::digest::Digest;
 use std::collections::BTreeMap;
 
-/// What was staged.
+/// What was staged: a file for each input, a folder for each tree.
 pub(super) struct Staged {
     /// The program and its arguments.
     pub(super) argv: Vec<String>,
@@ -26,10 +26,21 @@ pub(super) fn stage(scratch: &mut Scratch, inputs: &Inputs<'_>) -> Result<Staged
             } else {
                 format!("{role}.{number}")
             };
-            scratch
-                .put(&name, &input.bytes)
-                .map_err(|error| super::io("an input cannot be staged", &error))?;
-            files.push((name.clone(), Digest::of(&input.bytes)));
+            let staged = |error: std::io::Error| super::io("an input cannot be staged", &error);
+            match &input.tree {
+                None => {
+                    scratch.put(&name, &input.bytes).map_err(staged)?;
+                    files.push((name.clone(), Digest::of(&input.bytes)));
+                }
+                Some(tree) => {
+                    scratch.folder(&name).map_err(staged)?;
+                    for (path, file) in &**tree {
+                        let path = format!("{name}/{path}");
+                        scratch.put_below(&path, &file.bytes, file.program).map_err(staged)?;
+                        files.push((path, Digest::of(&file.bytes)));
+                    }
+                }
+            }
             roles.entry(role).or_default().push(name);
         }
     }

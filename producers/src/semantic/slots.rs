@@ -106,6 +106,7 @@ pub(super) fn past(previous: &Previous) -> Option<Blobs> {
             digest: input.digest,
             label: input.label.clone(),
             bytes: input.bytes.clone()?,
+            tree: None,
         };
         blobs.entry(input.role.to_string()).or_default().insert(key, blob);
     }

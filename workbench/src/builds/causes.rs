@@ -297,6 +297,7 @@ mod tests {
             class: Class::Cheap,
             spent: None,
             notes: Default::default(),
+            parts: Vec::new(),
         }
     }
 

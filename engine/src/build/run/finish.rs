@@ -86,8 +86,14 @@ impl Run<'_> {
         let blob: Arc<[u8]> = output.bytes.into();
         // What is too large to be held in memory would be made anew for every reader.
         let keep = self.rules.manifest().producers[rule.producer as usize].keep || blob.len() > LARGEST;
+        let parts: Vec<(Digest, Arc<[u8]>)> = output.parts.into_iter().collect();
+        // The parts of a tree are looked for wherever it is: they stay together.
+        let keep = keep || !parts.is_empty();
         if keep || work.force {
             self.shared.blobs.pin(digest, blob.clone());
+            for (digest, part) in &parts {
+                self.shared.blobs.pin(*digest, part.clone());
+            }
         } else {
             self.shared.blobs.remember(digest, &blob);
         }
@@ -128,6 +134,7 @@ impl Run<'_> {
             class: if paid { Class::Paid } else { Class::Cheap },
             spent: output.spent,
             notes: output.notes,
+            parts: parts.iter().map(|(digest, _)| *digest).collect(),
         };
         if work.force && before.is_some_and(|before| before != digest) {
             self.mark_readers(id);
@@ -145,11 +152,12 @@ impl Run<'_> {
             spent: record.spent.clone(),
         };
         self.same_key.insert(work.key, made);
-        self.batch_bytes += blob.len();
+        self.batch_bytes += blob.len() + parts.iter().map(|(_, part)| part.len()).sum::<usize>();
         self.batch.push(NewResult {
             key: work.key,
             record,
             blob: keep.then_some(blob),
+            parts,
         });
         if paid {
             // What took money is durable before anything else can fail.

@@ -12,6 +12,7 @@ mod inputs;
 mod json;
 mod labels;
 mod models;
+mod parts;
 mod producers;
 mod report;
 mod rules;
@@ -21,6 +22,8 @@ mod sources;
 mod store;
 mod tables;
 mod targets;
+
+pub use parts::ENTRY;
 #[cfg(test)]
 mod tests;
 
@@ -218,7 +221,7 @@ fn read(report: &mut Report<'_>, documents: &[Document<'_>], data: Option<&Docum
     }
     let tables = tables.finish(&mut producers);
     let sources = sources::finish(report, sources);
-    let producers = producers::finish(report, producers, &models, registry);
+    let mut producers = producers::finish(report, producers, &models, registry);
     let reader = rules::RuleReader {
         sources: &sources,
         producers: &producers,
@@ -239,6 +242,7 @@ fn read(report: &mut Report<'_>, documents: &[Document<'_>], data: Option<&Docum
             }
         }
     }
+    parts::add(&mut drafts, &mut producers, registry);
     let targets = check::targets(report, &drafts);
     check::references(report, &drafts, &targets);
     check::outputs(report, &drafts);

@@ -57,6 +57,15 @@ impl Producers {
         self.places[producer as usize].is_some()
     }
 
+    /// Adds one that nothing in a manifest names. Its number.
+    pub(super) fn add(&mut self, definition: ProducerDef, span: Span) -> u32 {
+        let number = u32::try_from(self.list.len()).expect("invariant: fewer than 2^32 producers");
+        self.list.push(definition);
+        self.spans.push(span);
+        self.places.push(None);
+        number
+    }
+
     /// The inputs that the arguments of a command name, `{in.ROLE}`, with the place of the argument.
     pub(super) fn named_inputs(&self, producer: u32) -> Vec<(&str, Span)> {
         let definition = &self.list[producer as usize];

@@ -256,10 +256,10 @@ impl Store for DiskStore {
         let mut outputs = write::outputs(&commit.results);
         let bad_blobs = self.notes().bad_blobs.clone();
         if !outputs.is_empty() {
-            let digests: Vec<Digest> = outputs.iter().map(|(digest, _)| *digest).collect();
+            let digests: Vec<Digest> = outputs.iter().map(|(digest, ..)| *digest).collect();
             let missing = self.read(|database| read::missing(database, &digests))?;
             let mut missing = missing.into_iter();
-            outputs.retain(|(digest, _)| missing.next().unwrap_or(true) || bad_blobs.contains(digest));
+            outputs.retain(|(digest, ..)| missing.next().unwrap_or(true) || bad_blobs.contains(digest));
         }
         let mut prepared = write::prepare(view, &commit, &outputs);
         let refused = std::mem::take(&mut prepared.refused);

@@ -333,6 +333,15 @@ fn open_range(actions: &ReadTable, stored: Option<&ReadTable>, first: u8, blobs:
             None if paid => opened.harm.push(lost("its output is not there, although it was paid for")),
             None => opened.without_output += 1,
         }
+        for part in &record.parts {
+            match blobs.is_sound(part) {
+                Some(true) => {}
+                Some(false) => opened.damaged.push((*part, (record.label.clone(), paid))),
+                None if is_stored(part)? => {}
+                // Of a tree whose folder is there all is.
+                None => opened.harm.push(lost("a part of its tree is not there")),
+            }
+        }
     }
     Ok(opened)
 }

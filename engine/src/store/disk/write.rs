@@ -43,28 +43,27 @@ impl Prepared<'_> {
     }
 }
 
-/// The outputs of a commit, each digest once, in order.
-pub(super) fn outputs(results: &[NewResult]) -> Vec<(Digest, &NewResult)> {
-    let mut outputs: Vec<_> = results
-        .iter()
-        .filter(|result| result.blob.is_some())
-        .map(|result| (result.record.output, result))
-        .collect();
-    outputs.sort_by_key(|(digest, _)| *digest);
-    outputs.dedup_by_key(|(digest, _)| *digest);
+/// A blob to be written, by the digest that it is said to have, and the result that it came with.
+pub(super) type Coming<'a> = (Digest, &'a [u8], &'a NewResult);
+
+/// The blobs of a commit, each digest once, in order.
+pub(super) fn outputs(results: &[NewResult]) -> Vec<Coming<'_>> {
+    let of = |result| NewResult::blobs(result).map(move |(digest, blob)| (digest, &**blob, result));
+    let mut outputs: Vec<Coming<'_>> = results.iter().flat_map(of).collect();
+    outputs.sort_by_key(|(digest, ..)| *digest);
+    outputs.dedup_by_key(|(digest, ..)| *digest);
     outputs
 }
 
 /// Does all work that needs no database. `blobs` are those outputs that the store lacks.
-pub(super) fn prepare<'a>(view: ViewId, commit: &'a Commit, blobs: &[(Digest, &'a NewResult)]) -> Prepared<'a> {
-    let packed = pack::map_all(blobs, |(digest, result)| {
-        let raw = result.blob.as_deref().unwrap_or_default();
-        if Digest::of(raw) != *digest {
+pub(super) fn prepare<'a>(view: ViewId, commit: &'a Commit, blobs: &[Coming<'a>]) -> Prepared<'a> {
+    let packed = pack::map_all(blobs, |&(digest, raw, result)| {
+        if Digest::of(raw) != digest {
             return Err(not_its_digest(&result.record));
         }
         let (codec, stored) = pack::pack(raw);
         Ok(PackedBlob {
-            digest: *digest,
+            digest,
             raw_len: raw.len() as u64,
             codec,
             stored,

@@ -1,0 +1,69 @@
+//! A rule whose producer makes several outputs stands for more targets than it names: `//docs/{doc}:render` for the tree of all of them, and
+//! `//docs/{doc}:render.NAME` for each. Who reads one of these is not made again because another has changed.
+
+use super::producers::Producers;
+use super::rules::Draft;
+use super::sets::{Need, Reference};
+use crate::manifest::model::{InputFrom, InputSpec, ProducerDef};
+use crate::manifest::template::{Piece, Template};
+use crate::seams::producer::{Params, Registry};
+
+/// The producer that takes an entry out of a tree: its parameter is the entry's name, its input the role `tree`.
+pub const ENTRY: &str = "tree/entry";
+
+/// Adds the rules, and the producers that take the outputs out of the tree.
+pub(super) fn add(drafts: &mut Vec<Draft>, producers: &mut Producers, registry: &Registry) {
+    let mut more = Vec::new();
+    for draft in drafts.iter() {
+        let (Some(producer), Some((target, span))) = (draft.producer, &draft.target) else {
+            continue;
+        };
+        let definition = &producers.list[producer as usize];
+        let names = registry
+            .get(&definition.uses)
+            .map(|implementation| implementation.outputs(&definition.params));
+        let owner = definition.name.clone();
+        for name in names.unwrap_or_default() {
+            let producer = producers.add(
+                ProducerDef {
+                    name: format!("{owner}.{name}"),
+                    uses: ENTRY.to_owned(),
+                    params: Params::from_iter([("entry".to_owned(), name.clone().into())]),
+                    settings: Params::new(),
+                    keep: true,
+                },
+                *span,
+            );
+            more.push(Draft {
+                target: Some((named(target, &name), *span)),
+                wrong_target: None,
+                each: draft.each.clone(),
+                inner: draft.inner.clone(),
+                producer: Some(producer),
+                inputs: vec![InputSpec {
+                    role: "tree".into(),
+                    from: InputFrom::One(target.clone()),
+                    digest_only: false,
+                }],
+                out: None,
+                references: vec![Reference {
+                    template: target.clone(),
+                    span: *span,
+                    need: Need::Own,
+                }],
+                off: draft.off,
+            });
+        }
+    }
+    drafts.extend(more);
+}
+
+/// A label with `.NAME` at its end.
+fn named(target: &Template, name: &str) -> Template {
+    let mut pieces = target.pieces.clone();
+    match pieces.last_mut() {
+        Some(Piece::Text(text)) => *text = format!("{text}.{name}").into(),
+        _ => pieces.push(Piece::Text(format!(".{name}").into())),
+    }
+    Template { pieces }
+}
