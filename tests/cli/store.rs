@@ -464,6 +464,7 @@ fn times_of_a_clock_that_was_set_back_keep_nothing_forever() {
         key: other,
         record,
         blob: Some(blob.into()),
+        parts: Vec::new(),
     }];
     let away = ViewRecord::renewed(None, &bench.beside("away"), later).expect("a row");
     let rows = vec![away];

@@ -154,10 +154,10 @@ impl Producer for Investigate {
                         notes.insert("repaired".to_owned(), "1".to_owned());
                     }
                     return Ok(Output {
-                        bytes: written(&findings),
                         diagnostics,
                         spent,
                         notes,
+                        ..Output::new(written(&findings))
                     });
                 }
                 Err(why) => why.to_string(),

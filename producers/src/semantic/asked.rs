@@ -69,10 +69,10 @@ pub(super) fn produce(inputs: &Inputs<'_>, ask: &dyn Ask, rooms: &Rooms) -> Resu
         diagnostics.push(Diagnostic::warning("W_CONTEXT", message).hint("raise context_tokens of the model, or use a model with more"));
     }
     Ok(Output {
-        bytes: write(subject, &made.summaries, wishes).into_bytes(),
         diagnostics,
         spent: talk.spent,
         notes,
+        ..Output::new(write(subject, &made.summaries, wishes))
     })
 }
 

@@ -276,7 +276,7 @@ impl Store for DiskStore {
         }
         if !bad_blobs.is_empty() {
             let mut notes = self.notes();
-            outputs.iter().for_each(|(digest, _)| {
+            outputs.iter().for_each(|(digest, ..)| {
                 notes.bad_blobs.remove(digest);
             });
         }
