@@ -271,7 +271,7 @@ impl Job {
                     }
                     Some(Err(Lack::Broken(error))) => return Err(Done::Broken(error)),
                     // A part of the tree is nowhere, or what is there is none.
-                    None | Some(Err(Lack::Tree(_))) => {
+                    None | Some(Err(Lack::Tree)) => {
                         missing.push(node.id);
                         continue;
                     }
@@ -396,15 +396,15 @@ pub(super) fn panicked(producer: ProducerId, panic: &(dyn std::any::Any + Send))
 
 /// Why the files of a tree are not at hand.
 enum Lack {
-    /// A part is nowhere.
-    Tree(TreeError),
+    /// A part is nowhere, or what is there is no tree.
+    Tree,
     /// The store broke.
     Broken(StoreError),
 }
 
 impl From<TreeError> for Lack {
-    fn from(error: TreeError) -> Self {
-        Self::Tree(error)
+    fn from(_: TreeError) -> Self {
+        Self::Tree
     }
 }
 
