@@ -144,6 +144,22 @@ struct Candidate {
     micros: u64,
 }
 
+/// Results that may go.
+#[derive(Default)]
+struct Candidates {
+    list: Vec<Candidate>,
+    /// The parts of those that are trees.
+    parts: FxHashMap<ActionKey, Vec<u128>>,
+}
+
+impl Candidates {
+    /// The blobs that one of them holds.
+    fn held<'c>(&'c self, candidate: &Candidate) -> impl Iterator<Item = u128> + use<'c> {
+        let parts = self.parts.get(&candidate.key).into_iter().flatten().copied();
+        std::iter::once(candidate.output).chain(parts)
+    }
+}
+
 /// The order in which room is made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Rank {
@@ -279,8 +295,8 @@ impl DiskStore {
         versions: &FxHashSet<u128>,
         policy: &Policy,
         plan: &mut Plan,
-    ) -> Result<Vec<Candidate>, StoreError> {
-        let mut candidates = Vec::new();
+    ) -> Result<Candidates, StoreError> {
+        let mut candidates = Candidates::default();
         // A build that is under way has noted what it found or made so far, and relies on it although no graph holds it yet.
         let since = self.handle.medium().building_since().unwrap_or(u64::MAX);
         self.walk(ACTIONS, |txn, key, len, body| {
@@ -307,11 +323,7 @@ impl DiskStore {
             }
             let used = used.filter(|_| !young && (!version || policy.free.is_some() && !paid));
             if used.is_none() || paid && !policy.paid {
-                marks.blobs.insert(short(&record.output));
-                if paid {
-                    // The next question may be asked as a change of this one.
-                    marks.blobs.extend(record.inputs.iter().map(|input| short(&input.digest)));
-                }
+                marks.blobs.extend(record.holds().map(|digest| short(&digest)));
             }
             let Some(used) = used else { return Ok(()) };
             let rank = match (paid, version) {
@@ -319,7 +331,10 @@ impl DiskStore {
                 (false, true) => Rank::Version,
                 (false, false) => Rank::Cheap,
             };
-            candidates.push(Candidate {
+            if !record.parts.is_empty() {
+                candidates.parts.insert(key, record.parts.iter().map(short).collect());
+            }
+            candidates.list.push(Candidate {
                 key,
                 output: short(&record.output),
                 rank,
@@ -384,10 +399,10 @@ fn last_use(txn: &ReadTransaction, key: &ActionKey) -> Result<Option<u64>, redb:
 }
 
 /// Picks what goes: all garbage, or as much of it as makes the room that is wanted.
-fn choose(plan: &mut Plan, mut candidates: Vec<Candidate>, loose: Vec<Loose>, versions: &FxHashSet<u128>, policy: &Policy) {
+fn choose(plan: &mut Plan, mut candidates: Candidates, loose: Vec<Loose>, versions: &FxHashSet<u128>, policy: &Policy) {
     let mut owners: FxHashMap<u128, u32> = FxHashMap::default();
-    for candidate in &candidates {
-        *owners.entry(candidate.output).or_default() += 1;
+    for at in candidates.list.iter().flat_map(|candidate| candidates.held(candidate)) {
+        *owners.entry(at).or_default() += 1;
     }
     let sizes: FxHashMap<u128, u64> = match policy.free {
         Some(_) => loose.iter().map(|blob| (short(&blob.digest), blob.bytes)).collect(),
@@ -396,10 +411,12 @@ fn choose(plan: &mut Plan, mut candidates: Vec<Candidate>, loose: Vec<Loose>, ve
     let is_orphan = |at: &u128| !owners.contains_key(at) && !versions.contains(at);
     let mut freed: u64 = sizes.iter().filter(|(at, _)| is_orphan(at)).map(|(_, bytes)| bytes).sum();
     plan.orphans = loose.iter().filter(|blob| is_orphan(&short(&blob.digest))).count() as u64;
-    candidates.sort_unstable_by_key(|candidate| (candidate.rank, candidate.used, candidate.key));
+    candidates
+        .list
+        .sort_unstable_by_key(|candidate| (candidate.rank, candidate.used, candidate.key));
     // Outputs of versions that go: these versions hold them no longer.
     let mut released: FxHashSet<u128> = FxHashSet::default();
-    for candidate in candidates {
+    for candidate in &candidates.list {
         let enough = policy.free.is_some_and(|wanted| freed >= wanted);
         if enough || candidate.rank == Rank::Paid && !policy.paid {
             if candidate.rank == Rank::Paid {
@@ -418,10 +435,11 @@ fn choose(plan: &mut Plan, mut candidates: Vec<Candidate>, loose: Vec<Loose>, ve
         if candidate.rank == Rank::Version {
             released.insert(candidate.output);
         }
-        if let Some(left) = owners.get_mut(&candidate.output) {
+        for at in candidates.held(candidate) {
+            let Some(left) = owners.get_mut(&at) else { continue };
             *left -= 1;
-            if *left == 0 && (!versions.contains(&candidate.output) || released.contains(&candidate.output)) {
-                freed += sizes.get(&candidate.output).copied().unwrap_or(0);
+            if *left == 0 && (!versions.contains(&at) || released.contains(&at)) {
+                freed += sizes.get(&at).copied().unwrap_or(0);
             }
         }
         plan.actions.push(candidate.key);

@@ -9,7 +9,6 @@ use super::lock::Lock;
 use super::schema::{ACTIONS, TOUCHED};
 use super::sweep::FEW;
 use super::{frame, pack};
-use crate::store::records::Class;
 use crate::store::{Commit, StoreError, codec};
 use crate::values::digest::Digest;
 use redb::{ReadableTable, WriteTransaction};
@@ -59,10 +58,8 @@ impl DiskStore {
 pub(super) fn touch(txn: &WriteTransaction, commit: &Commit) -> Result<(), redb::Error> {
     let mut touched: Vec<Digest> = Vec::new();
     for result in &commit.results {
-        touched.extend([result.key.0, result.record.output]);
-        if result.record.class == Class::Paid {
-            touched.extend(result.record.inputs.iter().map(|input| input.digest));
-        }
+        touched.push(result.key.0);
+        touched.extend(result.record.holds());
     }
     for (_, version) in &commit.history {
         touched.extend([version.key.0, version.output]);
@@ -82,10 +79,7 @@ pub(super) fn touch(txn: &WriteTransaction, commit: &Commit) -> Result<(), redb:
                 codec::decode_action(&pack::open_body(body)?).ok()
             });
             let Some(record) = record else { continue };
-            touched.push(record.output);
-            if record.class == Class::Paid {
-                touched.extend(record.inputs.iter().map(|input| input.digest));
-            }
+            touched.extend(record.holds());
         }
     }
     touched.sort_unstable();
