@@ -495,7 +495,7 @@ a.F(a.GetHashCode());
         let mut lines = |symbol: &str| {
             let (_, found) = asked(&mut sample, symbol);
             let certain: Vec<u32> = found.certain.iter().map(|place| place.line).collect();
-            let possible: Vec<u32> = found.possible.iter().map(|(place, _)| place.line).collect();
+            let possible: Vec<u32> = found.possible.keys().map(|place| place.line).collect();
             (certain, possible)
         };
         // Of a value the type is not as certain as of a literal.
