@@ -86,7 +86,7 @@ fn a_window_says_how_fresh_and_how_complete_it_is() {
     assert_eq!(state(&bench, &["window", "pin", "A"]), current(""));
     let (freshness, complete, notes) = state(&bench, &show);
     assert!(
-        freshness == "current" && !complete && notes.starts_with("1 types have no summary yet"),
+        freshness == "current" && !complete && notes.starts_with("1 type has no summary yet"),
         "{notes}"
     );
     assert_eq!(bench.run(&["semantic", "A", "--refresh"]).code, 0);
