@@ -86,7 +86,8 @@ impl Page {
             } else {
                 ", at other inputs than now"
             };
-            let place = failure.place.as_ref().map_or_else(String::new, |place| format!(" at {place}"));
+            let place = failure.place.as_ref().filter(|place| place.line > 0);
+            let place = place.map_or_else(String::new, |place| format!(" at {place}"));
             self.line("failed", &printable(&format!("{}{place}: {}{past}", failure.code, failure.message)));
             if let Some(found) = &failure.found {
                 self.line("", &printable(found));
