@@ -3,6 +3,8 @@
 # both transports: tools, resources, prompts, progress and cancellation. Needs node and npm, python3 with venv; without them it says what it did not check.
 # Usage: scripts/check-mcp.sh [FOLDER]    FOLDER keeps the clients between runs. CORTEX names the program [default: it is built].
 set -euo pipefail
+# What is run here is what this script wrote.
+export CORTEX_TRUST=all
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 root=$PWD
 

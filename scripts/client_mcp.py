@@ -21,7 +21,7 @@ with open(os.path.join(work, "cortex.toml"), "a", encoding="utf-8") as manifest:
 [producer.wait]
 uses = "command"
 argv = ["cat", "{os.path.abspath(pipe)}", "{{in.text}}"]
-timeout = 600
+sandbox = "off"
 
 [[rule]]
 target = "//index:waits"

@@ -123,9 +123,10 @@ def write_cortex(graph: Graph, folder: Path, log: str) -> None:
     text = [
         '[workspace]\nname = "synthetic"\n',
         "# The log is no part of the graph: it counts which commands ran.",
-        '[producer.strip]\nuses = "command"',
+        # As the other engines run theirs; the log lies outside the folder of a command.
+        '[producer.strip]\nuses = "command"\nsandbox = "off"',
         f"argv = {toml_list(['sh', '-c', said + GREP_IN_A])}\n",
-        '[producer.sum]\nuses = "command"',
+        '[producer.sum]\nuses = "command"\nsandbox = "off"',
         f"argv = {toml_list(['sh', '-c', said + 'cat {in.a} {in.b} | cksum'])}\n",
     ]
     for layer, i in graph:

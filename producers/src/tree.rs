@@ -23,7 +23,7 @@ impl Producer for Entry {
             errors.push(ParamError {
                 param: "entry".to_owned(),
                 message: "'entry' must be the path of a file or folder in the tree".to_owned(),
-                hint: Some("write entry = \"site/index.html\"".to_owned()),
+                hint: Some("write params.entry = \"site/index.html\"".to_owned()),
                 unknown: false,
             });
         }

@@ -27,14 +27,17 @@ rulesets = []
 [producer.count]
 uses = "command"
 argv = ["wc", "-w", "{in.text}"]
+sandbox = "off"
 
 [producer.join]
 uses = "command"
 argv = ["cat", "{in.words}"]
+sandbox = "off"
 
 [producer.fail]
 uses = "command"
 argv = ["sh", "-c", "printf 'no \\033[31mluck\\n' >&2; exit 3"]
+sandbox = "off"
 
 [[rule]]
 target = "//docs/{doc}:words"
@@ -78,6 +81,21 @@ impl Bench {
         let bench = Self::empty();
         copy(&Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/memotree"), &bench.root());
         bench
+    }
+
+    /// The fixture with a target that is made only when something is written to a pipe, and the pipe.
+    pub fn waits() -> (Self, PathBuf) {
+        let bench = Self::memotree();
+        let pipe = bench.beside("pipe");
+        assert!(Command::new("mkfifo").arg(&pipe).status().expect("mkfifo").success());
+        let manifest = std::fs::read_to_string(bench.root().join("cortex.toml")).expect("a manifest");
+        let rule = format!(
+            "\n[producer.wait]\nuses = \"command\"\nargv = [\"cat\", \"{}\", \"{{in.text}}\"]\nsandbox = \"off\"\n\n\
+             [[rule]]\ntarget = \"//index:waits\"\nproducer = \"wait\"\ninputs = {{ text = \"//files/cortex.toml:bytes\" }}\n",
+            pipe.display()
+        );
+        bench.write("cortex.toml", &format!("{manifest}{rule}"));
+        (bench, pipe)
     }
 
     /// The workspace's folder.

@@ -312,25 +312,9 @@ fn prompts_name_the_tools() {
     assert_eq!(client.refused("prompts/get", json!({"name": "explore_type"})).0, -32602);
 }
 
-/// A workspace with a target that is made only when something is written to a pipe.
-pub fn waits() -> (Bench, std::path::PathBuf) {
-    let bench = Bench::memotree();
-    let pipe = bench.beside("pipe");
-    let made = std::process::Command::new("mkfifo").arg(&pipe).status().expect("mkfifo");
-    assert!(made.success());
-    let manifest = std::fs::read_to_string(bench.root().join("cortex.toml")).expect("the manifest");
-    let rule = format!(
-        "\n[producer.wait]\nuses = \"command\"\nargv = [\"cat\", \"{}\", \"{{in.text}}\"]\ntimeout = 600\n\n\
-         [[rule]]\ntarget = \"//index:waits\"\nproducer = \"wait\"\ninputs = {{ text = \"//files/cortex.toml:bytes\" }}\n",
-        pipe.display()
-    );
-    bench.write("cortex.toml", &format!("{manifest}{rule}"));
-    (bench, pipe)
-}
-
 #[test]
 fn progress_is_told_and_a_request_can_be_taken_back() {
-    let (bench, pipe) = waits();
+    let (bench, pipe) = Bench::waits();
     let mut client = Client::start(&bench, false);
     let waiting = json!({"name": "outline", "arguments": {"symbols": ["//index:waits"]}, "_meta": {"progressToken": "t"}});
     let id = client.begin("tools/call", waiting);

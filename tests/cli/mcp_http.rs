@@ -1,6 +1,6 @@
 //! `cortex mcp --http` by hand-written messages: everything that must be refused, and requests that are taken back.
 
-use super::mcp::{NEW, OLD, hello, waits};
+use super::mcp::{NEW, OLD, hello};
 use crate::bench::Bench;
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Read, Write};
@@ -194,7 +194,7 @@ fn taken_back(
 
 #[test]
 fn a_request_of_a_session_is_taken_back_by_a_message() {
-    let (bench, pipe) = waits();
+    let (bench, pipe) = Bench::waits();
     let served = Served::start(&bench, &[]);
     let (own, bearer) = served.way_in();
     let in_ = [("Host", own.as_str()), ("Authorization", bearer.as_str())];
@@ -222,7 +222,7 @@ fn a_request_of_a_session_is_taken_back_by_a_message() {
 
 #[test]
 fn a_request_without_a_session_is_taken_back_by_hanging_up() {
-    let (bench, pipe) = waits();
+    let (bench, pipe) = Bench::waits();
     let served = Served::start(&bench, &[]);
     let (own, bearer) = served.way_in();
     let headers = [

@@ -18,7 +18,7 @@ shell = "cd {in.pages} && find . -type f | sort | while read f; do test -x $f &&
 
 [producer.deep]
 uses = "tree/entry"
-entry = "deep"
+params.entry = "deep"
 
 [producer.cat]
 uses = "command"

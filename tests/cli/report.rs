@@ -182,9 +182,11 @@ rulesets = []
 [producer.show]
 uses = "command"
 argv = ["cat", "{{in.text}}"]
+sandbox = "off"
 [producer.fail]
 uses = "command"
 argv = ["sh", "-c", "cat \"$1\" >&2; exit 3", "{{in.text}}", "</pre><script>alert(2)</script>"]
+sandbox = "off"
 [[rule]]
 target = "//docs/{{doc}}:copy"
 each = {{ doc = "glob:docs/**/*.md" }}

@@ -330,21 +330,6 @@ fn builds_beside_a_service_take_the_store_and_look_nowhere() {
     assert_eq!(bench.run(&["store", "verify"]).code, 0);
 }
 
-/// A workspace with a target that is made only when something is written to a pipe.
-fn waits() -> (Bench, PathBuf) {
-    let bench = Bench::memotree();
-    let pipe = bench.beside("pipe");
-    assert!(Command::new("mkfifo").arg(&pipe).status().expect("mkfifo").success());
-    let manifest = std::fs::read_to_string(bench.root().join("cortex.toml")).expect("a manifest");
-    let rule = format!(
-        "\n[producer.wait]\nuses = \"command\"\nargv = [\"cat\", \"{}\", \"{{in.text}}\"]\ntimeout = 600\n\n\
-         [[rule]]\ntarget = \"//index:waits\"\nproducer = \"wait\"\ninputs = {{ text = \"//files/cortex.toml:bytes\" }}\n",
-        pipe.display()
-    );
-    bench.write("cortex.toml", &format!("{manifest}{rule}"));
-    (bench, pipe)
-}
-
 fn request(id: &str, path: &str, token: Option<&str>) -> String {
     let mut params = json!({"path": path});
     if let Some(token) = token {
@@ -355,7 +340,7 @@ fn request(id: &str, path: &str, token: Option<&str>) -> String {
 
 #[test]
 fn an_id_that_is_being_answered_is_refused_and_answered_once() {
-    let (bench, pipe) = waits();
+    let (bench, pipe) = Bench::waits();
     let service = Service::start(&bench);
     let mut client = service.client();
     client.send(&request("a", "//index:waits", None));
@@ -383,7 +368,7 @@ fn an_id_that_is_being_answered_is_refused_and_answered_once() {
 
 #[test]
 fn who_asks_while_it_loads_is_told_how_far_it_is() {
-    let (bench, pipe) = waits();
+    let (bench, pipe) = Bench::waits();
     let service = Service::start(&bench);
     let (mut first, mut told, mut short) = (service.client(), service.client(), service.client());
     first.send(&request("a", "//index:waits", Some("p")));

@@ -104,7 +104,7 @@ impl Running {
 fn manifest(script: &str) -> String {
     let argv = serde_json::json!(["sh", "-c", script, "sh", "{in.text}"]);
     format!(
-        "[workspace]\nname = \"shared\"\nrulesets = []\n\n[producer.count]\nuses = \"command\"\nargv = {argv}\n\n[[rule]]\n\
+        "[workspace]\nname = \"shared\"\nrulesets = []\n\n[producer.count]\nuses = \"command\"\nargv = {argv}\nsandbox = \"off\"\n\n[[rule]]\n\
          target = \"//docs/{{doc}}:words\"\neach = {{ doc = \"glob:docs/*.md\" }}\nproducer = \"count\"\nout = \"{{doc}}.txt\"\n\
          inputs = {{ text = \"//files/{{doc}}:bytes\" }}\n"
     )

@@ -20,7 +20,7 @@ fn programs_wait_until_someone_has_looked_at_them() {
     let listed = run(&bench, &["trust", "--list"]);
     assert_eq!(
         listed.out,
-        "waits    producer.count  wc -w {in.text}\nwaits    producer.fail   sh -c 'printf '\\''no \\033[31mluck\\n'\\'' >&2; exit 3'\nwaits    producer.join   cat {in.words}\n"
+        "waits    producer.count  wc -w {in.text}  sandbox=\"off\"\nwaits    producer.fail   sh -c 'printf '\\''no \\033[31mluck\\n'\\'' >&2; exit 3'  sandbox=\"off\"\nwaits    producer.join   cat {in.words}  sandbox=\"off\"\n"
     );
     assert_eq!(run(&bench, &["build", "//docs/..."]).code, 1, "looking is not trusting");
 

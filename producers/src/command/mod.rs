@@ -94,12 +94,7 @@ impl Producer for CommandProducer {
         if !heard.status.success() {
             let why = Diagnostic::error("E_COMMAND", format!("'{program}' failed: {}", heard.status));
             let why = if said.is_empty() { why } else { why.found(said) };
-            let hint = match level {
-                Level::None => "run it by hand on the same inputs".to_owned(),
-                _ => format!(
-                    "run it by hand on the same inputs; it was confined ({level}): what it reads beside the system's folders stands in `readable`"
-                ),
-            };
+            let hint = "run it by hand on the same inputs; what it reads beside them stands in `readable`";
             return Err(Failure::Permanent(Box::new(why.hint(hint))));
         }
         if let Some(name) = touched {
