@@ -23,15 +23,15 @@ fn a_broken_manifest_is_told_all_at_once() {
     );
     insta::assert_snapshot!(bench.run(&["build", "//..."]).all(), @r#"
     exit 2
-    error[E_UNKNOWN_PRODUCER] cortex.toml:20:12: there is no producer of this name
+    error[E_UNKNOWN_PRODUCER] cortex.toml:23:12: there is no producer of this name
         |
-     20 | producer = "cuont"
+     23 | producer = "cuont"
         |            ^^^^^^^
       found: "cuont"
       help: did you mean 'count'?
-    error[E_UNKNOWN_KEY] cortex.toml:26:1: a rule has no key of this name
+    error[E_UNKNOWN_KEY] cortex.toml:29:1: a rule has no key of this name
         |
-     26 | uot = "total.txt"
+     29 | uot = "total.txt"
         | ^^^
       found: uot
       help: did you mean 'out'?

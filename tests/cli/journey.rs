@@ -8,7 +8,7 @@ fn build_again_edit_and_build() {
     let bench = Bench::documents();
     insta::assert_snapshot!(bench.run(&["build", "//docs/...", "//index:total"]).all(), @"
     exit 0
-    3 targets: 3 ran, 1 file written (TIME)
+    3 targets: 3 ran (3 without a sandbox), 1 file written (TIME)
     ");
     insta::assert_snapshot!(bench.run(&["build", "//docs/...", "//index:total"]).all(), @"
     exit 0
@@ -20,7 +20,7 @@ fn build_again_edit_and_build() {
     2 source files, 2 hashed, 1 changed
       stale   //files/docs/a.md:bytes (docs/a.md changed (DIGEST → DIGEST))
       ran     //docs/docs/a.md:words (TIME, same output; //files/docs/a.md:bytes moved)
-    3 targets: 1 ran (TIME)
+    3 targets: 1 ran (1 without a sandbox) (TIME)
     ");
     assert_eq!(
         std::fs::read_to_string(bench.root().join(".cortex/out/total.txt"))
@@ -38,8 +38,8 @@ fn a_failing_command_shows_what_it_said_without_its_control_characters() {
     exit 1
     error[E_COMMAND] //index:broken: 'sh' failed: exit status: 3
       found: no \u{1b}[31mluck
-      help: run it by hand on the same inputs
-    4 targets: 3 ran, 1 failed, 1 file written (TIME)
+      help: run it by hand on the same inputs; what it reads beside them stands in `readable`
+    4 targets: 3 ran (3 without a sandbox), 1 failed, 1 file written (TIME)
     "#);
     assert_eq!(bench.run(&["build", "--fail-fast", "//index:broken"]).code, 1);
 }
@@ -166,7 +166,10 @@ fn stopped_and_gone_on_with(signal: &str, code: i32) {
     assert!(killed.success());
     std::io::Read::read_to_string(&mut said, &mut text).expect("text");
     assert_eq!(child.wait().expect("ends").code(), Some(code), "{text}");
-    assert!(text.contains("interrupted; 3 targets: 2 ran, 1 left ("), "{text}");
+    assert!(
+        text.contains("interrupted; 3 targets: 2 ran (2 without a sandbox), 1 left ("),
+        "{text}"
+    );
     std::fs::write(bench.beside("go"), "").expect("file");
     let next = bench.run(&["build", "//docs/...", "//index:total", "--events", log.to_str().expect("text")]);
     let events = std::fs::read_to_string(&log).expect("log");

@@ -92,7 +92,7 @@ fn explanations_go_down_to_the_file() {
     //index:total current
       output     DIGEST, 14 bytes
       key        DIGEST
-      made       WHEN WHEN UTC by command@1 in TIME
+      made       WHEN WHEN UTC by command@2 in TIME
       param      argv = ["cat","{in.words}"]
       inputs     words DIGEST //docs/docs/a.md:words
                  words DIGEST //docs/docs/b.md:words
@@ -110,7 +110,7 @@ fn explanations_go_down_to_the_file() {
       next       cortex build '//index:total'
       output     DIGEST, 14 bytes
       key        DIGEST
-      made       WHEN WHEN UTC by command@1 in TIME
+      made       WHEN WHEN UTC by command@2 in TIME
       inputs     words to be built //docs/docs/a.md:words
                  words DIGEST //docs/docs/b.md:words
       last ran   for the first time in this checkout
@@ -121,7 +121,7 @@ fn explanations_go_down_to_the_file() {
     //index:total current
       output     DIGEST, 14 bytes
       key        DIGEST
-      made       WHEN WHEN UTC by command@1 in TIME
+      made       WHEN WHEN UTC by command@2 in TIME
       param      argv = ["cat","{in.words}"]
       inputs     words DIGEST //docs/docs/a.md:words
                  words DIGEST //docs/docs/b.md:words
@@ -285,6 +285,7 @@ fn pages() {
                      nothing
       store          Verify, count, hand on and migrate the store
       pin-version    Keep a version of a target: History does not trim it, gc does not take it
+      trust          Let the programs of this workspace run, after a look at them (`--list`)
       unpin-version  Keep a version no longer
       rules          List or print the built-in rulesets
       completions    Print the completions for a shell

@@ -122,7 +122,7 @@ fn a_tree_is_kept_handed_over_and_made_again_whole() {
     );
     // Another store has it from a file.
     let parcel = bench.beside("parcel").to_string_lossy().into_owned();
-    assert_eq!(bench.run(&["store", "export", &parcel, "//..."]).code, 0);
+    assert_eq!(bench.run(&["store", "export", "--out", &parcel, "//..."]).code, 0);
     let other = bench.beside("other").to_string_lossy().into_owned();
     assert_eq!(bench.run(&["--store", &other, "store", "import", &parcel]).code, 0);
     let built = bench.run(&["--store", &other, "build", "//..."]);

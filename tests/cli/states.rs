@@ -97,7 +97,7 @@ fn a_window_says_how_fresh_and_how_complete_it_is() {
     );
     let (freshness, complete, notes) = state(&bench, &show);
     assert!(
-        freshness == "stale" && complete && notes.starts_with("1 summaries are of earlier versions"),
+        freshness == "stale" && complete && notes.starts_with("1 summary is of an earlier version"),
         "{notes}"
     );
     bench.write("A.cs", "namespace N;\npublic class A { void M( { } class }\n");

@@ -43,7 +43,7 @@ fn programs_wait_until_someone_has_looked_at_them() {
     // So is a bound that was loosened.
     bench.write(
         "cortex.toml",
-        &manifest.replace("\"{in.text}\"]", "\"{in.text}\"]\nsandbox = \"off\""),
+        &manifest.replacen("sandbox = \"off\"", "sandbox = \"off\"\ntimeout = 1000", 1),
     );
     bench.write("docs/a.md", "moved");
     assert_eq!(run(&bench, &["build", "//docs/..."]).code, 1);

@@ -239,6 +239,8 @@ pub fn files<E: From<TreeError>>(
             };
             match entry.kind {
                 Kind::Folder => open.push((inner, bytes, depth + 1)),
+                // Another length would be another digest of the same files.
+                _ if entry.len != bytes.len() as u64 => return Err(TreeError::Malformed.into()),
                 kind => {
                     let program = kind == Kind::Program;
                     found.insert(inner, File { program, bytes });

@@ -27,6 +27,7 @@ impl Producer for Toy {
 
     fn check(&self, params: &Params) -> Result<(), Vec<ParamError>> {
         let wrong = self.0 == "command"
+            && !params.contains_key("shell")
             && !params
                 .get("argv")
                 .is_some_and(|argv| argv.as_array().is_some_and(|argv| argv.iter().all(serde_json::Value::is_string)));
@@ -60,6 +61,11 @@ impl Producer for Toy {
         bound
     }
 
+    fn outputs(&self, params: &Params) -> Vec<String> {
+        let outputs = params.get("outputs").and_then(serde_json::Value::as_object);
+        outputs.into_iter().flatten().map(|(name, _)| name.clone()).collect()
+    }
+
     fn produce(&self, _: &Inputs<'_>) -> Result<Output, Failure> {
         Ok(Output::default())
     }
@@ -68,7 +74,7 @@ impl Producer for Toy {
 pub(super) fn registry() -> Registry {
     let mut registry = Registry::default();
     let used = CSHARP.split("uses = \"").skip(1).filter_map(|rest| rest.split('"').next());
-    for name in used.chain(["command", "table"]) {
+    for name in used.chain(["command", "table", super::ENTRY]) {
         registry.add(Toy(name.to_owned()));
     }
     registry

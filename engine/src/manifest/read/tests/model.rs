@@ -168,7 +168,12 @@ fn the_example_documents_every_key_and_loads() {
     let by_name = |name: &str| manifest.producers.iter().find(|producer| producer.name == name).expect("defined");
     let semantic = json!({"asks": false, "docs": false, "model": "extractive", "structures": false, "template": null});
     assert_eq!(json!(by_name("semantic").params), semantic);
-    assert_eq!(json!(by_name("wordcount").params), json!({"argv": ["wc", "-w", "{in.text}"]}));
+    assert_eq!(by_name("wordcount").params["argv"], json!(["wc", "-w", "{in.text}"]));
+    // Each of several outputs is a target of its own.
+    let counts = rule(&manifest, "//docs/{doc}:ranking.counts");
+    assert_eq!(counts.each, rule(&manifest, "//docs/{doc}:ranking").each);
+    assert_eq!(roles(counts), ["tree"]);
+    assert_eq!(json!(by_name("ranking.counts").params), json!({"entry": "counts"}));
     assert!(!roles(rule(&manifest, "//types/{type}:semantic")).contains(&"xmldoc"));
     assert!(roles(rule(&manifest, "//types/{type}:report")).contains(&"strict"));
     let words = rule(&manifest, "//docs/{doc}:words");
