@@ -53,6 +53,9 @@ pub(crate) fn deny(sockets: Sockets) -> Result<(), Box<dyn std::error::Error>> {
         libc::SYS_open_tree,
         libc::SYS_perf_event_open,
         libc::SYS_pivot_root,
+        libc::SYS_kcmp,
+        libc::SYS_pidfd_getfd,
+        libc::SYS_process_madvise,
         libc::SYS_process_vm_readv,
         libc::SYS_process_vm_writev,
         libc::SYS_ptrace,
@@ -82,6 +85,23 @@ pub(crate) fn deny(sockets: Sockets) -> Result<(), Box<dyn std::error::Error>> {
     }
     rules.insert(libc::SYS_clone, clones);
     apply(rules, libc::EPERM)?;
+
+    // Limits of others are none of its business: those of who watches over it least of all.
+    let other = SeccompCondition::new(0, SeccompCmpArgLen::Dword, SeccompCmpOp::Ne, 0)?;
+    apply(
+        BTreeMap::from([(libc::SYS_prlimit64, vec![SeccompRule::new(vec![other])?])]),
+        libc::EPERM,
+    )?;
+    // Attributes would stay on a folder that another program has after it; memory of System V outlives who made it.
+    let kept = [
+        libc::SYS_setxattr,
+        libc::SYS_lsetxattr,
+        libc::SYS_fsetxattr,
+        libc::SYS_shmget,
+        libc::SYS_msgget,
+        libc::SYS_semget,
+    ];
+    apply(kept.into_iter().map(|call| (call, Vec::new())).collect(), libc::ENOTSUP)?;
 
     // Programs do without these where a kernel does not have them, and their arguments lie where no filter looks.
     let unknown = [

@@ -5,7 +5,7 @@ use crate::spec::{Spec, WORK};
 use crate::wire::{Report, receive, send};
 use crate::{calls, fence, limits, root};
 use rustix::io::Errno;
-use rustix::process::{Pid, WaitOptions, wait};
+use rustix::process::{DumpableBehavior, Pid, WaitOptions, set_dumpable_behavior, wait};
 use rustix::thread::{CapabilitySet, CapabilitySets, remove_capability_from_bounding_set, set_capabilities, set_no_new_privs};
 use std::io;
 use std::os::fd::AsFd;
@@ -39,6 +39,8 @@ fn strict(spec: &Spec) -> Result<Report, String> {
         return Ok(Report::Ready);
     }
     limits::take(&spec.limits).map_err(step("its limits cannot be set"))?;
+    // The program has the same rights: it is not to look into this process, nor to speak for it.
+    set_dumpable_behavior(DumpableBehavior::NotDumpable).map_err(|error| step("it cannot be kept from its watcher")(error.into()))?;
     // This is the first process of its namespace: signals mean little to it, and it inherits orphans. The program is another.
     let child = match program(spec).spawn() {
         Ok(child) => i32::try_from(child.id()).ok().and_then(Pid::from_raw),

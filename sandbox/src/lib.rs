@@ -33,6 +33,8 @@ const STAGE: &str = "__sandbox";
 /// exit with the code given; else it is known from now on that it answers as one.
 #[must_use]
 pub fn enter(mut arguments: impl Iterator<Item = OsString>) -> Option<u8> {
+    // What whoever started this left open is nothing to do with a program that is started here.
+    close_fds::set_fds_cloexec(3, &[]);
     let _name = arguments.next();
     if arguments.next().is_none_or(|first| first != STAGE) {
         start::answers();

@@ -63,7 +63,7 @@ pub(crate) fn change(spec: &Spec) -> Result<(), Failed> {
         "/proc cannot be mounted",
         mount("proc", &proc, "proc", plain | MountFlags::NOEXEC, None),
     )?;
-    for (path, size) in [("tmp", c"mode=1777"), ("dev/shm", c"mode=1777")] {
+    for (path, size) in [("tmp", c"mode=1777,size=1g"), ("dev/shm", c"mode=1777,size=64m")] {
         let path = root.join(path);
         at("a temporary folder cannot be made", fs::create_dir_all(&path))?;
         at("a temporary folder cannot be mounted", tmpfs(&path, plain, size))?;

@@ -221,12 +221,20 @@ pub fn output(context: &Context, session: &mut Session, label: &str) -> Result<S
         return Err(Failed::new(Code::Usage, why.hint("name one label, with its ':target'")));
     };
     let gone = || {
-        Failed::new(
-            Code::Io,
-            Diagnostic::error("E_NO_OUTPUT", "the output cannot be read from the store")
-                .label(&root.label)
-                .hint("run the same command again"),
-        )
+        let (code, what, hint) = match (report.tally.awaited, report.tally.deferred) {
+            (0, 0) => (Code::Io, "the output cannot be read from the store", "run the same command again"),
+            (0, _) => (
+                Code::TargetFailed,
+                "its answer comes with a batch",
+                "the same command again, once the batch is answered (within a day), shows it",
+            ),
+            _ => (
+                Code::TargetFailed,
+                "it waits for an agent's answer",
+                "`cortex work next` gives the question, `cortex work submit` takes the answer",
+            ),
+        };
+        Failed::new(code, Diagnostic::error("E_NO_OUTPUT", what).label(&root.label).hint(hint))
     };
     let digest = root.output.ok_or_else(gone)?;
     let bytes = bytes.clone().ok_or_else(gone)?;

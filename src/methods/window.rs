@@ -257,7 +257,7 @@ pub struct Unpin {
     pub symbol: String,
 }
 
-/// Leave a type out of the prompt window until it is looked at again.
+/// Leave a type out of the recent part of the prompt window until it is looked at again; what is pinned stays.
 #[derive(Debug, clap::Args, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Dismiss {
@@ -354,7 +354,7 @@ impl Method for Dismiss {
     }
 
     fn text(answer: &Changed) -> String {
-        told(answer, "is left out until it is looked at again", "was not looked at")
+        told(answer, "is no longer among those looked at", "was not looked at")
     }
 }
 

@@ -266,3 +266,68 @@ fn what_comes_out_different_is_told() {
     assert_eq!(bench.run(&["show", "//a:b"]).out, made);
     assert!(bench.run(&["build", "//..."]).err.contains("up to date"));
 }
+
+#[test]
+fn what_whoever_starts_a_build_left_open_does_not_reach_a_program() {
+    for way in ways() {
+        let bench = program(way, "cat <&9 2>/dev/null; ls /proc/self/fd/8/ 2>/dev/null; echo end", "");
+        let secret = bench.beside("secret");
+        std::fs::write(&secret, "the secret").expect("written");
+        let own = way.command(&bench, &["show", "//a:b"]);
+        let mut command = Command::new("sh");
+        let line = format!("exec \"$0\" \"$@\" 8<{} 9<{}", bench.root().display(), secret.display());
+        command
+            .args(["-c", &line])
+            .arg(own.get_program())
+            .args(own.get_args())
+            .current_dir(bench.root())
+            .env_clear();
+        command.envs(own.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        let ran = bench.ran(command.output().expect("runs"));
+        assert_eq!(ran.out, "end\n", "{way:?}: {ran:?}");
+    }
+}
+
+#[test]
+fn names_of_files_are_no_commands() {
+    let bench = program(ways()[0], "echo \"made for {label}\"", "");
+    bench.change(
+        "cortex.toml",
+        "target = \"//a:b\"",
+        "target = \"//d/{doc}:b\"\neach = { doc = \"glob:docs/*\" }",
+    );
+    bench.write("docs/$(touch injected; echo owned).md", "x");
+    bench.write("docs/\"; echo owned; \".md", "x");
+    let built = bench.run(&["build", "//d/..."]);
+    assert_eq!(built.code, 0, "{built:?}");
+    let labels = bench.run(&["query", "//d/..."]).out;
+    for label in labels.lines() {
+        let shown = bench.run(&["show", label]).out;
+        assert_eq!(shown, format!("made for {label}\n"));
+    }
+}
+
+#[test]
+fn a_program_cannot_loosen_what_binds_its_watcher() {
+    for (at, way) in confined().into_iter().enumerate() {
+        let mark = format!("302.{}{at}", std::process::id());
+        let line = format!("prlimit --pid $PPID --nofile=0:0; (setsid sleep {mark} >/dev/null 2>&1 &); echo done");
+        assert_eq!(way.shown(&program(way, &line, "timeout = 20")), "done\n", "{way:?}");
+        assert_eq!(processes_with(&mark), 0, "{way:?}");
+    }
+}
+
+#[test]
+fn deep_and_many_folders_are_taken_away_and_collected() {
+    let deep = "python3 -c 'import os\nfor i in range(12000): os.mkdir(\"d\"); os.chdir(\"d\")'; echo made";
+    for way in ways() {
+        assert_eq!(way.shown(&program(way, deep, "")), "made\n", "{way:?}");
+    }
+    let many = program(
+        ways()[0],
+        "mkdir o; for i in $(seq 300); do mkdir o/$i; echo $i > o/$i/f; done",
+        "outputs = { o = \"o/\" }",
+    );
+    let built = many.run(&["build", "//a:b"]);
+    assert_eq!(built.code, 0, "{built:?}");
+}

@@ -39,7 +39,7 @@ fn what_is_pinned_and_what_was_looked_at() {
     );
     assert_eq!(
         bench.run(&["window", "dismiss", "NodeId"]).out,
-        "MemoTree.Core.NodeId is left out until it is looked at again\n"
+        "MemoTree.Core.NodeId is no longer among those looked at\n"
     );
     assert_eq!(shown(&bench), [core("NodeStore"), core("NodeTree")]);
     bench.run(&["outline", "NodeId"]);

@@ -135,6 +135,19 @@ fn agents_fill_all_summaries_and_patch_what_moves() {
 }
 
 #[test]
+fn a_summary_that_waits_for_an_agent_is_no_failure_of_the_store() {
+    let bench = pair();
+    for args in [&["show", "--refresh", "//types/N.A:semantic"][..], &["semantic", "A", "--refresh"]] {
+        let shown = bench.run(args);
+        assert_eq!(shown.code, 1, "{shown:?}");
+        assert!(
+            shown.err.contains("it waits for an agent's answer") && shown.err.contains("work next"),
+            "{shown:?}"
+        );
+    }
+}
+
+#[test]
 fn a_refused_answer_is_told_with_reasons_and_the_question_waits() {
     let bench = pair();
     let asked = one(&bench, "ann");

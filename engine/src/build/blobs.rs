@@ -6,8 +6,9 @@ use crate::seams::producer::Cancel;
 use crate::store::records::ActionRecord;
 use crate::store::{Flight, Store, StoreError};
 use crate::values::digest::{ActionKey, Digest};
+use crate::values::tree::{self, File, TreeError};
 use rustc_hash::FxHashMap;
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 /// Bytes of blobs held in memory beyond what must be.
@@ -33,6 +34,20 @@ struct Held {
 struct Recent {
     blob: Arc<[u8]>,
     used: bool,
+}
+
+/// Why the files of a tree are not at hand.
+pub enum Lack {
+    /// A part is nowhere, or what is there is no tree.
+    Tree,
+    /// The store broke.
+    Broken(StoreError),
+}
+
+impl From<TreeError> for Lack {
+    fn from(_: TreeError) -> Self {
+        Self::Tree
+    }
 }
 
 impl Blobs {
@@ -66,6 +81,30 @@ impl Blobs {
             self.held().remember(*digest, blob);
         }
         Ok(found)
+    }
+
+    /// Whether the blob is at hand, and of a tree every part.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn has_whole(&self, digest: &Digest) -> Result<bool, StoreError> {
+        let Some(blob) = self.get(digest)? else { return Ok(false) };
+        if !tree::is_tree(&blob) {
+            return Ok(true);
+        }
+        match self.tree(&blob) {
+            Ok(_) => Ok(true),
+            Err(Lack::Tree) => Ok(false),
+            Err(Lack::Broken(error)) => Err(error),
+        }
+    }
+
+    /// The files of the tree whose outermost folder a blob is.
+    ///
+    /// # Errors
+    /// When a part is nowhere, or the store cannot be read.
+    pub fn tree(&self, blob: &[u8]) -> Result<BTreeMap<String, File>, Lack> {
+        tree::files(blob, |digest| self.get(digest).map_err(Lack::Broken))
     }
 
     /// The result that the store has filed under a key.

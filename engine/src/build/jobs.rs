@@ -1,6 +1,6 @@
 //! Jobs: what workers do. A job gathers blobs, runs one producer (or one expansion) and reports back; it decides nothing.
 
-use super::blobs::Blobs;
+use super::blobs::{Blobs, Lack};
 use super::parts::{FiledParts, Told};
 use super::past::Past;
 use crate::graph::NodeId;
@@ -394,20 +394,6 @@ pub(super) fn panicked(producer: ProducerId, panic: &(dyn std::any::Any + Send))
         .hint("report it with the input that leads there; other targets are not affected")
 }
 
-/// Why the files of a tree are not at hand.
-enum Lack {
-    /// A part is nowhere, or what is there is no tree.
-    Tree,
-    /// The store broke.
-    Broken(StoreError),
-}
-
-impl From<TreeError> for Lack {
-    fn from(_: TreeError) -> Self {
-        Self::Tree
-    }
-}
-
 type Files = Arc<BTreeMap<String, File>>;
 
 /// The files of a node's tree; `None` when it is none. A source file that looks like one is none.
@@ -415,8 +401,7 @@ fn load_tree(shared: &Shared, node: &Settled, blob: &[u8]) -> Result<Option<File
     if !matches!(node.fetch, Fetch::Made) || !tree::is_tree(blob) {
         return Ok(None);
     }
-    let get = |digest: &Digest| shared.blobs.get(digest).map_err(Lack::Broken);
-    Ok(Some(Arc::new(tree::files(blob, get)?)))
+    shared.blobs.tree(blob).map(|files| Some(Arc::new(files)))
 }
 
 fn load(shared: &Shared, node: &Settled) -> Result<Option<Arc<[u8]>>, Done> {

@@ -217,7 +217,7 @@ fn blob(from: &mut impl Read, record: &ActionRecord, digest: &Digest) -> Result<
 /// So many bytes; memory grows only with those that are there.
 fn bytes(from: &mut impl Read, len: u64) -> Result<Vec<u8>, ParcelError> {
     let mut bytes = Vec::new();
-    let read = from.take(len).read_to_end(&mut bytes)?;
+    let read = from.take(len).read_to_end(&mut bytes).map_err(cut_short)?;
     if read as u64 != len {
         return Err(ParcelError::Form("it is cut short"));
     }
@@ -225,10 +225,15 @@ fn bytes(from: &mut impl Read, len: u64) -> Result<Vec<u8>, ParcelError> {
 }
 
 fn exact(from: &mut impl Read, into: &mut [u8]) -> Result<(), ParcelError> {
-    from.read_exact(into).map_err(|error| match error.kind() {
+    from.read_exact(into).map_err(cut_short)
+}
+
+/// The frame ends where more was to come, or the file cannot be read.
+fn cut_short(error: io::Error) -> ParcelError {
+    match error.kind() {
         io::ErrorKind::UnexpectedEof => ParcelError::Form("it is cut short"),
         _ => ParcelError::Io(error),
-    })
+    }
 }
 
 #[cfg(test)]
@@ -280,7 +285,8 @@ mod tests {
             // Cut or flipped, it is refused at the latest at its end.
             let at = at.index(whole.len());
             std::fs::write(&path, &whole[..at]).unwrap();
-            prop_assert!(read::<ParcelError>(&path, 5, |_| Ok(())).is_err());
+            let cut = read::<ParcelError>(&path, 5, |_| Ok(()));
+            prop_assert!(matches!(cut, Err(ParcelError::Form(_))), "{:?}", cut);
             let mut flipped = whole.clone();
             flipped[at] ^= 1 << bit;
             std::fs::write(&path, &flipped).unwrap();

@@ -3,12 +3,13 @@
 
 use engine::seams::producer::Failure;
 use engine::values::diagnostic::Diagnostic;
-use engine::values::tree::{File, MOST};
+use engine::values::tree::{DEEPEST, File, MOST};
 use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, RawMode};
 use std::collections::BTreeMap;
 use std::io::Read;
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
+use std::rc::Rc;
 
 /// Bytes that one output file may have.
 const MOST_BYTES: u64 = 256 << 20;
@@ -32,7 +33,7 @@ pub(super) fn collect(folder: &Path, name: &str, path: &str, made: &mut Made) ->
     }
     let kind = kind(&at, last).map_err(|error| missing_or(path, error))?;
     match (kind, wants_folder) {
-        (FileType::Directory, true) => walk(&at, last, name, path, made),
+        (FileType::Directory, true) => walk(at, last, name, path, made),
         (FileType::RegularFile, false) => {
             let file = read(&at, last, path)?;
             made.insert(name.to_owned(), file);
@@ -44,15 +45,21 @@ pub(super) fn collect(folder: &Path, name: &str, path: &str, made: &mut Made) ->
     }
 }
 
-/// Reads a folder and those below it, one after the other.
-fn walk(above: &OwnedFd, entry: &str, name: &str, path: &str, made: &mut Made) -> Result<(), Failure> {
+/// A folder that is still to be read: the open one above it, its name there, its name among the outputs, its path.
+type Waiting = (Rc<OwnedFd>, String, String, String);
+
+/// Reads a folder and those below it, one after the other. As many are open at once as lie inside each other.
+fn walk(above: OwnedFd, entry: &str, name: &str, path: &str, made: &mut Made) -> Result<(), Failure> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let open = |above: &OwnedFd, entry: &str, path: &str| {
-        rustix::fs::openat(above, entry, flags, Mode::empty()).map_err(|error| unreadable(path, error))
-    };
-    let mut folders = vec![(open(above, entry, path)?, name.to_owned(), path.to_owned())];
-    while let Some((folder, name, path)) = folders.pop() {
-        let entries = Dir::read_from(&folder).map_err(|error| unreadable(&path, error))?;
+    let mut waiting: Vec<Waiting> = vec![(Rc::new(above), entry.to_owned(), name.to_owned(), path.to_owned())];
+    let deepest = path.split('/').count() + DEEPEST;
+    while let Some((above, entry, name, path)) = waiting.pop() {
+        if path.split('/').count() > deepest {
+            return Err(refused(&path, "lies too deep", "make fewer folders inside each other"));
+        }
+        let folder = rustix::fs::openat(&*above, &*entry, flags, Mode::empty()).map_err(|error| unreadable(&path, error))?;
+        let folder = Rc::new(folder);
+        let entries = Dir::read_from(&*folder).map_err(|error| unreadable(&path, error))?;
         for entry in entries {
             let entry = entry.map_err(|error| unreadable(&path, error))?;
             let Ok(own) = entry.file_name().to_str() else {
@@ -72,17 +79,15 @@ fn walk(above: &OwnedFd, entry: &str, name: &str, path: &str, made: &mut Made) -
                 name => format!("{name}/{own}"),
             };
             match kind(&folder, own).map_err(|error| unreadable(&inner, error))? {
-                // Few folders are open at once: deep ones would use up what a process may open.
-                FileType::Directory if folders.len() < 200 => folders.push((open(&folder, own, &inner)?, below, inner)),
-                FileType::Directory => return Err(refused(&inner, "is one of too many folders", "make fewer")),
+                FileType::Directory => waiting.push((folder.clone(), own.to_owned(), below, inner)),
                 FileType::RegularFile => {
                     let file = read(&folder, own, &inner)?;
                     made.insert(below, file);
-                    if made.len() > MOST {
-                        return Err(refused(&inner, "is one of too many files", "make fewer, or one file of them"));
-                    }
                 }
                 other => return Err(strange(&inner, other)),
+            }
+            if made.len() + waiting.len() > MOST {
+                return Err(refused(&path, "holds too many files", "make fewer, or one file of them"));
             }
         }
     }

@@ -165,6 +165,11 @@ fn spec(level: Level, bounds: &Bounds, staged: &stage::Staged, scratch: &Scratch
         // Where it may write is nowhere else.
         env.push(("TMPDIR".to_owned(), home));
     }
+    let shell = inputs.params.get("shell").and_then(serde_json::Value::as_str);
+    // Only who names the label sees it: then it is in the key.
+    if shell.is_some_and(|text| text.contains("{label}")) {
+        env.push((stage::LABEL.to_owned(), inputs.label.to_owned()));
+    }
     env.extend(params::environment(inputs.params));
     let mut readable: Vec<_> = bounds.readable.iter().map(Into::into).collect();
     if program.is_absolute() && !program.starts_with(folder) {

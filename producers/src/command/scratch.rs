@@ -8,7 +8,7 @@ use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::fs::{File, Metadata, OpenOptions};
 use std::io::{self, Write};
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::Path;
 use tempfile::TempDir;
 
@@ -26,6 +26,47 @@ pub(super) struct Scratch {
     staged: BTreeSet<String>,
     /// The mode of a file made here.
     mode: Option<u32>,
+}
+
+/// Removes a folder with all that is in it, however deep: folders in it are moved up before they are emptied, so that neither paths nor
+/// the stack grow with what a program has made.
+fn flatten(root: &Path, folder: &Path) -> io::Result<()> {
+    let mut left = vec![folder.to_owned()];
+    let mut moved = 0_u64;
+    while let Some(folder) = left.pop() {
+        // Whoever made it may have taken its own rights to it away.
+        std::fs::set_permissions(&folder, PermissionsExt::from_mode(0o700))?;
+        for entry in std::fs::read_dir(&folder)? {
+            let entry = entry?;
+            if !entry.file_type()?.is_dir() {
+                std::fs::remove_file(entry.path())?;
+                continue;
+            }
+            std::fs::set_permissions(entry.path(), PermissionsExt::from_mode(0o700))?;
+            let up = loop {
+                moved += 1;
+                let up = root.join(format!(".cortex-going-{moved}"));
+                if up.symlink_metadata().is_err() {
+                    break up;
+                }
+            };
+            std::fs::rename(entry.path(), &up)?;
+            left.push(up);
+        }
+        std::fs::remove_dir(&folder)?;
+    }
+    Ok(())
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        // What is deep is taken apart here; the folder's own way goes down into it.
+        for entry in std::fs::read_dir(self.folder.path()).into_iter().flatten().flatten() {
+            if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+                let _ = flatten(self.folder.path(), &entry.path());
+            }
+        }
+    }
 }
 
 /// What tells a folder from another that was put into its place.
@@ -158,7 +199,7 @@ impl Scratch {
                 Some(name) if metadata.is_file() && metadata.nlink() == 1 && Some(metadata.mode()) == self.mode => {
                     self.reusable.insert(name);
                 }
-                _ if metadata.is_dir() => std::fs::remove_dir_all(entry.path())?,
+                _ if metadata.is_dir() => flatten(self.folder.path(), &entry.path())?,
                 _ => std::fs::remove_file(entry.path())?,
             }
         }
@@ -170,7 +211,6 @@ impl Scratch {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::os::unix::fs::PermissionsExt;
 
     fn names(scratch: &Scratch) -> Vec<String> {
         let mut names: Vec<String> = std::fs::read_dir(scratch.path())

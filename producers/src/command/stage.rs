@@ -7,6 +7,10 @@ use engine::values::diagnostic::Diagnostic;
 use engine::values::digest::Digest;
 use std::collections::BTreeMap;
 
+/// The variable that holds the label for a line of a shell: in the line itself a name could be read as more of it.
+pub(super) const LABEL: &str = "CORTEX_LABEL";
+const LABEL_OF_SHELL: &str = "${CORTEX_LABEL}";
+
 /// What was staged: a file for each input, a folder for each tree.
 pub(super) struct Staged {
     /// The program and its arguments.
@@ -46,7 +50,7 @@ pub(super) fn stage(scratch: &mut Scratch, inputs: &Inputs<'_>) -> Result<Staged
     }
     scratch.settle().map_err(|error| super::io("an input cannot be staged", &error))?;
     let argv = match inputs.params.get("shell").and_then(serde_json::Value::as_str) {
-        Some(text) => vec!["sh".to_owned(), "-c".to_owned(), fill(text, &roles, inputs, quoted)?],
+        Some(text) => vec!["sh".to_owned(), "-c".to_owned(), fill(text, &roles, LABEL_OF_SHELL)?],
         None => arguments(&roles, inputs)?,
     };
     Ok(Staged { argv, files })
@@ -61,18 +65,13 @@ fn arguments(roles: &BTreeMap<&str, Vec<String>>, inputs: &Inputs<'_>) -> Result
             .filter(|role| !role.contains(['{', '}']));
         match whole {
             Some(role) if inputs.roles.contains_key(role) => argv.extend(roles.get(role).cloned().unwrap_or_default()),
-            _ => argv.push(fill(&argument, roles, inputs, str::to_owned)?),
+            _ => argv.push(fill(&argument, roles, inputs.label)?),
         }
     }
     Ok(argv)
 }
 
-/// A text as one word of a POSIX shell.
-fn quoted(text: &str) -> String {
-    format!("'{}'", text.replace('\'', r"'\''"))
-}
-
-fn fill(text: &str, roles: &BTreeMap<&str, Vec<String>>, inputs: &Inputs<'_>, label: impl Fn(&str) -> String) -> Result<String, Failure> {
+fn fill(text: &str, roles: &BTreeMap<&str, Vec<String>>, label: &str) -> Result<String, Failure> {
     let mut filled = String::new();
     let mut rest = text;
     // From left to right, so that what is filled in is not looked at again.
@@ -80,7 +79,7 @@ fn fill(text: &str, roles: &BTreeMap<&str, Vec<String>>, inputs: &Inputs<'_>, la
         filled.push_str(&rest[..at]);
         rest = &rest[at..];
         if let Some(after) = rest.strip_prefix("{label}") {
-            filled.push_str(&label(inputs.label));
+            filled.push_str(label);
             rest = after;
             continue;
         }

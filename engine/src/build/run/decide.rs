@@ -138,7 +138,7 @@ impl Run<'_> {
     }
 
     fn serves(&self, work: &Work, output: &Digest) -> Result<bool, RunError> {
-        Ok(!work.force || self.shared.blobs.get(output)?.is_some())
+        Ok(!work.force || self.shared.blobs.has_whole(output)?)
     }
 
     pub(super) fn hit(&mut self, id: NodeId, work: &Work, output: Digest, took_us: u64, diagnostics: &[Diagnostic], spent: Option<&Spent>) {
