@@ -7,11 +7,10 @@ use engine::watch::Socket;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use serde_json::Value;
-use std::io;
+use std::io::{self, Write};
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::io::AsyncWriteExt;
 use tokio::net::UnixStream;
 use tokio::sync::{Notify, Semaphore};
 
@@ -95,9 +94,7 @@ pub fn listen(host: Arc<Host>, socket: &Socket, stop: &Stop) -> io::Result<()> {
                     accepted = listener.accept() => match accepted {
                         Err(_) => tokio::time::sleep(PAUSE).await,
                         Ok((stream, _)) => match places.clone().try_acquire_owned() {
-                            Err(_) => {
-                                tokio::spawn(refuse(stream));
-                            }
+                            Err(_) => refuse(stream),
                             Ok(place) => {
                                 let shared = shared.clone();
                                 tokio::spawn(async move {
@@ -124,11 +121,14 @@ fn is_hung_up(stream: &OwnedFd) -> bool {
     poll(&mut polled, Some(&now)).is_ok() && polled[0].revents().contains(PollFlags::HUP)
 }
 
-/// Tells one client too many that it is one.
-async fn refuse(mut stream: UnixStream) {
+/// Tells one client too many that it is one. Nothing was written to it, so there is room; waiting until the runtime has noticed as much takes
+/// longest just when very many come.
+fn refuse(stream: UnixStream) {
     let message = message::error(&Value::Null, code::BUSY, "so many clients are not served at once; come again");
-    // Who does not listen does not learn it.
-    let _ = tokio::time::timeout(PAUSE, stream.write_all(format!("{message}\n").as_bytes())).await;
+    if let Ok(mut stream) = stream.into_std() {
+        // Who is gone does not learn it.
+        let _ = stream.write_all(format!("{message}\n").as_bytes());
+    }
 }
 
 /// Serves one client on standard input and output until it is done.
