@@ -3,4 +3,5 @@
 pub mod annotate;
 pub mod paid;
 pub mod producer;
+pub mod remote;
 pub mod world;

@@ -1,0 +1,182 @@
+//! The cache that machines share: results that others made, found under the same keys, and results offered to others.
+//!
+//! The engine knows no protocol. It asks and offers; whoever answers may be slow, silent, gone or lying, and then the answer is a miss: a
+//! remote cache costs time, never truth. What comes is [checked](genuine) on this side, too.
+
+use crate::values::digest::{ActionKey, Digest};
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// A blob by its digest and length.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct BlobRef {
+    /// Its blake3 digest.
+    pub digest: Digest,
+    /// Its length in bytes.
+    pub len: u64,
+}
+
+impl BlobRef {
+    /// The reference to these bytes.
+    pub fn of(bytes: &[u8]) -> Self {
+        Self {
+            digest: Digest::of(bytes),
+            len: bytes.len() as u64,
+        }
+    }
+}
+
+/// A result that is looked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Wanted {
+    /// The key it is filed under.
+    pub key: ActionKey,
+    /// Producer and version, as displayed. The key says the same; servers show this to people.
+    pub producer: String,
+}
+
+/// One output of a shared result.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SharedOutput {
+    /// What the producer calls it; a producer of one output calls it `output`.
+    pub name: String,
+    /// The blob.
+    pub blob: BlobRef,
+}
+
+/// A result as machines share it. Its outputs are fetched by themselves, and only when somebody reads them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SharedResult {
+    /// The key it is filed under.
+    pub key: ActionKey,
+    /// Producer and version, as displayed.
+    pub producer: String,
+    /// What was made, by rising name.
+    pub outputs: Vec<SharedOutput>,
+    /// How it came about: bytes of the engine's, opaque to the cache.
+    pub provenance: Vec<u8>,
+}
+
+/// What became of an offer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Offered {
+    /// It will be uploaded.
+    Queued,
+    /// Nothing is written in this run.
+    Off,
+    /// Too much waits to be uploaded; it was left out.
+    LeftOut,
+}
+
+/// A way in which a cache did not keep its word. Each makes a miss.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Lie {
+    /// Bytes without the digest that was asked for.
+    WrongBytes,
+    /// A blob that a result names is not there.
+    MissingBlob,
+    /// A result lacks an output or its record.
+    MissingOutput,
+    /// The record belongs to another key or another producer.
+    OtherKey,
+    /// The record or an answer cannot be read.
+    Undecodable,
+    /// The result says that its producer failed.
+    Failed,
+}
+
+impl fmt::Display for Lie {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::WrongBytes => "wrong bytes",
+            Self::MissingBlob => "missing blobs",
+            Self::MissingOutput => "missing outputs",
+            Self::OtherKey => "results of other keys",
+            Self::Undecodable => "unreadable records",
+            Self::Failed => "failed results",
+        })
+    }
+}
+
+/// What a run had of a remote cache.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct RemoteSummary {
+    /// Results that were found.
+    pub hits: u64,
+    /// Results that were asked for and not found, for whatever reason.
+    pub misses: u64,
+    /// Blobs that came.
+    pub blobs_down: u64,
+    /// Their bytes as they were sent.
+    pub bytes_down: u64,
+    /// Results that the cache took.
+    pub stored: u64,
+    /// Blobs that were sent.
+    pub blobs_up: u64,
+    /// Their bytes as they were sent.
+    pub bytes_up: u64,
+    /// Offers that the cache did not take, or that nobody waited for.
+    pub not_stored: u64,
+    /// What was wrong with answers, by kind.
+    pub lies: BTreeMap<Lie, u64>,
+    /// Why nothing more was looked up, one sentence.
+    pub reads_off: Option<String>,
+    /// Why nothing more was offered, one sentence.
+    pub writes_off: Option<String>,
+    /// What went wrong with calls, one sentence; the first of them.
+    pub trouble: Option<String>,
+}
+
+/// A cache that machines share. Every method blocks; none of them fails.
+pub trait RemoteCache: Send + Sync {
+    /// Whether anything may be found at this moment.
+    fn reads(&self) -> bool;
+
+    /// Whether offers are taken.
+    fn writes(&self) -> bool;
+
+    /// How long one question takes, of those that were answered; `None` before the first.
+    fn round_trip(&self) -> Option<Duration>;
+
+    /// Looks up results, as many as are asked for, in their order; `None` is a miss. The outputs' blobs need not be there.
+    fn find(&self, wanted: &[Wanted]) -> Vec<Option<SharedResult>>;
+
+    /// The results that somebody filed together under a name, such as everything that is made of one tree.
+    fn find_bundle(&self, name: &Digest) -> Option<Vec<SharedResult>>;
+
+    /// Fetches blobs of results that were found, as many as are asked for, in their order; `None` is a miss.
+    fn fetch(&self, wanted: &[BlobRef]) -> Vec<Option<Arc<[u8]>>>;
+
+    /// Offers a result with the blobs of its outputs, in their order, to be uploaded while the build goes on.
+    fn offer(&self, result: SharedResult, blobs: Vec<Arc<[u8]>>) -> Offered;
+
+    /// Files results together under a name, and those of their blobs that the cache lacks. `load` gives a blob by its digest; results whose
+    /// blob is nowhere are filed without it. Waits until all of it is there. Whether it is.
+    fn offer_bundle(&self, name: &Digest, results: &[SharedResult], load: &(dyn Fn(&Digest) -> Option<Arc<[u8]>> + Sync)) -> bool;
+
+    /// Waits for uploads, at most so long (`None`: to the end), gives up what is left, and says what happened so far.
+    fn finish(&self, wait: Option<Duration>) -> RemoteSummary;
+}
+
+/// The blob, if it is the one that was asked for.
+pub fn genuine(wanted: &BlobRef, blob: Option<Arc<[u8]>>) -> Option<Arc<[u8]>> {
+    blob.filter(|blob| BlobRef::of(blob) == *wanted)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_bytes_that_were_asked_for_are_genuine() {
+        let wanted = BlobRef::of(b"abc");
+        assert!(genuine(&wanted, Some(b"abc".as_slice().into())).is_some());
+        assert!(genuine(&wanted, Some(b"abd".as_slice().into())).is_none());
+        assert!(genuine(&BlobRef { len: 4, ..wanted }, Some(b"abc".as_slice().into())).is_none());
+        assert!(genuine(&wanted, None).is_none());
+    }
+}
