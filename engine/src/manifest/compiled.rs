@@ -15,7 +15,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 /// The name of this form and of the checks that a manifest has passed: raise it when either changes.
-const DOMAIN: &str = "cortex 2026-11 compiled manifest 7";
+const DOMAIN: &str = "cortex 2026-11 compiled manifest 8";
 
 /// The key of a manifest: digest of its texts, digest of the registry it was checked against, and the form.
 pub fn key(texts: &Digest, registry: &Digest) -> Vec<u8> {
@@ -40,10 +40,12 @@ pub fn encode(loaded: &Loaded) -> Vec<u8> {
         rules,
         models,
         store,
+        remote,
     } = &loaded.manifest;
     out.json(&loaded.warnings);
     out.text(name);
     out.json(store);
+    out.json(remote);
     out.list(sources.len(), sources.iter(), |out, (name, set)| {
         out.text(name);
         out.list(set.include.len(), &set.include, |out, glob| out.text(glob));
@@ -74,6 +76,7 @@ pub fn decode(bytes: &[u8]) -> Option<Loaded> {
     let warnings = from.json()?;
     let name = from.text()?.to_owned();
     let store = from.json()?;
+    let remote = from.json()?;
     let sources = from.list(|from| {
         let name = from.text()?.to_owned();
         let include = from.list(|from| from.text().map(str::to_owned))?;
@@ -102,6 +105,7 @@ pub fn decode(bytes: &[u8]) -> Option<Loaded> {
     let manifest = Manifest {
         name,
         store,
+        remote,
         sources: BTreeMap::from_iter(sources),
         producers,
         rules,
@@ -394,6 +398,7 @@ impl<'a> Decoder<'a> {
 mod tests {
     use super::*;
     use crate::manifest::model::StoreLimits;
+    use crate::manifest::remote::{Credential, RemoteDef};
     use crate::values::diagnostic::Diagnostic;
     use proptest::collection::{btree_map, vec};
     use proptest::option::of;
@@ -492,6 +497,11 @@ mod tests {
                     max_size: Some(7),
                     ..StoreLimits::default()
                 },
+                remote: Some(RemoteDef {
+                    endpoint: name.clone(),
+                    credential: Some(Credential::Helper(vec![name.clone()])),
+                    ..RemoteDef::default()
+                }),
                 name,
                 sources,
                 producers,

@@ -3,4 +3,5 @@
 pub mod compiled;
 pub mod model;
 pub mod read;
+pub mod remote;
 pub mod template;

@@ -1,5 +1,6 @@
 //! What a manifest means once it has been read and checked: the only form the planning layers see.
 
+use super::remote::RemoteDef;
 use super::template::Template;
 use crate::seams::producer::Params;
 use crate::values::digest::Digest;
@@ -22,6 +23,8 @@ pub struct Manifest {
     pub models: BTreeMap<String, Params>,
     /// `[store]`.
     pub store: StoreLimits,
+    /// `[remote]`.
+    pub remote: Option<RemoteDef>,
 }
 
 impl Manifest {

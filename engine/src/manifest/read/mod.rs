@@ -14,6 +14,7 @@ mod labels;
 mod models;
 mod parts;
 mod producers;
+mod remote;
 mod report;
 mod rules;
 mod sets;
@@ -41,7 +42,7 @@ use toml::de::DeTable;
 
 /// Larger manifests are refused.
 const MAX_BYTES: usize = 64 * 1024 * 1024;
-const TABLES: [&str; 7] = ["workspace", "sources", "producer", "rule", "model", "store", "tables"];
+const TABLES: [&str; 8] = ["workspace", "sources", "producer", "rule", "model", "store", "remote", "tables"];
 /// What belongs to a person or a machine, not to a project.
 const PERSONAL: [&str; 4] = ["store", "remote", "cache", "secrets"];
 
@@ -148,6 +149,9 @@ fn parse_all<'a>(
         if let Some(models) = document.root().get("model").and_then(|item| item.value.as_table()) {
             models::hide_secrets(report, Fields::root(document.file, models));
         }
+        if let Some(table) = document.root().get("remote").and_then(|item| item.value.as_table()) {
+            remote::hide_secrets(report, Fields::root(document.file, table));
+        }
     }
     for (span, diagnostic) in syntax {
         report.syntax(span, diagnostic);
@@ -195,7 +199,7 @@ fn read(report: &mut Report<'_>, documents: &[Document<'_>], data: Option<&Docum
     let mut tables = Tables::declared(report, documents);
     let mut name = None;
     let (mut sources, mut producers, mut models) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
-    let mut store = StoreLimits::default();
+    let (mut store, mut remote) = (StoreLimits::default(), None);
     for document in documents {
         top_level(report, document, &tables);
         tables.rows(report, document, true);
@@ -213,6 +217,11 @@ fn read(report: &mut Report<'_>, documents: &[Document<'_>], data: Option<&Docum
             && let Some(fields) = Fields::of(report, table, "'store'")
         {
             store::read(report, fields, &mut store);
+        }
+        if let Some(table) = document.root().get("remote").filter(|item| item.value.is_table())
+            && let Some(fields) = Fields::of(report, table, "'remote'")
+        {
+            remote = remote::read(report, fields);
         }
     }
     if let Some(data) = data {
@@ -259,6 +268,7 @@ fn read(report: &mut Report<'_>, documents: &[Document<'_>], data: Option<&Docum
         rules,
         models,
         store,
+        remote,
     }
 }
 
@@ -285,8 +295,9 @@ fn finish(draft: rules::Draft, producers: &producers::Producers) -> Option<Rule>
 
 fn top_level(report: &mut Report<'_>, document: &Document<'_>, tables: &Tables) {
     let names: Vec<&str> = TABLES.into_iter().chain(tables.names()).collect();
-    // A table says how large a store may grow; anything else would say where it is.
-    let known = |key: &Text<'_>, item: &fields::Item<'_, '_>| names.contains(&key.text) && (key.text != "store" || item.value.is_table());
+    // A table says how large a store may grow, and which cache a team shares; anything else would say where something of a person's is.
+    let is_table = |key: &Text<'_>, item: &fields::Item<'_, '_>| !matches!(key.text, "store" | "remote") || item.value.is_table();
+    let known = |key: &Text<'_>, item: &fields::Item<'_, '_>| names.contains(&key.text) && is_table(key, item);
     for (key, _) in document.root().entries().filter(|(key, item)| !known(key, item)) {
         if !refuse_personal(report, key) {
             document.root().unknown_key(report, key, &names);

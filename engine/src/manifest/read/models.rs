@@ -133,7 +133,7 @@ fn has_key(url: &str) -> bool {
 }
 
 /// Whether a header's value lets someone in and stands here itself instead of in a variable.
-fn is_literal_secret(name: &str, item: Item<'_, '_>) -> bool {
+pub(super) fn is_literal_secret(name: &str, item: Item<'_, '_>) -> bool {
     let name = name.to_ascii_lowercase();
     let Some(value) = item.value.as_str() else {
         return false;
@@ -395,13 +395,13 @@ fn check_api(report: &mut Report<'_>, name: Text<'_>, fields: Fields<'_, '_>) {
     }
 }
 
-fn is_variable_name(text: &str) -> bool {
+pub(super) fn is_variable_name(text: &str) -> bool {
     let plain = |c: char| c.is_ascii_alphanumeric() || c == '_';
     !text.is_empty() && text.len() <= 100 && text.chars().all(plain) && !text.starts_with(|c: char| c.is_ascii_digit())
 }
 
 /// Whether an address holds `user:password@`.
-fn has_user(url: &str) -> bool {
+pub(super) fn has_user(url: &str) -> bool {
     let authority = url
         .split_once("://")
         .map_or(url, |(_, rest)| rest)

@@ -3,6 +3,7 @@
 mod errors;
 mod model;
 mod models;
+mod remote;
 mod robust;
 mod tables;
 

@@ -1,0 +1,223 @@
+//! `[remote]`: the cache that machines share. Tokens are never read from a manifest.
+
+use super::fields::{Fields, Item};
+use super::json::refuse_secret;
+use super::models::{has_user, is_literal_secret, is_variable_name};
+use super::report::Report;
+use super::source::looks_secret;
+use crate::manifest::remote::{Credential, RemoteDef, Tls, Write};
+use crate::values::diagnostic::Diagnostic;
+use std::collections::BTreeMap;
+
+const KEYS: [&str; 11] = [
+    "credential_helper",
+    "endpoint",
+    "headers",
+    "instance",
+    "read",
+    "required",
+    "salt",
+    "tls",
+    "token_env",
+    "token_file",
+    "write",
+];
+const TLS_KEYS: [&str; 3] = ["ca", "cert", "key"];
+/// Keys that would hold a token itself.
+const SECRETS: [&str; 6] = ["token", "password", "secret", "key", "api_key", "authorization"];
+/// Words that names of instances may not hold, because paths of blobs are built of them.
+const RESERVED: [&str; 8] = [
+    "blobs",
+    "uploads",
+    "actions",
+    "actionResults",
+    "operations",
+    "capabilities",
+    "compressed-blobs",
+    "toolchains",
+];
+/// Headers that the protocol sets itself.
+const OWN_HEADERS: [&str; 6] = ["host", "content-type", "te", "user-agent", "grpc-timeout", "connection"];
+const LONGEST: usize = 200;
+const ENDPOINT: &str = "write endpoint = \"grpcs://cache.example:443\", or grpc:// within a trusted network, or unix:PATH";
+
+/// Hides tokens that stand in the table, before anything is reported.
+pub(super) fn hide_secrets(report: &mut Report<'_>, remote: Fields<'_, '_>) {
+    for (key, item) in remote.entries() {
+        if is_secret(key.text, item) {
+            report.hide(item.span);
+        }
+        for (name, value) in item.value.as_table().filter(|_| key.text == "headers").into_iter().flatten() {
+            let inner = Item::new(remote.span.file, value);
+            if is_literal_secret(name.get_ref(), inner) {
+                report.hide(inner.span);
+            }
+        }
+    }
+}
+
+fn is_secret(key: &str, item: Item<'_, '_>) -> bool {
+    let text = item.value.as_str().unwrap_or_default();
+    SECRETS.contains(&key.to_ascii_lowercase().as_str())
+        || looks_secret(text)
+        || match key {
+            "token_env" => !is_variable_name(text) && item.value.is_str(),
+            "endpoint" => has_user(text),
+            _ => false,
+        }
+}
+
+/// Reads the table; `None` when it has no endpoint.
+pub(super) fn read(report: &mut Report<'_>, fields: Fields<'_, '_>) -> Option<RemoteDef> {
+    for (key, item) in fields.entries() {
+        if is_secret(key.text, item) {
+            refuse_secret(report, item.span);
+        } else if !KEYS.contains(&key.text) {
+            fields.unknown_key(report, key, &KEYS);
+        }
+    }
+    let endpoint = fields.required(report, "endpoint", ENDPOINT);
+    let endpoint = endpoint.filter(|_| fields.get("endpoint").is_some_and(|item| !is_secret("endpoint", item)));
+    if let Some(text) = endpoint.filter(|text| !is_endpoint(text.text)) {
+        let diagnostic = Diagnostic::error("E_REMOTE", "this is no address of a remote cache");
+        report.error(text.span, diagnostic.hint(ENDPOINT));
+    }
+    let is_secure = endpoint.is_some_and(|text| text.text.starts_with("grpcs://"));
+    let def = RemoteDef {
+        endpoint: endpoint.map(|text| text.text.to_owned()).unwrap_or_default(),
+        instance: instance(report, fields).unwrap_or_default(),
+        read: fields.boolean(report, "read").unwrap_or(true),
+        write: write(report, fields).unwrap_or_default(),
+        required: fields.boolean(report, "required").unwrap_or_default(),
+        salt: name(report, fields, "salt").unwrap_or_default(),
+        credential: credential(report, fields),
+        tls: tls(report, fields, is_secure),
+        headers: headers(report, fields),
+    };
+    endpoint.map(|_| def)
+}
+
+fn is_endpoint(text: &str) -> bool {
+    if let Some(path) = text.strip_prefix("unix:") {
+        return !path.trim_start_matches('/').is_empty() && !path.contains(char::is_control);
+    }
+    let Some(host) = text.strip_prefix("grpc://").or_else(|| text.strip_prefix("grpcs://")) else {
+        return false;
+    };
+    let host = host.strip_suffix('/').unwrap_or(host);
+    let (name, port) = match host.rsplit_once(':') {
+        Some((name, port)) if !port.ends_with(']') => (name, Some(port)),
+        _ => (host, None),
+    };
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_' | '[' | ']' | ':');
+    !name.is_empty() && name.chars().all(is_plain) && port.is_none_or(|port| port.parse::<u16>().is_ok_and(|port| port > 0))
+}
+
+/// A short text on one line.
+fn name(report: &mut Report<'_>, fields: Fields<'_, '_>, key: &str) -> Option<String> {
+    let text = fields.text(report, key)?;
+    let good = text.text.len() <= LONGEST && !text.text.contains(char::is_control);
+    if !good {
+        let diagnostic = Diagnostic::error("E_REMOTE", format!("'{key}' is at most {LONGEST} bytes on one line"));
+        report.error(text.span, diagnostic.hint("write a short name"));
+    }
+    good.then(|| text.text.to_owned())
+}
+
+fn instance(report: &mut Report<'_>, fields: Fields<'_, '_>) -> Option<String> {
+    let text = name(report, fields, "instance")?;
+    let reserved = text.split('/').find(|part| RESERVED.contains(part));
+    if let (Some(word), Some(item)) = (reserved, fields.get("instance")) {
+        let diagnostic = Diagnostic::error("E_REMOTE", format!("the name of an instance may not hold '{word}'"));
+        report.error(item.span, diagnostic.hint("use the name that the server's configuration gives it"));
+    }
+    Some(text)
+}
+
+fn write(report: &mut Report<'_>, fields: Fields<'_, '_>) -> Option<Write> {
+    let text = fields.text(report, "write")?;
+    match text.text {
+        "never" => Some(Write::Never),
+        "ci" => Some(Write::Ci),
+        "always" => Some(Write::Always),
+        other => {
+            let known = ["never", "ci", "always"];
+            let diagnostic = Diagnostic::error("E_REMOTE", "'write' says who offers results");
+            report.unknown(text.span, diagnostic, other, known.into_iter(), "write one of never, ci, always");
+            None
+        }
+    }
+}
+
+fn credential(report: &mut Report<'_>, fields: Fields<'_, '_>) -> Option<Credential> {
+    let clean = |key: &str| fields.get(key).is_some_and(|item| !is_secret(key, item));
+    let env = fields.text(report, "token_env").filter(|_| clean("token_env"));
+    let file = fields.text(report, "token_file").filter(|_| clean("token_file"));
+    let helper = fields.texts(report, "credential_helper");
+    if let (Some(helper), Some(item)) = (&helper, fields.get("credential_helper"))
+        && helper.is_empty()
+    {
+        let diagnostic = Diagnostic::error("E_REMOTE", "a credential helper is a program with its arguments");
+        report.error(item.span, diagnostic.hint("write credential_helper = [\"my-helper\"]"));
+    }
+    let written: Vec<&str> = ["token_env", "token_file", "credential_helper"]
+        .into_iter()
+        .filter(|key| fields.get(key).is_some())
+        .collect();
+    if let [first, .., last] = written[..]
+        && let Some(item) = fields.get(last)
+    {
+        let diagnostic = Diagnostic::error("E_REMOTE", format!("a token comes from one place: '{first}' names it already"));
+        report.error(item.span, diagnostic.hint("remove one of them"));
+    }
+    let helper = helper.map(|texts| Credential::Helper(texts.iter().map(|text| text.text.to_owned()).collect()));
+    env.map(|text| Credential::Env(text.text.to_owned()))
+        .or_else(|| file.map(|text| Credential::File(text.text.to_owned())))
+        .or(helper)
+}
+
+fn tls(report: &mut Report<'_>, fields: Fields<'_, '_>, is_secure: bool) -> Tls {
+    let Some(item) = fields.get("tls") else { return Tls::default() };
+    let Some(table) = Fields::of(report, item, "'tls'") else {
+        return Tls::default();
+    };
+    table.only(report, &TLS_KEYS);
+    if !is_secure && fields.get("endpoint").is_some() {
+        let diagnostic = Diagnostic::error("E_REMOTE", "'tls' says something of grpcs:// only");
+        report.error(item.span, diagnostic.hint("remove it, or write endpoint = \"grpcs://…\""));
+    }
+    let mut path = |key: &str| table.text(report, key).map(|text| text.text.to_owned());
+    let tls = Tls {
+        ca: path("ca"),
+        cert: path("cert"),
+        key: path("key"),
+    };
+    if tls.cert.is_some() != tls.key.is_some() {
+        let missing = if tls.cert.is_some() { "key" } else { "cert" };
+        table.missing(
+            report,
+            missing,
+            "a certificate goes with its key: cert = \"me.pem\", key = \"me.key\"",
+        );
+    }
+    tls
+}
+
+fn headers(report: &mut Report<'_>, fields: Fields<'_, '_>) -> BTreeMap<String, String> {
+    let mut found = BTreeMap::new();
+    let table = fields.get("headers").and_then(|item| Fields::of(report, item, "'headers'"));
+    for (name, item) in table.into_iter().flat_map(|table| table.entries()) {
+        let lower = name.text.to_ascii_lowercase();
+        let is_token = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+        let own = OWN_HEADERS.contains(&lower.as_str()) || lower.starts_with("grpc-") || lower.ends_with("-bin");
+        if lower.is_empty() || !lower.chars().all(is_token) || own {
+            let diagnostic = Diagnostic::error("E_REMOTE", "this header cannot be set");
+            report.error(name.span, diagnostic.hint("write headers = { x-team = \"docs\" }"));
+        } else if is_literal_secret(&lower, item) {
+            refuse_secret(report, item.span);
+        } else if let Some(value) = item.text(report, &format!("'{}'", name.text)) {
+            found.insert(lower, value.text.to_owned());
+        }
+    }
+    found
+}
