@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-const CRATES: [&str; 5] = ["engine/src", "producers/src", "sandbox/src", "workbench/src", "src"];
+const CRATES: [&str; 6] = ["engine/src", "producers/src", "remote/src", "sandbox/src", "workbench/src", "src"];
 
 fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -67,18 +67,19 @@ fn uses(line: &str, what: &str) -> bool {
 
 #[test]
 fn crates_import_only_what_is_below() {
-    let below: [(&str, &[&str]); 5] = [
+    let below: [(&str, &[&str]); 6] = [
         ("engine", &[]),
         ("sandbox", &[]),
         ("producers", &["engine", "sandbox"]),
+        ("remote", &["engine"]),
         ("workbench", &["engine", "producers"]),
-        ("", &["engine", "producers", "sandbox", "workbench"]),
+        ("", &["engine", "producers", "remote", "sandbox", "workbench"]),
     ];
     for (name, allowed) in below {
         let text = std::fs::read_to_string(root().join(name).join("Cargo.toml")).expect("manifest");
         let table: toml::Table = text.parse().expect("TOML");
         let dependencies = table["dependencies"].as_table().expect("a table");
-        for other in ["engine", "producers", "sandbox", "workbench", "cortex"] {
+        for other in ["engine", "producers", "remote", "sandbox", "workbench", "cortex"] {
             assert!(
                 !dependencies.contains_key(other) || allowed.contains(&other),
                 "{name} depends on {other}"
@@ -139,6 +140,8 @@ fn each_dependency_stays_in_its_place() {
         ("clap", &["src/"]),
         ("rmcp", &["src/mcp/"]),
         ("hyper", &["src/mcp/"]),
+        ("tonic", &["remote/src/"]),
+        ("bazel_remote_apis", &["remote/src/"]),
     ];
     for (what, allowed) in places {
         let found = objections(|name, line| uses(line, what) && !allowed.iter().any(|place| name.starts_with(place)));
@@ -156,6 +159,7 @@ fn the_disk_is_touched_in_few_places() {
         "producers/src/llm/agent_note.rs",
         "producers/src/llm/replay.rs",
         "producers/src/llm/shelf.rs",
+        "remote/src/credentials.rs",
         "sandbox/src/root.rs",
         "sandbox/src/supervise.rs",
         "workbench/src/aliases.rs",

@@ -1,0 +1,213 @@
+//! Blobs of the server: which are missing, sending and reading them in batches, large ones by themselves.
+
+use crate::line::{Kind, Unanswered};
+use crate::names::Name;
+use crate::server::{LONGEST_ANSWER, Server, is_refusal};
+use bazel_remote_apis::build::bazel::remote::execution::v2::content_addressable_storage_client::ContentAddressableStorageClient;
+use bazel_remote_apis::build::bazel::remote::execution::v2::{
+    BatchReadBlobsRequest, BatchUpdateBlobsRequest, FindMissingBlobsRequest, batch_update_blobs_request, compressor,
+};
+use engine::seams::remote::Lie;
+use futures_util::StreamExt;
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::io::Read;
+use std::sync::Arc;
+use tonic::Code;
+use tonic::transport::Channel;
+
+/// Names in one question for missing blobs.
+const NAMES: usize = 5_000;
+/// Questions under way at once.
+const AT_ONCE: usize = 8;
+/// Smaller blobs are not compressed.
+const WORTH_COMPRESSING: usize = 1 << 10;
+/// The level is the fastest: the cache is near.
+const LEVEL: i32 = 1;
+
+/// Why something was not taken.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum NotTaken {
+    /// Nobody answers.
+    Down,
+    /// This one was not taken; others may be.
+    This(String),
+    /// Nothing will be taken from us.
+    Anything(String),
+}
+
+impl Server {
+    fn storage(&self) -> ContentAddressableStorageClient<Channel> {
+        ContentAddressableStorageClient::new(self.channel.clone()).max_decoding_message_size(LONGEST_ANSWER)
+    }
+
+    /// Why a question to write came to nothing.
+    pub(crate) fn not_taken(&self, unanswered: &Unanswered) -> NotTaken {
+        match unanswered {
+            Unanswered::Down => NotTaken::Down,
+            Unanswered::Said(status) if is_refusal(status) => NotTaken::Anything(self.told(status)),
+            Unanswered::Said(status) => NotTaken::This(self.told(status)),
+        }
+    }
+
+    /// Which of these the server lacks.
+    pub(crate) async fn missing(self: Arc<Self>, names: Vec<Name>) -> Result<HashSet<Name>, NotTaken> {
+        let mut missing = HashSet::new();
+        for names in names.chunks(NAMES) {
+            let attempt = || async {
+                let question = FindMissingBlobsRequest {
+                    instance_name: self.instance.clone(),
+                    blob_digests: names.iter().map(Name::named).collect(),
+                    digest_function: self.terms.function.number(),
+                };
+                self.storage().find_missing_blobs(self.request(question)).await
+            };
+            let kind = if names.len() == 1 { Kind::Lookup } else { Kind::Blobs(0) };
+            let answer = self.line.ask("asking for missing blobs", kind, attempt).await;
+            let answer = answer.map_err(|unanswered| self.not_taken(&unanswered))?;
+            missing.extend(answer.get_ref().missing_blob_digests.iter().filter_map(Name::of));
+        }
+        Ok(missing)
+    }
+
+    /// Sends blobs that fit into one batch, or one that does not.
+    pub(crate) async fn send(self: Arc<Self>, blobs: Vec<(Name, Arc<[u8]>)>) -> Result<(), NotTaken> {
+        if let [(name, blob)] = &blobs[..]
+            && !self.terms.is_small(name.len)
+        {
+            return self.send_large(name, blob).await;
+        }
+        let requests: Vec<_> = blobs.iter().map(|(name, blob)| self.packed(name, blob)).collect();
+        let bytes: u64 = requests.iter().map(|request| request.data.len() as u64).sum();
+        let attempt = || async {
+            let question = BatchUpdateBlobsRequest {
+                instance_name: self.instance.clone(),
+                requests: requests.clone(),
+                digest_function: self.terms.function.number(),
+            };
+            self.storage().batch_update_blobs(self.request(question)).await
+        };
+        let answer = self.line.ask("sending blobs", Kind::Blobs(bytes), attempt).await;
+        let answer = answer.map_err(|unanswered| self.not_taken(&unanswered))?;
+        let mut taken = HashSet::new();
+        let mut refused = None;
+        for response in &answer.get_ref().responses {
+            let status = response.status.as_ref().filter(|status| status.code != Code::Ok as i32);
+            match (status, response.digest.as_ref().and_then(Name::of)) {
+                (None, Some(name)) => drop(taken.insert(name)),
+                (Some(status), _) => refused = Some(tonic::Status::new(Code::from_i32(status.code), status.message.clone())),
+                (None, None) => {}
+            }
+        }
+        match refused {
+            Some(status) => return Err(self.not_taken(&Unanswered::Said(status))),
+            None if blobs.iter().any(|(name, _)| !taken.contains(name)) => {
+                return Err(NotTaken::This("it did not say what became of a blob".to_owned()));
+            }
+            None => {}
+        }
+        self.account.count(|summary| {
+            summary.blobs_up += blobs.len() as u64;
+            summary.bytes_up += bytes;
+        });
+        Ok(())
+    }
+
+    fn packed(&self, name: &Name, blob: &[u8]) -> batch_update_blobs_request::Request {
+        let compressed = (self.terms.zstd_batches && blob.len() >= WORTH_COMPRESSING).then(|| compress(blob));
+        let (data, compressor) = match compressed {
+            Some(data) if data.len() < blob.len() => (data, compressor::Value::Zstd),
+            _ => (blob.to_vec(), compressor::Value::Identity),
+        };
+        batch_update_blobs_request::Request {
+            digest: Some(name.named()),
+            data,
+            compressor: compressor as i32,
+        }
+    }
+
+    /// Reads blobs. What does not come, or not with the length that its name says, is not among them; digests are left to the caller, who
+    /// knows a better one.
+    pub(crate) async fn read(self: Arc<Self>, names: BTreeSet<Name>) -> HashMap<Name, Vec<u8>> {
+        let (small, large): (Vec<Name>, Vec<Name>) = names.into_iter().partition(|name| self.terms.is_small(name.len));
+        // Every server knows the empty blob.
+        let (empty, small): (Vec<Name>, Vec<Name>) = small.into_iter().partition(|name| name.len == 0);
+        let batches = self.terms.batches(small.into_iter().map(|name| (name.len, name)));
+        let batches = batches.into_iter().map(|batch| {
+            let server = self.clone();
+            async move { server.read_batch(batch).await }
+        });
+        let mut found: HashMap<Name, Vec<u8>> = empty.into_iter().map(|name| (name, Vec::new())).collect();
+        let mut answers = futures_util::stream::iter(batches).buffer_unordered(AT_ONCE);
+        while let Some(blobs) = answers.next().await {
+            found.extend(blobs);
+        }
+        for name in large {
+            if let Some(blob) = self.read_large(&name).await {
+                found.insert(name, blob);
+            }
+        }
+        found
+    }
+
+    async fn read_batch(&self, names: Vec<Name>) -> Vec<(Name, Vec<u8>)> {
+        let bytes = names.iter().map(|name| name.len).sum();
+        let attempt = || async {
+            let question = BatchReadBlobsRequest {
+                instance_name: self.instance.clone(),
+                digests: names.iter().map(Name::named).collect(),
+                acceptable_compressors: self.terms.zstd.then_some(compressor::Value::Zstd as i32).into_iter().collect(),
+                digest_function: self.terms.function.number(),
+            };
+            self.storage().batch_read_blobs(self.request(question)).await
+        };
+        let answer = match self.line.ask("reading blobs", Kind::Blobs(bytes), attempt).await {
+            Ok(answer) => answer.into_inner(),
+            Err(Unanswered::Down) => return Vec::new(),
+            Err(Unanswered::Said(status)) => {
+                self.account.trouble(|| format!("reading blobs failed: {}", self.told(&status)));
+                return Vec::new();
+            }
+        };
+        let mut wanted: HashSet<Name> = names.into_iter().collect();
+        let mut found = Vec::new();
+        for response in answer.responses {
+            // What nobody asked for is not looked at, nor what comes twice.
+            let Some(name) = response.digest.as_ref().and_then(Name::of).filter(|name| wanted.remove(name)) else {
+                continue;
+            };
+            if response.status.is_some_and(|status| status.code != Code::Ok as i32) {
+                self.account.lied(Lie::MissingBlob);
+                continue;
+            }
+            let came = response.data.len() as u64;
+            let data = if response.compressor == compressor::Value::Zstd as i32 {
+                decompress(&response.data, name.len)
+            } else {
+                Some(response.data)
+            };
+            match data.filter(|data| data.len() as u64 == name.len) {
+                Some(data) => found.push((name, data)),
+                None => self.account.lied(Lie::WrongBytes),
+            }
+            self.account.count(|summary| {
+                summary.blobs_down += 1;
+                summary.bytes_down += came;
+            });
+        }
+        wanted.iter().for_each(|_| self.account.lied(Lie::MissingBlob));
+        found
+    }
+}
+
+/// As sent.
+pub(crate) fn compress(bytes: &[u8]) -> Vec<u8> {
+    zstd::bulk::compress(bytes, LEVEL).expect("invariant: memory takes every byte")
+}
+
+/// What was compressed; `None` when it is damaged or longer than it should be. Memory grows only with what is there.
+pub(crate) fn decompress(bytes: &[u8], len: u64) -> Option<Vec<u8>> {
+    let mut whole = Vec::new();
+    let mut reader = zstd::Decoder::with_buffer(bytes).ok()?.take(len.saturating_add(1));
+    reader.read_to_end(&mut whole).ok()?;
+    Some(whole)
+}

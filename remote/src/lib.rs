@@ -1,0 +1,33 @@
+//! The remote cache: a client of the Remote Execution API, version 2, behind the engine's blocking seam.
+//!
+//! It knows blobs, results and how to doubt a server; it knows no graph, no manifest but its own table, and no terminal. Invariants: what it
+//! hands out has the digest that was asked for; whatever a server does, no call fails or waits longer than its deadlines say; no token
+//! leaves it but in a header.
+
+mod account;
+mod action;
+mod blobs;
+mod breaker;
+mod bundle;
+mod client;
+mod credentials;
+mod line;
+mod moments;
+mod names;
+mod record;
+mod results;
+mod server;
+mod shipping;
+mod stream;
+mod terms;
+#[cfg(test)]
+mod tests;
+mod uploads;
+
+pub use client::{Client, Ping, Use};
+pub use credentials::Variables;
+pub use line::Deadlines;
+pub use moments::{Moments, RealMoments};
+pub use names::Function;
+pub use server::Surroundings;
+pub use terms::Terms;

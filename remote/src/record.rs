@@ -1,0 +1,140 @@
+//! The record beside every result: which key it belongs to, who made it, and what its outputs are by blake3. A result without one, or with
+//! one of another key, is no result. With it, keys of readers are known before any output was fetched.
+
+use engine::seams::remote::{BlobRef, Lie, SharedOutput, SharedResult, Wanted};
+use engine::values::digest::{ActionKey, Digest};
+use minicbor::{Decode, Encode};
+
+/// The form of records. One of another form is not read.
+const SCHEMA: u32 = 1;
+/// Longer records are not ours.
+pub(crate) const LONGEST: u64 = 64 << 20;
+
+#[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
+#[cbor(map)]
+struct Written {
+    #[n(0)]
+    schema: u32,
+    #[n(1)]
+    #[cbor(with = "minicbor::bytes")]
+    key: [u8; 32],
+    #[n(2)]
+    producer: String,
+    #[n(3)]
+    outputs: Vec<WrittenOutput>,
+    #[n(4)]
+    #[cbor(with = "minicbor::bytes")]
+    provenance: Vec<u8>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
+#[cbor(map)]
+struct WrittenOutput {
+    #[n(0)]
+    name: String,
+    #[n(1)]
+    #[cbor(with = "minicbor::bytes")]
+    digest: [u8; 32],
+    #[n(2)]
+    len: u64,
+}
+
+/// The bytes of a result's record.
+pub(crate) fn encode(result: &SharedResult) -> Vec<u8> {
+    let output = |output: &SharedOutput| WrittenOutput {
+        name: output.name.clone(),
+        digest: output.blob.digest.0,
+        len: output.blob.len,
+    };
+    let written = Written {
+        schema: SCHEMA,
+        key: result.key.0.0,
+        producer: result.producer.clone(),
+        outputs: result.outputs.iter().map(output).collect(),
+        provenance: result.provenance.clone(),
+    };
+    minicbor::to_vec(&written).expect("invariant: memory takes every byte")
+}
+
+/// The result of a record.
+///
+/// # Errors
+/// What is wrong with it: it cannot be read to its last byte.
+pub(crate) fn decode(bytes: &[u8]) -> Result<SharedResult, Lie> {
+    let mut decoder = minicbor::Decoder::new(bytes);
+    let written: Written = decoder.decode().map_err(|_| Lie::Undecodable)?;
+    let is_whole = decoder.position() == bytes.len() && written.schema == SCHEMA;
+    let is_ordered = written.outputs.is_sorted_by(|a, b| a.name < b.name);
+    if !is_whole || !is_ordered || written.outputs.is_empty() {
+        return Err(Lie::Undecodable);
+    }
+    let output = |output: WrittenOutput| SharedOutput {
+        name: output.name,
+        blob: BlobRef {
+            digest: Digest(output.digest),
+            len: output.len,
+        },
+    };
+    Ok(SharedResult {
+        key: ActionKey(Digest(written.key)),
+        producer: written.producer,
+        outputs: written.outputs.into_iter().map(output).collect(),
+        provenance: written.provenance,
+    })
+}
+
+/// The same, if it is the result that was asked for.
+///
+/// # Errors
+/// What is wrong with it.
+pub(crate) fn decode_wanted(bytes: &[u8], wanted: &Wanted) -> Result<SharedResult, Lie> {
+    let result = decode(bytes)?;
+    if result.key == wanted.key && result.producer == wanted.producer {
+        Ok(result)
+    } else {
+        Err(Lie::OtherKey)
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use proptest::collection::{btree_map, vec};
+    use proptest::prelude::*;
+
+    pub(crate) fn any_result() -> impl Strategy<Value = SharedResult> {
+        let outputs = btree_map("[a-z]{1,4}", vec(any::<u8>(), 0..40), 1..4);
+        (any::<[u8; 32]>(), "[a-z]{1,6}@[0-9]", outputs, vec(any::<u8>(), 0..40)).prop_map(|(key, producer, outputs, provenance)| {
+            let output = |(name, bytes): (String, Vec<u8>)| SharedOutput {
+                name,
+                blob: BlobRef::of(&bytes),
+            };
+            SharedResult {
+                key: ActionKey(Digest(key)),
+                producer,
+                outputs: outputs.into_iter().map(output).collect(),
+                provenance,
+            }
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn records_round_trip(result in any_result()) {
+            let bytes = encode(&result);
+            let wanted = Wanted { key: result.key, producer: result.producer.clone() };
+            prop_assert_eq!(decode_wanted(&bytes, &wanted), Ok(result.clone()));
+            let other = Wanted { key: ActionKey(Digest::of(b"other")), ..wanted.clone() };
+            prop_assert_eq!(decode_wanted(&bytes, &other), Err(Lie::OtherKey));
+            let other = Wanted { producer: "other".to_owned(), ..wanted };
+            prop_assert_eq!(decode_wanted(&bytes, &other), Err(Lie::OtherKey));
+            prop_assert_eq!(decode(&bytes[..bytes.len() - 1]), Err(Lie::Undecodable));
+            prop_assert_eq!(decode(&[&bytes[..], &[0]].concat()), Err(Lie::Undecodable));
+        }
+
+        #[test]
+        fn any_bytes_decode_without_a_panic(bytes in vec(any::<u8>(), 0..300)) {
+            let _ = decode(&bytes);
+        }
+    }
+}

@@ -1,0 +1,138 @@
+//! Shipping: results on their way to the server. Blobs go first, the result that names them last.
+
+use crate::action::{self, RECORD};
+use crate::blobs::NotTaken;
+use crate::client::Inner;
+use crate::names::Name;
+use crate::record;
+use crate::server::Server;
+use engine::seams::remote::{SharedResult, Wanted};
+use engine::values::digest::Digest;
+use std::collections::{BTreeMap, HashSet, VecDeque};
+use std::sync::Arc;
+use std::sync::mpsc::Receiver;
+
+/// Batches under way at once.
+const AT_ONCE: usize = 4;
+/// Results filed at once.
+const FILED_AT_ONCE: usize = 16;
+
+/// Blobs that are on their way, and whether they arrived.
+type Batch = (Vec<Name>, Receiver<Result<(), NotTaken>>);
+
+/// A result with everything that is sent of it.
+pub(crate) struct Parcel {
+    action: Name,
+    /// Paths and names of the outputs, the record among them.
+    files: Vec<(String, Name)>,
+    blobs: Vec<(Name, Arc<[u8]>)>,
+}
+
+impl Inner {
+    /// Packs a result whose outputs' blobs stand in their order.
+    pub(crate) fn pack(&self, server: &Server, result: &SharedResult, blobs: Vec<Arc<[u8]>>) -> Parcel {
+        let function = server.terms.function;
+        let wanted = Wanted {
+            key: result.key,
+            producer: result.producer.clone(),
+        };
+        let canonical = action::canonical(function, &self.def.salt, &wanted);
+        let record: Arc<[u8]> = record::encode(result).into();
+        let mut files = vec![(RECORD.to_owned(), function.name(&record))];
+        let mut packed: Vec<(Name, Arc<[u8]>)> = vec![(files[0].1, record)];
+        for (output, blob) in result.outputs.iter().zip(blobs) {
+            let known = self.names.get(function, &output.blob);
+            let name = known.unwrap_or_else(|| function.name(&blob));
+            self.names.learn(output.blob.digest, &name);
+            files.push((output.name.clone(), name));
+            packed.push((name, blob));
+        }
+        packed.extend(canonical.blobs.into_iter().map(|(name, bytes)| (name, bytes.into())));
+        Parcel {
+            action: canonical.name,
+            files,
+            blobs: packed,
+        }
+    }
+
+    /// Sends parcels. How many the server took, and why it did not take the others.
+    pub(crate) fn ship(&self, server: &Arc<Server>, parcels: Vec<Parcel>) -> (u64, Option<NotTaken>) {
+        let blobs: BTreeMap<Name, Arc<[u8]>> = parcels.iter().flat_map(|parcel| parcel.blobs.iter().cloned()).collect();
+        let names = blobs.keys().copied().collect();
+        if let Err(not_taken) = self.send_missing(server, names, &|name| blobs.get(name).cloned()) {
+            return (0, Some(not_taken));
+        }
+        let mut stored = 0;
+        let mut trouble = None;
+        let mut under_way: VecDeque<Receiver<Result<(), NotTaken>>> = VecDeque::new();
+        let mut settle = |answer: Option<Result<(), NotTaken>>| match answer {
+            Some(Ok(())) => stored += 1,
+            Some(Err(not_taken)) => trouble = trouble.take().or(Some(not_taken)),
+            None => trouble = trouble.take().or(Some(NotTaken::Down)),
+        };
+        for parcel in parcels {
+            if under_way.len() >= FILED_AT_ONCE {
+                settle(under_way.pop_front().and_then(|answer| answer.recv().ok()));
+            }
+            under_way.push_back(self.start(server.clone().file(parcel.action, parcel.files)));
+        }
+        for answer in under_way {
+            settle(answer.recv().ok());
+        }
+        (stored, trouble)
+    }
+
+    /// Sends those of the blobs that the server lacks. What `load` does not give is left out.
+    pub(crate) fn send_missing(
+        &self,
+        server: &Arc<Server>,
+        names: Vec<Name>,
+        load: &dyn Fn(&Name) -> Option<Arc<[u8]>>,
+    ) -> Result<(), NotTaken> {
+        let names: Vec<Name> = {
+            let present = self.present();
+            names.into_iter().filter(|name| name.len > 0 && !present.contains(name)).collect()
+        };
+        if names.is_empty() {
+            return Ok(());
+        }
+        let missing: HashSet<Name> = self.wait(server.clone().missing(names.clone())).unwrap_or(Err(NotTaken::Down))?;
+        let (missing, there): (Vec<Name>, Vec<Name>) = names.into_iter().partition(|name| missing.contains(name));
+        self.present().extend(there);
+        let mut under_way: VecDeque<Batch> = VecDeque::new();
+        let arrived = |(names, answer): Batch| {
+            answer.recv().unwrap_or(Err(NotTaken::Down))?;
+            self.present().extend(names);
+            Ok(())
+        };
+        for batch in server.terms.batches(missing.into_iter().map(|name| (name.len, name))) {
+            let blobs: Vec<(Name, Arc<[u8]>)> = batch.into_iter().filter_map(|name| Some((name, load(&name)?))).collect();
+            if blobs.is_empty() {
+                continue;
+            }
+            if under_way.len() >= AT_ONCE
+                && let Some(first) = under_way.pop_front()
+            {
+                arrived(first)?;
+            }
+            let names = blobs.iter().map(|(name, _)| *name).collect();
+            under_way.push_back((names, self.start(server.clone().send(blobs))));
+        }
+        under_way.into_iter().try_for_each(arrived)
+    }
+
+    /// The server's name of an output that is to be sent; reads it when only its bytes can tell.
+    pub(crate) fn name_of(
+        &self,
+        server: &Server,
+        blob: &engine::seams::remote::BlobRef,
+        load: &dyn Fn(&Digest) -> Option<Arc<[u8]>>,
+    ) -> Option<Name> {
+        let function = server.terms.function;
+        self.names.get(function, blob).or_else(|| {
+            let name = function.name(&load(&blob.digest)?);
+            self.names.learn(blob.digest, &name);
+            Some(name)
+        })
+    }
+}

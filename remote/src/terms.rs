@@ -1,0 +1,155 @@
+//! The terms of a server: what it says it can do, and what of that is used.
+
+use crate::names::Function;
+use bazel_remote_apis::build::bazel::remote::execution::v2::{ServerCapabilities, compressor, digest_function};
+use serde::Serialize;
+
+/// The longest message that every server takes.
+const MESSAGE: usize = 4 << 20;
+/// What a batch needs beside its blobs.
+const MARGIN: usize = 64 << 10;
+/// What a batch needs beside each blob.
+pub(crate) const OVERHEAD: usize = 100;
+
+/// What was agreed with a server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Terms {
+    /// How it names blobs.
+    #[serde(serialize_with = "in_words")]
+    pub function: Function,
+    /// Whether blobs may be sent and come compressed by zstd, one by one.
+    pub zstd: bool,
+    /// Whether they may be in a batch that is sent.
+    pub zstd_batches: bool,
+    /// Bytes of a batch.
+    pub batch: usize,
+    /// Bytes of the largest blob that it takes; `None` when it does not say.
+    pub largest: Option<u64>,
+    /// Whether it says that results may be filed.
+    pub takes_results: bool,
+}
+
+fn in_words<S: serde::Serializer>(function: &Function, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(match function {
+        Function::Blake3 => "blake3",
+        Function::Sha256 => "sha256",
+    })
+}
+
+impl Default for Terms {
+    /// Those of a server that says nothing.
+    fn default() -> Self {
+        Self {
+            function: Function::Sha256,
+            zstd: false,
+            zstd_batches: false,
+            batch: MESSAGE - MARGIN,
+            largest: None,
+            takes_results: true,
+        }
+    }
+}
+
+impl Terms {
+    /// What is used of what a server can do.
+    ///
+    /// # Errors
+    /// One sentence: it names blobs in no way that we know.
+    pub(crate) fn of(said: &ServerCapabilities) -> Result<Self, String> {
+        let Some(cache) = &said.cache_capabilities else {
+            return Err("it says that it is no cache".to_owned());
+        };
+        let offers = |function: digest_function::Value| cache.digest_functions.contains(&(function as i32));
+        let function = if offers(digest_function::Value::Blake3) {
+            Function::Blake3
+        } else if offers(digest_function::Value::Sha256) || cache.digest_functions.is_empty() {
+            Function::Sha256
+        } else {
+            return Err("it names blobs neither by BLAKE3 nor by SHA-256".to_owned());
+        };
+        let zstd = compressor::Value::Zstd as i32;
+        let limit = usize::try_from(cache.max_batch_total_size_bytes).ok().filter(|limit| *limit > 0);
+        let updates = cache.action_cache_update_capabilities.as_ref();
+        Ok(Self {
+            function,
+            zstd: cache.supported_compressors.contains(&zstd),
+            zstd_batches: cache.supported_batch_update_compressors.contains(&zstd),
+            batch: limit.unwrap_or(MESSAGE).min(MESSAGE - MARGIN),
+            largest: u64::try_from(cache.max_cas_blob_size_bytes).ok().filter(|largest| *largest > 0),
+            takes_results: updates.is_none_or(|updates| updates.update_enabled),
+        })
+    }
+
+    /// Whether a blob goes with others in one message.
+    pub(crate) fn is_small(&self, len: u64) -> bool {
+        usize::try_from(len).is_ok_and(|len| len.saturating_add(OVERHEAD) <= self.batch)
+    }
+
+    /// Splits things of these lengths into batches, in their order. None of a batch's bytes passes the limit, unless one alone does.
+    pub(crate) fn batches<T>(&self, things: impl IntoIterator<Item = (u64, T)>) -> Vec<Vec<T>> {
+        let mut batches: Vec<Vec<T>> = Vec::new();
+        let mut filled = usize::MAX;
+        for (len, thing) in things {
+            let needs = usize::try_from(len).unwrap_or(usize::MAX).saturating_add(OVERHEAD);
+            if filled.saturating_add(needs) > self.batch {
+                batches.push(Vec::new());
+                filled = 0;
+            }
+            filled = filled.saturating_add(needs);
+            batches.last_mut().expect("invariant: one was just begun").push(thing);
+        }
+        batches
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use bazel_remote_apis::build::bazel::remote::execution::v2::{ActionCacheUpdateCapabilities, CacheCapabilities};
+    use proptest::prelude::*;
+
+    fn terms(change: impl FnOnce(&mut CacheCapabilities)) -> Result<Terms, String> {
+        let mut cache = CacheCapabilities {
+            digest_functions: vec![digest_function::Value::Sha256 as i32],
+            ..CacheCapabilities::default()
+        };
+        change(&mut cache);
+        Terms::of(&ServerCapabilities {
+            cache_capabilities: Some(cache),
+            ..ServerCapabilities::default()
+        })
+    }
+
+    #[test]
+    fn what_is_used_of_what_is_offered() {
+        assert_eq!(terms(|_| {}), Ok(Terms::default()));
+        let both = vec![digest_function::Value::Sha256 as i32, digest_function::Value::Blake3 as i32];
+        assert_eq!(terms(|cache| cache.digest_functions = both).unwrap().function, Function::Blake3);
+        assert!(terms(|cache| cache.digest_functions = vec![digest_function::Value::Md5 as i32]).is_err());
+        assert!(Terms::of(&ServerCapabilities::default()).is_err());
+        for (limit, batch) in [(0, 4_128_768), (65_536, 65_536), (4_193_280, 4_128_768), (-1, 4_128_768)] {
+            assert_eq!(terms(|cache| cache.max_batch_total_size_bytes = limit).unwrap().batch, batch);
+        }
+        let read_only = ActionCacheUpdateCapabilities { update_enabled: false };
+        assert!(
+            !terms(|cache| cache.action_cache_update_capabilities = Some(read_only))
+                .unwrap()
+                .takes_results
+        );
+        let zstd = terms(|cache| cache.supported_compressors = vec![compressor::Value::Zstd as i32]).unwrap();
+        assert!(zstd.zstd && !zstd.zstd_batches);
+    }
+
+    proptest! {
+        #[test]
+        fn batches_keep_order_and_limit(lens in proptest::collection::vec(0_u64..90_000, 0..60)) {
+            let terms = Terms { batch: 65_536, ..Terms::default() };
+            let batches = terms.batches(lens.iter().map(|len| (*len, *len)));
+            prop_assert_eq!(batches.concat(), lens);
+            for batch in batches {
+                let bytes: u64 = batch.iter().map(|len| len + OVERHEAD as u64).sum();
+                prop_assert!(!batch.is_empty() && (bytes <= 65_536 || batch.len() == 1));
+            }
+        }
+    }
+}

