@@ -187,6 +187,7 @@ impl Workspace {
                 root: root.clone(),
                 command,
             }),
+            sharing: None,
         };
         Ok(Self {
             engine,

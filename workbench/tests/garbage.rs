@@ -176,6 +176,7 @@ impl Bench {
             view: ViewId(view as u64),
             finish: Arc::new(Plain),
             annotate: Arc::new(engine::seams::annotate::Unannotated),
+            sharing: None,
         };
         let digest = Digest::of(MANIFEST.as_bytes());
         let manifest = self.manifest.clone();

@@ -3,6 +3,7 @@
 //! [`Engine::look`] brings the known sources up to date. When nothing moved since a request was last found to be current, the answer is
 //! known without reading manifest, graph or blobs.
 
+use super::sharing::Sharing;
 use super::state::{Known, STATE_KEY, Set, State, decode, encode};
 use super::watched::{Seen, WATCH_KEY, WatchRecord};
 use crate::manifest::model::{InputFrom, Manifest, SetSpec};
@@ -31,6 +32,8 @@ pub struct Engine {
     pub finish: Arc<dyn super::layout::Finish>,
     /// What is noted of builds.
     pub annotate: Arc<dyn Annotate>,
+    /// The cache that machines share, if there is one.
+    pub sharing: Option<Sharing>,
 }
 
 /// A manifest and the digest of the texts it was read from.

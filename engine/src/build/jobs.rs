@@ -3,6 +3,7 @@
 use super::blobs::{Blobs, Lack};
 use super::parts::{FiledParts, Told};
 use super::past::Past;
+use super::sharing::{Found, Sharing};
 use crate::graph::NodeId;
 use crate::manifest::model::{InputFrom, Manifest};
 use crate::manifest::template::Vars;
@@ -82,6 +83,8 @@ pub struct Shared {
     pub view: ViewId,
     /// Told to stop?
     pub cancel: Cancel,
+    /// The remote cache, if there is one.
+    pub sharing: Option<Sharing>,
 }
 
 /// A job for a worker.
@@ -116,6 +119,8 @@ pub enum Task {
         how: Make,
         /// The previous result, as a hint to producers that cost money.
         past: Option<Past>,
+        /// Whether the remote cache is asked first.
+        ask: bool,
     },
 }
 
@@ -167,6 +172,8 @@ pub enum Done {
     },
     /// Another process asked for it and filed the answer.
     Found(Box<ActionRecord>),
+    /// Another machine made it.
+    Brought(Box<Found>),
     /// What it would ask for.
     Planned(Box<Plan>),
     /// There is no output.
@@ -217,7 +224,16 @@ impl Job {
                 key,
                 how,
                 past,
+                ask,
             } => {
+                if *ask
+                    && let Some(found) = shared
+                        .sharing
+                        .as_ref()
+                        .and_then(|sharing| sharing.find(key, producer.id().to_string()))
+                {
+                    return Done::Brought(Box::new(found));
+                }
                 let roles = match self.load_inputs(shared, inputs, &deciding, &mut missing) {
                     Ok(roles) => roles,
                     Err(done) => return done,
@@ -344,7 +360,7 @@ impl Job {
             Make::Plan { .. } => producer.plan(&inputs).map(|plan| Done::Planned(Box::new(plan))),
         }));
         match made {
-            Ok(Ok(done)) => done,
+            Ok(Ok(done)) => adopted(shared, key, producer.id(), how, done),
             Ok(Err(failure)) => Done::Failed {
                 failure,
                 filed: Box::new(parts.told().now),
@@ -364,6 +380,22 @@ fn whole(output: Output) -> Result<Output, Failure> {
         return Err(Failure::Permanent(Box::new(why.hint("begin it with something else"))));
     }
     Ok(output)
+}
+
+/// The first answer filed under a key stays, for all machines: one that another filed while this was asked for takes its place. What this cost
+/// is told all the same.
+fn adopted(shared: &Shared, key: &ActionKey, producer: ProducerId, how: Make, mut done: Done) -> Done {
+    let asked = matches!(how, Make::Output { paid: true, fresh: false });
+    if let Done::Produced { output, digest, .. } = &mut done
+        && asked
+        && let Some(found) = shared.sharing.as_ref().and_then(|sharing| sharing.find(key, producer.to_string()))
+    {
+        *digest = found.record.output;
+        output.bytes = found.blob.to_vec();
+        output.parts = found.parts.into_iter().collect();
+        (output.diagnostics, output.notes) = (found.record.diagnostics, found.record.notes);
+    }
+    done
 }
 
 /// Waits until no other process asks for what a key costs; `Err` when nothing is to be asked any more.

@@ -22,6 +22,7 @@ pub mod remarks;
 pub mod request;
 mod run;
 pub mod session;
+pub mod sharing;
 pub mod state;
 pub mod watched;
 mod writer;

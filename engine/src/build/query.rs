@@ -68,6 +68,7 @@ impl Session {
             world: self.engine.world.clone(),
             manifest: self.rules.manifest().clone(),
             view: self.engine.view,
+            sharing: None,
             cancel: Cancel::default(),
         });
         let leaves = SessionLeaves::new(&*self.sources, &self.state);

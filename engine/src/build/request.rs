@@ -8,6 +8,7 @@ use super::listing::Listing;
 use super::outlook::{Outlook, Prospect, marked};
 use super::run::{Leftover, Options, Priced, Root, Run, Setup, Tally, UNSET};
 use super::session::{Session, SessionLeaves};
+use super::sharing::{Brought, Sharing, tree_of};
 use super::state::{Known, STATE_KEY, decode, encode};
 use crate::graph::NodeId;
 use crate::graph::walk::Links;
@@ -72,6 +73,8 @@ pub struct Report {
     pub outlook: Option<Outlook>,
     /// When only priced: what paid targets would ask for.
     pub plans: Vec<Priced>,
+    /// What others had made of the same sources.
+    pub brought: Brought,
 }
 
 impl Session {
@@ -81,13 +84,35 @@ impl Session {
     /// When the store or the workspace breaks. Failures of targets are in the report.
     pub fn build(&mut self, request: &Request, observer: &dyn Observer, cancel: &Cancel) -> Result<Report, EngineError> {
         self.tell(observer);
+        let brought = self.bring(request)?;
         if let Some(report) = self.attempt(request, observer, cancel)? {
-            return Ok(report);
+            return Ok(Report { brought, ..report });
         }
         // A page of the graph turned out to be damaged. What follows from it is dropped; the results are found under their keys again.
         self.forget_graph()?;
         let report = self.attempt(request, observer, cancel)?;
-        Ok(report.expect("invariant: a graph that was not loaded has no damaged page"))
+        let report = report.expect("invariant: a graph that was not loaded has no damaged page");
+        Ok(Report { brought, ..report })
+    }
+
+    /// The remote cache as this build uses it: one that makes nothing asks for nothing.
+    fn sharing(&self, request: &Request) -> Option<Sharing> {
+        let makes = !request.options.dry_run && !request.options.price;
+        self.engine.sharing.clone().filter(|_| makes)
+    }
+
+    /// Files what others made of the same sources, when so much moved that one question for all of it pays.
+    fn bring(&self, request: &Request) -> Result<Brought, EngineError> {
+        let sharing = self.sharing(request);
+        let Some(sharing) = sharing.filter(|_| Sharing::is_worth_a_bundle(&self.refresh, &self.graph, self.redefined)) else {
+            return Ok(Brought::default());
+        };
+        Ok(sharing.bring(&self.tree(), &*self.engine.store, self.engine.view)?)
+    }
+
+    /// What everything made of the present sources is filed under in a remote cache.
+    pub fn tree(&self) -> Digest {
+        tree_of(&self.engine, self.definition(), &*self.sources)
     }
 
     /// One try at a build; `None` when the stored graph turns out to be damaged on the way, in which case nothing was committed.
@@ -100,6 +125,7 @@ impl Session {
             manifest: self.rules.manifest().clone(),
             view: self.engine.view,
             cancel: cancel.clone(),
+            sharing: self.sharing(request),
         });
         let leaves = SessionLeaves::new(&*self.sources, &self.state);
         let setup = Setup {

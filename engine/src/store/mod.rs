@@ -12,6 +12,7 @@ pub mod memory;
 pub mod parcel;
 pub mod pins;
 pub mod records;
+pub mod shared;
 pub mod superseded;
 pub mod views;
 

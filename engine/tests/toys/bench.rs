@@ -7,6 +7,7 @@ use engine::build::engine::{Definition, Engine, EngineError};
 use engine::build::layout::Plain;
 use engine::build::request::{Report, Request};
 use engine::build::session::Session;
+use engine::build::sharing::Sharing;
 use engine::build::state::Known;
 use engine::files::memory::MemoryWorld;
 use engine::manifest::model::Manifest;
@@ -37,6 +38,8 @@ pub struct Bench {
     pub digest: Digest,
     /// Worker threads.
     pub jobs: usize,
+    /// The cache that it shares with others.
+    pub sharing: Option<Sharing>,
 }
 
 /// One thing that happened.
@@ -226,6 +229,7 @@ impl Bench {
             manifest,
             digest,
             jobs: 2,
+            sharing: None,
         }
     }
 
@@ -249,6 +253,7 @@ impl Bench {
             view: ViewId(1),
             finish: Arc::new(Plain),
             annotate: Arc::new(engine::seams::annotate::Unannotated),
+            sharing: self.sharing.clone(),
         }
     }
 

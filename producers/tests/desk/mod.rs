@@ -257,6 +257,7 @@ impl Desk {
             view: ViewId(self.view),
             finish: Arc::new(Plain),
             annotate: Arc::new(engine::seams::annotate::Unannotated),
+            sharing: None,
         };
         let manifest = self.manifest.clone();
         let look = engine.look::<EngineError>(&self.digest, || Ok(manifest)).expect("a look");

@@ -111,6 +111,7 @@ impl Sample {
             view: ViewId(0),
             finish: Arc::new(Plain),
             annotate: Arc::new(engine::seams::annotate::Unannotated),
+            sharing: None,
         };
         let digest = Digest::of(MANIFEST.as_bytes());
         let given = manifest.clone();

@@ -3,6 +3,7 @@
 use super::{How, Run, RunError, SameKey, Slot, Work};
 use crate::build::jobs::{JobInput, Load, Make, Task};
 use crate::build::past::Past;
+use crate::build::sharing::is_single;
 use crate::graph::{EdgeFrom, Filed, NodeId};
 use crate::manifest::model::InputFrom;
 use crate::manifest::template::Vars;
@@ -277,6 +278,7 @@ impl Run<'_> {
             paid: pool == Pool::Paid,
         };
         let key = work.key;
+        let ask = !self.is_fresh(id) && !self.is_rebuilt(id) && self.is_shared(work.rule, pool);
         let job = self.job(
             id,
             &work,
@@ -286,6 +288,7 @@ impl Run<'_> {
                 key,
                 how,
                 past,
+                ask,
             },
         );
         self.emit(&Event::Started { label: &job.label });
@@ -294,6 +297,16 @@ impl Run<'_> {
             Pool::Slow | Pool::Paid => self.slow_ready.push((job, pool)),
         }
         *self.slot(id) = Slot::Running { work };
+    }
+
+    /// Whether a question to the remote cache pays for results of a rule.
+    pub(super) fn is_shared(&self, rule: u32, pool: Pool) -> bool {
+        let took = self.costs.get(&self.rules.rule(rule).producer).copied();
+        let single = is_single(self.rules, rule);
+        self.shared
+            .sharing
+            .as_ref()
+            .is_some_and(|sharing| sharing.is_worth_asking(pool, single, took))
     }
 
     /// Hands slow jobs over once no step is due, when everyone who waits for them is known.

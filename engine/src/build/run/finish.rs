@@ -5,6 +5,7 @@ use crate::build::blobs::LARGEST;
 use crate::build::jobs::Done;
 use crate::build::parts::Told;
 use crate::build::pools::Finished;
+use crate::build::sharing::Found;
 use crate::graph::{EdgeFrom, NodeId};
 use crate::seams::producer::{Failure, Output};
 use crate::store::ledger::Outcome;
@@ -37,6 +38,7 @@ impl Run<'_> {
                 drop(flight);
             }
             Done::Found(record) => self.found(id, &record),
+            Done::Brought(found) => self.brought(id, *found)?,
             Done::Planned(plan) => self.priced(id, *plan),
             Done::Failed { failure, filed, took } => {
                 self.tally.spent.add(&filed);
@@ -44,6 +46,60 @@ impl Run<'_> {
             }
             Done::Missing(nodes) => self.restore(id, &nodes),
             Done::Broken(error) => return Err(error.into()),
+        }
+        Ok(())
+    }
+
+    /// Running → Settled: another machine made it. It is filed here as well.
+    fn brought(&mut self, id: NodeId, found: Found) -> Result<(), RunError> {
+        let (key, rule, force) = match self.slot(id) {
+            Slot::Running { work } => (work.key, work.rule, work.force),
+            _ => return Ok(()),
+        };
+        let Found { record, blob, parts } = found;
+        let before = self.graph.node(id).result.map(|filed| filed.output);
+        let keep = self.hold(rule, force, (record.output, &blob), &parts);
+        if force && before.is_some_and(|before| before != record.output) {
+            self.mark_readers(id);
+        }
+        self.found(id, &record);
+        let made = SameKey::Made {
+            output: record.output,
+            took_us: record.took_us,
+            diagnostics: record.diagnostics.clone(),
+            spent: record.spent.clone(),
+        };
+        self.same_key.insert(key, made);
+        self.batch_bytes += blob.len() + bytes_of(&parts);
+        self.batch.push(NewResult {
+            key,
+            record,
+            blob: keep.then_some(blob),
+            parts,
+        });
+        self.send_full_batch()
+    }
+
+    /// Keeps an output at hand as long as it may be read. Whether it is to be stored.
+    fn hold(&self, rule: u32, force: bool, (digest, blob): (Digest, &Arc<[u8]>), parts: &[(Digest, Arc<[u8]>)]) -> bool {
+        let producer = &self.rules.manifest().producers[self.rules.rule(rule).producer as usize];
+        // What is too large to be held in memory would be made anew for every reader; the parts of a tree are looked for wherever it is, so
+        // they stay together.
+        let keep = producer.keep || blob.len() > LARGEST || !parts.is_empty();
+        if keep || force {
+            self.shared.blobs.pin(digest, blob.clone());
+            for (digest, part) in parts {
+                self.shared.blobs.pin(*digest, part.clone());
+            }
+        } else {
+            self.shared.blobs.remember(digest, blob);
+        }
+        keep
+    }
+
+    fn send_full_batch(&mut self) -> Result<(), RunError> {
+        if self.batch.len() >= BATCH_RESULTS || self.batch_bytes >= BATCH_BYTES {
+            self.send_batch()?;
         }
         Ok(())
     }
@@ -84,19 +140,8 @@ impl Run<'_> {
         let before = filed.map(|filed| filed.output);
         let rule = self.rules.rule(work.rule);
         let blob: Arc<[u8]> = output.bytes.into();
-        // What is too large to be held in memory would be made anew for every reader.
-        let keep = self.rules.manifest().producers[rule.producer as usize].keep || blob.len() > LARGEST;
         let parts: Vec<(Digest, Arc<[u8]>)> = output.parts.into_iter().collect();
-        // The parts of a tree are looked for wherever it is: they stay together.
-        let keep = keep || !parts.is_empty();
-        if keep || work.force {
-            self.shared.blobs.pin(digest, blob.clone());
-            for (digest, part) in &parts {
-                self.shared.blobs.pin(*digest, part.clone());
-            }
-        } else {
-            self.shared.blobs.remember(digest, &blob);
-        }
+        let keep = self.hold(work.rule, work.force, (digest, &blob), &parts);
         self.tally.ran += 1;
         if let Some(level) = output.notes.get("sandbox") {
             *self.tally.confined.entry(level.clone()).or_default() += 1;
@@ -152,7 +197,8 @@ impl Run<'_> {
             spent: record.spent.clone(),
         };
         self.same_key.insert(work.key, made);
-        self.batch_bytes += blob.len() + parts.iter().map(|(_, part)| part.len()).sum::<usize>();
+        self.offer(&work, &record, &blob, &parts, took);
+        self.batch_bytes += blob.len() + bytes_of(&parts);
         self.batch.push(NewResult {
             key: work.key,
             record,
@@ -163,10 +209,9 @@ impl Run<'_> {
             // What took money is durable before anything else can fail.
             self.send_batch()?;
             self.writer.finish()?;
-        } else if self.batch.len() >= BATCH_RESULTS || self.batch_bytes >= BATCH_BYTES {
-            self.send_batch()?;
+            return Ok(());
         }
-        Ok(())
+        self.send_full_batch()
     }
 
     /// Running → Settled with what stood before: its producer ran again, and gave the same or not. Nothing is filed.
@@ -181,6 +226,15 @@ impl Run<'_> {
         }
         for node in std::iter::once(id).chain(self.twins(&work.key)) {
             self.settle(node, work, before, How::Verified);
+        }
+    }
+
+    /// Offers what was made here to other machines, if that is worth a question of theirs.
+    fn offer(&mut self, work: &Work, record: &ActionRecord, blob: &Arc<[u8]>, parts: &[(Digest, Arc<[u8]>)], took: Duration) {
+        self.costs.insert(self.rules.rule(work.rule).producer, took);
+        let pool = self.pool(work);
+        if let Some(sharing) = self.shared.sharing.as_ref().filter(|_| self.is_shared(work.rule, pool)) {
+            sharing.offer(&work.key, record, blob, parts);
         }
     }
 
@@ -385,4 +439,8 @@ pub fn located(mut diagnostic: Diagnostic, label: &str) -> Diagnostic {
     }
     diagnostic.label.get_or_insert_with(|| label.to_owned());
     diagnostic
+}
+
+fn bytes_of(parts: &[(Digest, Arc<[u8]>)]) -> usize {
+    parts.iter().map(|(_, part)| part.len()).sum()
 }

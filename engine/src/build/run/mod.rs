@@ -241,6 +241,8 @@ pub struct Run<'a> {
     /// By node that has not come to its end: who waits for it.
     waiters: FxHashMap<NodeId, Vec<NodeId>>,
     same_key: FxHashMap<ActionKey, SameKey>,
+    /// How long each producer last took.
+    costs: FxHashMap<u32, Duration>,
     items: FxHashMap<(NodeId, SetSpec), Arc<Vec<String>>>,
     /// Tables that membership was looked up in.
     tables: FxHashMap<Digest, Arc<[u8]>>,
@@ -362,6 +364,7 @@ impl<'a> Run<'a> {
             depths: FxHashMap::default(),
             waiters: FxHashMap::default(),
             same_key: FxHashMap::default(),
+            costs: FxHashMap::default(),
             items: FxHashMap::default(),
             tables: FxHashMap::default(),
             steps: Vec::new(),

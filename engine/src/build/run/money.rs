@@ -96,6 +96,7 @@ impl Run<'_> {
                 past: Some(Past {
                     previous: self.graph.node(id).result.map(|filed| filed.key),
                 }),
+                ask: false,
             },
         );
         self.pools.cpu(job);

@@ -9,7 +9,8 @@ use super::schema::{self, ACTIONS, BLOB_DATA, BLOBS, HISTORY, LAST_USE, Table};
 use super::sweep_versions::{self, Versions};
 use super::{DiskStore, frame, pack, read, sweep_fence};
 use crate::store::codec;
-use crate::store::records::{ActionRecord, Class};
+use crate::store::records::Class;
+use crate::store::shared::is_corrected;
 use crate::store::{Part, StoreError, ViewId};
 use crate::values::digest::{ActionKey, Digest};
 use redb::ReadTransaction;
@@ -379,11 +380,6 @@ impl DiskStore {
             self.let_others();
         }
     }
-}
-
-/// Whether a person wrote the output.
-fn is_corrected(record: &ActionRecord) -> bool {
-    record.notes.get("mode").is_some_and(|mode| mode == "edited") || record.notes.contains_key("corrected")
 }
 
 /// When a result was last found again.

@@ -1,0 +1,244 @@
+//! Sharing: what a build has of a remote cache, and what it gives to it. Whatever comes is looked at here once more, and filed as a result
+//! of another machine's.
+
+use super::engine::Engine;
+use crate::graph::{Graph, NodeId};
+use crate::manifest::model::Manifest;
+use crate::planning::rules::RuleIndex;
+use crate::seams::producer::Pool;
+use crate::seams::remote::{BlobRef, RemoteCache, SharedResult, Wanted, genuine};
+use crate::seams::world::Refresh;
+use crate::store::records::{ActionRecord, NewResult};
+use crate::store::{Commit, Store, StoreError, ViewId, shared};
+use crate::values::digest::{ActionKey, Digest};
+use crate::values::tree::{self, TreeError};
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Bytes of outputs that are fetched and filed together.
+const TOGETHER: u64 = 32 << 20;
+/// Results that are filed together.
+const RESULTS: usize = 2_000;
+/// Of fewer files that moved, what is made of them is sooner made than asked for.
+const MANY_FILES: usize = 10;
+
+/// A remote cache as a build uses it.
+#[derive(Clone)]
+pub struct Sharing {
+    /// The cache.
+    pub cache: Arc<dyn RemoteCache>,
+}
+
+/// A result with its blobs, as another machine made it.
+#[derive(Clone, Debug)]
+pub struct Found {
+    /// How it came about.
+    pub record: ActionRecord,
+    /// The output.
+    pub blob: Arc<[u8]>,
+    /// Its parts, if it is a tree.
+    pub parts: Vec<(Digest, Arc<[u8]>)>,
+}
+
+/// What a bundle brought.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Brought {
+    /// Results that this store did not have.
+    pub results: usize,
+    /// Outputs that came with them.
+    pub outputs: usize,
+}
+
+impl Sharing {
+    /// Whether so much moved that everything made of the present sources is asked for at once.
+    pub fn is_worth_a_bundle(refresh: &Refresh, graph: &Graph, redefined: bool) -> bool {
+        redefined || graph.is_empty() || refresh.changes.len() >= MANY_FILES
+    }
+
+    /// Files what others made of the same sources by the same rules. Outputs come along where whoever builds all of it reads them.
+    ///
+    /// # Errors
+    /// When the store breaks; the cache cannot.
+    pub fn bring(&self, tree: &Digest, store: &dyn Store, view: ViewId) -> Result<Brought, StoreError> {
+        let mut brought = Brought::default();
+        if !self.cache.reads() {
+            return Ok(brought);
+        }
+        let Some(found) = self.cache.find_bundle(tree) else {
+            return Ok(brought);
+        };
+        let mut fresh: Vec<Fresh> = Vec::new();
+        for result in &found {
+            if let Some((record, wanted)) = shared::record(result)
+                && store.action(&result.key)?.is_none()
+            {
+                let blobs = result.outputs.iter().map(|output| output.blob);
+                let blobs = if wanted && !store.has_blob(&record.output)? { blobs.collect() } else { Vec::new() };
+                fresh.push(Fresh {
+                    key: result.key,
+                    record,
+                    blobs,
+                });
+            }
+        }
+        let mut rest = &fresh[..];
+        while !rest.is_empty() {
+            let mut bytes = 0;
+            let fits = |fresh: &&Fresh| {
+                bytes += fresh.blobs.iter().map(|blob| blob.len).sum::<u64>();
+                bytes <= TOGETHER
+            };
+            let count = rest.iter().take(RESULTS).take_while(fits).count().max(1);
+            let (now, later) = rest.split_at(count);
+            rest = later;
+            let wanted: BTreeSet<BlobRef> = now.iter().flat_map(|fresh| fresh.blobs.iter().copied()).collect();
+            let wanted: Vec<BlobRef> = wanted.into_iter().collect();
+            let came: FxHashMap<Digest, Arc<[u8]>> = wanted
+                .iter()
+                .zip(self.cache.fetch(&wanted))
+                .filter_map(|(wanted, blob)| Some((wanted.digest, genuine(wanted, blob)?)))
+                .collect();
+            brought.outputs += came.len();
+            brought.results += now.len();
+            let results = now.iter().map(|fresh| fresh.with_blobs(&came)).collect();
+            store.commit(
+                view,
+                Commit {
+                    results,
+                    ..Commit::default()
+                },
+            )?;
+        }
+        Ok(brought)
+    }
+
+    /// A result under a key with its blobs, as another machine made it.
+    pub fn find(&self, key: &ActionKey, producer: String) -> Option<Found> {
+        if !self.cache.reads() {
+            return None;
+        }
+        let wanted = Wanted { key: *key, producer };
+        let found = self.cache.find(std::slice::from_ref(&wanted)).pop()??;
+        let (record, _) = shared::record(&found).filter(|_| found.key == *key && found.producer == wanted.producer)?;
+        let wanted: Vec<BlobRef> = found.outputs.iter().map(|output| output.blob).collect();
+        let came = wanted.iter().zip(self.cache.fetch(&wanted));
+        let mut came = came.map(|(wanted, blob)| Some((wanted.digest, genuine(wanted, blob)?)));
+        let (_, blob) = came.next()??;
+        let parts: Vec<(Digest, Arc<[u8]>)> = came.collect::<Option<_>>()?;
+        is_whole(&blob, &parts).then_some(Found { record, blob, parts })
+    }
+
+    /// Offers a result that was made here, with its output and the parts of that. A person's words stay here.
+    pub fn offer(&self, key: &ActionKey, record: &ActionRecord, blob: &Arc<[u8]>, parts: &[(Digest, Arc<[u8]>)]) {
+        let made_here = !record.notes.contains_key(shared::FOUND) && !shared::is_corrected(record);
+        if made_here && self.cache.writes() {
+            let refs: Vec<BlobRef> = parts.iter().map(|(_, part)| BlobRef::of(part)).collect();
+            let blobs = std::iter::once(blob).chain(parts.iter().map(|(_, part)| part)).cloned();
+            self.cache.offer(shared::of(key, record, &refs, true), blobs.collect());
+        }
+    }
+
+    /// Whether a result is worth a question of its own: it costs money or a program, there is one of it in the workspace, or making it took
+    /// longer than asking.
+    pub fn is_worth_asking(&self, pool: Pool, is_single: bool, took: Option<Duration>) -> bool {
+        let slower = || took.zip(self.cache.round_trip()).is_some_and(|(took, asking)| took > asking);
+        pool != Pool::Cpu || is_single || slower()
+    }
+}
+
+/// A result of a bundle that this store does not have.
+struct Fresh {
+    key: ActionKey,
+    record: ActionRecord,
+    /// Its blobs, the output first; none if nobody wants them.
+    blobs: Vec<BlobRef>,
+}
+
+impl Fresh {
+    /// To be filed with its blobs, if all of them came and are what they say.
+    fn with_blobs(&self, came: &FxHashMap<Digest, Arc<[u8]>>) -> NewResult {
+        let blob = |wanted: &BlobRef| Some((wanted.digest, came.get(&wanted.digest)?.clone()));
+        let mut blobs = self.blobs.iter().map(blob).collect::<Option<Vec<_>>>().unwrap_or_default().into_iter();
+        let output = blobs.next().map(|(_, blob)| blob);
+        let parts: Vec<_> = blobs.collect();
+        let is_whole = output.as_ref().is_some_and(|blob| is_whole(blob, &parts));
+        NewResult {
+            key: self.key,
+            record: self.record.clone(),
+            blob: output.filter(|_| is_whole),
+            parts: if is_whole { parts } else { Vec::new() },
+        }
+    }
+}
+
+/// Whether a blob is no tree, or one of these parts and of no others.
+fn is_whole(blob: &[u8], parts: &[(Digest, Arc<[u8]>)]) -> bool {
+    let parts: FxHashMap<Digest, &Arc<[u8]>> = parts.iter().map(|(digest, part)| (*digest, part)).collect();
+    let mut used = FxHashSet::default();
+    if !tree::is_tree(blob) {
+        return parts.is_empty();
+    }
+    let files = tree::files::<TreeError>(blob, |digest| {
+        used.insert(*digest);
+        Ok(parts.get(digest).map(|part| (*part).clone()))
+    });
+    files.is_ok() && used.len() == parts.len()
+}
+
+/// Everything that `roots` are made of, to be filed together: every result that the store has and no person wrote. Outputs are wanted that
+/// decide what others are made of, and those of the roots themselves.
+///
+/// # Errors
+/// When the store cannot be read.
+pub fn everything(graph: &Graph, roots: &[NodeId], store: &dyn Store) -> Result<Vec<SharedResult>, StoreError> {
+    let mut wanted: FxHashSet<NodeId> = roots.iter().copied().collect();
+    let mut seen = wanted.clone();
+    let mut todo = roots.to_vec();
+    let mut nodes = Vec::new();
+    while let Some(id) = todo.pop() {
+        let node = graph.node(id);
+        if let Some(edges) = &node.edges {
+            wanted.extend(edges.discovery.iter().copied());
+            nodes.push(id);
+        }
+        for read in node.reads().filter(|read| seen.insert(*read)) {
+            todo.push(read);
+        }
+    }
+    let mut results = Vec::new();
+    let mut keys: FxHashSet<ActionKey> = FxHashSet::default();
+    // Of several nodes with one key it is enough that one is wanted.
+    nodes.sort_unstable_by_key(|id| (!wanted.contains(id), *id));
+    for id in nodes {
+        let Some(filed) = graph.node(id).result.filter(|filed| keys.insert(filed.key)) else {
+            continue;
+        };
+        let Some(record) = store.action(&filed.key)?.filter(|record| !shared::is_corrected(record)) else {
+            continue;
+        };
+        let mut parts = Vec::new();
+        for digest in &record.parts {
+            parts.extend(store.blob(digest)?.map(|part| BlobRef::of(&part)));
+        }
+        // A tree that lacks a part is made again when it is read; until then there is nothing to share.
+        if parts.len() == record.parts.len() {
+            results.push(shared::of(&filed.key, &record, &parts, wanted.contains(&id)));
+        }
+    }
+    Ok(results)
+}
+
+/// What everything made of these sources by these rules is filed under.
+pub fn tree_of(engine: &Engine, definition: &Digest, sources: &dyn crate::seams::world::Sources) -> Digest {
+    let files = sources.files();
+    let files = files.iter().map(|(path, digest)| (path.as_str(), *digest));
+    shared::tree(definition, &engine.registry.digest(), files)
+}
+
+/// Whether a rule makes one node.
+pub fn is_single(rules: &RuleIndex, rule: u32) -> bool {
+    let manifest: &Manifest = rules.manifest();
+    manifest.rules.get(rule as usize).is_some_and(|rule| rule.each.is_none())
+}

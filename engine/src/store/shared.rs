@@ -1,0 +1,130 @@
+//! Results as machines share them. What a shared result says of how it came about is the record of `actions.1` (codec) as bytes; whoever
+//! finds it elsewhere files it as it came, noted as another machine's.
+
+use super::codec;
+use super::records::ActionRecord;
+use crate::seams::remote::{BlobRef, SharedOutput, SharedResult};
+use crate::values::digest::{ActionKey, Digest};
+use crate::values::label::Label;
+
+/// What producers of one output call it.
+const OUTPUT: &str = "output";
+/// The note that a result was found in a remote cache.
+pub const FOUND: &str = "remote";
+/// First byte of what is said of a result: its output is of use by itself, or only to those who make others of it.
+const WANTED: u8 = 1;
+const PLAIN: u8 = 0;
+
+/// Whether a person wrote the output. Such words are their checkout's own and are not shared.
+pub fn is_corrected(record: &ActionRecord) -> bool {
+    record.notes.get("mode").is_some_and(|mode| mode == "edited") || record.notes.contains_key("corrected")
+}
+
+/// What the part of an output is called.
+fn part(digest: &Digest) -> String {
+    format!("part-{digest}")
+}
+
+/// A result to share; `parts` are those of the record, in its order. `wanted`: whoever builds all of it reads the output, and not only its
+/// digest.
+pub fn of(key: &ActionKey, record: &ActionRecord, parts: &[BlobRef], wanted: bool) -> SharedResult {
+    let mut told = record.clone();
+    told.notes.remove(FOUND);
+    let mut provenance = vec![if wanted { WANTED } else { PLAIN }];
+    provenance.extend(codec::encode_action(&told));
+    let output = SharedOutput {
+        name: OUTPUT.to_owned(),
+        blob: BlobRef {
+            digest: record.output,
+            len: record.len,
+        },
+    };
+    let parts = parts.iter().map(|blob| SharedOutput {
+        name: part(&blob.digest),
+        blob: *blob,
+    });
+    SharedResult {
+        key: *key,
+        producer: record.producer.clone(),
+        outputs: std::iter::once(output).chain(parts).collect(),
+        provenance,
+    }
+}
+
+/// The record of a result that was found, and whether its output is wanted; `None` when it is not one that [`of`] makes.
+pub fn record(found: &SharedResult) -> Option<(ActionRecord, bool)> {
+    let (output, parts) = found.outputs.split_first()?;
+    let (first, rest) = found.provenance.split_first()?;
+    let mut record = codec::decode_action(rest).ok()?;
+    let is_part = |(digest, part): (&Digest, &SharedOutput)| part.blob.digest == *digest && part.name == self::part(digest);
+    let fits = output.name == OUTPUT
+        && record.output == output.blob.digest
+        && record.len == output.blob.len
+        && record.parts.len() == parts.len()
+        && record.parts.iter().zip(parts).all(is_part)
+        && record.producer == found.producer
+        && Label::parse(&record.label).is_ok()
+        && !is_corrected(&record);
+    record.notes.insert(FOUND.to_owned(), "found".to_owned());
+    fits.then_some((record, *first == WANTED))
+}
+
+/// The name under which everything is filed that is made of these sources by these rules and producers.
+pub fn tree<'a>(definition: &Digest, registry: &Digest, sources: impl Iterator<Item = (&'a str, Option<Digest>)>) -> Digest {
+    let mut hasher = blake3::Hasher::new_derive_key("cortex 2026-11 bundle 1");
+    hasher.update(&definition.0).update(&registry.0);
+    for (path, digest) in sources {
+        hasher.update(&(path.len() as u64).to_le_bytes()).update(path.as_bytes());
+        hasher.update(&digest.unwrap_or(Digest([0; 32])).0);
+    }
+    Digest(*hasher.finalize().as_bytes())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::codec::tests::any_action;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn what_is_shared_comes_back_noted(record in any_action(), wanted: bool, key: [u8; 32]) {
+            let record = ActionRecord { label: "//a:b".to_owned(), ..record };
+            let parts: Vec<BlobRef> = record.parts.iter().map(|digest| BlobRef { digest: *digest, len: 1 }).collect();
+            let of = |key: &ActionKey, record: &ActionRecord, wanted| super::of(key, record, &parts, wanted);
+            let shared = of(&ActionKey(Digest(key)), &record, wanted);
+            let mut noted = record.clone();
+            noted.notes.insert(FOUND.to_owned(), "found".to_owned());
+            if is_corrected(&record) {
+                prop_assert_eq!(super::record(&shared), None);
+            } else {
+                prop_assert_eq!(super::record(&shared), Some((noted.clone(), wanted)));
+                // Shared once more, it is the same: whoever found it first leaves no trace.
+                let plain = ActionRecord { notes: { let mut notes = record.notes.clone(); notes.remove(FOUND); notes }, ..record };
+                prop_assert_eq!(of(&ActionKey(Digest(key)), &noted, wanted), of(&ActionKey(Digest(key)), &plain, wanted));
+            }
+            let lie = SharedResult { producer: "other@1".to_owned(), ..shared.clone() };
+            prop_assert_eq!(super::record(&lie), None);
+            let lie = SharedResult { outputs: [&shared.outputs[..], &shared.outputs[..1]].concat(), ..shared.clone() };
+            prop_assert_eq!(super::record(&lie), None);
+            let lie = SharedResult { provenance: shared.provenance[1..].to_vec(), ..shared };
+            prop_assert!(super::record(&lie).is_none());
+        }
+    }
+
+    #[test]
+    fn another_tree_is_another_name() {
+        let (a, b) = (Digest::of(b"a"), Digest::of(b"b"));
+        let names = [
+            tree(&a, &a, [("x", Some(a))].into_iter()),
+            tree(&b, &a, [("x", Some(a))].into_iter()),
+            tree(&a, &b, [("x", Some(a))].into_iter()),
+            tree(&a, &a, [("x", Some(b))].into_iter()),
+            tree(&a, &a, [("x", None)].into_iter()),
+            tree(&a, &a, [("y", Some(a))].into_iter()),
+            tree(&a, &a, [].into_iter()),
+        ];
+        let different: std::collections::BTreeSet<Digest> = names.into();
+        assert_eq!(different.len(), names.len());
+    }
+}
