@@ -123,7 +123,11 @@ impl Line {
                     return Err(Unanswered::Said(status));
                 }
                 Err(status) => {
-                    self.breaker().failed(self.moments.now());
+                    // One that has too much to do at once is there.
+                    match status.code() {
+                        Code::ResourceExhausted => self.breaker().answered(),
+                        _ => self.breaker().failed(self.moments.now()),
+                    }
                     self.account.trouble(|| format!("{what} failed: {}", sentence(&status)));
                     if again < RETRIES {
                         self.moments.sleep(self.pause(again)).await;
@@ -228,6 +232,16 @@ mod tests {
         assert!(answer.is_ok());
         assert_eq!(times, 1);
         assert_eq!(line.account.summary().trouble.as_deref(), Some("asking failed: gone (Unavailable)"));
+    }
+
+    #[tokio::test]
+    async fn who_has_too_much_to_do_is_asked_again_and_not_left_alone() {
+        let moments = Arc::new(Stopped::default());
+        let line = line(&moments);
+        let (answer, times) = asked(&line, |_| Err(Status::resource_exhausted("too much at once"))).await;
+        assert!(matches!(answer, Err(Unanswered::Down)));
+        assert_eq!((times, moments.slept().len()), (4, 3));
+        assert!(line.is_up());
     }
 
     #[test]

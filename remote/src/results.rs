@@ -15,8 +15,8 @@ use std::sync::Arc;
 use tonic::Code;
 use tonic::transport::Channel;
 
-/// Questions under way at once.
-const AT_ONCE: usize = 32;
+/// Questions under way at once; small servers refuse more than twenty.
+const AT_ONCE: usize = 16;
 
 /// Where the record of a result is.
 enum Record {
