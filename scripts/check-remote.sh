@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # Shares results through real servers of the Remote Execution API: buildbox-casd, and BuildGrid, whose action cache files a result once.
+# Then, with CORTEX naming a program, fills the first from one checkout and builds another beside it: nothing may run there.
 # Needs python3 with venv and pip; what it installs goes into a folder that is removed again. About a minute.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -73,3 +74,24 @@ EOF
 servers+=($!)
 await "$grid"
 "$exchange" "{\"endpoint\": \"grpc://127.0.0.1:$grid\", \"instance\": \"main\"}" 100 || failed "BuildGrid"
+
+[ -n "${CORTEX:-}" ] || exit 0
+
+echo "== a fresh checkout beside a warm cache"
+for name in one two; do
+    cp -r fixtures/memotree "$scratch/$name"
+    rm -rf "$scratch/$name/.cortex"
+    printf '\n[remote]\nendpoint = "grpc://127.0.0.1:%s"\nwrite = "always"\nrequired = true\n' "$port" >>"$scratch/$name/cortex.toml"
+done
+export CORTEX_STORE
+CORTEX_STORE=$scratch/store-one "$CORTEX" -C "$scratch/one" remote ping || failed "ping"
+CORTEX_STORE=$scratch/store-one "$CORTEX" -C "$scratch/one" warm --json '//...' >"$scratch/warm.json" || failed "warm"
+CORTEX_STORE=$scratch/store-two "$CORTEX" -C "$scratch/two" --output json build '//...' >"$scratch/build.json" || failed "build"
+python3 - "$scratch/warm.json" "$scratch/build.json" <<'PY' || failed "not as it must be"
+import json, sys
+warm, build = (json.load(open(path)) for path in sys.argv[1:])
+assert warm["bundle"]["stored"] and warm["tally"]["ran"] > 0 and not warm["remote"]["lies"], warm["remote"]
+assert build["tally"]["ran"] == 0 and build["tally"]["failed"] == 0 and build["remote"]["hits"] > 0, build["tally"]
+print(f"{warm['bundle']['results']} results filed; {build['targets']} targets built of {build['remote']['hits']} question(s), nothing ran")
+PY
+diff -r "$scratch/one/.cortex/out" "$scratch/two/.cortex/out" || failed "the files differ"

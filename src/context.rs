@@ -3,6 +3,7 @@
 use crate::cli::{AskingArgs, Global, OutputForm};
 use crate::exit::Code;
 use crate::render::{Style, diagnostic, printable};
+use crate::sharing;
 use engine::build::engine::EngineError;
 use engine::seams::producer::Cancel;
 use engine::seams::world::WorldError;
@@ -169,6 +170,11 @@ impl Context {
         self.global.output == OutputForm::Json
     }
 
+    /// Whether nothing may leave this machine.
+    pub fn is_offline(&self) -> bool {
+        self.global.offline
+    }
+
     /// Whether a drawing is wanted.
     pub fn draws(&self) -> bool {
         matches!(self.global.output, OutputForm::Dot | OutputForm::Mermaid)
@@ -226,6 +232,7 @@ impl Context {
             on_wait: Arc::new(|_: &str| {}),
             builds: true,
             interrupts: false,
+            connect: None,
         });
         match opened {
             Ok(workspace) => {
@@ -364,6 +371,7 @@ impl Context {
             },
             builds,
             interrupts: true,
+            connect: (builds && !self.global.offline).then(sharing::connect),
         })?;
         self.opened.borrow_mut().extend(workspace.hold.clone());
         self.say(&workspace.notices);

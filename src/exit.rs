@@ -23,6 +23,8 @@ pub enum Code {
     Io = 5,
     /// The sandbox that was asked for cannot be had.
     NoSandbox = 6,
+    /// The remote cache is required and cannot be used.
+    RemoteUnavailable = 7,
     /// Made again, a target came out different.
     NotReproducible = 8,
     /// A limit was reached: money, calls, tokens.
@@ -51,6 +53,7 @@ impl Code {
             Self::Busy,
             Self::Io,
             Self::NoSandbox,
+            Self::RemoteUnavailable,
             Self::NotReproducible,
             Self::Limit,
             Self::Internal,

@@ -10,6 +10,7 @@ mod mcp;
 mod methods;
 mod render;
 mod service;
+mod sharing;
 
 use clap::Parser;
 use std::ffi::OsString;

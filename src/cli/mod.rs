@@ -11,8 +11,8 @@ use std::path::PathBuf;
 
 /// Builds code knowledge: outlines, hashes, type graphs and summaries as cached build targets.
 ///
-/// Exit codes: 0 ok, 1 a target failed, 2 usage, manifest or label, 3 store damaged, 4 busy, 5 I/O or no space, 9 a limit was reached,
-/// 10 internal error, 130 interrupted.
+/// Exit codes: 0 ok, 1 a target failed, 2 usage, manifest or label, 3 store damaged, 4 busy, 5 I/O or no space, 7 a required
+/// remote cache is unavailable, 9 a limit was reached, 10 internal error, 130 interrupted.
 #[derive(Debug, Parser)]
 #[command(name = "cortex", version, max_term_width = 100, arg_required_else_help = true)]
 pub struct Cli {
@@ -115,6 +115,8 @@ pub enum Command {
     Gc(GcArgs),
     Report(ReportArgs),
     Store(StoreArgs),
+    Warm(WarmArgs),
+    Remote(RemoteArgs),
     PinVersion(PinVersionArgs),
     /// Let the programs of this workspace run, after a look at them (`--list`).
     ///
@@ -377,6 +379,43 @@ pub struct GcArgs {
     /// As JSON.
     #[arg(long)]
     pub json: bool,
+}
+
+/// Build targets and fill the remote cache with them, for other machines.
+///
+/// All they are made of is filed with them, and waited for. A fresh checkout of the same files then builds them without running anything. Exit codes: as `build`;
+/// 7 the remote cache did not take all of it.
+#[derive(Debug, Args)]
+pub struct WarmArgs {
+    /// Which targets: labels or patterns such as //types/...:outline; a leading - takes away.
+    #[arg(required = true, value_name = "PATTERN", value_parser = unguarded)]
+    pub patterns: Vec<String>,
+    /// Worker threads.
+    #[arg(short, long, value_name = "N", default_value_t = default_jobs(), value_parser = clap::value_parser!(u16).range(1..=512))]
+    pub jobs: u16,
+    #[command(flatten)]
+    pub asking: AskingArgs,
+    /// As JSON.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Ask the remote cache that cortex.toml names.
+#[derive(Debug, Args)]
+pub struct RemoteArgs {
+    #[command(subcommand)]
+    pub command: RemoteCommand,
+}
+
+/// What to ask the remote cache.
+#[derive(Debug, Subcommand)]
+pub enum RemoteCommand {
+    /// Ask it what it can do, and measure a round trip. Exit codes: 0 it answers, 7 it cannot be used.
+    Ping {
+        /// As JSON.
+        #[arg(long)]
+        json: bool,
+    },
 }
 
 /// Verify, count, hand on and migrate the store.

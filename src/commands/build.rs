@@ -9,6 +9,7 @@ use crate::render::progress::Progress;
 use crate::render::summary;
 use crate::render::terminal::QuietControl;
 use crate::render::trace::Trace;
+use crate::sharing::{self, Used};
 use engine::build::request::{Report, Request};
 use engine::build::session::Session;
 use engine::build::{Options, Root};
@@ -55,7 +56,7 @@ pub fn run(context: &Context, args: &BuildArgs) -> Outcome {
     }
     // The process ends with the command: a hundred thousand rules need not be taken apart.
     std::mem::forget(definition.manifest.clone());
-    let mut session = Session::open(workspace.engine.clone(), &definition, look)?;
+    let mut session = Session::open(workspace.sharing_engine()?, &definition, look)?;
     context.say(workspace.warnings());
     let records = Records {
         verbose: args.verbose,
@@ -95,18 +96,28 @@ pub fn run(context: &Context, args: &BuildArgs) -> Outcome {
     );
     let targets = report.targets as u64;
     let currency = workbench::paid::currency(&session);
+    context.let_go();
+    let used = sharing::finish(&workspace, Some(sharing::PATIENCE))?;
+    context.say(&used.as_ref().map(Used::diagnostics).unwrap_or_default());
     if context.json() {
-        context.let_go();
-        println!("{}", summary::json(&report, targets, start.elapsed()));
+        let mut document = summary::json(&report, targets, start.elapsed());
+        if let Some(used) = &used {
+            document["remote"] = serde_json::json!(used.summary);
+        }
+        println!("{document}");
     } else if report.refused.is_empty() {
         conclude(context, &report, targets, args.dry_run, start);
+        if let Some(line) = used.as_ref().and_then(|used| used.line(context.err)) {
+            eprintln!("{line}");
+        }
         if request.options.price {
             let stands = |root: &&Root| root.output.is_some() && workbench::paid::is_paid(&session, &root.label);
             let standing = report.roots.iter().filter(stands).count();
             eprintln!("{}", summary::prices(&report.plans, standing, currency.as_deref(), context.err));
         }
     }
-    Ok(code(&report))
+    let code = code(&report);
+    Ok(used.map_or(code, |used| used.code(code)))
 }
 
 /// Makes what was built again, but for what is paid for, to compare.
@@ -134,7 +145,7 @@ fn conclude(context: &Context, report: &Report, targets: u64, dry_run: bool, sta
     eprintln!("{head}{}", outlook.unwrap_or_default());
 }
 
-fn request(args: &BuildArgs) -> Result<Request, Failed> {
+pub(super) fn request(args: &BuildArgs) -> Result<Request, Failed> {
     let patterns = patterns(&args.patterns)?;
     let single = patterns.patterns().len() == 1 && patterns.patterns()[0].literal().is_some();
     let options = Options {

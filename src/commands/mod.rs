@@ -19,6 +19,7 @@ mod pin;
 mod prompt;
 mod query;
 mod regenerate;
+mod remote_cache;
 mod replaceable;
 mod report;
 mod rules;
@@ -26,6 +27,7 @@ mod serve;
 pub mod show;
 mod store;
 mod trust;
+mod warm;
 mod watch;
 
 use crate::cli::{Cli, Command};
@@ -60,6 +62,8 @@ pub fn run(cli: Cli) -> ExitCode {
         Command::Mcp(args) => mcp::run(&context, args),
         Command::Gc(args) => gc::run(&context, args),
         Command::Report(args) => report::run(&context, args),
+        Command::Warm(args) => warm::run(&context, args),
+        Command::Remote(args) => remote_cache::run(&context, &args.command),
         Command::Store(args) => store::run(&context, &args.command),
         Command::PinVersion(args) => pin::pin(&context, args),
         Command::Trust(args) => trust::run(&context, args),

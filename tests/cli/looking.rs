@@ -244,7 +244,8 @@ fn pages() {
     Builds code knowledge: outlines, hashes, type graphs and summaries as cached build targets.
 
     Exit codes: 0 ok, 1 a target failed, 2 usage, manifest or label, 3 store damaged, 4 busy, 5 I/O or
-    no space, 9 a limit was reached, 10 internal error, 130 interrupted.
+    no space, 7 a required remote cache is unavailable, 9 a limit was reached, 10 internal error, 130
+    interrupted.
 
     Usage: cortex [OPTIONS] <COMMAND>
 
@@ -284,6 +285,8 @@ fn pages() {
       report         Write one page of HTML about this checkout: builds, graph, versions, targets. Runs
                      nothing
       store          Verify, count, hand on and migrate the store
+      warm           Build targets and fill the remote cache with them, for other machines
+      remote         Ask the remote cache that cortex.toml names
       pin-version    Keep a version of a target: History does not trim it, gc does not take it
       trust          Let the programs of this workspace run, after a look at them (`--list`)
       unpin-version  Keep a version no longer

@@ -8,11 +8,14 @@ use crate::packs;
 use crate::trust::{Trusted, Trusting};
 use engine::build::engine::{Definition, Engine, EngineError};
 use engine::build::session::Session;
+use engine::build::sharing::Sharing;
 use engine::files::disk::Disk;
 use engine::manifest::compiled;
 use engine::manifest::model::{Manifest, StoreLimits};
 use engine::manifest::read::{Loaded, ManifestSource, load};
+use engine::manifest::remote::RemoteDef;
 use engine::seams::producer::Registry;
+use engine::seams::remote::RemoteCache;
 use engine::store::disk::{Claim, DiskOptions, DiskStore};
 use engine::store::memory::MemoryStore;
 use engine::store::{Part, RowChange, Store, StoreError};
@@ -71,7 +74,12 @@ pub struct Opening<'a> {
     pub builds: bool,
     /// Whether what a watch builds ahead stops for it.
     pub interrupts: bool,
+    /// Connects to the cache that the manifest names; `None` does without.
+    pub connect: Option<Connect>,
 }
+
+/// Gives a client of the cache that the manifest at a root names, if there is to be one. Nothing is asked before it is used.
+pub type Connect = Arc<dyn Fn(&RemoteDef, &Path) -> Option<Arc<dyn RemoteCache>> + Send + Sync>;
 
 /// An open workspace.
 pub struct Workspace {
@@ -95,6 +103,8 @@ pub struct Workspace {
     /// Rows of data tables beside the manifest; see [`crate::packs`].
     packs: String,
     manifest: OnceCell<Read>,
+    connect: Option<Connect>,
+    remote: OnceCell<Option<Arc<dyn RemoteCache>>>,
 }
 
 /// The manifest as it was read.
@@ -200,6 +210,8 @@ impl Workspace {
             text,
             packs,
             manifest: OnceCell::new(),
+            connect: opening.connect,
+            remote: OnceCell::new(),
             root,
         })
     }
@@ -275,13 +287,36 @@ impl Workspace {
         })
     }
 
+    /// The cache that the manifest names, if it may be used.
+    ///
+    /// # Errors
+    /// Everything that is wrong with the manifest.
+    pub fn remote(&self) -> Result<Option<Arc<dyn RemoteCache>>, WorkbenchError> {
+        let Some(connect) = &self.connect else { return Ok(None) };
+        let manifest = self.manifest()?;
+        let client = || manifest.remote.as_ref().and_then(|def| connect(def, &self.root));
+        Ok(self.remote.get_or_init(client).clone())
+    }
+
+    /// The engine with the cache that it shares.
+    ///
+    /// # Errors
+    /// Everything that is wrong with the manifest.
+    pub fn sharing_engine(&self) -> Result<Engine, WorkbenchError> {
+        let sharing = self.remote()?.map(|cache| Sharing { cache });
+        Ok(Engine {
+            sharing,
+            ..self.engine.clone()
+        })
+    }
+
     /// Looks at the sources and loads the graph.
     ///
     /// # Errors
     /// When the manifest is wrong or store or sources cannot be read.
     pub fn session(&self) -> Result<Session, WorkbenchError> {
         let look = self.engine.look(&self.digest, || self.manifest())?;
-        Ok(Session::open(self.engine.clone(), &self.definition()?, look)?)
+        Ok(Session::open(self.sharing_engine()?, &self.definition()?, look)?)
     }
 }
 

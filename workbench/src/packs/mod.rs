@@ -237,6 +237,7 @@ mod tests {
             on_wait: Arc::new(|_| ()),
             builds: false,
             interrupts: false,
+            connect: None,
         };
         Workspace::open(opening).expect("a workspace")
     }

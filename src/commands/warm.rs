@@ -1,0 +1,97 @@
+//! `cortex warm`: builds targets and fills the remote cache with them and all they are made of.
+
+use super::{build, remote_cache};
+use crate::cli::{BuildArgs, WarmArgs};
+use crate::context::{Context, Failed, Outcome};
+use crate::exit::Code;
+use crate::render::{count, summary};
+use crate::sharing;
+use engine::build::request::Request;
+use engine::build::sharing::everything;
+use engine::graph::NodeId;
+use engine::values::diagnostic::Diagnostic;
+use engine::values::digest::Digest;
+use std::time::Instant;
+
+/// Runs it.
+pub fn run(context: &Context, args: &WarmArgs) -> Outcome {
+    let start = Instant::now();
+    let request = Request {
+        list: true,
+        ..build::request(&as_build(args))?
+    };
+    let workspace = context.asking("warm", &args.asking)?;
+    let cache = workspace.remote()?;
+    let cache = match cache.filter(|cache| cache.writes()) {
+        Some(cache) => cache,
+        None if context.is_offline() => return Err(remote_cache::unavailable("--offline: nothing leaves this machine")),
+        None if workspace.manifest()?.remote.is_none() => return Err(remote_cache::none()),
+        None => return Err(not_offered()),
+    };
+    let mut session = workspace.session()?;
+    context.say(workspace.warnings());
+    let report = build::build(context, &mut session, &request)?;
+    let mut filed = None;
+    if report.refused.is_empty() && !report.cancelled {
+        let store = &*workspace.engine.store;
+        let roots: Vec<NodeId> = report.roots.iter().map(|root| root.id).collect();
+        let results = everything(&session.graph, &roots, store)?;
+        let load = |digest: &Digest| store.blob(digest).ok().flatten();
+        filed = Some((results.len(), cache.offer_bundle(&session.tree(), &results, &load)));
+    }
+    let Some(used) = sharing::finish(&workspace, None)? else {
+        return Err(remote_cache::none());
+    };
+    context.say(&used.diagnostics());
+    let targets = report.targets as u64;
+    if args.json || context.json() {
+        let mut document = summary::json(&report, targets, start.elapsed());
+        document["remote"] = serde_json::json!(used.summary);
+        document["bundle"] = serde_json::json!(filed.map(|(results, whole)| serde_json::json!({"results": results, "stored": whole})));
+        document["hit_rate"] = serde_json::json!(hit_rate(report.tally.cached, report.tally.ran));
+        context.let_go();
+        println!("{document}");
+    } else {
+        build::told(context, &report, start);
+        if let Some((results, true)) = filed {
+            context.tell(&format!("  filed    {} results for others", count(results as u64)));
+        }
+        if let Some(line) = used.line(context.err) {
+            eprintln!("{line}");
+        }
+    }
+    let code = build::code(&report);
+    let whole = matches!(filed, Some((_, true)));
+    match code {
+        Code::Ok if !whole => Err(remote_cache::unavailable("it did not take everything that was offered")),
+        code => Ok(code),
+    }
+}
+
+/// Of the results that this build had to look for, how many were there.
+fn hit_rate(found: usize, ran: usize) -> Option<f64> {
+    let all = found + ran;
+    (all > 0).then(|| found as f64 / all as f64)
+}
+
+fn not_offered() -> Failed {
+    let why = Diagnostic::error("E_REMOTE_WRITE", "results are not offered to the remote cache here");
+    Failed::new(
+        Code::Usage,
+        why.hint("`write` in [remote] says who offers them: \"ci\" means where the variable CI is set, \"always\" everyone"),
+    )
+}
+
+fn as_build(args: &WarmArgs) -> BuildArgs {
+    BuildArgs {
+        patterns: args.patterns.clone(),
+        jobs: args.jobs,
+        dry_run: false,
+        asking: args.asking.clone(),
+        keep_going: true,
+        fail_fast: false,
+        verbose: false,
+        events: None,
+        profile: None,
+    }
+}

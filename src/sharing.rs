@@ -1,0 +1,129 @@
+//! The remote cache as commands use it: who may ask and offer, and what is told at the end.
+
+use crate::exit::Code;
+use crate::render::{Style, count, printable, size};
+use engine::manifest::remote::{RemoteDef, Write};
+use engine::seams::remote::{RemoteCache, RemoteSummary};
+use engine::values::diagnostic::Diagnostic;
+use remote::{Client, Deadlines, Surroundings, Use};
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+use workbench::workspace::{Connect, WorkbenchError, Workspace};
+
+/// How long a build waits at its end for what is still to be sent.
+pub const PATIENCE: Duration = Duration::from_secs(10);
+
+/// What may be done with a cache here.
+pub fn usage(def: &RemoteDef) -> Use {
+    let is_ci = std::env::var_os("CI").is_some_and(|value| !value.is_empty() && value != "false");
+    let write = match def.write {
+        Write::Never => false,
+        Write::Ci => is_ci,
+        Write::Always => true,
+    };
+    Use { read: def.read, write }
+}
+
+/// A client of the cache that the manifest at `root` names.
+pub fn client(def: &RemoteDef, root: &Path, usage: Use) -> std::io::Result<Client> {
+    let around = Surroundings {
+        folder: root.to_path_buf(),
+        variables: Arc::new(|name| std::env::var(name).ok()),
+        deadlines: Deadlines::default(),
+    };
+    Client::new(def.clone(), usage, around)
+}
+
+/// Connects builds to the cache that their manifest names, as far as they may use it.
+pub fn connect() -> Connect {
+    Arc::new(|def, root| {
+        let usage = usage(def);
+        let client = (usage.read || usage.write).then(|| client(def, root, usage).ok()).flatten()?;
+        Some(Arc::new(client) as Arc<dyn RemoteCache>)
+    })
+}
+
+/// What came of a cache that was used.
+pub struct Used {
+    /// What was counted.
+    pub summary: RemoteSummary,
+    /// The command cannot succeed without it, and it was not there.
+    pub is_missed: bool,
+}
+
+/// Waits for uploads, at most so long, and says what came of the workspace's cache; `None` when there is none.
+///
+/// # Errors
+/// When the manifest is wrong.
+pub fn finish(workspace: &Workspace, wait: Option<Duration>) -> Result<Option<Used>, WorkbenchError> {
+    let Some(cache) = workspace.remote()? else { return Ok(None) };
+    let summary = cache.finish(wait);
+    let required = workspace.manifest()?.remote.as_ref().is_some_and(|def| def.required);
+    let is_missed = required && (summary.reads_off.is_some() || !cache.reads() && summary.trouble.is_some());
+    Ok(Some(Used { summary, is_missed }))
+}
+
+impl Used {
+    /// The code of a command that would end with `code` without a cache.
+    pub fn code(&self, code: Code) -> Code {
+        if self.is_missed && code == Code::Ok {
+            Code::RemoteUnavailable
+        } else {
+            code
+        }
+    }
+
+    /// What is wrong with the cache, told once: an error where it is required.
+    pub fn diagnostics(&self) -> Vec<Diagnostic> {
+        let summary = &self.summary;
+        let mut told = Vec::new();
+        let why = summary.reads_off.as_ref().or(summary.trouble.as_ref());
+        if let Some(why) = why {
+            let what = match self.is_missed {
+                true => Diagnostic::error("E_REMOTE", "the remote cache, which is required, cannot be used"),
+                false => Diagnostic::warning(
+                    "W_REMOTE",
+                    "the remote cache did not always answer; what it did not give was made here",
+                ),
+            };
+            told.push(what.found(why.clone()).hint("`cortex remote ping` asks it"));
+        }
+        if let Some(why) = summary.writes_off.as_ref().filter(|_| summary.reads_off.is_none()) {
+            let refused = Diagnostic::warning("W_REMOTE_WRITE", "the remote cache does not take what is offered");
+            told.push(
+                refused
+                    .found(why.clone())
+                    .hint("write = \"never\" in [remote] if it is for others to fill"),
+            );
+        }
+        if !summary.lies.is_empty() {
+            let lies: Vec<String> = summary.lies.iter().map(|(lie, times)| format!("{lie} ({times})")).collect();
+            let lied = Diagnostic::warning(
+                "W_REMOTE_LIES",
+                "some answers of the remote cache were wrong; what they were about was made here",
+            );
+            told.push(
+                lied.found(lies.join(", "))
+                    .hint("another `salt` in [remote] disowns what is filed there"),
+            );
+        }
+        told
+    }
+
+    /// The line for people; `None` when nothing went either way.
+    pub fn line(&self, style: Style) -> Option<String> {
+        let summary = &self.summary;
+        let mut parts = Vec::new();
+        if summary.hits > 0 || summary.blobs_down > 0 {
+            parts.push(format!("{} found, {}", count(summary.hits), size(summary.bytes_down)));
+        }
+        if summary.stored > 0 {
+            parts.push(format!("{} stored, {}", count(summary.stored), size(summary.bytes_up)));
+        }
+        if summary.not_stored > 0 {
+            parts.push(format!("{} not stored", count(summary.not_stored)));
+        }
+        (!parts.is_empty()).then(|| format!("  {} {}", style.dim("remote  "), printable(&parts.join("; "))))
+    }
+}
