@@ -10,6 +10,7 @@ use engine::seams::producer::{Failure, Inputs, Output, Params, Pool, Producer, P
 use engine::seams::remote::{BlobRef, Offered, RemoteCache, RemoteSummary, SharedResult, Wanted};
 use engine::store::Store;
 use engine::values::digest::{ActionKey, Digest};
+use engine::values::tree::File;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -148,6 +149,50 @@ impl Producer for Pen {
     }
 }
 
+/// A program whose output is a folder.
+struct Press;
+
+impl Producer for Press {
+    fn id(&self) -> ProducerId {
+        ProducerId::new("press", 1)
+    }
+
+    fn pool(&self, _: &Params) -> Pool {
+        Pool::Slow
+    }
+
+    fn produce(&self, inputs: &Inputs<'_>) -> Result<Output, Failure> {
+        let file = |bytes: &[u8]| File {
+            program: false,
+            bytes: bytes.into(),
+        };
+        let text = &inputs.one("text")?.bytes;
+        let files = [
+            ("deep/er/same", file(b"the same")),
+            ("deep/text", file(text)),
+            ("same", file(b"the same")),
+        ];
+        Ok(Output::tree(&files.map(|(path, file)| (path.to_owned(), file)).into()).expect("names"))
+    }
+}
+
+/// What is in a folder.
+struct Unfold;
+
+impl Producer for Unfold {
+    fn id(&self) -> ProducerId {
+        ProducerId::new("unfold", 1)
+    }
+
+    fn produce(&self, inputs: &Inputs<'_>) -> Result<Output, Failure> {
+        let files = inputs.one("folder")?.tree.as_ref().expect("a folder");
+        let lines = files
+            .iter()
+            .map(|(path, file)| format!("{path}: {}\n", String::from_utf8_lossy(&file.bytes)));
+        Ok(Output::new(lines.collect::<String>()))
+    }
+}
+
 const MANIFEST: &str = r#"
 [sources.all]
 include = ["*.txt"]
@@ -158,6 +203,8 @@ links = { uses = "links" }
 concat = { uses = "concat" }
 slow = { uses = "slow" }
 pen = { uses = "pen" }
+press = { uses = "press" }
+unfold = { uses = "unfold" }
 [[rule]]
 target = "//lines/{file}:strip"
 each = { file = "sources:all" }
@@ -182,6 +229,14 @@ target = "//all:slow"
 producer = "slow"
 inputs = { text = { each = "sources:all", target = "//lines/{item}:strip" } }
 [[rule]]
+target = "//all:folder"
+producer = "press"
+inputs = { text = "//all:slow" }
+[[rule]]
+target = "//all:unfolded"
+producer = "unfold"
+inputs = { folder = "//all:folder" }
+[[rule]]
 target = "//all:summary"
 producer = "pen"
 inputs = { text = "//all:slow" }
@@ -191,6 +246,8 @@ inputs = { text = "//all:slow" }
 fn machine(board: Option<&Board>, pen: &Pen) -> Bench {
     let mut registry = registry(&BTreeMap::new());
     registry.add(pen.clone());
+    registry.add(Press);
+    registry.add(Unfold);
     let manifest = read_manifest(MANIFEST, &registry);
     let mut bench = Bench::with(Arc::new(manifest), Digest::of(MANIFEST.as_bytes()), registry);
     bench.sharing = board.map(|board| Sharing {
@@ -208,6 +265,7 @@ const UNREAD: How = How {
     dry_run: false,
     outputs: false,
     stop_after: None,
+    rebuilt: false,
 };
 
 /// Builds everything and files it together, as a job does whose purpose is that.
@@ -266,8 +324,8 @@ fn results_worth_a_question_are_asked_for_and_offered_one_by_one() {
     labels.sort();
     assert_eq!(
         labels,
-        ["//all:slow", "//all:summary", "//index:links"],
-        "one of each, a program, an answer"
+        ["//all:folder", "//all:slow", "//all:summary", "//all:unfolded", "//index:links"],
+        "one of each, programs, an answer"
     );
     let other = machine(Some(&board), &pen);
     let found = other.build(&["//..."]);
@@ -321,6 +379,48 @@ fn an_answer_that_was_filed_meanwhile_takes_the_place_of_a_later_one() {
     assert_eq!(built.text("//all:summary"), "answer 0");
     assert_eq!(built.report.tally.spent.micros, Some(5), "what it cost is told");
     assert_eq!(other.build(&["//all:summary"]).text("//all:summary"), "answer 0");
+}
+
+#[test]
+fn a_folder_comes_whole_or_not_at_all() {
+    let pen = Pen::default();
+    let clean = machine(None, &pen).build(&["//all:unfolded"]).text("//all:unfolded");
+    assert!(clean.contains("deep/er/same: the same\ndeep/text: "), "{clean}");
+    for bundled in [true, false] {
+        for lacking in [false, true] {
+            let board = Board::default();
+            let one = machine(Some(&board), &pen);
+            one.build(&["//all:folder"]);
+            if bundled {
+                warm(&one, &board);
+            }
+            if lacking {
+                board.pinned().blobs.remove(&Digest::of(b"the same")).expect("a part");
+            }
+            let other = machine(Some(&board), &pen);
+            let folder = other.build(&["//all:folder"]);
+            assert_eq!(folder.ran().contains(&"//all:folder"), lacking, "{bundled}");
+            assert_eq!(folder.failures(), vec![]);
+            // Alone, from what came.
+            let alone = Bench { sharing: None, ..other };
+            assert_eq!(
+                alone.build(&["//all:unfolded"]).text("//all:unfolded"),
+                clean,
+                "{bundled} {lacking}"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_target_that_is_made_again_is_not_asked_for() {
+    let (board, pen) = (Board::default(), Pen::default());
+    let one = machine(Some(&board), &pen);
+    one.build(&["//all:folder"]);
+    board.pinned().asked.clear();
+    let again = one.build_as(&["//all:folder"], &How { rebuilt: true, ..UNREAD });
+    assert_eq!(again.ran().len() + board.pinned().asked.len(), 0);
+    assert_eq!(again.report.tally.rebuilt, 1);
 }
 
 #[test]

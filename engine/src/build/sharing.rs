@@ -75,7 +75,11 @@ impl Sharing {
                 && store.action(&result.key)?.is_none()
             {
                 let blobs = result.outputs.iter().map(|output| output.blob);
-                let blobs = if wanted && !store.has_blob(&record.output)? { blobs.collect() } else { Vec::new() };
+                let blobs = if wanted && !store.has_blob(&record.output)? {
+                    blobs.collect()
+                } else {
+                    Vec::new()
+                };
                 fresh.push(Fresh {
                     key: result.key,
                     record,
@@ -160,7 +164,13 @@ impl Fresh {
     /// To be filed with its blobs, if all of them came and are what they say.
     fn with_blobs(&self, came: &FxHashMap<Digest, Arc<[u8]>>) -> NewResult {
         let blob = |wanted: &BlobRef| Some((wanted.digest, came.get(&wanted.digest)?.clone()));
-        let mut blobs = self.blobs.iter().map(blob).collect::<Option<Vec<_>>>().unwrap_or_default().into_iter();
+        let mut blobs = self
+            .blobs
+            .iter()
+            .map(blob)
+            .collect::<Option<Vec<_>>>()
+            .unwrap_or_default()
+            .into_iter();
         let output = blobs.next().map(|(_, blob)| blob);
         let parts: Vec<_> = blobs.collect();
         let is_whole = output.as_ref().is_some_and(|blob| is_whole(blob, &parts));

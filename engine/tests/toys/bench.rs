@@ -187,6 +187,8 @@ pub struct How {
     pub outputs: bool,
     /// Cancel after so many events.
     pub stop_after: Option<usize>,
+    /// Make the targets, named one by one, again.
+    pub rebuilt: bool,
 }
 
 impl Default for How {
@@ -196,6 +198,7 @@ impl Default for How {
             dry_run: false,
             outputs: true,
             stop_after: None,
+            rebuilt: false,
         }
     }
 }
@@ -268,6 +271,7 @@ impl Bench {
                 jobs: self.jobs,
                 keep_going: how.keep_going,
                 dry_run: how.dry_run,
+                rebuilt: texts.iter().filter(|_| how.rebuilt).cloned().collect(),
                 ..Options::default()
             },
             outputs: how.outputs,
