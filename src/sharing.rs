@@ -1,5 +1,6 @@
 //! The remote cache as commands use it: who may ask and offer, and what is told at the end.
 
+use crate::context::Failed;
 use crate::exit::Code;
 use crate::render::{Style, count, printable, size};
 use engine::manifest::remote::{RemoteDef, Write};
@@ -50,6 +51,17 @@ pub struct Used {
     pub summary: RemoteSummary,
     /// The command cannot succeed without it, and it was not there.
     pub is_missed: bool,
+    /// It was not used, because nobody has looked yet at what is sent to it.
+    waits: bool,
+}
+
+/// Said where nobody has looked yet at what would be run for a cache and sent to it.
+const UNTRUSTED: &str = "the remote cache is not asked before someone has looked at what is sent to it";
+const TRUST: &str = "`cortex trust --list` shows it, `cortex trust` allows it";
+
+/// Why a command that cannot do without the cache ends.
+pub fn untrusted() -> Failed {
+    Failed::new(Code::RemoteUnavailable, Diagnostic::error("E_UNTRUSTED", UNTRUSTED).hint(TRUST))
 }
 
 /// Waits for uploads, at most so long, and says what came of the workspace's cache; `None` when there is none.
@@ -57,11 +69,21 @@ pub struct Used {
 /// # Errors
 /// When the manifest is wrong.
 pub fn finish(workspace: &Workspace, wait: Option<Duration>) -> Result<Option<Used>, WorkbenchError> {
-    let Some(cache) = workspace.remote()? else { return Ok(None) };
-    let summary = cache.finish(wait);
     let required = workspace.manifest()?.remote.as_ref().is_some_and(|def| def.required);
+    let Some(cache) = workspace.remote()? else {
+        return Ok(workspace.remote_waits()?.then(|| Used {
+            summary: RemoteSummary::default(),
+            is_missed: required,
+            waits: true,
+        }));
+    };
+    let summary = cache.finish(wait);
     let is_missed = required && (summary.reads_off.is_some() || !cache.reads() && summary.trouble.is_some());
-    Ok(Some(Used { summary, is_missed }))
+    Ok(Some(Used {
+        summary,
+        is_missed,
+        waits: false,
+    }))
 }
 
 impl Used {
@@ -78,6 +100,13 @@ impl Used {
     pub fn diagnostics(&self) -> Vec<Diagnostic> {
         let summary = &self.summary;
         let mut told = Vec::new();
+        if self.waits {
+            let told = match self.is_missed {
+                true => Diagnostic::error("E_UNTRUSTED", UNTRUSTED),
+                false => Diagnostic::warning("W_UNTRUSTED", UNTRUSTED),
+            };
+            return vec![told.hint(TRUST)];
+        }
         let why = summary.reads_off.as_ref().or(summary.trouble.as_ref());
         if let Some(why) = why {
             let what = match self.is_missed {

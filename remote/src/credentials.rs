@@ -46,16 +46,16 @@ impl Credentials {
             }
             Some(Credential::Helper(argv)) => found.asked(def, folder, argv).await?,
         }
-        // Who listens on the way would have it.
-        if !found.secrets.is_empty() && !is_private(&def.endpoint) {
-            return Err("a token is sent over grpcs:// only, or to this machine".to_owned());
-        }
         for (name, value) in &def.headers {
             let filled = filled(value, variables)?;
             if filled != *value {
                 found.secrets.push(filled.clone());
             }
             found.add(name, &filled)?;
+        }
+        // Who listens on the way would have it.
+        if !found.secrets.is_empty() && !is_private(&def.endpoint) {
+            return Err("a token, or a variable in a header, is sent over grpcs:// only, or to this machine".to_owned());
         }
         Ok(found)
     }
@@ -152,8 +152,10 @@ fn filled(text: &str, variables: &Variables) -> Result<String, String> {
     let mut pieces = text.split('$');
     let mut filled = pieces.next().unwrap_or_default().to_owned();
     for piece in pieces {
-        let end = piece.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(piece.len());
-        let (name, rest) = piece.split_at(end);
+        let (name, rest) = match piece.strip_prefix('{').and_then(|inner| inner.split_once('}')) {
+            Some(found) => found,
+            None => piece.split_at(piece.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(piece.len())),
+        };
         if name.is_empty() {
             filled.push('$');
         } else {
@@ -257,12 +259,19 @@ mod tests {
         let variables: Variables = Arc::new(|name| (name == "GATEWAY_KEY").then(|| "hush".to_owned()));
         let with = |value: &str| RemoteDef {
             headers: [("x-key".to_owned(), value.to_owned())].into(),
-            ..def("grpc://cache", None)
+            ..def("grpcs://cache", None)
         };
-        let found = Credentials::read(&with("a $GATEWAY_KEY-b"), Path::new("."), &variables)
-            .await
-            .unwrap();
-        assert_eq!(sent(&found), [("x-key".to_owned(), "a hush-b".to_owned())]);
-        assert!(Credentials::read(&with("$NONE"), Path::new("."), &variables).await.is_err());
+        let read = async |def: &RemoteDef| Credentials::read(def, Path::new("."), &variables).await;
+        for value in ["a $GATEWAY_KEY-b", "a ${GATEWAY_KEY}-b"] {
+            let found = read(&with(value)).await.unwrap();
+            assert_eq!(sent(&found), [("x-key".to_owned(), "a hush-b".to_owned())]);
+        }
+        assert!(read(&with("$NONE")).await.is_err());
+        let clear = |value: &str| RemoteDef {
+            endpoint: "grpc://cache".to_owned(),
+            ..with(value)
+        };
+        assert!(read(&clear("$GATEWAY_KEY")).await.is_err(), "in the clear");
+        assert!(read(&clear("docs")).await.is_ok());
     }
 }

@@ -1,8 +1,10 @@
 //! The flags: one argument struct per command, whose doc comments are the help.
 
 mod models;
+mod sharing;
 
 pub use models::{AskingArgs, CostArgs, EditOutputArgs, PromptArgs, RegenerateArgs, Since};
+pub use sharing::{RemoteArgs, RemoteCommand, WarmArgs};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use engine::values::diagnostic::Diagnostic;
@@ -118,10 +120,11 @@ pub enum Command {
     Warm(WarmArgs),
     Remote(RemoteArgs),
     PinVersion(PinVersionArgs),
-    /// Let the programs of this workspace run, after a look at them (`--list`).
+    /// Let this workspace run programs and send keys, after a look (`--list`).
     ///
-    /// A program that `cortex.toml` names is not run before someone has let it, and is asked about anew when its definition changes: arguments,
-    /// environment, bounds. CORTEX_TRUST=all lets everything run, for machines that build whatever is checked out.
+    /// A program that `cortex.toml` names is not run, and no key is sent where it says, before someone has allowed it; it is asked about anew when
+    /// its definition changes: arguments, environment, bounds, address. CORTEX_TRUST=all allows everything, for machines that build whatever is
+    /// checked out.
     Trust(TrustArgs),
     UnpinVersion(UnpinVersionArgs),
     Rules(RulesArgs),
@@ -379,43 +382,6 @@ pub struct GcArgs {
     /// As JSON.
     #[arg(long)]
     pub json: bool,
-}
-
-/// Build targets and fill the remote cache with them, for other machines.
-///
-/// All they are made of is filed with them, and waited for. A fresh checkout of the same files then builds them without running anything. Exit codes: as `build`;
-/// 7 the remote cache did not take all of it.
-#[derive(Debug, Args)]
-pub struct WarmArgs {
-    /// Which targets: labels or patterns such as //types/...:outline; a leading - takes away.
-    #[arg(required = true, value_name = "PATTERN", value_parser = unguarded)]
-    pub patterns: Vec<String>,
-    /// Worker threads.
-    #[arg(short, long, value_name = "N", default_value_t = default_jobs(), value_parser = clap::value_parser!(u16).range(1..=512))]
-    pub jobs: u16,
-    #[command(flatten)]
-    pub asking: AskingArgs,
-    /// As JSON.
-    #[arg(long)]
-    pub json: bool,
-}
-
-/// Ask the remote cache that cortex.toml names.
-#[derive(Debug, Args)]
-pub struct RemoteArgs {
-    #[command(subcommand)]
-    pub command: RemoteCommand,
-}
-
-/// What to ask the remote cache.
-#[derive(Debug, Subcommand)]
-pub enum RemoteCommand {
-    /// Ask it what it can do, and measure a round trip. Exit codes: 0 it answers, 7 it cannot be used.
-    Ping {
-        /// As JSON.
-        #[arg(long)]
-        json: bool,
-    },
 }
 
 /// Verify, count, hand on and migrate the store.

@@ -42,6 +42,9 @@ fn ping(context: &Context, json: bool) -> Outcome {
     if context.is_offline() {
         return Err(unavailable("--offline: nothing leaves this machine"));
     }
+    if workspace.remote_waits()? {
+        return Err(sharing::untrusted());
+    }
     let usage = sharing::usage(def);
     let client = sharing::client(def, &workspace.root, usage).map_err(|error| unavailable(&error.to_string()))?;
     let answer = client.ping().map_err(|why| unavailable(&why))?;

@@ -1,4 +1,4 @@
-//! `cortex trust`: which programs of this workspace may be run. Shows them; runs none.
+//! `cortex trust`: which programs of this workspace may be run, and where it may send keys. Shows them; runs none, sends none.
 
 use super::show;
 use crate::cli::TrustArgs;
@@ -10,16 +10,16 @@ use producers::command::Trust;
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 use std::io::Write as _;
-use workbench::trust::{Program, Trusted, foreign_owner, programs};
+use workbench::trust::{Trusted, Waiting, foreign_owner, waiting};
 
 /// Parameters that hold what is run.
-const LINES: [&str; 4] = ["argv", "shell", "command", "api_key_command"];
+const LINES: [&str; 5] = ["argv", "shell", "command", "api_key_command", "credential_helper"];
 
 /// Shows them, and lets them run unless told otherwise.
 pub fn run(context: &Context, args: &TrustArgs) -> Outcome {
     let workspace = context.workspace("trust")?;
     let manifest = workspace.manifest()?;
-    let programs = programs(&manifest);
+    let programs = waiting(&manifest);
     let trusted = Trusted::of(context.trusting(), &workspace.root);
     let owner = foreign_owner(&workspace.root);
     if let (Some(owner), false) = (owner, args.list || args.revoke || args.foreign) {
@@ -50,7 +50,7 @@ pub fn run(context: &Context, args: &TrustArgs) -> Outcome {
     show::written(write!(context.stdout(), "{text}"))
 }
 
-fn row(program: &Program, trusted: &Trusted) -> Value {
+fn row(program: &Waiting, trusted: &Trusted) -> Value {
     json!({
         "of": program.of,
         "params": program.params,
@@ -60,13 +60,13 @@ fn row(program: &Program, trusted: &Trusted) -> Value {
     })
 }
 
-fn listed(programs: &[Program], trusted: &Trusted, owner: Option<u32>) -> String {
+fn listed(programs: &[Waiting], trusted: &Trusted, owner: Option<u32>) -> String {
     let mut text = String::new();
     if let Some(owner) = owner {
         let _ = writeln!(text, "this workspace belongs to user {owner}");
     }
     if programs.is_empty() {
-        text.push_str("it runs no programs\n");
+        text.push_str("it runs no programs and sends no keys\n");
     }
     let width = programs.iter().map(|program| program.of.chars().count()).max().unwrap_or(0);
     for program in programs {
@@ -90,7 +90,7 @@ fn listed(programs: &[Program], trusted: &Trusted, owner: Option<u32>) -> String
 }
 
 /// What is run, as someone would type it.
-fn line(program: &Program) -> String {
+fn line(program: &Waiting) -> String {
     if let Some(line) = program.params.get("shell").and_then(Value::as_str) {
         return format!("sh -c {}", quoted(line));
     }
@@ -100,7 +100,10 @@ fn line(program: &Program) -> String {
         .into_iter()
         .flatten();
     let words: Vec<String> = words.filter_map(Value::as_str).map(quoted).collect();
-    words.join(" ")
+    match words.is_empty() {
+        true => "sends".to_owned(),
+        false => words.join(" "),
+    }
 }
 
 /// A word of a shell, in quotes where it needs them.

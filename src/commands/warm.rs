@@ -25,6 +25,7 @@ pub fn run(context: &Context, args: &WarmArgs) -> Outcome {
     let cache = match cache.filter(|cache| cache.writes()) {
         Some(cache) => cache,
         None if context.is_offline() => return Err(remote_cache::unavailable("--offline: nothing leaves this machine")),
+        None if workspace.remote_waits()? => return Err(sharing::untrusted()),
         None if workspace.manifest()?.remote.is_none() => return Err(remote_cache::none()),
         None => return Err(not_offered()),
     };
@@ -84,6 +85,7 @@ fn not_offered() -> Failed {
 
 fn as_build(args: &WarmArgs) -> BuildArgs {
     BuildArgs {
+        rebuild: false,
         patterns: args.patterns.clone(),
         jobs: args.jobs,
         dry_run: false,

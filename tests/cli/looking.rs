@@ -288,7 +288,7 @@ fn pages() {
       warm           Build targets and fill the remote cache with them, for other machines
       remote         Ask the remote cache that cortex.toml names
       pin-version    Keep a version of a target: History does not trim it, gc does not take it
-      trust          Let the programs of this workspace run, after a look at them (`--list`)
+      trust          Let this workspace run programs and send keys, after a look (`--list`)
       unpin-version  Keep a version no longer
       rules          List or print the built-in rulesets
       completions    Print the completions for a shell

@@ -272,3 +272,35 @@ fn an_address_with_a_key_in_it_is_refused_and_not_shown() {
     }
     assert_eq!(server.take().len(), 0);
 }
+
+/// A manifest of another's that has the key sent to a server of its own.
+#[test]
+fn keys_are_sent_nowhere_before_someone_has_looked() {
+    for how in [
+        "api_key_env = \"FAR_KEY\"",
+        "api_key_command = [\"sh\", \"-c\", \"echo $FAR_KEY\"]",
+        "headers = { x-own = \"${FAR_KEY}\" }",
+    ] {
+        let server = Server::new(|_, _| json(&chat(FULL)));
+        let bench = workspace(&server, "openai", how);
+        let run = |args: &[&str]| {
+            let mut command = bench.command(args);
+            bench.ran(command.env_remove("CORTEX_TRUST").env("FAR_KEY", KEY).output().expect("runs"))
+        };
+        let refused = run(&["build", ALL]);
+        assert!(refused.code != 0 && refused.err.contains("E_UNTRUSTED"), "{how}: {refused:?}");
+        assert_eq!(server.take().len(), 0, "{how}");
+        let listed = run(&["trust", "--list"]);
+        assert!(
+            listed.out.contains("waits    model.far") && listed.out.contains(&server.port.to_string()),
+            "{how}: {listed:?}"
+        );
+        run(&["trust"]);
+        assert_eq!(run(&["build", ALL]).code, 0, "{how}");
+        assert!(!server.take().is_empty(), "{how}");
+        // Another address is asked about anew.
+        bench.change("cortex.toml", "127.0.0.1", "127.0.0.2");
+        bench.change("A.cs", "return 1", "return 2");
+        assert!(run(&["build", ALL]).err.contains("E_UNTRUSTED"), "{how}");
+    }
+}

@@ -13,7 +13,7 @@ fn programs_wait_until_someone_has_looked_at_them() {
     let bench = Bench::documents();
     let refused = run(&bench, &["build", "//docs/..."]);
     assert_eq!(refused.code, 1, "{refused:?}");
-    let told = "programs of this workspace are not run before someone has looked at them";
+    let told = "what this workspace runs, and where it sends keys, waits until someone has looked at it";
     assert_eq!(refused.err.matches(told).count(), 1, "{refused:?}");
     assert!(refused.err.contains("cortex trust --list"), "{refused:?}");
 
@@ -102,4 +102,47 @@ fn looking_runs_nothing() {
     }
     assert_eq!(bench.run(&["build", "//..."]).code, 0);
     assert!(mark.exists());
+}
+
+#[test]
+fn a_remote_cache_is_told_no_secret_before_someone_has_looked() {
+    let bench = Bench::empty();
+    let mark = bench.beside("mark");
+    let manifest = |remote: &str| {
+        format!(
+            "[workspace]\nname = \"x\"\nrulesets = [\"csharp\"]\n[remote]\nendpoint = \"grpc://127.0.0.1:9\"\nwrite = \"always\"\n{remote}\n"
+        )
+    };
+    bench.write("A.cs", "class A {}\n");
+    let helper = format!("credential_helper = [\"sh\", \"-c\", \"touch {}\"]", mark.display());
+    for (remote, waits) in [
+        ("", false),
+        ("headers = { x-team = \"docs\" }", false),
+        ("headers = { x-team = \"$HOME\" }", true),
+        ("token_env = \"HOME\"", true),
+        ("token_file = \"/etc/hostname\"", true),
+        (&helper, true),
+    ] {
+        bench.write("cortex.toml", &manifest(remote));
+        let built = run(&bench, &["build", "//..."]);
+        assert_eq!(built.code, 0, "{remote}: {built:?}");
+        assert_eq!(built.err.contains("W_UNTRUSTED"), waits, "{remote}: {built:?}");
+        let warmed = run(&bench, &["warm", "//..."]);
+        assert_eq!(
+            (warmed.code, warmed.err.contains("E_UNTRUSTED")),
+            (7, waits),
+            "{remote}: {warmed:?}"
+        );
+        let asked = run(&bench, &["remote", "ping"]);
+        assert_eq!((asked.code, asked.err.contains("E_UNTRUSTED")), (7, waits), "{remote}: {asked:?}");
+        assert!(!mark.exists());
+        let listed = run(&bench, &["trust", "--list"]);
+        assert_eq!(listed.out.contains("waits    remote"), waits, "{remote}: {listed:?}");
+        bench.write("cortex.toml", &manifest(&format!("{remote}\nrequired = true")));
+        bench.write("A.cs", &format!("// {remote}\nclass A {{}}\n"));
+        assert_eq!(run(&bench, &["build", "//..."]).code, 7, "{remote}");
+    }
+    assert_eq!(run(&bench, &["trust"]).code, 0);
+    run(&bench, &["remote", "ping"]);
+    assert!(mark.exists(), "it was asked");
 }

@@ -1,15 +1,16 @@
-//! Which programs of a workspace may be run: those that someone has looked at and let run.
+//! Which programs of a workspace may be run, and where it may send keys: what someone has looked at and allowed.
 //!
-//! What is trusted is a program's whole definition (argv, environment, bounds) in one repository, as with direnv; a definition that changes is
+//! What is trusted is a whole definition (argv, environment, bounds; address, variables) in one repository, as with direnv; a definition that changes is
 //! asked about anew. Scripts that a program reads are not part of it, as little as its own file is. Trust is kept for each user, outside of
 //! checkouts: a cloned repository cannot bring its own.
 
 use crate::checkout;
 use crate::location::repository;
 use engine::manifest::model::Manifest;
+use engine::manifest::remote::{Credential, RemoteDef};
 use engine::seams::producer::Params;
 use engine::values::digest::Digest;
-use producers::command::{Trust, definition, definition_of};
+use producers::command::{Trust, definition, run, sent};
 use std::collections::BTreeSet;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
@@ -91,39 +92,67 @@ impl Trust for Trusted {
     }
 }
 
-/// A program that a manifest has run.
-pub struct Program {
-    /// What runs it: `producer.NAME` or `model.NAME`.
+/// What a manifest has done on this machine that waits until someone has looked at it: a program is run, or a secret sent.
+pub struct Waiting {
+    /// What asks for it: `producer.NAME`, `model.NAME` or `remote`.
     pub of: String,
-    /// What it is run with; `argv`, `shell`, `command` or `api_key_command` is its line.
+    /// What is done; `argv`, `shell`, `command`, `api_key_command` or `credential_helper` is the line of a program.
     pub params: Params,
-    /// How it is bounded.
+    /// How a program is bounded.
     pub bounds: Params,
     /// What is trusted, or not.
     pub definition: Digest,
 }
 
-/// The programs of a manifest: its producers' in their order, then its models'.
-pub fn programs(manifest: &Manifest) -> Vec<Program> {
+impl Waiting {
+    fn of(of: &str, params: Params) -> Self {
+        Self {
+            of: of.to_owned(),
+            definition: definition(&params, &Params::new()),
+            params,
+            bounds: Params::new(),
+        }
+    }
+}
+
+/// What of a manifest waits: its producers' programs in their order, then its models', then its remote cache's.
+pub fn waiting(manifest: &Manifest) -> Vec<Waiting> {
     let commands = manifest.producers.iter().filter(|producer| producer.uses == "command");
-    let commands = commands.map(|producer| Program {
+    let commands = commands.map(|producer| Waiting {
         of: format!("producer.{}", producer.name),
         params: producer.params.clone(),
         bounds: producer.settings.clone(),
         definition: definition(&producer.params, &producer.settings),
     });
     let models = manifest.models.iter().flat_map(|(name, model)| {
-        ["command", "api_key_command"].into_iter().filter_map(move |key| {
-            let argv: Vec<&str> = model.get(key)?.as_array()?.iter().filter_map(|word| word.as_str()).collect();
-            Some(Program {
-                of: format!("model.{name}"),
-                params: Params::from_iter([(key.to_owned(), argv.clone().into())]),
-                bounds: Params::new(),
-                definition: definition_of(key, &argv),
-            })
-        })
+        let argv = model.get("command").and_then(|argv| argv.as_array());
+        let runs = argv.map(|argv| run(&argv.iter().filter_map(|word| word.as_str()).collect::<Vec<_>>()));
+        let of = format!("model.{name}");
+        runs.into_iter().chain(sent(model)).map(move |params| Waiting::of(&of, params))
     });
-    commands.chain(models).collect()
+    let remote = manifest.remote.iter().filter_map(remote);
+    commands.chain(models).chain(remote).collect()
+}
+
+/// What the remote cache of a manifest has run and sent: a program that gives a token, a token, a key, headers, and the address they go to.
+pub fn remote(def: &RemoteDef) -> Option<Waiting> {
+    let text = |name: &str, value: &str| (name.to_owned(), value.into());
+    let mut params = Params::new();
+    params.extend(match &def.credential {
+        None => None,
+        Some(Credential::Env(name)) => Some(text("token_env", name)),
+        Some(Credential::File(path)) => Some(text("token_file", path)),
+        Some(Credential::Helper(argv)) => Some(("credential_helper".to_owned(), argv.clone().into())),
+    });
+    params.extend(def.tls.key.as_ref().map(|path| text("tls.key", path)));
+    if def.headers.values().any(|value| value.contains('$')) {
+        params.insert("headers".to_owned(), serde_json::json!(def.headers));
+    }
+    if params.is_empty() {
+        return None;
+    }
+    params.extend([text("endpoint", &def.endpoint), text("instance", &def.instance)]);
+    Some(Waiting::of("remote", params))
 }
 
 /// The user that a workspace's folder or manifest belongs to, when that is neither the present one nor the superuser.

@@ -5,7 +5,7 @@ use crate::git::Notes;
 use crate::hold::Hold;
 use crate::location::{MANIFEST, StoreChoice, find_root, view};
 use crate::packs;
-use crate::trust::{Trusted, Trusting};
+use crate::trust::{self, Trusted, Trusting};
 use engine::build::engine::{Definition, Engine, EngineError};
 use engine::build::session::Session;
 use engine::build::sharing::Sharing;
@@ -103,6 +103,7 @@ pub struct Workspace {
     /// Rows of data tables beside the manifest; see [`crate::packs`].
     packs: String,
     manifest: OnceCell<Read>,
+    trust: Arc<Trusted>,
     connect: Option<Connect>,
     remote: OnceCell<Option<Arc<dyn RemoteCache>>>,
 }
@@ -190,7 +191,7 @@ impl Workspace {
         let engine = Engine {
             world: Arc::new(world),
             store,
-            registry: Arc::new(registry(asking.clone(), trust)),
+            registry: Arc::new(registry(asking.clone(), trust.clone())),
             view,
             finish: Arc::new(States),
             annotate: Arc::new(Notes {
@@ -210,6 +211,7 @@ impl Workspace {
             text,
             packs,
             manifest: OnceCell::new(),
+            trust,
             connect: opening.connect,
             remote: OnceCell::new(),
             root,
@@ -292,10 +294,23 @@ impl Workspace {
     /// # Errors
     /// Everything that is wrong with the manifest.
     pub fn remote(&self) -> Result<Option<Arc<dyn RemoteCache>>, WorkbenchError> {
-        let Some(connect) = &self.connect else { return Ok(None) };
+        let Some(connect) = self.connect.as_ref() else { return Ok(None) };
+        if self.remote_waits()? {
+            return Ok(None);
+        }
         let manifest = self.manifest()?;
         let client = || manifest.remote.as_ref().and_then(|def| connect(def, &self.root));
         Ok(self.remote.get_or_init(client).clone())
+    }
+
+    /// Whether someone is to look first at what would be run for the cache and sent to it.
+    ///
+    /// # Errors
+    /// Everything that is wrong with the manifest.
+    pub fn remote_waits(&self) -> Result<bool, WorkbenchError> {
+        let manifest = self.manifest()?;
+        let waits = manifest.remote.as_ref().and_then(trust::remote);
+        Ok(waits.is_some_and(|waits| !self.trust.trusts(&waits.definition)))
     }
 
     /// The engine with the cache that it shares.

@@ -23,7 +23,7 @@ pub struct RemoteDef {
     pub credential: Option<Credential>,
     /// For `grpcs://`.
     pub tls: Tls,
-    /// Further headers; `$NAME` in a value is a variable of the environment.
+    /// Further headers; `$NAME` or `${NAME}` in a value is a variable of the environment.
     pub headers: BTreeMap<String, String>,
 }
 

@@ -216,9 +216,9 @@ impl Workspace {
             } => {
                 let how = How {
                     keep_going: *keep_going,
-                    dry_run: false,
                     outputs: *outputs,
                     stop_after: *stop_after,
+                    ..How::default()
                 };
                 return self.build(PATTERNS[*patterns], &how);
             }

@@ -27,7 +27,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 pub(crate) use trust::untrusted;
-pub use trust::{All, Nothing, Trust, definition, definition_of};
+pub use trust::{All, Nothing, Trust, definition, run, sent};
 
 /// Runs programs.
 pub struct CommandProducer {

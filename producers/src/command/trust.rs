@@ -1,12 +1,13 @@
-//! Whether a program of a workspace may be run at all: someone has to have looked at it.
+//! Whether a program of a workspace may be run at all, or a key be sent where it says: someone has to have looked at it.
 
 use engine::seams::producer::{Failure, Params};
 use engine::values::diagnostic::Diagnostic;
 use engine::values::digest::Digest;
+use serde_json::Value;
 
-/// Knows which programs were looked at.
+/// Knows what was looked at.
 pub trait Trust: Send + Sync {
-    /// Whether a [definition] may be run.
+    /// Whether what has this [definition] may be done.
     ///
     /// [definition]: definition
     fn trusts(&self, definition: &Digest) -> bool;
@@ -30,7 +31,8 @@ impl Trust for Nothing {
     }
 }
 
-/// The digest of how a program is run: its parameters and its bounds, as bound. Another argument, variable or bound is another definition.
+/// The digest of how a program is run (its parameters and its bounds, as bound), or of what is [sent]. Another argument, variable, bound or
+/// address is another definition.
 pub fn definition(params: &Params, settings: &Params) -> Digest {
     let text = serde_json::json!([params, settings]).to_string();
     let mut hasher = blake3::Hasher::new_derive_key("cortex 2026-11 trusted program 1");
@@ -38,19 +40,36 @@ pub fn definition(params: &Params, settings: &Params) -> Digest {
     Digest(*hasher.finalize().as_bytes())
 }
 
-/// The digest of a program of a model: what it is for (`command`, `api_key_command`), and its arguments.
-pub fn definition_of(key: &str, argv: &[impl AsRef<str>]) -> Digest {
-    let argv: Vec<&str> = argv.iter().map(AsRef::as_ref).collect();
-    let params = Params::from_iter([(key.to_owned(), serde_json::json!(argv))]);
-    definition(&params, &Params::new())
+/// What a model's settings have run and sent that someone is to look at first: a program that gives a key and the address that it goes to, or
+/// variables of the environment that go to an address of the manifest's choice. `None` when there is no such thing.
+pub fn sent(settings: &Params) -> Option<Params> {
+    let has = |name: &str| settings.contains_key(name);
+    let names_variable = |headers: &Value| headers.as_object().is_some_and(|headers| headers.values().any(is_variable));
+    let headers = settings.get("headers").is_some_and(names_variable);
+    let is_sent = has("api_key_command") || has("base_url") && (has("api_key_env") || headers);
+    let kept = ["api_key_command", "api_key_env", "base_url", "headers"];
+    let kept = kept
+        .into_iter()
+        .filter_map(|name| Some((name.to_owned(), settings.get(name)?.clone())));
+    is_sent.then(|| kept.collect())
 }
 
-/// What is told where a program is not run; once for all of them.
+fn is_variable(value: &Value) -> bool {
+    value.as_str().is_some_and(|text| text.contains('$'))
+}
+
+/// What runs a model that is a program.
+pub fn run(argv: &[impl AsRef<str>]) -> Params {
+    let argv: Vec<&str> = argv.iter().map(AsRef::as_ref).collect();
+    Params::from_iter([("command".to_owned(), argv.into())])
+}
+
+/// What is told where a program is not run or a key not sent; once for all of them.
 pub(crate) fn untrusted() -> Failure {
     let why = Diagnostic::error(
         "E_UNTRUSTED",
-        "programs of this workspace are not run before someone has looked at them",
+        "what this workspace runs, and where it sends keys, waits until someone has looked at it",
     );
-    let hint = "`cortex trust --list` shows them, `cortex trust` lets them run";
+    let hint = "`cortex trust --list` shows it, `cortex trust` allows it";
     Failure::Limit(Box::new(why.hint(hint)))
 }

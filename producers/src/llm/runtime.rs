@@ -183,9 +183,9 @@ impl Runtime {
 
     fn check(&self, asked: &Asked<'_>) -> Result<(), Failure> {
         let label = asked.reach.label;
-        let runs = [("command", &asked.model.command), ("api_key_command", &asked.reach.api_key_command)];
-        let mut runs = runs.into_iter().filter(|(_, argv)| !argv.is_empty());
-        if runs.any(|(key, argv)| !self.trust.trusts(&command::definition_of(key, argv))) {
+        let runs = (!asked.model.command.is_empty()).then(|| command::run(&asked.model.command));
+        let mut waits = runs.iter().chain(&asked.reach.sent);
+        if !waits.all(|asked| self.trust.trusts(&command::definition(asked, &Params::new()))) {
             return Err(command::untrusted());
         }
         let sends = !matches!(asked.model.api, Api::Replay | Api::Agent);

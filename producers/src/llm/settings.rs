@@ -1,5 +1,6 @@
 //! A bound model as the providers read it. The manifest has been checked before, so that whatever is of another type here is taken as absent.
 
+use crate::command;
 use engine::seams::producer::Params;
 use serde_json::Value;
 use std::time::Duration;
@@ -51,6 +52,8 @@ pub(super) struct Reach<'a> {
     pub(super) headers: Vec<(&'a str, &'a str)>,
     pub(super) recording: Option<&'a str>,
     pub(super) record: Option<&'a str>,
+    /// What of it someone is to look at before anything is sent.
+    pub(super) sent: Option<Params>,
 }
 
 impl<'a> Model<'a> {
@@ -119,6 +122,7 @@ impl<'a> Reach<'a> {
                 .collect(),
             recording: text(settings, "recording"),
             record: text(settings, "record"),
+            sent: command::sent(settings),
         }
     }
 

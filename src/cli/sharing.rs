@@ -1,0 +1,41 @@
+//! Flags of what shares results with other machines.
+
+use super::{AskingArgs, default_jobs, unguarded};
+use clap::{Args, Subcommand};
+
+/// Build targets and fill the remote cache with them, for other machines.
+///
+/// All they are made of is filed with them, and waited for. A fresh checkout of the same files then builds them without running anything. Exit codes: as `build`;
+/// 7 the remote cache did not take all of it.
+#[derive(Debug, Args)]
+pub struct WarmArgs {
+    /// Which targets: labels or patterns such as //types/...:outline; a leading - takes away.
+    #[arg(required = true, value_name = "PATTERN", value_parser = unguarded)]
+    pub patterns: Vec<String>,
+    /// Worker threads.
+    #[arg(short, long, value_name = "N", default_value_t = default_jobs(), value_parser = clap::value_parser!(u16).range(1..=512))]
+    pub jobs: u16,
+    #[command(flatten)]
+    pub asking: AskingArgs,
+    /// As JSON.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Ask the remote cache that cortex.toml names.
+#[derive(Debug, Args)]
+pub struct RemoteArgs {
+    #[command(subcommand)]
+    pub command: RemoteCommand,
+}
+
+/// What to ask the remote cache.
+#[derive(Debug, Subcommand)]
+pub enum RemoteCommand {
+    /// Ask it what it can do, and measure a round trip. Exit codes: 0 it answers, 7 it cannot be used.
+    Ping {
+        /// As JSON.
+        #[arg(long)]
+        json: bool,
+    },
+}
