@@ -8,7 +8,7 @@ use engine::graph::NodeId;
 use engine::seams::paid::Spent;
 use engine::seams::producer::{Failure, Inputs, Output, Params, Pool, Producer, ProducerId};
 use engine::seams::remote::{BlobRef, Offered, RemoteCache, RemoteSummary, SharedResult, Wanted};
-use engine::store::Store;
+use engine::store::{Store, shared};
 use engine::values::digest::{ActionKey, Digest};
 use engine::values::tree::File;
 use std::collections::{BTreeMap, HashMap};
@@ -149,12 +149,12 @@ impl Producer for Pen {
     }
 }
 
-/// A program whose output is a folder.
-struct Press;
+/// A program whose output is a folder, by its name and by how it was confined.
+struct Press(&'static str, &'static str);
 
 impl Producer for Press {
     fn id(&self) -> ProducerId {
-        ProducerId::new("press", 1)
+        ProducerId::new(self.0, 1)
     }
 
     fn pool(&self, _: &Params) -> Pool {
@@ -172,7 +172,9 @@ impl Producer for Press {
             ("deep/text", file(text)),
             ("same", file(b"the same")),
         ];
-        Ok(Output::tree(&files.map(|(path, file)| (path.to_owned(), file)).into()).expect("names"))
+        let mut made = Output::tree(&files.map(|(path, file)| (path.to_owned(), file)).into()).expect("names");
+        made.notes.insert("sandbox".to_owned(), self.1.to_owned());
+        Ok(made)
     }
 }
 
@@ -244,12 +246,17 @@ inputs = { text = "//all:slow" }
 
 /// A machine that shares a board; every other one is asked by its own pen.
 fn machine(board: Option<&Board>, pen: &Pen) -> Bench {
+    machine_of(MANIFEST, board, pen)
+}
+
+fn machine_of(text: &str, board: Option<&Board>, pen: &Pen) -> Bench {
     let mut registry = registry(&BTreeMap::new());
     registry.add(pen.clone());
-    registry.add(Press);
+    registry.add(Press("press", "strict"));
+    registry.add(Press("loose", "none"));
     registry.add(Unfold);
-    let manifest = read_manifest(MANIFEST, &registry);
-    let mut bench = Bench::with(Arc::new(manifest), Digest::of(MANIFEST.as_bytes()), registry);
+    let manifest = read_manifest(text, &registry);
+    let mut bench = Bench::with(Arc::new(manifest), Digest::of(text.as_bytes()), registry);
     bench.sharing = board.map(|board| Sharing {
         cache: Arc::new(board.clone()),
     });
@@ -319,7 +326,7 @@ fn results_worth_a_question_are_asked_for_and_offered_one_by_one() {
         .pinned()
         .results
         .values()
-        .map(|result| engine::store::shared::record(result).expect("a record").0.label)
+        .map(|result| shared::record(result).expect("a record").0.label)
         .collect();
     labels.sort();
     assert_eq!(
@@ -410,6 +417,23 @@ fn a_folder_comes_whole_or_not_at_all() {
             );
         }
     }
+}
+
+#[test]
+fn what_nothing_confined_is_not_shared() {
+    let (board, pen) = (Board::default(), Pen::default());
+    let text = MANIFEST.replace("{ uses = \"press\" }", "{ uses = \"loose\" }");
+    warm(&machine_of(&text, Some(&board), &pen), &board);
+    let other = machine_of(&text, Some(&board), &pen);
+    assert_eq!(other.build(&["//all:unfolded"]).ran(), ["//all:folder"]);
+    // Nor is it taken from who shares it all the same.
+    let mut pinned = board.pinned();
+    let named = |result: &&mut SharedResult| result.producer == "unfold@1";
+    let result = pinned.results.values_mut().find(named).expect("shared");
+    let (mut record, _) = shared::record(result).expect("a record");
+    record.notes.insert("sandbox".to_owned(), "none".to_owned());
+    *result = shared::of(&result.key.clone(), &record, &[], true);
+    assert!(shared::record(result).is_none());
 }
 
 #[test]

@@ -134,9 +134,9 @@ impl Sharing {
         is_whole(&blob, &parts).then_some(Found { record, blob, parts })
     }
 
-    /// Offers a result that was made here, with its output and the parts of that. A person's words stay here.
+    /// Offers a result that was made here, with its output and the parts of that. Some [stay here](shared::stays_here).
     pub fn offer(&self, key: &ActionKey, record: &ActionRecord, blob: &Arc<[u8]>, parts: &[(Digest, Arc<[u8]>)]) {
-        let made_here = !record.notes.contains_key(shared::FOUND) && !shared::is_corrected(record);
+        let made_here = !record.notes.contains_key(shared::FOUND) && !shared::stays_here(record);
         if made_here && self.cache.writes() {
             let refs: Vec<BlobRef> = parts.iter().map(|(_, part)| BlobRef::of(part)).collect();
             let blobs = std::iter::once(blob).chain(parts.iter().map(|(_, part)| part)).cloned();
@@ -197,7 +197,7 @@ fn is_whole(blob: &[u8], parts: &[(Digest, Arc<[u8]>)]) -> bool {
     files.is_ok() && used.len() == parts.len()
 }
 
-/// Everything that `roots` are made of, to be filed together: every result that the store has and no person wrote. Outputs are wanted that
+/// Everything that `roots` are made of, to be filed together: every result that the store has, but those that [stay here](shared::stays_here). Outputs are wanted that
 /// decide what others are made of, and those of the roots themselves.
 ///
 /// # Errors
@@ -225,7 +225,7 @@ pub fn everything(graph: &Graph, roots: &[NodeId], store: &dyn Store) -> Result<
         let Some(filed) = graph.node(id).result.filter(|filed| keys.insert(filed.key)) else {
             continue;
         };
-        let Some(record) = store.action(&filed.key)?.filter(|record| !shared::is_corrected(record)) else {
+        let Some(record) = store.action(&filed.key)?.filter(|record| !shared::stays_here(record)) else {
             continue;
         };
         let mut parts = Vec::new();

@@ -11,13 +11,21 @@ use crate::values::label::Label;
 const OUTPUT: &str = "output";
 /// The note that a result was found in a remote cache.
 pub const FOUND: &str = "remote";
+/// The note on what a program made that was not confined.
+pub const UNCONFINED: (&str, &str) = ("sandbox", "none");
 /// First byte of what is said of a result: its output is of use by itself, or only to those who make others of it.
 const WANTED: u8 = 1;
 const PLAIN: u8 = 0;
 
-/// Whether a person wrote the output. Such words are their checkout's own and are not shared.
+/// Whether a person wrote the output.
 pub fn is_corrected(record: &ActionRecord) -> bool {
     record.notes.get("mode").is_some_and(|mode| mode == "edited") || record.notes.contains_key("corrected")
+}
+
+/// Whether a result is not shared: a person's words are their checkout's own, and a program that was not confined may have read what it did
+/// not declare.
+pub fn stays_here(record: &ActionRecord) -> bool {
+    is_corrected(record) || record.notes.get(UNCONFINED.0).is_some_and(|level| level == UNCONFINED.1)
 }
 
 /// What the part of an output is called.
@@ -64,7 +72,7 @@ pub fn record(found: &SharedResult) -> Option<(ActionRecord, bool)> {
         && record.parts.iter().zip(parts).all(is_part)
         && record.producer == found.producer
         && Label::parse(&record.label).is_ok()
-        && !is_corrected(&record);
+        && !stays_here(&record);
     record.notes.insert(FOUND.to_owned(), "found".to_owned());
     fits.then_some((record, *first == WANTED))
 }
@@ -95,7 +103,7 @@ mod tests {
             let shared = of(&ActionKey(Digest(key)), &record, wanted);
             let mut noted = record.clone();
             noted.notes.insert(FOUND.to_owned(), "found".to_owned());
-            if is_corrected(&record) {
+            if stays_here(&record) {
                 prop_assert_eq!(super::record(&shared), None);
             } else {
                 prop_assert_eq!(super::record(&shared), Some((noted.clone(), wanted)));
