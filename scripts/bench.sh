@@ -58,6 +58,8 @@ else
     "$here/bench-store.sh" || missed=1
 fi
 "$here/bench_symbols.py" 20000 "$CORTEX_BIN" || missed=1
+"$here/bench_programs.py" 500 "$CORTEX_BIN" || missed=1
+"$here/bench_remote.py" 700 "$CORTEX_BIN" || missed=1
 for folder in ${folders[@]+"${folders[@]}"}; do
     "$here/bench-csharp.sh" "$folder" ${sharp[@]+"${sharp[@]}"}
 done

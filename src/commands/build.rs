@@ -20,6 +20,7 @@ use engine::values::event::{Observer, Phase};
 use engine::values::pattern::PatternSet;
 use std::io::IsTerminal;
 use std::time::Instant;
+use workbench::workspace::Workspace;
 
 /// Runs it.
 pub fn run(context: &Context, args: &BuildArgs) -> Outcome {
@@ -71,29 +72,10 @@ pub fn run(context: &Context, args: &BuildArgs) -> Outcome {
     if args.rebuild && code(&report) == Code::Ok {
         report = rebuild(context, &mut session, request.clone(), &report)?;
     }
-    // What was built stands, whatever becomes of this file; the next build tries again.
-    if !args.dry_run
-        && let Err(error) = workbench::aliases::update(&workspace.root, &session)
-    {
-        context.say(&[Diagnostic::warning("W_ALIASES", format!("aliases.json is not up to date: {error}"))]);
-    }
     if !args.dry_run {
-        let carried = workbench::carry::carry(&workspace.root, &mut session)?;
-        if !carried.is_empty() {
-            context.say(&carried);
-            // Lays the files out, which show the words.
-            build(context, &mut workspace.session()?, &request)?;
-        }
+        follow_names(context, &workspace, &mut session, &request)?;
     }
-    context.say(
-        &workspace
-            .engine
-            .store
-            .damage()
-            .into_iter()
-            .map(|words| Diagnostic::warning("W_STORE_DAMAGED", words))
-            .collect::<Vec<_>>(),
-    );
+    context.say(&damage(&workspace));
     let targets = report.targets as u64;
     let currency = workbench::paid::currency(&session);
     context.let_go();
@@ -118,6 +100,26 @@ pub fn run(context: &Context, args: &BuildArgs) -> Outcome {
     }
     let code = code(&report);
     Ok(used.map_or(code, |used| used.code(code)))
+}
+
+/// Brings along what goes by names of symbols that moved: former names, and words that people wrote.
+pub(super) fn follow_names(context: &Context, workspace: &Workspace, session: &mut Session, request: &Request) -> Result<(), Failed> {
+    // What was built stands, whatever becomes of this file; the next build tries again.
+    if let Err(error) = workbench::aliases::update(&workspace.root, session) {
+        context.say(&[Diagnostic::warning("W_ALIASES", format!("aliases.json is not up to date: {error}"))]);
+    }
+    let carried = workbench::carry::carry(&workspace.root, session)?;
+    if !carried.is_empty() {
+        context.say(&carried);
+        // Lays the files out, which show the words.
+        build(context, &mut workspace.session()?, request)?;
+    }
+    Ok(())
+}
+
+fn damage(workspace: &Workspace) -> Vec<Diagnostic> {
+    let told = workspace.engine.store.damage().into_iter();
+    told.map(|words| Diagnostic::warning("W_STORE_DAMAGED", words)).collect()
 }
 
 /// Makes what was built again, but for what is paid for, to compare.

@@ -11,7 +11,7 @@ use engine::build::remarks::FailedTry;
 use engine::build::session::Session;
 use engine::values::diagnostic::{Diagnostic, Severity};
 use engine::values::digest::Digest;
-use engine::values::table::Table;
+use engine::values::table::{Table, to_json};
 use std::io::Write;
 use std::path::Path;
 use std::sync::Arc;
@@ -251,12 +251,12 @@ fn print(context: &Context, args: &ShowArgs, shown: &Shown) -> Outcome {
         writeln!(
             out,
             "{}",
-            serde_json::json!({"label": shown.label, "digest": shown.digest.to_string(), "output": json(&shown.bytes)})
+            serde_json::json!({"label": shown.label, "digest": shown.digest.to_string(), "output": to_json(&shown.bytes)})
         )
     } else if args.raw {
         out.write_all(&shown.bytes)
     } else if Table::is_table(&shown.bytes) {
-        writeln!(out, "{}", serde_json::to_string_pretty(&json(&shown.bytes)).unwrap_or_default())
+        writeln!(out, "{}", serde_json::to_string_pretty(&to_json(&shown.bytes)).unwrap_or_default())
     } else {
         match std::str::from_utf8(&shown.bytes) {
             Ok(text) => out.write_all(printable(text).as_bytes()),
@@ -280,21 +280,5 @@ pub fn written(result: std::io::Result<()>) -> Outcome {
             Code::Io,
             Diagnostic::error("E_WRITE", format!("standard output cannot be written: {error}")).hint("make room, or send it elsewhere"),
         )),
-    }
-}
-
-/// An output as JSON: tables as objects, JSON as it is, text as a string, anything else as its length.
-pub fn json(bytes: &[u8]) -> serde_json::Value {
-    if let Some(table) = Table::open(bytes) {
-        return table
-            .rows()
-            .map(|(key, value)| (key.to_owned(), json(value)))
-            .collect::<serde_json::Map<_, _>>()
-            .into();
-    }
-    match std::str::from_utf8(bytes) {
-        Ok(text) if text.starts_with(['{', '[']) => serde_json::from_str(text).unwrap_or_else(|_| text.into()),
-        Ok(text) => text.into(),
-        Err(_) => serde_json::json!({ "bytes": bytes.len() }),
     }
 }

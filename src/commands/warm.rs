@@ -32,6 +32,7 @@ pub fn run(context: &Context, args: &WarmArgs) -> Outcome {
     let mut session = workspace.session()?;
     context.say(workspace.warnings());
     let report = build::build(context, &mut session, &request)?;
+    build::follow_names(context, &workspace, &mut session, &request)?;
     let mut filed = None;
     if report.refused.is_empty() && !report.cancelled {
         let store = &*workspace.engine.store;

@@ -5,13 +5,13 @@ use super::symbols::found_by_name;
 use super::{Effect, Method, one_or_many};
 use crate::commands::build;
 use crate::commands::last_good;
-use crate::commands::show;
 use crate::context::Failed;
 use crate::desk::Desk;
 use crate::exit::Code;
 use crate::render::printable;
 use engine::build::query::Reach;
 use engine::values::diagnostic::Diagnostic;
+use engine::values::table::to_json;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -167,5 +167,5 @@ fn label(symbol: &str) -> String {
 
 fn data(desk: &mut Desk<'_>, label: &str) -> Result<Value, Failed> {
     let package = label.rsplit_once(':').map_or(label, |(package, _)| package);
-    Ok(show::json(&desk.output(&format!("{package}:outline-info"))?.bytes))
+    Ok(to_json(&desk.output(&format!("{package}:outline-info"))?.bytes))
 }

@@ -2,7 +2,7 @@
 
 use super::money::{notes, spent};
 use super::{Style, duration, moment, on_one_line, printable};
-use engine::values::table::Table;
+use engine::values::table::{Table, to_json};
 use serde_json::{Value, json};
 use similar::TextDiff;
 use std::sync::Arc;
@@ -183,7 +183,7 @@ pub fn difference_json(difference: &Difference<'_>) -> Value {
 /// A blob as lines of text; tables as JSON.
 fn text_of(blob: &[u8]) -> Option<String> {
     if Table::is_table(blob) {
-        let rows = crate::commands::show::json(blob);
+        let rows = to_json(blob);
         return serde_json::to_string_pretty(&rows).ok();
     }
     let text = std::str::from_utf8(blob).ok()?;

@@ -92,7 +92,7 @@ fn explanations_go_down_to_the_file() {
     //index:total current
       output     DIGEST, 14 bytes
       key        DIGEST
-      made       WHEN WHEN UTC by command@2 in TIME
+      made       WHEN WHEN UTC by command@3 in TIME
       param      argv = ["cat","{in.words}"]
       inputs     words DIGEST //docs/docs/a.md:words
                  words DIGEST //docs/docs/b.md:words
@@ -110,7 +110,7 @@ fn explanations_go_down_to_the_file() {
       next       cortex build '//index:total'
       output     DIGEST, 14 bytes
       key        DIGEST
-      made       WHEN WHEN UTC by command@2 in TIME
+      made       WHEN WHEN UTC by command@3 in TIME
       inputs     words to be built //docs/docs/a.md:words
                  words DIGEST //docs/docs/b.md:words
       last ran   for the first time in this checkout
@@ -121,7 +121,7 @@ fn explanations_go_down_to_the_file() {
     //index:total current
       output     DIGEST, 14 bytes
       key        DIGEST
-      made       WHEN WHEN UTC by command@2 in TIME
+      made       WHEN WHEN UTC by command@3 in TIME
       param      argv = ["cat","{in.words}"]
       inputs     words DIGEST //docs/docs/a.md:words
                  words DIGEST //docs/docs/b.md:words
@@ -144,7 +144,7 @@ fn status_counts() {
     exit 0
     memotree TEMP/ws
       store     none
-      sources   56 files, nothing built from them yet
+      sources   59 files, nothing built from them yet
       targets   none yet; build some: cortex build '//...'
     ");
     assert_eq!(bench.run(&["build", "//types/NodeStore:semantic", "//types/...:outline"]).code, 0);
@@ -404,7 +404,7 @@ fn a_dry_run_after_an_edit_says_what_runs_and_what_that_depends_on() {
     bench.write(path, &text.replace("Nodes cannot be moved yet", "Moving is for later"));
     insta::assert_snapshot!(bench.run(&["build", "--dry-run", "//..."]).all(), @"
     exit 0
-    1,355 targets: 2 will run, 1,088 more may run (TIME)
+    1,358 targets: 2 will run, 1,090 more may run (TIME)
       will run //files/src/MemoTree.Core/NodeStore.cs:defines
                //files/src/MemoTree.Core/NodeStore.cs:source
       may run  783 of the others only if //files/src/MemoTree.Core/NodeStore.cs:names gives something else

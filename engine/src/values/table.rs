@@ -5,6 +5,7 @@
 //! `b"cortbl1\0"`, row count `n`, `n` × (key end, value end) measured from the start of the heap, then the heap: per row key bytes,
 //! then value bytes, rows sorted by key, keys unique. Text keys; values are any bytes, by convention a JSON object or array.
 
+use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 
 const MAGIC: &[u8; 8] = b"cortbl1\0";
@@ -117,6 +118,23 @@ pub fn write_table<K: AsRef<str> + Ord, V: AsRef<[u8]>>(rows: &BTreeMap<K, V>) -
 
 fn word(value: usize) -> [u8; 4] {
     u32::try_from(value).expect("invariant: tables stay below 4 GiB").to_le_bytes()
+}
+
+/// A blob as JSON: a table as an object, JSON as it is, text as a string, anything else as its length.
+pub fn to_json(blob: &[u8]) -> Value {
+    let value = |bytes| match std::str::from_utf8(bytes) {
+        Ok(text) if text.starts_with(['{', '[']) => serde_json::from_str(text).unwrap_or_else(|_| text.into()),
+        Ok(text) => text.into(),
+        Err(_) => serde_json::json!({ "bytes": bytes.len() }),
+    };
+    match Table::open(blob) {
+        Some(table) => table
+            .rows()
+            .map(|(key, row)| (key.to_owned(), value(row)))
+            .collect::<Map<_, _>>()
+            .into(),
+        None => value(blob),
+    }
 }
 
 #[cfg(test)]

@@ -14,6 +14,7 @@ mod scratch;
 mod stage;
 #[cfg(test)]
 mod tests;
+mod tools;
 mod trust;
 
 use engine::seams::producer::{Bound, Failure, Inputs, Output, ParamError, Params, Pool, Producer, ProducerId, Sees};
@@ -37,7 +38,7 @@ pub struct CommandProducer {
 
 impl Producer for CommandProducer {
     fn id(&self) -> ProducerId {
-        ProducerId::new("command", 2)
+        ProducerId::new("command", 3)
     }
 
     fn pool(&self, _: &Params) -> Pool {
@@ -73,6 +74,7 @@ impl Producer for CommandProducer {
         if !self.trust.trusts(&definition(inputs.params, inputs.settings)) {
             return Err(untrusted());
         }
+        tools::check(inputs.params)?;
         let bounds = Bounds::of(inputs.settings);
         let level = level(bounds.sandbox)?;
         let mut scratch = Scratch::take().map_err(|error| io("a folder for it cannot be made", &error))?;

@@ -1,5 +1,6 @@
 //! What a manifest says of a program: what enters the key, and what only bounds how it runs.
 
+use super::tools;
 use engine::seams::producer::{Bound, ParamError, Params};
 use engine::values::quantity;
 use sandbox::Limits;
@@ -10,7 +11,7 @@ use std::time::Duration;
 const DEFAULT_TIMEOUT: u64 = 600;
 
 /// Parameters that can move an output; they are in the key.
-const IN_KEY: [&str; 4] = ["argv", "env", "outputs", "shell"];
+const IN_KEY: [&str; 5] = ["argv", "env", "outputs", "shell", "tools"];
 /// Parameters that bound how it runs.
 const BOUNDS: [&str; 8] = ["cpu", "disk", "file_size", "memory", "processes", "readable", "sandbox", "timeout"];
 
@@ -186,6 +187,13 @@ pub(super) fn check(params: &Params) -> Vec<ParamError> {
                 "write env = { LANG = \"de_DE.UTF-8\" }",
             );
         }
+    }
+    if let Some(why) = params.get("tools").and_then(tools::wrong) {
+        wrong(
+            "tools",
+            why,
+            "write tools = { dot = \"12.1\" }, or the digest that `b3sum` prints: \"blake3:…\"",
+        );
     }
     if let Some(outputs) = params.get("outputs") {
         let hint = "write outputs = { chart = \"chart.svg\", pages = \"site/\" }; a / at the end says that it is a folder";

@@ -77,3 +77,45 @@ fn a_cancelled_program_is_ended() {
     cancel.cancel();
     assert_eq!(run(&["sleep", "100"], 200, &[], &cancel), Err(Failure::Cancelled));
 }
+
+#[test]
+fn a_tool_is_what_was_declared() {
+    let params = |tools: serde_json::Value| -> Params {
+        serde_json::json!({"argv": ["cat", "{in.a}"], "tools": tools})
+            .as_object()
+            .cloned()
+            .expect("object")
+    };
+    let producer = CommandProducer { trust: Arc::new(All) };
+    let run = |tools: serde_json::Value| {
+        let (vars, cancel) = (Vars::new(), Cancel::default());
+        let roles = BTreeMap::from([("a".into(), vec![Input::of("", b"hello".as_slice())])]);
+        let bound = producer.bind(&params(tools), &BTreeMap::new());
+        assert!(bound.params.contains_key("tools"), "in the key");
+        producer.produce(&Inputs::bare("//a:b", &bound.params, &roles, &vars, &cancel))
+    };
+    let cat = Digest::of(&std::fs::read(find::find("cat", Path::new("/"))).expect("a program"));
+    assert_eq!(
+        run(serde_json::json!({"cat": format!("blake3:{cat}"), "other": "1.2"}))
+            .expect("runs")
+            .bytes,
+        b"hello"
+    );
+    for tools in [
+        serde_json::json!({"cat": format!("blake3:{}", Digest::of(b"other"))}),
+        serde_json::json!({"no-such-tool": format!("blake3:{cat}")}),
+    ] {
+        match run(tools) {
+            Err(Failure::Permanent(why)) => assert_eq!(why.code, "E_TOOL"),
+            other => panic!("{other:?}"),
+        }
+    }
+    for tools in [
+        serde_json::json!("cat"),
+        serde_json::json!({"cat": 1}),
+        serde_json::json!({"cat": ""}),
+        serde_json::json!({"cat": "blake3:12"}),
+    ] {
+        assert_eq!(producer.check(&params(tools)).expect_err("refused").len(), 1);
+    }
+}

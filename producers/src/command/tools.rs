@@ -1,0 +1,65 @@
+//! Tools that a manifest declares: programs by name, each with its version or its digest. All of it is in the key, so that another tool is
+//! another result; a digest is also compared with the program's file before anything runs.
+
+use super::find::find;
+use engine::seams::producer::{Failure, Params};
+use engine::values::diagnostic::Diagnostic;
+use engine::values::digest::Digest;
+use serde_json::Value;
+use std::fs::File;
+use std::io;
+use std::path::Path;
+
+/// What a digest begins with.
+const DIGEST: &str = "blake3:";
+
+fn declared(params: &Params) -> impl Iterator<Item = (&String, &str)> {
+    let table = params.get("tools").and_then(Value::as_object);
+    table.into_iter().flatten().filter_map(|(name, is)| Some((name, is.as_str()?)))
+}
+
+/// Why a declaration cannot be one.
+pub(super) fn wrong(tools: &Value) -> Option<String> {
+    let Some(tools) = tools.as_object() else {
+        return Some("'tools' must be a table of texts".to_owned());
+    };
+    tools.iter().find_map(|(name, is)| match is.as_str() {
+        None | Some("") => Some(format!("the version of the tool '{name}' must be a text")),
+        Some(is) => {
+            let digest = is.strip_prefix(DIGEST)?;
+            let why = format!("the digest of the tool '{name}' must be {DIGEST} and 64 hexadecimal digits");
+            Digest::parse(digest).is_none().then_some(why)
+        }
+    })
+}
+
+/// Whether the tools are what the manifest says.
+///
+/// # Errors
+/// When a tool is not found, or is another.
+pub(super) fn check(params: &Params) -> Result<(), Failure> {
+    for (name, is) in declared(params) {
+        let Some(digest) = is.strip_prefix(DIGEST).and_then(Digest::parse) else {
+            continue;
+        };
+        let file = find(name, Path::new("/"));
+        let found =
+            digest_of(&file).map_err(|error| told(name, format!("cannot be read: {error}"), "install it, or take it out of 'tools'"))?;
+        if found != digest {
+            let hint = "have this tool there, or declare it as it is and have its outputs made again";
+            return Err(told(name, format!("is {DIGEST}{found}, not what 'tools' declares"), hint));
+        }
+    }
+    Ok(())
+}
+
+fn told(name: &str, what: String, hint: &str) -> Failure {
+    let why = Diagnostic::error("E_TOOL", format!("the tool '{name}' {what}"));
+    Failure::Permanent(Box::new(why.hint(hint)))
+}
+
+fn digest_of(file: &Path) -> io::Result<Digest> {
+    let mut hasher = blake3::Hasher::new();
+    hasher.update_reader(File::open(file)?)?;
+    Ok(Digest(*hasher.finalize().as_bytes()))
+}
