@@ -91,4 +91,5 @@ assert warm["bundle"]["stored"] and warm["tally"]["ran"] > 0 and not warm["remot
 assert build["tally"]["ran"] == 0 and build["tally"]["failed"] == 0 and build["remote"]["hits"] > 0, build["tally"]
 print(f"{warm['bundle']['results']} results filed; {build['targets']} targets built of {build['remote']['hits']} question(s), nothing ran")
 PY
+CORTEX_STORE=$scratch/store-two "$CORTEX" -C "$scratch/two" remote stats | tee "$scratch/stats" | grep -q '^found    1 of 1 ' || failed "stats: $(cat "$scratch/stats")"
 diff -r "$scratch/one/.cortex/out" "$scratch/two/.cortex/out" || failed "the files differ"

@@ -5,6 +5,7 @@ use crate::exit::Code;
 use crate::render::{Style, count, printable, size};
 use engine::manifest::remote::{RemoteDef, Write};
 use engine::seams::remote::{RemoteCache, RemoteSummary};
+use engine::store::exchange::{self, Exchanged};
 use engine::values::diagnostic::Diagnostic;
 use remote::{Client, Deadlines, Surroundings, Use};
 use std::path::Path;
@@ -78,6 +79,8 @@ pub fn finish(workspace: &Workspace, wait: Option<Duration>) -> Result<Option<Us
         }));
     };
     let summary = cache.finish(wait);
+    let engine = &workspace.engine;
+    exchange::note(&*engine.store, engine.view, engine.world.now_secs(), &Exchanged::of(&summary))?;
     let is_missed = required && (summary.reads_off.is_some() || !cache.reads() && summary.trouble.is_some());
     Ok(Some(Used {
         summary,

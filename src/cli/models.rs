@@ -141,7 +141,15 @@ pub enum Since {
 }
 
 impl Since {
-    fn parse(text: &str) -> Result<Self, String> {
+    /// Seconds since 1970, when it is `now`.
+    pub fn at(self, now: u64) -> u64 {
+        match self {
+            Self::At(at) => at,
+            Self::Before(span) => now.saturating_sub(span),
+        }
+    }
+
+    pub(super) fn parse(text: &str) -> Result<Self, String> {
         let day = humantime::parse_rfc3339_weak(&format!("{text} 00:00:00"));
         let at = day.ok().and_then(|day| day.duration_since(UNIX_EPOCH).ok());
         if let Some(at) = at {

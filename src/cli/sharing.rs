@@ -1,6 +1,6 @@
 //! Flags of what shares results with other machines.
 
-use super::{AskingArgs, default_jobs, unguarded};
+use super::{AskingArgs, Since, default_jobs, unguarded};
 use clap::{Args, Subcommand};
 
 /// Build targets and fill the remote cache with them, for other machines.
@@ -35,6 +35,15 @@ pub enum RemoteCommand {
     /// Ask it what it can do, and measure a round trip. Exit codes: 0 it answers, 7 it cannot be used.
     Ping {
         /// As JSON.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Sum up what this checkout had of it.
+    Stats {
+        /// Only what was since then: a day (2026-11-01) or a span (7d, 12h).
+        #[arg(long, value_name = "WHEN", value_parser = Since::parse)]
+        since: Option<Since>,
+        /// As JSON, by day.
         #[arg(long)]
         json: bool,
     },

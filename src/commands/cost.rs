@@ -1,7 +1,7 @@
 //! `cortex cost`: what models cost this checkout.
 
 use super::show;
-use crate::cli::{CostArgs, Since};
+use crate::cli::CostArgs;
 use crate::context::{Context, Outcome};
 use crate::render::money::{amount, spent};
 use crate::render::{Style, count, duration, moment, printable};
@@ -18,11 +18,7 @@ pub fn run(context: &Context, args: &CostArgs) -> Outcome {
     let session = workspace.session()?;
     context.say(workspace.warnings());
     let now = session.engine.world.now_secs();
-    let since = match args.since {
-        None => 0,
-        Some(Since::At(at)) => at,
-        Some(Since::Before(span)) => now.saturating_sub(span),
-    };
+    let since = args.since.map_or(0, |since| since.at(now));
     let found = spending(&session, since)?;
     let currency = workbench::paid::currency(&session);
     let text = if args.json || context.json() {

@@ -1,11 +1,12 @@
 //! `cortex remote`: asks the remote cache that the manifest names.
 
 use super::show;
-use crate::cli::RemoteCommand;
+use crate::cli::{RemoteCommand, Since};
 use crate::context::{Context, Failed, Outcome};
 use crate::exit::Code;
-use crate::render::{duration, printable, size};
+use crate::render::{count, duration, moment, printable, size};
 use crate::sharing;
+use engine::store::exchange::{self, Exchanged};
 use engine::values::diagnostic::Diagnostic;
 use remote::{Function, Ping};
 use std::io::Write;
@@ -14,6 +15,7 @@ use std::io::Write;
 pub fn run(context: &Context, command: &RemoteCommand) -> Outcome {
     match command {
         RemoteCommand::Ping { json } => ping(context, *json || context.json()),
+        RemoteCommand::Stats { since, json } => stats(context, *since, *json || context.json()),
     }
 }
 
@@ -58,6 +60,63 @@ fn ping(context: &Context, json: bool) -> Outcome {
         false => told(&def.endpoint, &answer, usage),
     };
     show::written(write!(context.stdout(), "{text}"))
+}
+
+/// Of so many that were looked for, how many were there; `None` when none was.
+pub fn hit_rate(found: u64, missed: u64) -> Option<f64> {
+    let all = found + missed;
+    (all > 0).then(|| found as f64 / all as f64)
+}
+
+/// What this checkout had of its cache, since when it is asked about.
+fn stats(context: &Context, since: Option<Since>, json: bool) -> Outcome {
+    let workspace = context.workspace("remote stats")?;
+    let engine = &workspace.engine;
+    let since = since.map_or(0, |since| since.at(engine.world.now_secs()));
+    let days = exchange::days(&*engine.store, engine.view, since)?;
+    let mut all = Exchanged::default();
+    days.iter().for_each(|(_, day)| all.add(day));
+    let hit_rate = hit_rate(all.hits, all.misses);
+    let text = if json {
+        let row = |(day, figures): &(u64, Exchanged)| {
+            let mut row = serde_json::json!(figures);
+            row["day"] = calendar_day(*day).into();
+            row
+        };
+        let days: Vec<_> = days.iter().map(row).collect();
+        format!("{:#}\n", serde_json::json!({"all": all, "hit_rate": hit_rate, "days": days}))
+    } else if days.is_empty() {
+        "No remote cache was used.\n".to_owned()
+    } else {
+        summed(&all, hit_rate)
+    };
+    show::written(write!(context.stdout(), "{text}"))
+}
+
+fn summed(all: &Exchanged, hit_rate: Option<f64>) -> String {
+    let rate = hit_rate.map(|rate| format!(" ({:.0} %)", rate * 100.0)).unwrap_or_default();
+    let mut text = format!(
+        "found    {} of {} that were asked for{rate}, {} in {} blobs\nstored   {}, {} in {} blobs\n",
+        count(all.hits),
+        count(all.hits + all.misses),
+        size(all.bytes_down),
+        count(all.blobs_down),
+        count(all.stored),
+        size(all.bytes_up),
+        count(all.blobs_up),
+    );
+    if all.not_stored > 0 {
+        text += &format!("refused  {}\n", count(all.not_stored));
+    }
+    for (lie, times) in &all.lies {
+        text += &format!("wrong    {lie}, {} times\n", count(*times));
+    }
+    text
+}
+
+/// `2026-11-22`, of days since 1970.
+fn calendar_day(day: u64) -> String {
+    moment(day * 24 * 60 * 60).chars().take(10).collect()
 }
 
 fn told(endpoint: &str, answer: &Ping, usage: remote::Use) -> String {

@@ -50,7 +50,7 @@ pub fn run(context: &Context, args: &WarmArgs) -> Outcome {
         let mut document = summary::json(&report, targets, start.elapsed());
         document["remote"] = serde_json::json!(used.summary);
         document["bundle"] = serde_json::json!(filed.map(|(results, whole)| serde_json::json!({"results": results, "stored": whole})));
-        document["hit_rate"] = serde_json::json!(hit_rate(report.tally.cached, report.tally.ran));
+        document["hit_rate"] = serde_json::json!(remote_cache::hit_rate(report.tally.cached as u64, report.tally.ran as u64));
         context.let_go();
         println!("{document}");
     } else {
@@ -68,12 +68,6 @@ pub fn run(context: &Context, args: &WarmArgs) -> Outcome {
         Code::Ok if !whole => Err(remote_cache::unavailable("it did not take everything that was offered")),
         code => Ok(code),
     }
-}
-
-/// Of the results that this build had to look for, how many were there.
-fn hit_rate(found: usize, ran: usize) -> Option<f64> {
-    let all = found + ran;
-    (all > 0).then(|| found as f64 / all as f64)
 }
 
 fn not_offered() -> Failed {

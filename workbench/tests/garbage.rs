@@ -15,7 +15,7 @@ use engine::seams::paid::Spent;
 use engine::seams::producer::{Cancel, Failure, Inputs, Output, Params, Pool, Producer, ProducerId, Registry};
 use engine::store::disk::{DiskOptions, DiskStore};
 use engine::store::memory::MemoryStore;
-use engine::store::records::{ActionRecord, Class};
+use engine::store::records::{ActionRecord, Class, HistoryRecord};
 use engine::store::{Inventory, Part, Store, ViewId};
 use engine::values::digest::{ActionKey, Digest};
 use engine::values::event::{Event, Observer};
@@ -227,9 +227,25 @@ impl Bench {
         docs.chain(["//index:all".to_owned()]).collect()
     }
 
+    /// Labels of nodes in any graph, and the views that have one.
+    fn standing(&self) -> (BTreeSet<String>, BTreeSet<ViewId>) {
+        let (mut labels, mut views) = (BTreeSet::new(), BTreeSet::new());
+        for view in (0..VIEWS as u64).map(ViewId) {
+            for (_, page) in self.disk.rows(view, Part::Nodes).expect("rows") {
+                each_result(&page, |label, _| {
+                    labels.insert(label.to_owned());
+                    views.insert(view);
+                })
+                .expect("a sound page");
+            }
+        }
+        (labels, views)
+    }
+
     /// What must be there, told without marks: results, and blobs besides their outputs.
-    fn held(&self, keep_versions: usize, before: &BTreeMap<ActionKey, ActionRecord>) -> (BTreeSet<ActionKey>, BTreeSet<Digest>) {
+    fn held(&self, options: &Gc, before: &BTreeMap<ActionKey, ActionRecord>) -> (BTreeSet<ActionKey>, BTreeSet<Digest>) {
         let (mut keys, mut blobs) = (BTreeSet::new(), BTreeSet::new());
+        let (standing, planned) = self.standing();
         for view in (0..VIEWS as u64).map(ViewId) {
             for (_, page) in self.disk.rows(view, Part::Nodes).expect("rows") {
                 each_result(&page, |_, filed| {
@@ -238,20 +254,21 @@ impl Bench {
                 })
                 .expect("a sound page");
             }
-            for pin in care::pins(&*self.disk, view).expect("pins") {
+            let pins = care::pins(&*self.disk, view).expect("pins");
+            for pin in &pins {
                 let (key, output) = pin.result().expect("digests");
                 keys.insert(key);
                 blobs.insert(output);
             }
             for label in self.labels() {
-                for version in self
-                    .disk
-                    .history(view, &label)
-                    .expect("versions")
-                    .into_iter()
-                    .rev()
-                    .take(keep_versions)
-                {
+                let versions = self.disk.history(view, &label).expect("versions");
+                let is_gone = planned.contains(&view) && !standing.contains(&label) && pins.iter().all(|pin| pin.label != label);
+                let used = |version: &HistoryRecord| self.disk.last_use(&version.key).expect("a store").unwrap_or(0).max(version.at);
+                let is_long = |version: &HistoryRecord| self.now.saturating_sub(used(version)) >= options.older_than;
+                if is_gone && versions.last().is_some_and(is_long) {
+                    continue;
+                }
+                for version in versions.into_iter().rev().take(options.keep_versions) {
                     keys.insert(version.key);
                     blobs.insert(version.output);
                 }
@@ -264,7 +281,7 @@ impl Bench {
 
     fn check_gc(&self, options: &Gc) {
         let before = self.actions();
-        let (mut keys, mut blobs) = self.held(options.keep_versions, &before);
+        let (mut keys, mut blobs) = self.held(options, &before);
         let young = |record: &ActionRecord, key: &ActionKey| {
             let used = self.disk.last_use(key).expect("a store").unwrap_or(0).max(record.made_at);
             self.now.saturating_sub(used) < options.older_than
@@ -301,7 +318,13 @@ impl Bench {
             }
             Some(max) => {
                 // What no pressure takes: everything but versions that cost nothing.
-                let (firm, present) = self.held(0, &before);
+                let (firm, present) = self.held(
+                    &Gc {
+                        keep_versions: 0,
+                        ..*options
+                    },
+                    &before,
+                );
                 assert!(firm.iter().all(|key| after.contains(key)));
                 assert!(present.iter().all(|digest| self.disk.blob(digest).expect("a store").is_some()));
                 let paid_for = |key: &&ActionKey| before[*key].class == Class::Paid;
@@ -456,4 +479,18 @@ fn what_a_paid_result_that_stays_was_made_of_stays() {
         older_than: 0,
         ..Gc::usual(bench.now)
     });
+}
+
+/// What a random run once met: the versions of a node that is long gone go, however many are kept of the others.
+#[test]
+fn versions_of_what_is_long_gone_go() {
+    let mut bench = Bench::new();
+    let gc = |keep_versions| Step::Gc {
+        older_than: 0,
+        keep_versions,
+        paid: true,
+        max_size: None,
+    };
+    let steps = [Step::Write(1, 1, 0), gc(0), Step::Delete(1, 1), Step::Build(1), gc(1)];
+    steps.iter().for_each(|step| bench.step(step));
 }

@@ -7,6 +7,7 @@ mod codec;
 pub mod corrections;
 pub mod diagnostics;
 pub mod disk;
+pub mod exchange;
 pub mod ledger;
 pub mod memory;
 pub mod parcel;
@@ -60,11 +61,13 @@ pub enum Part {
     Pins,
     /// The moment up to which the known sources are true, when somebody watches: one row, whose key is empty (`build`).
     Watch,
+    /// What a remote cache gave and took, by day (`store::exchange`).
+    Exchange,
 }
 
 impl Part {
     /// Every part, in the order of their declaration.
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 15] = [
         Self::Nodes,
         Self::Links,
         Self::State,
@@ -79,6 +82,7 @@ impl Part {
         Self::View,
         Self::Pins,
         Self::Watch,
+        Self::Exchange,
     ];
 
     /// Whose rows a view sees: its own, or those that all views share.

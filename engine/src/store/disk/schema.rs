@@ -106,6 +106,11 @@ const LEDGER: Table = Table {
     key: "view u64, row key",
     value: "packed row",
 };
+const EXCHANGE: Table = Table {
+    name: "exchange.1",
+    key: "view u64, row key",
+    value: "packed row",
+};
 const CORRECTIONS: Table = Table {
     name: "corrections.1",
     key: "0 u64, label, 0 u8, view u64",
@@ -148,7 +153,7 @@ pub(super) const TOUCHED: Table = Table {
 };
 
 /// Every table of the format.
-pub(super) const SCHEMA: [Table; 21] = [
+pub(super) const SCHEMA: [Table; 22] = [
     META,
     BLOBS,
     BLOB_DATA,
@@ -170,6 +175,7 @@ pub(super) const SCHEMA: [Table; 21] = [
     TOUCHED,
     PINS,
     WATCH,
+    EXCHANGE,
 ];
 
 /// The table of a part.
@@ -189,6 +195,7 @@ pub(super) const fn table_of(part: Part) -> Table {
         Part::View => VIEWS,
         Part::Pins => PINS,
         Part::Watch => WATCH,
+        Part::Exchange => EXCHANGE,
     }
 }
 
