@@ -184,7 +184,11 @@ mod tests {
             },
             Reason::FileAdded { path: path() },
             Reason::FileRemoved { path: path() },
-            Reason::SetChanged { label: path() },
+            Reason::SetChanged {
+                label: path(),
+                added: Vec::new(),
+                removed: Vec::new(),
+            },
             Reason::InputMoved { label: path() },
             Reason::DefinitionChanged,
             Reason::LeftStale,

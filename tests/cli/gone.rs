@@ -94,3 +94,60 @@ fn a_type_is_gone_for_all_who_ask() {
     let whole = bench.run(&["history", "//types/N.Box:outline"]);
     assert!(whole.code == 2 && whole.err.contains("N_GONE"), "{whole:?}");
 }
+
+/// The lines that say why a target last ran or is stale, down to where the way ends.
+fn why(bench: &Bench, label: &str) -> Vec<String> {
+    let told = bench.run(&["explain", label]).out;
+    let of_way = |line: &&str| line.starts_with("  because ") || line.starts_with("             ");
+    let way = told.lines().skip_while(|line| !line.starts_with("  because ")).take_while(of_way);
+    way.map(|line| line.trim().trim_start_matches("because").trim().to_owned())
+        .collect()
+}
+
+#[test]
+fn ways_lead_to_files_that_went_and_came_back() {
+    let bench = boxed();
+    bench.write(
+        "User.cs",
+        "namespace N;\npublic class User { public int Use(Box box) => box.Count(); }\n",
+    );
+    let all = ["build", "//types/...:deps", "//index:types", "//index:members", "//index:graph"];
+    let build = || assert_eq!(bench.run(&all).code, 0);
+    build();
+    std::fs::remove_file(bench.root().join("Box.cs")).expect("removed");
+    let set = why(&bench, "//index:files");
+    assert_eq!(
+        set.last().map(String::as_str),
+        Some("//sources/csharp:files: Box.cs was removed"),
+        "{set:?}"
+    );
+    build();
+    for label in ["//index:types", "//index:members", "//index:graph", "//types/N.User:deps"] {
+        let way = why(&bench, label);
+        let last = way.last().map(String::as_str).unwrap_or_default();
+        assert_eq!(last, "//files/Box.cs:bytes DIGEST → not there any more", "{label} {way:?}");
+    }
+    bench.write("Box.cs", BOX);
+    build();
+    bench.write("Box.cs", &BOX.replace("Put", "Lay"));
+    build();
+    std::fs::remove_file(bench.root().join("Box.cs")).expect("removed");
+    build();
+    bench.write("Box.cs", &BOX.replace("Put", "Set"));
+    bench.write("New.cs", "namespace N;\npublic class New { }\n");
+    let set = why(&bench, "//index:files");
+    assert_eq!(
+        set.last().map(String::as_str),
+        Some("//sources/csharp:files: Box.cs was added, New.cs was added"),
+        "{set:?}"
+    );
+    build();
+    for label in ["//index:types", "//index:members", "//index:graph", "//types/N.User:deps"] {
+        let way = why(&bench, label);
+        let last = way.last().map(String::as_str).unwrap_or_default();
+        assert!(
+            last.starts_with("//files/Box.cs:bytes ") || last == "//files/New.cs:bytes new: DIGEST",
+            "{label} {way:?}"
+        );
+    }
+}

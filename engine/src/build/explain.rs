@@ -191,12 +191,13 @@ impl Session {
         if let Some(latest) = history.last().filter(|latest| before.keys.get(&id) == Some(&latest.key))
             && let Some(earlier) = history.iter().rev().find(|version| version.key != latest.key)
         {
+            let span = (earlier.build, latest.build);
             let (Some(earlier), Some(latest)) = (store.action(&earlier.key)?, store.action(&latest.key)?) else {
                 explanation.before_collected = true;
                 return Ok(Ok(explanation));
             };
             explanation.last_moves = between(&earlier.inputs, &latest.inputs);
-            explanation.last_chain = chain_before(&*store, view, &explanation.last_moves)?;
+            explanation.last_chain = super::way::back(self, &mut explanation.last_moves, span)?;
             explanation.producer_before = (earlier.producer != latest.producer).then_some(earlier.producer);
             // Where an input moved too, the definition may have changed before that.
             if explanation.last_moves.is_empty() && explanation.standing == Standing::Current && !before.redefined {
@@ -205,43 +206,6 @@ impl Session {
         }
         Ok(Ok(explanation))
     }
-}
-
-/// Steps of a way into the past that are followed.
-const CHAIN: usize = 32;
-
-/// From what had moved when a node was last made down to the source file that moved first, by what History and the records of results
-/// still hold. The first of `moves` that gives something else leads on.
-fn chain_before(store: &dyn Store, view: crate::store::ViewId, moves: &[Move]) -> Result<Vec<Move>, EngineError> {
-    let changed = |moves: &[Move]| {
-        let mut changes = moves.iter().filter(|one| matches!(one.how, Moved::Changed { .. }));
-        changes.next().cloned()
-    };
-    let mut chain = Vec::new();
-    let mut at = changed(moves);
-    while let Some(Move {
-        label,
-        how: Moved::Changed { from, to },
-        ..
-    }) = at.take().filter(|_| chain.len() < CHAIN)
-    {
-        let history = store.history(view, &label)?;
-        // The version that was read, and the last one before it that gave what was read before.
-        let Some(made) = history.iter().rposition(|version| version.output == to) else {
-            break;
-        };
-        let Some(earlier) = history[..made].iter().rev().find(|version| version.output == from) else {
-            break;
-        };
-        let (Some(then), Some(now)) = (store.action(&earlier.key)?, store.action(&history[made].key)?) else {
-            break;
-        };
-        let moves = between(&then.inputs, &now.inputs);
-        let next = changed(&moves);
-        chain.extend(next.clone().or_else(|| moves.into_iter().next()));
-        at = next;
-    }
-    Ok(chain)
 }
 
 /// What the session knew before the dry run.
@@ -562,7 +526,8 @@ fn since(then: &[InputRecord], now: &[InputNow]) -> Vec<Move> {
     moves
 }
 
-fn between(then: &[InputRecord], now: &[InputRecord]) -> Vec<Move> {
+/// What moved between the inputs of two records.
+pub(super) fn between(then: &[InputRecord], now: &[InputRecord]) -> Vec<Move> {
     let now: Vec<(Arc<str>, Arc<str>, Option<Digest>)> = now
         .iter()
         .map(|input| (input.role.clone(), input.label.clone(), Some(input.digest)))

@@ -25,6 +25,8 @@ pub mod session;
 pub mod sharing;
 pub mod state;
 pub mod watched;
+pub mod twins;
 mod writer;
+mod way;
 
 pub use run::{How, Options, Priced, Root, Tally, file_label, file_path, located};

@@ -2,13 +2,14 @@
 
 use super::engine::{Definition, Engine, EngineError, Look};
 use super::run::{Leaves, file_label};
-use super::state::State;
+use super::state::{Set, State};
 use super::watched::Seen;
+use crate::files::globs::Globs;
 use crate::graph::stale::{self, Marked};
 use crate::graph::walk::Links;
 use crate::graph::{Graph, NodeId};
 use crate::planning::rules::RuleIndex;
-use crate::seams::world::{Refresh, Sources};
+use crate::seams::world::{Change, Refresh, Sources};
 use crate::store::{Part, RowChange};
 use crate::values::digest::Digest;
 use crate::values::event::Reason;
@@ -49,12 +50,8 @@ impl Session {
     /// When the store cannot be read.
     pub fn open(engine: Engine, definition: &Definition, mut look: Look) -> Result<Self, EngineError> {
         let sources = look.load(&engine)?;
-        let rows = engine.store.rows(engine.view, Part::Links)?;
-        let (store, view) = (engine.store.clone(), engine.view);
-        let records = move |page: u32| store.row(view, Part::Nodes, &page.to_be_bytes()).ok().flatten();
-        let loaded = Graph::load(&rows, &look.state.stale, Box::new(records)).filter(|graph| graph.len() as u64 == look.state.nodes);
         // A graph that cannot be read is planned anew: results are still found under their keys.
-        let graph = match loaded {
+        let graph = match stored_graph(&engine, &look.state)? {
             Some(graph) => graph,
             None => empty_graph(&engine)?,
         };
@@ -132,6 +129,9 @@ impl Session {
             };
         }
         let label = &*self.graph.node(marked.node).label;
+        if let Some(set) = self.state.sets.iter().find(|set| set.label == label) {
+            return self.set_changed(set);
+        }
         match super::run::file_path(label) {
             Some(path) => match self
                 .refresh
@@ -144,12 +144,34 @@ impl Session {
                 Some((_, None)) => Reason::FileRemoved { path },
                 _ => Reason::FileAdded { path },
             },
-            None if self.state.sets.iter().any(|set| set.label == label) => Reason::SetChanged { label: label.to_owned() },
             None if self.graph.node(marked.node).result.is_none() => Reason::New,
             None if self.redefined => Reason::DefinitionChanged,
             None => Reason::LeftStale,
         }
     }
+
+    /// Which files came to a set and went from it, as far as the look at the sources tells.
+    fn set_changed(&self, set: &Set) -> Reason {
+        let globs = Globs::new(&[set.def()]).ok();
+        let belongs = |path: &str| globs.as_ref().is_some_and(|globs| globs.sets_of_path(path) != 0);
+        let of_set = |is: fn(&Change) -> bool| {
+            let changes = self.refresh.changes.iter().filter(|change| is(change) && belongs(&change.path));
+            changes.map(|change| change.path.clone()).collect()
+        };
+        Reason::SetChanged {
+            label: set.label.clone(),
+            added: of_set(|change| change.from.is_none()),
+            removed: of_set(|change| change.to.is_none()),
+        }
+    }
+}
+
+/// The graph as it is stored; `None` when it cannot be read.
+pub(super) fn stored_graph(engine: &Engine, state: &State) -> Result<Option<Graph>, EngineError> {
+    let rows = engine.store.rows(engine.view, Part::Links)?;
+    let (store, view) = (engine.store.clone(), engine.view);
+    let records = move |page: u32| store.row(view, Part::Nodes, &page.to_be_bytes()).ok().flatten();
+    Ok(Graph::load(&rows, &state.stale, Box::new(records)).filter(|graph| graph.len() as u64 == state.nodes))
 }
 
 /// A graph of nothing, in place of the one that is stored, whole or not.

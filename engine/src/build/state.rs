@@ -106,13 +106,7 @@ impl State {
 
     /// The sets as the world takes them.
     pub fn set_defs(&self) -> Vec<SetDef> {
-        let def = |set: &Set| SetDef {
-            name: set.label.clone(),
-            include: set.include.clone(),
-            exclude: set.exclude.clone(),
-            gitignore: set.gitignore,
-        };
-        self.sets.iter().map(def).collect()
+        self.sets.iter().map(Set::def).collect()
     }
 }
 
@@ -124,4 +118,16 @@ pub fn encode<T: Encode<()>>(record: &T) -> Vec<u8> {
 /// Decodes a record; `None` when it is malformed, which reads as absent.
 pub fn decode<T: for<'b> Decode<'b, ()>>(bytes: &[u8]) -> Option<T> {
     minicbor::decode(bytes).ok()
+}
+
+impl Set {
+    /// As the sources are asked for it.
+    pub(super) fn def(&self) -> SetDef {
+        SetDef {
+            name: self.label.clone(),
+            include: self.include.clone(),
+            exclude: self.exclude.clone(),
+            gitignore: self.gitignore,
+        }
+    }
 }

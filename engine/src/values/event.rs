@@ -101,6 +101,9 @@ fn micros<S: serde::Serializer>(duration: &Duration, serializer: S) -> Result<S:
     serializer.serialize_u64(u64::try_from(duration.as_micros()).unwrap_or(u64::MAX))
 }
 
+/// So many files of a set are named.
+const NAMED: usize = 3;
+
 /// Why a node may be out of date.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "reason", rename_all = "snake_case")]
@@ -130,6 +133,10 @@ pub enum Reason {
     SetChanged {
         /// The set's label.
         label: String,
+        /// Files that were added to it.
+        added: Vec<String>,
+        /// Files that were removed from it.
+        removed: Vec<String>,
     },
     /// Something that it reads may be out of date.
     InputMoved {
@@ -149,7 +156,17 @@ impl std::fmt::Display for Reason {
             Self::FileChanged { path, from, to } => write!(f, "{path} changed ({} → {})", from.short(), to.short()),
             Self::FileAdded { path } => write!(f, "{path} was added"),
             Self::FileRemoved { path } => write!(f, "{path} was removed"),
-            Self::SetChanged { label } => write!(f, "other files belong to {label}"),
+            Self::SetChanged { added, removed, .. } => {
+                let added = added.iter().map(|path| format!("{path} was added"));
+                let mut told: Vec<String> = added.chain(removed.iter().map(|path| format!("{path} was removed"))).collect();
+                let more = told.len().saturating_sub(NAMED);
+                told.truncate(NAMED);
+                match (told.is_empty(), more) {
+                    (true, _) => write!(f, "other files belong to it"),
+                    (false, 0) => write!(f, "{}", told.join(", ")),
+                    (false, more) => write!(f, "{} and {more} more", told.join(", ")),
+                }
+            }
             Self::InputMoved { label } => write!(f, "its input {label} may have moved"),
             Self::DefinitionChanged => write!(f, "the manifest, a ruleset or a producer's version changed"),
             Self::LeftStale => write!(f, "an earlier build did not ask for it"),

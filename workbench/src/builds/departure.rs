@@ -1,10 +1,11 @@
 //! Why a target is gone: the build that took it away, and the source files behind that. It reads the log, History and records of results.
 
-use super::{log, twins};
+use super::log;
 use crate::location::MANIFEST;
 use crate::packs;
 use engine::build::file_path;
 use engine::build::session::Session;
+use engine::build::twins;
 use engine::manifest::model::SetSpec;
 use engine::planning::expand::set_node;
 use engine::store::StoreError;

@@ -6,10 +6,11 @@
 
 use super::causes::{Between, Cause, causes, one_sided_leaves};
 use super::leaves::{Leaves, Side};
-use super::{log, twins};
+use super::log;
 use engine::build::engine::EngineError;
 use engine::build::file_path;
 use engine::build::session::Session;
+use engine::build::twins;
 use engine::store::StoreError;
 use engine::store::builds::BuildRecord;
 use engine::store::records::{ActionRecord, HistoryRecord};

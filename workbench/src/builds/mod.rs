@@ -5,7 +5,6 @@ mod departure;
 mod difference;
 mod leaves;
 mod past;
-mod twins;
 mod vanished;
 
 pub use causes::{Cause, Changed, Why};

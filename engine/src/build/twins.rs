@@ -1,15 +1,15 @@
 //! Records of results that were first made for another target. Equal bytes have equal results, filed once; their record names the inputs of
 //! whoever was first. Here it names those of the target that it stands for.
 
-use engine::manifest::model::InputFrom;
-use engine::manifest::template::Vars;
-use engine::planning::rules::RuleIndex;
-use engine::store::records::ActionRecord;
-use engine::values::label::escape;
+use crate::manifest::model::InputFrom;
+use crate::manifest::template::Vars;
+use crate::planning::rules::RuleIndex;
+use crate::store::records::ActionRecord;
+use crate::values::label::escape;
 
 /// The record of a result of `label`, whose inputs are those that its rule names for it instead of those of another target of that rule.
 /// Inputs from lists keep the names they had.
-pub(super) fn own(rules: &RuleIndex, label: &str, mut record: ActionRecord) -> ActionRecord {
+pub fn own(rules: &RuleIndex, label: &str, mut record: ActionRecord) -> ActionRecord {
     if record.label == label {
         return record;
     }
