@@ -51,6 +51,51 @@ fn a_summary_that_failed_is_pending_in_the_index() {
     assert_eq!(bench.run(&["status", "--output", "json"]).json()["semantic"]["stale"], 1);
 }
 
+#[test]
+fn states_in_the_index_are_those_at_the_end_of_every_build() {
+    let bench = Bench::memotree();
+    // Types by word: as the file tells them, as `status` counts them, and those that a query calls stale.
+    let told = || {
+        let text = std::fs::read_to_string(bench.root().join(".cortex/out/index.json")).expect("laid out");
+        let index: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+        let types = index["types"].as_array().expect("a list").iter();
+        let count = |word: &str| types.clone().filter(|entry| entry["semanticState"] == word).count();
+        let counted = bench.run(&["--output", "json", "status"]).json()["semantic"].clone();
+        let words = ["none", "pending", "cached", "stale"];
+        assert_eq!(
+            words.map(|word| counted[word].as_u64().expect("a number") as usize),
+            words.map(count)
+        );
+        let stale = bench.run(&["query", "stale(//types/...:semantic)"]).out.lines().count();
+        assert_eq!(stale, count("stale") + count("none"), "what was never made counts as stale there");
+        (count("cached"), count("stale"), count("none"))
+    };
+    let build = |what: &str| assert_eq!(bench.run(&["build", what]).code, 0, "{what}");
+    build("//index:json");
+    assert_eq!(told(), (0, 0, 67));
+    // A build that does not ask for the file.
+    build("//types/...:semantic");
+    assert_eq!(told(), (67, 0, 0));
+    let codec = "src/MemoTree.Core/Storage/NodeCodec.cs";
+    let before = std::fs::read_to_string(bench.root().join(codec)).expect("a file");
+    bench.change(codec, "return tree", "System.GC.Collect(); return tree");
+    build("//index:json");
+    assert_eq!(told(), (66, 1, 0));
+    // What is marked is not stale when it is as it was.
+    bench.write(codec, &before);
+    build("//index:json");
+    assert_eq!(told(), (67, 0, 0));
+    bench.change(codec, "return tree", "System.GC.Collect(); return tree");
+    build("//index:types");
+    build("//types/MemoTree.Core.Storage.NodeCodec:impl");
+    assert_eq!(told(), (66, 1, 0));
+    build("//types/MemoTree.Core.Storage.NodeCodec:semantic");
+    assert_eq!(told(), (67, 0, 0));
+    build("//index:json");
+    assert_eq!(told(), (67, 0, 0));
+    assert!(bench.run(&["build", "//index:json"]).err.contains("up to date"));
+}
+
 /// The state of an answer: its freshness, whether it is complete, its notes.
 fn state(bench: &Bench, args: &[&str]) -> (String, bool, String) {
     let ran = bench.run(&[args, &["--json"]].concat());

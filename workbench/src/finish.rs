@@ -9,33 +9,29 @@ pub struct States;
 const INDEX: &str = "//index:json";
 
 impl Finish for States {
-    fn finish(&self, label: &str, blob: &[u8], state: &dyn Fn(&str) -> NodeState) -> Option<Vec<u8>> {
-        if label != INDEX {
-            return None;
-        }
-        with_states(blob, state)
+    fn labels(&self) -> &[&str] {
+        &[INDEX]
     }
 
-    fn finishes(&self, label: &str) -> bool {
-        label == INDEX
-    }
-}
-
-/// `index.json` with the states of the summaries.
-pub fn with_states(blob: &[u8], state: &dyn Fn(&str) -> NodeState) -> Option<Vec<u8>> {
-    let mut index: serde_json::Value = serde_json::from_slice(blob).ok()?;
-    for entry in index.get_mut("types")?.as_array_mut()? {
-        let key = entry.get("key").or_else(|| entry.get("fqn"))?.as_str()?;
-        let label = format!("//types/{}:semantic", engine::values::label::escape(key));
-        let word = match state(&label) {
-            NodeState::None => "none",
-            NodeState::Pending => "pending",
-            NodeState::Stale => "stale",
-            NodeState::Current => "cached",
+    fn finish(&self, _: &str, blob: &[u8], states: &mut dyn FnMut(&[String]) -> Vec<NodeState>) -> Option<Vec<u8>> {
+        let mut index: serde_json::Value = serde_json::from_slice(blob).ok()?;
+        let types = index.get_mut("types")?.as_array_mut()?;
+        let summary = |entry: &serde_json::Value| {
+            let key = entry.get("key").or_else(|| entry.get("fqn"))?.as_str()?;
+            Some(format!("//types/{}:semantic", engine::values::label::escape(key)))
         };
-        entry.as_object_mut()?.insert("semanticState".to_owned(), word.into());
+        let labels: Vec<String> = types.iter().map(summary).collect::<Option<_>>()?;
+        for (entry, state) in types.iter_mut().zip(states(&labels)) {
+            let word = match state {
+                NodeState::None => "none",
+                NodeState::Pending => "pending",
+                NodeState::Stale => "stale",
+                NodeState::Current => "cached",
+            };
+            entry.as_object_mut()?.insert("semanticState".to_owned(), word.into());
+        }
+        let mut bytes = serde_json::to_vec_pretty(&index).ok()?;
+        bytes.push(b'\n');
+        Some(bytes)
     }
-    let mut bytes = serde_json::to_vec_pretty(&index).ok()?;
-    bytes.push(b'\n');
-    Some(bytes)
 }

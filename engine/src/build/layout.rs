@@ -1,16 +1,12 @@
 //! Layout: outputs as readable files under `.cortex/out/`, under the names that rules give them.
 
-use super::remarks::Remarks;
 use super::run::{Run, RunError};
 use super::state::Known;
-use crate::graph::stale::{StaleSet, taint};
-use crate::graph::walk::Links;
-use crate::graph::{Graph, NodeId};
+use crate::graph::NodeId;
 use crate::manifest::model::OutSpec;
 use crate::manifest::template::Vars;
 use crate::planning::expand;
 use crate::seams::world::{ExportOutcome, Exports, WorldError};
-use crate::store::{Part, StoreError};
 use crate::values::diagnostic::Diagnostic;
 use crate::values::digest::Digest;
 use crate::values::event::Event;
@@ -34,37 +30,25 @@ pub enum NodeState {
     Current,
 }
 
-/// The state of a label in a graph whose tainted nodes are `tainted`, and in which the last try at `failed` did.
-pub fn state_of(graph: &Graph, tainted: &StaleSet, failed: &StaleSet, label: &str) -> NodeState {
-    match graph.find(label) {
-        Some(id) if graph.node(id).result.is_none() => NodeState::Pending,
-        // What moved since the try may let the next one succeed.
-        Some(id) if failed.contains(id) && !graph.node(id).reads().any(|read| tainted.contains(read)) => NodeState::Pending,
-        Some(id) if tainted.contains(id) => NodeState::Stale,
-        Some(_) => NodeState::Current,
-        None => NodeState::None,
-    }
-}
-
 /// What files get on top of their blobs: states that are derived from the engine and so must not be in a blob.
 pub trait Finish: Send + Sync {
-    /// The bytes to lay out for `label`, if they are not those of the blob.
-    fn finish(&self, label: &str, blob: &[u8], state: &dyn Fn(&str) -> NodeState) -> Option<Vec<u8>>;
+    /// The labels of the nodes whose files show more than their blobs.
+    fn labels(&self) -> &[&str];
 
-    /// Whether the file shows more than the blob, so that it is looked at even when the blob is current.
-    fn finishes(&self, label: &str) -> bool;
+    /// The bytes to lay out for one of these, if they are not those of the blob. `states` tells the states of nodes by their labels.
+    fn finish(&self, label: &str, blob: &[u8], states: &mut dyn FnMut(&[String]) -> Vec<NodeState>) -> Option<Vec<u8>>;
 }
 
 /// Files are their blobs.
 pub struct Plain;
 
 impl Finish for Plain {
-    fn finish(&self, _: &str, _: &[u8], _: &dyn Fn(&str) -> NodeState) -> Option<Vec<u8>> {
-        None
+    fn labels(&self) -> &[&str] {
+        &[]
     }
 
-    fn finishes(&self, _: &str) -> bool {
-        false
+    fn finish(&self, _: &str, _: &[u8], _: &mut dyn FnMut(&[String]) -> Vec<NodeState>) -> Option<Vec<u8>> {
+        None
     }
 }
 
@@ -73,8 +57,10 @@ impl Finish for Plain {
 pub struct Laid {
     /// The nodes that have a file now.
     pub nodes: Vec<u32>,
-    /// Those among them whose file shows more than their blob.
+    /// Those among them whose file shows more than their blob, which is all that it holds so far where it is new.
     pub finished: Vec<u32>,
+    /// Those among these whose file is new.
+    pub placed: Vec<u32>,
     /// Files written.
     pub written: usize,
     /// Why files could not be written; one for each cause.
@@ -133,7 +119,6 @@ impl Refusals {
 struct Place<'a> {
     path: &'a str,
     exports: &'a dyn Exports,
-    finish: &'a dyn Finish,
 }
 
 impl Run<'_> {
@@ -174,7 +159,10 @@ impl Run<'_> {
                 refusals.add(refused(&error, &self.graph.node(*id).label));
             }
         }
-        let finished: Vec<bool> = wanted.iter().map(|(id, ..)| finish.finishes(&self.graph.node(*id).label)).collect();
+        let finished: Vec<bool> = wanted
+            .iter()
+            .map(|(id, ..)| finish.labels().contains(&&*self.graph.node(*id).label))
+            .collect();
         laid.finished = wanted
             .iter()
             .zip(&finished)
@@ -199,16 +187,23 @@ impl Run<'_> {
                 laid.nodes.push(id.0);
                 continue;
             }
+            let renewed = laid.finished.binary_search(&id.0).is_ok();
+            if renewed && exports.path(id.0).as_ref() == Some(&path) {
+                laid.nodes.push(id.0);
+                continue;
+            }
             let label = self.graph.node(id).label.clone();
-            let place = Place {
-                path: &path,
-                exports,
-                finish,
-            };
+            let place = Place { path: &path, exports };
             match self.lay_out_one(id, &label, output, &place, &mut lookups)? {
                 Ok(outcome) => {
                     laid.nodes.push(id.0);
-                    laid.written += usize::from(outcome == ExportOutcome::Written);
+                    let written = outcome == ExportOutcome::Written;
+                    laid.written += usize::from(written && !renewed);
+                    if renewed {
+                        laid.placed.push(id.0);
+                    } else if written {
+                        self.observer.event(&Event::Exported { path: &path });
+                    }
                 }
                 Err(refusal) => refusals.add(refusal),
             }
@@ -264,47 +259,20 @@ impl Run<'_> {
         place: &Place<'_>,
         lookups: &mut BTreeMap<String, Arc<[u8]>>,
     ) -> Result<Result<ExportOutcome, Refusal>, RunError> {
-        let Place { path, exports, finish } = *place;
+        let Place { path, exports } = *place;
         let Some(blob) = self.blob(id)? else {
             return Ok(Err(Diagnostic::error("E_LAYOUT", "the output is nowhere to be found")
                 .label(label)
                 .hint("build it again")
                 .into()));
         };
-        let finished = if finish.finishes(label) {
-            let tainted = taint(self.graph, &Links::of(self.graph));
-            let failed = self.failed_tries()?;
-            finish.finish(label, &blob, &|label| state_of(self.graph, &tainted, &failed, label))
-        } else {
-            None
-        };
-        let (digest, bytes) = match &finished {
-            Some(bytes) => (Digest::of(bytes), bytes.as_slice()),
-            None => (output, &*blob),
-        };
-        let mut written = exports.write(id.0, path, digest, bytes);
+        let mut written = exports.write(id.0, path, output, &blob);
         if let Err(WorldError::Claimed { first, .. }) = written
             && !self.still_claims(NodeId(first), path, lookups)?
         {
-            written = exports.remove(first).and_then(|()| exports.write(id.0, path, digest, bytes));
-        }
-        if written == Ok(ExportOutcome::Written) {
-            self.observer.event(&Event::Exported { path });
+            written = exports.remove(first).and_then(|()| exports.write(id.0, path, output, &blob));
         }
         Ok(written.map_err(|error| refused(&error, label)))
-    }
-
-    /// The nodes without output at their present inputs whose last try, in this build or before, failed.
-    fn failed_tries(&self) -> Result<StaleSet, StoreError> {
-        let before = Remarks::load(self.store.rows(self.view, Part::Remarks)?).by_label();
-        let before = before.iter().filter(|(_, remark)| remark.failure.is_some());
-        let before = before.filter_map(|(label, _)| self.graph.find(label));
-        let now = self.heard.failed.iter().map(|(id, _)| *id);
-        let mut failed = StaleSet::default();
-        for id in before.chain(now).filter(|&id| self.graph.is_stale(id)) {
-            failed.set(id, true);
-        }
-        Ok(failed)
     }
 
     /// Whether the node that has a path would be laid out there today, as far as this run knows.
@@ -385,7 +353,7 @@ impl Run<'_> {
 }
 
 /// Every reason why a file is not there says what to do about it: the next build tries again.
-fn refused(error: &WorldError, label: &str) -> Refusal {
+pub(super) fn not_written(error: &WorldError, label: &str) -> Diagnostic {
     let (code, hint) = match error {
         WorldError::Io { no_space: true, .. } => ("E_NO_SPACE", "make room on the disk and run the same command again"),
         WorldError::Claimed { .. } => ("E_LAYOUT", "give one of the two rules another `out`"),
@@ -395,12 +363,16 @@ fn refused(error: &WorldError, label: &str) -> Refusal {
             "remove what stands there or mend its permissions, then run the same command again; the output itself is in the store",
         ),
     };
+    Diagnostic::error(code, error.to_string()).hint(hint).label(label)
+}
+
+fn refused(error: &WorldError, label: &str) -> Refusal {
     let cause = match error {
         WorldError::Io { what, reason, .. } => Some(format!("{what}: {reason}")),
         WorldError::Leaves { out_of, .. } => Some((*out_of).to_owned()),
         _ => None,
     };
-    let why = Diagnostic::error(code, error.to_string()).hint(hint).label(label);
+    let why = not_written(error, label);
     Refusal { why, cause }
 }
 

@@ -19,14 +19,15 @@ mod prune;
 pub mod query;
 pub mod redefinition;
 pub mod remarks;
+mod renew;
 pub mod request;
 mod run;
 pub mod session;
 pub mod sharing;
 pub mod state;
-pub mod watched;
 pub mod twins;
-mod writer;
+pub mod watched;
 mod way;
+mod writer;
 
 pub use run::{How, Options, Priced, Root, Tally, file_label, file_path, located};

@@ -185,11 +185,16 @@ impl Session {
     /// # Errors
     /// When the store cannot be read.
     pub fn outdated(&mut self, nodes: &[NodeId]) -> Result<Vec<NodeId>, EngineError> {
-        let made = self.made(nodes);
-        let remarks = self.remarks()?;
-        let standings = self.dry(|run| standings(run, nodes, &made, &remarks))?;
+        let standings = self.stand(nodes)?;
         let outdated = nodes.iter().zip(standings).filter(|(_, standing)| *standing != Standing::Current);
         Ok(outdated.map(|(&id, _)| id).collect())
+    }
+
+    /// How nodes stand, by a dry run over all of them.
+    pub(super) fn stand(&mut self, nodes: &[NodeId]) -> Result<Vec<Standing>, EngineError> {
+        let made = self.made(nodes);
+        let remarks = self.remarks()?;
+        self.dry(|run| standings(run, nodes, &made, &remarks))
     }
 
     fn made(&self, nodes: &[NodeId]) -> Vec<bool> {

@@ -263,10 +263,19 @@ impl Session {
         leftover.listed = heard.record(request, &report, began, &*self.engine.annotate, labels);
         let committing = Instant::now();
         let results = leftover.results.len();
+        let before = self.state.generation;
         let committed = self.commit(leftover, remarks, gone.is_some(), exports.as_deref(), known)?;
         observer.phase(&Phase::since("commit", committing));
         if committed && results > 0 {
             observer.event(&Event::Committed { results });
+        }
+        let moved = self.state.generation != before || report.tally.ran + report.tally.failed > 0 || !laid.finished.is_empty();
+        if let (true, true, Some(exports)) = (committed, moved, &exports) {
+            let (written, failures) = self.renew(&request.digest, &**exports, &laid.placed, observer)?;
+            report.written += written;
+            report.not_laid_out += failures.len();
+            report.no_space |= failures.iter().any(|why| why.code == "E_NO_SPACE");
+            report.failures.extend(failures);
         }
         Ok(committed.then_some(report))
     }

@@ -1,0 +1,111 @@
+//! Renewal: files that show the states of nodes are brought in line with how a build leaves these.
+//!
+//! It comes after the commit, because how nodes stand is worked out as `status` and queries do it: by a look at what is filed now. Whatever
+//! that look learns is forgotten again.
+
+use super::engine::EngineError;
+use super::layout::{NodeState, not_written};
+use super::query::Standing;
+use super::session::{Session, stored_graph};
+use crate::graph::NodeId;
+use crate::graph::stale::taint;
+use crate::graph::walk::Links;
+use crate::seams::world::{ExportOutcome, Exports};
+use crate::store::{Commit, Part};
+use crate::values::diagnostic::Diagnostic;
+use crate::values::digest::Digest;
+use crate::values::event::{Event, Observer};
+
+impl Session {
+    /// Writes the files that show states anew where these moved; `placed` are those that a build has just laid out without them. Gives how
+    /// many were written, and why others could not be; then the request is no longer known to be current.
+    ///
+    /// # Errors
+    /// When the store breaks.
+    pub(super) fn renew(
+        &mut self,
+        request: &Digest,
+        exports: &dyn Exports,
+        placed: &[u32],
+        observer: &dyn Observer,
+    ) -> Result<(usize, Vec<Diagnostic>), EngineError> {
+        let finish = self.engine.finish.clone();
+        let (mut written, mut failures) = (0, Vec::new());
+        for &label in finish.labels() {
+            let Some(id) = self.graph.find(label) else { continue };
+            let (Some(path), Some(filed)) = (exports.path(id.0), self.graph.node(id).result) else {
+                continue;
+            };
+            let Some(blob) = self.engine.store.blob(&filed.output)? else {
+                continue;
+            };
+            let mut trouble = None;
+            let mut states = |labels: &[String]| {
+                self.states(labels).unwrap_or_else(|error| {
+                    trouble = Some(error);
+                    vec![NodeState::None; labels.len()]
+                })
+            };
+            let shown = finish.finish(label, &blob, &mut states);
+            if let Some(trouble) = trouble {
+                return Err(trouble);
+            }
+            let bytes = shown.as_deref().unwrap_or(&blob);
+            match exports.write(id.0, &path, Digest::of(bytes), bytes) {
+                Ok(outcome) if outcome == ExportOutcome::Written || placed.contains(&id.0) => {
+                    written += 1;
+                    observer.event(&Event::Exported { path: &path });
+                }
+                Ok(_) => {}
+                Err(error) => failures.push(not_written(&error, label)),
+            }
+        }
+        let rows = exports.take_dirty_rows().into_iter();
+        let mut commit = Commit::default();
+        commit.rows.extend(rows.map(|(key, body)| (Part::Exports, key, body)));
+        if !failures.is_empty() {
+            commit.rows.push((Part::Requests, request.0.to_vec(), None));
+        }
+        if !commit.rows.is_empty() {
+            self.engine.store.commit(self.engine.view, commit)?;
+        }
+        Ok((written, failures))
+    }
+
+    /// The states of nodes by their labels, as the store has them. A look settles nodes in the graph that it goes over, and a later build of
+    /// this session would not tell their versions: so it has a graph of its own.
+    fn states(&mut self, labels: &[String]) -> Result<Vec<NodeState>, EngineError> {
+        if let Some(states) = self.settled(labels) {
+            return Ok(states);
+        }
+        let Some(graph) = stored_graph(&self.engine, &self.state)? else {
+            return Ok(vec![NodeState::None; labels.len()]);
+        };
+        let links = std::mem::replace(&mut self.links, Links::of(&graph));
+        let graph = std::mem::replace(&mut self.graph, graph);
+        let redefined = std::mem::replace(&mut self.redefined, false);
+        let nodes: Vec<Option<NodeId>> = labels.iter().map(|label| self.graph.find(label)).collect();
+        let known: Vec<NodeId> = nodes.iter().flatten().copied().collect();
+        let standings = self.stand(&known);
+        (self.links, self.graph, self.redefined) = (links, graph, redefined);
+        let mut standings = standings?.into_iter();
+        let state = |node: Option<NodeId>| match node.and_then(|_| standings.next()) {
+            Some(Standing::Current) => NodeState::Current,
+            Some(Standing::Stale | Standing::Open) => NodeState::Stale,
+            Some(Standing::None | Standing::Failed) => NodeState::Pending,
+            None => NodeState::None,
+        };
+        Ok(nodes.into_iter().map(state).collect())
+    }
+
+    /// The states of nodes none of which some change may reach: there is nothing to look at.
+    fn settled(&self, labels: &[String]) -> Option<Vec<NodeState>> {
+        let tainted = taint(&self.graph, &Links::of(&self.graph));
+        let state = |label: &String| match self.graph.find(label) {
+            Some(id) if tainted.contains(id) || !self.graph.has_result(id) => None,
+            Some(_) => Some(NodeState::Current),
+            None => Some(NodeState::None),
+        };
+        labels.iter().map(state).collect()
+    }
+}
