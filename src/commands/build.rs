@@ -59,6 +59,7 @@ pub fn run(context: &Context, args: &BuildArgs) -> Outcome {
     std::mem::forget(definition.manifest.clone());
     let mut session = Session::open(workspace.sharing_engine()?, &definition, look)?;
     context.say(workspace.warnings());
+        context.built();
     let records = Records {
         verbose: args.verbose,
         events: args.events.as_deref().map(EventLog::create).transpose()?,

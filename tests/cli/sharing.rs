@@ -512,4 +512,10 @@ fn a_checkout_with_two_stores_is_told_and_nothing_is_lost() {
     let looked = bench.run(&["status", "--store", b]);
     assert!(!told(&looked));
     assert!(!told(&build(a)));
+    // Where the files of both are the same there is nothing to be done, and it is told once.
+    assert!(told(&build(b)) && told(&build(a)));
+    assert!(!told(&build(a)), "nothing was to be done the time before");
+    // A store that was begun anew is no other store.
+    fs::remove_dir_all(a).expect("removed");
+    assert!(!told(&build(a)) && !told(&build(a)));
 }

@@ -5,6 +5,7 @@ use crate::checkout;
 use engine::store::Store;
 use engine::store::disk::{Claim, DiskStore};
 use engine::values::diagnostic::Diagnostic;
+use engine::values::digest::Digest;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -19,6 +20,8 @@ const OUT: &str = ".cortex/out";
 /// What is kept from others while a command needs it.
 pub struct Hold {
     root: PathBuf,
+    /// The digest of the store's folder: where it is, not which one it is.
+    place: Digest,
     disk: Arc<DiskStore>,
     claim: Mutex<Option<Claim>>,
     /// Whether the note in the checkout names this store.
@@ -26,11 +29,13 @@ pub struct Hold {
 }
 
 impl Hold {
-    /// Over an open store; `claim` if the command may build. Tells if another store laid files out here.
-    pub(crate) fn new(root: &Path, disk: Arc<DiskStore>, claim: Option<Claim>) -> (Self, Option<Diagnostic>) {
+    /// Over an open store in a folder; `claim` if the command may build. Tells if a store of another folder laid files out here.
+    pub(crate) fn new(root: &Path, folder: &Path, disk: Arc<DiskStore>, claim: Option<Claim>) -> (Self, Option<Diagnostic>) {
         let builds = claim.is_some();
+        let folder = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
         let mut hold = Self {
             root: root.to_owned(),
+            place: Digest::of(folder.as_os_str().as_encoded_bytes()),
             disk,
             claim: Mutex::new(claim),
             noted: Mutex::new(false),
@@ -42,8 +47,10 @@ impl Hold {
     fn compare(&mut self) -> Option<Diagnostic> {
         let noted = checkout::read(&self.root, NOTE, MOST_BYTES).ok().flatten()?;
         let noted = String::from_utf8_lossy(&noted);
-        let same = self.disk.id().is_some_and(|id| noted.trim_end() == id);
-        *self.noted.get_mut().unwrap_or_else(PoisonError::into_inner) = same;
+        *self.noted.get_mut().unwrap_or_else(PoisonError::into_inner) = self.note().is_some_and(|note| note == noted);
+        let (id, place) = noted.split_once('\n').unwrap_or((&noted, ""));
+        // A store that was removed, or set aside, and begun anew is no other store.
+        let same = self.disk.id().is_some_and(|own| own == id) || place.trim_end() == self.place.to_string();
         (!same).then(|| {
             let message = format!("the files in {OUT} were laid out from another store, {}", shown(&noted));
             Diagnostic::warning("W_OTHER_STORE", message)
@@ -51,7 +58,12 @@ impl Hold {
         })
     }
 
-    /// Files may have been laid out: notes from which store. That it cannot be written is no reason not to build.
+    /// What the note says: the store's name, and where it is.
+    fn note(&self) -> Option<String> {
+        self.disk.id().map(|id| format!("{id}\n{}\n", self.place))
+    }
+
+    /// Files may have been laid out, or were found to be in place: notes from which store. That it cannot be written is no reason not to build.
     pub fn built(&self) {
         let mut noted = self.noted.lock().unwrap_or_else(PoisonError::into_inner);
         // A link could lead anywhere.
@@ -59,8 +71,8 @@ impl Hold {
         if *noted || !is_folder(OUT) || !is_folder(".cortex") {
             return;
         }
-        if let Some(id) = self.disk.id() {
-            *noted = checkout::write(&self.root, NOTE, format!("{id}\n").as_bytes()).is_ok();
+        if let Some(note) = self.note() {
+            *noted = checkout::write(&self.root, NOTE, note.as_bytes()).is_ok();
         }
     }
 
@@ -78,6 +90,13 @@ impl Hold {
 
 /// What a note may say on a terminal.
 fn shown(noted: &str) -> String {
-    let name: String = noted.chars().filter(char::is_ascii_hexdigit).take(12).collect();
+    let name: String = noted
+        .lines()
+        .next()
+        .unwrap_or_default()
+        .chars()
+        .filter(char::is_ascii_hexdigit)
+        .take(12)
+        .collect();
     if name.is_empty() { "which is not named".to_owned() } else { name }
 }

@@ -173,7 +173,7 @@ impl Workspace {
                 let claim = opening.builds.then(|| Claim::take(folder, view, &options)).transpose()?;
                 let (disk, mut notices) = DiskStore::open(folder, options)?;
                 let disk = Arc::new(disk);
-                let (hold, notice) = Hold::new(&root, disk.clone(), claim);
+                let (hold, notice) = Hold::new(&root, folder, disk.clone(), claim);
                 notices.extend(notice);
                 (disk.clone(), Some(disk), Some(Arc::new(hold)), notices)
             }
