@@ -30,7 +30,7 @@ pub fn run(context: &Context, args: &GcArgs) -> Outcome {
     let text = if context.json() || args.json {
         format!("{:#}\n", care::collected_json(&report, &options))
     } else {
-        care::collected(&report, &options)
+        care::collected(&report, &options) + &care::set_aside(&report.after, disk.folder())
     };
     show::written(write!(context.stdout(), "{text}"))?;
     if let Some(why) = &report.not_compacted {

@@ -85,7 +85,7 @@ fn stats(context: &Context, json: bool) -> Outcome {
         context,
         &match json {
             true => format!("{:#}\n", told::stats_json(&stats)),
-            false => told::stats(&stats, gc::now()),
+            false => told::stats(&stats, gc::now()) + &told::set_aside(&stats.usage, disk.folder()),
         },
     )
 }

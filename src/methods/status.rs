@@ -69,6 +69,12 @@ pub struct StoreFigures {
     pub actions: u64,
     /// Versions in History.
     pub history_versions: u64,
+    /// Files of damaged stores that were set aside beside it.
+    #[serde(default)]
+    pub set_aside_files: u64,
+    /// Their length.
+    #[serde(default)]
+    pub set_aside_bytes: u64,
 }
 
 impl Method for Status {
@@ -90,6 +96,8 @@ impl Method for Status {
             blob_stored_bytes: usage.blob_stored_bytes,
             actions: usage.actions,
             history_versions: usage.history_versions,
+            set_aside_files: usage.set_aside_files,
+            set_aside_bytes: usage.set_aside_bytes,
         });
         Ok(Standing {
             root: workspace.root.display().to_string(),

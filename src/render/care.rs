@@ -104,6 +104,19 @@ pub fn collected(report: &Report, options: &Options) -> String {
     text
 }
 
+/// What of a store in this folder is no part of it any more, and how to be rid of it; empty if there is nothing.
+pub fn set_aside(usage: &Usage, folder: &Path) -> String {
+    if usage.set_aside_files == 0 {
+        return String::new();
+    }
+    format!(
+        "Set aside as damaged: {}, {}, with the History, pins and paid results that were in there; nothing removes them but you: {}.\n",
+        plural(usage.set_aside_files, "file"),
+        size(usage.set_aside_bytes),
+        printable(&folder.join("store.redb.damaged-*").display().to_string())
+    )
+}
+
 /// A collection that happened by itself, on one line.
 pub fn kept_within(report: &Report, options: &Options) -> String {
     format!(
@@ -166,6 +179,8 @@ fn usage_json(usage: &Usage) -> Value {
         "blob_stored_bytes": usage.blob_stored_bytes,
         "actions": usage.actions,
         "history_versions": usage.history_versions,
+        "set_aside_files": usage.set_aside_files,
+        "set_aside_bytes": usage.set_aside_bytes,
     })
 }
 

@@ -23,6 +23,10 @@ pub fn text(status: &Standing, style: Style) -> String {
                     count(usage.history_versions)
                 ),
             );
+            if usage.set_aside_files > 0 {
+                let aside = format!("{} damaged set aside there as store.redb.damaged-*", size(usage.set_aside_bytes));
+                line("", style.yellow(&format!("{aside}; `cortex store stats` says more")));
+            }
         }
         None => line("store", "none".to_owned()),
     }

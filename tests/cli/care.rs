@@ -424,7 +424,22 @@ fn a_store_beyond_mending_is_an_error_for_those_who_care_for_it() {
         "{mended:?}"
     );
     assert_eq!(fs::read(bench.store().join("store.redb.damaged-1")).expect("it stays"), b"garbage");
+    assert!(mended.err.contains("with it went History, the log of builds, pins"), "{mended:?}");
     assert_eq!(bench.run(&["build", "//docs/..."]).code, 0);
+    // It is told for as long as it lies there.
+    let files = |args: &[&str], at: &str| bench.run(args).json().pointer(at).cloned();
+    let (stats, gc, status) = (&["store", "stats"][..], &["gc"][..], &["status"][..]);
+    for (args, at) in [(stats, "/usage"), (gc, "/after"), (status, "/store")] {
+        let args = [&["--output", "json"], args].concat();
+        assert_eq!(files(&args, &format!("{at}/set_aside_files")), Some(1.into()), "{args:?}");
+        assert_eq!(files(&args, &format!("{at}/set_aside_bytes")), Some(7.into()), "{args:?}");
+    }
+    for args in [stats, gc, status] {
+        let told = bench.run(args).out;
+        assert!(told.contains("7 bytes") && told.contains("store.redb.damaged-*"), "{told}");
+    }
+    fs::remove_file(bench.store().join("store.redb.damaged-1")).expect("removed");
+    assert!(!bench.run(stats).out.contains("Set aside"));
     assert_eq!(bench.run(&["store", "verify"]).code, 0);
 }
 

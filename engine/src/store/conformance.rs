@@ -230,7 +230,8 @@ fn what_is_there_is_counted(store: &dyn Inventory) {
             blob_raw_bytes: 8,
             blob_stored_bytes: 8,
             actions: 3,
-            history_versions: 1
+            history_versions: 1,
+            ..Usage::default()
         }
     );
 }

@@ -135,12 +135,12 @@ impl Inventory for MemoryStore {
         let tables = self.tables();
         let bytes = tables.blobs.values().map(|blob| blob.len() as u64).sum();
         Ok(Usage {
-            file_bytes: 0,
             blobs: tables.blobs.len() as u64,
             blob_raw_bytes: bytes,
             blob_stored_bytes: bytes,
             actions: tables.actions.len() as u64,
             history_versions: tables.history.values().map(|versions| versions.len() as u64).sum(),
+            ..Usage::default()
         })
     }
 

@@ -266,6 +266,10 @@ pub struct Usage {
     pub actions: u64,
     /// Versions in History, of all views.
     pub history_versions: u64,
+    /// Files of damaged stores that were set aside beside it.
+    pub set_aside_files: u64,
+    /// Their length.
+    pub set_aside_bytes: u64,
 }
 
 /// Counting what is there, for `status` and `gc`. Damaged records are counted nowhere.

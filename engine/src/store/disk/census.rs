@@ -29,15 +29,14 @@ fn each_blob(txn: &ReadTransaction, mut visit: impl FnMut(Digest, BlobRecord)) -
     })
 }
 
-/// What the store holds.
-pub(super) fn usage(database: &dyn ReadableDatabase, file_bytes: u64) -> Result<Usage, redb::Error> {
+/// What the store holds, added to what its folder tells.
+pub(super) fn usage(database: &dyn ReadableDatabase, folder: Usage) -> Result<Usage, redb::Error> {
     let txn = database.begin_read()?;
     let rows = |table| schema::table(&txn, table)?.map_or(Ok(0), |open| open.len().map_err(redb::Error::from));
     let mut usage = Usage {
-        file_bytes,
         actions: rows(ACTIONS)?,
         history_versions: rows(HISTORY)?,
-        ..Usage::default()
+        ..folder
     };
     each_blob(&txn, |_, record| {
         usage.blobs += 1;

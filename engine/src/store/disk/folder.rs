@@ -31,6 +31,8 @@ const WAITING: &str = "store.waiting";
 const ID: &str = "store-id";
 /// Cache of a database that is only read: most of it is read once, and memory that is used again costs less than fresh memory.
 const READ_CACHE: usize = 1 << 20;
+/// Between the database's name and a number: one that was set aside.
+const DAMAGED: &str = ".damaged-";
 /// Written when damage was met; the next opening sets the database aside and removes it.
 const CONDEMNED: &str = "store.condemned";
 
@@ -240,14 +242,15 @@ impl Folder {
     /// Renames the database to the first free `store.redb.damaged-N` and says so.
     fn set_aside(&self, reason: &str) -> Result<Diagnostic, StoreError> {
         let free = (1_u32..)
-            .map(|n| format!("{DATABASE}.damaged-{n}"))
+            .map(|n| format!("{DATABASE}{DAMAGED}{n}"))
             .find(|name| fs::symlink_metadata(self.file(name)).is_err());
         let name = free.expect("invariant: a folder holds fewer than four billion files");
         let moved = fs::rename(self.file(DATABASE), self.file(&name)).and_then(|()| remove_if_there(&self.file(CONDEMNED)));
         moved.map_err(|error| self.unopened(error))?;
         let message = format!("the store's file {} is damaged: {reason}", self.file(DATABASE).display());
         let hint = format!(
-            "it was set aside as {name} and an empty store was begun; what is needed of it is made again, nothing else was touched"
+            "it was set aside as {name} in that folder, and with it went History, the log of builds, pins and what was paid for or \
+             corrected by hand; an empty store was begun, which fills again as things are needed. Nothing removes that file but you"
         );
         Ok(Diagnostic::warning("E_STORE_DAMAGED", message).hint(hint))
     }
@@ -393,6 +396,14 @@ impl Medium for Folder {
 
     fn file_bytes(&self) -> u64 {
         fs::metadata(self.file(DATABASE)).map_or(0, |file| file.len())
+    }
+
+    fn set_aside(&self) -> (u64, u64) {
+        let aside = format!("{DATABASE}{DAMAGED}");
+        let entries = fs::read_dir(&self.path).into_iter().flatten().flatten();
+        let entries = entries.filter(|entry| entry.file_name().to_string_lossy().starts_with(&aside));
+        let lengths = entries.map(|entry| entry.metadata().map_or(0, |file| file.len()));
+        lengths.fold((0, 0), |(files, bytes), length| (files + 1, bytes + length))
     }
 
     fn is_waited_for(&self) -> bool {

@@ -145,6 +145,11 @@ impl DiskStore {
         self.handle.medium().id()
     }
 
+    /// The store's folder.
+    pub fn folder(&self) -> &Path {
+        self.handle.medium().path()
+    }
+
     /// Whether a folder holds a store, or what is left of one.
     pub fn is_at(dir: &Path) -> bool {
         folder::is_store(dir)
@@ -305,8 +310,14 @@ impl Store for DiskStore {
 
 impl Inventory for DiskStore {
     fn usage(&self) -> Result<Usage, StoreError> {
-        let file_bytes = self.handle.medium().file_bytes();
-        self.read(|database| census::usage(database, file_bytes))
+        let (set_aside_files, set_aside_bytes) = self.handle.medium().set_aside();
+        let usage = Usage {
+            file_bytes: self.handle.medium().file_bytes(),
+            set_aside_files,
+            set_aside_bytes,
+            ..Usage::default()
+        };
+        self.read(|database| census::usage(database, usage))
     }
 
     fn last_use(&self, key: &ActionKey) -> Result<Option<u64>, StoreError> {

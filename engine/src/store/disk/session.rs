@@ -62,6 +62,10 @@ pub(super) trait Medium: Send + Sync {
     fn path(&self) -> &Path;
     /// Length of the file.
     fn file_bytes(&self) -> u64;
+    /// How many damaged files were set aside, and their length.
+    fn set_aside(&self) -> (u64, u64) {
+        (0, 0)
+    }
     /// Whether another process waits for it, as far as this one is to care.
     fn is_waited_for(&self) -> bool {
         false
