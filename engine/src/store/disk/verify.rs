@@ -245,9 +245,32 @@ struct Results {
     keys: FxHashSet<ActionKey>,
     /// Those that are there and cannot be read.
     unreadable: FxHashSet<ActionKey>,
+    /// Rows of which the check does not fit the key, with that: it may be the key that is damaged.
+    astray: Vec<(Vec<u8>, Vec<u8>)>,
     rows: u64,
     /// Labels of results whose output is damaged, and whether they were paid for.
     damaged: FxHashMap<Digest, (String, bool)>,
+}
+
+/// So many rows whose key may be damaged are held against the keys that versions miss.
+const ASTRAY: usize = 64;
+
+impl Results {
+    /// Whether the result of a key is there under another one, because the key of its row is damaged: its check fits this one. The harm of
+    /// that row then has a label.
+    fn is_astray(&self, missing: &ActionKey, harm: &mut [Harm]) -> bool {
+        let body = |value: &[u8]| {
+            let body = frame::open(ACTIONS.name, &missing.0.0, value).ok()?;
+            pack::open_body(body).map(std::borrow::Cow::into_owned)
+        };
+        let found = self.astray.iter().find_map(|(key, value)| Some((key, body(value)?)));
+        let Some((key, body)) = found else { return false };
+        let of_row = |harm: &&mut Harm| matches!(&harm.cure, Cure::Row(name, row) if *name == ACTIONS.name && row == key);
+        if let (Some(harm), Ok(record)) = (harm.iter_mut().find(of_row), codec::decode_action(&body)) {
+            (harm.labels, harm.paid) = (vec![record.label], record.class == Class::Paid);
+        }
+        true
+    }
 }
 
 /// What some of them came to.
@@ -255,6 +278,7 @@ struct Results {
 struct Opened {
     keys: Vec<ActionKey>,
     unreadable: Vec<ActionKey>,
+    astray: Vec<(Vec<u8>, Vec<u8>)>,
     rows: u64,
     damaged: Vec<(Digest, (String, bool))>,
     without_output: u64,
@@ -279,6 +303,8 @@ fn verify_actions(
     for part in parts {
         results.keys.extend(part.keys);
         results.unreadable.extend(part.unreadable);
+        let room = ASTRAY.saturating_sub(results.astray.len());
+        results.astray.extend(part.astray.into_iter().take(room));
         results.rows += part.rows;
         results.damaged.extend(part.damaged);
         verified.without_output += part.without_output;
@@ -299,6 +325,9 @@ fn open_range(actions: &ReadTable, stored: Option<&ReadTable>, first: u8, blobs:
         opened.rows += 1;
         opened.harm.extend(unless_found(ACTIONS, actions, key.value())?);
         let body = frame::open(ACTIONS.name, key.value(), value.value());
+        if body.is_err() && opened.astray.len() < ASTRAY {
+            opened.astray.push((key.value().to_vec(), value.value().to_vec()));
+        }
         let record = body.map_err(|error| error.to_string()).and_then(|body| {
             pack::open_body(body)
                 .and_then(|body| codec::decode_action(&body).ok())
@@ -403,7 +432,9 @@ fn verify_versions(database: &dyn ReadableDatabase, results: &Results, verified:
         match record {
             Ok(record) => {
                 // The result of a damaged row is told as that.
-                let is_there = results.keys.contains(&record.key) || results.unreadable.contains(&record.key);
+                let is_there = results.keys.contains(&record.key)
+                    || results.unreadable.contains(&record.key)
+                    || results.is_astray(&record.key, &mut verified.harm);
                 verified.collected += u64::from(!is_there);
                 at = record.at;
             }

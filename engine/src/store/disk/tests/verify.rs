@@ -7,6 +7,7 @@ use super::super::verify::Harm;
 use super::super::{DiskOptions, DiskStore};
 use super::{fill, row_body};
 use crate::store::conformance::result;
+use crate::store::records::{HistoryRecord, NewResult};
 use crate::store::{Commit, Part, Store, ViewId};
 use crate::values::digest::Digest;
 use proptest::prelude::*;
@@ -164,6 +165,54 @@ fn every_damaged_row_is_found_wherever_its_damage_lies() {
             assert!(left.is_sound(), "{} {:?}", table.name, left.harm.first());
         }
     }
+}
+
+/// Flips a bit of each key.
+fn spoil_keys(path: &Path, table: Table) {
+    let database = redb::Database::create(path).unwrap();
+    let txn = database.begin_write().unwrap();
+    {
+        let mut table = txn.open_table(table.definition()).unwrap();
+        let rows: Vec<_> = redb::ReadableTable::iter(&table)
+            .unwrap()
+            .map(|entry| entry.map(|(key, value)| (key.value().to_vec(), value.value().to_vec())).unwrap())
+            .collect();
+        for (mut key, value) in rows {
+            table.remove(&key[..]).unwrap();
+            key[7] ^= 4;
+            table.insert(&key[..], &value[..]).unwrap();
+        }
+    }
+    txn.commit().unwrap();
+}
+
+fn version_of(result: &NewResult) -> HistoryRecord {
+    HistoryRecord {
+        version: 0,
+        key: result.key,
+        output: result.record.output,
+        at: 7,
+        build: None,
+    }
+}
+
+#[test]
+fn a_result_under_a_damaged_key_was_not_collected() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut filed = commit(0..3);
+    filed.history = (0..3).map(|n| (format!("//n:{n}"), version_of(&filed.results[n]))).collect();
+    opened(dir.path()).commit(ViewId(1), filed).unwrap();
+    spoil_keys(&dir.path().join(DATABASE), ACTIONS);
+    let store = opened(dir.path());
+    let found = store.verify().unwrap();
+    assert_eq!((found.versions, found.collected), (3, 0));
+    let mut labels: Vec<&[String]> = found.harm.iter().map(|harm| &*harm.labels).collect();
+    labels.sort();
+    assert_eq!(labels, [["//n:0"], ["//n:1"], ["//n:2"]], "{:?}", found.harm);
+    // What a repair dropped is not there.
+    store.repair(&found.harm).unwrap();
+    let left = store.verify().unwrap();
+    assert!(left.is_sound() && left.collected == 3, "{:?}", left.harm);
 }
 
 fn commit(names: std::ops::Range<u32>) -> Commit {
