@@ -65,6 +65,8 @@ struct Watching<'a> {
     running: Arc<Running>,
     /// Why nothing is heard, as it was last told.
     trouble: Option<Trouble>,
+    /// What moved in the last batch and was built before it could be told, if no checkout came with it.
+    taken: Vec<Moved>,
 }
 
 /// Runs it.
@@ -100,6 +102,7 @@ pub fn run(context: &Context, args: &WatchArgs) -> Outcome {
         told: Told::default(),
         running,
         trouble: None,
+        taken: Vec::new(),
     };
     // What moved before is told as one that moved now: the first batch.
     let session = Session::open(workspace.engine.clone(), &workspace.definition()?, look)?;
@@ -171,6 +174,14 @@ impl Watching<'_> {
         let look = workspace.engine.look(&workspace.digest, || workspace.manifest())?;
         watch.cover(look.state.set_defs());
         let mut session = Session::open(workspace.engine.clone(), &workspace.definition()?, look)?;
+        let mut taken = self.told.taken(&session, &batch.paths);
+        let before = std::mem::take(&mut self.taken);
+        if batch.head {
+            taken.extend(before);
+        } else {
+            // Git moves HEAD when all files are there: that may be the next batch.
+            self.taken = std::mem::take(&mut taken);
+        }
         let mut news = self.told.news(&session);
         if session.is_redefined() && batch.paths.contains(MANIFEST) {
             news.push(Moved {
@@ -179,11 +190,12 @@ impl Watching<'_> {
             });
         }
         let first = self.patterns.is_some() && batch.whole;
-        if news.is_empty() && !first && !session.is_redefined() {
+        if news.is_empty() && taken.is_empty() && !first && !session.is_redefined() {
             return Ok(());
         }
         let stale = workbench::watch::stale_targets(&session);
         let members = if builds { self.members(&mut session, &news)? } else { Vec::new() };
+        news.extend(taken);
         render::moved(self.context, &news, &members, stale, batch.head);
         if let Some(patterns) = self.patterns.clone() {
             if builds {

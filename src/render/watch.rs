@@ -52,10 +52,11 @@ pub fn moved(context: &Context, files: &[Moved], members: &[String], stale: usiz
         Became::Edited => "edited",
         Became::Removed => "removed",
         Became::Back => "as it was built",
+        Became::Built => "built already",
     };
     if files.len() > SHOWN {
         let number = |change: Became| files.iter().filter(|file| file.change == change).count() as u64;
-        let parts = [Became::Edited, Became::Added, Became::Removed, Became::Back]
+        let parts = [Became::Edited, Became::Added, Became::Removed, Became::Back, Became::Built]
             .into_iter()
             .filter(|change| number(*change) > 0)
             .map(|change| format!("{} {}", count(number(change)), word(change)));

@@ -189,6 +189,20 @@ fn a_checkout_of_a_branch_is_told_at_once() {
     let moved = watch.next("moved");
     assert_eq!(files(&moved).len(), 12, "{moved}");
     assert_eq!(look(&bench, &["//docs/..."])[2], 12);
+    // A build that meets it first takes nothing from what is told.
+    let signal = |signal| {
+        let id = rustix::process::Pid::from_child(&watch.child);
+        rustix::process::kill_process(id, signal).expect("it runs");
+    };
+    signal(rustix::process::Signal::STOP);
+    git(&bench.root(), &["checkout", "-q", "main"]);
+    assert_eq!(bench.run(&["build", "//docs/..."]).code, 0);
+    signal(rustix::process::Signal::CONT);
+    let mut built = Vec::new();
+    while built.len() < 12 {
+        built.extend(files(&watch.next("moved")).into_iter().filter(|(_, change)| change == "built"));
+    }
+    assert_eq!(built.len(), 12, "{built:?}");
     watch.end(&bench);
 }
 

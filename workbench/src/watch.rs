@@ -42,6 +42,8 @@ pub enum Became {
     Removed,
     /// It is again what was last built.
     Back,
+    /// A checkout moved it, and a build has taken it in before it could be told.
+    Built,
 }
 
 /// A file that moved.
@@ -94,6 +96,23 @@ impl Told {
         news.sort_by(|a, b| a.path.cmp(&b.path));
         (self.generation, self.files) = (session.state.generation, now);
         news
+    }
+
+    /// Of what a checkout moved, the sources that a build has taken in since the last call of [`Self::news`].
+    pub fn taken(&self, session: &Session, checked_out: &BTreeSet<String>) -> Vec<Moved> {
+        if session.state.generation == self.generation {
+            return Vec::new();
+        }
+        let changed = |path: &str| session.refresh.changes.iter().any(|change| change.path == path);
+        let taken = checked_out
+            .iter()
+            .filter(|path| session.sources.digest(path).is_some() && !changed(path));
+        taken
+            .map(|path| Moved {
+                path: path.clone(),
+                change: Became::Built,
+            })
+            .collect()
     }
 
     /// Everything that was told has been built.
