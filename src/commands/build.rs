@@ -1,6 +1,7 @@
 //! `cortex build`.
 
 use super::replaceable::replaceable;
+use super::unfiled;
 use crate::cli::BuildArgs;
 use crate::context::{Context, Failed, Outcome};
 use crate::exit::{self, Code};
@@ -25,6 +26,22 @@ use workbench::workspace::Workspace;
 /// Runs it.
 pub fn run(context: &Context, args: &BuildArgs) -> Outcome {
     let start = Instant::now();
+    match made(context, args, start) {
+        Err(failed) if is_plain(context, args) && unfiled::is_why(&failed) => {
+            let targets = unfiled::standing(context, &patterns(&args.patterns)?)?.ok_or(failed)?;
+            conclude(context, &Report::default(), targets, false, start);
+            Ok(Code::Ok)
+        }
+        outcome => outcome,
+    }
+}
+
+/// Whether nothing but the outcome is asked for.
+fn is_plain(context: &Context, args: &BuildArgs) -> bool {
+    !args.dry_run && !args.rebuild && !args.verbose && args.events.is_none() && args.profile.is_none() && !context.json()
+}
+
+fn made(context: &Context, args: &BuildArgs, start: Instant) -> Outcome {
     let mut request = Request {
         list: context.json() || args.rebuild,
         ..request(args)?
@@ -38,9 +55,11 @@ pub fn run(context: &Context, args: &BuildArgs) -> Outcome {
     let workspace = context.asking("build", &args.asking)?;
     let looking = Instant::now();
     let mut look = workspace.engine.look(&workspace.digest, || workspace.manifest())?;
-    let quick = !args.dry_run && !args.rebuild && !args.verbose && args.events.is_none() && args.profile.is_none() && !context.json();
-    if quick && let Some(known) = workspace.engine.known(&mut look, &request.digest)? {
+    if is_plain(context, args)
+        && let Some(known) = workspace.engine.known(&mut look, &request.digest)?
+    {
         context.say(&look.refresh.diagnostics);
+        context.built();
         let report = Report {
             standing: known.warnings,
             ..Report::default()
@@ -59,7 +78,6 @@ pub fn run(context: &Context, args: &BuildArgs) -> Outcome {
     std::mem::forget(definition.manifest.clone());
     let mut session = Session::open(workspace.sharing_engine()?, &definition, look)?;
     context.say(workspace.warnings());
-        context.built();
     let records = Records {
         verbose: args.verbose,
         events: args.events.as_deref().map(EventLog::create).transpose()?,

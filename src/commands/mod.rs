@@ -27,6 +27,7 @@ mod serve;
 pub mod show;
 mod store;
 mod trust;
+mod unfiled;
 mod warm;
 mod watch;
 

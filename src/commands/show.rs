@@ -1,6 +1,7 @@
 //! `cortex show`: builds a target and prints its output.
 
 use super::outputs::outputs;
+use super::unfiled::is_why;
 use super::{history, last_good};
 use crate::cli::ShowArgs;
 use crate::context::{Context, Failed, Outcome};
@@ -119,7 +120,7 @@ pub fn as_it_is(context: &Context, session: &mut Session, label: &str, only: boo
 
 /// What is current although the store cannot be written: nothing had to be made, and what was found out on the way is found out again.
 fn unfiled(failed: &Failed, workspace: &Workspace, label: &str) -> Result<Option<Shown>, Failed> {
-    if !failed.diagnostics.iter().any(|one| one.code == "E_STORE_IO") {
+    if !is_why(failed) {
         return Ok(None);
     }
     let mut session = workspace.session()?;
