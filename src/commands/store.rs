@@ -9,7 +9,7 @@ use crate::render::care as told;
 use engine::build::query::Reach;
 use engine::store::StoreError;
 use engine::store::disk::DiskStore;
-use engine::store::parcel::ParcelError;
+use engine::store::parcel::{FOREIGN, ParcelError};
 use engine::values::diagnostic::Diagnostic;
 use std::io::Write;
 use std::path::Path;
@@ -169,8 +169,11 @@ fn failed(error: HandingError, path: &Path, verb: &str) -> Failed {
             Failed::new(Code::Io, why.hint(hint))
         }
         HandingError::Parcel(error) => {
+            let hint = match error {
+                ParcelError::Form(FOREIGN) => "give a file that `cortex store export` wrote; nothing was filed",
+                _ => "write it anew with `cortex store export`; what was filed before the damage is sound",
+            };
             let why = Diagnostic::error("E_NOT_RESULTS", format!("{path}: {error}"));
-            let hint = "write it anew with `cortex store export`; what was filed before the damage is sound";
             Failed::new(Code::Usage, why.hint(hint))
         }
     }

@@ -123,10 +123,20 @@ pub fn difference(difference: &Difference<'_>, style: Style) -> String {
     let mut text = match unified(before.as_deref(), after.as_deref(), &from, &to) {
         Ok(lines) if lines.is_empty() => format!("{}\n", style.dim("the outputs are the same")),
         Ok(lines) => coloured(&lines, usize::MAX, style),
-        Err(why) => format!("{}\n", style.dim(why)),
+        Err(why) => match which(difference, [before.is_none(), after.is_none()]) {
+            Some(which) => format!(
+                "{}\n",
+                style.dim(&format!(
+                    "the output of {which} is not in the store any more, so the two cannot be compared"
+                ))
+            ),
+            None => format!("{}\n", style.dim(why)),
+        },
     };
     if !difference.known {
-        text.push_str(&style.dim("\nwhat one of them was made of is no longer recorded\n"));
+        let [from, to] = [difference.from, difference.to].map(|version| version.record.is_none());
+        let which = which(difference, [from, to]).unwrap_or_default();
+        text.push_str(&style.dim(&format!("\nwhat {which} was made of is no longer recorded\n")));
         return text;
     }
     if difference.inputs.is_empty() {
@@ -148,6 +158,25 @@ pub fn difference(difference: &Difference<'_>, style: Style) -> String {
         text.push_str(&coloured(&lines, INPUT_LINES, style));
     }
     text
+}
+
+/// Those of the two versions that something is said of, and whether that is so because they were collected.
+fn which(difference: &Difference<'_>, said: [bool; 2]) -> Option<String> {
+    let name = |version: &Version| {
+        let why = match (version.is_lost(), version.collected) {
+            (true, _) => ", lost to damage",
+            (false, true) => ", collected",
+            _ => "",
+        };
+        format!("version {} ({}{why})", version.number, moment(version.at))
+    };
+    let named: Vec<String> = [difference.from, difference.to]
+        .into_iter()
+        .zip(said)
+        .filter(|(_, said)| *said)
+        .map(|(version, _)| name(version))
+        .collect();
+    (!named.is_empty()).then(|| named.join(" and of "))
 }
 
 /// The same as one document.

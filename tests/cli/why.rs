@@ -406,6 +406,10 @@ fn what_was_collected_is_no_change_of_parameters() {
         after.out.contains("last ran   against a result that was collected since"),
         "{after:?}"
     );
+    let told = bench.run(&["diff", label, "1", "2"]).out;
+    let output = "the output of version 1 (WHEN WHEN UTC, collected) is not in the store any more, so the two cannot be compared\n";
+    let record = "\nwhat version 1 (WHEN WHEN UTC, collected) was made of is no longer recorded\n";
+    assert_eq!(told, format!("{output}{record}"));
 }
 
 /// What a collected result was made of is not known: nothing is said of parameters, rules or files.

@@ -48,6 +48,9 @@ pub enum ParcelError {
     Output(String),
 }
 
+/// What is said of a file that is no parcel at all.
+pub const FOREIGN: &str = "it does not begin like one";
+
 /// Writes a parcel; results come by rising key.
 pub struct Writer {
     out: zstd::Encoder<'static, BufWriter<tempfile::NamedTempFile>>,
@@ -141,7 +144,7 @@ pub fn read<E: From<ParcelError>>(path: &Path, now: u64, mut take: impl FnMut(Ne
     let mut magic = [0; MAGIC.len()];
     exact(&mut file, &mut magic)?;
     if magic != *MAGIC {
-        return Err(ParcelError::Form("it does not begin like one").into());
+        return Err(ParcelError::Form(FOREIGN).into());
     }
     let mut from = zstd::Decoder::with_buffer(file).map_err(ParcelError::from)?;
     let mut count = 0;
