@@ -83,7 +83,10 @@ impl Failed {
 
 impl Context {
     /// Resolves the flags.
-    pub fn new(global: Global) -> Self {
+    pub fn new(mut global: Global) -> Self {
+        if global.json && global.output == OutputForm::Text {
+            global.output = OutputForm::Json;
+        }
         let (out, err) = (Style::stdout(global.color), Style::stderr(global.color));
         Self {
             voice: Voice::Terminal,

@@ -42,6 +42,9 @@ pub struct Global {
     /// How to print.
     #[arg(long, value_name = "FORM", global = true, default_value = "text")]
     pub output: OutputForm,
+    /// The same as --output json.
+    #[arg(long, global = true)]
+    pub json: bool,
     /// When to use colours (NO_COLOR is honoured).
     #[arg(long, value_name = "WHEN", global = true, default_value = "auto")]
     pub color: When,
@@ -184,9 +187,6 @@ pub struct BuildArgs {
 pub struct ShowArgs {
     /// Which target.
     pub label: String,
-    /// As JSON: the output with its label, digest and state (tables as objects).
-    #[arg(long)]
-    pub json: bool,
     /// The bytes as they are, even to a terminal. When a model's answer could not become an output and there is no other: that answer.
     #[arg(long)]
     pub raw: bool,
@@ -255,9 +255,6 @@ pub struct ExplainArgs {
     /// Say which outputs differ between two builds, by their numbers in `cortex log`, and which files caused that.
     #[arg(long, num_args = 2, value_names = ["BUILD_A", "BUILD_B"], conflicts_with = "label")]
     pub diff: Option<Vec<u64>>,
-    /// As JSON.
-    #[arg(long)]
-    pub json: bool,
 }
 
 /// List the builds of this checkout: what each did, took and cost.
@@ -269,9 +266,6 @@ pub struct LogArgs {
     /// How many, the newest ones.
     #[arg(short = 'n', long, value_name = "N", default_value_t = 20)]
     pub count: usize,
-    /// As JSON.
-    #[arg(long)]
-    pub json: bool,
 }
 
 /// List the versions of a target: when each came to be, of what, and what it cost.
@@ -279,9 +273,6 @@ pub struct LogArgs {
 pub struct HistoryArgs {
     /// Which target.
     pub label: String,
-    /// As JSON.
-    #[arg(long)]
-    pub json: bool,
 }
 
 /// Show what two versions of a target, and their inputs, differ in.
@@ -295,9 +286,6 @@ pub struct DiffArgs {
     /// The newer version [default: the last].
     #[arg(value_name = "B", allow_negative_numbers = true)]
     pub to: Option<i64>,
-    /// As JSON.
-    #[arg(long)]
-    pub json: bool,
 }
 
 /// Say what moves in the sources as it happens, and build after each batch.
@@ -330,9 +318,6 @@ pub struct ServeArgs {
     /// End the service of this checkout.
     #[arg(long, conflicts_with_all = ["stdio", "status"])]
     pub stop: bool,
-    /// As JSON: where it listens, how it does, what was stopped.
-    #[arg(long)]
-    pub json: bool,
 }
 
 /// Serve the methods to language models by the Model Context Protocol.
@@ -379,9 +364,6 @@ pub struct GcArgs {
     /// Forget checkouts whose folder is not there now, and not only those that were last used 30 days ago.
     #[arg(long)]
     pub forget_checkouts: bool,
-    /// As JSON.
-    #[arg(long)]
-    pub json: bool,
 }
 
 /// Verify, count, hand on and migrate the store.
@@ -399,16 +381,9 @@ pub enum StoreCommand {
         /// Drop what is damaged; the next build makes it again.
         #[arg(long)]
         repair: bool,
-        /// As JSON.
-        #[arg(long)]
-        json: bool,
     },
     /// Count what is in it: by producer, by family of labels, by checkout.
-    Stats {
-        /// As JSON.
-        #[arg(long)]
-        json: bool,
-    },
+    Stats,
     /// Write results, and all they are made of, to a file for another store. The file names no path and no moment of this machine.
     Export {
         /// Which targets.
@@ -556,7 +531,7 @@ pub fn guarded(args: impl Iterator<Item = OsString>) -> impl Iterator<Item = OsS
 /// Whether the arguments ask for JSON, told without parsing them: asked when they cannot be parsed.
 pub fn wants_json(args: &[OsString]) -> bool {
     let flags = || args.iter().take_while(|arg| *arg != "--");
-    flags().any(|arg| arg == "--output=json")
+    flags().any(|arg| arg == "--json" || arg == "--output=json")
         || flags()
             .zip(flags().skip(1))
             .any(|(flag, form)| flag == "--output" && form == "json")

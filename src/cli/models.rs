@@ -85,9 +85,6 @@ pub struct PromptArgs {
     /// The prompt of a whole new answer, even where the earlier one would be patched or still stands.
     #[arg(long)]
     pub full: bool,
-    /// As JSON: mode, why, prompt, what it would cost.
-    #[arg(long)]
-    pub json: bool,
 }
 
 /// Ask for a new answer although one is filed.
@@ -126,9 +123,6 @@ pub struct CostArgs {
     /// Only from then on: a day (2026-11-01) or a span (12h, 7d, 4w).
     #[arg(long, value_name = "WHEN", value_parser = Since::parse)]
     pub since: Option<Since>,
-    /// As JSON.
-    #[arg(long)]
-    pub json: bool,
 }
 
 /// A point in time, or a span before now.

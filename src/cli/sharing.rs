@@ -17,9 +17,6 @@ pub struct WarmArgs {
     pub jobs: u16,
     #[command(flatten)]
     pub asking: AskingArgs,
-    /// As JSON.
-    #[arg(long)]
-    pub json: bool,
 }
 
 /// Ask the remote cache that cortex.toml names.
@@ -33,18 +30,11 @@ pub struct RemoteArgs {
 #[derive(Debug, Subcommand)]
 pub enum RemoteCommand {
     /// Ask it what it can do, and measure a round trip. Exit codes: 0 it answers, 7 it cannot be used.
-    Ping {
-        /// As JSON.
-        #[arg(long)]
-        json: bool,
-    },
+    Ping,
     /// Sum up what this checkout had of it.
     Stats {
         /// Only what was since then: a day (2026-11-01) or a span (7d, 12h).
         #[arg(long, value_name = "WHEN", value_parser = Since::parse)]
         since: Option<Since>,
-        /// As JSON, by day.
-        #[arg(long)]
-        json: bool,
     },
 }

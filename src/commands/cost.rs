@@ -21,7 +21,7 @@ pub fn run(context: &Context, args: &CostArgs) -> Outcome {
     let since = args.since.map_or(0, |since| since.at(now));
     let found = spending(&session, since)?;
     let currency = workbench::paid::currency(&session);
-    let text = if args.json || context.json() {
+    let text = if context.json() {
         let mut document = serde_json::json!(found);
         document["since"] = since.into();
         document["currency"] = serde_json::json!(currency);

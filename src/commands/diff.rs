@@ -55,7 +55,7 @@ pub fn run(context: &Context, args: &DiffArgs) -> Outcome {
         inputs,
         known: changes.is_some(),
     };
-    let text = if args.json || context.json() {
+    let text = if context.json() {
         format!("{:#}\n", versions::difference_json(&difference))
     } else {
         versions::difference(&difference, context.out)

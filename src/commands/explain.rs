@@ -23,7 +23,7 @@ const FILES: usize = 50;
 /// Runs it.
 pub fn run(context: &Context, args: &ExplainArgs) -> Outcome {
     let label = match (&args.diff, &args.label) {
-        (Some(builds), _) => return diff(context, args, builds),
+        (Some(builds), _) => return diff(context, builds),
         // Flags without either are refused by their parser.
         (None, label) => label.as_deref().unwrap_or_default(),
     };
@@ -48,7 +48,7 @@ pub fn run(context: &Context, args: &ExplainArgs) -> Outcome {
         found: found(&session, &explained)?,
         change: change(&workspace, &session, &explained)?,
     };
-    let text = if args.json || context.json() {
+    let text = if context.json() {
         let mut document = explanation::json(&explained, &origin);
         if !former.is_empty() {
             document["former"] = serde_json::json!(former);
@@ -87,7 +87,7 @@ fn change(workspace: &Workspace, session: &Session, explained: &Explanation) -> 
 }
 
 /// What two builds differ in.
-fn diff(context: &Context, args: &ExplainArgs, builds: &[u64]) -> Outcome {
+fn diff(context: &Context, builds: &[u64]) -> Outcome {
     let &[from, to] = builds else { return Ok(Code::Usage) };
     let workspace = context.workspace("explain")?;
     let session = workspace.session()?;
@@ -112,7 +112,7 @@ fn diff(context: &Context, args: &ExplainArgs, builds: &[u64]) -> Outcome {
             _ => None,
         });
     }
-    let text = if args.json || context.json() {
+    let text = if context.json() {
         format!("{:#}\n", pages::difference_json(&difference, &files))
     } else {
         pages::difference(&difference, &files, context.out)

@@ -17,7 +17,7 @@ use workbench::hold::Hold;
 /// Runs it.
 pub fn run(context: &Context, args: &GcArgs) -> Outcome {
     let Some(disk) = context.disk("gc")? else {
-        let text = if context.json() || args.json {
+        let text = if context.json() {
             "null\n"
         } else {
             "there is no store yet, so there is nothing to collect\n"
@@ -27,7 +27,7 @@ pub fn run(context: &Context, args: &GcArgs) -> Outcome {
     let options = options(context, args)?;
     let report = garbage::collect(&disk, &options)?;
     warn(context, &disk);
-    let text = if context.json() || args.json {
+    let text = if context.json() {
         format!("{:#}\n", care::collected_json(&report, &options))
     } else {
         care::collected(&report, &options) + &care::set_aside(&report.after, disk.folder())

@@ -17,7 +17,7 @@ pub fn run(context: &Context, args: &HistoryArgs) -> Outcome {
     let mut session = workspace.session()?;
     context.say(workspace.warnings());
     let (label, found) = of(context, &workspace, &mut session, &args.label)?;
-    let text = if args.json || context.json() {
+    let text = if context.json() {
         format!("{:#}\n", versions::json(&label, &found))
     } else {
         versions::list(&label, &found, context.out)

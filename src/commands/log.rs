@@ -13,7 +13,7 @@ pub fn run(context: &Context, args: &LogArgs) -> Outcome {
     let mut found = log(&*workspace.engine.store, workspace.engine.view)?;
     let surplus = found.len().saturating_sub(args.count);
     found.drain(..surplus);
-    let text = if args.json || context.json() {
+    let text = if context.json() {
         format!("{:#}\n", builds::log_json(&found))
     } else {
         if found.is_empty() {

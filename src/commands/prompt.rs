@@ -83,7 +83,7 @@ pub fn run(context: &Context, args: &PromptArgs) -> Outcome {
         let why = format!("{others} other answers have to be there first; this is the prompt as far as it is known");
         context.say(&[Diagnostic::new(Severity::Note, "N_NOT_YET", why).label(&label)]);
     }
-    if args.json || context.json() {
+    if context.json() {
         return show::written(writeln!(context.stdout(), "{:#}", serde_json::json!(priced)));
     }
     let plan = &priced.plan;

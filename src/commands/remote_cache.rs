@@ -14,8 +14,8 @@ use std::io::Write;
 /// Runs it.
 pub fn run(context: &Context, command: &RemoteCommand) -> Outcome {
     match command {
-        RemoteCommand::Ping { json } => ping(context, *json || context.json()),
-        RemoteCommand::Stats { since, json } => stats(context, *since, *json || context.json()),
+        RemoteCommand::Ping => ping(context),
+        RemoteCommand::Stats { since } => stats(context, *since),
     }
 }
 
@@ -37,7 +37,7 @@ pub fn unavailable(why: &str) -> Failed {
     )
 }
 
-fn ping(context: &Context, json: bool) -> Outcome {
+fn ping(context: &Context) -> Outcome {
     let workspace = context.workspace("remote ping")?;
     let manifest = workspace.manifest()?;
     let def = manifest.remote.as_ref().ok_or_else(none)?;
@@ -50,7 +50,7 @@ fn ping(context: &Context, json: bool) -> Outcome {
     let usage = sharing::usage(def);
     let client = sharing::client(def, &workspace.root, usage).map_err(|error| unavailable(&error.to_string()))?;
     let answer = client.ping().map_err(|why| unavailable(&why))?;
-    let text = match json {
+    let text = match context.json() {
         true => {
             let mut document = serde_json::json!(answer);
             document["read"] = usage.read.into();
@@ -69,7 +69,7 @@ pub fn hit_rate(found: u64, missed: u64) -> Option<f64> {
 }
 
 /// What this checkout had of its cache, since when it is asked about.
-fn stats(context: &Context, since: Option<Since>, json: bool) -> Outcome {
+fn stats(context: &Context, since: Option<Since>) -> Outcome {
     let workspace = context.workspace("remote stats")?;
     let engine = &workspace.engine;
     let since = since.map_or(0, |since| since.at(engine.world.now_secs()));
@@ -77,7 +77,7 @@ fn stats(context: &Context, since: Option<Since>, json: bool) -> Outcome {
     let mut all = Exchanged::default();
     days.iter().for_each(|(_, day)| all.add(day));
     let hit_rate = hit_rate(all.hits, all.misses);
-    let text = if json {
+    let text = if context.json() {
         let row = |(day, figures): &(u64, Exchanged)| {
             let mut row = serde_json::json!(figures);
             row["day"] = calendar_day(*day).into();

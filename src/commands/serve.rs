@@ -13,12 +13,11 @@ use std::time::Duration;
 
 /// Runs it.
 pub fn run(context: &Context, args: &ServeArgs) -> Outcome {
-    let json = args.json || context.json();
     if args.status {
-        return status(context, json);
+        return status(context);
     }
     if args.stop {
-        return stop(context, json);
+        return stop(context);
     }
     // Whatever is wrong with manifest or store is said at once, and not to the first client.
     context.workspace("serve")?.manifest()?;
@@ -33,7 +32,7 @@ pub fn run(context: &Context, args: &ServeArgs) -> Outcome {
     }
     let path = place(context)?;
     let socket = Socket::bind(&path).map_err(|error| taken(&path, error))?;
-    if json {
+    if context.json() {
         println!("{}", serde_json::json!({"socket": path, "pid": std::process::id()}));
     } else {
         println!("serving at {}", path.display());
@@ -68,14 +67,14 @@ fn ended(result: std::io::Result<()>) -> Outcome {
     })
 }
 
-fn status(context: &Context, json: bool) -> Outcome {
+fn status(context: &Context) -> Outcome {
     let path = place(context)?;
     let Ok(about) = client::about(&path) else {
         let why = Diagnostic::new(Severity::Note, "N_NO_SERVICE", "no service runs for this checkout");
         context.say(&[why.hint("`cortex serve` begins one")]);
         return Ok(Code::TargetFailed);
     };
-    if json {
+    if context.json() {
         println!("{about:#}");
         return Ok(Code::Ok);
     }
@@ -95,11 +94,11 @@ fn status(context: &Context, json: bool) -> Outcome {
     Ok(Code::Ok)
 }
 
-fn stop(context: &Context, json: bool) -> Outcome {
+fn stop(context: &Context) -> Outcome {
     let path = place(context)?;
     let Ok(about) = client::about(&path) else {
         context.say(&[Diagnostic::new(Severity::Note, "N_NO_SERVICE", "no service runs for this checkout")]);
-        if json {
+        if context.json() {
             println!("{}", serde_json::json!({"stopped": null}));
         }
         return Ok(Code::Ok);
@@ -112,7 +111,7 @@ fn stop(context: &Context, json: bool) -> Outcome {
             why.hint("what it answers now may take a while; SIGTERM ends it, too"),
         ));
     }
-    match json {
+    match context.json() {
         true => println!("{}", serde_json::json!({"stopped": pid})),
         false => println!("stopped pid {pid}"),
     }

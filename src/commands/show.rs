@@ -248,7 +248,7 @@ pub fn output(context: &Context, session: &mut Session, label: &str) -> Result<S
 
 fn print(context: &Context, args: &ShowArgs, shown: &Shown) -> Outcome {
     let mut out = context.stdout();
-    let printed = if args.json || context.json() {
+    let printed = if context.json() {
         writeln!(
             out,
             "{}",

@@ -19,8 +19,8 @@ use workbench::handing::{self, HandingError};
 /// Runs it.
 pub fn run(context: &Context, command: &StoreCommand) -> Outcome {
     match command {
-        StoreCommand::Verify { repair, json } => verify(context, *repair, *json || context.json()),
-        StoreCommand::Stats { json } => stats(context, *json || context.json()),
+        StoreCommand::Verify { repair } => verify(context, *repair),
+        StoreCommand::Stats => stats(context),
         StoreCommand::Export { patterns, out } => export(context, patterns, out),
         StoreCommand::Import { file, paid } => import(context, file, *paid),
         StoreCommand::Migrate => migrate(context),
@@ -41,7 +41,7 @@ fn print(context: &Context, text: &str) -> Outcome {
     show::written(write!(context.stdout(), "{text}"))
 }
 
-fn verify(context: &Context, repair: bool, json: bool) -> Outcome {
+fn verify(context: &Context, repair: bool) -> Outcome {
     let open = || context.disk_that("store verify", repair)?.ok_or_else(none);
     let mut disk = open()?;
     let start = std::time::Instant::now();
@@ -54,7 +54,7 @@ fn verify(context: &Context, repair: bool, json: bool) -> Outcome {
         }
         done => done?,
     };
-    let text = match json {
+    let text = match context.json() {
         true => format!("{:#}\n", told::verified_json(&found, left.as_ref())),
         false => told::verified(&found, left.as_ref(), start.elapsed()),
     };
@@ -78,12 +78,12 @@ fn verify(context: &Context, repair: bool, json: bool) -> Outcome {
     ))
 }
 
-fn stats(context: &Context, json: bool) -> Outcome {
+fn stats(context: &Context) -> Outcome {
     let disk = opened(context, "store stats")?;
     let stats = care::stats(&disk)?;
     print(
         context,
-        &match json {
+        &match context.json() {
             true => format!("{:#}\n", told::stats_json(&stats)),
             false => told::stats(&stats, gc::now()) + &told::set_aside(&stats.usage, disk.folder()),
         },

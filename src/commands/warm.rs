@@ -46,7 +46,7 @@ pub fn run(context: &Context, args: &WarmArgs) -> Outcome {
     };
     context.say(&used.diagnostics());
     let targets = report.targets as u64;
-    if args.json || context.json() {
+    if context.json() {
         let mut document = summary::json(&report, targets, start.elapsed());
         document["remote"] = serde_json::json!(used.summary);
         document["bundle"] = serde_json::json!(filed.map(|(results, whole)| serde_json::json!({"results": results, "stored": whole})));

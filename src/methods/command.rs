@@ -8,7 +8,7 @@ use crate::context::{Context, Failed, Outcome};
 use crate::desk::Desk;
 use crate::exit::Code;
 use crate::service::client::{self, Told};
-use clap::{Arg, ArgAction, ArgMatches, Command, FromArgMatches, Subcommand};
+use clap::{Arg, ArgMatches, Command, FromArgMatches, Subcommand};
 use engine::values::diagnostic::Diagnostic;
 use serde_json::Value;
 use std::io::Write;
@@ -23,14 +23,13 @@ pub struct Call {
     arguments: Value,
     /// The file that one of them is read from.
     file: Option<PathBuf>,
-    json: bool,
 }
 
 impl Subcommand for Call {
     fn augment_subcommands(mut command: Command) -> Command {
         for entry in METHODS {
             let (group, own) = words(entry);
-            let method = (entry.command)(Command::new(own)).arg(json()).args(entry.from_file.map(file));
+            let method = (entry.command)(Command::new(own)).args(entry.from_file.map(file));
             command = match group {
                 None => command.subcommand(method),
                 Some(group) if command.find_subcommand(group).is_some() => command.mut_subcommand(group, |group| group.subcommand(method)),
@@ -65,7 +64,6 @@ impl FromArgMatches for Call {
             at,
             arguments: (METHODS[at].parse)(matches)?,
             file: METHODS[at].from_file.and_then(|_| matches.get_one::<PathBuf>(FILE).cloned()),
-            json: matches.get_flag("json"),
         })
     }
 
@@ -90,10 +88,6 @@ fn about(group: &str) -> &'static str {
         "work" => "Answer as the language model: take prompts, hand in summaries",
         _ => "",
     }
-}
-
-fn json() -> Arg {
-    Arg::new("json").long("json").action(ArgAction::SetTrue).help("As JSON")
 }
 
 /// The flag that names a file to read an argument from.
@@ -137,7 +131,7 @@ pub fn run(context: &Context, call: &Call) -> Outcome {
     };
     let mut out = context.stdout();
     touch(context.root().as_deref(), entry, &answer);
-    if call.json || context.json() {
+    if context.json() {
         written(writeln!(out, "{answer:#}"))?;
         return Ok(code);
     }

@@ -2,6 +2,7 @@
 
 use super::{Style, printable};
 use engine::values::diagnostic::{Diagnostic, Excerpt, Severity};
+use serde_json::Value;
 use std::collections::HashSet;
 use unicode_width::UnicodeWidthStr;
 
@@ -120,14 +121,14 @@ fn cut(excerpt: &Excerpt) -> Excerpt {
     }
 }
 
-/// The JSON form: one object.
-pub fn json(diagnostic: &Diagnostic) -> serde_json::Value {
+/// The JSON form: one object, with the fields that belong to its code (seed 000 §16), whoever is told.
+pub fn json(diagnostic: &Diagnostic) -> Value {
     let mut value = serde_json::json!({
         "severity": word(diagnostic.severity),
         "code": diagnostic.code,
         "message": diagnostic.message,
     });
-    let mut set = |name: &str, field: serde_json::Value| {
+    let mut set = |name: &str, field: Value| {
         if !field.is_null() {
             value[name] = field;
         }
@@ -135,33 +136,36 @@ pub fn json(diagnostic: &Diagnostic) -> serde_json::Value {
     set("label", diagnostic.label.clone().into());
     if let Some(place) = &diagnostic.place {
         set("file", place.file.clone().into());
-        set(
-            "line",
-            if place.line > 0 {
-                place.line.into()
-            } else {
-                serde_json::Value::Null
-            },
-        );
-        set(
-            "column",
-            if place.column > 0 {
-                place.column.into()
-            } else {
-                serde_json::Value::Null
-            },
-        );
+        set("line", if place.line > 0 { place.line.into() } else { Value::Null });
+        set("column", if place.column > 0 { place.column.into() } else { Value::Null });
     }
     set("found", diagnostic.found.clone().into());
     set("hint", diagnostic.hint.clone().into());
     if !diagnostic.candidates.is_empty() {
         set("candidates", diagnostic.candidates.clone().into());
     }
+    let candidates = || Value::from(diagnostic.candidates.clone());
+    match diagnostic.code.as_str() {
+        "SymbolNotFound" | "E_NO_TARGET" => set("suggestions", candidates()),
+        "AccessDenied" => set("publicAlternatives", candidates()),
+        "AmbiguousSymbol" | "E_AMBIGUOUS" => set("candidates", candidates()),
+        // As the host words it: `42 % done`.
+        "Busy" => set("progress", diagnostic.found.as_deref().and_then(percent).unwrap_or(0).into()),
+        "InternalError" => set("traceId", diagnostic.found.clone().into()),
+        // Where nothing tells the character, the whole is wrong.
+        "InvalidFilter" => set("position", diagnostic.place.as_ref().map_or(1, |place| place.column.max(1)).into()),
+        _ => {}
+    }
     value
 }
 
+/// The number before a percent sign.
+fn percent(words: &str) -> Option<u64> {
+    words.split_once(" %")?.0.parse().ok()
+}
+
 /// What [`json`] told.
-pub fn from_json(value: &serde_json::Value) -> Diagnostic {
+pub fn from_json(value: &Value) -> Diagnostic {
     let text = |name: &str| value[name].as_str().map(str::to_owned);
     let number = |name: &str| value[name].as_u64().and_then(|number| u32::try_from(number).ok()).unwrap_or(0);
     let severity = match value["severity"].as_str() {

@@ -134,7 +134,7 @@ pub fn failed(id: &Value, failed: &Failed, said: &[engine::values::diagnostic::D
     json!({"jsonrpc": "2.0", "id": id, "error": {"code": code, "message": message, "data": data}})
 }
 
-/// Why a method failed, as all programs are told it: the error that counts, with the fields that belong to its code, and the others.
+/// Why a method failed, as all programs are told it: the error that counts, and the others.
 pub fn fault(failed: &Failed, said: &[engine::values::diagnostic::Diagnostic]) -> Value {
     use engine::values::diagnostic::{Diagnostic, Severity};
     let all: Vec<&Diagnostic> = failed.diagnostics.iter().chain(said).collect();
@@ -151,23 +151,7 @@ pub fn fault(failed: &Failed, said: &[engine::values::diagnostic::Diagnostic]) -
         data["others"] = others.into();
     }
     data["exitCode"] = (failed.code as u8).into();
-    let candidates = data.get("candidates").cloned().unwrap_or_else(|| json!([]));
-    match data["code"].as_str() {
-        Some("SymbolNotFound" | "E_NO_TARGET") => data["suggestions"] = candidates,
-        Some("AccessDenied") => data["publicAlternatives"] = candidates,
-        Some("AmbiguousSymbol" | "E_AMBIGUOUS") => data["candidates"] = candidates,
-        // As the host words it: `42 % done`.
-        Some("Busy") => data["progress"] = data["found"].as_str().and_then(percent).unwrap_or(0).into(),
-        Some("InternalError") => data["traceId"] = data.get("found").cloned().unwrap_or_default(),
-        Some("InvalidFilter") => data["position"] = data.get("column").cloned().unwrap_or_else(|| 1.into()),
-        _ => {}
-    }
     data
-}
-
-/// The number before a percent sign.
-fn percent(words: &str) -> Option<u64> {
-    words.split_once(" %")?.0.parse().ok()
 }
 
 #[cfg(test)]

@@ -144,6 +144,46 @@ fn mistakes_are_told_to_machines_too() {
     assert_eq!(told(&["--output=json", "build"]), "E_USAGE");
     assert_eq!(told(&["show", "//index:totla", "--output", "json"]), "E_NO_TARGET");
     assert_eq!(told(&["outline", "Nobody", "--output", "json"]), "E_NO_TARGET");
+    assert_eq!(told(&["bogus", "--json"]), "E_USAGE");
+    assert_eq!(told(&["show", "//index:totla", "--json"]), "E_NO_TARGET");
+    assert_eq!(told(&["outline", "Nobody", "--json"]), "E_NO_TARGET");
+    let built = bench.run(&["build", "//index:totla", "--json"]);
+    assert_eq!(
+        (built.code, &built.json()["refused"][0]["suggestions"][0]),
+        (2, &"//index:total".into())
+    );
+}
+
+/// Seed 000 §16, as `cortex serve` tells it.
+#[test]
+fn codes_have_their_fields_on_the_command_line_too() {
+    let bench = Bench::memotree();
+    let told = |args: &[&str]| {
+        let ran = bench.run(&[args, &["--json"]].concat());
+        assert_eq!(ran.code, 2, "{}", ran.all());
+        let lines = ran.err.lines().map(|line| serde_json::from_str(line).expect("an object a line"));
+        let all: Vec<serde_json::Value> = lines.collect();
+        all.into_iter().find(|one| one["severity"] == "error").expect("an error")
+    };
+    let missing = told(&["outline", "NodeStroe"]);
+    assert_eq!(
+        (&missing["code"], &missing["suggestions"][0]),
+        (&"SymbolNotFound".into(), &"MemoTree.Core.NodeStore".into())
+    );
+    let denied = told(&["outline", "../x"]);
+    assert_eq!(
+        (&denied["code"], &denied["publicAlternatives"]),
+        (&"AccessDenied".into(), &serde_json::json!([]))
+    );
+    let filter = told(&["pack", "build", "mine", "--filter", "type:A & b"]);
+    assert_eq!((&filter["code"], &filter["position"]), (&"InvalidFilter".into(), &8.into()));
+    assert!(filter["hint"].is_string(), "{filter}");
+    let several = told(&["outline", "Entry"]);
+    assert_eq!(
+        (&several["code"], several["candidates"].as_array().map(Vec::len)),
+        (&"AmbiguousSymbol".into(), Some(2)),
+        "{several}"
+    );
 }
 
 #[test]

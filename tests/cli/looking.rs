@@ -319,6 +319,9 @@ fn pages() {
               
               [default: text]
 
+          --json
+              The same as --output json
+
           --color <WHEN>
               When to use colours (NO_COLOR is honoured)
 
