@@ -149,7 +149,7 @@ impl<'c> Desk<'c> {
         let (context, method) = (self.context, self.method);
         let (_, session) = self.open()?;
         let (report, code) = outputs(context, session, method, labels, keep_going)?;
-        self.worst = self.worst.max(code);
+        self.worsen(code);
         Ok(report)
     }
 
@@ -187,6 +187,11 @@ impl<'c> Desk<'c> {
             host.keep(&names, moment);
         }
         Ok(names)
+    }
+
+    /// An answer is there, but the request did not come to what was asked for.
+    pub fn worsen(&mut self, code: Code) {
+        self.worst = self.worst.max(code);
     }
 
     /// How the request went, apart from its answer.

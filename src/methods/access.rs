@@ -2,18 +2,20 @@
 
 use crate::context::Failed;
 use engine::values::diagnostic::Diagnostic;
+use workbench::location::MANIFEST;
 
 /// Codes that say that a name means nothing here.
-const NO_NAME: [&str; 4] = ["E_LABEL", "E_SYMBOL", "SymbolNotFound", "E_NO_TARGET"];
+const NO_NAME: [&str; 6] = ["E_LABEL", "E_SYMBOL", "SymbolNotFound", "E_NO_TARGET", "E_NAME", "E_NO_PACK"];
 
 /// A failure as all methods tell it: `AccessDenied` where a path leads out, or a file cannot be read.
 pub fn denied(mut failed: Failed) -> Failed {
     for why in &mut failed.diagnostics {
-        if NO_NAME.contains(&why.code.as_str()) && asked(why).is_some_and(leads_out) {
+        // With a place in the manifest it is about that.
+        let is_asked = why.place.as_ref().is_none_or(|place| place.file != MANIFEST);
+        if is_asked && NO_NAME.contains(&why.code.as_str()) && asked(why).is_some_and(leads_out) {
             "this leads out of the workspace".clone_into(&mut why.message);
-            why.hint = Some("name a type, a member or a label: what is asked for stays inside the workspace".to_owned());
+            why.hint = Some("name a type, a member, a pack or a label: what is asked for stays inside the workspace".to_owned());
         } else if why.code != "E_READ" && (why.code != "E_PATH" || why.place.is_some()) {
-            // With a place in the manifest it is about that.
             continue;
         }
         "AccessDenied".clone_into(&mut why.code);
@@ -48,6 +50,9 @@ mod tests {
         for out in ["../x", "/etc/passwd", "a/../../b", "//files/../x:bytes", ".."] {
             assert_eq!(missing(out), "AccessDenied", "{out}");
         }
+        assert_eq!(code(Diagnostic::error("E_NAME", "no name of a pack").found("../x")), "AccessDenied");
+        let declared = Diagnostic::error("E_NAME", "no name of a tag").found("..").at(MANIFEST, 3, 1);
+        assert_eq!(code(declared), "E_NAME");
         for within in ["NodeStroe", "//types/NodeStroe:outline", "a..b", "src/x.cs", "Node/*"] {
             assert_eq!(missing(within), "SymbolNotFound", "{within}");
         }

@@ -33,7 +33,7 @@ pub struct Investigate {
     pub question: String,
     /// About which types: patterns or names.
     #[arg(long, value_name = "PATTERN", default_value = ALL, num_args = 1..)]
-    #[serde(default = "all", alias = "scopePaths", deserialize_with = "super::one_or_many")]
+    #[serde(default = "all", alias = "scopePaths", deserialize_with = "super::arguments::one_or_many")]
     pub scope: Vec<String>,
     /// Show a model at most about so many tokens.
     #[arg(long, value_name = "TOKENS", default_value_t = BUDGET)]

@@ -5,6 +5,7 @@
 //! its answer is a value, from which text is made at the rim.
 
 mod access;
+mod arguments;
 pub mod command;
 mod investigate;
 mod operation;
@@ -32,12 +33,10 @@ use crate::context::Failed;
 use crate::desk::Desk;
 use crate::exit::Code;
 use crate::render::Style;
-use engine::values::diagnostic::Diagnostic;
 use schemars::JsonSchema;
-use serde::de::{DeserializeOwned, SeqAccess, Visitor};
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use std::fmt;
 
 /// What a method does to the world.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -164,7 +163,7 @@ pub const fn entry<M: Method>() -> Entry {
         arguments: schema::of::<M>,
         answers: schema::of::<M::Answer>,
         call: |desk, arguments| {
-            let method: M = serde_path_to_error::deserialize(arguments).map_err(|error| refused(&error))?;
+            let method: M = arguments::read(arguments)?;
             let answer = method.answer(desk).map_err(access::denied)?;
             Ok(Answered {
                 answer: serde_json::to_value(answer).expect("invariant: answers are plain values"),
@@ -188,82 +187,9 @@ pub fn find(name: &str) -> Option<&'static Entry> {
     METHODS.iter().find(same)
 }
 
-/// The arguments are not those of the method.
-fn refused(error: &serde_path_to_error::Error<serde_json::Error>) -> Failed {
-    // The path of what is no field of its own is ".".
-    let why = match error.path().iter().next() {
-        Some(_) => error.to_string(),
-        None => error.inner().to_string(),
-    };
-    let why = Diagnostic::error("E_PARAM", why);
-    Failed::new(Code::Usage, why.hint("the reference of methods lists the arguments of each"))
-}
-
-/// A list that may be written as its only item.
-fn one_or_many<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<String>, D::Error> {
-    struct OneOrMany;
-    impl<'de> Visitor<'de> for OneOrMany {
-        type Value = Vec<String>;
-
-        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-            f.write_str("a string or a list of strings")
-        }
-
-        fn visit_str<E>(self, one: &str) -> Result<Vec<String>, E> {
-            Ok(vec![one.to_owned()])
-        }
-
-        fn visit_seq<A: SeqAccess<'de>>(self, mut many: A) -> Result<Vec<String>, A::Error> {
-            let mut all = Vec::new();
-            while let Some(one) = many.next_element()? {
-                all.push(one);
-            }
-            Ok(all)
-        }
-    }
-    from.deserialize_any(OneOrMany)
-}
-
 #[cfg(test)]
 mod tests {
-    use super::source::SourceOf;
     use super::*;
-    use serde_json::json;
-
-    /// What a method that wants a list says of its arguments.
-    fn said(arguments: serde_json::Value) -> String {
-        fn read<M: Method>(arguments: serde_json::Value) -> Result<M, String> {
-            serde_path_to_error::deserialize(arguments).map_err(|error| refused(&error).diagnostics.remove(0).message)
-        }
-        match read::<SourceOf>(arguments) {
-            Ok(read) => read.symbols.join(" "),
-            Err(why) => why,
-        }
-    }
-
-    #[test]
-    fn wrong_arguments_are_told_by_name_and_what_is_expected() {
-        for (arguments, expected) in [
-            (json!({"symbols": "A"}), "A"),
-            (json!({"symbols": ["A", "B"]}), "A B"),
-            (
-                json!({"symbols": 5}),
-                "symbols: invalid type: integer `5`, expected a string or a list of strings",
-            ),
-            (
-                json!({"path": {"a": 1}}),
-                "path: invalid type: map, expected a string or a list of strings",
-            ),
-            (json!({"symbols": ["A", null]}), "symbols[1]: invalid type: null, expected a string"),
-            (
-                json!({"symbols": "A", "lines": "x"}),
-                "lines: invalid type: string \"x\", expected usize",
-            ),
-            (json!({}), "missing field `symbols`"),
-        ] {
-            assert_eq!(said(arguments.clone()), expected, "{arguments}");
-        }
-    }
 
     /// They tell what was done, or how things go; the preface of the reference says so.
     const WITHOUT: [&str; 5] = ["operation", "pack remove", "status", "window set", "work submit"];

@@ -2,7 +2,7 @@
 
 use super::resolved::{Resolved, resolved};
 use super::symbols::found_by_name;
-use super::{Effect, Method, one_or_many};
+use super::{Effect, Method, arguments};
 use crate::commands::build;
 use crate::commands::last_good;
 use crate::context::Failed;
@@ -30,7 +30,7 @@ pub struct Outline {
         alias = "memberPath",
         alias = "memberId",
         alias = "id",
-        deserialize_with = "one_or_many"
+        deserialize_with = "arguments::symbols"
     )]
     pub symbols: Vec<String>,
     /// Also as data: what //types/SYMBOL:outline-info holds.

@@ -5,6 +5,7 @@ use super::symbols::{notes, resolution};
 use super::{Effect, Method};
 use crate::context::Failed;
 use crate::desk::Desk;
+use crate::exit::Code;
 use crate::render::printable;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -14,7 +15,8 @@ use workbench::symbols::state::{Empty, State};
 /// Say which types or members a name means. Builds nothing but the index of names.
 ///
 /// A name is looked for as a whole (Namespace.Type+Nested), then as the end of one (Core.NodeStore, NodeStore.Get), then as a pattern with * and ?,
-/// in any case; identifiers (T_…) and former names of renamed types are known too. What is spelled alike is suggested and never meant.
+/// in any case; identifiers (T_…) and former names of renamed types are known too. What is spelled alike is suggested and never meant:
+/// the exit code is 2 then, as it is when there is nothing of that name.
 #[derive(Debug, clap::Args, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Resolve {
@@ -56,7 +58,10 @@ impl Method for Resolve {
         }
         found.candidates.truncate(self.limit);
         let mut state = match found.how {
-            None | Some(How::Fuzzy) => State::default().of_workspace(&names.flaws).empty(Empty::Unknown),
+            None | Some(How::Fuzzy) => {
+                desk.worsen(Code::Usage);
+                State::default().of_workspace(&names.flaws).empty(Empty::Unknown)
+            }
             Some(_) => names.state(found.candidates.iter().flat_map(|one| &one.files)),
         };
         state = state.cut(found.candidates.len(), found.total, "raise the limit, or write more of the name");

@@ -76,7 +76,18 @@ impl Method for Search {
             };
             state = state.empty(why);
         }
-        state = state.cut(shown, page.total, "ask on with the cursor 'next'");
+        for hit in &page.hits {
+            state = state.renamed(hit.former.as_deref(), &hit.path);
+        }
+        state = state.cut(
+            shown,
+            page.total,
+            if page.next.is_some() {
+                "ask on with the cursor 'next'"
+            } else {
+                "raise the limit"
+            },
+        );
         Ok(Hits { page, state })
     }
 

@@ -1,7 +1,7 @@
 //! `source`: the text of types and members.
 
 use super::symbols::{meant, notes};
-use super::{Effect, Method, one_or_many};
+use super::{Effect, Method, arguments};
 use crate::context::Failed;
 use crate::desk::Desk;
 use crate::render::printable;
@@ -17,7 +17,7 @@ use workbench::symbols::state::State;
 pub struct SourceOf {
     /// Types or members by any unambiguous name.
     #[arg(required = true, value_name = "SYMBOL")]
-    #[serde(alias = "symbol", alias = "path", alias = "id", deserialize_with = "one_or_many")]
+    #[serde(alias = "symbol", alias = "path", alias = "id", deserialize_with = "arguments::symbols")]
     pub symbols: Vec<String>,
     /// Lines of each at most.
     #[arg(long, value_name = "N", default_value_t = USUAL_LINES)]

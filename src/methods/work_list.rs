@@ -1,7 +1,8 @@
 //! `work list`: how far the agents are.
 
+use super::arguments::one_or_many;
 use super::work::{self, kind, noted};
-use super::{Effect, Method, one_or_many};
+use super::{Effect, Method};
 use crate::context::Failed;
 use crate::desk::Desk;
 use crate::render::{count, printable};

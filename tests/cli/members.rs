@@ -457,7 +457,7 @@ fn what_is_no_name_is_refused() {
         }
     }
     let unknown = bench.run(&["resolve", "Nowhere9"]);
-    assert_eq!(unknown.code, 0);
+    assert_eq!(unknown.code, 2);
     assert!(unknown.out.starts_with("note: nothing of this name is known"), "{}", unknown.out);
 }
 
@@ -476,6 +476,11 @@ fn a_limit_of_none_lists_none_and_counts_all() {
         assert_eq!(answer["state"]["complete"], false, "{method}: {answer}");
         assert!(
             answer["state"]["notes"]
+    let alike = bench.run(&["resolve", "NodeStroe"]);
+    assert!(
+        alike.code == 2 && alike.out.starts_with("spelled alike:\nMemoTree.Core.NodeStore "),
+        "{alike:?}"
+    );
                 .to_string()
                 .contains(&format!("0 of {} are shown", total.unwrap_or_default()))
         );

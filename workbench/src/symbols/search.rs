@@ -177,7 +177,8 @@ pub fn search(symbols: &Symbols, query: &Query<'_>) -> Result<Page, SymbolError>
         .collect::<Result<_, _>>()?;
     let end = start + hits.len();
     Ok(Page {
-        next: (end < total).then(|| cursor(symbols, query, asked.kind, end)),
+        // A page that lists nothing only counts: nothing follows it.
+        next: (limit > 0 && end < total).then(|| cursor(symbols, query, asked.kind, end)),
         hits,
         total,
         filtered: found.filtered,
