@@ -11,6 +11,8 @@ use workbench::symbols::search::{Page, Query, USUAL, describe, search};
 use workbench::symbols::state::{Empty, State};
 
 /// Find types and members by a part of their names: whole, beginning, humps (NS for NodeStore), middle, pattern; what is spelled alike if nothing else.
+///
+/// Types that were renamed are found by their former names, too.
 #[derive(Debug, clap::Args, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Search {
@@ -57,12 +59,14 @@ impl Method for Search {
 
     fn answer(&self, desk: &mut Desk<'_>) -> Result<Hits, Failed> {
         let names = desk.names()?;
+        let aliases = workbench::aliases::read(&desk.context.root().unwrap_or_default());
         let query = Query {
             text: &self.query,
             kind: self.kind.as_deref(),
             namespace: self.namespace.as_deref(),
             limit: self.limit,
             cursor: self.cursor.as_deref(),
+            aliases: Some(&aliases),
         };
         let mut page = search(&names.symbols, &query)?;
         let shown = page.hits.len();

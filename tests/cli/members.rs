@@ -207,6 +207,26 @@ fn a_renamed_type_keeps_its_history_under_the_new_name() {
         missing.code == 0 && missing.out.starts_with("# N.Rack ") && missing.err.contains("note[N_RENAMED]: Shelf is N.Rack now\n"),
         "{missing:?}"
     );
+    let other = bench.run(&["outline", "shelf"]);
+    assert_eq!((other.code, &other.out), (0, &missing.out), "{other:?}");
+    let found = bench.run(&["search", "shel", "--json"]).json();
+    assert_eq!(
+        (&found["hits"][0]["path"], &found["hits"][0]["matched"], &found["hits"][0]["former"]),
+        (&"N.Rack".into(), &"former".into(), &"N.Shelf".into()),
+        "{found}"
+    );
+    assert_eq!(found["state"]["notes"], serde_json::json!(["N.Shelf is called N.Rack now"]));
+    assert_eq!(
+        bench.run(&["search", "N.Shelf", "--kind", "interface", "--json"]).json()["filtered"],
+        1
+    );
+    // By its present name it is found as ever.
+    let found = bench.run(&["search", "Rack", "--json"]).json();
+    assert_eq!(
+        (&found["total"], &found["hits"][0]["matched"]),
+        (&1.into(), &"exact".into()),
+        "{found}"
+    );
     // Its versions under the former name stand after the present ones, and can be compared with them.
     let listed = bench.run(&["history", "//types/Rack:outline"]).out;
     insta::assert_snapshot!(listed.lines().filter(|line| !line.contains("csharp/")).collect::<Vec<_>>().join("\n"), @"
@@ -456,6 +476,11 @@ fn what_is_no_name_is_refused() {
             );
         }
     }
+    let alike = bench.run(&["resolve", "NodeStroe"]);
+    assert!(
+        alike.code == 2 && alike.out.starts_with("spelled alike:\nMemoTree.Core.NodeStore "),
+        "{alike:?}"
+    );
     let unknown = bench.run(&["resolve", "Nowhere9"]);
     assert_eq!(unknown.code, 2);
     assert!(unknown.out.starts_with("note: nothing of this name is known"), "{}", unknown.out);
@@ -476,11 +501,6 @@ fn a_limit_of_none_lists_none_and_counts_all() {
         assert_eq!(answer["state"]["complete"], false, "{method}: {answer}");
         assert!(
             answer["state"]["notes"]
-    let alike = bench.run(&["resolve", "NodeStroe"]);
-    assert!(
-        alike.code == 2 && alike.out.starts_with("spelled alike:\nMemoTree.Core.NodeStore "),
-        "{alike:?}"
-    );
                 .to_string()
                 .contains(&format!("0 of {} are shown", total.unwrap_or_default()))
         );

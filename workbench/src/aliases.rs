@@ -9,9 +9,10 @@ use crate::workspace::WorkbenchError;
 use engine::build::session::Session;
 use engine::store::StoreError;
 use engine::values::digest::Digest;
+use engine::values::fold::strip_end;
 use engine::values::table::Table;
 use producers::csharp::aliases::{Identity, aliases, alone, identity, place};
-use producers::csharp::types::TypeRow;
+use producers::csharp::types::{TypeRow, symbol_of};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
@@ -53,10 +54,13 @@ impl Aliases {
         old.filter_map(|(old, _)| self.names.get(old).map(String::as_str))
     }
 
-    /// The present identifier of the type that had a name which ends so.
+    /// The present identifier of the type that had a name which ends so, letters in any case and the number of its parameters left out as one
+    /// likes.
     pub fn renamed(&self, name: &str) -> Option<&str> {
         let ends = |whole: &&String| {
-            let before = whole.strip_suffix(name);
+            let whole = symbol_of(whole);
+            let bare = whole.rsplit_once('`').map(|(bare, _)| bare);
+            let before = strip_end(whole, name).or_else(|| strip_end(bare?, name));
             before.is_some_and(|before| before.is_empty() || before.ends_with(['.', '+']))
         };
         let mut ids: Vec<&String> = self
@@ -323,6 +327,12 @@ mod tests {
             (known.renamed("A"), known.renamed("N.B"), known.renamed("C")),
             (Some("T_c"), Some("T_c"), None)
         );
+        assert_eq!((known.renamed("n.b"), known.renamed("xn.b")), (Some("T_c"), None));
+        known.add(map(&[("T_x", "T_y")]), &map(&[("T_x", "N.Many`2")]));
+        assert_eq!((known.renamed("Many"), known.renamed("Many`2")), (Some("T_y"), Some("T_y")));
+        let mut known = Aliases::default();
+        known.add(map(&[("T_a", "T_b")]), &map(&[("T_a", "N.A")]));
+        known.add(map(&[("T_b", "T_c")]), &map(&[("T_b", "N.B")]));
         // Renamed back: the first name is a present one again.
         known.add(map(&[("T_c", "T_a")]), &map(&[("T_c", "N.C")]));
         known.drop_present(&BTreeSet::from(["T_a".to_owned()]));

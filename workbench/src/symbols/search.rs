@@ -2,7 +2,7 @@
 //!
 //! Hits stand in this order: by how they match (the whole name, its beginning, [`super::humps`], any part of it), types before members, shorter
 //! names first, then by name; types of one name in the order of [`rank`], members by the key of their type. Names that are
-//! only spelled alike are looked for when nothing else matches. What stands before the last `.`, `+` or `#` of a query has to stand in the
+//! only spelled alike are looked for when nothing else matches; names that renamed types had before match last of all others. What stands before the last `.`, `+` or `#` of a query has to stand in the
 //! namespace or type. A query may be a pattern with `*` and `?` of the whole name. Overloads of a name in a type stand together: pages count
 //! them as one, [`describe`] tells each. Constructors (by the names of their types) and namespaces are found where their kind is asked for.
 
@@ -14,7 +14,7 @@ use super::meaning::NAMESPACE;
 use super::outputs::{Outputs, SymbolError, Trouble};
 use super::overloads::{self, kind_of};
 use super::path::{Glob, MOST_CHARS, MOST_WILDCARDS, is_wild};
-
+use crate::aliases::Aliases;
 use engine::values::diagnostic::Diagnostic;
 use engine::values::digest::Digest;
 use engine::values::fold::{folded, same};
@@ -75,6 +75,8 @@ pub enum Matched {
     Substring,
     /// It is a pattern of the name.
     Wildcard,
+    /// It matches, in one of these ways, a name that the type had before.
+    Former,
     /// It is at most two edits away.
     Fuzzy,
 }
@@ -92,6 +94,8 @@ pub struct Query<'q> {
     pub limit: usize,
     /// Where the last page ended.
     pub cursor: Option<&'q str>,
+    /// What renamed types were called before, if that is to be looked at.
+    pub aliases: Option<&'q Aliases>,
 }
 
 impl<'q> Query<'q> {
@@ -103,6 +107,7 @@ impl<'q> Query<'q> {
             namespace: None,
             limit: USUAL,
             cursor: None,
+            aliases: None,
         }
     }
 }
@@ -126,6 +131,9 @@ pub struct Hit {
     pub files: Vec<String>,
     /// How the name matches.
     pub matched: Matched,
+    /// The name before that matches.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub former: Option<String>,
 }
 
 /// A page of hits.
@@ -146,6 +154,8 @@ pub struct Page {
 /// A name that matches, not yet described.
 enum Entry<'s> {
     Type(usize),
+    /// A type that was called so.
+    Former(usize, &'s str),
     Member(Declared<'s>),
     Namespace(&'s str),
 }
@@ -154,13 +164,16 @@ enum Entry<'s> {
 ///
 /// # Errors
 /// When the query is over a limit or empty, its kind is unknown, or its cursor belongs to another query or state.
-pub fn search(symbols: &Symbols, query: &Query<'_>) -> Result<Page, SymbolError> {
+pub fn search<'s>(symbols: &'s Symbols, query: &Query<'s>) -> Result<Page, SymbolError> {
     let asked = Asked::read(query)?;
     let start = start(symbols, query, asked.kind)?;
     let mut found = Finds::default();
     asked.types(symbols, &mut found);
     asked.members(symbols, &mut found);
     asked.namespaces(symbols, &mut found);
+    if let Some(aliases) = query.aliases {
+        asked.former(symbols, aliases, &mut found);
+    }
     if found.by_match.is_empty() && found.filtered == 0 {
         asked.spelled_alike(symbols, &mut found);
     }
@@ -211,6 +224,7 @@ pub fn describe<O: Outputs>(outputs: &mut O, hits: Vec<Hit>) -> Result<Vec<Hit>,
                 accessibility: member.accessibility.clone(),
                 files: vec![member.file.clone()],
                 matched: hit.matched,
+                former: None,
             });
         }
         if described.len() == before {
@@ -223,7 +237,7 @@ pub fn describe<O: Outputs>(outputs: &mut O, hits: Vec<Hit>) -> Result<Vec<Hit>,
 
 fn hit(symbols: &Symbols, matched: Matched, entry: &Entry<'_>) -> Result<Hit, SymbolError> {
     match entry {
-        Entry::Type(at) => {
+        Entry::Type(at) | Entry::Former(at, _) => {
             let row = symbols.row(*at)?;
             Ok(Hit {
                 path: symbols.key(*at).to_owned(),
@@ -233,6 +247,10 @@ fn hit(symbols: &Symbols, matched: Matched, entry: &Entry<'_>) -> Result<Hit, Sy
                 accessibility: row.accessibility,
                 files: row.files,
                 matched,
+                former: match entry {
+                    Entry::Former(_, name) => Some((*name).to_owned()),
+                    _ => None,
+                },
             })
         }
         Entry::Member(declared) => {
@@ -245,6 +263,7 @@ fn hit(symbols: &Symbols, matched: Matched, entry: &Entry<'_>) -> Result<Hit, Sy
                 accessibility: String::new(),
                 files: row.map(|row| row.files).unwrap_or_default(),
                 matched,
+                former: None,
             })
         }
         Entry::Namespace(name) => Ok(Hit {
@@ -255,6 +274,7 @@ fn hit(symbols: &Symbols, matched: Matched, entry: &Entry<'_>) -> Result<Hit, Sy
             accessibility: String::new(),
             files: Vec::new(),
             matched,
+            former: None,
         }),
     }
 }
@@ -455,6 +475,33 @@ impl<'q> Asked<'q> {
             };
             match self.is_namespace_within(&folded(name)) {
                 true => found.by_match.entry(matched).or_default().push(Entry::Namespace(name)),
+                false => found.filtered += 1,
+            }
+        }
+    }
+
+    /// Types by the names that they had before, if they do not match by those that they have.
+    fn former<'s>(&self, symbols: &'s Symbols, aliases: &'s Aliases, found: &mut Finds<'s>) {
+        if self.name.is_empty() {
+            return;
+        }
+        let matches = |key: &str| {
+            let (name, outer) = (simple_name(key), outer_part(key));
+            let own = folded(name);
+            self.matched(name, &own, own.contains(&self.name)).is_some() && self.is_around(outer)
+        };
+        let mut types: Vec<(usize, &str)> = aliases
+            .names
+            .iter()
+            .filter(|(_, name)| matches(name))
+            .filter_map(|(id, name)| Some((symbols.with_id(aliases.aliases.get(id)?)?, name.as_str())))
+            .filter(|(at, _)| !matches(symbols.key(*at)))
+            .collect();
+        types.sort_by_cached_key(|(at, name)| (type_order(symbols, *at), *name));
+        types.dedup_by_key(|(at, _)| *at);
+        for (at, name) in types {
+            match self.is_within(symbols.key(at)) && self.wants_type(symbols.glance(at).kind) {
+                true => found.by_match.entry(Matched::Former).or_default().push(Entry::Former(at, name)),
                 false => found.filtered += 1,
             }
         }
