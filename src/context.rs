@@ -140,6 +140,14 @@ impl Context {
         matches!(&self.voice, Voice::Caller { said, .. } if !said.borrow().is_empty())
     }
 
+    /// The first error that was said to another program.
+    pub fn complaint(&self) -> Option<Diagnostic> {
+        match &self.voice {
+            Voice::Terminal => None,
+            Voice::Caller { said, .. } => said.borrow().iter().find(|one| one.severity == Severity::Error).cloned(),
+        }
+    }
+
     /// What was said to another program since this was last asked.
     pub fn take_said(&self) -> Vec<Diagnostic> {
         match &self.voice {

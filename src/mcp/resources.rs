@@ -1,4 +1,4 @@
-//! The resources: what can be read under an address, and lists of them. An address names a symbol, a pack or a method, never a path.
+//! The resources: what can be read under an address, and lists of them. An address names a symbol, a pack, an operation or a method, never a path.
 
 use super::listing::{PACK, TYPES};
 use super::{first_sentence, tools};
@@ -23,6 +23,9 @@ const OF_TYPES: [&str; 4] = ["outline", "semantic", "source", "usages"];
 
 /// The text that a model is shown of the checkout.
 const WINDOW: (&str, &str) = ("cortex://window", "window show");
+
+/// What tells how an operation goes that was begun in the background.
+const OPERATION: &str = "operation";
 
 /// What an address means.
 pub enum Meant {
@@ -52,6 +55,7 @@ pub fn meant(uri: &str) -> Option<Meant> {
             methods::find("pack build")?;
             Some(Meant::Asked(&PACK, json!({"name": name})))
         }
+        ("operation", None) if is_word(&name) => Some(Meant::Asked(methods::find(OPERATION)?, json!({"opId": name}))),
         ("method", None) if is_word(&name) => methods::find(&name).map(Meant::Reference),
         _ => None,
     }
@@ -84,12 +88,16 @@ pub fn templates() -> Vec<ResourceTemplate> {
         Some(template(&format!("cortex://type/{{symbol}}/{what}"), what, first_sentence(&told)))
     });
     let packs = methods::find("pack build").map(|_| template("cortex://pack/{name}", "pack", "A pack: what is known of chosen types."));
+    let operations = methods::find(OPERATION).map(|entry| {
+        let told = reference::about(entry);
+        template("cortex://operation/{id}", OPERATION, first_sentence(&told))
+    });
     let methods = template(
         "cortex://method/{name}",
         "method",
         "The reference of a method: all arguments, all fields of its answer.",
     );
-    of_types.chain(packs).chain([methods]).collect()
+    of_types.chain(packs).chain(operations).chain([methods]).collect()
 }
 
 fn template(uri: &str, name: &str, about: &str) -> ResourceTemplate {
@@ -151,6 +159,7 @@ mod tests {
             r#"outline {"symbols":["N.List`1#Add(T)"]}"#
         );
         assert_eq!(told("cortex://method/outline"), "reference of outline");
+        assert_eq!(told("cortex://operation/a1b2"), r#"operation {"opId":"a1b2"}"#);
         assert_eq!(told("cortex://pack/team%2Fcore"), r#"pack {"name":"team/core"}"#);
         for uri in of_types(&["N.List`1".to_owned(), "Größe@a b".to_owned()]).map(|resource| resource.uri) {
             assert!(meant(&uri).is_some(), "{uri}");
@@ -176,6 +185,7 @@ mod tests {
             "cortex://type/%ff%fe/outline",
             "cortex://type/--refresh/outline",
             "cortex://type/a:b/outline",
+            "cortex://operation/..%2fA",
             "cortex://pack/..%2fA",
             "cortex://pack/a:b",
             "cortex://pack/a%2F%2Fb",

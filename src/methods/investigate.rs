@@ -1,5 +1,6 @@
 //! `investigate`: a question about the code, answered from outlines and summaries.
 
+use super::symbols::notes;
 use super::{Effect, Method};
 use crate::cli::AskingArgs;
 use crate::commands::build;
@@ -58,6 +59,9 @@ pub struct Investigate {
 
 /// The scope unless told.
 const ALL: &str = "//types/...:outline";
+/// What is said of an answer that is not there yet.
+const IN_BACKGROUND: &str =
+    "it is looked for in the background: `operation` tells how it goes, and the same question without `background` waits for it";
 /// The budget unless told, in tokens.
 const BUDGET: u64 = 16_000;
 
@@ -121,11 +125,20 @@ impl Method for Investigate {
                 cached: false,
                 spent: None,
                 answer: None,
-                state: symbols::State::default().lacking(&["it is looked for in the background: `operation` tells how it goes".to_owned()]),
+                state: symbols::State::default().lacking(&[IN_BACKGROUND.to_owned()]),
             });
         }
         desk.ask(self.asking.clone());
-        self.look_into(desk, question, &mut operation)
+        let found = self.look_into(desk, question, &mut operation);
+        if let (Err(failed), true) = (&found, operation.state < State::Done) {
+            // Whoever follows it learns that nothing more will happen.
+            let why = failed.diagnostics.first().cloned().or_else(|| desk.context.complaint());
+            operation.error = why.as_ref().map(diagnostic::json);
+            let words = why.map_or_else(|| "it came to no answer".to_owned(), |why| why.message);
+            let root = desk.context.root().unwrap_or_default();
+            step(desk.context, &root, &mut operation, State::Failed, words);
+        }
+        found
     }
 
     fn text(answer: &Found) -> String {
@@ -135,7 +148,11 @@ impl Method for Investigate {
     fn styled(answer: &Found, style: Style) -> String {
         match &answer.answer {
             Some(findings) => text(findings, &answer.state.notes, style),
-            None => format!("begun: operation {}\n", answer.op_id),
+            None => format!(
+                "begun: operation {0} (cortex://operation/{0})\n{1}",
+                answer.op_id,
+                notes(&answer.state)
+            ),
         }
     }
 }
@@ -369,7 +386,7 @@ fn told(failure: Failure, label: &str) -> (Code, Diagnostic) {
 /// Types named that did not fit.
 const LEFT_OUT: usize = 5;
 
-fn text(findings: &Findings, notes: &[String], style: Style) -> String {
+pub(super) fn text(findings: &Findings, notes: &[String], style: Style) -> String {
     let mut text = format!("{}\n", printable(&findings.conclusion));
     if !findings.evidence.is_empty() {
         text.push_str(&format!("\n{}\n", style.bold("Evidence")));

@@ -1,10 +1,12 @@
 //! `operation`: how an investigation goes.
 
-use super::{Effect, Method};
+use super::{Effect, Method, investigate};
 use crate::context::Failed;
 use crate::desk::Desk;
 use crate::exit::Code;
+use crate::render::{Style, diagnostic, printable};
 use engine::values::diagnostic::Diagnostic;
+use producers::investigate::Findings;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -74,6 +76,13 @@ impl Method for OperationOf {
         for event in &answer.events {
             text.push_str(&format!("  {event}\n"));
         }
-        text
+        let findings = answer.result.as_ref().and_then(|result| Findings::deserialize(result).ok());
+        if let Some(findings) = findings {
+            text.push_str(&format!("\n{}", investigate::text(&findings, &[], Style::plain())));
+        }
+        if let Some(error) = &answer.error {
+            text.push_str(&format!("\n{}\n", diagnostic::text(&diagnostic::from_json(error), Style::plain())));
+        }
+        printable(&text)
     }
 }

@@ -280,8 +280,33 @@ fn resources_are_listed_and_read() {
     client.call("window_pin", json!({"symbol": "NodeStore"}));
     assert!(client.read("cortex://window").contains("\n# MemoTree.Core.NodeStore T_"));
 
+    assert!(templates.contains(&"cortex://operation/{id}"), "{templates:?}");
+    // What was begun in the background can be followed, to its end or to why there is none.
+    for (scope, end) in [("MemoTree.Core", "done"), ("Nowhere9", "failed")] {
+        let question = json!({"question": "How are nodes moved?", "scope": [scope], "background": true});
+        let begun = text(&client.call("investigate", question));
+        let uri = begun.split(['(', ')']).nth(1).expect("an address").to_owned();
+        let state = |told: &str| {
+            told.lines()
+                .next()
+                .and_then(|line| line.split(": ").nth(1))
+                .unwrap_or_default()
+                .to_owned()
+        };
+        let last = loop {
+            let told = client.read(&uri);
+            if !["gathering", "asking"].contains(&state(&told).as_str()) {
+                break told;
+            }
+        };
+        assert_eq!(state(&last), end, "{last}");
+        let tells = if end == "done" { "\nEvidence\n" } else { "\nerror[" };
+        assert!(last.contains(tells), "{last}");
+    }
+
     for wrong in [
         "cortex://type/Nowhere9/outline",
+        "cortex://operation/0",
         "cortex://type/..%2f..%2fetc%2fpasswd/outline",
         "cortex://type/%2f%2ffiles%2fsrc:bytes/source",
         "cortex://pack/nothing",

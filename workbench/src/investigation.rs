@@ -162,8 +162,8 @@ fn references(session: &Session) -> Result<BTreeMap<String, u32>, WorkbenchError
     Ok(table.rows().filter_map(row).collect())
 }
 
-/// How an operation stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+/// How an operation stands, in the order in which it goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum State {
     /// Outlines are being made.
