@@ -24,8 +24,8 @@ use workbench::window::state::{USUAL_CHARS, Window};
 
 /// Give the text that a model is shown of this checkout, and lay it out as .cortex/out/prompt_window.md.
 ///
-/// Pinned types come first and take three fifths of the budget at most, then what was looked at lately, then the active pack. Of what does not
-/// fit the least important sections go first; what was cut is said at the end.
+/// Pinned types come first and take three fifths of the budget at most, then what was looked at lately, then the active pack. Of pinned types
+/// that do not fit the least important sections of all go first, of any other its own; what was cut is said at the end.
 #[derive(Debug, clap::Args, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Show {}

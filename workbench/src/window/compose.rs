@@ -5,7 +5,9 @@
 //! provider's prompt cache holds what did not change. Which of them are shown is another matter: those looked at last, where types of the
 //! active pack count one and a half times.
 //!
-//! Of a type that does not fit sections of its summary are left out, the least important first, down to its outline; then the type is.
+//! Of pinned types that do not fit sections are left out, the least important of all of them first: no summary of one takes the place of
+//! another's outline. One whose outline does not fit is left out with all that were pinned after it, until there is room. Of any other type
+//! that does not fit its own sections are left out, the least important first; then the type is.
 
 use super::state::Window;
 use std::collections::{BTreeMap, BTreeSet};
@@ -56,10 +58,14 @@ impl Card {
     }
 
     fn ordered(&self) -> impl Iterator<Item = &(String, String)> {
-        let rank = |name: &str| SECTIONS.iter().position(|known| *known == name).unwrap_or(SECTIONS.len());
         let mut ordered: Vec<&(String, String)> = self.sections.iter().collect();
         ordered.sort_by_key(|(name, _)| rank(name));
         ordered.into_iter()
+    }
+
+    /// How important the section is that comes after so many; `None` where there is none.
+    fn next(&self, kept: usize) -> Option<usize> {
+        self.ordered().nth(kept).map(|(name, _)| rank(name))
     }
 
     /// As much of it as fits, and how many sections are left out.
@@ -70,6 +76,11 @@ impl Card {
             (length(&text) <= room).then_some((text, all - kept))
         })
     }
+}
+
+/// How important a section is, from 0.
+fn rank(name: &str) -> usize {
+    SECTIONS.iter().position(|known| *known == name).unwrap_or(SECTIONS.len())
 }
 
 /// The sections of a summary: lines that are a name in capitals and a colon begin one.
@@ -148,15 +159,42 @@ impl Composing<'_> {
             return;
         }
         self.made.text.push_str("## Pinned\n\n");
-        let before = length(&self.made.text);
+        let room = self.made.pinned_room.min(self.room());
+        let mut used = 0;
         let mut full = false;
+        // Each with how many of its sections are shown.
+        let mut chosen: Vec<(&str, &Card, usize)> = Vec::new();
         for pin in &window.pinned {
-            let used = length(&self.made.text) - before;
-            let room = self.made.pinned_room.saturating_sub(used).min(self.room());
-            let room = if full { 0 } else { room };
-            full |= !self.add(&pin.path, room, "unpin something, or raise the budget");
-            self.made.pinned_chars = length(&self.made.text) - before;
+            let Some(card) = self.cards.get(&pin.path) else {
+                self.made.cut.push(format!("{} is not known any more", pin.path));
+                continue;
+            };
+            let outline = length(&card.text(0));
+            full |= used + outline > room;
+            if full {
+                let why = "unpin something, or raise the budget";
+                self.made.cut.push(format!("{} does not fit: {why}", pin.path));
+                continue;
+            }
+            used += outline;
+            chosen.push((&pin.path, card, 0));
         }
+        for important in 0..=SECTIONS.len() {
+            for (_, card, kept) in &mut chosen {
+                while card.next(*kept).is_some_and(|next| next <= important) {
+                    let more = length(&card.text(*kept + 1)) - length(&card.text(*kept));
+                    if used + more > room {
+                        break;
+                    }
+                    used += more;
+                    *kept += 1;
+                }
+            }
+        }
+        for (path, card, kept) in chosen {
+            self.put(path, &card.text(kept), card.sections.len() - kept);
+        }
+        self.made.pinned_chars = used;
     }
 
     fn recent(&mut self, window: &Window, pack: &[String]) {
@@ -210,7 +248,7 @@ impl Composing<'_> {
         }
         self.made.text.push_str(&heading);
         for path in rest {
-            self.add(path, self.room(), "raise the budget");
+            self.add(path);
         }
     }
 
@@ -218,21 +256,15 @@ impl Composing<'_> {
         self.end.saturating_sub(length(&self.made.text))
     }
 
-    /// Adds a type as far as it fits. Whether it does.
-    fn add(&mut self, path: &str, room: usize, hint: &str) -> bool {
+    /// Adds a type as far as it fits.
+    fn add(&mut self, path: &str) {
         let Some(card) = self.cards.get(path) else {
             self.made.cut.push(format!("{path} is not known any more"));
-            return true;
+            return;
         };
-        match card.fitting(room) {
-            Some((text, left_out)) => {
-                self.put(path, &text, left_out);
-                true
-            }
-            None => {
-                self.made.cut.push(format!("{path} does not fit: {hint}"));
-                false
-            }
+        match card.fitting(self.room()) {
+            Some((text, left_out)) => self.put(path, &text, left_out),
+            None => self.made.cut.push(format!("{path} does not fit: raise the budget")),
         }
     }
 
@@ -322,6 +354,32 @@ mod tests {
         assert!(
             made.cut.iter().any(|line| line.starts_with("C does not fit")),
             "nothing new is pinned until there is room"
+        );
+    }
+
+    #[test]
+    fn sections_of_all_pins_go_before_an_outline_of_one() {
+        let (window, cards) = (window(&["A", "B", "C"], &[]), cards(&[("A", 100), ("B", 100), ("C", 100)]));
+        let lengths: Vec<usize> = (0..=5).map(|kept| length(&card(100).text(kept))).collect();
+        let count = |text: &str, word: &str| text.matches(word).count();
+        let names = ["ROLE:", "LIFECYCLE:", "LIMITATIONS:", "RECOMMENDATIONS:", "EDGE_CASES:"];
+        for budget in 200..1000 {
+            let made = compose(&window, &cards, &[], budget);
+            let shown: Vec<usize> = names.iter().map(|name| count(&made.text, name)).collect();
+            let outlines = (made.pinned_room / lengths[0]).min(3);
+            assert_eq!(made.shown.len(), outlines, "{budget}: every outline that fits: {made:?}");
+            // All that are shown have a section before one has the next, which is longer.
+            assert!(
+                shown[..4].windows(2).all(|two| two[1] == 0 || two[0] == outlines),
+                "{budget}: {shown:?}, outlines and sections take {lengths:?}"
+            );
+            assert!(made.pinned_chars <= made.pinned_room, "{budget}");
+        }
+        let made = compose(&window, &cards, &[], 3 * lengths[1] * 100 / 60 + 1);
+        assert_eq!(
+            (made.shown.len(), count(&made.text, "ROLE:"), count(&made.text, "LIFECYCLE:")),
+            (3, 3, 0),
+            "{made:?}"
         );
     }
 
