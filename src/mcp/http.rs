@@ -4,16 +4,18 @@ use super::gate::Gate;
 use super::metrics;
 use super::server::Server;
 use crate::service::Host;
+use crate::service::message::{self, Message, code};
 use crate::service::server::{Stop, runtime};
 use http_body_util::combinators::BoxBody;
-use http_body_util::{BodyExt, Full};
+use http_body_util::{BodyExt, Full, LengthLimitError, Limited};
 use hyper::body::{Bytes, Incoming};
-use hyper::header::{ALLOW, CONTENT_TYPE, HeaderValue, WWW_AUTHENTICATE};
+use hyper::header::{ALLOW, CONTENT_TYPE, HeaderMap, HeaderValue, WWW_AUTHENTICATE};
 use hyper::service::service_fn;
 use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
 use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
+use serde_json::Value;
 use std::convert::Infallible;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -28,6 +30,8 @@ const CONNECTIONS: usize = 256;
 const PATIENCE: Duration = Duration::from_secs(30);
 /// After a failure to accept, for instance because there are too many open files, this is waited.
 const PAUSE: Duration = Duration::from_millis(50);
+/// No message is longer.
+const LONGEST: usize = 4 << 20;
 /// What is under way may come to its end within this time.
 const LAST_WORDS: Duration = Duration::from_secs(5);
 
@@ -126,6 +130,7 @@ impl Shared {
                 }
                 response
             }
+            ("/mcp", &Method::POST) if is_json(request.headers()) => self.message(request).await,
             ("/mcp", _) => self.endpoint.handle(request).await,
             ("/metrics", &Method::GET) => {
                 let mut response = plain(StatusCode::OK, metrics::text(&self.host.figures()));
@@ -140,6 +145,50 @@ impl Shared {
             _ => plain(StatusCode::NOT_FOUND, "there are /mcp and /metrics"),
         }
     }
+
+    /// Answers a message. What is none is told as JSON-RPC has it.
+    async fn message(&self, request: Request<Incoming>) -> Response<Body> {
+        let (head, body) = request.into_parts();
+        let body = match Limited::new(body, LONGEST).collect().await {
+            Ok(body) => body.to_bytes(),
+            Err(error) if error.is::<LengthLimitError>() => return plain(StatusCode::PAYLOAD_TOO_LARGE, "a message is 4 MiB long at most"),
+            Err(_) => return plain(StatusCode::BAD_REQUEST, "the rest of the message did not come"),
+        };
+        let (id, params) = match message::parse(&body) {
+            Ok(Message::Request { id, params, .. }) => (id, params),
+            Ok(Message::Notification { params, .. }) => (Value::Null, params),
+            Ok(Message::Answer) => (Value::Null, Value::Null),
+            Err((id, code, why)) => return refused(&message::error(&id, code, &why)),
+        };
+        let response = self.endpoint.handle(Request::from_parts(head, Full::new(body))).await;
+        // It was JSON: what the endpoint could not read is another matter.
+        match (response.status(), params) {
+            (StatusCode::UNSUPPORTED_MEDIA_TYPE, Value::Array(_)) => {
+                refused(&message::error(&id, code::PARAMS, "params are given by name, as an object"))
+            }
+            (StatusCode::UNSUPPORTED_MEDIA_TYPE, _) => {
+                let why = "this is no message of the protocol; an id is a string or a whole number";
+                refused(&message::error(&id, code::REQUEST, why))
+            }
+            _ => response,
+        }
+    }
+}
+
+/// Whether a request says that its body is JSON.
+fn is_json(headers: &HeaderMap) -> bool {
+    let kind = headers.get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
+    let kind = kind.and_then(|kind| kind.split(';').next());
+    kind.is_some_and(|kind| kind.trim().eq_ignore_ascii_case("application/json"))
+}
+
+/// The answer to what is no request.
+fn refused(message: &Value) -> Response<Body> {
+    let mut response = plain(StatusCode::BAD_REQUEST, message.to_string());
+    response
+        .headers_mut()
+        .insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    response
 }
 
 fn plain(status: StatusCode, text: impl Into<Bytes>) -> Response<Body> {

@@ -142,6 +142,28 @@ fn http_lets_in_who_has_the_token_and_comes_from_here() {
     let in_ = [("Host", own.as_str()), ("Authorization", bearer.as_str())];
     assert_eq!(served.send("GET /", &in_, "").0, 404);
     assert_eq!(served.send("POST /metrics", &in_, "").0, 405);
+    // What is no message is told as JSON-RPC has it.
+    let headers: Vec<_> = FORM.iter().chain(&in_).copied().collect();
+    for (body, id, error) in [
+        ("{\"jsonrpc\": \"2.0\", ", Value::Null, -32700),
+        ("", Value::Null, -32700),
+        ("[]", Value::Null, -32600),
+        ("{\"id\": 3, \"method\": \"ping\"}", json!(3), -32600),
+        (r#"{"jsonrpc": "2.0", "id": 4, "method": "ping", "params": [1]}"#, json!(4), -32602),
+        (r#"{"jsonrpc": "2.0", "id": 1.5, "method": "ping"}"#, json!(1.5), -32600),
+    ] {
+        let (code, answer) = served.send("POST /mcp", &headers, body);
+        let told: Value = serde_json::from_str(answer.rsplit("\r\n").next().expect("a body")).unwrap_or_default();
+        assert_eq!(
+            (code, &told["id"], &told["error"]["code"]),
+            (400, &id, &json!(error)),
+            "{body}: {answer}"
+        );
+    }
+    let other = [in_[0], in_[1], ("Content-Type", "text/plain"), FORM[1]];
+    assert_eq!(served.send("POST /mcp", &other, "{}").0, 415);
+    let long = " ".repeat((4 << 20) + 1);
+    assert_eq!(served.send("POST /mcp", &headers, &long).0, 413);
 
     // The newer protocol needs no session: one request is a whole conversation.
     let call = json!({"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {
