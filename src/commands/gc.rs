@@ -7,7 +7,7 @@ use crate::exit::Code;
 use crate::render::care;
 use engine::manifest::model::StoreLimits;
 use engine::store::disk::DiskStore;
-use engine::values::diagnostic::Diagnostic;
+use engine::values::diagnostic::{Diagnostic, Severity};
 use std::io::Write;
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -82,8 +82,10 @@ pub fn keep_within(context: &Context, holds: &[Arc<Hold>]) {
         let told = match garbage::keep_within(disk, &limits, now()) {
             Ok(None) => continue,
             Ok(Some((options, report))) if report.reached => {
-                if !context.json() {
-                    eprintln!("{}", context.err.dim(&care::kept_within(&report, &options)));
+                let words = care::kept_within(&report, &options);
+                match context.json() {
+                    true => context.say(&[Diagnostic::new(Severity::Note, "N_COLLECTED", words)]),
+                    false => eprintln!("{}", context.err.dim(&words)),
                 }
                 continue;
             }
