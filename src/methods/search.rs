@@ -1,13 +1,13 @@
 //! `search`: names that match.
 
-use super::symbols::notes;
+use super::symbols::{learns, notes};
 use super::{Effect, Method};
 use crate::context::Failed;
 use crate::desk::Desk;
 use crate::render::printable;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use workbench::symbols::search::{Page, Query, USUAL, describe, search};
+use workbench::symbols::search::{Matched, Page, Query, USUAL, describe, search};
 use workbench::symbols::state::{Empty, State};
 
 /// Find types and members by a part of their names: whole, beginning, humps (NS for NodeStore), middle, pattern; what is spelled alike if nothing else.
@@ -59,16 +59,22 @@ impl Method for Search {
 
     fn answer(&self, desk: &mut Desk<'_>) -> Result<Hits, Failed> {
         let names = desk.names()?;
-        let aliases = workbench::aliases::read(&desk.context.root().unwrap_or_default());
-        let query = Query {
-            text: &self.query,
-            kind: self.kind.as_deref(),
-            namespace: self.namespace.as_deref(),
-            limit: self.limit,
-            cursor: self.cursor.as_deref(),
-            aliases: Some(&aliases),
+        let mut page = loop {
+            let aliases = workbench::aliases::read(&desk.context.root().unwrap_or_default());
+            let query = Query {
+                text: &self.query,
+                kind: self.kind.as_deref(),
+                namespace: self.namespace.as_deref(),
+                limit: self.limit,
+                cursor: self.cursor.as_deref(),
+                aliases: Some(&aliases),
+            };
+            let page = search(&names.symbols, &query)?;
+            let known = page.filtered > 0 || page.hits.iter().any(|hit| hit.matched != Matched::Fuzzy);
+            if known || !learns(desk)? {
+                break page;
+            }
         };
-        let mut page = search(&names.symbols, &query)?;
         let shown = page.hits.len();
         page.hits = describe(desk, std::mem::take(&mut page.hits))?;
         let mut state = State::default().of_workspace(&names.flaws);

@@ -6,10 +6,12 @@ use crate::desk::Desk;
 use crate::exit::Code;
 use engine::values::diagnostic::Diagnostic;
 use std::sync::Arc;
+use workbench::aliases;
 use workbench::symbols::index::Symbols;
 use workbench::symbols::outputs::{SymbolError, Trouble};
 use workbench::symbols::resolve::{Candidate, How, Options, Resolution, resolve};
 use workbench::symbols::state::{Flaws, State};
+use workbench::workspace::WorkbenchError;
 
 /// The names of the workspace, and which files they may lack something of.
 #[derive(Clone)]
@@ -33,13 +35,34 @@ pub fn resolution(desk: &mut Desk<'_>, names: &Names, symbol: &str, most: usize)
         return Err(label_for_name(symbol));
     }
     let root = desk.context.root().unwrap_or_default();
-    let aliases = workbench::aliases::read(&root);
-    let options = Options {
-        most,
-        aliases: Some(&aliases),
-        ..Options::default()
-    };
-    resolve(&names.symbols, desk, symbol, &options)
+    loop {
+        let aliases = aliases::read(&root);
+        let options = Options {
+            most,
+            aliases: Some(&aliases),
+            ..Options::default()
+        };
+        let found = resolve(&names.symbols, desk, symbol, &options)?;
+        let known = !matches!(found.how, None | Some(How::Fuzzy));
+        if known || !learns(desk)? {
+            return Ok(found);
+        }
+    }
+}
+
+/// Whether more is known now of what types were called before: asked where a name means nothing, because until then nobody needs to know.
+pub fn learns(desk: &mut Desk<'_>) -> Result<bool, Failed> {
+    let (workspace, session) = desk.open()?;
+    let root = workspace.root.clone();
+    let wanted = aliases::wanted(&root, session)?;
+    if !wanted.is_empty() {
+        desk.outputs(&wanted, true)?;
+    }
+    match aliases::update(&root, desk.open()?.1) {
+        // What stands in its way is told by builds.
+        Err(WorkbenchError::Path { .. }) => Ok(false),
+        learnt => Ok(learnt?),
+    }
 }
 
 /// The one type or member that a symbol means.

@@ -290,6 +290,31 @@ fn a_renamed_type_keeps_its_history_under_the_new_name() {
 }
 
 #[test]
+fn a_renamed_type_is_found_by_who_never_builds() {
+    let bench = shelf();
+    assert_eq!(bench.run(&["build", "//..."]).code, 0);
+    for (old, new) in [("Shelf", "Rack"), ("Rack", "Case")] {
+        bench.write("Shelf.cs", &SHELF.replace("Shelf", new));
+        let found = bench.run(&["resolve", old]);
+        let told = format!("note: {old} is called N.{new} now\n");
+        assert!(found.code == 0 && found.out.ends_with(&told), "{found:?}");
+    }
+    bench.write("Shelf.cs", &SHELF.replace("Shelf", "Chest"));
+    let found = bench.run(&["search", "Rack"]);
+    assert!(
+        found.out.starts_with("N.Chest ") && found.out.ends_with("note: N.Rack is called N.Chest now\n"),
+        "{found:?}"
+    );
+    // Nothing is learnt twice: a name that was nowhere is nowhere.
+    assert_eq!(bench.run(&["resolve", "Nowhere9"]).code, 2);
+    let file = bench.root().join(".cortex/out/aliases.json");
+    let before = std::fs::read(&file).expect("laid out");
+    assert_eq!(bench.run(&["resolve", "Nowhere9"]).code, 2);
+    assert_eq!(bench.run(&["build", "//..."]).code, 0);
+    assert_eq!(std::fs::read(&file).expect("laid out"), before);
+}
+
+#[test]
 fn a_type_that_is_gone_was_there() {
     let bench = shelf();
     bench.write("Shelf.cs", &SHELF.replace("Shelf", "Box"));

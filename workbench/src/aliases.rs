@@ -107,23 +107,24 @@ fn file(root: &Path) -> PathBuf {
     root.join(".cortex/out").join(NAME)
 }
 
-/// Brings the file up to date with what this checkout's History tells of types. Whether it was written: nothing is where no outputs are laid
-/// out, or where a rule lays out a file of this name.
+/// The state of `//index:types` that the file can be brought to and does not tell of yet; `None` where it does, and where it is not kept: where
+/// no outputs are laid out, or a rule lays out a file of this name.
+fn behind(root: &Path, session: &Session, before: &Aliases) -> Option<Digest> {
+    let now = session.graph.find(TYPES).and_then(|id| session.graph.node(id).result)?.output;
+    let taken = |rule: &engine::manifest::model::Rule| rule.out.as_ref().is_some_and(|out| out.path.literal() == Some(NAME));
+    let folder = root.join(".cortex/out");
+    let stays = folder.canonicalize().is_ok_and(|real| real == folder);
+    let kept = stays && !session.rules.manifest().rules.iter().any(taken);
+    (kept && before.types != now.to_string()).then_some(now)
+}
+
+/// Brings the file up to date with what this checkout's History tells of types. Whether it was written.
 ///
 /// # Errors
 /// When the store cannot be read or the file not written.
 pub fn update(root: &Path, session: &Session) -> Result<bool, WorkbenchError> {
-    let Some(now) = session.graph.find(TYPES).and_then(|id| session.graph.node(id).result) else {
-        return Ok(false);
-    };
-    let taken = |rule: &engine::manifest::model::Rule| rule.out.as_ref().is_some_and(|out| out.path.literal() == Some(NAME));
-    let folder = root.join(".cortex/out");
-    let stays = folder.canonicalize().is_ok_and(|real| real == folder);
-    if !stays || session.rules.manifest().rules.iter().any(taken) {
-        return Ok(false);
-    }
     let before = read(root);
-    if before.types == now.output.to_string() {
+    if behind(root, session, &before).is_none() {
         return Ok(false);
     }
     let after = told(session, &before)?;
@@ -137,40 +138,84 @@ pub fn update(root: &Path, session: &Session) -> Result<bool, WorkbenchError> {
     Ok(true)
 }
 
-/// What the file and the History together tell.
-fn told(session: &Session, before: &Aliases) -> Result<Aliases, StoreError> {
+/// The targets that have to be there before [`update`] can tell whether types that came are some that went: none where nothing went that the
+/// file does not tell of.
+///
+/// # Errors
+/// When the store cannot be read.
+pub fn wanted(root: &Path, session: &Session) -> Result<Vec<String>, StoreError> {
+    let before = read(root);
+    if behind(root, session, &before).is_none() {
+        return Ok(Vec::new());
+    }
+    let moves = moves(session, &before)?;
+    let came: BTreeSet<&String> = moves.steps.iter().flat_map(|step| step.come.keys()).collect();
+    let came = came
+        .into_iter()
+        .filter(|key| moves.types.as_ref().is_some_and(|types| types.contains_key(*key)));
+    Ok(came.flat_map(|key| [label(key, ":structure"), label(key, ":impl")]).collect())
+}
+
+/// Between two states of `//index:types` types went and others came.
+struct Step {
+    gone: BTreeMap<String, TypeRow>,
+    come: BTreeMap<String, TypeRow>,
+    /// When the later state was made.
+    at: u64,
+}
+
+/// What History has of `//index:types` since the file was told.
+struct Moves {
+    steps: Vec<Step>,
+    /// The last state, if it is kept, and its digest.
+    types: Option<BTreeMap<String, TypeRow>>,
+    digest: String,
+}
+
+fn moves(session: &Session, before: &Aliases) -> Result<Moves, StoreError> {
     let (store, view) = (&session.engine.store, session.engine.view);
     let versions = store.history(view, TYPES)?;
     let told = versions.iter().rposition(|version| version.output.to_string() == before.types);
-    let mut after = before.clone();
-    let mut whole = true;
-    let mut last: Option<BTreeMap<String, TypeRow>> = None;
+    let mut moves = Moves {
+        steps: Vec::new(),
+        types: None,
+        digest: versions.last().map(|version| version.output.to_string()).unwrap_or_default(),
+    };
     for version in &versions[told.unwrap_or(0)..] {
-        let Some(blob) = store.blob(&version.output)? else {
-            last = None;
-            continue;
-        };
-        let types = types(&blob);
-        if let Some(last) = &last {
-            let gone = changed(last, &types);
-            let come = changed(&types, last);
+        let now = store.blob(&version.output)?.map(|blob| types(&blob));
+        if let (Some(last), Some(now)) = (&moves.types, &now) {
+            let (gone, come) = (changed(last, now), changed(now, last));
             if !gone.is_empty() && !come.is_empty() {
-                let names = gone.iter().map(|(key, row)| (row.id.clone(), (*key).to_owned())).collect();
-                let gone = identities(session, &gone, version.at, false)?;
-                let come = identities(session, &come, version.at, true)?;
-                // What was not built yet can still be told apart once it is.
-                whole &= come.values().all(Option::is_some);
-                let known = |states: BTreeMap<String, Option<Identity>>| {
-                    states.into_iter().filter_map(|(key, state)| Some((key, state?))).collect()
-                };
-                after.add(aliases(&known(gone), &known(come)), &names);
+                moves.steps.push(Step {
+                    gone,
+                    come,
+                    at: version.at,
+                });
             }
         }
-        last = Some(types);
+        moves.types = now;
     }
-    if let (Some(last), true) = (last, whole) {
+    Ok(moves)
+}
+
+/// What the file and the History together tell.
+fn told(session: &Session, before: &Aliases) -> Result<Aliases, StoreError> {
+    let moves = moves(session, before)?;
+    let mut after = before.clone();
+    let mut whole = true;
+    for Step { gone, come, at } in &moves.steps {
+        let names = gone.iter().map(|(key, row)| (row.id.clone(), key.clone())).collect();
+        let gone = identities(session, gone, *at, false)?;
+        let come = identities(session, come, *at, true)?;
+        // What was not built yet can still be told apart once it is.
+        whole &= come.values().all(Option::is_some);
+        let known =
+            |states: BTreeMap<String, Option<Identity>>| states.into_iter().filter_map(|(key, state)| Some((key, state?))).collect();
+        after.add(aliases(&known(gone), &known(come)), &names);
+    }
+    if let (Some(last), true) = (moves.types, whole) {
         after.drop_present(&last.into_values().map(|row| row.id).collect());
-        after.types = versions.last().map(|version| version.output.to_string()).unwrap_or_default();
+        after.types = moves.digest;
     }
     Ok(after)
 }
@@ -183,15 +228,15 @@ fn types(table: &[u8]) -> BTreeMap<String, TypeRow> {
 }
 
 /// Those of `these` whose keys are not among the others.
-fn changed<'t>(these: &'t BTreeMap<String, TypeRow>, others: &BTreeMap<String, TypeRow>) -> BTreeMap<&'t str, &'t TypeRow> {
+fn changed(these: &BTreeMap<String, TypeRow>, others: &BTreeMap<String, TypeRow>) -> BTreeMap<String, TypeRow> {
     let missing = these.iter().filter(|(key, _)| !others.contains_key(*key));
-    missing.map(|(key, row)| (key.as_str(), row)).collect()
+    missing.map(|(key, row)| (key.clone(), row.clone())).collect()
 }
 
 /// What types said when the index of that time was made: the first that came of them from then on (`new`), else the last before.
 fn identities(
     session: &Session,
-    types: &BTreeMap<&str, &TypeRow>,
+    types: &BTreeMap<String, TypeRow>,
     at: u64,
     new: bool,
 ) -> Result<BTreeMap<String, Option<Identity>>, StoreError> {
@@ -203,17 +248,20 @@ fn identities(
             .map(|version| &version.output);
         found.map_or(Ok(None), |digest| session.engine.store.blob(digest))
     };
-    let alone = alone(types);
+    let alone = alone(&types.iter().map(|(key, row)| (key.as_str(), row)).collect());
     let mut found = BTreeMap::new();
     for (key, row) in types {
         let state = match (blob(key, ":structure")?, blob(key, ":impl")?) {
             (Some(structure), Some(implementation)) => Some(Identity {
-                place: alone.contains(key).then(|| place(key, row, &structure, &implementation)).flatten(),
+                place: alone
+                    .contains(key.as_str())
+                    .then(|| place(key, row, &structure, &implementation))
+                    .flatten(),
                 ..identity(key, &row.id, &structure, &implementation)
             }),
             _ => None,
         };
-        found.insert((*key).to_owned(), state);
+        found.insert(key.clone(), state);
     }
     Ok(found)
 }
