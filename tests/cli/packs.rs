@@ -337,7 +337,7 @@ fn packs_made_at_run_time_stand_beside_the_manifest() {
         "{run:?}"
     );
     let small = bench.run(&["show", "//packs/mine:pack"]).out;
-    assert!(small.starts_with("# Pack mine\nFilter: type:NodeStore\nTypes: 0 "), "{small}");
+    assert!(small.starts_with("# Pack mine\nFilter: type:NodeStore\nTypes: 0 of "), "{small}");
     bench.write(made, "[pack.mine]\nfilter = \"type:NodeStore\"\n");
     assert_ne!(bench.run(&["show", "//packs/mine:pack"]).out, small);
     assert_eq!(

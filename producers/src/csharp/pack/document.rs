@@ -172,9 +172,13 @@ impl<'i> Document<'i> {
         } = &self.selection;
         let (kept, matched) = (least.len() - cut.types, self.remains[cut.types].matched);
         let budget = budget.map_or_else(String::new, |budget| format!(" of {budget}"));
+        let of = match cut.types {
+            0 => String::new(),
+            _ => format!(" of {}", least.len()),
+        };
         let mut text = format!("# Pack {}\nFilter: {}\n", self.name, or_none(filter));
         text.push_str(&format!(
-            "Types: {kept} ({matched} matched, {} as dependencies) | Tokens: about {tokens}{budget}\n",
+            "Types: {kept}{of} ({matched} matched, {} as dependencies) | Tokens: about {tokens}{budget}\n",
             kept - matched
         ));
         let types = &least[..cut.types];

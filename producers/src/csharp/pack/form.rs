@@ -62,7 +62,7 @@ pub struct Form {
 /// The producer `csharp/pack`.
 pub const PACK: Form = Form {
     name: "csharp/pack",
-    version: 3,
+    version: 4,
     write: |document| document.markdown().into_bytes(),
     warns: true,
 };
@@ -70,7 +70,7 @@ pub const PACK: Form = Form {
 /// The producer `csharp/pack-contents`.
 pub const CONTENTS: Form = Form {
     name: "csharp/pack-contents",
-    version: 2,
+    version: 3,
     write: |document| json(&contents(document)),
     warns: false,
 };
@@ -78,7 +78,7 @@ pub const CONTENTS: Form = Form {
 /// The producer `csharp/pack-facts`.
 pub const FACTS: Form = Form {
     name: "csharp/pack-facts",
-    version: 2,
+    version: 3,
     write: |document| json(&facts(document)),
     warns: false,
 };

@@ -271,6 +271,8 @@ fn a_pack_is_a_text_that_says_what_it_left_out() {
         .and_then(|hint| hint.split(' ').nth(1)?.parse().ok())
         .expect("a number");
     assert_eq!(bench.contents(&row(Some(fewest))).types.len(), 1);
+    let small = bench.pack(&row(Some(fewest)));
+    assert!(small.contains("\nTypes: 1 of 4 (1 matched, 0 as dependencies) | "), "{small}");
     assert_eq!((before.needed, bench.contents(&row(Some(fewest))).needed), (Some(fewest), None));
     let short = bench.contents(&row(Some(fewest - 1)));
     assert_eq!((short.types.len(), short.needed), (0, Some(fewest)));
