@@ -10,6 +10,7 @@ pub mod semantic;
 pub mod table;
 pub mod text;
 pub mod tree;
+pub mod wasm;
 
 use engine::seams::producer::Registry;
 use std::sync::Arc;
@@ -20,6 +21,7 @@ pub fn register(registry: &mut Registry, ask: Arc<dyn llm::Ask>, trust: Arc<dyn 
     registry.add(table::Rows);
     registry.add(tree::Entry);
     registry.add(command::CommandProducer { trust });
+    registry.add(wasm::WasmProducer::default());
     text::register(registry);
     csharp::register(registry);
     semantic::register(registry, ask);

@@ -6,6 +6,7 @@
 //! then value bytes, rows sorted by key, keys unique. Text keys; values are any bytes, by convention a JSON object or array.
 
 use serde_json::{Map, Value};
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 const MAGIC: &[u8; 8] = b"cortbl1\0";
@@ -134,6 +135,14 @@ pub fn to_json(blob: &[u8]) -> Value {
             .collect::<Map<_, _>>()
             .into(),
         None => value(blob),
+    }
+}
+
+/// What programs are given of a blob: a table, whose form is our own, as JSON; anything else as it is.
+pub fn readable(blob: &[u8]) -> Cow<'_, [u8]> {
+    match Table::open(blob) {
+        Some(_) => format!("{:#}\n", to_json(blob)).into_bytes().into(),
+        None => blob.into(),
     }
 }
 

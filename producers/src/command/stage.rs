@@ -5,8 +5,7 @@ use super::scratch::Scratch;
 use engine::seams::producer::{Failure, Inputs};
 use engine::values::diagnostic::Diagnostic;
 use engine::values::digest::Digest;
-use engine::values::table::{Table, to_json};
-use std::borrow::Cow;
+use engine::values::table::readable;
 use std::collections::BTreeMap;
 
 /// The variable that holds the label for a line of a shell: in the line itself a name could be read as more of it.
@@ -57,14 +56,6 @@ pub(super) fn stage(scratch: &mut Scratch, inputs: &Inputs<'_>) -> Result<Staged
         None => arguments(&roles, inputs)?,
     };
     Ok(Staged { argv, files })
-}
-
-/// What a program is given of a blob: a table, whose form is our own, as JSON; anything else as it is.
-fn readable(blob: &[u8]) -> Cow<'_, [u8]> {
-    match Table::open(blob) {
-        Some(_) => format!("{:#}\n", to_json(blob)).into_bytes().into(),
-        None => blob.into(),
-    }
 }
 
 fn arguments(roles: &BTreeMap<&str, Vec<String>>, inputs: &Inputs<'_>) -> Result<Vec<String>, Failure> {

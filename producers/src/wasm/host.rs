@@ -1,0 +1,202 @@
+//! What a module may ask for: the functions of the import module `cortex`. Pointers and lengths are those of its memory, in bytes. A function
+//! that gives bytes copies as many as fit into the room that it is given and returns how many there are.
+//!
+//! - `count(role, role_len) -> i32`: how many inputs a role has.
+//! - `item(role, role_len, number, to, room) -> i32`: what an input is called (`{item}` of a list; else nothing).
+//! - `read(role, role_len, number, to, room) -> i32`: an input's bytes; of indexes the JSON that `show` prints.
+//! - `params(to, room) -> i32`: the parameters, a JSON object.
+//! - `output(from, len)`: adds to the output.
+//! - `warn(from, len)`: a warning to keep with the result.
+//! - `fail(from, len)`: ends the run without an output, and says why.
+
+use engine::seams::producer::{Input, Inputs};
+use engine::values::table;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use wasmi::errors::LinkerError;
+use wasmi::{Caller, Error, Extern, Linker, Memory, StoreLimits, StoreLimitsBuilder};
+
+/// The name that functions are imported from.
+const NAMED: &str = "cortex";
+/// Warnings of one run that are kept, and characters of each.
+const WARNINGS: usize = 50;
+const LONGEST: usize = 2_000;
+/// So many bytes are copied for one unit of fuel.
+const COPIED: u64 = 8;
+/// No role has a longer name.
+const LONGEST_NAME: usize = 1 << 10;
+
+/// Why the host ended a run.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub(super) enum Stop {
+    /// The module said that it failed.
+    #[error("the module failed: {0}")]
+    Failed(String),
+    /// It used up its fuel.
+    #[error("the module used up its fuel")]
+    Fuel,
+    /// It wanted more memory.
+    #[error("the module wants more memory than it may have")]
+    Memory,
+    /// It named bytes that it does not have.
+    #[error("the module named bytes outside of its memory")]
+    Outside,
+}
+
+/// What a run has.
+pub(super) struct Host {
+    roles: BTreeMap<Arc<str>, Vec<Input>>,
+    params: Vec<u8>,
+    /// Fuel that it was not given yet.
+    fuel: u64,
+    /// Bytes that its output may have.
+    room: u64,
+    pub(super) limits: StoreLimits,
+    pub(super) output: Vec<u8>,
+    pub(super) warnings: Vec<String>,
+    /// Why it was ended.
+    pub(super) stop: Option<Stop>,
+}
+
+impl Host {
+    pub(super) fn new(inputs: &Inputs<'_>, fuel: u64, memory: u64) -> Self {
+        let most = usize::try_from(memory).unwrap_or(usize::MAX);
+        let limits = StoreLimitsBuilder::new().memory_size(most).memories(1).instances(1);
+        Self {
+            roles: inputs.roles.clone(),
+            params: serde_json::json!(inputs.params).to_string().into_bytes(),
+            fuel,
+            room: memory,
+            limits: limits.tables(4).table_elements(100_000).trap_on_grow_failure(true).build(),
+            output: Vec::new(),
+            warnings: Vec::new(),
+            stop: None,
+        }
+    }
+
+    fn ended(&mut self, stop: Stop) -> Error {
+        let error = Error::new(stop.to_string());
+        self.stop = Some(stop);
+        error
+    }
+
+    /// Takes fuel for what is done for it.
+    ///
+    /// # Errors
+    /// When there is not as much.
+    pub(super) fn charge(&mut self, fuel: u64) -> Result<(), Error> {
+        match self.fuel.checked_sub(fuel) {
+            Some(left) => self.fuel = left,
+            None => return Err(self.ended(Stop::Fuel)),
+        }
+        Ok(())
+    }
+
+    fn input(&self, role: &[u8], number: i32) -> Option<&Input> {
+        let role = std::str::from_utf8(role).ok()?;
+        self.roles.get(role)?.get(usize::try_from(number).ok()?)
+    }
+}
+
+fn memory(caller: &mut Caller<'_, Host>) -> Result<Memory, Error> {
+    match caller.get_export("memory").and_then(Extern::into_memory) {
+        Some(memory) => Ok(memory),
+        None => Err(caller.data_mut().ended(Stop::Outside)),
+    }
+}
+
+/// Bytes of the module's.
+fn taken(caller: &mut Caller<'_, Host>, from: i32, len: i32, most: usize) -> Result<Vec<u8>, Error> {
+    let (start, len) = (from.cast_unsigned() as usize, len.cast_unsigned() as usize);
+    caller.data_mut().charge(1 + len as u64 / COPIED)?;
+    let memory = memory(caller)?;
+    let bytes = memory.data(&*caller).get(start..start.saturating_add(len));
+    match bytes.filter(|bytes| bytes.len() <= most).map(<[u8]>::to_vec) {
+        Some(bytes) => Ok(bytes),
+        None => Err(caller.data_mut().ended(Stop::Outside)),
+    }
+}
+
+/// Copies as many bytes as there is room for; how many there are.
+fn given(caller: &mut Caller<'_, Host>, bytes: &[u8], to: i32, room: i32) -> Result<i32, Error> {
+    let (start, room) = (to.cast_unsigned() as usize, room.cast_unsigned() as usize);
+    let fits = &bytes[..bytes.len().min(room)];
+    caller.data_mut().charge(1 + fits.len() as u64 / COPIED)?;
+    let memory = memory(caller)?;
+    let place = memory.data_mut(&mut *caller).get_mut(start..start.saturating_add(fits.len()));
+    match (place, i32::try_from(bytes.len())) {
+        (Some(place), Ok(len)) => {
+            place.copy_from_slice(fits);
+            Ok(len)
+        }
+        (None, _) => Err(caller.data_mut().ended(Stop::Outside)),
+        (_, Err(_)) => Err(caller.data_mut().ended(Stop::Memory)),
+    }
+}
+
+/// Text of the module's, for people.
+fn said(caller: &mut Caller<'_, Host>, from: i32, len: i32) -> Result<String, Error> {
+    let bytes = taken(caller, from, len, usize::MAX)?;
+    Ok(String::from_utf8_lossy(&bytes).chars().take(LONGEST).collect())
+}
+
+/// Defines them.
+///
+/// # Errors
+/// When one is defined already.
+pub(super) fn link(linker: &mut Linker<Host>) -> Result<(), LinkerError> {
+    linker.func_wrap(NAMED, "count", |mut caller: Caller<'_, Host>, role: i32, role_len: i32| {
+        let role = taken(&mut caller, role, role_len, LONGEST_NAME)?;
+        let role = std::str::from_utf8(&role).unwrap_or_default();
+        let inputs = caller.data().roles.get(role).map_or(0, Vec::len);
+        Ok::<i32, Error>(i32::try_from(inputs).unwrap_or(i32::MAX))
+    })?;
+    linker.func_wrap(
+        NAMED,
+        "item",
+        |mut caller: Caller<'_, Host>, role: i32, role_len: i32, number: i32, to: i32, room: i32| {
+            let role = taken(&mut caller, role, role_len, LONGEST_NAME)?;
+            match caller.data().input(&role, number).map(|input| input.item.clone()) {
+                Some(item) => given(&mut caller, item.as_bytes(), to, room),
+                None => Err(caller.data_mut().ended(Stop::Outside)),
+            }
+        },
+    )?;
+    linker.func_wrap(
+        NAMED,
+        "read",
+        |mut caller: Caller<'_, Host>, role: i32, role_len: i32, number: i32, to: i32, room: i32| {
+            let role = taken(&mut caller, role, role_len, LONGEST_NAME)?;
+            match caller.data().input(&role, number).map(|input| input.bytes.clone()) {
+                Some(bytes) => given(&mut caller, &table::readable(&bytes), to, room),
+                None => Err(caller.data_mut().ended(Stop::Outside)),
+            }
+        },
+    )?;
+    linker.func_wrap(NAMED, "params", |mut caller: Caller<'_, Host>, to: i32, room: i32| {
+        let params = caller.data().params.clone();
+        given(&mut caller, &params, to, room)
+    })?;
+    linker.func_wrap(NAMED, "output", |mut caller: Caller<'_, Host>, from: i32, len: i32| {
+        let bytes = taken(&mut caller, from, len, usize::MAX)?;
+        let host = caller.data_mut();
+        if (host.output.len() + bytes.len()) as u64 > host.room {
+            return Err(host.ended(Stop::Memory));
+        }
+        host.output.extend(bytes);
+        Ok(())
+    })?;
+    linker.func_wrap(NAMED, "warn", |mut caller: Caller<'_, Host>, from: i32, len: i32| {
+        let said = said(&mut caller, from, len)?;
+        let warnings = &mut caller.data_mut().warnings;
+        if warnings.len() < WARNINGS {
+            warnings.push(said);
+        }
+        Ok::<(), Error>(())
+    })?;
+    linker.func_wrap(NAMED, "fail", |mut caller: Caller<'_, Host>, from: i32, len: i32| {
+        let said = said(&mut caller, from, len)?;
+        Err::<(), Error>(caller.data_mut().ended(Stop::Failed(said)))
+    })?;
+    Ok(())
+}
