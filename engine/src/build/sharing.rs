@@ -21,6 +21,8 @@ use std::time::Duration;
 const TOGETHER: u64 = 32 << 20;
 /// Results that are filed together.
 const RESULTS: usize = 2_000;
+/// What is made in less time is made sooner than others are bothered with it, however near the cache is.
+const SOON: Duration = Duration::from_millis(5);
 /// Of fewer files that moved, what is made of them is sooner made than asked for.
 const MANY_FILES: usize = 10;
 
@@ -145,9 +147,9 @@ impl Sharing {
     }
 
     /// Whether a result is worth a question of its own: it costs money or a program, there is one of it in the workspace, or making it took
-    /// longer than asking.
+    /// longer than asking, and not only a moment.
     pub fn is_worth_asking(&self, pool: Pool, is_single: bool, took: Option<Duration>) -> bool {
-        let slower = || took.zip(self.cache.round_trip()).is_some_and(|(took, asking)| took > asking);
+        let slower = || took.zip(self.cache.round_trip()).is_some_and(|(took, asking)| took > asking.max(SOON));
         pool != Pool::Cpu || is_single || slower()
     }
 }
