@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Compiles the example of a producer in WebAssembly (fixtures/wasm) and runs it over the documents of the fixture.
-# Usage: scripts/check-wasm.sh    Needs rustup, or a Rust that has the target wasm32-unknown-unknown.
+# Usage: scripts/check-wasm.sh    Needs rustup, which adds the target wasm32-unknown-unknown; without it the script says that it checked nothing.
 # CORTEX names the program [default: it is built].
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -11,7 +11,10 @@ fi
 CORTEX=$(realpath "$CORTEX")
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
-rustup target list --installed 2>/dev/null | grep -qx wasm32-unknown-unknown || rustup target add wasm32-unknown-unknown 2>/dev/null
+if ! rustup target list --installed 2>/dev/null | grep -qx wasm32-unknown-unknown && ! rustup target add wasm32-unknown-unknown 2>/dev/null; then
+    echo "check-wasm.sh: SKIPPED: there is no target wasm32-unknown-unknown, and none could be installed" >&2
+    exit 0
+fi
 CARGO_TARGET_DIR=$scratch/target cargo build --quiet --release --target wasm32-unknown-unknown --manifest-path fixtures/wasm/Cargo.toml
 
 cp -r fixtures/memotree "$scratch/work"
