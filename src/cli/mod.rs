@@ -13,8 +13,8 @@ use std::path::PathBuf;
 
 /// Builds code knowledge: outlines, hashes, type graphs and summaries as cached build targets.
 ///
-/// Exit codes: 0 ok, 1 a target failed, 2 usage, manifest or label, 3 store damaged, 4 busy, 5 I/O or no space, 7 a required
-/// remote cache is unavailable, 9 a limit was reached, 10 internal error, 130 interrupted.
+/// Exit codes: 0 ok, 1 a target failed, 2 usage, manifest or label, 3 store damaged, 4 busy, 5 I/O or no space, 6 no sandbox,
+/// 7 no remote cache, 8 not reproducible, 9 a limit was reached, 10 internal error, 130 interrupted.
 #[derive(Debug, Parser)]
 #[command(name = "cortex", version, max_term_width = 100, arg_required_else_help = true)]
 pub struct Cli {
