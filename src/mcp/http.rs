@@ -3,9 +3,12 @@
 use super::gate::Gate;
 use super::metrics;
 use super::server::Server;
+use crate::methods;
 use crate::service::Host;
+use crate::service::figures::Service;
 use crate::service::message::{self, Message, code};
 use crate::service::server::{Stop, runtime};
+use engine::seams::producer::Cancel;
 use http_body_util::combinators::BoxBody;
 use http_body_util::{BodyExt, Full, LengthLimitError, Limited};
 use hyper::body::{Bytes, Incoming};
@@ -133,7 +136,7 @@ impl Shared {
             ("/mcp", &Method::POST) if is_json(request.headers()) => self.message(request).await,
             ("/mcp", _) => self.endpoint.handle(request).await,
             ("/metrics", &Method::GET) => {
-                let mut response = plain(StatusCode::OK, metrics::text(&self.host.figures()));
+                let mut response = plain(StatusCode::OK, metrics::text(&self.figures().await));
                 response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(metrics::MIME));
                 response
             }
@@ -144,6 +147,18 @@ impl Shared {
             }
             _ => plain(StatusCode::NOT_FOUND, "there are /mcp and /metrics"),
         }
+    }
+
+    /// The figures, with the queue of summaries and the alarms where `status` can tell them.
+    async fn figures(&self) -> Service {
+        let host = self.host.clone();
+        let status = move || {
+            let entry = methods::find("status")?;
+            let answered = host.call(entry, serde_json::json!({}), &Cancel::default()).result.ok()?;
+            serde_json::from_value::<Service>(answered.answer.get("service")?.clone()).ok()
+        };
+        let told = tokio::task::spawn_blocking(status).await.ok().flatten();
+        told.unwrap_or_else(|| self.host.figures())
     }
 
     /// Answers a message. What is none is told as JSON-RPC has it.

@@ -29,6 +29,27 @@ pub fn text(service: &Service) -> String {
         "Requests being answered or waiting.",
         whole(service.requests as u64),
     );
+    for (name, help, value) in [
+        (
+            "semantic_queue_length",
+            "Summaries asked for and not there.",
+            service.semantic_queue_length,
+        ),
+        (
+            "recent_semantic_failures",
+            "Summaries whose last try failed.",
+            service.recent_semantic_failures,
+        ),
+        ("types_indexed", "Types that are known.", service.types_indexed),
+        ("projects", "Projects of the workspace.", service.projects),
+        (
+            "alarms",
+            "Thresholds that are passed; `cortex status` names them.",
+            service.alarms.len(),
+        ),
+    ] {
+        family(name, "gauge", help, whole(value as u64));
+    }
     family(
         "hit_ratio",
         "gauge",
@@ -89,6 +110,11 @@ mod tests {
             memory_mb: 64,
             requests: 1,
             hit_ratio: 0.5,
+            semantic_queue_length: 60,
+            recent_semantic_failures: 2,
+            types_indexed: 67,
+            projects: 3,
+            alarms: vec!["60 summaries wait, more than 50".to_owned()],
             methods: [("outline".to_owned(), figures)].into(),
             ..Service::default()
         };
@@ -103,6 +129,21 @@ mod tests {
              # HELP cortex_requests Requests being answered or waiting.\n\
              # TYPE cortex_requests gauge\n\
              cortex_requests 1\n\
+             # HELP cortex_semantic_queue_length Summaries asked for and not there.\n\
+             # TYPE cortex_semantic_queue_length gauge\n\
+             cortex_semantic_queue_length 60\n\
+             # HELP cortex_recent_semantic_failures Summaries whose last try failed.\n\
+             # TYPE cortex_recent_semantic_failures gauge\n\
+             cortex_recent_semantic_failures 2\n\
+             # HELP cortex_types_indexed Types that are known.\n\
+             # TYPE cortex_types_indexed gauge\n\
+             cortex_types_indexed 67\n\
+             # HELP cortex_projects Projects of the workspace.\n\
+             # TYPE cortex_projects gauge\n\
+             cortex_projects 3\n\
+             # HELP cortex_alarms Thresholds that are passed; `cortex status` names them.\n\
+             # TYPE cortex_alarms gauge\n\
+             cortex_alarms 1\n\
              # HELP cortex_hit_ratio Answers that were known, of calls that look.\n\
              # TYPE cortex_hit_ratio gauge\n\
              cortex_hit_ratio 0.5\n\

@@ -102,7 +102,7 @@ impl Method for Status {
         Ok(Standing {
             root: workspace.root.display().to_string(),
             store,
-            service: service.map(|service| service.with(&found.semantic)),
+            service: service.map(|service| service.with(&found)),
             name: found.name,
             files: found.files,
             changed: found.changed,

@@ -1,10 +1,11 @@
 //! What the service tells of itself (seed 000 §11): figures, and alarms where they pass the thresholds of the seed.
 
 use super::meter::Figures;
+use engine::values::diagnostic::Diagnostic;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use workbench::status::Semantic;
+use workbench::status::Status;
 
 /// Resolving takes too long above so many milliseconds, in 95 of 100 calls.
 const SLOW_RESOLVE_MS: f64 = 100.0;
@@ -12,6 +13,10 @@ const SLOW_RESOLVE_MS: f64 = 100.0;
 const LONG_QUEUE: usize = 50;
 /// Too much memory is taken above so many MB.
 const MUCH_MEMORY_MB: u64 = 2048;
+
+/// The target of which each project has one, and the end of a summary's label.
+const PROJECT: &str = "evaluation";
+const SUMMARY: &str = ":semantic";
 
 /// The service in numbers.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
@@ -27,6 +32,12 @@ pub struct Service {
     pub requests: usize,
     /// Summaries asked for and not there.
     pub semantic_queue_length: usize,
+    /// Projects of the workspace.
+    pub projects: usize,
+    /// Types that are known.
+    pub types_indexed: usize,
+    /// Summaries whose last try failed.
+    pub recent_semantic_failures: usize,
     /// How long 95 of 100 calls of `resolve` took at most.
     pub p95_resolve_ms: f64,
     /// How often the answer was known, of all calls of methods that look.
@@ -38,10 +49,17 @@ pub struct Service {
 }
 
 impl Service {
-    /// With the queue of summaries, and the alarms that follow.
+    /// With what there is and the queue of summaries, and the alarms that follow.
     #[must_use]
-    pub fn with(mut self, semantic: &Semantic) -> Self {
+    pub fn with(mut self, found: &Status) -> Self {
+        let semantic = &found.semantic;
         self.semantic_queue_length = semantic.pending + semantic.generating;
+        self.types_indexed = found.types;
+        self.projects = found.targets.get(PROJECT).map_or(0, |counts| {
+            counts.current + counts.stale + counts.open + counts.none + counts.failed
+        });
+        let is_summary = |failure: &&Diagnostic| failure.label.as_deref().is_some_and(|label| label.ends_with(SUMMARY));
+        self.recent_semantic_failures = found.failures.iter().filter(is_summary).count();
         if self.p95_resolve_ms > SLOW_RESOLVE_MS {
             self.alarms
                 .push(format!("P95 of resolve is {} ms, above {SLOW_RESOLVE_MS}", self.p95_resolve_ms));

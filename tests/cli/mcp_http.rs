@@ -181,6 +181,14 @@ fn http_lets_in_who_has_the_token_and_comes_from_here() {
     assert!(code == 200 && answer.contains("MemoTree.Core.NodeId"), "{code} {answer}");
     let (_, figures) = served.send("GET /metrics", &in_, "");
     assert!(figures.contains("cortex_call_seconds_count{method=\"outline\"} 1\n"), "{figures}");
+    for line in [
+        "cortex_types_indexed 67\n",
+        "cortex_projects 2\n",
+        "cortex_semantic_queue_length 0\n",
+        "cortex_alarms 0\n",
+    ] {
+        assert!(figures.contains(line), "{line}: {figures}");
+    }
 
     // The token stays, and is refused where others could read it.
     let again = Served::start(&bench, &[]);

@@ -8,6 +8,7 @@ use engine::graph::NodeId;
 use engine::store::{Inventory, Usage};
 use engine::values::diagnostic::Diagnostic;
 use engine::values::label::Label;
+use engine::values::table::Table;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -59,6 +60,8 @@ pub struct Status {
     pub targets: BTreeMap<String, Counts>,
     /// What building all of them would run.
     pub outlook: Outlook,
+    /// Types, as they were last counted.
+    pub types: usize,
     /// Summaries.
     pub semantic: Semantic,
     /// What producers said of what is current, and what the look at the sources said.
@@ -125,8 +128,15 @@ pub fn status(workspace: &Workspace, session: &mut Session) -> Result<Status, Wo
         }
     }
     status.semantic.none = types.len() - summarised;
+    status.types = counted(session)?;
     said(session, &made, &standings, &mut status)?;
     Ok(status)
+}
+
+fn counted(session: &Session) -> Result<usize, WorkbenchError> {
+    let Some(last) = session.last("//index:types")? else { return Ok(0) };
+    let table = session.engine.store.blob(&last.filed.output)?;
+    Ok(table.as_deref().and_then(Table::open).map_or(0, |table| table.len()))
 }
 
 /// What producers said of what is current, and why what failed did.

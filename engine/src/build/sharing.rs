@@ -149,7 +149,10 @@ impl Sharing {
     /// Whether a result is worth a question of its own: it costs money or a program, there is one of it in the workspace, or making it took
     /// longer than asking, and not only a moment.
     pub fn is_worth_asking(&self, pool: Pool, is_single: bool, took: Option<Duration>) -> bool {
-        let slower = || took.zip(self.cache.round_trip()).is_some_and(|(took, asking)| took > asking.max(SOON));
+        let slower = || {
+            took.zip(self.cache.round_trip())
+                .is_some_and(|(took, asking)| took > asking.max(SOON))
+        };
         pool != Pool::Cpu || is_single || slower()
     }
 }

@@ -72,7 +72,10 @@ fn a_module_sees_its_inputs_and_parameters() {
         String::from_utf8_lossy(&made.bytes),
         "2xoney{\n  \"row\": {\n    \"a\": 1\n  }\n}\n{\"depth\":3}"
     );
-    assert_eq!((made.diagnostics[0].code.as_str(), &*made.diagnostics[0].message), ("W_MODULE", "list"));
+    assert_eq!(
+        (made.diagnostics[0].code.as_str(), &*made.diagnostics[0].message),
+        ("W_MODULE", "list")
+    );
     let cut = run(
         "(call $output (i32.const 200) (call $read (i32.const 0) (i32.const 4) (i32.const 0) (i32.const 200) (i32.const 2)))",
         &json!({}),
