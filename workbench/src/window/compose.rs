@@ -6,7 +6,7 @@
 //! active pack count one and a half times.
 //!
 //! Of pinned types that do not fit sections are left out, the least important of all of them first: no summary of one takes the place of
-//! another's outline. One whose outline does not fit is left out with all that were pinned after it, until there is room. Of any other type
+//! another's outline, and no section that of a more important one which is too long. One whose outline does not fit is left out with all that were pinned after it, until there is room. Of any other type
 //! that does not fit its own sections are left out, the least important first; then the type is.
 
 use super::state::Window;
@@ -179,11 +179,17 @@ impl Composing<'_> {
             used += outline;
             chosen.push((&pin.path, card, 0));
         }
+        let mut all_fit = true;
         for important in 0..=SECTIONS.len() {
+            // What is less important takes no place that something more important was too long for.
+            if !all_fit {
+                break;
+            }
             for (_, card, kept) in &mut chosen {
                 while card.next(*kept).is_some_and(|next| next <= important) {
                     let more = length(&card.text(*kept + 1)) - length(&card.text(*kept));
                     if used + more > room {
+                        all_fit = false;
                         break;
                     }
                     used += more;
@@ -379,6 +385,19 @@ mod tests {
         assert_eq!(
             (made.shown.len(), count(&made.text, "ROLE:"), count(&made.text, "LIFECYCLE:")),
             (3, 3, 0),
+            "{made:?}"
+        );
+    }
+
+    #[test]
+    fn no_section_of_a_pin_outlives_a_more_important_one_of_another() {
+        let long = "# Semantic: A\nROLE:\n- role\nLIFECYCLE:\n- LONG\nLIMITATIONS:\n- limits\n".replace("LONG", &"x".repeat(200));
+        let cards = BTreeMap::from([("A".to_owned(), Card::of("outline", Some(&long))), ("B".to_owned(), card(10))]);
+        let made = compose(&window(&["A", "B"], &[]), &cards, &[], 300);
+        let count = |word: &str| made.text.matches(word).count();
+        assert_eq!(
+            (count("ROLE:"), count("LIFECYCLE:"), count("LIMITATIONS:"), count("EDGE_CASES:")),
+            (2, 1, 0, 0),
             "{made:?}"
         );
     }
