@@ -84,6 +84,11 @@ pub struct Related {
 
 impl Of {
     fn answer(&self, desk: &mut Desk<'_>, way: Way) -> Result<Related, Failed> {
+        // Arguments that come as JSON have passed no command line.
+        if self.structure && self.body {
+            let why = Diagnostic::error("E_PARAM", "structure and body cannot go together");
+            return Err(Failed::new(Code::Usage, why.hint("leave both out for all edges")));
+        }
         let names = desk.names()?;
         let (found, former) = meant(desk, &names, &self.symbol)?;
         if found.member().is_some() {

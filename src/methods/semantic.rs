@@ -1,7 +1,7 @@
 //! `semantic`: the summary of a type or member.
 
 use super::resolved::{Resolved, resolved};
-use super::symbols::{found_by_name, notes};
+use super::symbols::{notes, one_by_name};
 use super::{Effect, Method};
 use crate::cli::AskingArgs;
 use crate::commands::{build, history, show};
@@ -13,6 +13,7 @@ use engine::build::query::{Reach, Standing};
 use engine::values::diagnostic::Diagnostic;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use workbench::symbols::path::is_wild;
 use workbench::symbols::state::{Freshness, State};
 
 /// Print the summary of a type: its role, life cycle, edge cases, limitations.
@@ -62,14 +63,17 @@ impl Method for SemanticOf {
             true => self.symbol.clone(),
             false => format!("//types/{}:semantic", self.symbol),
         };
+        // A summary is of one type: what a pattern means the index of names tells.
+        let is_pattern = is_wild(&self.symbol) && !self.symbol.starts_with("//");
         let known = match build::patterns(std::slice::from_ref(&asked)) {
+            _ if is_pattern => false,
             Ok(patterns) => desk.open()?.1.survey(patterns.patterns(), Reach::Named)?.refused.is_empty(),
             Err(failed) if self.symbol.starts_with("//") => return Err(failed),
             Err(_) => false,
         };
         let asked = match known || self.symbol.starts_with("//") {
             true => asked,
-            false => found_by_name(desk, "show", &self.symbol, "semantic")?.swap_remove(0),
+            false => one_by_name(desk, "show", &self.symbol, "semantic")?,
         };
         let label = history::meant(desk.open()?.1, &asked, "shown")?;
         let (_, session) = desk.open()?;

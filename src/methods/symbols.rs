@@ -126,13 +126,24 @@ pub fn found_by_name(desk: &mut Desk<'_>, command: &str, symbol: &str, target: &
     if found.how == Some(How::Wildcard) {
         return Ok(found.candidates.iter().map(|one| one.label(target)).collect());
     }
+    Ok(vec![label_of_one(desk, command, symbol, target, &found)?])
+}
+
+/// The label of a target of the one type or member that a symbol means; a pattern that fits several means none. Else as [`found_by_name`].
+pub fn one_by_name(desk: &mut Desk<'_>, command: &str, symbol: &str, target: &str) -> Result<String, Failed> {
+    let names = desk.names()?;
+    let found = resolution(desk, &names, symbol, MOST)?;
+    label_of_one(desk, command, symbol, target, &found)
+}
+
+fn label_of_one(desk: &mut Desk<'_>, command: &str, symbol: &str, target: &str, found: &Resolution) -> Result<String, Failed> {
     let one = told(desk, Some(command), symbol, target, found.meant().cloned())?;
     if found.former.is_some() {
         let context = desk.context;
         let (workspace, session) = desk.open()?;
         last_good::remark_renamed(context, workspace, session, &format!("//types/{symbol}:{target}"))?;
     }
-    Ok(vec![one.label(target)])
+    Ok(one.label(target))
 }
 
 /// Of a pattern no more symbols are meant.

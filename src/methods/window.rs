@@ -1,6 +1,6 @@
 //! `window show`, `window pin`, `window unpin`, `window dismiss`, `window set`: the prompt window of the checkout.
 
-use super::symbols::meant;
+use super::symbols::{learns, meant};
 use super::{Effect, Method};
 use crate::context::Failed;
 use crate::desk::Desk;
@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Arc;
+use workbench::aliases;
 use workbench::checkout::{self, InTheWay};
 use workbench::symbols::outputs::{Outputs, type_label};
 use workbench::symbols::resolve::Resolved;
@@ -25,7 +26,8 @@ use workbench::window::state::{USUAL_CHARS, Window};
 /// Give the text that a model is shown of this checkout, and lay it out as .cortex/out/prompt_window.md.
 ///
 /// Pinned types come first and take three fifths of the budget at most, then what was looked at lately, then the active pack. Of pinned types
-/// that do not fit the least important sections of all go first, of any other its own; what was cut is said at the end.
+/// that do not fit the least important sections of all go first (EDGE_CASES, RECOMMENDATIONS, LIMITATIONS, LIFECYCLE, ROLE), of any other its
+/// own; what was cut is said at the end.
 #[derive(Debug, clap::Args, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Show {}
@@ -64,7 +66,9 @@ impl Method for Show {
 
     fn answer(&self, desk: &mut Desk<'_>) -> Result<Shown, Failed> {
         let root = root(desk)?;
-        let window = Window::read(&root).map_err(|error| unwritten(&error))?;
+        let mut window = Window::read(&root).map_err(|error| unwritten(&error))?;
+        let renamed = renamed(desk, &window)?;
+        renamed.iter().for_each(|(from, to)| window.rename(from, to));
         let mut gone = None;
         let pack = match &window.pack {
             None => Vec::new(),
@@ -81,7 +85,10 @@ impl Method for Show {
         let mut made = compose(&window, &known.cards, &pack, max_chars);
         checkout::write(&root, OUT, made.text.as_bytes()).map_err(|error| unwritten(&error))?;
         made.cut.extend(gone);
-        let state = known.state(desk, &made)?;
+        let mut state = known.state(desk, &made)?;
+        for (from, to) in renamed.iter().filter(|(_, to)| made.shown.contains(to)) {
+            state = state.renamed(Some(from), to);
+        }
         Ok(Shown {
             state,
             chars: made.text.chars().count(),
@@ -204,6 +211,26 @@ fn cards(desk: &mut Desk<'_>, window: &Window, pack: &[String]) -> Result<Known,
     })
 }
 
+/// The types of the window that have another name now, with that.
+fn renamed(desk: &mut Desk<'_>, window: &Window) -> Result<BTreeMap<String, String>, Failed> {
+    let wanted = wanted(window, &[]);
+    if wanted.is_empty() {
+        return Ok(BTreeMap::new());
+    }
+    let symbols = desk.names()?.symbols;
+    let gone: Vec<String> = wanted.into_iter().filter(|path| symbols.find(path).is_none()).collect();
+    if gone.is_empty() {
+        return Ok(BTreeMap::new());
+    }
+    learns(desk)?;
+    let aliases = aliases::read(&root(desk)?);
+    let now = |path: String| {
+        let at = symbols.with_id(aliases.renamed(&path)?)?;
+        Some((path, symbols.key(at).to_owned()))
+    };
+    Ok(gone.into_iter().filter_map(now).collect())
+}
+
 fn read(desk: &mut Desk<'_>, labels: &[String]) -> Result<BTreeMap<String, Arc<[u8]>>, Failed> {
     let outputs = Outputs::read(desk, labels)?;
     Ok(outputs
@@ -269,7 +296,9 @@ pub struct Dismiss {
 /// Changes the window by the type that a symbol means. One that is gone can be let go by the name that it had.
 fn change(desk: &mut Desk<'_>, symbol: &str, gone: bool, change: impl Fn(&mut Window, &str) -> bool) -> Result<Changed, Failed> {
     let root = root(desk)?;
-    let before = Window::read(&root).map_err(|error| unwritten(&error))?;
+    let mut before = Window::read(&root).map_err(|error| unwritten(&error))?;
+    let renamed = renamed(desk, &before)?;
+    renamed.iter().for_each(|(from, to)| before.rename(from, to));
     let known = before
         .pinned
         .iter()
@@ -295,6 +324,7 @@ fn change(desk: &mut Desk<'_>, symbol: &str, gone: bool, change: impl Fn(&mut Wi
         (resolved, state)
     };
     let (success, pinned) = Window::change(&root, |window| {
+        renamed.iter().for_each(|(from, to)| window.rename(from, to));
         let success = change(window, &resolved.path);
         (success, window.pinned.iter().map(|pin| pin.path.clone()).collect())
     })
@@ -399,6 +429,11 @@ impl Method for Set {
     type Answer = Settings;
 
     fn answer(&self, desk: &mut Desk<'_>) -> Result<Settings, Failed> {
+        // Arguments that come as JSON have passed no command line.
+        if self.pack.is_some() && self.no_pack {
+            let why = Diagnostic::error("E_PARAM", "pack and noPack cannot go together");
+            return Err(Failed::new(Code::Usage, why.hint("leave noPack out for the pack to be active")));
+        }
         let root = root(desk)?;
         if let Some(name) = &self.pack {
             pack::types(desk, name)?;

@@ -95,6 +95,20 @@ impl Client {
 }
 
 #[test]
+fn arguments_that_exclude_each_other_are_refused_as_on_the_command_line() {
+    let bench = Bench::memotree();
+    let service = Service::start(&bench);
+    for (method, params) in [
+        ("deps", json!({"symbol": "NodeStore", "structure": true, "body": true})),
+        ("rdeps", json!({"symbol": "NodeStore", "structure": true, "body": true})),
+        ("window.set", json!({"pack": "storage", "noPack": true})),
+    ] {
+        let answer = service.client().ask(method, params);
+        assert!(answer["error"].to_string().contains("cannot go together"), "{answer}");
+    }
+}
+
+#[test]
 fn commands_look_the_same_with_a_service_and_without() {
     let bench = Bench::memotree();
     bench.run(&["build", "//..."]);

@@ -117,3 +117,50 @@ fn packs_are_made_listed_used_and_removed() {
     assert_eq!(window(&bench)["cut"][0], "there is no pack views any more");
     assert_eq!(bench.run(&["pack", "remove", "views"]).out, "there was none of that name\n");
 }
+
+#[test]
+fn a_pin_follows_its_type_to_another_name() {
+    let bench = Bench::empty();
+    bench.write("cortex.toml", "[workspace]\nname = \"shelf\"\nrulesets = [\"csharp\"]\n");
+    let shelf = "namespace N;\npublic class Shelf { public int Size { get; set; } public int Get(int at) { return at; } }\n";
+    bench.write("Shelf.cs", shelf);
+    assert_eq!(bench.run(&["window", "pin", "Shelf"]).code, 0);
+    assert_eq!(bench.run(&["build", "//..."]).code, 0);
+    bench.write("Shelf.cs", &shelf.replace("Shelf", "Rack"));
+    let window = window(&bench);
+    assert_eq!(
+        (&window["shown"], &window["cut"], &window["state"]["notes"]),
+        (
+            &serde_json::json!(["N.Rack"]),
+            &serde_json::json!([]),
+            &serde_json::json!(["N.Shelf is called N.Rack now"])
+        )
+    );
+    let before = std::fs::read(bench.root().join(".cortex/window.json")).expect("kept");
+    for name in ["Rack", "N.Shelf", "Shelf"] {
+        std::fs::write(bench.root().join(".cortex/window.json"), &before).expect("put back");
+        let again = bench.run(&["window", "pin", name]);
+        assert_eq!(again.out, "N.Rack was pinned already\n", "{again:?}");
+        std::fs::write(bench.root().join(".cortex/window.json"), &before).expect("put back");
+        let gone = bench.run(&["window", "unpin", name]);
+        assert_eq!(gone.out, "N.Rack is pinned no longer\n", "{gone:?}");
+    }
+    // The note of a member's type is about the type.
+    let member = bench.run(&["resolve", "Shelf.Size"]);
+    assert!(member.out.ends_with("note: Shelf is called N.Rack now\n"), "{member:?}");
+}
+
+#[test]
+fn a_summary_is_of_one_type() {
+    let bench = Bench::memotree();
+    for pattern in ["I*", "*Exporter"] {
+        let several = bench.run(&["semantic", pattern, "--json"]);
+        assert_eq!(several.code, 2, "{several:?}");
+        assert!(
+            several.out.is_empty() && several.err.contains("AmbiguousSymbol") && several.err.contains("candidates"),
+            "{several:?}"
+        );
+    }
+    // A pattern that only one fits means that.
+    assert_eq!(bench.run(&["semantic", "NodeSto?e"]).out, bench.run(&["semantic", "NodeStore"]).out);
+}

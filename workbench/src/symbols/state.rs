@@ -7,7 +7,7 @@ use crate::last_good::broken;
 use engine::build::session::Session;
 use engine::store::StoreError;
 use engine::values::diagnostic::Place;
-use engine::values::label::escape;
+use engine::values::label::{escape, halves};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -112,11 +112,12 @@ impl State {
         self
     }
 
-    /// A symbol that was found by the name that it had before.
+    /// A symbol that was found by the name that its type had before: a member follows its type, and keeps its own name.
     #[must_use]
     pub fn renamed(mut self, former: Option<&str>, path: &str) -> Self {
         if let Some(former) = former {
-            self.notes.push(format!("{former} is called {path} now"));
+            let now = halves(path).map_or(path, |(key, _)| key);
+            self.notes.push(format!("{former} is called {now} now"));
         }
         self
     }
@@ -231,6 +232,7 @@ mod tests {
             .unread(&labels)
             .empty(Empty::Filtered(4))
             .renamed(Some("Old"), "N.New")
+            .renamed(Some("Old"), "N.New#Member(int)")
             .as_of(Freshness::LastGood, "a.cs does not parse");
         assert!(!state.complete);
         assert_eq!(
@@ -239,6 +241,7 @@ mod tests {
                 "20 of 21 are shown: ask with the cursor",
                 "//types/A:deps (and 1 more) could not be made, and what it would tell is missing",
                 "4 have this name, and none passes the filters",
+                "Old is called N.New now",
                 "Old is called N.New now",
                 "a.cs does not parse",
             ]})

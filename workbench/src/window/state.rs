@@ -3,6 +3,7 @@
 
 use crate::checkout;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 use std::io;
 use std::path::Path;
 
@@ -103,6 +104,19 @@ impl Window {
         self.recent.len() < before
     }
 
+    /// A type has another name now. One that is there by both names is there once, where it was first.
+    pub fn rename(&mut self, from: &str, to: &str) {
+        for pin in self.pinned.iter_mut().filter(|pin| pin.path == from) {
+            to.clone_into(&mut pin.path);
+        }
+        for recent in self.recent.iter_mut().filter(|recent| recent.path == from) {
+            to.clone_into(&mut recent.path);
+        }
+        let (mut pinned, mut recent) = (BTreeSet::new(), BTreeSet::new());
+        self.pinned.retain(|pin| pinned.insert(pin.path.clone()));
+        self.recent.retain(|one| recent.insert(one.path.clone()));
+    }
+
     /// A type was looked at.
     pub fn touch(&mut self, path: &str) {
         if self.recent.first().is_some_and(|last| last.path == path) {
@@ -149,6 +163,19 @@ mod tests {
             window.touch(&number.to_string());
         }
         assert_eq!(window.recent.len(), RECENT);
+    }
+
+    #[test]
+    fn a_renamed_type_stays_where_it_was() {
+        let mut window = Window::default();
+        for path in ["A", "B", "C"] {
+            window.pin(path);
+            window.touch(path);
+        }
+        window.rename("B", "X");
+        window.rename("C", "A");
+        assert_eq!(window.pinned.iter().map(|pin| pin.path.as_str()).collect::<Vec<_>>(), ["A", "X"]);
+        assert_eq!(paths(&window), ["A", "X"]);
     }
 
     #[test]
