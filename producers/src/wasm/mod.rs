@@ -79,10 +79,14 @@ impl Producer for WasmProducer {
             });
         };
         if params.get("fuel").is_some_and(|fuel| fuel.as_u64().is_none_or(|fuel| fuel == 0)) {
-            wrong("fuel", "'fuel' must be a whole number of instructions", "write fuel = 20000000000");
+            wrong(
+                "fuel",
+                "'fuel' must be a whole number of instructions",
+                "write params.fuel = 20000000000",
+            );
         }
         if params.get("memory").is_some_and(|text| bytes(text).is_none()) {
-            wrong("memory", "'memory' must be a size", "write memory = \"256 MB\"");
+            wrong("memory", "'memory' must be a size", "write params.memory = \"256 MB\"");
         }
         if errors.is_empty() { Ok(()) } else { Err(errors) }
     }
@@ -177,8 +181,8 @@ fn told(stop: &Stop) -> Failure {
     let why = Diagnostic::error("E_MODULE", stop.to_string());
     Failure::Permanent(Box::new(match stop {
         Stop::Failed(_) => why,
-        Stop::Fuel => why.hint("give it more with `fuel`, if it is not caught in a loop"),
-        Stop::Memory => why.hint("give it more with `memory`"),
+        Stop::Fuel => why.hint("give it more with `params.fuel`, if it is not caught in a loop"),
+        Stop::Memory => why.hint("give it more with `params.memory`"),
         Stop::Outside => why.hint("a pointer or a length that it gave is wrong"),
     }))
 }

@@ -75,7 +75,7 @@ impl Producer for Toy {
 pub(super) fn registry() -> Registry {
     let mut registry = Registry::default();
     let used = CSHARP.split("uses = \"").skip(1).filter_map(|rest| rest.split('"').next());
-    for name in used.chain(["command", "table", super::ENTRY]) {
+    for name in used.chain(["command", "table", "wasm", super::ENTRY]) {
         registry.add(Toy(name.to_owned()));
     }
     registry
