@@ -202,8 +202,8 @@ fn is_whole(blob: &[u8], parts: &[(Digest, Arc<[u8]>)]) -> bool {
     files.is_ok() && used.len() == parts.len()
 }
 
-/// Everything that `roots` are made of, to be filed together: every result that the store has, but those that [stay here](shared::stays_here). Outputs are wanted that
-/// decide what others are made of, and those of the roots themselves.
+/// Everything that `roots` are made of, to be filed together: every result that the store has, but those that [stay
+/// here](shared::stays_here). Outputs are wanted that decide what others are made of, and those of the roots themselves.
 ///
 /// # Errors
 /// When the store cannot be read.

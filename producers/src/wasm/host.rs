@@ -91,11 +91,6 @@ impl Host {
         }
         Ok(())
     }
-
-    fn input(&self, role: &[u8], number: i32) -> Option<&Input> {
-        let role = std::str::from_utf8(role).ok()?;
-        self.roles.get(role)?.get(usize::try_from(number).ok()?)
-    }
 }
 
 fn memory(caller: &mut Caller<'_, Host>) -> Result<Memory, Error> {
@@ -140,6 +135,14 @@ fn said(caller: &mut Caller<'_, Host>, from: i32, len: i32) -> Result<String, Er
     Ok(String::from_utf8_lossy(&bytes).chars().take(LONGEST).collect())
 }
 
+/// An input that the module names; cheap to have twice, as its bytes are shared.
+fn input(caller: &mut Caller<'_, Host>, (role, role_len): (i32, i32), number: i32) -> Result<Input, Error> {
+    let role = taken(caller, role, role_len, LONGEST_NAME)?;
+    let inputs = std::str::from_utf8(&role).ok().and_then(|role| caller.data().roles.get(role));
+    let input = usize::try_from(number).ok().and_then(|number| inputs?.get(number)).cloned();
+    input.ok_or_else(|| caller.data_mut().ended(Stop::Outside))
+}
+
 /// Defines them.
 ///
 /// # Errors
@@ -155,22 +158,16 @@ pub(super) fn link(linker: &mut Linker<Host>) -> Result<(), LinkerError> {
         NAMED,
         "item",
         |mut caller: Caller<'_, Host>, role: i32, role_len: i32, number: i32, to: i32, room: i32| {
-            let role = taken(&mut caller, role, role_len, LONGEST_NAME)?;
-            match caller.data().input(&role, number).map(|input| input.item.clone()) {
-                Some(item) => given(&mut caller, item.as_bytes(), to, room),
-                None => Err(caller.data_mut().ended(Stop::Outside)),
-            }
+            let input = input(&mut caller, (role, role_len), number)?;
+            given(&mut caller, input.item.as_bytes(), to, room)
         },
     )?;
     linker.func_wrap(
         NAMED,
         "read",
         |mut caller: Caller<'_, Host>, role: i32, role_len: i32, number: i32, to: i32, room: i32| {
-            let role = taken(&mut caller, role, role_len, LONGEST_NAME)?;
-            match caller.data().input(&role, number).map(|input| input.bytes.clone()) {
-                Some(bytes) => given(&mut caller, &table::readable(&bytes), to, room),
-                None => Err(caller.data_mut().ended(Stop::Outside)),
-            }
+            let input = input(&mut caller, (role, role_len), number)?;
+            given(&mut caller, &table::readable(&input.bytes), to, room)
         },
     )?;
     linker.func_wrap(NAMED, "params", |mut caller: Caller<'_, Host>, to: i32, room: i32| {

@@ -1,9 +1,9 @@
 //! Flipped bits: the right bytes, nothing, or an error; never wrong bytes, never a panic that gets out.
 
 use super::super::folder::DATABASE;
-use super::super::schema::{ACTIONS, BLOB_DATA, BLOBS, Table};
+use super::super::schema::{ACTIONS, BLOB_DATA, BLOBS};
 use super::super::{DiskOptions, DiskStore};
-use super::{fill, row_body};
+use super::{fill, rewrite, row_body};
 use crate::store::conformance::{key, result, version};
 use crate::store::records::HistoryRecord;
 use crate::store::{Commit, Inventory, Part, Store, StoreError, ViewId};
@@ -84,24 +84,6 @@ proptest! {
     }
 }
 
-/// Overwrites every value of a table behind the store's back.
-fn spoil(path: &std::path::Path, table: Table) {
-    let database = redb::Database::create(path).unwrap();
-    let txn = database.begin_write().unwrap();
-    {
-        let mut table = txn.open_table(table.definition()).unwrap();
-        let rows: Vec<_> = redb::ReadableTable::iter(&table)
-            .unwrap()
-            .map(|entry| entry.map(|(key, value)| (key.value().to_vec(), value.value().to_vec())).unwrap())
-            .collect();
-        for (key, mut value) in rows {
-            *value.last_mut().unwrap() ^= 1;
-            table.insert(&key[..], &value[..]).unwrap();
-        }
-    }
-    txn.commit().unwrap();
-}
-
 #[test]
 fn a_damaged_record_is_told_once_reads_as_absent_and_is_replaced_by_the_next_commit() {
     for table in [ACTIONS, BLOBS, BLOB_DATA] {
@@ -114,7 +96,10 @@ fn a_damaged_record_is_told_once_reads_as_absent_and_is_replaced_by_the_next_com
         };
         store.commit(ViewId(1), commit()).unwrap();
         store.release();
-        spoil(&dir.path().join(DATABASE), table);
+        rewrite(&dir.path().join(DATABASE), table, |key, mut value| {
+            *value.last_mut().unwrap() ^= 1;
+            Some((key, value))
+        });
 
         let read = || (store.action(&result.key).unwrap(), store.blob(&result.record.output).unwrap());
         let (action, blob) = read();

@@ -8,8 +8,32 @@ mod sharing;
 mod verify;
 
 use super::DiskStore;
+use super::schema::Table;
 use crate::store::conformance::{result, version};
 use crate::store::{Commit, Part, Store, ViewId};
+use std::path::Path;
+
+/// Writes every row of a table anew behind the store's back, as `becomes` has it (`None`: no more); how many rows there were.
+fn rewrite(path: &Path, table: Table, becomes: impl Fn(Vec<u8>, Vec<u8>) -> Option<(Vec<u8>, Vec<u8>)>) -> usize {
+    let database = redb::Database::create(path).unwrap();
+    let txn = database.begin_write().unwrap();
+    let count = {
+        let mut table = txn.open_table(table.definition()).unwrap();
+        let rows: Vec<_> = redb::ReadableTable::iter(&table)
+            .unwrap()
+            .map(|entry| entry.map(|(key, value)| (key.value().to_vec(), value.value().to_vec())).unwrap())
+            .collect();
+        for (key, value) in rows.iter().cloned() {
+            table.remove(&key[..]).unwrap();
+            if let Some((key, value)) = becomes(key, value) {
+                table.insert(&key[..], &value[..]).unwrap();
+            }
+        }
+        rows.len()
+    };
+    txn.commit().unwrap();
+    count
+}
 
 /// A few commits with something in every table; gives the blobs.
 fn fill(store: &DiskStore) -> Vec<Vec<u8>> {

@@ -1,11 +1,11 @@
 //! Verifying: what it calls sound is there for every reader, what is damaged is found wherever the damage lies, and others are no damage.
 
 use super::super::folder::DATABASE;
-use super::super::schema::{self, ACTIONS, BLOB_DATA, BLOBS, Table};
+use super::super::schema::{self, ACTIONS, BLOB_DATA, BLOBS};
 use super::super::sweep::{Marks, Policy};
 use super::super::verify::Harm;
 use super::super::{DiskOptions, DiskStore};
-use super::{fill, row_body};
+use super::{fill, rewrite, row_body};
 use crate::store::conformance::result;
 use crate::store::records::{HistoryRecord, NewResult};
 use crate::store::{Commit, Part, Store, ViewId};
@@ -114,30 +114,6 @@ fn what_no_search_finds_is_damage() {
     assert!(found > hit / 3 && hit > 100, "{found} of {hit}");
 }
 
-/// Changes one byte of every value of a table behind the store's back, or removes the row; how many rows there were.
-fn spoil(path: &Path, table: Table, at: impl Fn(usize) -> Option<usize>) -> usize {
-    let database = redb::Database::create(path).unwrap();
-    let txn = database.begin_write().unwrap();
-    let count = {
-        let mut table = txn.open_table(table.definition()).unwrap();
-        let rows: Vec<_> = redb::ReadableTable::iter(&table)
-            .unwrap()
-            .map(|entry| entry.map(|(key, value)| (key.value().to_vec(), value.value().to_vec())).unwrap())
-            .collect();
-        for (key, mut value) in rows.iter().cloned() {
-            if let Some(at) = at(value.len()) {
-                value[at] ^= 1;
-                table.insert(&key[..], &value[..]).unwrap();
-            } else {
-                table.remove(&key[..]).unwrap();
-            }
-        }
-        rows.len()
-    };
-    txn.commit().unwrap();
-    count
-}
-
 #[test]
 fn every_damaged_row_is_found_wherever_its_damage_lies() {
     let blobs = whole().1.len();
@@ -148,7 +124,11 @@ fn every_damaged_row_is_found_wherever_its_damage_lies() {
             let dir = tempfile::tempdir().unwrap();
             let path = dir.path().join(DATABASE);
             fs::write(&path, &whole().0).unwrap();
-            let rows = spoil(&path, table, at);
+            let rows = rewrite(&path, table, |key, mut value| {
+                let at = at(value.len())?;
+                value[at] ^= 1;
+                Some((key, value))
+            });
             if at(9).is_none() && table.name != BLOB_DATA.name {
                 // Nothing says that there was a row.
                 continue;
@@ -167,25 +147,6 @@ fn every_damaged_row_is_found_wherever_its_damage_lies() {
     }
 }
 
-/// Flips a bit of each key.
-fn spoil_keys(path: &Path, table: Table) {
-    let database = redb::Database::create(path).unwrap();
-    let txn = database.begin_write().unwrap();
-    {
-        let mut table = txn.open_table(table.definition()).unwrap();
-        let rows: Vec<_> = redb::ReadableTable::iter(&table)
-            .unwrap()
-            .map(|entry| entry.map(|(key, value)| (key.value().to_vec(), value.value().to_vec())).unwrap())
-            .collect();
-        for (mut key, value) in rows {
-            table.remove(&key[..]).unwrap();
-            key[7] ^= 4;
-            table.insert(&key[..], &value[..]).unwrap();
-        }
-    }
-    txn.commit().unwrap();
-}
-
 fn version_of(result: &NewResult) -> HistoryRecord {
     HistoryRecord {
         version: 0,
@@ -202,7 +163,10 @@ fn a_result_under_a_damaged_key_was_not_collected() {
     let mut filed = commit(0..3);
     filed.history = (0..3).map(|n| (format!("//n:{n}"), version_of(&filed.results[n]))).collect();
     opened(dir.path()).commit(ViewId(1), filed).unwrap();
-    spoil_keys(&dir.path().join(DATABASE), ACTIONS);
+    rewrite(&dir.path().join(DATABASE), ACTIONS, |mut key, value| {
+        key[7] ^= 4;
+        Some((key, value))
+    });
     let store = opened(dir.path());
     let found = store.verify().unwrap();
     assert_eq!((found.versions, found.collected), (3, 0));
