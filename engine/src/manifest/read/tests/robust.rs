@@ -15,7 +15,7 @@ fn deep_nesting_is_an_error() {
             "}".repeat(depth)
         )
     };
-    for text in [
+    let texts = [
         format!("x = {}", "[".repeat(100_000)),
         format!("x = {}{}", "[".repeat(100_000), "]".repeat(100_000)),
         format!("x = {}", "{a=".repeat(100_000)),
@@ -24,10 +24,15 @@ fn deep_nesting_is_an_error() {
         "[[".repeat(100_000),
         inline(70),
         format!("[producer.p]\nuses = \"text\"\nparams.x = {}1{}", "[".repeat(70), "]".repeat(70)),
-    ] {
-        let errors = load_text(&text).expect_err("refused");
-        assert!(!errors.is_empty());
-    }
+    ];
+    // Frames without optimisation are several times as large as those of the program that people run.
+    let reader = std::thread::Builder::new().stack_size(8 << 20).spawn(move || {
+        for text in texts {
+            let errors = load_text(&text).expect_err("refused");
+            assert!(!errors.is_empty());
+        }
+    });
+    reader.expect("thread").join().expect("no overflow");
 }
 
 #[test]
