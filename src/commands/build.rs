@@ -1,7 +1,6 @@
 //! `cortex build`.
 
 use super::replaceable::replaceable;
-use super::unfiled;
 use crate::cli::BuildArgs;
 use crate::context::{Context, Failed, Outcome};
 use crate::exit::{self, Code};
@@ -23,25 +22,14 @@ use std::io::IsTerminal;
 use std::time::Instant;
 use workbench::workspace::Workspace;
 
-/// Runs it.
-pub fn run(context: &Context, args: &BuildArgs) -> Outcome {
-    let start = Instant::now();
-    match made(context, args, start) {
-        Err(failed) if is_plain(context, args) && unfiled::is_why(&failed) => {
-            let targets = unfiled::standing(context, &patterns(&args.patterns)?)?.ok_or(failed)?;
-            conclude(context, &Report::default(), targets, false, start);
-            Ok(Code::Ok)
-        }
-        outcome => outcome,
-    }
-}
-
 /// Whether nothing but the outcome is asked for.
 fn is_plain(context: &Context, args: &BuildArgs) -> bool {
     !args.dry_run && !args.rebuild && !args.verbose && args.events.is_none() && args.profile.is_none() && !context.json()
 }
 
-fn made(context: &Context, args: &BuildArgs, start: Instant) -> Outcome {
+/// Runs it.
+pub fn run(context: &Context, args: &BuildArgs) -> Outcome {
+    let start = Instant::now();
     let mut request = Request {
         list: context.json() || args.rebuild,
         ..request(args)?

@@ -27,7 +27,6 @@ mod serve;
 pub mod show;
 mod store;
 mod trust;
-mod unfiled;
 mod warm;
 mod watch;
 

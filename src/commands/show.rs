@@ -1,7 +1,6 @@
 //! `cortex show`: builds a target and prints its output.
 
 use super::outputs::outputs;
-use super::unfiled::is_why;
 use super::{history, last_good};
 use crate::cli::ShowArgs;
 use crate::context::{Context, Failed, Outcome};
@@ -17,7 +16,6 @@ use std::io::Write;
 use std::path::Path;
 use std::sync::Arc;
 use workbench::builds::files_behind;
-use workbench::workspace::Workspace;
 
 /// Runs it.
 pub fn run(context: &Context, args: &ShowArgs) -> Outcome {
@@ -56,9 +54,6 @@ pub fn run(context: &Context, args: &ShowArgs) -> Outcome {
     let shown = match output(context, &mut session, &args.label) {
         Ok(shown) => shown,
         Err(failed) => {
-            if let Some(shown) = unfiled(&failed, &workspace, &args.label)? {
-                return print(context, args, &shown);
-            }
             // What came instead of an output is what there is to see.
             if args.raw {
                 let _ = rejected(context, args, &workspace.root, &mut session);
@@ -113,25 +108,6 @@ pub fn as_it_is(context: &Context, session: &mut Session, label: &str, only: boo
     }
     Ok(Some(Shown {
         label: label.to_owned(),
-        digest: last.filed.output,
-        bytes,
-    }))
-}
-
-/// What is current although the store cannot be written: nothing had to be made, and what was found out on the way is found out again.
-fn unfiled(failed: &Failed, workspace: &Workspace, label: &str) -> Result<Option<Shown>, Failed> {
-    if !is_why(failed) {
-        return Ok(None);
-    }
-    let mut session = workspace.session()?;
-    let label = history::meant(&mut session, label, "shown")?;
-    if session.standing(&label)? != Some(Standing::Current) {
-        return Ok(None);
-    }
-    let Some(last) = session.last(&label)? else { return Ok(None) };
-    let bytes = session.engine.store.blob(&last.filed.output)?;
-    Ok(bytes.map(|bytes| Shown {
-        label,
         digest: last.filed.output,
         bytes,
     }))

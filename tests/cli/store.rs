@@ -256,6 +256,63 @@ fn a_file_that_may_not_grow_is_told_and_the_store_survives() {
     assert_eq!(bench.run(&["store", "verify"]).code, 0);
 }
 
+/// Runs a script of the shell while the store cannot be written; `None` where nothing keeps this user from writing.
+fn on_a_store_that_may_not_be_written(bench: &Bench, each: &str) -> Option<Ran> {
+    if can_mount() {
+        let mount = "mount --bind \"$CORTEX_STORE\" \"$CORTEX_STORE\" && mount -o remount,bind,ro \"$CORTEX_STORE\" || exit 9\n";
+        return Some(script(bench, &["unshare", "-rm"], &(mount.to_owned() + each)));
+    }
+    if !modes_bind(bench) {
+        eprintln!("neither mounts nor modes keep this user from writing; nothing to see");
+        return None;
+    }
+    let modes = |folder, file| {
+        fs::set_permissions(bench.store(), Permissions::from_mode(folder)).expect("modes");
+        fs::set_permissions(bench.store().join("store.redb"), Permissions::from_mode(file)).expect("modes");
+    };
+    modes(0o500, 0o400);
+    let ran = script(bench, &["env"], each);
+    modes(0o700, 0o600);
+    Some(ran)
+}
+
+/// What is asked about code by name builds first: where nothing has to be made it answers, and says that nothing was filed.
+#[test]
+fn questions_are_answered_from_a_store_that_may_not_be_written() {
+    let bench = Bench::memotree();
+    assert_eq!(bench.run(&["build", "//..."]).code, 0);
+    let questions = [
+        "outline NodeStore",
+        "resolve NodeStore",
+        "search Node",
+        "usages NodeStore",
+        "semantic NodeStore",
+        "source NodeStore",
+        "deps NodeStore",
+        "window show",
+    ];
+    let ask = |question: &str| bench.run(&question.split(' ').collect::<Vec<_>>()).out;
+    let wanted: String = questions
+        .iter()
+        .map(|question| format!("{}= 0 {question}\n", ask(question)))
+        .collect();
+    let before = fs::read(bench.store().join("store.redb")).expect("store");
+    let each: String = questions
+        .iter()
+        .map(|question| format!("\"$1\" {question} 2>err; echo \"= $? {question}\"; grep -q N_NOT_FILED err || echo \"= filed\"\n"))
+        .collect();
+    let each = format!("touch cortex.toml src/*/*.cs\n{each}echo 'class New {{ }}' > src/New.cs\n\"$1\" outline New; echo \"= $? new\"\n");
+    let Some(ran) = on_a_store_that_may_not_be_written(&bench, &each) else {
+        return;
+    };
+    assert_eq!(ran.out, wanted + "= 5 new\n", "{ran:?}");
+    assert!(ran.err.contains("E_STORE_IO"), "{ran:?}");
+    assert!(
+        fs::read(bench.store().join("store.redb")).expect("store") == before,
+        "it was written to"
+    );
+}
+
 #[test]
 fn a_store_that_may_not_be_written_can_be_looked_at_and_stays_as_it_is() {
     let bench = built();
@@ -289,18 +346,7 @@ fn a_store_that_may_not_be_written_can_be_looked_at_and_stays_as_it_is() {
     let each = each + "\"$1\" build //index:total --no-store; echo \"= $? without\"\n";
     let read = |name: &str| fs::read(bench.store().join(name)).expect("store");
     let before = read("store.redb");
-    let ran = if can_mount() {
-        let mount = "mount --bind \"$CORTEX_STORE\" \"$CORTEX_STORE\" && mount -o remount,bind,ro \"$CORTEX_STORE\" || exit 9\n";
-        script(&bench, &["unshare", "-rm"], &(mount.to_owned() + &each))
-    } else if modes_bind(&bench) {
-        fs::set_permissions(bench.store(), Permissions::from_mode(0o500)).expect("modes");
-        fs::set_permissions(bench.store().join("store.redb"), Permissions::from_mode(0o400)).expect("modes");
-        let ran = script(&bench, &["env"], &each);
-        fs::set_permissions(bench.store(), Permissions::from_mode(0o700)).expect("modes");
-        fs::set_permissions(bench.store().join("store.redb"), Permissions::from_mode(0o600)).expect("modes");
-        ran
-    } else {
-        eprintln!("neither mounts nor modes keep this user from writing; nothing to see");
+    let Some(ran) = on_a_store_that_may_not_be_written(&bench, &each) else {
         return;
     };
     assert_eq!(ran.code, 0, "{ran:?}");

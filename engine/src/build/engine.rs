@@ -188,8 +188,10 @@ impl Engine {
         rows.extend(look.seen.row());
         if !rows.is_empty() {
             rows.extend(self.view_row()?);
-            self.store.commit(self.view, Commit { rows, ..Commit::default() })?;
-            look.seen.due = None;
+            match self.store.commit(self.view, Commit { rows, ..Commit::default() }) {
+                Ok(()) => look.seen.due = None,
+                Err(error) => look.refresh.diagnostics.push(super::unfiled::excused(error)?),
+            }
         }
         Ok(Some(known))
     }

@@ -26,6 +26,7 @@ pub mod session;
 pub mod sharing;
 pub mod state;
 pub mod twins;
+mod unfiled;
 pub mod watched;
 mod way;
 mod writer;

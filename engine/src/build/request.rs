@@ -264,7 +264,14 @@ impl Session {
         let committing = Instant::now();
         let results = leftover.results.len();
         let before = self.state.generation;
-        let committed = self.commit(leftover, remarks, gone.is_some(), exports.as_deref(), known)?;
+        let made = results + report.tally.ran + report.tally.failed + leftover.ledger.len() > 0;
+        let committed = match self.commit(leftover, remarks, gone.is_some(), exports.as_deref(), known) {
+            Err(EngineError::Store(error)) if !made => {
+                report.diagnostics.push(super::unfiled::excused(error)?);
+                return Ok(Some(report));
+            }
+            committed => committed?,
+        };
         observer.phase(&Phase::since("commit", committing));
         if committed && results > 0 {
             observer.event(&Event::Committed { results });
@@ -377,7 +384,13 @@ impl Session {
         }
         if !commit.rows.is_empty() || !commit.results.is_empty() || !commit.history.is_empty() {
             commit.rows.extend(self.engine.view_row()?);
-            self.engine.store.commit(self.engine.view, commit)?;
+            if let Some(error) = &self.unfiled {
+                return Err(error.clone().into());
+            }
+            self.engine
+                .store
+                .commit(self.engine.view, commit)
+                .inspect_err(|error| self.unfiled = Some(error.clone()))?;
             self.seen.due = None;
         }
         Ok(true)

@@ -10,7 +10,7 @@ use crate::graph::walk::Links;
 use crate::graph::{Graph, NodeId};
 use crate::planning::rules::RuleIndex;
 use crate::seams::world::{Change, Refresh, Sources};
-use crate::store::{Part, RowChange};
+use crate::store::{Part, RowChange, StoreError};
 use crate::values::digest::Digest;
 use crate::values::event::Reason;
 use rustc_hash::FxHashMap;
@@ -41,6 +41,8 @@ pub struct Session {
     pub origins: Vec<NodeId>,
     definition: Digest,
     pub(super) redefined: bool,
+    /// Why the store refused what this session found out: it takes nothing of what would stand upon that.
+    pub(super) unfiled: Option<StoreError>,
 }
 
 impl Session {
@@ -69,6 +71,7 @@ impl Session {
             origins: Vec::new(),
             definition: definition.digest,
             redefined,
+            unfiled: None,
             engine,
         };
         session.mark();

@@ -118,7 +118,7 @@ pub struct Commit {
 pub const KEEP_VERSIONS: usize = 16;
 
 /// What can go wrong with a store. Damage to single records is not here: a damaged record is reported and reads as absent.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, Clone, thiserror::Error)]
 pub enum StoreError {
     /// Another process holds the lock.
     #[error("the store is held by {holder}")]

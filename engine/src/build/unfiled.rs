@@ -1,0 +1,15 @@
+//! What stands although the store cannot be written: nothing had to be made, and what was found out on the way is found out again.
+
+use crate::store::StoreError;
+use crate::values::diagnostic::{Diagnostic, Severity};
+
+/// A note in place of an error of the store that costs nothing but time.
+///
+/// # Errors
+/// Any other error of the store.
+pub(super) fn excused(error: StoreError) -> Result<Diagnostic, StoreError> {
+    let StoreError::Io { .. } = &error else { return Err(error) };
+    let why = Diagnostic::new(Severity::Note, "N_NOT_FILED", "the store cannot be written, and nothing had to be");
+    let found = why.found(error.to_string());
+    Ok(found.hint("what was found out of the sources is found out again by the next command"))
+}
