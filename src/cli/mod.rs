@@ -264,8 +264,8 @@ pub struct ExplainArgs {
 #[derive(Debug, Args)]
 pub struct LogArgs {
     /// How many, the newest ones.
-    #[arg(short = 'n', long, value_name = "N", default_value_t = 20)]
-    pub count: usize,
+    #[arg(short = 'n', long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u64).range(1..))]
+    pub count: u64,
 }
 
 /// List the versions of a target: when each came to be, of what, and what it cost.

@@ -68,8 +68,10 @@ fn found(session: &Session, explained: &Explanation) -> Result<Option<Version>, 
     };
     let present = versions.swap_remove(at);
     let Some(record) = &present.record else { return Ok(None) };
-    // A result made within one second of being found again is told by the version that it was made for.
-    let before = versions[..at].iter().any(|earlier| earlier.record.as_ref() == Some(record));
+    // A result made within one second of being found again is told by the version that it was made for. A version from before it was made had
+    // another result under this key, which was collected.
+    let made_for = |earlier: &Version| earlier.record.as_ref() == Some(record) && earlier.at >= record.made_at;
+    let before = versions[..at].iter().any(made_for);
     let found = before || record.made_at < present.at || *record.label != *explained.label;
     Ok(found.then_some(present))
 }

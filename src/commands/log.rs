@@ -11,7 +11,7 @@ use workbench::builds::log;
 pub fn run(context: &Context, args: &LogArgs) -> Outcome {
     let workspace = context.workspace("log")?;
     let mut found = log(&*workspace.engine.store, workspace.engine.view)?;
-    let surplus = found.len().saturating_sub(args.count);
+    let surplus = found.len().saturating_sub(usize::try_from(args.count).unwrap_or(usize::MAX));
     found.drain(..surplus);
     let text = if context.json() {
         format!("{:#}\n", builds::log_json(&found))

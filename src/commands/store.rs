@@ -9,7 +9,7 @@ use crate::render::care as told;
 use engine::build::query::Reach;
 use engine::store::StoreError;
 use engine::store::disk::DiskStore;
-use engine::store::parcel::{FOREIGN, ParcelError};
+use engine::store::parcel::{self, FOREIGN, ParcelError};
 use engine::values::diagnostic::Diagnostic;
 use std::io::Write;
 use std::path::Path;
@@ -133,9 +133,11 @@ fn export(context: &Context, patterns: &[String], out: &Path) -> Outcome {
 }
 
 fn import(context: &Context, file: &Path, paid: bool) -> Outcome {
+    let why = |error| failed(error, file, "read");
+    let parcel = parcel::open(file).map_err(|error| why(error.into()))?;
     // The store of the workspace is made if need be: to fill an empty one is what such files are for.
     let workspace = context.workspace("store import")?;
-    let done = handing::import(&*workspace.engine.store, file, paid, gc::now()).map_err(|error| failed(error, file, "read"))?;
+    let done = handing::import(&*workspace.engine.store, parcel, paid, gc::now()).map_err(why)?;
     print(
         context,
         &match context.json() {

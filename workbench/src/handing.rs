@@ -2,7 +2,7 @@
 
 use engine::build::session::Session;
 use engine::graph::NodeId;
-use engine::store::parcel::{self, ParcelError, Writer};
+use engine::store::parcel::{self, Parcel, ParcelError, Writer};
 use engine::store::records::{Class, NewResult};
 use engine::store::{Commit, Store, StoreError, ViewId};
 use std::collections::{BTreeSet, HashSet};
@@ -100,7 +100,7 @@ pub struct Imported {
 ///
 /// # Errors
 /// When the file is not whole (what came before stays) or the store cannot be written.
-pub fn import(store: &dyn Store, path: &Path, paid: bool, now: u64) -> Result<Imported, HandingError> {
+pub fn import(store: &dyn Store, parcel: Parcel, paid: bool, now: u64) -> Result<Imported, HandingError> {
     let mut imported = Imported::default();
     let (mut batch, mut size) = (Vec::<NewResult>::new(), 0);
     let file = |batch: &mut Vec<NewResult>| {
@@ -110,7 +110,7 @@ pub fn import(store: &dyn Store, path: &Path, paid: bool, now: u64) -> Result<Im
         };
         store.commit(ViewId(0), commit)
     };
-    parcel::read::<HandingError>(path, now, |result| {
+    parcel::read::<HandingError>(parcel, now, |result| {
         if store.action(&result.key)?.is_some() {
             imported.known += 1;
             return Ok(());

@@ -135,18 +135,29 @@ impl Writer {
     }
 }
 
+/// A file that begins as a parcel does.
+pub struct Parcel(BufReader<File>);
+
+/// Opens a parcel to read it.
+///
+/// # Errors
+/// When it cannot be read, or is something else.
+pub fn open(path: &Path) -> Result<Parcel, ParcelError> {
+    let mut file = BufReader::new(File::open(path)?);
+    let mut magic = [0; MAGIC.len()];
+    exact(&mut file, &mut magic)?;
+    match magic == *MAGIC {
+        true => Ok(Parcel(file)),
+        false => Err(ParcelError::Form(FOREIGN)),
+    }
+}
+
 /// Reads a parcel, handing each result to `take` once it is checked; records count as made `now`. Memory is bounded by the largest output.
 ///
 /// # Errors
 /// When it is not a whole parcel, or `take` fails. What was taken until then stays.
-pub fn read<E: From<ParcelError>>(path: &Path, now: u64, mut take: impl FnMut(NewResult) -> Result<(), E>) -> Result<u64, E> {
-    let mut file = BufReader::new(File::open(path).map_err(ParcelError::from)?);
-    let mut magic = [0; MAGIC.len()];
-    exact(&mut file, &mut magic)?;
-    if magic != *MAGIC {
-        return Err(ParcelError::Form(FOREIGN).into());
-    }
-    let mut from = zstd::Decoder::with_buffer(file).map_err(ParcelError::from)?;
+pub fn read<E: From<ParcelError>>(parcel: Parcel, now: u64, mut take: impl FnMut(NewResult) -> Result<(), E>) -> Result<u64, E> {
+    let mut from = zstd::Decoder::with_buffer(parcel.0).map_err(ParcelError::from)?;
     let mut count = 0;
     loop {
         let mut kind = [0];
@@ -278,7 +289,7 @@ mod tests {
             prop_assert_eq!(written(&results, &path), len);
             prop_assert_eq!(&std::fs::read(&path).unwrap(), &whole, "the same results, the same bytes");
             let mut back = Vec::new();
-            let count = read::<ParcelError>(&path, 5, |result| { back.push(result); Ok(()) }).unwrap();
+            let count = open(&path).and_then(|parcel| read::<ParcelError>(parcel, 5, |result| { back.push(result); Ok(()) })).unwrap();
             prop_assert_eq!(count, results.len() as u64);
             for (result, (key, (record, output))) in back.iter().zip(&results) {
                 prop_assert_eq!(&result.key.0.0, key);
@@ -288,13 +299,13 @@ mod tests {
             // Cut or flipped, it is refused at the latest at its end.
             let at = at.index(whole.len());
             std::fs::write(&path, &whole[..at]).unwrap();
-            let cut = read::<ParcelError>(&path, 5, |_| Ok(()));
+            let cut = open(&path).and_then(|parcel| read::<ParcelError>(parcel, 5, |_| Ok(())));
             prop_assert!(matches!(cut, Err(ParcelError::Form(_))), "{:?}", cut);
             let mut flipped = whole.clone();
             flipped[at] ^= 1 << bit;
             std::fs::write(&path, &flipped).unwrap();
             let mut other = Vec::new();
-            let done = read::<ParcelError>(&path, 5, |result| { other.push(result); Ok(()) });
+            let done = open(&path).and_then(|parcel| read::<ParcelError>(parcel, 5, |result| { other.push(result); Ok(()) }));
             prop_assert!(other.iter().all(|result| result.blob.as_ref().is_none_or(|blob| Digest::of(blob) == result.record.output)));
             // Some bits of a frame mean nothing; all others are noticed.
             let pair = |result: &NewResult| (result.key, result.record.clone(), result.blob.clone());

@@ -8,6 +8,7 @@ use super::claim::{self, Claim, Flight};
 use super::compact::Whole;
 use super::lock::{self, Lock, Refusal, Terms};
 use super::reserve;
+use super::salvage;
 use super::schema::{self, Kind};
 use super::session::{Access, Base, Fault, Medium, Session, guarded};
 use crate::store::StoreError;
@@ -34,7 +35,7 @@ const READ_CACHE: usize = 1 << 20;
 /// Between the database's name and a number: one that was set aside.
 const DAMAGED: &str = ".damaged-";
 /// Written when damage was met; the next opening sets the database aside and removes it.
-const CONDEMNED: &str = "store.condemned";
+pub(super) const CONDEMNED: &str = "store.condemned";
 
 /// The folder of one store.
 #[derive(Debug)]
@@ -239,7 +240,7 @@ impl Folder {
         file.and_then(|file| file.set_len(length)).map_err(|error| self.unopened(error))
     }
 
-    /// Renames the database to the first free `store.redb.damaged-N` and says so.
+    /// Renames the database to the first free `store.redb.damaged-N`, takes over into a new one what can be read of it, and says so.
     fn set_aside(&self, reason: &str) -> Result<Diagnostic, StoreError> {
         let free = (1_u32..)
             .map(|n| format!("{DATABASE}{DAMAGED}{n}"))
@@ -247,11 +248,19 @@ impl Folder {
         let name = free.expect("invariant: a folder holds fewer than four billion files");
         let moved = fs::rename(self.file(DATABASE), self.file(&name)).and_then(|()| remove_if_there(&self.file(CONDEMNED)));
         moved.map_err(|error| self.unopened(error))?;
+        self.create()?;
+        let taken = salvage::take_over(&self.file(&name), &self.file(DATABASE), self.options.cache_bytes);
         let message = format!("the store's file {} is damaged: {reason}", self.file(DATABASE).display());
-        let hint = format!(
-            "it was set aside as {name} in that folder, and with it went History, the log of builds, pins and what was paid for or \
-             corrected by hand; an empty store was begun, which fills again as things are needed. Nothing removes that file but you"
-        );
+        let became = match taken {
+            0 => "with it went History, the log of builds, pins and what was paid for or corrected by hand; an empty store was begun, which fills \
+                  again as things are needed"
+                .to_owned(),
+            taken => format!(
+                "{taken} sound rows of results, History, the log, pins and corrections were taken over into a new one; what is missing is made \
+                 again as it is needed, and `cortex store verify --repair` drops what lost its counterpart"
+            ),
+        };
+        let hint = format!("it was set aside as {name} in that folder, and {became}. Nothing removes that file but you");
         Ok(Diagnostic::warning("E_STORE_DAMAGED", message).hint(hint))
     }
 
@@ -300,7 +309,6 @@ impl Medium for Folder {
                 return Err(Fault::Damaged(reason.clone()).at(&self.path, "opened"));
             }
             notices.push(self.set_aside(reason)?);
-            self.create()?;
             found = self.find(access)?;
         }
         match found {

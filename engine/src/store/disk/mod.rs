@@ -12,6 +12,7 @@ mod lock;
 mod pack;
 mod read;
 mod reserve;
+mod salvage;
 mod schema;
 mod session;
 pub mod sweep;

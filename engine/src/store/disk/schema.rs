@@ -96,12 +96,14 @@ const MANIFESTS: Table = Table {
     key: "view u64, row key",
     value: "packed row",
 };
-const REMARKS: Table = Table {
+/// What was said of nodes.
+pub(super) const REMARKS: Table = Table {
     name: "remarks.1",
     key: "view u64, row key",
     value: "packed row",
 };
-const LEDGER: Table = Table {
+/// What models were paid.
+pub(super) const LEDGER: Table = Table {
     name: "ledger.1",
     key: "view u64, row key",
     value: "packed row",
@@ -111,18 +113,21 @@ const EXCHANGE: Table = Table {
     key: "view u64, row key",
     value: "packed row",
 };
-const CORRECTIONS: Table = Table {
+/// Outputs that people wrote.
+pub(super) const CORRECTIONS: Table = Table {
     name: "corrections.1",
     key: "0 u64, label, 0 u8, view u64",
     value: "packed row",
 };
-const BUILDS: Table = Table {
+/// The log.
+pub(super) const BUILDS: Table = Table {
     name: "builds.1",
     key: "view u64, row key",
     value: "packed row",
 };
 
-const VIEWS: Table = Table {
+/// The checkouts.
+pub(super) const VIEWS: Table = Table {
     name: "views.1",
     key: "view u64",
     value: "packed ViewRecord",

@@ -4,6 +4,7 @@ mod damage;
 mod faults;
 mod folder;
 mod model;
+mod salvage;
 mod sharing;
 mod verify;
 
