@@ -68,12 +68,15 @@ fn found(session: &Session, explained: &Explanation) -> Result<Option<Version>, 
     };
     let present = versions.swap_remove(at);
     let Some(record) = &present.record else { return Ok(None) };
-    // A result made within one second of being found again is told by the version that it was made for. A version from before it was made had
-    // another result under this key, which was collected.
-    let made_for = |earlier: &Version| earlier.record.as_ref() == Some(record) && earlier.at >= record.made_at;
-    let before = versions[..at].iter().any(made_for);
-    let found = before || record.made_at < present.at || *record.label != *explained.label;
+    let same = versions[..at].iter().filter(|earlier| earlier.record.as_ref() == Some(record));
+    let found = *record.label != *explained.label || was_there(record.made_at, present.at, same.map(|earlier| earlier.at));
     Ok(found.then_some(present))
+}
+
+/// Whether a result that was made at one time was there already when a version of it came to be. One that was made within the same second is told
+/// by the versions `before` of the same key: a version older than the result had another, which was collected.
+fn was_there(made: u64, version: u64, mut before: impl Iterator<Item = u64>) -> bool {
+    made < version || before.any(|earlier| earlier >= made)
 }
 
 /// The change of the file that the way ends at.
@@ -120,4 +123,20 @@ fn diff(context: &Context, builds: &[u64]) -> Outcome {
         pages::difference(&difference, &files, context.out)
     };
     show::written(write!(context.stdout(), "{text}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::was_there;
+
+    #[test]
+    fn what_was_collected_and_made_again_was_not_there() {
+        assert!(was_there(5, 9, [].into_iter()), "an older result");
+        assert!(was_there(5, 5, [5].into_iter()), "made and found within one second");
+        assert!(!was_there(5, 5, [].into_iter()), "made for it");
+        assert!(
+            !was_there(5, 5, [3].into_iter()),
+            "made again: that of the version before was collected"
+        );
+    }
 }

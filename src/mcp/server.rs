@@ -134,7 +134,12 @@ fn with_candidates(diagnostic: &Diagnostic) -> String {
     let count = diagnostic.candidates.len();
     let mut text = diagnostic::text(&cut(diagnostic, 0), Style::plain());
     if count > 0 {
-        text.push_str("\n  candidates:");
+        // Of several that fit one is to be chosen; where none fits, these come near.
+        text.push_str(if diagnostic.code == "AmbiguousSymbol" {
+            "\n  candidates:"
+        } else {
+            "\n  suggestions:"
+        });
         for candidate in diagnostic.candidates.iter().take(REMARKS) {
             text.push_str(&format!("\n    {}", printable(candidate)));
         }

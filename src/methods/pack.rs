@@ -1,6 +1,6 @@
 //! `pack build`, `pack list`, `pack remove`: bundles of what is known of chosen types.
 
-use super::symbols::notes;
+use super::symbols::{notes, resolution};
 use super::{Effect, Method};
 use crate::context::Failed;
 use crate::desk::Desk;
@@ -11,6 +11,7 @@ use engine::build::session::Session;
 use engine::values::diagnostic::Diagnostic;
 use engine::values::label::escape;
 use engine::values::suggest::nearest;
+use producers::csharp::pack::filter::{self, Field};
 use producers::csharp::pack::form::Contents;
 use producers::csharp::pack::select::Selection;
 use schemars::JsonSchema;
@@ -99,6 +100,7 @@ impl Method for Build {
         let contents: Contents = serde_json::from_slice(&contents.bytes).map_err(|error| Failed::bug(&error))?;
         let left_out: Vec<LeftOut> = contents.left_out.iter().cloned().map(LeftOut::from).collect();
         let state = State::default().of_workspace(&*desk.flaws()?);
+        let state = renamed(desk, &self.name, state)?;
         Ok(Built {
             name: self.name.clone(),
             token_estimate: contents.token_estimate,
@@ -111,8 +113,30 @@ impl Method for Build {
     }
 
     fn text(answer: &Built) -> String {
-        printable(&answer.pack_text)
+        printable(&answer.pack_text) + &notes(&answer.state)
     }
+}
+
+/// With the present names of types that the filter calls by their names of before: it means none of those.
+fn renamed(desk: &mut Desk<'_>, name: &str, mut state: State) -> Result<State, Failed> {
+    let packs = packs::list(desk.open()?.0)?;
+    let Some(Ok(filter)) = packs
+        .iter()
+        .find(|pack| pack.name == name)
+        .map(|pack| filter::parse(&pack.row.filter))
+    else {
+        return Ok(state);
+    };
+    let names = desk.names()?;
+    for one in filter.primaries {
+        if matches!(one.field, Field::Type | Field::Depends) && one.glob.is_plain() {
+            let found = resolution(desk, &names, &one.token, 1)?;
+            if let (Some(former), [now]) = (&found.former, &found.candidates[..]) {
+                state = state.renamed(Some(former), &now.path);
+            }
+        }
+    }
+    Ok(state)
 }
 
 /// With what the text lacks of the types that are `meant`, and why it is empty.

@@ -544,11 +544,14 @@ fn results_are_handed_on_in_a_file() {
         ran.code == 2 && ran.err.contains("E_NOT_RESULTS") && ran.err.contains("nothing was filed"),
         "{ran:?}"
     );
-    let ran = bench.run(&["store", "import", "/nowhere/at/all", "--store", other]);
+    let new = bench.beside("no-store");
+    let ran = bench.run(&["store", "import", "/nowhere/at/all", "--store", new.to_str().expect("text")]);
     assert!(
         ran.code == 5 && ran.err.contains("E_IO]: /nowhere/at/all cannot be read: there is no such file\n") && ran.err.contains("help:"),
         "{ran:?}"
     );
+    assert!(!new.exists(), "nothing is made for a file that is not there");
+    assert_eq!(bench.run(&["log", "-n", "0"]).code, 2);
     let ran = bench.run(&["store", "export", "//index:total", "-o", "/nowhere/at/all"]);
     assert!(
         ran.code == 5

@@ -227,6 +227,13 @@ fn a_renamed_type_keeps_its_history_under_the_new_name() {
         (&1.into(), &"exact".into()),
         "{found}"
     );
+    // A filter means what is called so now, and says what became of a name of before.
+    let pack = bench.run(&["pack", "build", "old", "--filter", "type:Shelf", "--json"]).json();
+    assert_eq!(
+        (&pack["types"], &pack["state"]["notes"][0]),
+        (&serde_json::json!([]), &"Shelf is called N.Rack now".into()),
+        "{pack}"
+    );
     // Its versions under the former name stand after the present ones, and can be compared with them.
     let listed = bench.run(&["history", "//types/Rack:outline"]).out;
     insta::assert_snapshot!(listed.lines().filter(|line| !line.contains("csharp/")).collect::<Vec<_>>().join("\n"), @"

@@ -445,6 +445,9 @@ fn contents(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
 #[test]
 fn a_store_from_the_future_is_refused_and_stays_as_it_is() {
     let bench = built();
+    let parcel = bench.beside("parcel");
+    let parcel = parcel.to_str().expect("text");
+    assert_eq!(bench.run(&["store", "export", "//index:total", "-o", parcel]).code, 0);
     let path = bench.store().join("store.redb");
     let mut bytes = fs::read(&path).expect("store");
     let (ours, future) = (format_row(1, 1), format_row(3, 2));
@@ -469,7 +472,7 @@ fn a_store_from_the_future_is_refused_and_stays_as_it_is() {
         &["store", "verify", "--repair"],
         &["store", "stats"],
         &["store", "migrate"],
-        &["store", "import", file],
+        &["store", "import", parcel],
         &["status"],
         &["show", "//index:total"],
         &["log"],

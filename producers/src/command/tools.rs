@@ -6,9 +6,12 @@ use engine::seams::producer::{Failure, Params};
 use engine::values::diagnostic::Diagnostic;
 use engine::values::digest::Digest;
 use serde_json::Value;
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io;
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
+use std::sync::{Mutex, PoisonError};
 
 /// What a digest begins with.
 const DIGEST: &str = "blake3:";
@@ -58,8 +61,22 @@ fn told(name: &str, what: String, hint: &str) -> Failure {
     Failure::Permanent(Box::new(why.hint(hint)))
 }
 
+/// What a file was when it was hashed: device, inode, length, and when it last changed in any way.
+type Stamp = (u64, u64, u64, i64, i64);
+
+/// The digest of a file. One that did not change since it was last asked about is not read again: many targets have the same tool.
 fn digest_of(file: &Path) -> io::Result<Digest> {
+    static HASHED: Mutex<BTreeMap<Stamp, Digest>> = Mutex::new(BTreeMap::new());
+    let known = || HASHED.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut opened = File::open(file)?;
+    let is = opened.metadata()?;
+    let stamp = (is.dev(), is.ino(), is.len(), is.ctime(), is.ctime_nsec());
+    if let Some(digest) = known().get(&stamp) {
+        return Ok(*digest);
+    }
     let mut hasher = blake3::Hasher::new();
-    hasher.update_reader(File::open(file)?)?;
-    Ok(Digest(*hasher.finalize().as_bytes()))
+    hasher.update_reader(&mut opened)?;
+    let digest = Digest(*hasher.finalize().as_bytes());
+    known().insert(stamp, digest);
+    Ok(digest)
 }

@@ -69,9 +69,10 @@ impl Word {
     }
 }
 
-/// Which letters occur, by class.
+/// Which letters occur, by class: one bit for each letter, however many bytes it has.
 fn letters(name: &str) -> u64 {
-    name.bytes().fold(0, |seen, byte| seen | 1 << (byte.to_ascii_lowercase() & 63))
+    name.chars()
+        .fold(0, |seen, letter| seen | 1 << (u32::from(letter.to_ascii_lowercase()) & 63))
 }
 
 #[cfg(test)]
