@@ -8,6 +8,7 @@ pub(crate) mod globs;
 pub(crate) mod ignores;
 pub(crate) mod listing;
 pub mod memory;
+pub mod overlaid;
 pub(crate) mod packed;
 pub mod read;
 pub(crate) mod scan;

@@ -2,6 +2,7 @@
 //!
 //! The store may vanish at any time; it costs time, never truth. Every blob is hashed again on every read.
 
+pub mod aside;
 pub mod builds;
 mod codec;
 pub mod corrections;

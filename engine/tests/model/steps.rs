@@ -5,6 +5,7 @@ use crate::shape::{RULES, Shape};
 use crate::toys::bench::{Bench, Built, Entry, How};
 use crate::toys::producers::{KINDS, registry};
 use crate::toys::shelf::Shelf;
+use engine::files::overlaid::Documents;
 use engine::store::Store;
 use engine::values::digest::Digest;
 use proptest::prelude::*;
@@ -83,6 +84,11 @@ pub enum Step {
     Lose(usize),
     /// Someone edits or removes a laid-out file.
     Tamper(usize, bool),
+    /// A build as if some files were others, or not there.
+    WhatIf {
+        documents: Vec<(usize, Option<Vec<usize>>)>,
+        patterns: usize,
+    },
     /// A build.
     Build {
         patterns: usize,
@@ -111,6 +117,8 @@ fn step() -> impl Strategy<Value = Step> {
         1 => Just(Step::NewStore),
         2 => (1usize..4).prop_map(Step::Lose),
         1 => (any::<usize>(), any::<bool>()).prop_map(|(file, remove)| Step::Tamper(file, remove)),
+        3 => (proptest::collection::vec((file(), proptest::option::weighted(0.8, proptest::collection::vec(0..LINES.len(), 0..5))), 0..4), 0..PATTERNS.len())
+            .prop_map(|(documents, patterns)| Step::WhatIf { documents, patterns }),
         12 => (prop_oneof![2 => Just(0), 3 => 0..PATTERNS.len()], any::<bool>(), proptest::bool::weighted(0.9), proptest::option::weighted(0.15, 0usize..40))
             .prop_map(|(patterns, outputs, keep_going, stop_after)| Step::Build { patterns, outputs, keep_going, stop_after }),
     ]
@@ -208,6 +216,7 @@ impl Workspace {
                     world.tamper(path, (!remove).then(|| b"edited by hand".to_vec()));
                 }
             }
+            Step::WhatIf { documents, patterns } => return self.what_if(documents, PATTERNS[*patterns]),
             Step::Build {
                 patterns,
                 outputs,
@@ -262,10 +271,61 @@ impl Workspace {
         Ok(())
     }
 
+    /// Builds with documents in place of files: what comes of it is what a build of such files would give, and what there is stays as it is.
+    fn what_if(&mut self, documents: &[(usize, Option<Vec<usize>>)], patterns: &[&str]) -> Result<(), TestCaseError> {
+        let mut sources = self.bench.world.sources_now();
+        let documents: Documents = documents
+            .iter()
+            .map(|(file, lines)| (path(*file).to_owned(), lines.as_ref().map(|lines| text(lines).into_bytes().into())))
+            .collect();
+        for (path, document) in &documents {
+            match document {
+                Some(bytes) => drop(sources.insert(path.clone(), bytes.to_vec())),
+                None => drop(sources.remove(path)),
+            }
+        }
+        let (known, outputs) = (self.bench.known(patterns), self.bench.world.outputs());
+        let stale = |bench: &Bench| bench.session().marked().len();
+        let marked = stale(&self.bench);
+        self.bench.documents = Some(documents);
+        let built = self.bench.build(patterns);
+        let again = self.bench.build(patterns);
+        let had_blob = self.blobs_with(sources.clone());
+        self.bench.documents = None;
+        let (manifest, versions) = (self.bench.manifest.clone(), self.versions.clone());
+        let mut naive = Naive::new(&manifest, sources, &versions);
+        let expected = naive.roots(&self.bench.request(patterns, &How::default()).patterns);
+        prop_assert_eq!(
+            !built.report.refused.is_empty(),
+            expected.is_none(),
+            "refused: {:?}",
+            built.report.refused
+        );
+        if let Some(expected) = expected {
+            let roots: Vec<String> = built.report.roots.iter().map(|root| root.label.to_string()).collect();
+            prop_assert_eq!(roots, expected);
+        }
+        self.check_outputs(&mut naive, &built, true)?;
+        for label in again.ran() {
+            prop_assert!(!had_blob.contains(label), "{} ran again although its result was filed", label);
+        }
+        // What it filed is found by whoever makes such files.
+        let ran = built.ran().into_iter().chain(again.ran());
+        self.filed.extend(ran.filter_map(|label| Some(naive.eval(label)?.tuple.clone())));
+        prop_assert_eq!(self.bench.known(patterns), known, "what is known of the files themselves");
+        prop_assert_eq!(self.bench.world.outputs(), outputs, "files laid out");
+        prop_assert_eq!(stale(&self.bench), marked, "marks");
+        Ok(())
+    }
+
     /// Labels whose present output (by the naive builder) is in the store.
     fn blobs_of_all(&self) -> BTreeSet<String> {
+        self.blobs_with(self.bench.world.sources_now())
+    }
+
+    fn blobs_with(&self, sources: BTreeMap<String, Vec<u8>>) -> BTreeSet<String> {
         let session = self.bench.session();
-        let mut naive = Naive::new(&self.bench.manifest, self.bench.world.sources_now(), &self.versions);
+        let mut naive = Naive::new(&self.bench.manifest, sources, &self.versions);
         let labels = session.graph.iter().map(|(_, node)| node.label.to_string());
         labels
             .filter(|label| {

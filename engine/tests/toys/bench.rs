@@ -10,11 +10,13 @@ use engine::build::session::Session;
 use engine::build::sharing::Sharing;
 use engine::build::state::Known;
 use engine::files::memory::MemoryWorld;
+use engine::files::overlaid::{Documents, Overlaid};
 use engine::manifest::model::Manifest;
 use engine::manifest::read::{ManifestSource, load};
 use engine::seams::producer::{Cancel, Registry};
 use engine::seams::world::World;
-use engine::store::ViewId;
+use engine::store::aside::Aside;
+use engine::store::{Store, ViewId};
 use engine::values::digest::Digest;
 use engine::values::event::{Event, Observer};
 use engine::values::pattern::PatternSet;
@@ -40,6 +42,8 @@ pub struct Bench {
     pub jobs: usize,
     /// The cache that it shares with others.
     pub sharing: Option<Sharing>,
+    /// Documents in place of some of its files: then nothing but results is kept.
+    pub documents: Option<Documents>,
 }
 
 /// One thing that happened.
@@ -233,6 +237,7 @@ impl Bench {
             digest,
             jobs: 2,
             sharing: None,
+            documents: None,
         }
     }
 
@@ -249,9 +254,17 @@ impl Bench {
 
     /// The engine over it.
     pub fn engine(&self) -> Engine {
+        let world = self.other_world.clone().unwrap_or_else(|| Arc::new(self.world.clone()));
+        let (world, store): (Arc<dyn World>, Arc<dyn Store>) = match &self.documents {
+            Some(documents) => (
+                Arc::new(Overlaid::new(world, documents.clone())),
+                Arc::new(Aside::of(self.store.clone())),
+            ),
+            None => (world, self.store.clone()),
+        };
         Engine {
-            world: self.other_world.clone().unwrap_or_else(|| Arc::new(self.world.clone())),
-            store: self.store.clone(),
+            world,
+            store,
             registry: Arc::new(self.registry.clone()),
             view: ViewId(1),
             finish: Arc::new(Plain),

@@ -1,0 +1,194 @@
+//! A world in which some documents stand in place of files: unsaved texts, files that are not there yet, or not there any more. Everything else
+//! is as it is below. Nothing is laid out, and nothing of what was found out is remembered: what is below stays what it is.
+
+use super::globs::Globs;
+use crate::seams::world::{Change, ExportOutcome, Exports, Refresh, RowEdits, Rows, SetDef, Sources, Standing, World, WorldError};
+use crate::values::digest::Digest;
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+
+/// What stands in place of files, by path below the workspace; `None`: there is no such file.
+pub type Documents = BTreeMap<String, Option<Arc<[u8]>>>;
+
+/// A world with documents over it.
+pub struct Overlaid {
+    below: Arc<dyn World>,
+    documents: Arc<Documents>,
+}
+
+impl Overlaid {
+    /// Puts documents over a world.
+    pub fn new(below: Arc<dyn World>, documents: Documents) -> Self {
+        Self {
+            below,
+            documents: Arc::new(documents),
+        }
+    }
+}
+
+impl World for Overlaid {
+    fn now_nanos(&self) -> i64 {
+        self.below.now_nanos()
+    }
+
+    fn root(&self) -> Option<&Path> {
+        self.below.root()
+    }
+
+    // Who watches the files knows nothing of the documents.
+
+    fn sources(&self, rows: Rows) -> Box<dyn Sources> {
+        Box::new(OverlaidSources {
+            below: self.below.sources(rows),
+            documents: self.documents.clone(),
+            over: BTreeMap::new(),
+        })
+    }
+
+    fn exports(&self, _: Rows) -> Box<dyn Exports> {
+        Box::new(Nowhere)
+    }
+
+    fn read(&self, path: &str) -> Result<Vec<u8>, WorldError> {
+        match self.documents.get(path) {
+            None => self.below.read(path),
+            Some(Some(bytes)) => Ok(bytes.to_vec()),
+            Some(None) => Err(WorldError::Io {
+                path: path.to_owned(),
+                what: "read",
+                reason: "it is removed by the overlay".to_owned(),
+                no_space: false,
+            }),
+        }
+    }
+}
+
+/// A document as the source that it is: the sets that it is in, by bit, and its digest, if it is in any.
+struct Over {
+    sets: u64,
+    digest: Option<Digest>,
+}
+
+struct OverlaidSources {
+    below: Box<dyn Sources>,
+    documents: Arc<Documents>,
+    over: BTreeMap<String, Over>,
+}
+
+impl OverlaidSources {
+    /// Puts the documents over what a look below has found.
+    fn cover(&mut self, sets: &[SetDef], mut refresh: Refresh) -> Result<Refresh, WorldError> {
+        let globs = Globs::new(sets)?;
+        let mut changes: BTreeMap<String, Change> = refresh.changes.drain(..).map(|change| (change.path.clone(), change)).collect();
+        self.over.clear();
+        let mut moved = 0_u64;
+        for (path, document) in &*self.documents {
+            let sets_of = document.as_ref().map_or(0, |_| globs.sets_of_path(path));
+            let digest = document.as_ref().filter(|_| sets_of != 0).map(|bytes| Digest::of(bytes));
+            let below = (0..sets.len())
+                .filter(|set| self.below.holds(*set, path))
+                .fold(0, |bits, set| bits | 1 << set);
+            moved |= below ^ sets_of;
+            let from = changes.remove(path).map_or_else(|| self.below.digest(path), |change| change.from);
+            if from != digest {
+                let path = path.clone();
+                changes.insert(path.clone(), Change { path, from, to: digest });
+            }
+            self.over.insert(path.clone(), Over { sets: sets_of, digest });
+        }
+        refresh.changes = changes.into_values().collect();
+        refresh.sets_changed.extend((0..sets.len()).filter(|set| moved >> set & 1 == 1));
+        refresh.sets_changed.sort_unstable();
+        refresh.sets_changed.dedup();
+        Ok(refresh)
+    }
+}
+
+impl Sources for OverlaidSources {
+    fn refresh(&mut self, sets: &[SetDef]) -> Result<Refresh, WorldError> {
+        let refresh = self.below.refresh(sets)?;
+        self.cover(sets, refresh)
+    }
+
+    fn refresh_named(&mut self, sets: &[SetDef], moved: &[String], directories: u64) -> Result<Refresh, WorldError> {
+        let refresh = self.below.refresh_named(sets, moved, directories)?;
+        self.cover(sets, refresh)
+    }
+
+    fn standing(&self) -> Standing {
+        self.below.standing()
+    }
+
+    fn set(&self, index: usize) -> Vec<String> {
+        let mut paths = self.below.set(index);
+        paths.retain(|path| !self.over.contains_key(path));
+        paths.extend(
+            self.over
+                .iter()
+                .filter(|(_, over)| over.sets >> index & 1 == 1)
+                .map(|(path, _)| path.clone()),
+        );
+        paths.sort_unstable();
+        paths
+    }
+
+    fn holds(&self, index: usize, path: &str) -> bool {
+        self.over
+            .get(path)
+            .map_or_else(|| self.below.holds(index, path), |over| over.sets >> index & 1 == 1)
+    }
+
+    fn count(&self) -> usize {
+        self.files().len()
+    }
+
+    fn digest(&self, path: &str) -> Option<Digest> {
+        self.over.get(path).map_or_else(|| self.below.digest(path), |over| over.digest)
+    }
+
+    fn files(&self) -> Vec<(String, Option<Digest>)> {
+        let mut files: BTreeMap<String, Option<Digest>> = self.below.files().into_iter().collect();
+        for (path, over) in &self.over {
+            if over.sets == 0 {
+                files.remove(path);
+            } else {
+                files.insert(path.clone(), over.digest);
+            }
+        }
+        files.into_iter().collect()
+    }
+
+    fn take_dirty_rows(&mut self) -> RowEdits {
+        RowEdits::new()
+    }
+}
+
+/// Where nothing is laid out.
+struct Nowhere;
+
+impl Exports for Nowhere {
+    fn verify(&self, _: &[u32]) -> Vec<u32> {
+        Vec::new()
+    }
+
+    fn write(&self, _: u32, _: &str, _: Digest, _: &[u8]) -> Result<ExportOutcome, WorldError> {
+        Ok(ExportOutcome::AlreadyPresent)
+    }
+
+    fn remove(&self, _: u32) -> Result<(), WorldError> {
+        Ok(())
+    }
+
+    fn path(&self, _: u32) -> Option<String> {
+        None
+    }
+
+    fn digest(&self, _: u32) -> Option<Digest> {
+        None
+    }
+
+    fn take_dirty_rows(&self) -> RowEdits {
+        RowEdits::new()
+    }
+}
