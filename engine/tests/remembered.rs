@@ -179,3 +179,42 @@ fn a_large_output_that_is_not_to_be_kept_is_made_once() {
     bench.put("large.txt", &format!("@link\n{}", "x".repeat(41 << 20)));
     assert_eq!(bench.build(&["//large:links"]).ran(), ["//large:links", "//large:text"]);
 }
+
+/// What was in a set that became none is not taken for what it was, also where that was found out by a build of the set alone.
+#[test]
+fn members_of_what_is_no_set_any_more_have_no_output() {
+    let bench = bench(
+        r#"
+[producer.names]
+uses = "links"
+[producer.text]
+uses = "concat"
+
+[[rule]]
+target = "//index:names"
+producer = "names"
+inputs = { own = "//files/names.txt:bytes" }
+[[rule]]
+target = "//name/{n}:row"
+each = { n = "//index:names" }
+producer = "text"
+[[rule]]
+target = "//the:row"
+producer = "text"
+inputs = { own = "//name/one:row" }
+"#,
+    );
+    bench.put("names.txt", "@one\n");
+    assert!(bench.build(ALL).report.failures.is_empty());
+    bench.put("names.txt", "@[\n");
+    bench.build(&["//index:names"]);
+    let built = bench.build(&["//the:row"]);
+    assert_eq!(
+        built.outputs(),
+        BTreeMap::from([("//the:row".to_owned(), None)]),
+        "{:?}",
+        built.report.failures
+    );
+    bench.put("names.txt", "@one\n");
+    assert!(bench.build(ALL).report.failures.is_empty());
+}

@@ -61,14 +61,28 @@ pub struct Vanished {
     pub gone: Vec<NodeId>,
     /// Those that a remaining node, not rebuilt yet, still reads.
     pub still_read: Vec<NodeId>,
+    /// Those whose set was made and is none: whether they are in it nobody can say, so they are looked at again.
+    pub unsure: Vec<NodeId>,
+}
+
+/// What a set holds.
+enum Members {
+    /// These.
+    Known(FxHashSet<String>),
+    /// It has to be built first.
+    Later,
+    /// What was built is no set.
+    Wrong,
 }
 
 /// Finds what is no more.
 pub fn vanished(graph: &Graph, rules: &RuleIndex, sources: &dyn Sources, state: &State, blobs: &Blobs) -> Vanished {
     let leaves = SessionLeaves::new(sources, state);
-    let mut members: FxHashMap<SetSpec, Option<FxHashSet<String>>> = FxHashMap::default();
+    let mut members: FxHashMap<SetSpec, Members> = FxHashMap::default();
     let mut gone: FxHashSet<NodeId> = FxHashSet::default();
+    let mut unsure = Vec::new();
     for (id, node) in graph.iter() {
+        let mut wrong = false;
         let label = &*node.label;
         let exists = if let Some(path) = file_path(label) {
             sources.digest(&path).is_some()
@@ -81,7 +95,8 @@ pub fn vanished(graph: &Graph, rules: &RuleIndex, sources: &dyn Sources, state: 
                     let rule = rules.rule(found.rule);
                     let mut holds = |set: &SetSpec, value: &str| {
                         let members = members.entry(set.clone()).or_insert_with(|| read(set, graph, &leaves, blobs));
-                        members.as_ref().is_none_or(|members| members.contains(value))
+                        wrong |= matches!(members, Members::Wrong);
+                        !matches!(members, Members::Known(members) if !members.contains(value))
                     };
                     let (outer, inner) = match (&rule.inner, halves(found.value)) {
                         (Some(_), Some((outer, _))) => (outer, rules.own(found.rule, &rules.vars(found.rule, found.value)).ok().flatten()),
@@ -94,6 +109,8 @@ pub fn vanished(graph: &Graph, rules: &RuleIndex, sources: &dyn Sources, state: 
         };
         if !exists {
             gone.insert(id);
+        } else if wrong {
+            unsure.push(id);
         }
     }
     let all = gone.clone();
@@ -117,22 +134,29 @@ pub fn vanished(graph: &Graph, rules: &RuleIndex, sources: &dyn Sources, state: 
     Vanished {
         still_read: sorted(&mut all.difference(&gone).copied()),
         gone: sorted(&mut gone.iter().copied()),
+        unsure,
     }
 }
 
-/// The items of a set as last built; `None` when they cannot be known without building.
-fn read(set: &SetSpec, graph: &Graph, leaves: &SessionLeaves<'_>, blobs: &Blobs) -> Option<FxHashSet<String>> {
+/// The items of a set as last built.
+fn read(set: &SetSpec, graph: &Graph, leaves: &SessionLeaves<'_>, blobs: &Blobs) -> Members {
     let nothing = Vars::new();
     let mut deciding = BTreeMap::new();
-    if let Some(label) = expand::set_node(set, &nothing).ok()? {
-        let blob = match leaves.set(label.as_str()) {
-            Some(paths) => paths,
-            None => {
-                let id = graph.find(label.as_str()).filter(|id| !graph.is_stale(*id))?;
-                blobs.get(&graph.node(id).result?.output).ok()??
-            }
+    let Ok(node) = expand::set_node(set, &nothing) else {
+        return Members::Later;
+    };
+    if let Some(label) = node {
+        let made = || {
+            let id = graph.find(label.as_str()).filter(|id| !graph.is_stale(*id))?;
+            blobs.get(&graph.node(id).result?.output).ok()?
+        };
+        let Some(blob) = leaves.set(label.as_str()).or_else(made) else {
+            return Members::Later;
         };
         deciding.insert(label.to_string(), blob);
     }
-    Some(expand::items(set, &nothing, &deciding).ok()?.into_iter().collect())
+    match expand::items(set, &nothing, &deciding) {
+        Ok(items) => Members::Known(items.into_iter().collect()),
+        Err(_) => Members::Wrong,
+    }
 }

@@ -466,7 +466,7 @@ impl Session {
             }
             self.graph.remove(id);
         }
-        for id in vanished.still_read {
+        for id in vanished.still_read.into_iter().chain(vanished.unsure) {
             self.graph.set_stale(id, true);
         }
         self.forget_gone_origins();

@@ -268,6 +268,25 @@ impl Workspace {
         if clean {
             prop_assert_eq!(again.marked(), Vec::<&str>::new());
         }
+        if clean && how.outputs {
+            self.rebuild(&again)?;
+        }
+        Ok(())
+    }
+
+    /// Makes what a build has made once more, to compare: it comes to an end, and the same.
+    fn rebuild(&mut self, built: &Built) -> Result<(), TestCaseError> {
+        let labels: Vec<&str> = built.report.roots.iter().map(|root| &*root.label).collect();
+        if labels.is_empty() {
+            return Ok(());
+        }
+        let how = How {
+            rebuilt: true,
+            ..How::default()
+        };
+        let again = self.bench.build_as(&labels, &how);
+        prop_assert_eq!(&again.report.failures, &Vec::new(), "made again");
+        prop_assert_eq!(again.outputs(), built.outputs(), "made again");
         Ok(())
     }
 
@@ -289,8 +308,8 @@ impl Workspace {
         let marked = stale(&self.bench);
         self.bench.documents = Some(documents);
         let built = self.bench.build(patterns);
-        let again = self.bench.build(patterns);
         let had_blob = self.blobs_with(sources.clone());
+        let again = self.bench.build(patterns);
         self.bench.documents = None;
         let (manifest, versions) = (self.bench.manifest.clone(), self.versions.clone());
         let mut naive = Naive::new(&manifest, sources, &versions);

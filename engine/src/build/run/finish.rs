@@ -133,14 +133,17 @@ impl Run<'_> {
         };
         let label = self.graph.node(id).label.clone();
         let filed = self.graph.node(id).result;
+        let blob: Arc<[u8]> = output.bytes.into();
+        let parts: Vec<(Digest, Arc<[u8]>)> = output.parts.into_iter().collect();
         if let Some(filed) = filed.filter(|filed| self.is_rebuilt(id) && filed.key == work.key) {
-            self.compared(id, &work, filed.output, digest);
-            return Ok(());
+            // Who waits for the bytes of one that came out different gets those that there are.
+            if !work.force || filed.output == digest {
+                self.compared(id, &work, filed.output, (digest, &blob));
+                return Ok(());
+            }
         }
         let before = filed.map(|filed| filed.output);
         let rule = self.rules.rule(work.rule);
-        let blob: Arc<[u8]> = output.bytes.into();
-        let parts: Vec<(Digest, Arc<[u8]>)> = output.parts.into_iter().collect();
         let keep = self.hold(work.rule, work.force, (digest, &blob), &parts);
         self.tally.ran += 1;
         if let Some(level) = output.notes.get("sandbox") {
@@ -214,18 +217,29 @@ impl Run<'_> {
         self.send_full_batch()
     }
 
-    /// Running → Settled with what stood before: its producer ran again, and gave the same or not. Nothing is filed.
-    fn compared(&mut self, id: NodeId, work: &Work, before: Digest, digest: Digest) {
+    /// Running → Settled with what stood before: its producer ran again, and gave the same or not. Nothing is filed. What is not kept stays at
+    /// hand for its readers, which run again as well.
+    fn compared(&mut self, id: NodeId, work: &Work, before: Digest, (digest, blob): (Digest, &Arc<[u8]>)) {
         let label = self.graph.node(id).label.clone();
-        self.tally.rebuilt += 1;
+        if work.force {
+            self.shared.blobs.pin(digest, blob.clone());
+        } else {
+            self.tally.rebuilt += 1;
+            self.shared.blobs.remember(digest, blob);
+        }
         if digest != before {
             let why = Diagnostic::error("E_NOT_REPRODUCIBLE", "made again from the same inputs it came out different");
             let why = why.label(&*label).found(format!("{before} before, {digest} now"));
             let hint = "its producer looks at something that is not declared: a clock, a random number, an order, a file";
             self.failures.push(why.hint(hint));
         }
-        for node in std::iter::once(id).chain(self.twins(&work.key)) {
-            self.settle(node, work, before, How::Verified);
+        let twins = self.twins(&work.key);
+        self.settle(id, work, before, How::Verified);
+        for twin in twins {
+            // It has inputs of its own.
+            if let Slot::Running { work } = std::mem::replace(self.slot(twin), Slot::Idle) {
+                self.settle(twin, &work, before, How::Verified);
+            }
         }
     }
 
