@@ -12,7 +12,7 @@ use engine::store::disk::{DiskOptions, DiskStore, OnWait};
 use engine::values::diagnostic::{Diagnostic, Severity};
 use engine::values::event::Observer;
 use producers::llm::Limits;
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::io::StdoutLock;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -51,6 +51,8 @@ pub struct Context {
     pub err: Style,
     /// What is kept from other processes.
     opened: RefCell<Vec<Arc<Hold>>>,
+    /// Whether it was told that nothing can be filed.
+    unfiled: Cell<bool>,
 }
 
 /// Why a command ends: its exit code and what to print.
@@ -94,6 +96,7 @@ impl Context {
             out,
             err,
             opened: RefCell::default(),
+            unfiled: Cell::default(),
         }
     }
 
@@ -426,7 +429,10 @@ impl Context {
 
     /// Prints diagnostics to standard error (in JSON form one a line), or keeps them for the program that asked.
     pub fn say(&self, diagnostics: &[Diagnostic]) {
-        let diagnostics = &self.placed(diagnostics);
+        let mut diagnostics = self.placed(diagnostics);
+        // What holds for all steps of a command is told once.
+        diagnostics.retain(|one| one.code != "N_NOT_FILED" || !self.unfiled.replace(true));
+        let diagnostics = &diagnostics;
         if let Voice::Caller { said, .. } = &self.voice {
             said.borrow_mut().extend_from_slice(diagnostics);
             return;
@@ -542,7 +548,7 @@ impl From<StoreError> for Failed {
             StoreError::Damaged { .. } => (
                 Code::StoreDamaged,
                 "E_STORE_DAMAGED",
-                "nothing was touched; the next build, or `cortex store verify --repair`, sets the file aside and begins an empty store",
+                "nothing was touched; the next build, or `cortex store verify --repair`, takes over what is sound of it and sets the file aside",
             ),
             StoreError::Foreign { .. } => (Code::Io, "E_STORE_FOREIGN", "give a folder of your own with --store DIR"),
         };

@@ -47,6 +47,7 @@ pub fn run(context: &Context, args: &BuildArgs) -> Outcome {
         && let Some(known) = workspace.engine.known(&mut look, &request.digest)?
     {
         context.say(&look.refresh.diagnostics);
+        context.say(&damage(&workspace));
         context.built();
         let report = Report {
             standing: known.warnings,
@@ -125,9 +126,27 @@ pub(super) fn follow_names(context: &Context, workspace: &Workspace, session: &m
 }
 
 fn damage(workspace: &Workspace) -> Vec<Diagnostic> {
-    let told = workspace.engine.store.damage().into_iter();
-    told.map(|words| Diagnostic::warning("W_STORE_DAMAGED", words)).collect()
+    damaged(workspace.engine.store.damage())
 }
+
+/// Damage that was met on the way: the first of it, and how much there was.
+pub fn damaged(met: Vec<String>) -> Vec<Diagnostic> {
+    let count = met.len();
+    let mut told: Vec<Diagnostic> = met
+        .into_iter()
+        .take(MOST_DAMAGE)
+        .map(|words| Diagnostic::warning("W_STORE_DAMAGED", words))
+        .collect();
+    if count > MOST_DAMAGE {
+        let more = format!("{} more rows of the store are damaged and read as absent", count - MOST_DAMAGE);
+        let why = Diagnostic::warning("W_STORE_DAMAGED", more);
+        told.push(why.hint("`cortex store verify --repair` lists what they were, and drops them"));
+    }
+    told
+}
+
+/// Damaged rows that are told one by one.
+const MOST_DAMAGE: usize = 5;
 
 /// Makes what was built again, but for what is paid for, to compare.
 fn rebuild(context: &Context, session: &mut Session, request: Request, built: &Report) -> Result<Report, Failed> {

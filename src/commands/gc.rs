@@ -107,12 +107,7 @@ pub fn now() -> u64 {
 /// Damage met on the way.
 fn warn(context: &Context, disk: &DiskStore) {
     use engine::store::Store;
-    let told: Vec<Diagnostic> = disk
-        .damage()
-        .into_iter()
-        .map(|words| Diagnostic::warning("W_STORE_DAMAGED", words))
-        .collect();
-    context.say(&told);
+    context.say(&super::build::damaged(disk.damage()));
 }
 
 impl From<GarbageError> for Failed {

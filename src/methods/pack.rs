@@ -129,7 +129,8 @@ fn renamed(desk: &mut Desk<'_>, name: &str, mut state: State) -> Result<State, F
     };
     let names = desk.names()?;
     for one in filter.primaries {
-        if matches!(one.field, Field::Type | Field::Depends) && one.glob.is_plain() {
+        // Filters know no identifiers, present ones neither.
+        if matches!(one.field, Field::Type | Field::Depends) && one.glob.is_plain() && !one.token.starts_with("T_") {
             let found = resolution(desk, &names, &one.token, 1)?;
             if let (Some(former), [now]) = (&found.former, &found.candidates[..]) {
                 state = state.renamed(Some(former), &now.path);

@@ -225,7 +225,8 @@ fn renamed(desk: &mut Desk<'_>, window: &Window) -> Result<BTreeMap<String, Stri
     learns(desk)?;
     let aliases = aliases::read(&root(desk)?);
     let now = |path: String| {
-        let at = symbols.with_id(aliases.renamed(&path)?)?;
+        let [id] = aliases.renamed(&path)[..] else { return None };
+        let at = symbols.with_id(id)?;
         Some((path, symbols.key(at).to_owned()))
     };
     Ok(gone.into_iter().filter_map(now).collect())

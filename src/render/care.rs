@@ -110,7 +110,7 @@ pub fn set_aside(usage: &Usage, folder: &Path) -> String {
         return String::new();
     }
     format!(
-        "Set aside as damaged: {}, {}, with the History, pins and paid results that were in there; nothing removes them but you: {}.\n",
+        "Set aside as damaged: {}, {}; what was sound in there was taken over then; nothing removes them but you: {}.\n",
         plural(usage.set_aside_files, "file"),
         size(usage.set_aside_bytes),
         printable(&folder.join("store.redb.damaged-*").display().to_string())

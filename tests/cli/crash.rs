@@ -381,6 +381,32 @@ fn killed_while_repairing() {
     });
 }
 
+/// A store that is to be set aside gives up what can be read of it, whenever who does that is killed.
+#[test]
+fn killed_while_taking_over() {
+    let mut mill = Mill::new();
+    aged(&mut mill);
+    let kept = mill.keep("aged");
+    let promised = mill.promised();
+    let condemn = |mill: &Mill| {
+        mill.put_back(&kept);
+        fs::write(mill.bench.store().join("store.condemned"), "its pages contradict each other").expect("file");
+    };
+    let args = ["store", "verify", "--repair"];
+    let length = mill.measure(&args, |mill| condemn(mill));
+    until_killed(&mut mill, 30, |mill, _| {
+        if mill.draw(3) > 0 {
+            condemn(mill);
+        }
+        mill.kill(&args, length);
+        // Whoever comes next does it, or goes on.
+        let ran = mill.bench.run(&args);
+        assert_eq!(ran.code, 0, "{ran:?} seed {}", mill.seed);
+        mill.check_sound(&promised);
+    });
+    mill.compare_with_a_clean_build();
+}
+
 #[test]
 fn interrupted_while_collecting() {
     let mut mill = Mill::new();

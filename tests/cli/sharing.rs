@@ -414,7 +414,7 @@ fn two_processes_pay_once_for_one_answer() {
     let mut second = Running::start(at(&bench, &other, &["build", SUMMARY]));
     let pid = second.child.id();
     wait_until("the second at the lock of the answer", move || has_open(pid, "flights"));
-    let line = second.hear("waiting");
+    let line = second.hear("waiting for an answer");
     let who = format!(
         "waiting for an answer that is asked for already, by pid {} (cortex build, ",
         first.child.id()
@@ -426,7 +426,7 @@ fn two_processes_pay_once_for_one_answer() {
     let (first, second) = (first.end(&bench), second.end(&bench));
     assert_eq!((first.code, second.code), (0, 0), "{first:?} {second:?}");
     assert_eq!(fs::read(bench.beside("model/calls")).expect("calls"), b"x", "{second:?}");
-    assert_eq!(second.err.matches("waiting").count(), 1, "{second:?}");
+    assert_eq!(second.err.matches("waiting for an answer").count(), 1, "{second:?}");
     let cost = |folder: &Path| {
         bench
             .ran(at(&bench, folder, &["cost", "--json"]).output().expect("it starts"))

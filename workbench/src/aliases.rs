@@ -15,7 +15,6 @@ use producers::csharp::aliases::{Identity, aliases, alone, identity, place};
 use producers::csharp::types::{TypeRow, symbol_of};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -54,27 +53,27 @@ impl Aliases {
         old.filter_map(|(old, _)| self.names.get(old).map(String::as_str))
     }
 
-    /// The present identifier of the type that had a name which ends so, letters in any case and the number of its parameters left out as one
-    /// likes.
-    pub fn renamed(&self, name: &str) -> Option<&str> {
-        let ends = |whole: &&String| {
-            let whole = symbol_of(whole);
-            let bare = whole.rsplit_once('`').map(|(bare, _)| bare);
-            let before = strip_end(whole, name).or_else(|| strip_end(bare?, name));
-            before.is_some_and(|before| before.is_empty() || before.ends_with(['.', '+']))
+    /// The present identifiers of the types that had a name which ends so, letters in any case, the numbers of their parameters left out as one
+    /// likes, and `.` for the `+` before a nested type.
+    pub fn renamed(&self, name: &str) -> Vec<&str> {
+        let wanted = name.replace('+', ".");
+        let ends = |whole: &str| {
+            let before = strip_end(whole, &wanted);
+            before.is_some_and(|before| before.is_empty() || before.ends_with('.'))
         };
-        let mut ids: Vec<&String> = self
+        let had = |whole: &&String| {
+            let whole = symbol_of(whole).replace('+', ".");
+            ends(&whole) || ends(&without_arities(&whole))
+        };
+        let mut ids: Vec<&str> = self
             .names
             .iter()
-            .filter(|(_, name)| ends(name))
-            .filter_map(|(old, _)| self.aliases.get(old))
+            .filter(|(_, name)| had(name))
+            .filter_map(|(old, _)| self.aliases.get(old).map(String::as_str))
             .collect();
-        ids.sort();
+        ids.sort_unstable();
         ids.dedup();
-        match ids.as_slice() {
-            [id] => Some(id),
-            _ => None,
-        }
+        ids
     }
 
     fn add(&mut self, found: BTreeMap<String, String>, names: &BTreeMap<String, String>) {
@@ -97,6 +96,13 @@ impl Aliases {
     }
 }
 
+/// A name without the numbers of its type parameters: `N.Map.Row` of ``N.Map`2.Row``.
+fn without_arities(name: &str) -> String {
+    let mut parts = name.split('`');
+    let first = parts.next().unwrap_or_default().to_owned();
+    parts.fold(first, |before, part| before + part.trim_start_matches(|c: char| c.is_ascii_digit()))
+}
+
 /// The file of a workspace; empty when there is none or it is not of our making.
 pub fn read(root: &Path) -> Aliases {
     let bytes = std::fs::read(file(root)).unwrap_or_default();
@@ -113,7 +119,11 @@ fn behind(root: &Path, session: &Session, before: &Aliases) -> Option<Digest> {
     let now = session.graph.find(TYPES).and_then(|id| session.graph.node(id).result)?.output;
     let taken = |rule: &engine::manifest::model::Rule| rule.out.as_ref().is_some_and(|out| out.path.literal() == Some(NAME));
     let folder = root.join(".cortex/out");
-    let stays = folder.canonicalize().is_ok_and(|real| real == folder);
+    let stays = match folder.canonicalize() {
+        Ok(real) => real == folder,
+        // It is made for the file, unless something else stands in its way.
+        Err(error) => error.kind() == std::io::ErrorKind::NotFound,
+    };
     let kept = stays && !session.rules.manifest().rules.iter().any(taken);
     (kept && before.types != now.to_string()).then_some(now)
 }
@@ -327,7 +337,7 @@ pub fn former(root: &Path, session: &Session, of: &str) -> Result<Vec<Former>, S
 /// When the store cannot be read.
 pub fn renamed(root: &Path, session: &Session, name: &str) -> Result<Option<String>, StoreError> {
     let known = read(root);
-    let Some(id) = known.renamed(name) else { return Ok(None) };
+    let [id] = known.renamed(name)[..] else { return Ok(None) };
     Ok(present(session)?.into_iter().find(|(_, present)| present == id).map(|(key, _)| key))
 }
 
@@ -340,20 +350,9 @@ fn present(session: &Session) -> Result<BTreeMap<String, String>, StoreError> {
 }
 
 fn write(root: &Path, aliases: &Aliases) -> std::io::Result<()> {
-    let (place, new) = (file(root), root.join(".cortex/out").join(format!(".{NAME}.new")));
     let mut bytes = serde_json::to_vec_pretty(aliases).map_err(std::io::Error::other)?;
     bytes.push(b'\n');
-    // A link of that name is not followed.
-    match std::fs::remove_file(&new) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error),
-        _ => {}
-    }
-    std::fs::OpenOptions::new()
-        .write(true)
-        .create_new(true)
-        .open(&new)?
-        .write_all(&bytes)?;
-    std::fs::rename(new, place)
+    crate::checkout::write(root, &format!(".cortex/out/{NAME}"), &bytes)
 }
 
 #[cfg(test)]
@@ -373,11 +372,17 @@ mod tests {
         assert_eq!(known.former("T_c").collect::<Vec<_>>(), ["N.A", "N.B"]);
         assert_eq!(
             (known.renamed("A"), known.renamed("N.B"), known.renamed("C")),
-            (Some("T_c"), Some("T_c"), None)
+            (vec!["T_c"], vec!["T_c"], vec![])
         );
-        assert_eq!((known.renamed("n.b"), known.renamed("xn.b")), (Some("T_c"), None));
+        assert_eq!((known.renamed("n.b"), known.renamed("xn.b")), (vec!["T_c"], vec![]));
         known.add(map(&[("T_x", "T_y")]), &map(&[("T_x", "N.Many`2")]));
-        assert_eq!((known.renamed("Many"), known.renamed("Many`2")), (Some("T_y"), Some("T_y")));
+        known.add(map(&[("T_z", "T_n")]), &map(&[("T_z", "N.Many`2+Row")]));
+        assert_eq!((known.renamed("Many"), known.renamed("Many`2")), (vec!["T_y"], vec!["T_y"]));
+        for nested in ["Row", "Many.Row", "Many+Row", "N.Many`2+Row"] {
+            assert_eq!(known.renamed(nested), ["T_n"], "{nested}");
+        }
+        known.add(map(&[("T_o", "T_p")]), &map(&[("T_o", "O.Many")]));
+        assert_eq!((known.renamed("Many"), known.renamed("O.Many")), (vec!["T_p", "T_y"], vec!["T_p"]));
         let mut known = Aliases::default();
         known.add(map(&[("T_a", "T_b")]), &map(&[("T_a", "N.A")]));
         known.add(map(&[("T_b", "T_c")]), &map(&[("T_b", "N.B")]));

@@ -9,7 +9,11 @@ use crate::values::diagnostic::{Diagnostic, Severity};
 /// Any other error of the store.
 pub(super) fn excused(error: StoreError) -> Result<Diagnostic, StoreError> {
     let StoreError::Io { .. } = &error else { return Err(error) };
-    let why = Diagnostic::new(Severity::Note, "N_NOT_FILED", "the store cannot be written, and nothing had to be");
+    let why = Diagnostic::new(
+        Severity::Note,
+        "N_NOT_FILED",
+        "the store cannot be written: what is found out of the sources is not kept",
+    );
     let found = why.found(error.to_string());
-    Ok(found.hint("what was found out of the sources is found out again by the next command"))
+    Ok(found.hint("the next command finds it out again; what has to be made needs a store that can be written, or --no-store"))
 }

@@ -160,7 +160,9 @@ pub enum StoreError {
         known: u32,
     },
     /// Damaged beyond single records. It is set aside and begun anew when it is next opened.
-    #[error("the store at {path} is damaged ({reason}); it will be set aside and begun anew when it is next opened")]
+    #[error(
+        "the store at {path} is damaged ({reason}); when it is next opened to be written, it is set aside, and what is sound of it taken over into a new one"
+    )]
     Damaged {
         /// The store's folder.
         path: PathBuf,

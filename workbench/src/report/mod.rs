@@ -171,7 +171,7 @@ impl Report {
         let survey = Survey::of(&mut session)?;
         let focus = match label {
             Some(label) => survey.place(label),
-            None => survey.hottest(),
+            None => survey.hottest(&session),
         };
         let near = match focus {
             Some(focus) => Some(survey.near(workspace, &session, focus, &marked, &reasons)?),
@@ -292,8 +292,9 @@ impl Survey {
         made.into_iter()
     }
 
-    fn hottest(&self) -> Option<usize> {
-        self.hot().next()
+    /// The hottest of those that there are: one whose rule is gone has nothing near it.
+    fn hottest(&self, session: &Session) -> Option<usize> {
+        self.hot().find(|at| session.rules.find(&self.targets[*at].label).is_some())
     }
 
     fn near(

@@ -427,23 +427,24 @@ impl<O: Outputs> Asking<'_, O> {
     }
 
     fn former(&mut self, aliases: &Aliases) -> Result<Option<(Vec<Found>, String)>, O::Error> {
-        let meant = |name: Option<String>| -> Option<(usize, String)> {
+        let symbols = self.symbols;
+        let meant = |name: Option<String>| -> Option<(Vec<usize>, String)> {
             let name = name?;
-            let at = self.symbols.with_id(aliases.renamed(&name)?)?;
-            Some((at, name))
+            let at: Vec<usize> = aliases.renamed(&name).into_iter().filter_map(|id| symbols.with_id(id)).collect();
+            (!at.is_empty()).then_some((at, name))
         };
         let path = self.path;
         if path.member.is_none()
             && path.parameters.is_none()
             && let Some((at, name)) = meant(path.plain.clone())
         {
-            return Ok(Some((vec![of_type(at)], name)));
+            return Ok(Some((at.into_iter().map(of_type).collect(), name)));
         }
         let Some((before, name)) = self.split() else { return Ok(None) };
         let Some((at, former)) = meant(written(before)) else {
             return Ok(None);
         };
-        let found = self.members(&[at], &name)?;
+        let found = self.members(&at, &name)?;
         Ok((!found.is_empty()).then_some((found, former)))
     }
 

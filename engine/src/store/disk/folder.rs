@@ -153,21 +153,28 @@ impl Folder {
 
     /// Makes an empty database under another name and moves it into place.
     fn create(&self) -> Result<(), StoreError> {
+        let made = self.make().and_then(|()| self.move_into_place());
+        made.map_err(|fault| fault.at(&self.path, "opened"))
+    }
+
+    /// Makes an empty database under another name.
+    fn make(&self) -> Result<(), Fault> {
         let new = self.file(NEW_DATABASE);
-        let made = (|| -> Result<String, Fault> {
-            remove_if_there(&new)?;
-            let file = OpenOptions::new().read(true).write(true).create_new(true).mode(0o600).open(&new)?;
-            let id = new_id();
-            guarded(|| {
-                let database = Builder::new().create_file(file)?;
-                schema::create(&database, &id)
-            })?;
-            File::open(&new)?.sync_all()?;
-            fs::rename(&new, self.file(DATABASE))?;
-            File::open(&self.path)?.sync_all()?;
-            Ok(id)
-        })();
-        made.map(|_| ()).map_err(|fault| fault.at(&self.path, "opened"))
+        remove_if_there(&new)?;
+        let file = OpenOptions::new().read(true).write(true).create_new(true).mode(0o600).open(&new)?;
+        let id = new_id();
+        guarded(|| {
+            let database = Builder::new().create_file(file)?;
+            schema::create(&database, &id)
+        })
+    }
+
+    fn move_into_place(&self) -> Result<(), Fault> {
+        let new = self.file(NEW_DATABASE);
+        File::open(&new)?.sync_all()?;
+        fs::rename(&new, self.file(DATABASE))?;
+        File::open(&self.path)?.sync_all()?;
+        Ok(())
     }
 
     /// Opens the file that is there and looks whether it is a store of ours.
@@ -224,15 +231,24 @@ impl Folder {
         }
     }
 
-    /// A file that ends in the middle of a page lost its end, of which often nothing was in use: it gets zeros in its place. The length that it
-    /// had, if it did.
-    fn pad(&self) -> Result<Option<u64>, StoreError> {
+    /// A file that was cut lost its end, of which often nothing was in use: it gets zeros in its place, up to the end of the page or as much
+    /// again as there is. The length that it had, if one of these makes it a store.
+    fn pad(&self, access: Access) -> Result<Option<Found>, StoreError> {
         let length = fs::metadata(self.file(DATABASE)).map_err(|error| self.unopened(error))?.len();
-        if length == 0 || length.is_multiple_of(PAGE) || self.file(CONDEMNED).exists() {
+        if length == 0 || self.file(CONDEMNED).exists() {
             return Ok(None);
         }
-        self.resize(length.next_multiple_of(PAGE))?;
-        Ok(Some(length))
+        for padded in [length.next_multiple_of(PAGE), (length * 2).next_multiple_of(PAGE)] {
+            if padded > length {
+                self.resize(padded)?;
+                let found = self.find(access)?;
+                if matches!(found, Found::Store(..)) {
+                    return Ok(Some(found));
+                }
+            }
+        }
+        self.resize(length)?;
+        Ok(None)
     }
 
     fn resize(&self, length: u64) -> Result<(), StoreError> {
@@ -240,16 +256,24 @@ impl Folder {
         file.and_then(|file| file.set_len(length)).map_err(|error| self.unopened(error))
     }
 
-    /// Renames the database to the first free `store.redb.damaged-N`, takes over into a new one what can be read of it, and says so.
+    /// Puts a new database in the place of the damaged one, with what can be read of that, and says so. Until it is whole the damaged one stands
+    /// where it is: whoever is killed meanwhile, or has no room, loses nothing.
     fn set_aside(&self, reason: &str) -> Result<Diagnostic, StoreError> {
-        let free = (1_u32..)
-            .map(|n| format!("{DATABASE}{DAMAGED}{n}"))
-            .find(|name| fs::symlink_metadata(self.file(name)).is_err());
-        let name = free.expect("invariant: a folder holds fewer than four billion files");
-        let moved = fs::rename(self.file(DATABASE), self.file(&name)).and_then(|()| remove_if_there(&self.file(CONDEMNED)));
-        moved.map_err(|error| self.unopened(error))?;
-        self.create()?;
-        let taken = salvage::take_over(&self.file(&name), &self.file(DATABASE), self.options.cache_bytes);
+        let (new, damaged) = (self.file(NEW_DATABASE), self.file(DATABASE));
+        let taken = self
+            .make()
+            .and_then(|()| salvage::take_over(&damaged, &new, self.options.cache_bytes));
+        let aside = taken.and_then(|taken| {
+            let name = self.second_name(&damaged)?;
+            remove_if_there(&self.file(CONDEMNED))?;
+            self.move_into_place()?;
+            Ok((taken, name))
+        });
+        let (taken, name) = aside.map_err(|fault| {
+            // What takes room on a full disk is given back at once.
+            let _ = remove_if_there(&new);
+            fault.at(&self.path, "written")
+        })?;
         let message = format!("the store's file {} is damaged: {reason}", self.file(DATABASE).display());
         let became = match taken {
             0 => "with it went History, the log of builds, pins and what was paid for or corrected by hand; an empty store was begun, which fills \
@@ -262,6 +286,24 @@ impl Folder {
         };
         let hint = format!("it was set aside as {name} in that folder, and {became}. Nothing removes that file but you");
         Ok(Diagnostic::warning("E_STORE_DAMAGED", message).hint(hint))
+    }
+
+    /// Gives the damaged database the first free name `store.redb.damaged-N`, unless someone who was killed then has given it one.
+    fn second_name(&self, damaged: &Path) -> Result<String, Fault> {
+        let is = fs::metadata(damaged)?.ino();
+        for number in 1_u32.. {
+            let name = format!("{DATABASE}{DAMAGED}{number}");
+            match fs::symlink_metadata(self.file(&name)) {
+                Ok(there) if there.ino() == is => return Ok(name),
+                Ok(_) => {}
+                Err(_) => {
+                    // Where files have one name only there is a moment without a database.
+                    fs::hard_link(damaged, self.file(&name)).or_else(|_| fs::rename(damaged, self.file(&name)))?;
+                    return Ok(name);
+                }
+            }
+        }
+        unreachable!("a folder holds fewer than four billion files")
     }
 
     /// Keeps the readable copy of the store's name true.
@@ -294,15 +336,11 @@ impl Medium for Folder {
         let mut found = self.find(access)?;
         if matches!(found, Found::Unfit(_))
             && self.options.sets_aside
-            && let Some(length) = self.pad()?
+            && let Some(padded) = self.pad(access)?
         {
-            found = self.find(access)?;
-            if matches!(found, Found::Store(..)) {
-                let message = "the store's file had lost its end; it was made whole with zeros";
-                notices.push(Diagnostic::warning("W_STORE_DAMAGED", message).hint("`cortex store verify --repair` looks what was lost"));
-            } else {
-                self.resize(length)?;
-            }
+            let message = "the store's file had lost its end; it was made whole with zeros";
+            notices.push(Diagnostic::warning("W_STORE_DAMAGED", message).hint("`cortex store verify --repair` looks what was lost"));
+            found = padded;
         }
         if let Found::Unfit(reason) = &found {
             if !self.options.sets_aside {
@@ -385,9 +423,7 @@ impl Medium for Folder {
     }
 
     fn move_copy(&self) -> Result<(), Fault> {
-        fs::rename(self.file(NEW_DATABASE), self.file(DATABASE))?;
-        File::open(&self.path)?.sync_all()?;
-        Ok(())
+        self.move_into_place()
     }
 
     fn give_up_reserve(&self) -> bool {

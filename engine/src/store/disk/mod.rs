@@ -194,7 +194,10 @@ impl DiskStore {
     fn note(&self, notices: Vec<Diagnostic>) {
         if !notices.is_empty() {
             let mut notes = self.notes();
-            notices.into_iter().for_each(|notice| notes.add(notice.message));
+            for notice in notices {
+                let hint = notice.hint.map_or_else(String::new, |hint| format!("; {hint}"));
+                notes.add(notice.message + &hint);
+            }
         }
     }
 

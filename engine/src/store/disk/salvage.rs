@@ -31,22 +31,24 @@ const MOST_DAMAGES: usize = 1000;
 
 type Row = (Vec<u8>, Vec<u8>);
 
-/// Takes over what is sound of one database into another, an empty one. How many rows: damage, or a disk without room, only makes them fewer.
-pub(super) fn take_over(from: &Path, into: &Path, cache_bytes: usize) -> u64 {
+/// Takes over what is sound of one database into another, an empty one. How many rows; damage only makes them fewer.
+///
+/// # Errors
+/// When the other cannot be written.
+pub(super) fn take_over(from: &Path, into: &Path, cache_bytes: usize) -> Result<u64, Fault> {
+    let Ok(source) = guarded(|| open(from, cache_bytes)) else {
+        return Ok(0);
+    };
+    let target = guarded(|| Ok(Builder::new().set_cache_size(cache_bytes).open(into)?))?;
     let mut count = 0;
-    // What cannot be opened, or written, ends it; what was taken until then stands.
-    let _ = guarded(|| open(from, cache_bytes)).and_then(|source| {
-        let target = guarded(|| Ok(Builder::new().set_cache_size(cache_bytes).open(into)?))?;
-        TAKEN.into_iter().try_for_each(|table| {
-            let walk = Walk { source: &*source, table };
-            walk.sound_rows(|rows| {
-                guarded(|| put(&target, table, rows))?;
-                count += rows.len() as u64;
-                Ok(())
-            })
-        })
-    });
-    count
+    for table in TAKEN {
+        let walk = Walk { source: &*source, table };
+        walk.sound_rows(|rows| {
+            count += rows.len() as u64;
+            guarded(|| put(&target, table, rows))
+        })?;
+    }
+    Ok(count)
 }
 
 /// As it is, or, after a kill, as redb repairs it.
