@@ -3,6 +3,7 @@
 use crate::account::Account;
 use crate::blobs::NotTaken;
 use crate::bundle::{self, Bundled};
+use crate::farm::Workers;
 use crate::line::Line;
 use crate::moments::{Moments, RealMoments};
 use crate::names::{Name, Names};
@@ -15,6 +16,7 @@ use engine::values::digest::Digest;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::future::Future;
+use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, sync_channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -54,13 +56,13 @@ pub(crate) struct Inner {
     pub usage: Use,
     pub names: Arc<Names>,
     pub account: Arc<Account>,
-    around: Surroundings,
-    line: Arc<Line>,
+    pub around: Surroundings,
+    pub line: Arc<Line>,
     server: Arc<Place>,
     /// Blobs that the server is known to have.
     present: Mutex<HashSet<Name>>,
     runtime: Mutex<Option<Runtime>>,
-    handle: tokio::runtime::Handle,
+    pub handle: tokio::runtime::Handle,
 }
 
 impl Client {
@@ -99,6 +101,11 @@ impl Client {
             uploads: Uploads::new(inner.clone()),
             inner,
         })
+    }
+
+    /// The server's workers; `program` is what they run, or why there is none, one sentence.
+    pub fn workers(&self, program: Result<PathBuf, String>) -> Workers {
+        Workers::new(self.inner.clone(), program)
     }
 
     /// Asks the server who it is, some times.

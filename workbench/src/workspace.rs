@@ -318,7 +318,7 @@ impl Workspace {
     /// # Errors
     /// Everything that is wrong with the manifest.
     pub fn sharing_engine(&self) -> Result<Engine, WorkbenchError> {
-        let sharing = self.remote()?.map(|cache| Sharing { cache });
+        let sharing = self.remote()?.map(|cache| Sharing { cache, farm: None });
         Ok(Engine {
             sharing,
             ..self.engine.clone()

@@ -25,6 +25,14 @@ pub struct RemoteDef {
     pub tls: Tls,
     /// Further headers; `$NAME` or `${NAME}` in a value is a variable of the environment.
     pub headers: BTreeMap<String, String>,
+    /// Whether source code may be sent.
+    pub upload_inputs: bool,
+    /// Whether the server's workers compute for this machine.
+    pub execute: bool,
+    /// The program that they run, by its path; `None` for the one beside this program.
+    pub worker: Option<String>,
+    /// What the server chooses workers by.
+    pub platform: BTreeMap<String, String>,
 }
 
 /// Who offers results to a cache.

@@ -129,6 +129,16 @@ pub struct RemoteSummary {
     pub writes_off: Option<String>,
     /// What went wrong with calls, one sentence; the first of them.
     pub trouble: Option<String>,
+    /// Shards of work that were sent to workers.
+    pub shards: u64,
+    /// Targets that workers made.
+    pub executed: u64,
+    /// Targets that workers were to make and did not.
+    pub unmade: u64,
+    /// Why nothing more was sent to workers, one sentence.
+    pub execute_off: Option<String>,
+    /// What went wrong with workers, one sentence; the first of it.
+    pub execute_trouble: Option<String>,
 }
 
 /// A cache that machines share. Every method blocks; none of them fails.
