@@ -119,7 +119,9 @@ struct Hands {
 impl Hands {
     fn new(habit: Habit) -> Arc<Self> {
         let versions = match habit {
-            Habit::Older => ["strip", "upper", "concat", "fragile", "named", "links"].map(|name| (name, 7)).into(),
+            Habit::Older => ["strip", "upper", "concat", "fragile", "named", "links"]
+                .map(|name| (name, 7))
+                .into(),
             _ => BTreeMap::new(),
         };
         Arc::new(Self {
@@ -253,7 +255,10 @@ fn machine(farm: Option<&Arc<Hands>>) -> Bench {
     });
     // More than this machine takes at once.
     for number in 0..100 {
-        bench.put(&format!("{number}.txt"), &format!("@link{}\n# comment\ntext {number}\n", number % 3));
+        bench.put(
+            &format!("{number}.txt"),
+            &format!("@link{}\n# comment\ntext {number}\n", number % 3),
+        );
     }
     bench
 }
@@ -282,7 +287,11 @@ fn whatever_a_farm_does_the_outputs_are_the_same() {
         let built = bench.build(&["//..."]);
         assert_eq!(built.outputs(), plain.outputs(), "{habit:?}");
         // Of several targets with one key any may be the first.
-        assert_eq!((built.ran().len(), built.failures()), (plain.ran().len(), plain.failures()), "{habit:?}");
+        assert_eq!(
+            (built.ran().len(), built.failures()),
+            (plain.ran().len(), plain.failures()),
+            "{habit:?}"
+        );
         let heard = hands.heard();
         assert!(!heard.is_empty(), "{habit:?}: nothing was sent");
         match habit {

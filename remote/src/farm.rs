@@ -37,11 +37,11 @@ const LOOK: Duration = Duration::from_millis(20);
 /// Longer answers are not ours.
 const LONGEST: u64 = 1 << 30;
 
-/// The usual terms: a sandbox costs a tenth of a second, so a shard is worth about one.
+/// The usual terms: a sandbox costs a tenth of a second, so a shard is worth half of one.
 const USUAL: Terms = Terms {
-    worth: Duration::from_micros(500),
-    backlog: Duration::from_secs(2),
-    shard: Duration::from_secs(1),
+    worth: Duration::from_micros(200),
+    backlog: Duration::from_secs(1),
+    shard: Duration::from_millis(500),
     bytes: 4 << 20,
     patience: Duration::from_secs(10),
 };
@@ -284,7 +284,9 @@ impl Server {
         };
         let result = self.succeeded(operation)?;
         let file = result.output_files.iter().find(|file| file.path == OUT);
-        let name = file.and_then(|file| Name::of(file.digest.as_ref()?)).ok_or("the worker wrote nothing")?;
+        let name = file
+            .and_then(|file| Name::of(file.digest.as_ref()?))
+            .ok_or("the worker wrote nothing")?;
         if name.len > LONGEST {
             return Err("the worker wrote more than anybody asked for".into());
         }

@@ -115,7 +115,7 @@ impl Waiting {
     }
 }
 
-/// What of a manifest waits: its producers' programs in their order, then its models', then its remote cache's.
+/// What of a manifest waits: its producers' programs in their order, then its models', then its remote cache's and workers'.
 pub fn waiting(manifest: &Manifest) -> Vec<Waiting> {
     let commands = manifest.producers.iter().filter(|producer| producer.uses == "command");
     let commands = commands.map(|producer| Waiting {
@@ -130,7 +130,7 @@ pub fn waiting(manifest: &Manifest) -> Vec<Waiting> {
         let of = format!("model.{name}");
         runs.into_iter().chain(sent(model)).map(move |params| Waiting::of(&of, params))
     });
-    let remote = manifest.remote.iter().filter_map(remote);
+    let remote = manifest.remote.iter().flat_map(|def| remote(def).into_iter().chain(execution(def)));
     commands.chain(models).chain(remote).collect()
 }
 
@@ -153,6 +153,16 @@ pub fn remote(def: &RemoteDef) -> Option<Waiting> {
     }
     params.extend([text("endpoint", &def.endpoint), text("instance", &def.instance)]);
     Some(Waiting::of("remote", params))
+}
+
+/// What is sent to a server's workers: source code, and the program that they run.
+pub fn execution(def: &RemoteDef) -> Option<Waiting> {
+    let text = |name: &str, value: &str| (name.to_owned(), value.into());
+    let mut params = Params::new();
+    params.extend([text("endpoint", &def.endpoint), text("instance", &def.instance)]);
+    params.insert("upload_inputs".to_owned(), true.into());
+    params.extend(def.worker.as_ref().map(|path| text("worker", path)));
+    def.execute.then(|| Waiting::of("remote.execute", params))
 }
 
 /// The user that a workspace's folder or manifest belongs to, when that is neither the present one nor the superuser.

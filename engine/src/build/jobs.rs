@@ -265,14 +265,20 @@ impl Job {
 
     /// Adds itself to a shard. Whether it could: all that it reads is at hand and can be sent.
     pub fn pack(&self, shared: &Shared, shard: &mut Shard) -> bool {
-        let Task::Produce { producer, inputs, key, .. } = &self.task else { return false };
+        let Task::Produce { producer, inputs, key, .. } = &self.task else {
+            return false;
+        };
         let mut missing = Vec::new();
         let roles = self
             .load_discovery(shared, &mut missing)
             .and_then(|deciding| self.load_inputs(shared, inputs, &deciding, &mut missing));
         let nothing = Vars::new();
         let definition = &shared.manifest.producers[shared.manifest.rules[self.rule as usize].producer as usize];
-        let vars = if producer.sees(&definition.params).vars { &self.vars } else { &nothing };
+        let vars = if producer.sees(&definition.params).vars {
+            &self.vars
+        } else {
+            &nothing
+        };
         // What is wrong here is found out, and told, when the job is done here.
         roles.is_ok_and(|roles| {
             missing.is_empty()

@@ -138,7 +138,11 @@ impl Shard {
             return false;
         }
         let mut inputs = Vec::new();
-        for (role, input) in errand.roles.iter().flat_map(|(role, inputs)| inputs.iter().map(move |input| (role, input))) {
+        for (role, input) in errand
+            .roles
+            .iter()
+            .flat_map(|(role, inputs)| inputs.iter().map(move |input| (role, input)))
+        {
             inputs.push(WrittenInput {
                 role: role.to_string(),
                 item: input.item.to_string(),
@@ -153,7 +157,11 @@ impl Shard {
             version: errand.producer.version,
             params: serde_json::to_string(errand.params).expect("invariant: parameters are JSON"),
             label: errand.label.to_owned(),
-            vars: errand.vars.iter().map(|(name, value)| (name.to_string(), value.to_string())).collect(),
+            vars: errand
+                .vars
+                .iter()
+                .map(|(name, value)| (name.to_string(), value.to_string()))
+                .collect(),
             inputs,
         });
         true
@@ -207,7 +215,11 @@ fn make(errand: &WrittenErrand, blobs: &[Arc<[u8]>], registry: &Registry) -> Opt
             tree: None,
         });
     }
-    let vars: Vars = errand.vars.iter().map(|(name, value)| (name.as_str().into(), value.as_str().into())).collect();
+    let vars: Vars = errand
+        .vars
+        .iter()
+        .map(|(name, value)| (name.as_str().into(), value.as_str().into()))
+        .collect();
     let (key, cancel) = (ActionKey(Digest(errand.key)), Cancel::default());
     let inputs = Inputs {
         key: &key,
@@ -281,12 +293,19 @@ mod tests {
         }
 
         fn produce(&self, inputs: &Inputs<'_>) -> Result<Output, Failure> {
-            let text = inputs.all("text").iter().map(|input| String::from_utf8_lossy(&input.bytes)).collect::<String>();
+            let text = inputs
+                .all("text")
+                .iter()
+                .map(|input| String::from_utf8_lossy(&input.bytes))
+                .collect::<String>();
             assert!(!text.contains("PANIC"), "told to");
             if text.contains("FAIL") {
                 return Err(Failure::permanent("told to"));
             }
-            let said = format!("{} {} {:?} {:?} {:?} {:?}", inputs.label, inputs.key.0, inputs.params, inputs.vars, inputs.roles, inputs.settings);
+            let said = format!(
+                "{} {} {:?} {:?} {:?} {:?}",
+                inputs.label, inputs.key.0, inputs.params, inputs.vars, inputs.roles, inputs.settings
+            );
             Ok(Output {
                 diagnostics: vec![Diagnostic::warning("W_TOLD", text).at("a.cs", 1, 2).hint("nothing")],
                 notes: [("mode".to_owned(), "told".to_owned())].into(),
@@ -312,10 +331,20 @@ mod tests {
             let vars: Vars = [("file".into(), format!("{number}.cs").into())].into();
             let key = ActionKey(Digest::of(format!("{number}").as_bytes()));
             let label = format!("//files/{number}:told");
-            let errand = Errand { key, producer: ProducerId::new("teller", version), params: &params, label: &label, vars: &vars, roles: &roles };
+            let errand = Errand {
+                key,
+                producer: ProducerId::new("teller", version),
+                params: &params,
+                label: &label,
+                vars: &vars,
+                roles: &roles,
+            };
             assert!(shard.add(&errand));
             let cancel = Cancel::default();
-            let inputs = Inputs { key: &key, ..Inputs::bare(&label, &params, &roles, &vars, &cancel) };
+            let inputs = Inputs {
+                key: &key,
+                ..Inputs::bare(&label, &params, &roles, &vars, &cancel)
+            };
             here.push(run(&Teller, &inputs));
             keys.push(key);
         }
@@ -333,7 +362,10 @@ mod tests {
         let back = work(&bytes, &registry()).expect("a shard");
         let made = outputs(returned(&back, &keys).expect("of these keys"));
         assert_eq!(made, here);
-        assert_eq!(made.iter().map(Option::is_some).collect::<Vec<_>>(), [true, false, true, false, true]);
+        assert_eq!(
+            made.iter().map(Option::is_some).collect::<Vec<_>>(),
+            [true, false, true, false, true]
+        );
     }
 
     #[test]

@@ -1,9 +1,11 @@
 //! Tests against servers in this process that keep their word, and against some that do not.
 
+mod farm;
 mod honest;
 mod liar;
 mod lies;
 mod trouble;
+mod worker;
 
 use crate::moments::Moments;
 use crate::server::Surroundings;

@@ -100,7 +100,9 @@ pub(super) fn read(report: &mut Report<'_>, fields: Fields<'_, '_>) -> Option<Re
         headers: headers(report, fields),
         upload_inputs: upload_inputs(report, fields, execute),
         execute,
-        worker: executing(report, fields, "worker", execute).then(|| worker(report, fields)).flatten(),
+        worker: executing(report, fields, "worker", execute)
+            .then(|| worker(report, fields))
+            .flatten(),
         platform: match executing(report, fields, "platform", execute) {
             true => platform(report, fields),
             false => BTreeMap::new(),

@@ -25,7 +25,8 @@ fn what_is_left_out_has_a_meaning() {
 fn all_of_it() {
     let all = "[remote]\nendpoint = \"grpcs://[::1]:443/\"\ninstance = \"a/b\"\nread = false\nwrite = \"always\"\nrequired = true\n\
                salt = \"2\"\ntoken_file = \"t\"\ntls = { ca = \"a\", cert = \"c\", key = \"k\" }\n\
-               headers = { X-Team = \"docs\", x-api-key = \"$KEY\" }\n";
+               headers = { X-Team = \"docs\", x-api-key = \"$KEY\" }\n\
+               execute = true\nworker = \"bin/w\"\nplatform = { OSFamily = \"linux\" }\n";
     let text = |text: &str| Some(text.to_owned());
     let meant = RemoteDef {
         endpoint: "grpcs://[::1]:443/".to_owned(),
@@ -43,6 +44,10 @@ fn all_of_it() {
         headers: [("x-team", "docs"), ("x-api-key", "$KEY")]
             .map(|(name, value)| (name.to_owned(), value.to_owned()))
             .into(),
+        upload_inputs: true,
+        execute: true,
+        worker: text("bin/w"),
+        platform: [("OSFamily".to_owned(), "linux".to_owned())].into(),
     };
     assert_eq!(remote(all), Some(meant));
     let env = remote("[remote]\nendpoint = \"unix:run/cache\"\ntoken_env = \"T\"\n").and_then(|def| def.credential);
@@ -114,6 +119,31 @@ fn what_is_wrong() {
             "[remote]\nendpoint = \"grpc://h\"\nheaders = { ‹grpc-x› = \"a\" }\n",
             "E_REMOTE",
             "x-team",
+        ),
+        (
+            "[remote]\nendpoint = \"grpc://h\"\nexecute = true\nupload_inputs = ‹false›\n",
+            "E_REMOTE",
+            "remove 'upload_inputs'",
+        ),
+        (
+            "[remote]\nendpoint = \"grpc://h\"\nworker = ‹\"w\"›\n",
+            "E_REMOTE",
+            "execute = true",
+        ),
+        (
+            "[remote]\nendpoint = \"grpc://h\"\nplatform = ‹{ a = \"b\" }›\n",
+            "E_REMOTE",
+            "execute = true",
+        ),
+        (
+            "[remote]\nendpoint = \"grpc://h\"\nexecute = true\nworker = ‹\"\"›\n",
+            "E_REMOTE",
+            "tools/cortex-static",
+        ),
+        (
+            "[remote]\nendpoint = \"grpc://h\"\nexecute = true\nplatform = { a = ‹1› }\n",
+            "E_TYPE",
+            "a string",
         ),
         (
             "[remote]\nendpoint = \"grpc://h\"\nheaders = { x-api-key = ‹\"abc\"› }\n",
