@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # Builds this program linked to no library, for the workers of a farm (see "Remote execution" in README.md), and prints where it is: beside
-# the release build, where it is looked for. Needs what the release build needs, and libc.a (Debian: libc6-dev, which every C compiler has).
-# Usage: scripts/static.sh [TARGET]    TARGET: default x86_64-unknown-linux-gnu. x86_64-unknown-linux-musl works, too, with musl-tools and
-# `rustup target add`; its allocator makes it slower.
+# the release build, where it is looked for. All but the last step is that of the release build. Needs libc.a, which Debian's C compilers
+# bring along (libc6-dev).
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
-target=${1:-x86_64-unknown-linux-gnu}
-folder=${CARGO_TARGET_DIR:-$PWD/target}
-RUSTFLAGS="${RUSTFLAGS:-} -C target-feature=+crt-static" cargo build --quiet --locked --release --target "$target" --bin cortex >&2
-mkdir -p "$folder/release"
-cp "$folder/$target/release/cortex" "$folder/release/cortex-static"
-echo "$folder/release/cortex-static"
+release=${CARGO_TARGET_DIR:-$PWD/target}/release
+# Cargo gives both the same name.
+if [ -e "$release/cortex" ]; then mv "$release/cortex" "$release/cortex-with-libraries"; fi
+trap 'if [ -e "$release/cortex-with-libraries" ]; then mv "$release/cortex-with-libraries" "$release/cortex"; fi' EXIT
+cargo rustc --quiet --locked --release --bin cortex -- -C target-feature=+crt-static >&2
+mv "$release/cortex" "$release/cortex-static"
+echo "$release/cortex-static"
