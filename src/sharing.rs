@@ -84,11 +84,13 @@ pub fn untrusted() -> Failed {
 pub fn finish(workspace: &Workspace, wait: Option<Duration>) -> Result<Option<Used>, WorkbenchError> {
     let required = workspace.manifest()?.remote.as_ref().is_some_and(|def| def.required);
     let Some(cache) = workspace.remote()? else {
-        return Ok(workspace.remote_waits()?.then(|| Used {
+        let waits = workspace.may_connect() && workspace.remote_waits()?;
+        let workers_wait = workspace.may_connect() && workspace.execution_waits()?;
+        return Ok((waits || workers_wait).then(|| Used {
             summary: RemoteSummary::default(),
-            is_missed: required,
-            waits: true,
-            workers_wait: false,
+            is_missed: waits && required,
+            waits,
+            workers_wait,
         }));
     };
     let summary = cache.finish(wait);

@@ -313,6 +313,11 @@ impl Workspace {
         Ok(self.remote.get_or_init(client).clone())
     }
 
+    /// Whether anything may leave this machine for a cache.
+    pub fn may_connect(&self) -> bool {
+        self.connect.is_some()
+    }
+
     /// Whether someone is to look first at what would be run for the cache and sent to it.
     ///
     /// # Errors
