@@ -8,6 +8,7 @@ use crate::line::Line;
 use crate::moments::{Moments, RealMoments};
 use crate::names::{Name, Names};
 use crate::server::{Refusal, Server, Surroundings};
+use crate::signature::Signer;
 use crate::terms::Terms;
 use crate::uploads::Uploads;
 use engine::manifest::remote::RemoteDef;
@@ -30,6 +31,8 @@ pub struct Ping {
     pub terms: Terms,
     /// The fastest of some round trips, in microseconds.
     pub round_trip_us: u64,
+    /// The public key that results are signed with here, if they are.
+    pub signs_as: Option<String>,
 }
 
 /// How a cache is used.
@@ -118,10 +121,12 @@ impl Client {
         for _ in 0..4 {
             inner.wait(server.clone().missing(vec![server.terms.function.name(b"cortex")]));
         }
+        let signs_as = server.signer.as_ref().map_err(Clone::clone)?.as_ref().map(Signer::public);
         let round_trip = inner.account.round_trip().ok_or_else(|| inner.silence())?;
         Ok(Ping {
             terms: server.terms,
             round_trip_us: u64::try_from(round_trip.as_micros()).unwrap_or(u64::MAX),
+            signs_as,
         })
     }
 }
@@ -167,7 +172,13 @@ impl Inner {
                 Ok(server) if !server.terms.takes_results => account.count(|summary| {
                     summary.writes_off.get_or_insert("it says that it takes no results".to_owned());
                 }),
-                Ok(_) => {}
+                Ok(server) => {
+                    if let Err(why) = &server.signer {
+                        account.count(|summary| {
+                            summary.writes_off.get_or_insert(why.clone());
+                        });
+                    }
+                }
             }
             *place = Some(found.clone());
             found.ok()

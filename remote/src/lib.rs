@@ -19,6 +19,7 @@ mod record;
 mod results;
 mod server;
 mod shipping;
+mod signature;
 mod stream;
 mod terms;
 #[cfg(test)]

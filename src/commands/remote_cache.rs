@@ -45,9 +45,11 @@ fn no_workers(why: &str, hint: &str) -> Failed {
     Failed::new(Code::RemoteUnavailable, error.hint(hint.to_owned()))
 }
 
-/// What workers are given.
-fn runs(worker: &Path) -> String {
-    format!("its workers run {}\n", printable(&worker.display().to_string()))
+/// What results are signed with, and what workers are given.
+fn also(answer: &Ping, worker: Option<&Path>) -> String {
+    let signs = answer.signs_as.iter().map(|key| format!("results are signed by {key}\n"));
+    let runs = worker.map(|worker| format!("its workers run {}\n", printable(&worker.display().to_string())));
+    signs.chain(runs).collect()
 }
 
 fn ping(context: &Context) -> Outcome {
@@ -79,7 +81,7 @@ fn ping(context: &Context) -> Outcome {
             document["write"] = (usage.write && answer.terms.takes_results).into();
             format!("{document:#}\n")
         }
-        false => told(&def.endpoint, &answer, usage) + &worker.map(|path| runs(&path)).unwrap_or_default(),
+        false => told(&def.endpoint, &answer, usage) + &also(&answer, worker.as_deref()),
     };
     show::written(write!(context.stdout(), "{text}"))
 }

@@ -7,7 +7,7 @@
 use crate::checkout;
 use crate::location::repository;
 use engine::manifest::model::Manifest;
-use engine::manifest::remote::{Credential, RemoteDef};
+use engine::manifest::remote::{Credential, RemoteDef, SigningKey};
 use engine::seams::producer::Params;
 use engine::values::digest::Digest;
 use producers::command::{Trust, definition, run, sent};
@@ -134,7 +134,7 @@ pub fn waiting(manifest: &Manifest) -> Vec<Waiting> {
     commands.chain(models).chain(remote).collect()
 }
 
-/// What the remote cache of a manifest has run and sent: a program that gives a token, a token, a key, headers, and the address they go to.
+/// What the remote cache of a manifest has run and sent: a program that gives a token, a token, a key, what a key signed, headers, and the address they go to.
 pub fn remote(def: &RemoteDef) -> Option<Waiting> {
     let text = |name: &str, value: &str| (name.to_owned(), value.into());
     let mut params = Params::new();
@@ -145,6 +145,11 @@ pub fn remote(def: &RemoteDef) -> Option<Waiting> {
         Some(Credential::Helper(argv)) => Some(("credential_helper".to_owned(), argv.clone().into())),
     });
     params.extend(def.tls.key.as_ref().map(|path| text("tls.key", path)));
+    params.extend(match &def.signing_key {
+        None => None,
+        Some(SigningKey::Env(name)) => Some(text("signing_key_env", name)),
+        Some(SigningKey::File(path)) => Some(text("signing_key_file", path)),
+    });
     if def.headers.values().any(|value| value.contains('$')) {
         params.insert("headers".to_owned(), serde_json::json!(def.headers));
     }

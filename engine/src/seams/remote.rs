@@ -87,6 +87,8 @@ pub enum Lie {
     Undecodable,
     /// The result says that its producer failed.
     Failed,
+    /// Nobody whom this checkout trusts signed it.
+    Untrusted,
 }
 
 impl fmt::Display for Lie {
@@ -98,6 +100,7 @@ impl fmt::Display for Lie {
             Self::OtherKey => "results of other keys",
             Self::Undecodable => "unreadable records",
             Self::Failed => "failed results",
+            Self::Untrusted => "results that nobody signed who is trusted",
         })
     }
 }

@@ -5,11 +5,12 @@ use super::json::refuse_secret;
 use super::models::{has_user, is_literal_secret, is_variable_name};
 use super::report::Report;
 use super::source::looks_secret;
-use crate::manifest::remote::{Credential, RemoteDef, Tls, Write};
+use crate::manifest::remote::{Credential, RemoteDef, SigningKey, Tls, Write};
 use crate::values::diagnostic::Diagnostic;
+use crate::values::digest::Digest;
 use std::collections::BTreeMap;
 
-const KEYS: [&str; 15] = [
+const KEYS: [&str; 18] = [
     "credential_helper",
     "endpoint",
     "execute",
@@ -19,9 +20,12 @@ const KEYS: [&str; 15] = [
     "read",
     "required",
     "salt",
+    "signing_key_env",
+    "signing_key_file",
     "tls",
     "token_env",
     "token_file",
+    "trusted_keys",
     "upload_inputs",
     "worker",
     "write",
@@ -65,7 +69,7 @@ fn is_secret(key: &str, item: Item<'_, '_>) -> bool {
     SECRETS.contains(&key.to_ascii_lowercase().as_str())
         || looks_secret(text)
         || match key {
-            "token_env" => !is_variable_name(text) && item.value.is_str(),
+            "token_env" | "signing_key_env" => !is_variable_name(text) && item.value.is_str(),
             "endpoint" => has_user(text),
             _ => false,
         }
@@ -98,6 +102,8 @@ pub(super) fn read(report: &mut Report<'_>, fields: Fields<'_, '_>) -> Option<Re
         credential: credential(report, fields),
         tls: tls(report, fields, is_secure),
         headers: headers(report, fields),
+        signing_key: signing_key(report, fields),
+        trusted_keys: trusted_keys(report, fields),
         upload_inputs: upload_inputs(report, fields, execute),
         execute,
         worker: executing(report, fields, "worker", execute)
@@ -215,6 +221,34 @@ fn tls(report: &mut Report<'_>, fields: Fields<'_, '_>, is_secure: bool) -> Tls 
         );
     }
     tls
+}
+
+fn signing_key(report: &mut Report<'_>, fields: Fields<'_, '_>) -> Option<SigningKey> {
+    let clean = |key: &str| fields.get(key).is_some_and(|item| !is_secret(key, item));
+    let env = fields.text(report, "signing_key_env").filter(|_| clean("signing_key_env"));
+    let file = fields.text(report, "signing_key_file").filter(|_| clean("signing_key_file"));
+    if let (Some(_), Some(file)) = (env, file) {
+        let diagnostic = Diagnostic::error(
+            "E_REMOTE",
+            "a key that signs comes from one place: 'signing_key_env' names it already",
+        );
+        report.error(file.span, diagnostic.hint("remove one of them"));
+    }
+    env.map(|text| SigningKey::Env(text.text.to_owned()))
+        .or_else(|| file.map(|text| SigningKey::File(text.text.to_owned())))
+}
+
+fn trusted_keys(report: &mut Report<'_>, fields: Fields<'_, '_>) -> Vec<String> {
+    let mut keys = Vec::new();
+    for text in fields.texts(report, "trusted_keys").unwrap_or_default() {
+        if Digest::parse(text.text).is_some() {
+            keys.push(text.text.to_owned());
+        } else {
+            let diagnostic = Diagnostic::error("E_REMOTE", "a public key is 64 hexadecimal digits");
+            report.error(text.span, diagnostic.hint("`cortex remote ping` tells it where results are signed"));
+        }
+    }
+    keys
 }
 
 /// Whether source code may be sent: workers have to be given what they compute of.
