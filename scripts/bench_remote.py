@@ -21,14 +21,14 @@ RUNS = 5
 SLOWER, RESTORED = 1.10, 3.0
 
 
-def write(folder: Path, types: int) -> None:
+def write(folder: Path, types: int, steps: int = 6) -> None:
     """A class a file; each reads two others."""
     for number in range(types):
         others = [(number * 7 + 1) % types, (number * 13 + 5) % types]
         held = "\n".join(f"    public T{other}? Other{at} {{ get; set; }}" for at, other in enumerate(others))
         calls = "\n".join(
-            f"    /// <summary>Says {step}.</summary>\n    public int Step{step}(int by) => by + {step} + (Other0?.Step{(step + 1) % 6}(by) ?? 0);"
-            for step in range(6)
+            f"    /// <summary>Says {step}.</summary>\n    public int Step{step}(int by) => by + {step} + (Other0?.Step{(step + 1) % steps}(by) ?? 0);"
+            for step in range(steps)
         )
         path = folder / f"Part{number % 20}" / f"T{number}.cs"
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -43,11 +43,11 @@ def manifest(port: int | None) -> str:
 class Casd:
     """A server with nothing in it."""
 
-    def __init__(self, program: str, folder: Path):
+    def __init__(self, program: str, folder: Path, *more: str):
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             self.port = free.getsockname()[1]
-        argv = [program, f"--bind=127.0.0.1:{self.port}", "--quota-high=5G", str(folder)]
+        argv = [program, f"--bind=127.0.0.1:{self.port}", "--quota-high=5G", *more, str(folder)]
         self.process = subprocess.Popen(argv, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         while True:
             try:

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Shares results through real servers of the Remote Execution API: buildbox-casd, and BuildGrid, whose action cache files a result once.
-# Then, with CORTEX naming a program, fills the first from one checkout and builds another beside it: nothing may run there.
-# Needs python3 with venv and pip; what it installs goes into a folder that is removed again. About a minute.
+# Then, with CORTEX naming a program, fills the first from one checkout and builds another beside it: nothing may run there. With
+# CORTEX_WORKER, too (what scripts/static.sh builds), its workers compute, in sandboxes of bubblewrap, and it is killed in the middle.
+# Needs python3 with venv and pip, openssl, and for workers bubblewrap; what it installs goes into a folder that is removed again. Two minutes.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -93,3 +94,11 @@ print(f"{warm['bundle']['results']} results filed; {build['targets']} targets bu
 PY
 CORTEX_STORE=$scratch/store-two "$CORTEX" -C "$scratch/two" remote stats | tee "$scratch/stats" | grep -q '^found    1 of 1 ' || failed "stats: $(cat "$scratch/stats")"
 diff -r "$scratch/one/.cortex/out" "$scratch/two/.cortex/out" || failed "the files differ"
+
+echo "== a server that asks who is there"
+"$scratch/python/bin/python" scripts/check_credentials.py "$CORTEX" "$scratch" || failed "credentials"
+
+[ -n "${CORTEX_WORKER:-}" ] || exit 0
+
+echo "== workers in a sandbox"
+CASD=$casd scripts/bench_execute.py 5000 "$CORTEX" "$CORTEX_WORKER" 1 || failed "workers"

@@ -11,6 +11,7 @@ mod methods;
 mod render;
 mod service;
 mod sharing;
+mod worker;
 
 use clap::Parser;
 use std::ffi::OsString;

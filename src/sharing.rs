@@ -1,10 +1,13 @@
-//! The remote cache as commands use it: who may ask and offer, and what is told at the end.
+//! The remote cache and its workers as commands use them: who may ask and offer, and what is told at the end.
 
 use crate::context::Failed;
 use crate::exit::Code;
 use crate::render::{Style, count, printable, size};
+use crate::worker;
+use engine::build::sharing::Sharing;
 use engine::manifest::remote::{RemoteDef, Write};
-use engine::seams::remote::{RemoteCache, RemoteSummary};
+use engine::seams::farm::Farm;
+use engine::seams::remote::RemoteSummary;
 use engine::store::exchange::{self, Exchanged};
 use engine::values::diagnostic::Diagnostic;
 use remote::{Client, Deadlines, Surroundings, Use};
@@ -37,12 +40,19 @@ pub fn client(def: &RemoteDef, root: &Path, usage: Use) -> std::io::Result<Clien
     Client::new(def.clone(), usage, around)
 }
 
-/// Connects builds to the cache that their manifest names, as far as they may use it.
+/// Connects builds to the cache and the workers that their manifest names, as far as they may use them.
 pub fn connect() -> Connect {
     Arc::new(|def, root| {
         let usage = usage(def);
-        let client = (usage.read || usage.write).then(|| client(def, root, usage).ok()).flatten()?;
-        Some(Arc::new(client) as Arc<dyn RemoteCache>)
+        let used = usage.read || usage.write || def.execute;
+        let client = used.then(|| client(def, root, usage).ok()).flatten()?;
+        let workers = def
+            .execute
+            .then(|| Arc::new(client.workers(worker::program(def, root))) as Arc<dyn Farm>);
+        Some(Sharing {
+            cache: Arc::new(client),
+            farm: workers,
+        })
     })
 }
 
@@ -54,6 +64,8 @@ pub struct Used {
     pub is_missed: bool,
     /// It was not used, because nobody has looked yet at what is sent to it.
     waits: bool,
+    /// Its workers were not, for the same reason.
+    workers_wait: bool,
 }
 
 /// Said where nobody has looked yet at what would be run for a cache and sent to it.
@@ -72,10 +84,13 @@ pub fn untrusted() -> Failed {
 pub fn finish(workspace: &Workspace, wait: Option<Duration>) -> Result<Option<Used>, WorkbenchError> {
     let required = workspace.manifest()?.remote.as_ref().is_some_and(|def| def.required);
     let Some(cache) = workspace.remote()? else {
-        return Ok(workspace.remote_waits()?.then(|| Used {
+        let waits = workspace.may_connect() && workspace.remote_waits()?;
+        let workers_wait = workspace.may_connect() && workspace.execution_waits()?;
+        return Ok((waits || workers_wait).then(|| Used {
             summary: RemoteSummary::default(),
-            is_missed: required,
-            waits: true,
+            is_missed: waits && required,
+            waits,
+            workers_wait,
         }));
     };
     let summary = cache.finish(wait);
@@ -86,6 +101,7 @@ pub fn finish(workspace: &Workspace, wait: Option<Duration>) -> Result<Option<Us
         summary,
         is_missed,
         waits: false,
+        workers_wait: workspace.execution_waits()?,
     }))
 }
 
@@ -110,8 +126,10 @@ impl Used {
             };
             return vec![told.hint(TRUST)];
         }
+        let workers = self.of_workers();
         let why = summary.reads_off.as_ref().or(summary.trouble.as_ref());
-        if let Some(why) = why {
+        // A server that is gone is told of once.
+        if let Some(why) = why.filter(|_| workers.is_none() || self.is_missed) {
             let what = match self.is_missed {
                 true => Diagnostic::error("E_REMOTE", "the remote cache, which is required, cannot be used"),
                 false => Diagnostic::warning(
@@ -129,6 +147,7 @@ impl Used {
                     .hint("write = \"never\" in [remote] if it is for others to fill"),
             );
         }
+        told.extend(workers.filter(|_| !self.is_missed));
         if !summary.lies.is_empty() {
             let lies: Vec<String> = summary.lies.iter().map(|(lie, times)| format!("{lie} ({times})")).collect();
             let lied = Diagnostic::warning(
@@ -143,12 +162,33 @@ impl Used {
         told
     }
 
+    /// What is wrong with the workers, in one line.
+    fn of_workers(&self) -> Option<Diagnostic> {
+        if self.workers_wait {
+            let wait = Diagnostic::warning(
+                "W_UNTRUSTED",
+                "workers are given nothing before someone has looked at what is sent to them",
+            );
+            return Some(wait.hint(TRUST));
+        }
+        let why = self.summary.execute_off.as_ref().or(self.summary.execute_trouble.as_ref())?;
+        let unmade = Diagnostic::warning("W_WORKERS", "workers did not make all that was meant for them; it was made here");
+        Some(unmade.found(why.clone()).hint("`cortex remote ping` asks for them"))
+    }
+
     /// The line for people; `None` when nothing went either way.
     pub fn line(&self, style: Style) -> Option<String> {
         let summary = &self.summary;
         let mut parts = Vec::new();
         if summary.hits > 0 || summary.blobs_down > 0 {
             parts.push(format!("{} found, {}", count(summary.hits), size(summary.bytes_down)));
+        }
+        if summary.executed > 0 {
+            parts.push(format!(
+                "{} made by workers, in {} shards",
+                count(summary.executed),
+                count(summary.shards)
+            ));
         }
         if summary.stored > 0 {
             parts.push(format!("{} stored, {}", count(summary.stored), size(summary.bytes_up)));

@@ -259,6 +259,7 @@ fn machine_of(text: &str, board: Option<&Board>, pen: &Pen) -> Bench {
     let mut bench = Bench::with(Arc::new(manifest), Digest::of(text.as_bytes()), registry);
     bench.sharing = board.map(|board| Sharing {
         cache: Arc::new(board.clone()),
+        farm: None,
     });
     for number in 0..4 {
         bench.put(&format!("{number}.txt"), &format!("@link{number}\n# comment\ntext {number}\n"));

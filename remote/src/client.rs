@@ -3,10 +3,12 @@
 use crate::account::Account;
 use crate::blobs::NotTaken;
 use crate::bundle::{self, Bundled};
+use crate::farm::Workers;
 use crate::line::Line;
 use crate::moments::{Moments, RealMoments};
 use crate::names::{Name, Names};
 use crate::server::{Refusal, Server, Surroundings};
+use crate::signature::Signer;
 use crate::terms::Terms;
 use crate::uploads::Uploads;
 use engine::manifest::remote::RemoteDef;
@@ -15,6 +17,7 @@ use engine::values::digest::Digest;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::future::Future;
+use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, sync_channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -28,6 +31,8 @@ pub struct Ping {
     pub terms: Terms,
     /// The fastest of some round trips, in microseconds.
     pub round_trip_us: u64,
+    /// The public key that results are signed with here, if they are.
+    pub signs_as: Option<String>,
 }
 
 /// How a cache is used.
@@ -54,13 +59,13 @@ pub(crate) struct Inner {
     pub usage: Use,
     pub names: Arc<Names>,
     pub account: Arc<Account>,
-    around: Surroundings,
-    line: Arc<Line>,
+    pub around: Surroundings,
+    pub line: Arc<Line>,
     server: Arc<Place>,
     /// Blobs that the server is known to have.
     present: Mutex<HashSet<Name>>,
     runtime: Mutex<Option<Runtime>>,
-    handle: tokio::runtime::Handle,
+    pub handle: tokio::runtime::Handle,
 }
 
 impl Client {
@@ -101,6 +106,11 @@ impl Client {
         })
     }
 
+    /// The server's workers; `program` is what they run, or why there is none, one sentence.
+    pub fn workers(&self, program: Result<PathBuf, String>) -> Workers {
+        Workers::new(self.inner.clone(), program)
+    }
+
     /// Asks the server who it is, some times.
     ///
     /// # Errors
@@ -111,10 +121,12 @@ impl Client {
         for _ in 0..4 {
             inner.wait(server.clone().missing(vec![server.terms.function.name(b"cortex")]));
         }
+        let signs_as = server.signer.as_ref().map_err(Clone::clone)?.as_ref().map(Signer::public);
         let round_trip = inner.account.round_trip().ok_or_else(|| inner.silence())?;
         Ok(Ping {
             terms: server.terms,
             round_trip_us: u64::try_from(round_trip.as_micros()).unwrap_or(u64::MAX),
+            signs_as,
         })
     }
 }
@@ -160,7 +172,13 @@ impl Inner {
                 Ok(server) if !server.terms.takes_results => account.count(|summary| {
                     summary.writes_off.get_or_insert("it says that it takes no results".to_owned());
                 }),
-                Ok(_) => {}
+                Ok(server) => {
+                    if let Err(why) = &server.signer {
+                        account.count(|summary| {
+                            summary.writes_off.get_or_insert(why.clone());
+                        });
+                    }
+                }
             }
             *place = Some(found.clone());
             found.ok()

@@ -138,7 +138,8 @@ pub(crate) fn tls(def: &RemoteDef, folder: &Path) -> Result<ClientTlsConfig, Str
     Ok(config)
 }
 
-fn read_file(folder: &Path, path: &str) -> Result<Vec<u8>, String> {
+/// A file of the workspace.
+pub(crate) fn read_file(folder: &Path, path: &str) -> Result<Vec<u8>, String> {
     use std::io::Read;
     let full: PathBuf = folder.join(path);
     let mut bytes = Vec::new();

@@ -1,4 +1,4 @@
-//! The remote cache: a client of the Remote Execution API, version 2, behind the engine's blocking seam.
+//! The remote cache and the farm: a client of the Remote Execution API, version 2, behind the engine's blocking seams.
 //!
 //! It knows blobs, results and how to doubt a server; it knows no graph, no manifest but its own table, and no terminal. Invariants: what it
 //! hands out has the digest that was asked for; whatever a server does, no call fails or waits longer than its deadlines say; no token
@@ -11,6 +11,7 @@ mod breaker;
 mod bundle;
 mod client;
 mod credentials;
+mod farm;
 mod line;
 mod moments;
 mod names;
@@ -18,6 +19,7 @@ mod record;
 mod results;
 mod server;
 mod shipping;
+mod signature;
 mod stream;
 mod terms;
 #[cfg(test)]
@@ -26,6 +28,7 @@ mod uploads;
 
 pub use client::{Client, Ping, Use};
 pub use credentials::Variables;
+pub use farm::Workers;
 pub use line::Deadlines;
 pub use moments::{Moments, RealMoments};
 pub use names::Function;

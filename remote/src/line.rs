@@ -17,6 +17,8 @@ pub struct Deadlines {
     pub lookup: Duration,
     /// For a batch of blobs, or a large one.
     pub batch: Duration,
+    /// For a shard of work.
+    pub work: Duration,
     /// Before a question is asked again for the first time.
     pub pause: Duration,
 }
@@ -27,6 +29,7 @@ impl Default for Deadlines {
             connect: Duration::from_secs(2),
             lookup: Duration::from_secs(5),
             batch: Duration::from_secs(30),
+            work: Duration::from_secs(120),
             pause: Duration::from_millis(100),
         }
     }

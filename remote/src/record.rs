@@ -1,8 +1,10 @@
-//! The record beside every result: which key it belongs to, who made it, and what its outputs are by blake3. A result without one, or with
+//! The record beside every result: which key it belongs to, who made it, what its outputs are by blake3, and perhaps who vouches for that. A result without one, or with
 //! one of another key, is no result. With it, keys of readers are known before any output was fetched.
 
+use crate::signature::{Signer, is_trusted};
 use engine::seams::remote::{BlobRef, Lie, SharedOutput, SharedResult, Wanted};
 use engine::values::digest::{ActionKey, Digest};
+use minicbor::bytes::ByteVec;
 use minicbor::{Decode, Encode};
 
 /// The form of records. One of another form is not read.
@@ -25,6 +27,9 @@ struct Written {
     #[n(4)]
     #[cbor(with = "minicbor::bytes")]
     provenance: Vec<u8>,
+    /// A public key and its signature of the record without this.
+    #[n(5)]
+    signature: Option<ByteVec>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
@@ -41,19 +46,34 @@ struct WrittenOutput {
 
 /// The bytes of a result's record.
 pub(crate) fn encode(result: &SharedResult) -> Vec<u8> {
+    bytes(&written(result))
+}
+
+/// The same, signed by somebody.
+pub(crate) fn encode_signed(result: &SharedResult, signer: Option<&Signer>) -> Vec<u8> {
+    let mut written = written(result);
+    written.signature = signer.map(|signer| signer.sign(&bytes(&written)).into());
+    bytes(&written)
+}
+
+fn bytes(written: &Written) -> Vec<u8> {
+    minicbor::to_vec(written).expect("invariant: memory takes every byte")
+}
+
+fn written(result: &SharedResult) -> Written {
     let output = |output: &SharedOutput| WrittenOutput {
         name: output.name.clone(),
         digest: output.blob.digest.0,
         len: output.blob.len,
     };
-    let written = Written {
+    Written {
         schema: SCHEMA,
         key: result.key.0.0,
         producer: result.producer.clone(),
         outputs: result.outputs.iter().map(output).collect(),
         provenance: result.provenance.clone(),
-    };
-    minicbor::to_vec(&written).expect("invariant: memory takes every byte")
+        signature: None,
+    }
 }
 
 /// The result of a record.
@@ -61,6 +81,10 @@ pub(crate) fn encode(result: &SharedResult) -> Vec<u8> {
 /// # Errors
 /// What is wrong with it: it cannot be read to its last byte.
 pub(crate) fn decode(bytes: &[u8]) -> Result<SharedResult, Lie> {
+    read(bytes).map(meant)
+}
+
+fn read(bytes: &[u8]) -> Result<Written, Lie> {
     let mut decoder = minicbor::Decoder::new(bytes);
     let written: Written = decoder.decode().map_err(|_| Lie::Undecodable)?;
     let is_whole = decoder.position() == bytes.len() && written.schema == SCHEMA;
@@ -68,6 +92,10 @@ pub(crate) fn decode(bytes: &[u8]) -> Result<SharedResult, Lie> {
     if !is_whole || !is_ordered || written.outputs.is_empty() {
         return Err(Lie::Undecodable);
     }
+    Ok(written)
+}
+
+fn meant(written: Written) -> SharedResult {
     let output = |output: WrittenOutput| SharedOutput {
         name: output.name,
         blob: BlobRef {
@@ -75,20 +103,25 @@ pub(crate) fn decode(bytes: &[u8]) -> Result<SharedResult, Lie> {
             len: output.len,
         },
     };
-    Ok(SharedResult {
+    SharedResult {
         key: ActionKey(Digest(written.key)),
         producer: written.producer,
         outputs: written.outputs.into_iter().map(output).collect(),
         provenance: written.provenance,
-    })
+    }
 }
 
-/// The same, if it is the result that was asked for.
+/// The same, if it is the result that was asked for and, where anybody is trusted, one of them signed it.
 ///
 /// # Errors
 /// What is wrong with it.
-pub(crate) fn decode_wanted(bytes: &[u8], wanted: &Wanted) -> Result<SharedResult, Lie> {
-    let result = decode(bytes)?;
+pub(crate) fn decode_wanted(bytes: &[u8], wanted: &Wanted, trusted: &[[u8; 32]]) -> Result<SharedResult, Lie> {
+    let mut written = read(bytes)?;
+    let signature = written.signature.take();
+    if !is_trusted(&self::bytes(&written), signature.as_ref().map(|signature| &signature[..]), trusted) {
+        return Err(Lie::Untrusted);
+    }
+    let result = meant(written);
     if result.key == wanted.key && result.producer == wanted.producer {
         Ok(result)
     } else {
@@ -123,11 +156,11 @@ pub(crate) mod tests {
         fn records_round_trip(result in any_result()) {
             let bytes = encode(&result);
             let wanted = Wanted { key: result.key, producer: result.producer.clone() };
-            prop_assert_eq!(decode_wanted(&bytes, &wanted), Ok(result.clone()));
+            prop_assert_eq!(decode_wanted(&bytes, &wanted, &[]), Ok(result.clone()));
             let other = Wanted { key: ActionKey(Digest::of(b"other")), ..wanted.clone() };
-            prop_assert_eq!(decode_wanted(&bytes, &other), Err(Lie::OtherKey));
+            prop_assert_eq!(decode_wanted(&bytes, &other, &[]), Err(Lie::OtherKey));
             let other = Wanted { producer: "other".to_owned(), ..wanted };
-            prop_assert_eq!(decode_wanted(&bytes, &other), Err(Lie::OtherKey));
+            prop_assert_eq!(decode_wanted(&bytes, &other, &[]), Err(Lie::OtherKey));
             prop_assert_eq!(decode(&bytes[..bytes.len() - 1]), Err(Lie::Undecodable));
             prop_assert_eq!(decode(&[&bytes[..], &[0]].concat()), Err(Lie::Undecodable));
         }

@@ -134,7 +134,7 @@ impl Server {
         if of_file(RECORD) != Some(self.terms.function.name(bytes)) {
             return wrong(Lie::WrongBytes);
         }
-        let result = match record::decode_wanted(bytes, wanted) {
+        let result = match record::decode_wanted(bytes, wanted, &self.trusted) {
             Ok(result) => result,
             Err(lie) => return wrong(lie),
         };

@@ -3,6 +3,7 @@
 use crate::account::Account;
 use crate::credentials::{Credentials, Variables, address, tls};
 use crate::line::{Deadlines, Kind, Line, Unanswered, sentence};
+use crate::signature::{self, Signer};
 use crate::terms::Terms;
 use bazel_remote_apis::build::bazel::remote::execution::v2::capabilities_client::CapabilitiesClient;
 use bazel_remote_apis::build::bazel::remote::execution::v2::{GetCapabilitiesRequest, RequestMetadata, ToolDetails};
@@ -46,6 +47,10 @@ pub(crate) struct Server {
     pub terms: Terms,
     pub line: Arc<Line>,
     pub account: Arc<Account>,
+    /// What signs results that are filed, or why nothing does that should.
+    pub signer: Result<Option<Signer>, String>,
+    /// Who is to have signed results that are found; anybody when empty.
+    pub trusted: Vec<[u8; 32]>,
     credentials: Credentials,
     metadata: Vec<u8>,
 }
@@ -71,6 +76,8 @@ impl Server {
             terms: Terms::default(),
             line,
             account,
+            signer: Signer::read(def, &around.folder, &around.variables),
+            trusted: signature::trusted(def),
             credentials,
             metadata: metadata.encode_to_vec(),
         };

@@ -37,7 +37,7 @@ impl Inner {
             producer: result.producer.clone(),
         };
         let canonical = action::canonical(function, &self.def.salt, &wanted);
-        let record: Arc<[u8]> = record::encode(result).into();
+        let record: Arc<[u8]> = record::encode_signed(result, server.signer.as_ref().ok().and_then(Option::as_ref)).into();
         let mut files = vec![(RECORD.to_owned(), function.name(&record))];
         let mut packed: Vec<(Name, Arc<[u8]>)> = vec![(files[0].1, record)];
         for (output, blob) in result.outputs.iter().zip(blobs) {

@@ -27,6 +27,8 @@ pub struct Terms {
     pub largest: Option<u64>,
     /// Whether it says that results may be filed.
     pub takes_results: bool,
+    /// Whether it says that it executes.
+    pub executes: bool,
 }
 
 fn in_words<S: serde::Serializer>(function: &Function, serializer: S) -> Result<S::Ok, S::Error> {
@@ -46,6 +48,7 @@ impl Default for Terms {
             batch: MESSAGE - MARGIN,
             largest: None,
             takes_results: true,
+            executes: false,
         }
     }
 }
@@ -77,6 +80,7 @@ impl Terms {
             batch: limit.unwrap_or(MESSAGE).min(MESSAGE - MARGIN),
             largest: u64::try_from(cache.max_cas_blob_size_bytes).ok().filter(|largest| *largest > 0),
             takes_results: updates.is_none_or(|updates| updates.update_enabled),
+            executes: said.execution_capabilities.as_ref().is_some_and(|execution| execution.exec_enabled),
         })
     }
 

@@ -4,7 +4,7 @@ mod models;
 mod sharing;
 
 pub use models::{AskingArgs, CostArgs, EditOutputArgs, PromptArgs, RegenerateArgs, Since};
-pub use sharing::{RemoteArgs, RemoteCommand, WarmArgs};
+pub use sharing::{ProduceShardArgs, RemoteArgs, RemoteCommand, WarmArgs};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use engine::values::diagnostic::Diagnostic;
@@ -133,6 +133,8 @@ pub enum Command {
     Rules(RulesArgs),
     Completions(CompletionsArgs),
     Man(ManArgs),
+    #[command(hide = true)]
+    ProduceShard(ProduceShardArgs),
     #[command(hide = true)]
     Dev(DevArgs),
 }

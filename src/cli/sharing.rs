@@ -2,6 +2,7 @@
 
 use super::{AskingArgs, Since, default_jobs, unguarded};
 use clap::{Args, Subcommand};
+use std::path::PathBuf;
 
 /// Build targets and fill the remote cache with them, for other machines.
 ///
@@ -37,4 +38,15 @@ pub enum RemoteCommand {
         #[arg(long, value_name = "WHEN", value_parser = Since::parse)]
         since: Option<Since>,
     },
+}
+
+/// Make what a shard asks for: what workers are told to do. Reads one file and writes one.
+#[derive(Debug, Args)]
+pub struct ProduceShardArgs {
+    /// The shard.
+    #[arg(value_name = "IN")]
+    pub shard: PathBuf,
+    /// Where to write what was made.
+    #[arg(value_name = "OUT")]
+    pub out: PathBuf,
 }

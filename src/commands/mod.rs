@@ -16,6 +16,7 @@ mod mcp;
 pub mod outputs;
 mod pages;
 mod pin;
+mod produce_shard;
 mod prompt;
 mod query;
 mod regenerate;
@@ -71,6 +72,7 @@ pub fn run(cli: Cli) -> ExitCode {
         Command::Rules(args) => rules::run(&context, args),
         Command::Completions(args) => pages::completions(&context, args),
         Command::Man(args) => pages::man(&context, args),
+        Command::ProduceShard(args) => produce_shard::run(args),
         Command::Dev(args) => dev::run(&context, &args.command),
     };
     // Who told it to stop does not want to wait for more.

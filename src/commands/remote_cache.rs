@@ -6,10 +6,12 @@ use crate::context::{Context, Failed, Outcome};
 use crate::exit::Code;
 use crate::render::{count, duration, moment, printable, size};
 use crate::sharing;
+use crate::worker;
 use engine::store::exchange::{self, Exchanged};
 use engine::values::diagnostic::Diagnostic;
 use remote::{Function, Ping};
 use std::io::Write;
+use std::path::Path;
 
 /// Runs it.
 pub fn run(context: &Context, command: &RemoteCommand) -> Outcome {
@@ -37,6 +39,19 @@ pub fn unavailable(why: &str) -> Failed {
     )
 }
 
+/// Why workers cannot be used.
+fn no_workers(why: &str, hint: &str) -> Failed {
+    let error = Diagnostic::error("E_WORKERS", "workers cannot be given anything").found(why.to_owned());
+    Failed::new(Code::RemoteUnavailable, error.hint(hint.to_owned()))
+}
+
+/// What results are signed with, and what workers are given.
+fn also(answer: &Ping, worker: Option<&Path>) -> String {
+    let signs = answer.signs_as.iter().map(|key| format!("results are signed by {key}\n"));
+    let runs = worker.map(|worker| format!("its workers run {}\n", printable(&worker.display().to_string())));
+    signs.chain(runs).collect()
+}
+
 fn ping(context: &Context) -> Outcome {
     let workspace = context.workspace("remote ping")?;
     let manifest = workspace.manifest()?;
@@ -48,16 +63,25 @@ fn ping(context: &Context) -> Outcome {
         return Err(sharing::untrusted());
     }
     let usage = sharing::usage(def);
+    let worker = def.execute.then(|| worker::program(def, &workspace.root)).transpose();
+    let worker = worker.map_err(|why| no_workers(&why, "`worker` in [remote] names the program"))?;
     let client = sharing::client(def, &workspace.root, usage).map_err(|error| unavailable(&error.to_string()))?;
     let answer = client.ping().map_err(|why| unavailable(&why))?;
+    if def.execute && !answer.terms.executes {
+        return Err(no_workers(
+            "it says that it executes nothing",
+            "execute = false in [remote] if it is a cache only",
+        ));
+    }
     let text = match context.json() {
         true => {
             let mut document = serde_json::json!(answer);
+            document["worker"] = serde_json::json!(worker);
             document["read"] = usage.read.into();
             document["write"] = (usage.write && answer.terms.takes_results).into();
             format!("{document:#}\n")
         }
-        false => told(&def.endpoint, &answer, usage),
+        false => told(&def.endpoint, &answer, usage) + &also(&answer, worker.as_deref()),
     };
     show::written(write!(context.stdout(), "{text}"))
 }
@@ -105,6 +129,14 @@ fn summed(all: &Exchanged, hit_rate: Option<f64>) -> String {
         size(all.bytes_up),
         count(all.blobs_up),
     );
+    if all.shards > 0 {
+        text += &format!(
+            "workers  {} targets in {} shards, {} came back unmade\n",
+            count(all.executed),
+            count(all.shards),
+            count(all.unmade)
+        );
+    }
     if all.not_stored > 0 {
         text += &format!("refused  {}\n", count(all.not_stored));
     }

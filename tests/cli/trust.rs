@@ -146,3 +146,42 @@ fn a_remote_cache_is_told_no_secret_before_someone_has_looked() {
     run(&bench, &["remote", "ping"]);
     assert!(mark.exists(), "it was asked");
 }
+
+#[test]
+fn workers_are_given_nothing_before_someone_has_looked() {
+    let bench = Bench::empty();
+    bench.write("A.cs", "class A {}\n");
+    let manifest = |more: &str| {
+        format!(
+            "[workspace]\nname = \"x\"\nrulesets = [\"csharp\"]\n[remote]\nendpoint = \"grpc://127.0.0.1:9\"\nread = false\nexecute = true\n{more}\n"
+        )
+    };
+    bench.write("cortex.toml", &manifest("worker = \"w\""));
+    let built = run(&bench, &["build", "//..."]);
+    assert_eq!((built.code, built.err.matches("W_UNTRUSTED").count()), (0, 1), "{built:?}");
+    let listed = run(&bench, &["trust", "--list"]);
+    let row = "waits    remote.execute  sends  endpoint=\"grpc://127.0.0.1:9\"  instance=\"\"  upload_inputs=true  worker=\"w\"\n";
+    assert_eq!(listed.out, row);
+    run(&bench, &["trust"]);
+    bench.write("A.cs", "class A { int a; }\n");
+    let built = run(&bench, &["build", "//..."]);
+    // What they would run is not there: told once, and everything is made here.
+    assert_eq!((built.code, built.err.matches("W_WORKERS").count()), (0, 1), "{built:?}");
+    assert!(built.err.contains("there is no program for workers at"), "{built:?}");
+    let asked = run(&bench, &["remote", "ping"]);
+    assert_eq!((asked.code, asked.err.contains("E_WORKERS")), (7, true), "{asked:?}");
+    // Another program is another definition.
+    bench.write("cortex.toml", &manifest("worker = \"v\""));
+    assert!(run(&bench, &["build", "//..."]).err.contains("W_UNTRUSTED"));
+}
+
+#[test]
+fn a_worker_makes_what_a_shard_asks_for_and_nothing_of_anything_else() {
+    let bench = Bench::empty();
+    bench.write("in", "no shard");
+    let refused = run(&bench, &["produce-shard", "in", "out"]);
+    assert_eq!((refused.code, refused.err.contains("E_SHARD")), (2, true), "{refused:?}");
+    let missing = run(&bench, &["produce-shard", "none", "out"]);
+    assert_eq!((missing.code, missing.err.contains("E_IO")), (5, true), "{missing:?}");
+    assert!(!bench.root().join("out").exists());
+}

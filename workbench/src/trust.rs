@@ -7,7 +7,7 @@
 use crate::checkout;
 use crate::location::repository;
 use engine::manifest::model::Manifest;
-use engine::manifest::remote::{Credential, RemoteDef};
+use engine::manifest::remote::{Credential, RemoteDef, SigningKey};
 use engine::seams::producer::Params;
 use engine::values::digest::Digest;
 use producers::command::{Trust, definition, run, sent};
@@ -115,7 +115,7 @@ impl Waiting {
     }
 }
 
-/// What of a manifest waits: its producers' programs in their order, then its models', then its remote cache's.
+/// What of a manifest waits: its producers' programs in their order, then its models', then its remote cache's and workers'.
 pub fn waiting(manifest: &Manifest) -> Vec<Waiting> {
     let commands = manifest.producers.iter().filter(|producer| producer.uses == "command");
     let commands = commands.map(|producer| Waiting {
@@ -130,11 +130,11 @@ pub fn waiting(manifest: &Manifest) -> Vec<Waiting> {
         let of = format!("model.{name}");
         runs.into_iter().chain(sent(model)).map(move |params| Waiting::of(&of, params))
     });
-    let remote = manifest.remote.iter().filter_map(remote);
+    let remote = manifest.remote.iter().flat_map(|def| remote(def).into_iter().chain(execution(def)));
     commands.chain(models).chain(remote).collect()
 }
 
-/// What the remote cache of a manifest has run and sent: a program that gives a token, a token, a key, headers, and the address they go to.
+/// What the remote cache of a manifest has run and sent: a program that gives a token, a token, a key, what a key signed, headers, and the address they go to.
 pub fn remote(def: &RemoteDef) -> Option<Waiting> {
     let text = |name: &str, value: &str| (name.to_owned(), value.into());
     let mut params = Params::new();
@@ -145,6 +145,11 @@ pub fn remote(def: &RemoteDef) -> Option<Waiting> {
         Some(Credential::Helper(argv)) => Some(("credential_helper".to_owned(), argv.clone().into())),
     });
     params.extend(def.tls.key.as_ref().map(|path| text("tls.key", path)));
+    params.extend(match &def.signing_key {
+        None => None,
+        Some(SigningKey::Env(name)) => Some(text("signing_key_env", name)),
+        Some(SigningKey::File(path)) => Some(text("signing_key_file", path)),
+    });
     if def.headers.values().any(|value| value.contains('$')) {
         params.insert("headers".to_owned(), serde_json::json!(def.headers));
     }
@@ -153,6 +158,16 @@ pub fn remote(def: &RemoteDef) -> Option<Waiting> {
     }
     params.extend([text("endpoint", &def.endpoint), text("instance", &def.instance)]);
     Some(Waiting::of("remote", params))
+}
+
+/// What is sent to a server's workers: source code, and the program that they run.
+pub fn execution(def: &RemoteDef) -> Option<Waiting> {
+    let text = |name: &str, value: &str| (name.to_owned(), value.into());
+    let mut params = Params::new();
+    params.extend([text("endpoint", &def.endpoint), text("instance", &def.instance)]);
+    params.insert("upload_inputs".to_owned(), true.into());
+    params.extend(def.worker.as_ref().map(|path| text("worker", path)));
+    def.execute.then(|| Waiting::of("remote.execute", params))
 }
 
 /// The user that a workspace's folder or manifest belongs to, when that is neither the present one nor the superuser.

@@ -78,8 +78,9 @@ pub struct Opening<'a> {
     pub connect: Option<Connect>,
 }
 
-/// Gives a client of the cache that the manifest at a root names, if there is to be one. Nothing is asked before it is used.
-pub type Connect = Arc<dyn Fn(&RemoteDef, &Path) -> Option<Arc<dyn RemoteCache>> + Send + Sync>;
+/// Gives a client of the cache that the manifest at a root names, and of its workers, if there is to be one. Nothing is asked before it is
+/// used.
+pub type Connect = Arc<dyn Fn(&RemoteDef, &Path) -> Option<Sharing> + Send + Sync>;
 
 /// An open workspace.
 pub struct Workspace {
@@ -105,7 +106,7 @@ pub struct Workspace {
     manifest: OnceCell<Read>,
     trust: Arc<Trusted>,
     connect: Option<Connect>,
-    remote: OnceCell<Option<Arc<dyn RemoteCache>>>,
+    remote: OnceCell<Option<Sharing>>,
 }
 
 /// The manifest as it was read.
@@ -294,13 +295,27 @@ impl Workspace {
     /// # Errors
     /// Everything that is wrong with the manifest.
     pub fn remote(&self) -> Result<Option<Arc<dyn RemoteCache>>, WorkbenchError> {
+        Ok(self.sharing()?.map(|sharing| sharing.cache))
+    }
+
+    fn sharing(&self) -> Result<Option<Sharing>, WorkbenchError> {
         let Some(connect) = self.connect.as_ref() else { return Ok(None) };
         if self.remote_waits()? {
             return Ok(None);
         }
         let manifest = self.manifest()?;
-        let client = || manifest.remote.as_ref().and_then(|def| connect(def, &self.root));
+        let execute = !self.execution_waits()?;
+        let client = || {
+            let def = manifest.remote.clone()?;
+            let execute = def.execute && execute;
+            connect(&RemoteDef { execute, ..def }, &self.root)
+        };
         Ok(self.remote.get_or_init(client).clone())
+    }
+
+    /// Whether anything may leave this machine for a cache.
+    pub fn may_connect(&self) -> bool {
+        self.connect.is_some()
     }
 
     /// Whether someone is to look first at what would be run for the cache and sent to it.
@@ -313,12 +328,22 @@ impl Workspace {
         Ok(waits.is_some_and(|waits| !self.trust.trusts(&waits.definition)))
     }
 
+    /// Whether someone is to look first at what workers would be given.
+    ///
+    /// # Errors
+    /// Everything that is wrong with the manifest.
+    pub fn execution_waits(&self) -> Result<bool, WorkbenchError> {
+        let manifest = self.manifest()?;
+        let waits = manifest.remote.as_ref().and_then(trust::execution);
+        Ok(waits.is_some_and(|waits| !self.trust.trusts(&waits.definition)))
+    }
+
     /// The engine with the cache that it shares.
     ///
     /// # Errors
     /// Everything that is wrong with the manifest.
     pub fn sharing_engine(&self) -> Result<Engine, WorkbenchError> {
-        let sharing = self.remote()?.map(|cache| Sharing { cache });
+        let sharing = self.sharing()?;
         Ok(Engine {
             sharing,
             ..self.engine.clone()

@@ -3,6 +3,7 @@
 use super::blobs::{Blobs, Lack};
 use super::parts::{FiledParts, Told};
 use super::past::Past;
+use super::shard::{Errand, Shard};
 use super::sharing::{Found, Sharing};
 use crate::graph::NodeId;
 use crate::manifest::model::{InputFrom, Manifest};
@@ -101,6 +102,8 @@ pub struct Job {
     pub discovery: Vec<Settled>,
     /// What to do.
     pub task: Task,
+    /// What it takes here, as far as is known, if it may be done on another machine.
+    pub travels: Option<Duration>,
 }
 
 /// What a job does.
@@ -187,6 +190,8 @@ pub enum Done {
     },
     /// Blobs of these nodes are nowhere: their producers must run again first.
     Missing(Vec<NodeId>),
+    /// A farm was to do it and did not; it is to be done here.
+    Unmade(Box<Job>),
     /// The store broke.
     Broken(StoreError),
 }
@@ -248,6 +253,44 @@ impl Job {
                 }
             }
         }
+    }
+
+    /// The key that its output is filed under, if it makes one.
+    pub fn key(&self) -> Option<ActionKey> {
+        match &self.task {
+            Task::Produce { key, .. } => Some(*key),
+            Task::Expand => None,
+        }
+    }
+
+    /// Adds itself to a shard. Whether it could: all that it reads is at hand and can be sent.
+    pub fn pack(&self, shared: &Shared, shard: &mut Shard) -> bool {
+        let Task::Produce { producer, inputs, key, .. } = &self.task else {
+            return false;
+        };
+        let mut missing = Vec::new();
+        let roles = self
+            .load_discovery(shared, &mut missing)
+            .and_then(|deciding| self.load_inputs(shared, inputs, &deciding, &mut missing));
+        let nothing = Vars::new();
+        let definition = &shared.manifest.producers[shared.manifest.rules[self.rule as usize].producer as usize];
+        let vars = if producer.sees(&definition.params).vars {
+            &self.vars
+        } else {
+            &nothing
+        };
+        // What is wrong here is found out, and told, when the job is done here.
+        roles.is_ok_and(|roles| {
+            missing.is_empty()
+                && shard.add(&Errand {
+                    key: *key,
+                    producer: producer.id(),
+                    params: &definition.params,
+                    label: &self.label,
+                    vars,
+                    roles: &roles,
+                })
+        })
     }
 
     fn load_discovery(&self, shared: &Shared, missing: &mut Vec<NodeId>) -> Result<BTreeMap<String, Arc<[u8]>>, Done> {

@@ -3,6 +3,7 @@
 //! An [`engine::Engine`] is what a workspace is made of; it looks at the sources. A [`session::Session`] is the view loaded and marked; it
 //! [builds](session::Session::build) through a [`run::Run`], which settles targets. Nothing here prints.
 
+mod afield;
 mod blobs;
 pub mod correct;
 pub mod engine;
@@ -23,6 +24,7 @@ mod renew;
 pub mod request;
 mod run;
 pub mod session;
+pub mod shard;
 pub mod sharing;
 pub mod state;
 pub mod twins;

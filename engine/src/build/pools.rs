@@ -1,8 +1,9 @@
-//! The pools: rayon for computing, threads of their own for programs, a few more for calls that cost money.
+//! The pools: rayon for computing (and a farm, where there is one), threads of their own for programs, a few more for calls that cost money.
 //!
 //! Jobs wait here, newest first for computing (so that what was just made is read while it is in memory) and by priority for the
 //! others (references / (1 + depth), first come first served among equals: seed 000 §5.3), and are handed out a few at a time.
 
+use super::afield::Afield;
 use super::jobs::{Done, Job, Shared};
 use crate::graph::NodeId;
 use crate::seams::producer::{Failure, Pool};
@@ -22,6 +23,7 @@ pub struct Pools {
     rayon: Option<rayon::ThreadPool>,
     cpu_waiting: Vec<Job>,
     cpu_out: usize,
+    afield: Option<Afield>,
     slow: Lane,
     paid: Lane,
     /// Jobs of lanes handed out but not begun are not to begin.
@@ -30,7 +32,7 @@ pub struct Pools {
 
 /// Threads that take jobs by priority.
 struct Lane {
-    from: Pool,
+    from: From,
     threads: usize,
     /// Jobs handed out beyond those that run.
     ahead: usize,
@@ -73,26 +75,36 @@ const MOST_THREADS: usize = 256;
 /// Jobs handed to each computing thread beyond the one it runs.
 const AHEAD: usize = 24;
 
+/// Where a job was done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum From {
+    /// In a pool of this machine.
+    Here(Pool),
+    /// By a farm.
+    Farm,
+}
+
 /// A job that came back.
 pub struct Finished {
     /// The node.
     pub id: NodeId,
     /// What it came to.
     pub done: Done,
-    from: Pool,
-    worker: usize,
-    task: &'static str,
-    began: Instant,
-    took: Duration,
+    pub(super) from: From,
+    pub(super) worker: usize,
+    pub(super) task: &'static str,
+    pub(super) began: Instant,
+    pub(super) took: Duration,
 }
 
 impl Finished {
     /// Who did it when, for those who want to know.
     pub fn worked<'a>(&self, label: &'a str) -> Worked<'a> {
         let pool = match self.from {
-            Pool::Cpu => "cpu",
-            Pool::Slow => "slow",
-            Pool::Paid => "paid",
+            From::Here(Pool::Cpu) => "cpu",
+            From::Here(Pool::Slow) => "slow",
+            From::Here(Pool::Paid) => "paid",
+            From::Farm => "farm",
         };
         Worked {
             label,
@@ -111,6 +123,7 @@ impl Pools {
         let threads = threads.clamp(1, MOST_THREADS);
         Self {
             threads,
+            afield: Afield::of(&shared, &done),
             shared,
             done,
             rayon: None,
@@ -126,7 +139,10 @@ impl Pools {
 
     /// Takes a computing job.
     pub fn cpu(&mut self, job: Job) {
-        self.cpu_waiting.push(job);
+        match &mut self.afield {
+            Some(afield) if afield.is_for(&job) => afield.add(job),
+            _ => self.cpu_waiting.push(job),
+        }
         self.pump_cpu();
     }
 
@@ -147,6 +163,7 @@ impl Pools {
             self.cpu_waiting.clear();
             self.slow.waiting.clear();
             self.paid.waiting.clear();
+            self.afield.iter_mut().for_each(Afield::clear);
         }
         self.pump_cpu();
         for lane in [&mut self.slow, &mut self.paid] {
@@ -156,7 +173,9 @@ impl Pools {
 
     fn pump_cpu(&mut self) {
         while self.cpu_out < self.threads * AHEAD {
-            let Some(job) = self.cpu_waiting.pop() else { break };
+            // What may be done elsewhere comes last, so that it is known how much of it there is.
+            let job = self.cpu_waiting.pop().or_else(|| self.afield.as_mut()?.take());
+            let Some(job) = job else { break };
             self.cpu_out += 1;
             let (shared, done) = (self.shared.clone(), self.done.clone());
             let run = move || {
@@ -164,7 +183,7 @@ impl Pools {
                 let finished = Finished {
                     id: job.id,
                     done: job.run(&shared),
-                    from: Pool::Cpu,
+                    from: From::Here(Pool::Cpu),
                     worker: rayon::current_thread_index().unwrap_or_default(),
                     task: job.task.name(),
                     began,
@@ -178,6 +197,13 @@ impl Pools {
                 None => rayon::spawn(run),
             }
         }
+        self.afield.iter_mut().for_each(Afield::send);
+    }
+
+    /// Looks whether a farm has been waited for long enough. Called now and then.
+    pub fn look_afield(&mut self) {
+        let idle = self.cpu_out == 0;
+        self.afield.iter_mut().for_each(|afield| afield.look(idle));
     }
 
     /// Threads of this pool's own; none if the process has as many as are wanted, started when it looked at the files.
@@ -196,19 +222,22 @@ impl Pools {
     /// A job came back.
     pub fn took_back(&mut self, finished: &Finished) {
         match finished.from {
-            Pool::Cpu => self.cpu_out -= 1,
-            Pool::Slow => self.slow.out -= 1,
-            Pool::Paid => self.paid.out -= 1,
+            From::Here(Pool::Cpu) => self.cpu_out -= 1,
+            From::Here(Pool::Slow) => self.slow.out -= 1,
+            From::Here(Pool::Paid) => self.paid.out -= 1,
+            From::Farm => self.afield.iter_mut().for_each(|afield| afield.took_back(finished.worker)),
         }
     }
 
     /// Whether no job waits and none is out.
     pub fn idle(&self) -> bool {
-        self.cpu_out == 0 && self.cpu_waiting.is_empty() && self.slow.is_idle() && self.paid.is_idle()
+        let computed = self.cpu_out == 0 && self.cpu_waiting.is_empty() && self.afield.as_ref().is_none_or(Afield::is_idle);
+        computed && self.slow.is_idle() && self.paid.is_idle()
     }
 
     /// Waits for the workers to end.
     pub fn stop(&mut self) {
+        self.afield.iter_mut().for_each(Afield::stop);
         self.slow.stop();
         self.paid.stop();
         self.rayon = None;
@@ -218,7 +247,7 @@ impl Pools {
 impl Lane {
     fn new(from: Pool, threads: usize, ahead: usize) -> Self {
         Self {
-            from,
+            from: From::Here(from),
             threads,
             ahead,
             workers: None,

@@ -5,6 +5,7 @@ use super::engine::Engine;
 use crate::graph::{Graph, NodeId};
 use crate::manifest::model::Manifest;
 use crate::planning::rules::RuleIndex;
+use crate::seams::farm::Farm;
 use crate::seams::producer::Pool;
 use crate::seams::remote::{BlobRef, RemoteCache, SharedResult, Wanted, genuine};
 use crate::seams::world::Refresh;
@@ -26,11 +27,13 @@ const SOON: Duration = Duration::from_millis(5);
 /// Of fewer files that moved, what is made of them is sooner made than asked for.
 const MANY_FILES: usize = 10;
 
-/// A remote cache as a build uses it.
+/// A remote cache, and a farm, as a build uses them.
 #[derive(Clone)]
 pub struct Sharing {
     /// The cache.
     pub cache: Arc<dyn RemoteCache>,
+    /// The farm that computes for this machine, if there is one.
+    pub farm: Option<Arc<dyn Farm>>,
 }
 
 /// A result with its blobs, as another machine made it.

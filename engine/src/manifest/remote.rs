@@ -25,6 +25,28 @@ pub struct RemoteDef {
     pub tls: Tls,
     /// Further headers; `$NAME` or `${NAME}` in a value is a variable of the environment.
     pub headers: BTreeMap<String, String>,
+    /// Whether source code may be sent.
+    pub upload_inputs: bool,
+    /// Whether the server's workers compute for this machine.
+    pub execute: bool,
+    /// The program that they run, by its path; `None` for the one beside this program.
+    pub worker: Option<String>,
+    /// What the server chooses workers by.
+    pub platform: BTreeMap<String, String>,
+    /// What signs results that are offered.
+    pub signing_key: Option<SigningKey>,
+    /// Public keys (Ed25519, hexadecimal), one of which is to have signed what is found; anybody when there is none.
+    pub trusted_keys: Vec<String>,
+}
+
+/// Where a key comes from that signs: Ed25519, PKCS#8 in PEM.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SigningKey {
+    /// The variable of this name holds it.
+    Env(String),
+    /// The file holds it.
+    File(String),
 }
 
 /// Who offers results to a cache.

@@ -1,6 +1,7 @@
 //! Seams: the traits through which the engine meets what it does not know.
 
 pub mod annotate;
+pub mod farm;
 pub mod paid;
 pub mod producer;
 pub mod remote;

@@ -87,6 +87,8 @@ pub enum Lie {
     Undecodable,
     /// The result says that its producer failed.
     Failed,
+    /// Nobody whom this checkout trusts signed it.
+    Untrusted,
 }
 
 impl fmt::Display for Lie {
@@ -98,6 +100,7 @@ impl fmt::Display for Lie {
             Self::OtherKey => "results of other keys",
             Self::Undecodable => "unreadable records",
             Self::Failed => "failed results",
+            Self::Untrusted => "results that nobody signed who is trusted",
         })
     }
 }
@@ -129,6 +132,16 @@ pub struct RemoteSummary {
     pub writes_off: Option<String>,
     /// What went wrong with calls, one sentence; the first of them.
     pub trouble: Option<String>,
+    /// Shards of work that were sent to workers.
+    pub shards: u64,
+    /// Targets that workers made.
+    pub executed: u64,
+    /// Targets that workers were to make and did not.
+    pub unmade: u64,
+    /// Why nothing more was sent to workers, one sentence.
+    pub execute_off: Option<String>,
+    /// What went wrong with workers, one sentence; the first of it.
+    pub execute_trouble: Option<String>,
 }
 
 /// A cache that machines share. Every method blocks; none of them fails.

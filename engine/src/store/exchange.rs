@@ -43,6 +43,18 @@ pub struct Exchanged {
     /// Answers that were wrong, by what was wrong with them.
     #[n(8)]
     pub lies: BTreeMap<String, u64>,
+    /// Shards of work that were sent to workers.
+    #[n(9)]
+    #[cbor(default)]
+    pub shards: u64,
+    /// Targets that workers made.
+    #[n(10)]
+    #[cbor(default)]
+    pub executed: u64,
+    /// Targets that workers were to make and did not.
+    #[n(11)]
+    #[cbor(default)]
+    pub unmade: u64,
 }
 
 impl Exchanged {
@@ -57,6 +69,9 @@ impl Exchanged {
             not_stored: run.not_stored,
             blobs_up: run.blobs_up,
             bytes_up: run.bytes_up,
+            shards: run.shards,
+            executed: run.executed,
+            unmade: run.unmade,
             lies: run.lies.iter().map(|(lie, times)| (lie.to_string(), *times)).collect(),
         }
     }
@@ -71,6 +86,9 @@ impl Exchanged {
         self.not_stored += other.not_stored;
         self.blobs_up += other.blobs_up;
         self.bytes_up += other.bytes_up;
+        self.shards += other.shards;
+        self.executed += other.executed;
+        self.unmade += other.unmade;
         for (lie, times) in &other.lies {
             *self.lies.entry(lie.clone()).or_default() += times;
         }

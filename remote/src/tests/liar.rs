@@ -1,5 +1,6 @@
 //! A cache in this process. It keeps its word unless it has a habit.
 
+use super::worker::Work;
 use bazel_remote_apis::build::bazel::remote::execution::v2 as api;
 use bazel_remote_apis::google::bytestream as stream;
 use bazel_remote_apis::google::rpc::Status as Said;
@@ -56,6 +57,10 @@ pub(super) struct Shelf {
     /// Headers of the last question.
     pub headers: tonic::metadata::MetadataMap,
     pub drawn: u64,
+    /// How workers work.
+    pub work: Work,
+    /// What the last of them was chosen by.
+    pub platform: Option<api::Platform>,
 }
 
 impl Shelf {
@@ -86,7 +91,7 @@ impl Shelf {
         Some(blob)
     }
 
-    fn function(&self) -> crate::Function {
+    pub(super) fn function(&self) -> crate::Function {
         let blake3 = api::digest_function::Value::Blake3 as i32;
         if self.cache.digest_functions.contains(&blake3) {
             crate::Function::Blake3
@@ -101,7 +106,7 @@ pub(super) struct Liar(pub Arc<Mutex<Shelf>>);
 
 impl Liar {
     /// Notes a question; pends for ever or says that it is busy when that is the habit.
-    async fn asked<T>(&self, what: &'static str, request: Request<T>) -> Result<T, Status> {
+    pub(super) async fn asked<T>(&self, what: &'static str, request: Request<T>) -> Result<T, Status> {
         let silent = {
             let mut shelf = self.0.lock().unwrap();
             *shelf.calls.entry(what).or_default() += 1;
@@ -187,6 +192,7 @@ pub(super) fn router(liar: Liar) -> tonic::transport::server::Router {
         .add_service(api::content_addressable_storage_server::ContentAddressableStorageServer::new(
             liar.clone(),
         ))
+        .add_service(api::execution_server::ExecutionServer::new(liar.clone()))
         .add_service(stream::byte_stream_server::ByteStreamServer::new(liar))
 }
 
@@ -194,8 +200,13 @@ pub(super) fn router(liar: Liar) -> tonic::transport::server::Router {
 impl api::capabilities_server::Capabilities for Liar {
     async fn get_capabilities(&self, request: Request<api::GetCapabilitiesRequest>) -> Result<Response<api::ServerCapabilities>, Status> {
         self.asked("capabilities", request).await?;
+        let shelf = self.0.lock().unwrap();
         Ok(Response::new(api::ServerCapabilities {
-            cache_capabilities: Some(self.0.lock().unwrap().cache.clone()),
+            cache_capabilities: Some(shelf.cache.clone()),
+            execution_capabilities: Some(api::ExecutionCapabilities {
+                exec_enabled: shelf.work != Work::None,
+                ..api::ExecutionCapabilities::default()
+            }),
             ..api::ServerCapabilities::default()
         }))
     }

@@ -3,7 +3,8 @@
 use super::liar::{Habit, Running, sha256, start};
 use super::{client, def, noise, result, wanted};
 use bazel_remote_apis::build::bazel::remote::execution::v2::CacheCapabilities;
-use engine::seams::remote::{BlobRef, Lie, RemoteCache, SharedResult};
+use engine::manifest::remote::{RemoteDef, SigningKey};
+use engine::seams::remote::{BlobRef, Lie, Offered, RemoteCache, SharedResult};
 use engine::values::digest::Digest;
 use proptest::prelude::*;
 use std::sync::Arc;
@@ -105,4 +106,52 @@ proptest! {
             }
         }
     }
+}
+
+#[test]
+fn who_insists_on_a_signature_finds_only_what_is_signed() {
+    let public = "03a107bff3ce10be1d70dd18e74bc09967e4d6309ba50d5f1ddc8664125531b8".to_owned();
+    let server = start(sha256());
+    let signing = RemoteDef {
+        signing_key: Some(SigningKey::Env("KEY".to_owned())),
+        ..def(&server.endpoint())
+    };
+    let (signed, blobs) = result("signed", &[b"abc"]);
+    let (one, _) = client(signing.clone());
+    assert_eq!(one.ping().unwrap().signs_as, Some(public.clone()));
+    one.offer(signed.clone(), blobs.clone());
+    one.offer_bundle(&Digest::of(b"tree"), std::slice::from_ref(&signed), &|_| Some(blobs[0].clone()));
+    assert_eq!(one.finish(None).stored, 2);
+    let (plain, blobs) = result("plain", &[b"other"]);
+    let (other, _) = client(def(&server.endpoint()));
+    other.offer(plain.clone(), blobs.clone());
+    other.offer_bundle(&Digest::of(b"other tree"), std::slice::from_ref(&plain), &|_| {
+        Some(blobs[0].clone())
+    });
+    assert_eq!(other.finish(None).stored, 2);
+
+    let asked = [wanted(&signed), wanted(&plain)];
+    let insists = |keys: &[&str]| {
+        client(RemoteDef {
+            trusted_keys: keys.iter().map(|key| (*key).to_owned()).collect(),
+            ..def(&server.endpoint())
+        })
+        .0
+    };
+    let careful = insists(&[&"11".repeat(32), &public]);
+    assert_eq!(careful.find(&asked), [Some(signed.clone()), None]);
+    assert_eq!(careful.find_bundle(&Digest::of(b"tree")), Some(vec![signed.clone()]));
+    assert_eq!(careful.find_bundle(&Digest::of(b"other tree")), None);
+    assert_eq!(careful.finish(None).lies.into_iter().collect::<Vec<_>>(), [(Lie::Untrusted, 2)]);
+    assert_eq!(insists(&[&"11".repeat(32)]).find(&asked), [None, None]);
+    assert_eq!(insists(&[]).find(&asked), [Some(signed.clone()), Some(plain)]);
+
+    // Who cannot sign what is to be signed files nothing, and reads all the same.
+    let (mute, _) = client(RemoteDef {
+        signing_key: Some(SigningKey::File("none".to_owned())),
+        ..def(&server.endpoint())
+    });
+    assert_eq!(mute.find(&asked[..1]), [Some(signed.clone())]);
+    assert_eq!(mute.offer(signed, vec![b"abc".as_slice().into()]), Offered::Off);
+    assert!(mute.finish(None).writes_off.is_some_and(|why| why.contains("none cannot be read")));
 }

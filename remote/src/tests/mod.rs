@@ -1,9 +1,11 @@
 //! Tests against servers in this process that keep their word, and against some that do not.
 
+mod farm;
 mod honest;
 mod liar;
 mod lies;
 mod trouble;
+mod worker;
 
 use crate::moments::Moments;
 use crate::server::Surroundings;
@@ -68,7 +70,11 @@ fn around(lookup: Duration) -> Surroundings {
     };
     Surroundings {
         folder: PathBuf::from("."),
-        variables: Arc::new(|name| (name == "TOKEN").then(|| "hush-hush".to_owned())),
+        variables: Arc::new(|name| match name {
+            "TOKEN" => Some("hush-hush".to_owned()),
+            "KEY" => Some(crate::signature::tests::PEM.to_owned()),
+            _ => None,
+        }),
         deadlines,
     }
 }

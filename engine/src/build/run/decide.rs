@@ -1,7 +1,7 @@
 //! Decision: the key says whether a result is current, filed, or to be made.
 
 use super::{How, Run, RunError, SameKey, Slot, Work};
-use crate::build::jobs::{JobInput, Load, Make, Task};
+use crate::build::jobs::{Job, JobInput, Load, Make, Task};
 use crate::build::past::Past;
 use crate::build::sharing::is_single;
 use crate::graph::{EdgeFrom, Filed, NodeId};
@@ -279,24 +279,32 @@ impl Run<'_> {
         };
         let key = work.key;
         let ask = !self.is_fresh(id) && !self.is_rebuilt(id) && self.is_shared(work.rule, pool);
-        let job = self.job(
-            id,
-            &work,
-            Task::Produce {
-                producer,
-                inputs,
-                key,
-                how,
-                past,
-                ask,
-            },
-        );
+        let task = Task::Produce {
+            producer,
+            inputs,
+            key,
+            how,
+            past,
+            ask,
+        };
+        let job = Job {
+            travels: self.travels(id, &work, pool).filter(|_| !ask),
+            ..self.job(id, &work, task)
+        };
         self.emit(&Event::Started { label: &job.label });
         match pool {
             Pool::Cpu => self.pools.cpu(job),
             Pool::Slow | Pool::Paid => self.slow_ready.push((job, pool)),
         }
         *self.slot(id) = Slot::Running { work };
+    }
+
+    /// What a node takes here, as far as is known, if another machine could make it: it is computed of nothing but what is in its key, and
+    /// nobody wants to know whether it comes out the same here.
+    fn travels(&self, id: NodeId, work: &Work, pool: Pool) -> Option<Duration> {
+        let producer = self.rules.rule(work.rule).producer;
+        let pure = pool == Pool::Cpu && self.rules.manifest().producers[producer as usize].settings.is_empty();
+        (pure && !self.is_rebuilt(id)).then(|| self.costs.get(&producer).copied().unwrap_or_default())
     }
 
     /// Whether a question to the remote cache pays for results of a rule.

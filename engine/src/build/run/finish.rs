@@ -2,7 +2,7 @@
 
 use super::{BATCH_BYTES, BATCH_RESULTS, How, Run, RunError, SameKey, Slot, Step, Work};
 use crate::build::blobs::LARGEST;
-use crate::build::jobs::Done;
+use crate::build::jobs::{Done, Job};
 use crate::build::parts::Told;
 use crate::build::pools::Finished;
 use crate::build::sharing::Found;
@@ -45,6 +45,8 @@ impl Run<'_> {
                 self.produce_failed(id, failure, took);
             }
             Done::Missing(nodes) => self.restore(id, &nodes),
+            Done::Unmade(_) if self.stopping() => self.produce_failed(id, Failure::Cancelled, Duration::ZERO),
+            Done::Unmade(job) => self.pools.cpu(Job { travels: None, ..*job }),
             Done::Broken(error) => return Err(error.into()),
         }
         Ok(())
@@ -245,7 +247,8 @@ impl Run<'_> {
 
     /// Offers what was made here to other machines, if that is worth a question of theirs.
     fn offer(&mut self, work: &Work, record: &ActionRecord, blob: &Arc<[u8]>, parts: &[(Digest, Arc<[u8]>)], took: Duration) {
-        self.costs.insert(self.rules.rule(work.rule).producer, took);
+        let cost = self.costs.entry(self.rules.rule(work.rule).producer).or_insert(took);
+        *cost = (*cost * 7 + took) / 8;
         let pool = self.pool(work);
         if let Some(sharing) = self.shared.sharing.as_ref().filter(|_| self.is_shared(work.rule, pool)) {
             sharing.offer(&work.key, record, blob, parts);

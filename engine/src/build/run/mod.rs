@@ -241,7 +241,7 @@ pub struct Run<'a> {
     /// By node that has not come to its end: who waits for it.
     waiters: FxHashMap<NodeId, Vec<NodeId>>,
     same_key: FxHashMap<ActionKey, SameKey>,
-    /// How long each producer last took.
+    /// How long each producer takes, of late.
     costs: FxHashMap<u32, Duration>,
     items: FxHashMap<(NodeId, SetSpec), Arc<Vec<String>>>,
     /// Tables that membership was looked up in.
@@ -419,7 +419,10 @@ impl<'a> Run<'a> {
             // Wakes up now and then to see whether it was told to stop, or whether somebody waits for the store.
             match self.done.recv_timeout(AWAKE) {
                 Ok(finished) => self.finish(finished)?,
-                Err(_) => self.give_way()?,
+                Err(_) => {
+                    self.pools.look_afield();
+                    self.give_way()?;
+                }
             }
         }
     }
@@ -568,6 +571,7 @@ impl<'a> Run<'a> {
             vars: work.vars.clone(),
             discovery: work.discovery.iter().filter_map(|&node| self.settled(node)).collect(),
             task,
+            travels: None,
         }
     }
 

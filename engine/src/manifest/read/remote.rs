@@ -5,21 +5,29 @@ use super::json::refuse_secret;
 use super::models::{has_user, is_literal_secret, is_variable_name};
 use super::report::Report;
 use super::source::looks_secret;
-use crate::manifest::remote::{Credential, RemoteDef, Tls, Write};
+use crate::manifest::remote::{Credential, RemoteDef, SigningKey, Tls, Write};
 use crate::values::diagnostic::Diagnostic;
+use crate::values::digest::Digest;
 use std::collections::BTreeMap;
 
-const KEYS: [&str; 11] = [
+const KEYS: [&str; 18] = [
     "credential_helper",
     "endpoint",
+    "execute",
     "headers",
     "instance",
+    "platform",
     "read",
     "required",
     "salt",
+    "signing_key_env",
+    "signing_key_file",
     "tls",
     "token_env",
     "token_file",
+    "trusted_keys",
+    "upload_inputs",
+    "worker",
     "write",
 ];
 const TLS_KEYS: [&str; 3] = ["ca", "cert", "key"];
@@ -61,7 +69,7 @@ fn is_secret(key: &str, item: Item<'_, '_>) -> bool {
     SECRETS.contains(&key.to_ascii_lowercase().as_str())
         || looks_secret(text)
         || match key {
-            "token_env" => !is_variable_name(text) && item.value.is_str(),
+            "token_env" | "signing_key_env" => !is_variable_name(text) && item.value.is_str(),
             "endpoint" => has_user(text),
             _ => false,
         }
@@ -82,6 +90,7 @@ pub(super) fn read(report: &mut Report<'_>, fields: Fields<'_, '_>) -> Option<Re
         let diagnostic = Diagnostic::error("E_REMOTE", "this is no address of a remote cache");
         report.error(text.span, diagnostic.hint(ENDPOINT));
     }
+    let execute = fields.boolean(report, "execute").unwrap_or_default();
     let is_secure = endpoint.is_some_and(|text| text.text.starts_with("grpcs://"));
     let def = RemoteDef {
         endpoint: endpoint.map(|text| text.text.to_owned()).unwrap_or_default(),
@@ -93,6 +102,17 @@ pub(super) fn read(report: &mut Report<'_>, fields: Fields<'_, '_>) -> Option<Re
         credential: credential(report, fields),
         tls: tls(report, fields, is_secure),
         headers: headers(report, fields),
+        signing_key: signing_key(report, fields),
+        trusted_keys: trusted_keys(report, fields),
+        upload_inputs: upload_inputs(report, fields, execute),
+        execute,
+        worker: executing(report, fields, "worker", execute)
+            .then(|| worker(report, fields))
+            .flatten(),
+        platform: match executing(report, fields, "platform", execute) {
+            true => platform(report, fields),
+            false => BTreeMap::new(),
+        },
     };
     endpoint.map(|_| def)
 }
@@ -201,6 +221,75 @@ fn tls(report: &mut Report<'_>, fields: Fields<'_, '_>, is_secure: bool) -> Tls 
         );
     }
     tls
+}
+
+fn signing_key(report: &mut Report<'_>, fields: Fields<'_, '_>) -> Option<SigningKey> {
+    let clean = |key: &str| fields.get(key).is_some_and(|item| !is_secret(key, item));
+    let env = fields.text(report, "signing_key_env").filter(|_| clean("signing_key_env"));
+    let file = fields.text(report, "signing_key_file").filter(|_| clean("signing_key_file"));
+    if let (Some(_), Some(file)) = (env, file) {
+        let diagnostic = Diagnostic::error(
+            "E_REMOTE",
+            "a key that signs comes from one place: 'signing_key_env' names it already",
+        );
+        report.error(file.span, diagnostic.hint("remove one of them"));
+    }
+    env.map(|text| SigningKey::Env(text.text.to_owned()))
+        .or_else(|| file.map(|text| SigningKey::File(text.text.to_owned())))
+}
+
+fn trusted_keys(report: &mut Report<'_>, fields: Fields<'_, '_>) -> Vec<String> {
+    let mut keys = Vec::new();
+    for text in fields.texts(report, "trusted_keys").unwrap_or_default() {
+        if Digest::parse(text.text).is_some() {
+            keys.push(text.text.to_owned());
+        } else {
+            let diagnostic = Diagnostic::error("E_REMOTE", "a public key is 64 hexadecimal digits");
+            report.error(text.span, diagnostic.hint("`cortex remote ping` tells it where results are signed"));
+        }
+    }
+    keys
+}
+
+/// Whether source code may be sent: workers have to be given what they compute of.
+fn upload_inputs(report: &mut Report<'_>, fields: Fields<'_, '_>, execute: bool) -> bool {
+    let said = fields.boolean(report, "upload_inputs");
+    if let (true, Some(false), Some(item)) = (execute, said, fields.get("upload_inputs")) {
+        let diagnostic = Diagnostic::error("E_REMOTE", "workers are given source code, which 'upload_inputs' forbids to send");
+        report.error(item.span, diagnostic.hint("remove 'upload_inputs', or execute = true"));
+    }
+    said.unwrap_or(execute)
+}
+
+/// Whether a key that says something of workers is there, and is not there in vain.
+fn executing(report: &mut Report<'_>, fields: Fields<'_, '_>, key: &str, execute: bool) -> bool {
+    let item = fields.get(key);
+    if let (false, Some(item)) = (execute, item) {
+        let diagnostic = Diagnostic::error("E_REMOTE", format!("'{key}' says something of workers, which are not asked"));
+        report.error(item.span, diagnostic.hint(format!("remove '{key}', or write execute = true")));
+    }
+    execute && item.is_some()
+}
+
+fn worker(report: &mut Report<'_>, fields: Fields<'_, '_>) -> Option<String> {
+    let text = fields.text(report, "worker")?;
+    let good = !text.text.is_empty() && !text.text.contains(char::is_control);
+    if !good {
+        let diagnostic = Diagnostic::error("E_REMOTE", "'worker' is the path of a program");
+        report.error(text.span, diagnostic.hint("write worker = \"tools/cortex-static\""));
+    }
+    good.then(|| text.text.to_owned())
+}
+
+fn platform(report: &mut Report<'_>, fields: Fields<'_, '_>) -> BTreeMap<String, String> {
+    let table = fields.get("platform").and_then(|item| Fields::of(report, item, "'platform'"));
+    let mut found = BTreeMap::new();
+    for (name, item) in table.into_iter().flat_map(|table| table.entries()) {
+        if let Some(value) = item.text(report, &format!("'{}'", name.text)) {
+            found.insert(name.text.to_owned(), value.text.to_owned());
+        }
+    }
+    found
 }
 
 fn headers(report: &mut Report<'_>, fields: Fields<'_, '_>) -> BTreeMap<String, String> {

@@ -2,7 +2,9 @@
 
 use super::errors::check;
 use super::{load_text, shown};
-use crate::manifest::remote::{Credential, RemoteDef, Tls, Write};
+use crate::manifest::remote::{Credential, RemoteDef, SigningKey, Tls, Write};
+
+const KEY: &str = "03a107bff3ce10be1d70dd18e74bc09967e4d6309ba50d5f1ddc8664125531b8";
 
 fn remote(text: &str) -> Option<RemoteDef> {
     let loaded = load_text(text).unwrap_or_else(|errors| panic!("{}", shown(&errors)));
@@ -25,7 +27,8 @@ fn what_is_left_out_has_a_meaning() {
 fn all_of_it() {
     let all = "[remote]\nendpoint = \"grpcs://[::1]:443/\"\ninstance = \"a/b\"\nread = false\nwrite = \"always\"\nrequired = true\n\
                salt = \"2\"\ntoken_file = \"t\"\ntls = { ca = \"a\", cert = \"c\", key = \"k\" }\n\
-               headers = { X-Team = \"docs\", x-api-key = \"$KEY\" }\n";
+               headers = { X-Team = \"docs\", x-api-key = \"$KEY\" }\n\
+               execute = true\nworker = \"bin/w\"\nplatform = { OSFamily = \"linux\" }\nsigning_key_file = \"s\"\ntrusted_keys = [\"{KEY}\"]\n";
     let text = |text: &str| Some(text.to_owned());
     let meant = RemoteDef {
         endpoint: "grpcs://[::1]:443/".to_owned(),
@@ -43,8 +46,14 @@ fn all_of_it() {
         headers: [("x-team", "docs"), ("x-api-key", "$KEY")]
             .map(|(name, value)| (name.to_owned(), value.to_owned()))
             .into(),
+        upload_inputs: true,
+        execute: true,
+        worker: text("bin/w"),
+        platform: [("OSFamily".to_owned(), "linux".to_owned())].into(),
+        signing_key: Some(SigningKey::File("s".to_owned())),
+        trusted_keys: vec![KEY.to_owned()],
     };
-    assert_eq!(remote(all), Some(meant));
+    assert_eq!(remote(&all.replace("{KEY}", KEY)), Some(meant));
     let env = remote("[remote]\nendpoint = \"unix:run/cache\"\ntoken_env = \"T\"\n").and_then(|def| def.credential);
     assert_eq!(env, Some(Credential::Env("T".to_owned())));
     let helper = remote("[remote]\nendpoint = \"grpcs://cache\"\ncredential_helper = [\"h\", \"-q\"]\n").and_then(|def| def.credential);
@@ -114,6 +123,46 @@ fn what_is_wrong() {
             "[remote]\nendpoint = \"grpc://h\"\nheaders = { ‹grpc-x› = \"a\" }\n",
             "E_REMOTE",
             "x-team",
+        ),
+        (
+            "[remote]\nendpoint = \"grpc://h\"\ntrusted_keys = [‹\"03a1\"›]\n",
+            "E_REMOTE",
+            "remote ping",
+        ),
+        (
+            "[remote]\nendpoint = \"grpc://h\"\nsigning_key_env = \"A\"\nsigning_key_file = ‹\"b\"›\n",
+            "E_REMOTE",
+            "remove one",
+        ),
+        (
+            "[remote]\nendpoint = \"grpc://h\"\nsigning_key_env = ‹\"not a name\"›\n",
+            "E_SECRET",
+            "variable",
+        ),
+        (
+            "[remote]\nendpoint = \"grpc://h\"\nexecute = true\nupload_inputs = ‹false›\n",
+            "E_REMOTE",
+            "remove 'upload_inputs'",
+        ),
+        (
+            "[remote]\nendpoint = \"grpc://h\"\nworker = ‹\"w\"›\n",
+            "E_REMOTE",
+            "execute = true",
+        ),
+        (
+            "[remote]\nendpoint = \"grpc://h\"\nplatform = ‹{ a = \"b\" }›\n",
+            "E_REMOTE",
+            "execute = true",
+        ),
+        (
+            "[remote]\nendpoint = \"grpc://h\"\nexecute = true\nworker = ‹\"\"›\n",
+            "E_REMOTE",
+            "tools/cortex-static",
+        ),
+        (
+            "[remote]\nendpoint = \"grpc://h\"\nexecute = true\nplatform = { a = ‹1› }\n",
+            "E_TYPE",
+            "a string",
         ),
         (
             "[remote]\nendpoint = \"grpc://h\"\nheaders = { x-api-key = ‹\"abc\"› }\n",

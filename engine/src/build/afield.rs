@@ -1,0 +1,270 @@
+//! Work afield: computing jobs that a farm does while this machine does others.
+//!
+//! Jobs that are worth sending wait in a queue of their own. This machine takes the newest and, while more waits than it will have done in a
+//! moment, the farm is sent the oldest, many in one shard. What does not come back whole is done here. How many shards are under way follows
+//! how the farm does; one that is waited for in vain is asked no more.
+
+use super::jobs::{Done, Job, Shared};
+use super::pools::{Finished, From};
+use super::shard::{self, Made, Shard};
+use crate::graph::NodeId;
+use crate::seams::farm::{Farm, Harvest, Terms};
+use crate::seams::producer::Cancel;
+use crate::values::digest::Digest;
+use crossbeam_channel::Sender;
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+/// Shards under way at first.
+const FIRST: usize = 2;
+/// Shards under way at once, at most.
+const MOST: usize = 32;
+
+/// Jobs that wait for this machine or the farm, and the shards that are under way.
+pub struct Afield {
+    farm: Arc<dyn Farm>,
+    terms: Terms,
+    shared: Arc<Shared>,
+    done: Sender<Finished>,
+    waiting: VecDeque<Job>,
+    /// What those that wait take here.
+    backlog: Duration,
+    under_way: Vec<UnderWay>,
+    /// How many may be under way.
+    slots: Arc<AtomicUsize>,
+    sent: usize,
+    idle_since: Option<Instant>,
+    is_closed: bool,
+}
+
+struct UnderWay {
+    number: usize,
+    jobs: usize,
+    given_up: Cancel,
+    thread: JoinHandle<()>,
+}
+
+impl Afield {
+    /// Nothing waits yet; `None` without a farm.
+    pub fn of(shared: &Arc<Shared>, done: &Sender<Finished>) -> Option<Self> {
+        let farm = shared.sharing.as_ref()?.farm.clone()?;
+        Some(Self {
+            terms: farm.terms(),
+            farm,
+            shared: shared.clone(),
+            done: done.clone(),
+            waiting: VecDeque::new(),
+            backlog: Duration::ZERO,
+            under_way: Vec::new(),
+            slots: Arc::new(AtomicUsize::new(FIRST)),
+            sent: 0,
+            idle_since: None,
+            is_closed: false,
+        })
+    }
+
+    /// Whether a job belongs here.
+    pub fn is_for(&self, job: &Job) -> bool {
+        !self.is_closed && job.travels.is_some_and(|takes| takes >= self.terms.worth)
+    }
+
+    /// Takes a job.
+    pub fn add(&mut self, job: Job) {
+        self.backlog += job.travels.unwrap_or_default();
+        self.waiting.push_back(job);
+    }
+
+    /// The newest of the jobs, to be done here.
+    pub fn take(&mut self) -> Option<Job> {
+        let job = self.waiting.pop_back()?;
+        self.left(&job);
+        Some(job)
+    }
+
+    fn left(&mut self, job: &Job) {
+        self.backlog = self.backlog.saturating_sub(job.travels.unwrap_or_default());
+    }
+
+    /// Sends shards, as many as pay.
+    pub fn send(&mut self) {
+        while !self.is_closed
+            && !self.waiting.is_empty()
+            && self.backlog >= self.terms.backlog
+            && self.under_way.len() < self.slots.load(Ordering::Relaxed)
+            && self.farm.is_open()
+        {
+            // Half of it stays: this machine would have nothing to do otherwise.
+            let most = self.terms.shard.min(self.backlog / 2);
+            let mut jobs = Vec::new();
+            let mut takes = Duration::ZERO;
+            while let Some(job) = self.waiting.pop_front() {
+                self.left(&job);
+                takes += job.travels.unwrap_or_default();
+                jobs.push(job);
+                if takes >= most {
+                    break;
+                }
+            }
+            self.set_out(jobs);
+        }
+    }
+
+    fn set_out(&mut self, jobs: Vec<Job>) {
+        self.sent += 1;
+        let trip = Trip {
+            number: self.sent,
+            farm: self.farm.clone(),
+            bytes: self.terms.bytes,
+            shared: self.shared.clone(),
+            done: self.done.clone(),
+            slots: self.slots.clone(),
+            given_up: Cancel::default(),
+        };
+        self.under_way.push(UnderWay {
+            number: self.sent,
+            jobs: jobs.len(),
+            given_up: trip.given_up.clone(),
+            thread: std::thread::spawn(move || trip.run(jobs)),
+        });
+    }
+
+    /// A job of a shard came back.
+    pub fn took_back(&mut self, number: usize) {
+        if let Some(at) = self.under_way.iter().position(|shard| shard.number == number) {
+            self.under_way[at].jobs -= 1;
+            if self.under_way[at].jobs == 0 {
+                self.under_way.swap_remove(at);
+            }
+        }
+    }
+
+    /// Whether nothing waits and nothing is under way.
+    pub fn is_idle(&self) -> bool {
+        self.waiting.is_empty() && self.under_way.is_empty()
+    }
+
+    /// Looks whether this machine has waited long enough: `idle` says that it has nothing to do.
+    pub fn look(&mut self, idle: bool) {
+        if !idle || self.under_way.is_empty() {
+            self.idle_since = None;
+        } else if self.idle_since.get_or_insert_with(Instant::now).elapsed() >= self.terms.patience {
+            self.give_up();
+        }
+    }
+
+    /// Waits for no shard any more, and sends none.
+    pub fn give_up(&mut self) {
+        self.is_closed = true;
+        for shard in &self.under_way {
+            shard.given_up.cancel();
+        }
+    }
+
+    /// Forgets what waits.
+    pub fn clear(&mut self) {
+        self.waiting.clear();
+        self.backlog = Duration::ZERO;
+        self.give_up();
+    }
+
+    /// Waits for the threads to end.
+    pub fn stop(&mut self) {
+        self.clear();
+        for shard in self.under_way.drain(..) {
+            let _ = shard.thread.join();
+        }
+    }
+}
+
+/// One shard's way to the farm and back.
+struct Trip {
+    number: usize,
+    farm: Arc<dyn Farm>,
+    /// Bytes of inputs that are sent.
+    bytes: usize,
+    shared: Arc<Shared>,
+    done: Sender<Finished>,
+    slots: Arc<AtomicUsize>,
+    given_up: Cancel,
+}
+
+impl Trip {
+    fn run(&self, jobs: Vec<Job>) {
+        let mut shard = Shard::default();
+        let mut sent = Vec::new();
+        for job in jobs {
+            match shard.bytes() < self.bytes && job.pack(&self.shared, &mut shard) {
+                true => sent.push(job),
+                false => self.back(job, Instant::now()),
+            }
+        }
+        if sent.is_empty() {
+            return;
+        }
+        let began = Instant::now();
+        let keys: Vec<_> = sent.iter().filter_map(Job::key).collect();
+        let returned = self.farm.work(shard.encode(), &self.given_up);
+        let read = returned.map(|bytes| shard::returned(&bytes, &keys)).transpose();
+        let (made, wrong): (Vec<Option<Made>>, _) = match read {
+            Ok(made) => (made.unwrap_or_default(), None),
+            Err(wrong) => (Vec::new(), Some(wrong.to_owned())),
+        };
+        let count = made.iter().flatten().count();
+        self.farm.note(&Harvest {
+            made: count as u64,
+            unmade: (sent.len() - count) as u64,
+            wrong,
+        });
+        let slots = self.slots.load(Ordering::Relaxed);
+        let slots = if count > 0 { slots + 1 } else { slots / 2 };
+        self.slots.store(slots.clamp(1, MOST), Ordering::Relaxed);
+        // For whoever draws it, one after the other.
+        let mut at = began;
+        for (job, made) in sent.into_iter().zip(made.into_iter().chain(std::iter::repeat(None))) {
+            match made {
+                Some(made) => at = self.came(&job, made, at),
+                None => self.back(job, at),
+            }
+        }
+    }
+
+    fn came(&self, job: &Job, made: Made, began: Instant) -> Instant {
+        let Made { mut output, took } = made;
+        output.notes.insert(MADE.0.to_owned(), MADE.1.to_owned());
+        let digest = Digest::of(&output.bytes);
+        let done = Done::Produced {
+            output: Box::new(output),
+            digest,
+            took,
+            flight: None,
+            told: Box::default(),
+        };
+        self.send((job.id, job.task.name()), done, (began, took));
+        began + took
+    }
+
+    fn back(&self, job: Job, began: Instant) {
+        let of = (job.id, job.task.name());
+        self.send(of, Done::Unmade(Box::new(job)), (began, Duration::ZERO));
+    }
+
+    fn send(&self, (id, task): (NodeId, &'static str), done: Done, (began, took): (Instant, Duration)) {
+        let finished = Finished {
+            id,
+            done,
+            from: From::Farm,
+            worker: self.number,
+            task,
+            began,
+            took,
+        };
+        // The loop may have ended early; then nobody wants the result.
+        let _ = self.done.send(finished);
+    }
+}
+
+/// The note on what a worker of the farm made.
+const MADE: (&str, &str) = ("made", "remotely");

@@ -1,0 +1,412 @@
+//! Shards: several targets' producers and inputs as bytes, made by the same program on another machine, and what comes back.
+//!
+//! A shard holds what a producer may look at and nothing else; inputs that several targets share are in it once. What comes back says of each
+//! target what was made of it, under its key, or nothing: failures are not told, because whoever asked makes the target again and hears of
+//! them first hand. Both are CBOR; another form of them has another number.
+
+use crate::manifest::template::Vars;
+use crate::seams::paid::Notes;
+use crate::seams::producer::{Cancel, Input, Inputs, Output, Params, Producer, ProducerId, Registry};
+use crate::values::diagnostic::Diagnostic;
+use crate::values::digest::{ActionKey, Digest};
+use minicbor::bytes::ByteVec;
+use minicbor::{Decode, Encode};
+use rayon::prelude::*;
+use rustc_hash::FxHashMap;
+use std::collections::BTreeMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// The form of shards and of what comes back.
+const SCHEMA: u32 = 1;
+
+/// What a producer is given.
+#[derive(Clone, Debug)]
+pub struct Errand<'a> {
+    /// The key that its output is filed under.
+    pub key: ActionKey,
+    /// Who.
+    pub producer: ProducerId,
+    /// Its bound parameters.
+    pub params: &'a Params,
+    /// The node.
+    pub label: &'a str,
+    /// The rule's variables, as far as the producer sees them.
+    pub vars: &'a Vars,
+    /// Inputs by role. Trees cannot be sent.
+    pub roles: &'a BTreeMap<Arc<str>, Vec<Input>>,
+}
+
+/// What a worker made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Made {
+    /// The output.
+    pub output: Output,
+    /// How long it took there.
+    pub took: Duration,
+}
+
+#[derive(Default, Encode, Decode)]
+#[cbor(map)]
+struct Written {
+    #[n(0)]
+    schema: u32,
+    #[n(1)]
+    blobs: Vec<ByteVec>,
+    #[n(2)]
+    errands: Vec<WrittenErrand>,
+}
+
+#[derive(Encode, Decode)]
+#[cbor(map)]
+struct WrittenErrand {
+    #[n(0)]
+    #[cbor(with = "minicbor::bytes")]
+    key: [u8; 32],
+    #[n(1)]
+    producer: String,
+    #[n(2)]
+    version: u32,
+    /// JSON.
+    #[n(3)]
+    params: String,
+    #[n(4)]
+    label: String,
+    #[n(5)]
+    vars: BTreeMap<String, String>,
+    #[n(6)]
+    inputs: Vec<WrittenInput>,
+}
+
+#[derive(Encode, Decode)]
+#[cbor(map)]
+struct WrittenInput {
+    #[n(0)]
+    role: String,
+    #[n(1)]
+    item: String,
+    #[n(2)]
+    #[cbor(with = "minicbor::bytes")]
+    digest: [u8; 32],
+    #[n(3)]
+    label: String,
+    /// Which of the shard's blobs.
+    #[n(4)]
+    blob: u32,
+}
+
+#[derive(Encode, Decode)]
+#[cbor(map)]
+struct Returned {
+    #[n(0)]
+    schema: u32,
+    #[n(1)]
+    made: Vec<Option<WrittenMade>>,
+}
+
+#[derive(Encode, Decode)]
+#[cbor(map)]
+struct WrittenMade {
+    #[n(0)]
+    #[cbor(with = "minicbor::bytes")]
+    key: [u8; 32],
+    #[n(1)]
+    took_us: u64,
+    #[n(2)]
+    #[cbor(with = "minicbor::bytes")]
+    output: Vec<u8>,
+    /// JSON.
+    #[n(3)]
+    diagnostics: String,
+    #[n(4)]
+    notes: Notes,
+}
+
+/// A shard that is being filled.
+#[derive(Default)]
+pub struct Shard {
+    written: Written,
+    known: FxHashMap<(Digest, usize), u32>,
+    bytes: usize,
+}
+
+impl Shard {
+    /// Adds a target. Whether it could be: one whose inputs are folders cannot.
+    pub fn add(&mut self, errand: &Errand<'_>) -> bool {
+        if errand.roles.values().flatten().any(|input| input.tree.is_some()) {
+            return false;
+        }
+        let mut inputs = Vec::new();
+        for (role, input) in errand
+            .roles
+            .iter()
+            .flat_map(|(role, inputs)| inputs.iter().map(move |input| (role, input)))
+        {
+            inputs.push(WrittenInput {
+                role: role.to_string(),
+                item: input.item.to_string(),
+                digest: input.digest.0,
+                label: input.label.to_string(),
+                blob: self.blob(input),
+            });
+        }
+        self.written.errands.push(WrittenErrand {
+            key: errand.key.0.0,
+            producer: errand.producer.name.clone(),
+            version: errand.producer.version,
+            params: serde_json::to_string(errand.params).expect("invariant: parameters are JSON"),
+            label: errand.label.to_owned(),
+            vars: errand
+                .vars
+                .iter()
+                .map(|(name, value)| (name.to_string(), value.to_string()))
+                .collect(),
+            inputs,
+        });
+        true
+    }
+
+    fn blob(&mut self, input: &Input) -> u32 {
+        // Of an input that is known by its digest alone there are no bytes.
+        let name = (input.digest, input.bytes.len());
+        *self.known.entry(name).or_insert_with(|| {
+            self.bytes += input.bytes.len();
+            self.written.blobs.push(input.bytes.to_vec().into());
+            u32::try_from(self.written.blobs.len() - 1).expect("invariant: fewer than 2^32 blobs")
+        })
+    }
+
+    /// Bytes of the inputs that it holds.
+    pub fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// Its bytes.
+    pub fn encode(mut self) -> Vec<u8> {
+        self.written.schema = SCHEMA;
+        minicbor::to_vec(&self.written).expect("invariant: memory takes every byte")
+    }
+}
+
+/// What the producers of a registry make of a shard, as bytes; `None` when the shard cannot be read.
+pub fn work(shard: &[u8], registry: &Registry) -> Option<Vec<u8>> {
+    let shard: Written = whole(shard)?;
+    if shard.schema != SCHEMA {
+        return None;
+    }
+    let blobs: Vec<Arc<[u8]>> = shard.blobs.into_iter().map(|blob| Vec::from(blob).into()).collect();
+    let made = shard.errands.par_iter().map(|errand| make(errand, &blobs, registry)).collect();
+    let returned = Returned { schema: SCHEMA, made };
+    Some(minicbor::to_vec(&returned).expect("invariant: memory takes every byte"))
+}
+
+fn make(errand: &WrittenErrand, blobs: &[Arc<[u8]>], registry: &Registry) -> Option<WrittenMade> {
+    let id = ProducerId::new(&errand.producer, errand.version);
+    let producer = registry.get(&id.name).filter(|producer| producer.id() == id)?;
+    let params: Params = serde_json::from_str(&errand.params).ok()?;
+    let mut roles: BTreeMap<Arc<str>, Vec<Input>> = BTreeMap::new();
+    for input in &errand.inputs {
+        roles.entry(input.role.as_str().into()).or_default().push(Input {
+            item: input.item.as_str().into(),
+            digest: Digest(input.digest),
+            label: input.label.as_str().into(),
+            bytes: blobs.get(input.blob as usize)?.clone(),
+            tree: None,
+        });
+    }
+    let vars: Vars = errand
+        .vars
+        .iter()
+        .map(|(name, value)| (name.as_str().into(), value.as_str().into()))
+        .collect();
+    let (key, cancel) = (ActionKey(Digest(errand.key)), Cancel::default());
+    let inputs = Inputs {
+        key: &key,
+        ..Inputs::bare(&errand.label, &params, &roles, &vars, &cancel)
+    };
+    let began = Instant::now();
+    let output = run(&**producer, &inputs)?;
+    // Trees and what was paid for belong to those who asked.
+    if !output.parts.is_empty() || output.spent.is_some() {
+        return None;
+    }
+    Some(WrittenMade {
+        key: errand.key,
+        took_us: u64::try_from(began.elapsed().as_micros()).unwrap_or(u64::MAX),
+        output: output.bytes,
+        diagnostics: serde_json::to_string(&output.diagnostics).ok()?,
+        notes: output.notes,
+    })
+}
+
+fn run(producer: &dyn Producer, inputs: &Inputs<'_>) -> Option<Output> {
+    catch_unwind(AssertUnwindSafe(|| producer.produce(inputs))).ok()?.ok()
+}
+
+/// What came back about targets of these keys, in their order.
+///
+/// # Errors
+/// What is wrong with it, one sentence: then none of it is believed.
+pub fn returned(bytes: &[u8], keys: &[ActionKey]) -> Result<Vec<Option<Made>>, &'static str> {
+    let returned: Returned = whole(bytes).ok_or("what a worker wrote cannot be read")?;
+    if returned.schema != SCHEMA {
+        return Err("what a worker wrote is of another version of this program");
+    }
+    let fits = |(made, key): (&Option<WrittenMade>, &ActionKey)| made.as_ref().is_none_or(|made| made.key == key.0.0);
+    if returned.made.len() != keys.len() || !returned.made.iter().zip(keys).all(fits) {
+        return Err("a worker wrote of other targets than those it was given");
+    }
+    let read = |made: WrittenMade| {
+        let diagnostics: Vec<Diagnostic> = serde_json::from_str(&made.diagnostics).map_err(|_| "what a worker wrote cannot be read")?;
+        Ok(Made {
+            output: Output {
+                diagnostics,
+                notes: made.notes,
+                ..Output::new(made.output)
+            },
+            took: Duration::from_micros(made.took_us),
+        })
+    };
+    returned.made.into_iter().map(|made| made.map(read).transpose()).collect()
+}
+
+/// What was encoded, read to its last byte.
+fn whole<'a, T: Decode<'a, ()>>(bytes: &'a [u8]) -> Option<T> {
+    let mut decoder = minicbor::Decoder::new(bytes);
+    let read = decoder.decode().ok()?;
+    (decoder.position() == bytes.len()).then_some(read)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::seams::producer::Failure;
+    use proptest::prelude::*;
+
+    /// Says everything that it sees; fails or panics at a word.
+    struct Teller;
+
+    impl Producer for Teller {
+        fn id(&self) -> ProducerId {
+            ProducerId::new("teller", 3)
+        }
+
+        fn produce(&self, inputs: &Inputs<'_>) -> Result<Output, Failure> {
+            let text = inputs
+                .all("text")
+                .iter()
+                .map(|input| String::from_utf8_lossy(&input.bytes))
+                .collect::<String>();
+            assert!(!text.contains("PANIC"), "told to");
+            if text.contains("FAIL") {
+                return Err(Failure::permanent("told to"));
+            }
+            let said = format!(
+                "{} {} {:?} {:?} {:?} {:?}",
+                inputs.label, inputs.key.0, inputs.params, inputs.vars, inputs.roles, inputs.settings
+            );
+            Ok(Output {
+                diagnostics: vec![Diagnostic::warning("W_TOLD", text).at("a.cs", 1, 2).hint("nothing")],
+                notes: [("mode".to_owned(), "told".to_owned())].into(),
+                ..Output::new(said)
+            })
+        }
+    }
+
+    fn registry() -> Registry {
+        let mut registry = Registry::default();
+        registry.add(Teller);
+        registry
+    }
+
+    /// Targets of these texts, each beside one that all share.
+    fn shard(texts: &[String], version: u32) -> (Vec<u8>, Vec<ActionKey>, Vec<Option<Output>>) {
+        let mut shard = Shard::default();
+        let params: Params = [("depth".to_owned(), 3.into())].into_iter().collect();
+        let (mut keys, mut here) = (Vec::new(), Vec::new());
+        for (number, text) in texts.iter().enumerate() {
+            let shared = Input::of("all", b"shared".as_slice());
+            let roles: BTreeMap<Arc<str>, Vec<Input>> = [("text".into(), vec![Input::of("own", text.as_bytes()), shared])].into();
+            let vars: Vars = [("file".into(), format!("{number}.cs").into())].into();
+            let key = ActionKey(Digest::of(format!("{number}").as_bytes()));
+            let label = format!("//files/{number}:told");
+            let errand = Errand {
+                key,
+                producer: ProducerId::new("teller", version),
+                params: &params,
+                label: &label,
+                vars: &vars,
+                roles: &roles,
+            };
+            assert!(shard.add(&errand));
+            let cancel = Cancel::default();
+            let inputs = Inputs {
+                key: &key,
+                ..Inputs::bare(&label, &params, &roles, &vars, &cancel)
+            };
+            here.push(run(&Teller, &inputs));
+            keys.push(key);
+        }
+        (shard.encode(), keys, here)
+    }
+
+    fn outputs(made: Vec<Option<Made>>) -> Vec<Option<Output>> {
+        made.into_iter().map(|made| made.map(|made| made.output)).collect()
+    }
+
+    #[test]
+    fn a_worker_makes_what_is_made_here_and_tells_no_failures() {
+        let texts = ["a", "FAIL", "b", "PANIC", ""].map(str::to_owned);
+        let (bytes, keys, here) = shard(&texts, 3);
+        let back = work(&bytes, &registry()).expect("a shard");
+        let made = outputs(returned(&back, &keys).expect("of these keys"));
+        assert_eq!(made, here);
+        assert_eq!(
+            made.iter().map(Option::is_some).collect::<Vec<_>>(),
+            [true, false, true, false, true]
+        );
+    }
+
+    #[test]
+    fn a_worker_of_another_version_makes_nothing() {
+        let (bytes, keys, _) = shard(&["a".to_owned()], 4);
+        let back = work(&bytes, &registry()).expect("a shard");
+        assert_eq!(returned(&back, &keys), Ok(vec![None]));
+    }
+
+    #[test]
+    fn what_is_of_other_targets_is_not_believed() {
+        let (bytes, keys, _) = shard(&["a".to_owned(), "b".to_owned()], 3);
+        let back = work(&bytes, &registry()).expect("a shard");
+        assert!(returned(&back, &keys[..1]).is_err(), "too many");
+        assert!(returned(&back, &[keys[1], keys[0]]).is_err(), "in another order");
+        assert!(returned(&back, &[keys[0], keys[1], keys[1]]).is_err(), "too few");
+        assert!(returned(&[], &keys).is_err());
+    }
+
+    #[test]
+    fn what_targets_share_is_sent_once() {
+        let texts: Vec<String> = (0..100).map(|number| format!("{number}")).collect();
+        let (bytes, ..) = shard(&texts, 3);
+        assert_eq!(bytes.windows(6).filter(|window| *window == b"shared").count(), 1);
+    }
+
+    proptest! {
+        #[test]
+        fn damage_is_no_panic_and_no_other_output(texts in proptest::collection::vec("[a-z]{0,9}", 1..5), cut: prop::sample::Index, at: prop::sample::Index, flip in 1_u8..) {
+            let (bytes, keys, here) = shard(&texts, 3);
+            prop_assert!(work(&bytes[..cut.index(bytes.len())], &registry()).is_none());
+            let back = work(&bytes, &registry()).expect("a shard");
+            prop_assert_eq!(outputs(returned(&back, &keys).expect("of these keys")), here);
+            prop_assert!(returned(&back[..cut.index(back.len())], &keys).is_err());
+            let mut flipped = back.clone();
+            flipped[at.index(back.len())] ^= flip;
+            let _ = returned(&flipped, &keys);
+            let mut flipped = bytes;
+            let at = at.index(flipped.len());
+            flipped[at] ^= flip;
+            let _ = work(&flipped, &registry());
+        }
+    }
+}

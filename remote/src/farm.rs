@@ -1,0 +1,341 @@
+//! The farm: workers of the server run this very program over shards, by the protocol's Execute.
+//!
+//! An action has two files in its input root: the program, linked to no library, and the shard. What the program writes comes back through
+//! the blobs and is read by the engine. Results of such actions are nobody else's business, so servers are told not to keep them. Anything
+//! that does not go as it should gives the work back, with the first reason kept to be told; after some failures in a row nothing is sent.
+
+use crate::blobs::NotTaken;
+use crate::client::Inner;
+use crate::names::Name;
+use crate::server::{LONGEST_ANSWER, Server, is_refusal};
+use bazel_remote_apis::build::bazel::remote::execution::v2::execution_client::ExecutionClient;
+use bazel_remote_apis::build::bazel::remote::execution::v2::{
+    Action, ActionResult, Command, Directory, ExecuteRequest, ExecuteResponse, FileNode, Platform, platform,
+};
+use bazel_remote_apis::google::longrunning::{Operation, operation};
+use engine::manifest::remote::RemoteDef;
+use engine::seams::farm::{Farm, Harvest, Terms};
+use engine::seams::producer::Cancel;
+use prost::Message;
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::mpsc::{RecvTimeoutError, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+/// What the program and its two files are called on the worker.
+const PROGRAM: &str = "cortex";
+const IN: &str = "in";
+const OUT: &str = "out";
+/// What the program is told to do.
+const VERB: &str = "produce-shard";
+/// Shards in a row that came to nothing, after which none is sent.
+const FAILURES: u32 = 3;
+/// How often somebody who waits looks whether it is still worth it.
+const LOOK: Duration = Duration::from_millis(20);
+/// Longer answers are not ours.
+const LONGEST: u64 = 1 << 30;
+
+/// The usual terms: a sandbox costs a tenth of a second, so a shard is worth half of one.
+const USUAL: Terms = Terms {
+    worth: Duration::from_micros(200),
+    backlog: Duration::from_secs(1),
+    shard: Duration::from_millis(500),
+    bytes: 4 << 20,
+    patience: Duration::from_secs(10),
+};
+
+/// Workers behind the engine's seam.
+pub struct Workers {
+    inner: Arc<Inner>,
+    /// The program, or why there is none.
+    program: Result<PathBuf, String>,
+    /// What the server calls the program, once it has it.
+    sent: Mutex<Option<Name>>,
+    failures: AtomicU32,
+}
+
+/// Why a shard came to nothing, one sentence, and whether the next one will.
+struct Trouble {
+    why: String,
+    for_all: bool,
+}
+
+impl From<String> for Trouble {
+    fn from(why: String) -> Self {
+        Self { why, for_all: false }
+    }
+}
+
+impl From<&str> for Trouble {
+    fn from(why: &str) -> Self {
+        why.to_owned().into()
+    }
+}
+
+impl From<NotTaken> for Trouble {
+    fn from(not_taken: NotTaken) -> Self {
+        match not_taken {
+            NotTaken::Down => "nobody answers".into(),
+            NotTaken::This(why) => why.into(),
+            NotTaken::Anything(why) => Self { why, for_all: true },
+        }
+    }
+}
+
+impl Workers {
+    /// Workers of a client's server; `program` is what they run, or why there is none.
+    pub(crate) fn new(inner: Arc<Inner>, program: Result<PathBuf, String>) -> Self {
+        let workers = Self {
+            inner,
+            program,
+            sent: Mutex::default(),
+            failures: AtomicU32::new(0),
+        };
+        if let Err(why) = &workers.program {
+            workers.close(why.clone());
+        }
+        workers
+    }
+
+    fn close(&self, why: String) {
+        self.inner.account.count(|summary| {
+            summary.execute_off.get_or_insert(why);
+        });
+    }
+
+    fn try_work(&self, shard: Vec<u8>, given_up: &Cancel) -> Result<Vec<u8>, Trouble> {
+        let inner = &self.inner;
+        let server = inner.server().ok_or("nobody answers")?;
+        if !server.terms.executes {
+            return Err(Trouble {
+                why: "it says that it executes nothing".to_owned(),
+                for_all: true,
+            });
+        }
+        let program = self.program(&server)?;
+        let errand = Errand::new(&server, &inner.def, program, shard);
+        inner.send_missing(&server, errand.blobs.iter().map(|(name, _)| *name).collect(), &|name| {
+            let blob = errand.blobs.iter().find(|(known, _)| known == name)?;
+            Some(blob.1.clone())
+        })?;
+        inner.account.count(|summary| summary.shards += 1);
+        let (sender, answer) = sync_channel(1);
+        let (action, patience) = (errand.action, inner.around.deadlines.work);
+        let asking = inner.handle.spawn(async move {
+            // Who no longer waits does not need the answer.
+            let _ = sender.send(server.execute(action, patience).await);
+        });
+        loop {
+            match answer.recv_timeout(LOOK) {
+                Ok(answer) => return answer,
+                Err(RecvTimeoutError::Timeout) if given_up.is_cancelled() => {
+                    asking.abort();
+                    return Err("a worker was waited for in vain".into());
+                }
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => return Err("nobody answers".into()),
+            }
+        }
+    }
+
+    /// The server's name of the program, which it has afterwards.
+    fn program(&self, server: &Arc<Server>) -> Result<Name, Trouble> {
+        // Whoever else needs it waits.
+        let mut sent = self.sent.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(name) = *sent {
+            return Ok(name);
+        }
+        let path = self.program.as_ref().map_err(|why| why.as_str())?;
+        let bytes = std::fs::read(path).map_err(|error| Trouble {
+            why: format!("the program for workers cannot be read: {error}"),
+            for_all: true,
+        })?;
+        let bytes: Arc<[u8]> = bytes.into();
+        let name = server.terms.function.name(&bytes);
+        self.inner.send_missing(server, vec![name], &|_| Some(bytes.clone()))?;
+        *sent = Some(name);
+        Ok(name)
+    }
+}
+
+impl Farm for Workers {
+    fn terms(&self) -> Terms {
+        USUAL
+    }
+
+    fn is_open(&self) -> bool {
+        self.inner.line.is_up() && self.inner.account.summary().execute_off.is_none()
+    }
+
+    fn work(&self, shard: Vec<u8>, given_up: &Cancel) -> Option<Vec<u8>> {
+        match self.try_work(shard, given_up) {
+            Ok(bytes) => Some(bytes),
+            Err(Trouble { why, for_all }) => {
+                if for_all {
+                    self.close(why.clone());
+                }
+                self.inner.account.count(|summary| {
+                    summary.execute_trouble.get_or_insert(why);
+                });
+                None
+            }
+        }
+    }
+
+    fn note(&self, harvest: &Harvest) {
+        let failures = match harvest.made {
+            0 => self.failures.fetch_add(1, Ordering::Relaxed) + 1,
+            _ => {
+                self.failures.store(0, Ordering::Relaxed);
+                0
+            }
+        };
+        self.inner.account.count(|summary| {
+            summary.executed += harvest.made;
+            summary.unmade += harvest.unmade;
+            if let Some(wrong) = &harvest.wrong {
+                summary.execute_trouble.get_or_insert_with(|| wrong.clone());
+            }
+            if failures >= FAILURES {
+                let why = summary.execute_trouble.clone();
+                summary
+                    .execute_off
+                    .get_or_insert(why.unwrap_or_else(|| "workers make nothing of what they are given".to_owned()));
+            }
+        });
+    }
+}
+
+/// An action that runs the program over a shard, with all that it names but the program.
+struct Errand {
+    action: Name,
+    blobs: [(Name, Arc<[u8]>); 4],
+}
+
+impl Errand {
+    fn new(server: &Server, def: &RemoteDef, program: Name, shard: Vec<u8>) -> Self {
+        let function = server.terms.function;
+        let named = |bytes: Vec<u8>| -> (Name, Arc<[u8]>) { (function.name(&bytes), bytes.into()) };
+        let shard = named(shard);
+        let file = |name: &str, of: &Name, is_executable| FileNode {
+            name: name.to_owned(),
+            digest: Some(of.named()),
+            is_executable,
+            ..FileNode::default()
+        };
+        let root = Directory {
+            files: vec![file(PROGRAM, &program, true), file(IN, &shard.0, false)],
+            ..Directory::default()
+        };
+        let platform = platform(def);
+        let command = Command {
+            arguments: [&format!("./{PROGRAM}"), VERB, IN, OUT].map(str::to_owned).to_vec(),
+            output_paths: vec![OUT.to_owned()],
+            // Servers of before 2.2 look for it here.
+            #[allow(deprecated)]
+            platform: platform.clone(),
+            ..Command::default()
+        };
+        let (root, command) = (named(root.encode_to_vec()), named(command.encode_to_vec()));
+        let action = Action {
+            command_digest: Some(command.0.named()),
+            input_root_digest: Some(root.0.named()),
+            timeout: Some(seconds(Duration::from_secs(120))),
+            do_not_cache: true,
+            platform,
+            ..Action::default()
+        };
+        let action = named(action.encode_to_vec());
+        Self {
+            action: action.0,
+            blobs: [shard, root, command, action],
+        }
+    }
+}
+
+fn seconds(time: Duration) -> bazel_remote_apis::google::protobuf::Duration {
+    bazel_remote_apis::google::protobuf::Duration {
+        seconds: i64::try_from(time.as_secs()).unwrap_or(i64::MAX),
+        nanos: 0,
+    }
+}
+
+/// What workers are chosen by, in the order that the protocol demands.
+fn platform(def: &RemoteDef) -> Option<Platform> {
+    let property = |(name, value): (&String, &String)| platform::Property {
+        name: name.clone(),
+        value: value.clone(),
+    };
+    let properties: Vec<_> = def.platform.iter().map(property).collect();
+    (!properties.is_empty()).then_some(Platform { properties })
+}
+
+impl Server {
+    /// Has an action executed; what it wrote.
+    async fn execute(self: Arc<Self>, action: Name, patience: Duration) -> Result<Vec<u8>, Trouble> {
+        let operation = match tokio::time::timeout(patience, self.ended(action)).await {
+            Ok(operation) => operation.map_err(|status| Trouble {
+                for_all: is_refusal(&status),
+                why: self.told(&status),
+            })?,
+            Err(_) => return Err("there was no answer in time".into()),
+        };
+        let result = self.succeeded(operation)?;
+        let file = result.output_files.iter().find(|file| file.path == OUT);
+        let name = file
+            .and_then(|file| Name::of(file.digest.as_ref()?))
+            .ok_or("the worker wrote nothing")?;
+        if name.len > LONGEST {
+            return Err("the worker wrote more than anybody asked for".into());
+        }
+        let bytes = self.clone().read(BTreeSet::from([name])).await.remove(&name);
+        let bytes = bytes.ok_or("what the worker wrote is not there")?;
+        if self.terms.function.name(&bytes) != name {
+            return Err("what the worker wrote came back as something else".into());
+        }
+        Ok(bytes)
+    }
+
+    /// The operation of an action once it has come to its end.
+    async fn ended(&self, action: Name) -> Result<Operation, tonic::Status> {
+        let question = ExecuteRequest {
+            instance_name: self.instance.clone(),
+            action_digest: Some(action.named()),
+            skip_cache_lookup: true,
+            digest_function: self.terms.function.number(),
+            ..ExecuteRequest::default()
+        };
+        let mut client = ExecutionClient::new(self.channel.clone()).max_decoding_message_size(LONGEST_ANSWER);
+        let mut updates = client.execute(self.request(question)).await?.into_inner();
+        while let Some(operation) = updates.message().await? {
+            if operation.done {
+                return Ok(operation);
+            }
+        }
+        Err(tonic::Status::unavailable("the call ended before the work did"))
+    }
+
+    /// The result of an operation that went well in every way: some servers say only in one of several places that it did not.
+    fn succeeded(&self, operation: Operation) -> Result<ActionResult, Trouble> {
+        let failed = |status: bazel_remote_apis::google::rpc::Status| {
+            let status = tonic::Status::new(tonic::Code::from_i32(status.code), status.message);
+            self.told(&status)
+        };
+        let response = match operation.result {
+            Some(operation::Result::Response(response)) => response,
+            Some(operation::Result::Error(status)) => return Err(failed(status).into()),
+            None => return Err("it did not say what became of the work".into()),
+        };
+        let response = ExecuteResponse::decode(&*response.value).map_err(|_| "what it said of the work cannot be read")?;
+        if let Some(status) = response.status.filter(|status| status.code != 0) {
+            return Err(failed(status).into());
+        }
+        let result = response.result.ok_or("it did not say what became of the work")?;
+        match result.exit_code {
+            0 => Ok(result),
+            code => Err(format!("the worker ended with exit code {code}").into()),
+        }
+    }
+}

@@ -1,0 +1,33 @@
+//! `cortex produce-shard`: what a worker does. It knows no workspace and no store, asks no model and runs no program.
+
+use crate::cli::ProduceShardArgs;
+use crate::context::{Failed, Outcome};
+use crate::exit::Code;
+use engine::build::shard;
+use engine::values::diagnostic::Diagnostic;
+use producers::command::Nothing;
+use producers::llm::Refusing;
+use std::io;
+use std::sync::Arc;
+use workbench::workspace::registry;
+
+/// Makes what the shard asks for.
+pub fn run(args: &ProduceShardArgs) -> Outcome {
+    let trouble = |what: &str, error: io::Error| {
+        let why = Diagnostic::error("E_IO", format!("{what}: {error}"));
+        Failed::new(
+            Code::Io,
+            why.hint("workers are told to do this; give the shard that was sent to them"),
+        )
+    };
+    let bytes = std::fs::read(&args.shard).map_err(|error| trouble("the shard cannot be read", error))?;
+    let made = shard::work(&bytes, &registry(Arc::new(Refusing), Arc::new(Nothing))).ok_or_else(|| {
+        let why = Diagnostic::error("E_SHARD", "this is no shard, or one of another version of this program");
+        Failed::new(
+            Code::Usage,
+            why.hint("workers run the program that `worker` in [remote] names: build it anew"),
+        )
+    })?;
+    std::fs::write(&args.out, made).map_err(|error| trouble("what was made cannot be written", error))?;
+    Ok(Code::Ok)
+}
