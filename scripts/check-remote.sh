@@ -95,6 +95,59 @@ PY
 CORTEX_STORE=$scratch/store-two "$CORTEX" -C "$scratch/two" remote stats | tee "$scratch/stats" | grep -q '^found    1 of 1 ' || failed "stats: $(cat "$scratch/stats")"
 diff -r "$scratch/one/.cortex/out" "$scratch/two/.cortex/out" || failed "the files differ"
 
+echo "== looking again, and signatures"
+openssl genpkey -algorithm ed25519 -out "$scratch/signs.pem" 2>/dev/null
+three=$scratch/three
+mkdir "$three"
+for name in a b c; do echo "$name" >"$three/$name.txt"; done
+# Writes a manifest whose program is $1 and whose table of the cache ends with the other arguments, one a line.
+manifest() {
+    cat >"$three/cortex.toml" <<EOF
+[workspace]
+name = "three"
+[sources.texts]
+include = ["*.txt"]
+[producer.count]
+uses = "command"
+argv = $1
+[[rule]]
+target = "//texts/{text}:count"
+each = { text = "sources:texts" }
+producer = "count"
+inputs = { text = "//files/{text}:bytes" }
+[remote]
+endpoint = "grpc://127.0.0.1:$port"
+write = "always"
+EOF
+    printf '%s\n' "${@:2}" >>"$three/cortex.toml"
+}
+# Runs a command there with the store $1.
+there() { CORTEX_TRUST=all CORTEX_STORE=$scratch/$1 "$CORTEX" -C "$three" --json "${@:2}" 2>>"$scratch/there.log"; }
+field() { python3 -c 'import json, sys; print(eval("json.load(sys.stdin)" + sys.argv[1]))' "$1"; }
+count='["wc", "-c", "{in.text}"]'
+manifest "$count"
+verified=$(there store-a warm --verify-sample 50% '//...' | field '["verified"]')
+[ "$verified" = 2 ] || failed "of three targets $verified were made again"
+manifest '["date", "+%N"]'
+code=0
+there store-a warm --verify-sample 100% '//...' >"$scratch/clock.json" || code=$?
+[ "$code" = 8 ] && [ "$(field '["bundle"]' <"$scratch/clock.json")" = None ] || failed "exit code $code of what looks at a clock"
+manifest "$count" 'salt = "2"'
+there store-b warm '//...' >/dev/null || failed "warm without a signature"
+signing="signing_key_file = \"$scratch/signs.pem\""
+manifest "$count" 'salt = "2"' "$signing"
+public=$(there store-b remote ping | field '["signs_as"]')
+trusting="trusted_keys = [\"$public\"]"
+manifest "$count" 'salt = "2"' "$trusting"
+ran=$(there store-c build '//...' | field '["tally"]["ran"]')
+[ "$ran" = 3 ] || failed "of what nobody signed $((3 - ran)) were taken"
+manifest "$count" 'salt = "3"' "$signing" "$trusting"
+there store-d warm '//...' >/dev/null || failed "warm with a signature"
+# The bundle is of this manifest, which another checkout has, too.
+ran=$(there store-e build '//...' | field '["tally"]["ran"]')
+[ "$ran" = 0 ] || failed "of what was signed $ran were not taken"
+echo "two of three made again, a clock found out; what ${public:0:8}… signed is taken, and nothing else"
+
 echo "== a server that asks who is there"
 "$scratch/python/bin/python" scripts/check_credentials.py "$CORTEX" "$scratch" || failed "credentials"
 

@@ -9,11 +9,13 @@ use crate::methods::Method;
 use crate::methods::symbols::Names;
 use crate::service::figures::Service;
 use crate::service::turn::Held;
+use crate::sharing;
 use engine::build::request::Report;
 use engine::build::session::Session;
 use engine::build::watched::Moment;
 use serde_json::Value;
 use std::sync::Arc;
+use std::time::Duration;
 use workbench::symbols::index::Symbols;
 use workbench::symbols::outputs::{Output, Outputs};
 use workbench::symbols::state::{Flaws, flaws};
@@ -192,6 +194,14 @@ impl<'c> Desk<'c> {
     /// An answer is there, but the request did not come to what was asked for.
     pub fn worsen(&mut self, code: Code) {
         self.worst = self.worst.max(code);
+    }
+
+    /// Counts what was had of the remote cache. What waits to be sent there is not waited for.
+    pub fn part(&self) {
+        if let Some((workspace, _)) = &self.open {
+            // The answer stands: these are figures.
+            let _ = sharing::finish(workspace, Some(Duration::ZERO));
+        }
     }
 
     /// How the request went, apart from its answer.

@@ -3,7 +3,7 @@
 #[allow(dead_code, reason = "each test target uses its own part of the bench")]
 mod toys;
 
-use engine::build::sharing::{Sharing, everything};
+use engine::build::sharing::{Sharing, everything, sample};
 use engine::graph::NodeId;
 use engine::seams::paid::Spent;
 use engine::seams::producer::{Failure, Inputs, Output, Params, Pool, Producer, ProducerId};
@@ -463,4 +463,26 @@ fn what_only_looks_asks_nobody() {
         },
     );
     assert_eq!(board.pinned().asked, Vec::<Digest>::new());
+}
+
+#[test]
+fn what_others_made_is_drawn_first() {
+    let (board, pen) = (Board::default(), Pen::default());
+    let one = machine(Some(&board), &pen);
+    warm(&one, &board);
+    let two = machine(Some(&board), &pen);
+    two.put("own.txt", "@link0\nmade here\n");
+    let built = two.build(&["//lines/..."]);
+    let session = two.session();
+    let roots: Vec<NodeId> = built.report.roots.iter().map(|root| root.id).collect();
+    let draw = |percent: f64, lot: &[u8]| sample(&session.graph, &roots, &*two.store, percent, &Digest::of(lot)).expect("a store");
+    let all = draw(100.0, b"a");
+    assert!(
+        all.len() >= roots.len() && all.iter().any(|label| label == "//lines/own.txt:strip"),
+        "{all:?}"
+    );
+    assert_eq!(draw(0.0, b"a"), Vec::<String>::new());
+    let half = draw(50.0, b"a");
+    assert_eq!((half.clone(), half.len()), (draw(50.0, b"a"), all.len().div_ceil(2)));
+    assert_ne!(half, draw(50.0, b"b"), "another lot");
 }

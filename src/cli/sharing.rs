@@ -7,7 +7,7 @@ use std::path::PathBuf;
 /// Build targets and fill the remote cache with them, for other machines.
 ///
 /// All they are made of is filed with them, and waited for. A fresh checkout of the same files then builds them without running anything. Exit codes: as `build`;
-/// 7 the remote cache did not take all of it.
+/// 7 the remote cache did not take all of it; 8 what is looked at again came out different, and nothing was filed together.
 #[derive(Debug, Args)]
 pub struct WarmArgs {
     /// Which targets: labels or patterns such as //types/...:outline; a leading - takes away.
@@ -16,8 +16,18 @@ pub struct WarmArgs {
     /// Worker threads.
     #[arg(short, long, value_name = "N", default_value_t = default_jobs(), value_parser = clap::value_parser!(u16).range(1..=512))]
     pub jobs: u16,
+    /// Make N % of it again on this machine before it is filed, what other machines made first, and compare. No model is asked.
+    #[arg(long, value_name = "N%", value_parser = percent)]
+    pub verify_sample: Option<f64>,
     #[command(flatten)]
     pub asking: AskingArgs,
+}
+
+/// `5%` or `5`.
+fn percent(text: &str) -> Result<f64, &'static str> {
+    let number = text.strip_suffix('%').unwrap_or(text).trim().parse::<f64>().ok();
+    let fits = number.filter(|number| (0.0..=100.0).contains(number));
+    fits.ok_or("a share is written as 5% or 0.5%")
 }
 
 /// Ask the remote cache that cortex.toml names.

@@ -150,8 +150,16 @@ const MOST_DAMAGE: usize = 5;
 
 /// Makes what was built again, but for what is paid for, to compare.
 fn rebuild(context: &Context, session: &mut Session, request: Request, built: &Report) -> Result<Report, Failed> {
-    let labels = built.roots.iter().map(|root| root.label.to_string());
-    let rebuilt = labels.filter(|label| !workbench::paid::is_paid(session, label)).collect();
+    let labels = built.roots.iter().map(|root| root.label.to_string()).collect();
+    rebuild_these(context, session, request, labels)
+}
+
+/// Makes targets again, but for what is paid for, to compare.
+pub(super) fn rebuild_these(context: &Context, session: &mut Session, request: Request, labels: Vec<String>) -> Result<Report, Failed> {
+    let rebuilt = labels
+        .into_iter()
+        .filter(|label| !workbench::paid::is_paid(session, label))
+        .collect();
     let again = Request {
         options: Options {
             rebuilt,

@@ -6,8 +6,9 @@ use crate::context::{Context, Failed, Outcome};
 use crate::exit::Code;
 use crate::render::{count, summary};
 use crate::sharing;
-use engine::build::request::Request;
-use engine::build::sharing::everything;
+use engine::build::request::{Report, Request};
+use engine::build::session::Session;
+use engine::build::sharing::{everything, sample};
 use engine::graph::NodeId;
 use engine::values::diagnostic::Diagnostic;
 use engine::values::digest::Digest;
@@ -33,8 +34,16 @@ pub fn run(context: &Context, args: &WarmArgs) -> Outcome {
     context.say(workspace.warnings());
     let report = build::build(context, &mut session, &request)?;
     build::follow_names(context, &workspace, &mut session, &request)?;
+    let mut report = report;
+    let mut looked_at = None;
+    if let (Some(percent), Code::Ok) = (args.verify_sample, build::code(&report)) {
+        let again = verify(context, &mut session, &request, &report, percent)?;
+        looked_at = Some(again.tally.rebuilt);
+        report.tally.rebuilt = again.tally.rebuilt;
+        report.failures.extend(again.failures);
+    }
     let mut filed = None;
-    if report.refused.is_empty() && !report.cancelled {
+    if build::code(&report) != Code::NotReproducible && report.refused.is_empty() && !report.cancelled {
         let store = &*workspace.engine.store;
         let roots: Vec<NodeId> = report.roots.iter().map(|root| root.id).collect();
         let results = everything(&session.graph, &roots, store)?;
@@ -50,6 +59,7 @@ pub fn run(context: &Context, args: &WarmArgs) -> Outcome {
         let mut document = summary::json(&report, targets, start.elapsed());
         document["remote"] = serde_json::json!(used.summary);
         document["bundle"] = serde_json::json!(filed.map(|(results, whole)| serde_json::json!({"results": results, "stored": whole})));
+        document["verified"] = serde_json::json!(looked_at);
         document["hit_rate"] = serde_json::json!(remote_cache::hit_rate(report.tally.cached as u64, report.tally.ran as u64));
         context.let_go();
         println!("{document}");
@@ -68,6 +78,20 @@ pub fn run(context: &Context, args: &WarmArgs) -> Outcome {
         Code::Ok if !whole => Err(remote_cache::unavailable("it did not take everything that was offered")),
         code => Ok(code),
     }
+}
+
+/// Makes a share of what was built again, and compares.
+fn verify(context: &Context, session: &mut Session, request: &Request, report: &Report, percent: f64) -> Result<Report, Failed> {
+    let roots: Vec<NodeId> = report.roots.iter().map(|root| root.id).collect();
+    let labels = sample(&session.graph, &roots, &*session.engine.store, percent, &session.tree())?;
+    if labels.is_empty() {
+        return Ok(Report::default());
+    }
+    let again = Request {
+        patterns: build::patterns(&labels)?,
+        ..request.clone()
+    };
+    build::rebuild_these(context, session, again, labels)
 }
 
 fn not_offered() -> Failed {

@@ -127,7 +127,12 @@ pub fn run(context: &Context, call: &Call) -> Outcome {
             context.say(&told.said);
             told.result.map_err(|(code, diagnostics)| Failed { code, diagnostics })?
         }
-        None => (entry.call)(&mut Desk::new(context, entry.name), arguments)?,
+        None => {
+            let mut desk = Desk::new(context, entry.name);
+            let answered = (entry.call)(&mut desk, arguments);
+            desk.part();
+            answered?
+        }
     };
     let mut out = context.stdout();
     touch(context.root().as_deref(), entry, &answer);

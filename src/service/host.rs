@@ -193,6 +193,7 @@ impl Host {
         };
         let mut desk = Desk::new(context, entry.name).served_by(&seat);
         let answered = (entry.call)(&mut desk, arguments);
+        desk.part();
         // Nothing is read any more: other processes can have the checkout, and the next request its turn.
         context.let_go();
         if desk.has_turn() {

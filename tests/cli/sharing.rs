@@ -519,3 +519,18 @@ fn a_checkout_with_two_stores_is_told_and_nothing_is_lost() {
     fs::remove_dir_all(a).expect("removed");
     assert!(!told(&build(a)) && !told(&build(a)));
 }
+
+#[test]
+fn what_methods_had_of_a_remote_cache_is_counted_too() {
+    let bench = Bench::empty();
+    bench.write("A.cs", "class A {}\n");
+    bench.write(
+        "cortex.toml",
+        "[workspace]\nname = \"x\"\nrulesets = [\"csharp\"]\n[remote]\nendpoint = \"grpc://127.0.0.1:9\"\n",
+    );
+    assert_eq!(bench.run(&["remote", "stats"]).out, "No remote cache was used.\n");
+    assert_eq!(bench.run(&["outline", "A"]).code, 0);
+    let figures = bench.run(&["remote", "stats", "--json"]).json();
+    assert_eq!(figures["all"]["hits"], 0);
+    assert!(figures["all"]["misses"].as_u64().is_some_and(|misses| misses > 0), "{figures}");
+}

@@ -10,6 +10,7 @@ use super::shard::{self, Made, Shard};
 use crate::graph::NodeId;
 use crate::seams::farm::{Farm, Harvest, Terms};
 use crate::seams::producer::Cancel;
+use crate::store::shared::MADE;
 use crate::values::digest::Digest;
 use crossbeam_channel::Sender;
 use std::collections::VecDeque;
@@ -265,6 +266,3 @@ impl Trip {
         let _ = self.done.send(finished);
     }
 }
-
-/// The note on what a worker of the farm made.
-const MADE: (&str, &str) = ("made", "remotely");

@@ -205,25 +205,51 @@ fn is_whole(blob: &[u8], parts: &[(Digest, Arc<[u8]>)]) -> bool {
     files.is_ok() && used.len() == parts.len()
 }
 
+/// The targets among `roots` and all they are made of.
+fn made_of(graph: &Graph, roots: &[NodeId]) -> Vec<NodeId> {
+    let mut seen: FxHashSet<NodeId> = roots.iter().copied().collect();
+    let mut todo: Vec<NodeId> = seen.iter().copied().collect();
+    let mut nodes = Vec::new();
+    while let Some(id) = todo.pop() {
+        let node = graph.node(id);
+        if node.edges.is_some() {
+            nodes.push(id);
+        }
+        todo.extend(node.reads().filter(|read| seen.insert(*read)));
+    }
+    nodes
+}
+
+/// Labels of about so many percent of what `roots` are made of, drawn by `lot`: what another machine made is drawn before what was made here.
+/// What no one can make again, such as what people wrote, is left out.
+///
+/// # Errors
+/// When the store cannot be read.
+pub fn sample(graph: &Graph, roots: &[NodeId], store: &dyn Store, percent: f64, lot: &Digest) -> Result<Vec<String>, StoreError> {
+    let mut drawn: Vec<(bool, Digest, Arc<str>)> = Vec::new();
+    for id in made_of(graph, roots) {
+        let node = graph.node(id);
+        let Some(filed) = node.result else { continue };
+        if let Some(record) = store.action(&filed.key)?.filter(|record| !shared::stays_here(record)) {
+            let by_others = record.notes.contains_key(shared::FOUND) || record.notes.contains_key(shared::MADE.0);
+            drawn.push((!by_others, Digest::of(&[lot.0, filed.key.0.0].concat()), node.label.clone()));
+        }
+    }
+    drawn.sort_unstable();
+    let count = (drawn.len() as f64 * percent / 100.0).ceil() as usize;
+    Ok(drawn.into_iter().take(count).map(|(_, _, label)| label.to_string()).collect())
+}
+
 /// Everything that `roots` are made of, to be filed together: every result that the store has, but those that [stay
 /// here](shared::stays_here). Outputs are wanted that decide what others are made of, and those of the roots themselves.
 ///
 /// # Errors
 /// When the store cannot be read.
 pub fn everything(graph: &Graph, roots: &[NodeId], store: &dyn Store) -> Result<Vec<SharedResult>, StoreError> {
+    let mut nodes = made_of(graph, roots);
     let mut wanted: FxHashSet<NodeId> = roots.iter().copied().collect();
-    let mut seen = wanted.clone();
-    let mut todo = roots.to_vec();
-    let mut nodes = Vec::new();
-    while let Some(id) = todo.pop() {
-        let node = graph.node(id);
-        if let Some(edges) = &node.edges {
-            wanted.extend(edges.discovery.iter().copied());
-            nodes.push(id);
-        }
-        for read in node.reads().filter(|read| seen.insert(*read)) {
-            todo.push(read);
-        }
+    for id in &nodes {
+        wanted.extend(graph.node(*id).edges.iter().flat_map(|edges| edges.discovery.iter().copied()));
     }
     let mut results = Vec::new();
     let mut keys: FxHashSet<ActionKey> = FxHashSet::default();

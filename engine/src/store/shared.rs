@@ -11,6 +11,8 @@ use crate::values::label::Label;
 const OUTPUT: &str = "output";
 /// The note that a result was found in a remote cache.
 pub const FOUND: &str = "remote";
+/// The note on what a worker of a farm made.
+pub const MADE: (&str, &str) = ("made", "remotely");
 /// The note on what a program made that was not confined.
 pub const UNCONFINED: (&str, &str) = ("sandbox", "none");
 /// First byte of what is said of a result: its output is of use by itself, or only to those who make others of it.
