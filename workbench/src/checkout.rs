@@ -95,6 +95,74 @@ pub fn change<E: From<io::Error>>(
     Ok(true)
 }
 
+/// Writes behind the end of a file, which is emptied first when it has `most` bytes or more.
+///
+/// # Errors
+/// When it is a link, or cannot be written.
+pub fn append(root: &Path, below: &str, bytes: &[u8], most: u64) -> io::Result<()> {
+    let (folder, name) = open(root, below, true)?;
+    let flags = OFlags::WRONLY | OFlags::APPEND | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let mut file = File::from(rustix::fs::openat(&folder, name, flags, Mode::from_raw_mode(0o666))?);
+    if file.metadata()?.len() >= most {
+        file.set_len(0)?;
+    }
+    file.write_all(bytes)
+}
+
+/// Takes a file away. Whether there was one.
+///
+/// # Errors
+/// When a folder above it is a link, or it cannot be removed.
+pub fn remove(root: &Path, below: &str) -> io::Result<bool> {
+    let (folder, name) = match open(root, below, false) {
+        Ok(opened) => opened,
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(false),
+        Err(error) => return Err(error),
+    };
+    match rustix::fs::unlinkat(&folder, name, AtFlags::empty()) {
+        Ok(()) => Ok(true),
+        Err(Errno::NOENT) => Ok(false),
+        Err(errno) => Err(errno.into()),
+    }
+}
+
+/// The names in a folder, in order; none where there is no such folder.
+///
+/// # Errors
+/// When it is a link, or cannot be read.
+pub fn list(root: &Path, folder: &str) -> io::Result<Vec<String>> {
+    // Any name does: what is opened is the folder above it.
+    let folder = match open(root, &format!("{folder}/x"), false) {
+        Ok((folder, _)) => folder,
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(error),
+    };
+    let mut names = Vec::new();
+    for entry in rustix::fs::Dir::read_from(&folder)? {
+        let name = entry?.file_name().to_string_lossy().into_owned();
+        if name != "." && name != ".." {
+            names.push(name);
+        }
+    }
+    names.sort();
+    Ok(names)
+}
+
+/// Keeps a folder, made if need be, from everybody else who asks for it in this way or writes a file in it; those wait until this is dropped.
+///
+/// # Errors
+/// When it cannot be made, or is a link.
+pub fn hold(root: &Path, folder: &str) -> io::Result<Held> {
+    let (folder, _) = locked(root, &format!("{folder}/x"))?;
+    Ok(Held { _folder: folder })
+}
+
+/// A folder that is kept from others.
+#[derive(Debug)]
+pub struct Held {
+    _folder: OwnedFd,
+}
+
 /// Who writes a file keeps others from writing in its folder until the file is in place.
 fn locked<'n>(root: &Path, below: &'n str) -> io::Result<(OwnedFd, &'n str)> {
     let (folder, name) = open(root, below, true)?;
@@ -209,6 +277,40 @@ mod tests {
         assert_eq!(std::fs::read_dir(root.join(".cortex")).expect("folder").count(), 1);
         write(root, ".cortex/out/ops/y", b"below").expect("written");
         assert_eq!(std::fs::read(root.join(".cortex/out/ops/y")).expect("file"), b"below");
+    }
+
+    #[test]
+    fn a_log_grows_to_its_end_and_begins_anew() {
+        let root = tempfile::tempdir().expect("folder");
+        for _ in 0..3 {
+            append(root.path(), FILE, b"line\n", 10).expect("written");
+        }
+        assert_eq!(std::fs::read(root.path().join(FILE)).expect("file"), b"line\n");
+    }
+
+    #[test]
+    fn folders_are_listed_kept_and_emptied() {
+        let root = tempfile::tempdir().expect("folder");
+        let root = root.path();
+        assert_eq!(list(root, ".cortex/a").expect("none"), [""; 0]);
+        assert!(!remove(root, ".cortex/a/x").expect("none"));
+        write(root, ".cortex/a/y", b"1").expect("written");
+        write(root, ".cortex/a/x", b"1").expect("written");
+        assert_eq!(list(root, ".cortex/a").expect("a list"), ["x", "y"]);
+        assert!(remove(root, ".cortex/a/x").expect("removed") && !remove(root, ".cortex/a/x").expect("gone"));
+        let held = hold(root, ".cortex/b").expect("held");
+        let (told, heard) = std::sync::mpsc::channel();
+        std::thread::scope(|scope| {
+            scope.spawn(move || {
+                let _second = hold(root, ".cortex/b").expect("held");
+                told.send(()).expect("heard");
+            });
+            assert!(heard.try_recv().is_err(), "the folder is kept");
+            drop(held);
+            heard.recv().expect("it is free");
+        });
+        symlink("a", root.join(".cortex/link")).expect("link");
+        assert!(list(root, ".cortex/link").is_err() && hold(root, ".cortex/link").is_err() && remove(root, ".cortex/link/y").is_err());
     }
 
     #[test]
