@@ -165,6 +165,8 @@ fn the_disk_is_touched_in_few_places() {
         "sandbox/src/supervise.rs",
         "workbench/src/aliases.rs",
         "workbench/src/checkout.rs",
+        "workbench/src/edit/disk.rs",
+        "workbench/src/edit/place.rs",
         "workbench/src/editor.rs",
         "workbench/src/git.rs",
         "workbench/src/hold.rs",

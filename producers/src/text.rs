@@ -114,7 +114,7 @@ fn line_ends(text: &str) -> Cow<'_, str> {
 }
 
 /// Code page 1252, its five holes as the C1 controls they stand for elsewhere.
-fn windows_1252(byte: u8) -> char {
+pub fn windows_1252(byte: u8) -> char {
     const HIGH: [char; 32] = [
         '€', '\u{81}', '‚', 'ƒ', '„', '…', '†', '‡', 'ˆ', '‰', 'Š', '‹', 'Œ', '\u{8d}', 'Ž', '\u{8f}', '\u{90}', '‘', '’', '“', '”', '•',
         '–', '—', '˜', '™', 'š', '›', 'œ', '\u{9d}', 'ž', 'Ÿ',

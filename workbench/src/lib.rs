@@ -7,6 +7,7 @@ pub mod care;
 pub mod carry;
 pub mod checkout;
 pub mod correction;
+pub mod edit;
 pub mod editor;
 pub mod facts;
 pub mod filling;

@@ -6,6 +6,7 @@
 
 use super::outputs::{Outputs, SymbolError, file_label};
 use super::resolve::Candidate;
+use crate::edit::lines::split as lines;
 use producers::csharp::ids::member_key;
 use producers::csharp::model::{Span, Syntax};
 use producers::csharp::syntax;
@@ -115,22 +116,6 @@ impl File {
             encoding: (encoding != "utf-8").then(|| encoding.to_owned()),
         }
     }
-}
-
-/// The lines of a text with their ends: CR, LF or both.
-fn lines(text: &str) -> impl Iterator<Item = &str> {
-    let mut rest = text;
-    std::iter::from_fn(move || {
-        let end = match rest.find(['\r', '\n']) {
-            _ if rest.is_empty() => return None,
-            None => rest.len(),
-            Some(at) if rest[at..].starts_with("\r\n") => at + 2,
-            Some(at) => at + 1,
-        };
-        let (line, behind) = rest.split_at(end);
-        rest = behind;
-        Some(line)
-    })
 }
 
 fn source(symbol: &Candidate, files: &BTreeMap<&str, File>, most: usize) -> Source {

@@ -1,0 +1,225 @@
+//! Candidates: occurrences that one of can be chosen from, with what stands around each, and the text with marks at them. Marks are shown and
+//! never saved; what looks like one in the text is the text's own.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// So many are shown at once.
+pub const SHOWN: usize = 5;
+/// Characters that are shown before and behind a match, within its line.
+const AROUND: usize = 24;
+/// A match is shown up to so many characters.
+const LONGEST: usize = 80;
+
+/// An occurrence to choose. Places are counted in characters (Unicode code points) of the text.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Candidate {
+    /// Its number, from 1: what `replace_selection` takes.
+    pub id: usize,
+    /// The mark before it where the text is shown.
+    pub marker_start: String,
+    /// The mark behind it.
+    pub marker_end: String,
+    /// What stands there, on one line.
+    pub preview: String,
+    /// How many are before it.
+    pub occurrence: usize,
+    /// Where what the preview shows begins.
+    pub context_start: usize,
+    /// Where it ends.
+    pub context_end: usize,
+    /// Line of the match, from 1.
+    pub line: usize,
+}
+
+/// The word of marks that no text has by itself: `SEL`, or with a number behind it where that is taken.
+pub fn word(text: &str) -> String {
+    let taken = |word: &str| {
+        memchr::memmem::find(text.as_bytes(), format!("[[{word}#").as_bytes()).is_some()
+            || memchr::memmem::find(text.as_bytes(), format!("[[/{word}#").as_bytes()).is_some()
+    };
+    let numbered = (2_usize..).map(|number| format!("SEL{number}"));
+    std::iter::once("SEL".to_owned())
+        .chain(numbered)
+        .find(|word| !taken(word))
+        .unwrap_or_default()
+}
+
+/// The candidates for matches of so many bytes that begin there, the first of them with number `from` (from 0).
+pub fn candidates(text: &str, length: usize, at: &[usize], from: usize) -> Vec<Candidate> {
+    let word = word(text);
+    let (mut bytes, mut chars, mut line) = (0, 0, 1);
+    let mut made = Vec::new();
+    for (number, at) in (from..).zip(at) {
+        chars += text[bytes..*at].chars().count();
+        line += text[bytes..*at].matches('\n').count();
+        bytes = *at;
+        let before: Vec<char> = text[..*at]
+            .chars()
+            .rev()
+            .take_while(|c| !matches!(c, '\n' | '\r'))
+            .take(AROUND + 1)
+            .collect();
+        let cut_before = before.len() > AROUND;
+        let before: String = before.into_iter().take(AROUND).rev().collect();
+        let whole = &text[*at..*at + length];
+        let shown: String = whole.chars().take(LONGEST).collect();
+        let behind: Vec<char> = match shown.len() < whole.len() {
+            true => Vec::new(),
+            false => text[*at + length..]
+                .chars()
+                .take_while(|c| !matches!(c, '\n' | '\r'))
+                .take(AROUND + 1)
+                .collect(),
+        };
+        let cut_behind = shown.len() < whole.len() || behind.len() > AROUND;
+        let behind: String = behind.into_iter().take(AROUND).collect();
+        let preview = format!(
+            "{}{}{}",
+            if cut_before { "..." } else { "" },
+            on_one_line(&format!("{before}{shown}{behind}")),
+            if cut_behind { "..." } else { "" }
+        );
+        made.push(Candidate {
+            id: number + 1,
+            marker_start: format!("[[{word}#{}]]", number + 1),
+            marker_end: format!("[[/{word}#{}]]", number + 1),
+            preview,
+            occurrence: number,
+            context_start: chars - before.chars().count(),
+            context_end: chars + shown.chars().count() + behind.chars().count(),
+            line,
+        });
+    }
+    made
+}
+
+/// Line ends and tabs as signs.
+fn on_one_line(text: &str) -> String {
+    let text = text.replace("\r\n", "⏎");
+    let sign = |c| match c {
+        '\r' | '\n' => '⏎',
+        '\t' => '→',
+        c if c.is_control() => '\u{fffd}',
+        c => c,
+    };
+    text.chars().map(sign).collect()
+}
+
+/// The lines around matches with the marks in them, `around` lines on each side; `…` where lines are left out. Of matches that overlap the marks
+/// do, too.
+pub fn marked(text: &str, length: usize, at: &[usize], shown: &[Candidate], around: usize) -> String {
+    let lines: Vec<&str> = super::lines::split(text).collect();
+    let mut starts: Vec<usize> = Vec::with_capacity(lines.len());
+    let mut sum = 0;
+    for line in &lines {
+        starts.push(sum);
+        sum += line.len();
+    }
+    let line_of = |byte: usize| starts.partition_point(|start| *start <= byte).saturating_sub(1);
+    let mut wanted = std::collections::BTreeSet::new();
+    let mut marks: Vec<(usize, u8, &str)> = Vec::new();
+    for (at, candidate) in at.iter().zip(shown) {
+        let (first, last) = (line_of(*at), line_of((*at + length).saturating_sub(1).max(*at)));
+        // Of a long match its beginning and its end are shown.
+        let head = first.saturating_sub(around)..(first + around + 1).min(lines.len());
+        let tail = last.saturating_sub(around)..(last + around + 1).min(lines.len());
+        wanted.extend(head.chain(tail));
+        marks.push((*at, 1, &candidate.marker_start));
+        marks.push((*at + length, 0, &candidate.marker_end));
+    }
+    marks.sort();
+    let mut marks = marks.into_iter().peekable();
+    let width = wanted.last().map_or(1, |last| (last + 1).to_string().len());
+    let (mut told, mut before) = (String::new(), None);
+    for number in wanted {
+        if before.is_some_and(|before: usize| before + 1 < number) {
+            told.push_str("…\n");
+        }
+        before = Some(number);
+        let (start, line) = (starts[number], super::lines::body(lines[number]));
+        while marks.next_if(|(at, ..)| *at < start).is_some() {}
+        let mut done = 0;
+        let mut shown = String::new();
+        while let Some((at, _, mark)) =
+            marks.next_if(|(at, kind, _)| *at < start + lines[number].len() || *kind == 0 && *at == start + lines[number].len())
+        {
+            let cut = (at - start).min(line.len());
+            shown.push_str(&line[done..cut.max(done)]);
+            done = cut.max(done);
+            shown.push_str(mark);
+        }
+        shown.push_str(&line[done..]);
+        told.push_str(&format!("{:>width$}  {shown}\n", number + 1));
+    }
+    told
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::matching::find;
+    use super::*;
+
+    fn of(text: &str, needle: &str) -> Vec<Candidate> {
+        candidates(text, needle.len(), &find(text, needle, 0, SHOWN).at, 0)
+    }
+
+    #[test]
+    fn candidates_say_what_stands_around_them() {
+        let text = "日本😀 void Foo() {\n\tFoo();\n}\nvoid Foo(int some_quite_long_name_of_a_parameter) { }\n";
+        let found = of(text, "Foo");
+        let told: Vec<_> = found
+            .iter()
+            .map(|one| (one.id, one.line, one.preview.as_str(), one.context_start, one.context_end))
+            .collect();
+        assert_eq!(
+            told,
+            [
+                (1, 1, "日本😀 void Foo() {", 0, 16),
+                (2, 2, "→Foo();", 17, 24),
+                (3, 4, "void Foo(int some_quite_long_nam...", 27, 59),
+            ]
+        );
+        let context = |one: &Candidate| {
+            text.chars()
+                .skip(one.context_start)
+                .take(one.context_end - one.context_start)
+                .collect::<String>()
+        };
+        assert_eq!(context(&found[0]), "日本😀 void Foo() {");
+        assert_eq!(context(&found[1]), "\tFoo();");
+    }
+
+    #[test]
+    fn marks_are_none_that_the_text_has() {
+        assert_eq!(word("a [[SELF]] b"), "SEL");
+        assert_eq!(word("[[SEL#1]]"), "SEL2");
+        assert_eq!(word("[[/SEL#1]] [[SEL2#9]]"), "SEL3");
+        let text = "[[SEL#1]] x\nx\n";
+        let found = of(text, "x");
+        assert_eq!(
+            marked(text, 1, &[10, 12], &found, 0),
+            "1  [[SEL#1]] [[SEL2#1]]x[[/SEL2#1]]\n2  [[SEL2#2]]x[[/SEL2#2]]\n"
+        );
+    }
+
+    #[test]
+    fn marks_stand_at_matches_that_overlap_or_have_lines() {
+        let text = "aaa\n";
+        assert_eq!(
+            marked(text, 2, &find(text, "aa", 0, 9).at, &of(text, "aa"), 1),
+            "1  [[SEL#1]]a[[SEL#2]]a[[/SEL#1]]a[[/SEL#2]]\n"
+        );
+        let text = "1\n2\n3\nx\ny\n6\n7\nx\ny";
+        let found = find(text, "x\ny", 0, 9).at;
+        assert_eq!(
+            marked(text, 3, &found, &of(text, "x\ny"), 0),
+            "4  [[SEL#1]]x\n5  y[[/SEL#1]]\n…\n8  [[SEL#2]]x\n9  y[[/SEL#2]]\n"
+        );
+        let text = "x\r\nx\r\n";
+        assert_eq!(
+            marked(text, 3, &find(text, "x\r\n", 0, 9).at, &of(text, "x\r\n"), 0),
+            "1  [[SEL#1]]x[[/SEL#1]]\n2  [[SEL#2]]x[[/SEL#2]]\n"
+        );
+    }
+}

@@ -1,0 +1,437 @@
+//! The world of edits on the disk. A file is replaced by a new one that is whole before it takes the name: with the mode and the owner of the
+//! old one, behind the links that lead to it. What has several names (hard links) or an owner that cannot be given is written in place
+//! instead, so that it keeps them; only there can a crash leave a mixture, and the session has the whole text.
+
+use super::diagnostics::Category;
+use super::encoding::LARGEST;
+use super::files::{Files, Found, Save, SaveError, Stamp};
+use super::place::{Guard, Refused, resolve};
+use crate::checkout::{self, Held};
+use rustix::fs::{AtFlags, FileType, Gid, Mode, OFlags, Stat, Uid};
+use rustix::io::Errno;
+use std::fs::File;
+use std::hash::{BuildHasher, RandomState};
+use std::io::{self, ErrorKind, Read, Write};
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
+
+/// Where notes lie, below the workspace's root.
+pub const FOLDER: &str = ".cortex/edit";
+
+/// A log that is longer is begun anew.
+const LONGEST_LOG: u64 = 4 << 20;
+
+const FOLDER_FLAGS: OFlags = OFlags::RDONLY
+    .union(OFlags::DIRECTORY)
+    .union(OFlags::NOFOLLOW)
+    .union(OFlags::CLOEXEC);
+
+/// The files of a checkout.
+#[derive(Clone, Debug)]
+pub struct Disk {
+    root: PathBuf,
+    guard: Guard,
+    logs: Vec<Category>,
+}
+
+impl Disk {
+    /// Of the workspace at a root, which is canonical.
+    pub fn new(root: &Path) -> Self {
+        Self {
+            root: root.to_owned(),
+            guard: Guard::default(),
+            logs: Vec::new(),
+        }
+    }
+
+    /// With what may not be edited.
+    pub fn guarded(self, guard: Guard) -> Self {
+        Self { guard, ..self }
+    }
+
+    /// With these logs.
+    pub fn logging(self, logs: Vec<Category>) -> Self {
+        Self { logs, ..self }
+    }
+
+    /// The folder of a file and its name there. No part of a real path is a link: one that is was put there meanwhile.
+    fn folder<'p>(&self, path: &'p str, make: bool) -> io::Result<(OwnedFd, &'p str)> {
+        let (folders, name) = path.rsplit_once('/').unwrap_or(("", path));
+        let mut folder = rustix::fs::open(&self.root, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
+        for part in folders.split('/').filter(|part| !part.is_empty()) {
+            if part == ".." {
+                return Err(ErrorKind::InvalidInput.into());
+            }
+            folder = match rustix::fs::openat(&folder, part, FOLDER_FLAGS, Mode::empty()) {
+                Err(Errno::NOENT) if make => {
+                    rustix::fs::mkdirat(&folder, part, Mode::from_raw_mode(0o777))?;
+                    rustix::fs::fsync(&folder)?;
+                    rustix::fs::openat(&folder, part, FOLDER_FLAGS, Mode::empty())?
+                }
+                opened => opened?,
+            };
+        }
+        Ok((folder, name))
+    }
+}
+
+fn note(name: &str) -> String {
+    format!("{FOLDER}/{name}")
+}
+
+fn stamp(found: &Stat) -> Stamp {
+    let nanos = |secs: i64, nanos: u64| i128::from(secs) * 1_000_000_000 + i128::from(nanos);
+    let written = nanos(found.st_mtime, found.st_mtime_nsec);
+    let changed = nanos(found.st_ctime, found.st_ctime_nsec);
+    Stamp {
+        of: (found.st_dev, found.st_ino, found.st_size.unsigned_abs(), written, changed),
+    }
+}
+
+/// What stands under a name; `None` when nothing does.
+fn look(folder: &OwnedFd, name: &str) -> io::Result<Option<Stat>> {
+    match rustix::fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW) {
+        Ok(found) if FileType::from_raw_mode(found.st_mode) == FileType::RegularFile => Ok(Some(found)),
+        Ok(_) => Err(io::Error::other("it is no regular file")),
+        Err(Errno::NOENT) => Ok(None),
+        Err(errno) => Err(errno.into()),
+    }
+}
+
+/// A file that is whole, and waits for its name.
+struct Staged<'s> {
+    folder: OwnedFd,
+    name: &'s str,
+    save: &'s Save,
+    how: How,
+}
+
+enum How {
+    /// A new file of this name takes the other's.
+    Replace(String),
+    /// The file is written where it is.
+    InPlace,
+    /// The file goes.
+    Remove,
+}
+
+impl Drop for Staged<'_> {
+    fn drop(&mut self) {
+        if let How::Replace(new) = &self.how {
+            // Where it took its name there is none; else nothing more can be done about one that stays.
+            let _ = rustix::fs::unlinkat(&self.folder, &**new, AtFlags::empty());
+        }
+    }
+}
+
+impl<'s> Staged<'s> {
+    fn begin(disk: &Disk, save: &'s Save) -> Result<Self, SaveError> {
+        let failed = |error: io::Error| SaveError::Io {
+            path: save.path.clone(),
+            saved: 0,
+            error,
+        };
+        let opened = disk.folder(&save.path, save.bytes.is_some());
+        let (folder, name) = match (opened, save.bytes.is_some()) {
+            (Err(error), false) if error.kind() == ErrorKind::NotFound => {
+                return Err(SaveError::Moved { path: save.path.clone() });
+            }
+            (opened, _) => opened.map_err(failed)?,
+        };
+        let before = look(&folder, name).map_err(failed)?;
+        if before.as_ref().map(stamp) != save.seen {
+            return Err(SaveError::Moved { path: save.path.clone() });
+        }
+        if before.is_some_and(|before| before.st_mode & 0o222 == 0) {
+            return Err(SaveError::ReadOnly { path: save.path.clone() });
+        }
+        let how = match (&save.bytes, before) {
+            (None, _) => How::Remove,
+            (Some(_), Some(before)) if before.st_nlink > 1 => How::InPlace,
+            (Some(bytes), before) => stage(&folder, name, bytes, before.as_ref()).map_err(failed)?,
+        };
+        Ok(Self { folder, name, save, how })
+    }
+
+    fn is_as_seen(&self) -> bool {
+        look(&self.folder, self.name).is_ok_and(|now| now.as_ref().map(stamp) == self.save.seen)
+    }
+
+    fn place(&self) -> io::Result<()> {
+        match &self.how {
+            How::Replace(new) => rustix::fs::renameat(&self.folder, &**new, &self.folder, self.name)?,
+            How::Remove => rustix::fs::unlinkat(&self.folder, self.name, AtFlags::empty())?,
+            How::InPlace => {
+                let bytes = self.save.bytes.as_ref().map_or(&[][..], |bytes| bytes);
+                let flags = OFlags::WRONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+                let mut file = File::from(rustix::fs::openat(&self.folder, self.name, flags, Mode::empty())?);
+                // What it needs is asked for first: a full disk leaves it as it was.
+                if let Err(errno) = rustix::fs::fallocate(&file, rustix::fs::FallocateFlags::KEEP_SIZE, 0, bytes.len().max(1) as u64)
+                    && errno == Errno::NOSPC
+                {
+                    return Err(errno.into());
+                }
+                file.write_all(bytes)?;
+                file.set_len(bytes.len() as u64)?;
+                file.sync_all()?;
+            }
+        }
+        Ok(rustix::fs::fsync(&self.folder)?)
+    }
+}
+
+/// Writes a new file beside the one whose place it is to take.
+fn stage(folder: &OwnedFd, name: &str, bytes: &[u8], before: Option<&Stat>) -> io::Result<How> {
+    // Nobody else edits here: what has this name was left by a process that was killed.
+    let new = format!(".{}.cortex-new", &blake3::hash(name.as_bytes()).to_hex()[..16]);
+    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let made = || rustix::fs::openat(folder, &*new, flags, Mode::from_raw_mode(0o666));
+    let fd = match made() {
+        Err(Errno::EXIST) => {
+            rustix::fs::unlinkat(folder, &*new, AtFlags::empty())?;
+            made()?
+        }
+        other => other?,
+    };
+    let mut file = File::from(fd);
+    let written = (|| {
+        if let Some(before) = before {
+            let own = rustix::fs::fstat(&file)?;
+            let given = (own.st_uid, own.st_gid) == (before.st_uid, before.st_gid)
+                || rustix::fs::fchown(&file, Some(Uid::from_raw(before.st_uid)), Some(Gid::from_raw(before.st_gid))).is_ok();
+            if !given {
+                return Ok(false);
+            }
+            rustix::fs::fchmod(&file, Mode::from_raw_mode(before.st_mode & 0o7777))?;
+        }
+        file.write_all(bytes)?;
+        file.sync_all()?;
+        Ok::<_, io::Error>(true)
+    })();
+    if !matches!(written, Ok(true)) {
+        // As above.
+        let _ = rustix::fs::unlinkat(folder, &*new, AtFlags::empty());
+    }
+    Ok(if written? { How::Replace(new) } else { How::InPlace })
+}
+
+impl Files for Disk {
+    type Alone = Held;
+
+    fn alone(&self) -> io::Result<Held> {
+        checkout::hold(&self.root, FOLDER)
+    }
+
+    fn resolve(&self, given: &str) -> Result<String, Refused> {
+        resolve(&self.root, given, &self.guard)
+    }
+
+    fn fresh(&self) -> u64 {
+        RandomState::new().hash_one(std::process::id())
+    }
+
+    fn tell(&self, category: Category, line: &str) {
+        if self.logs.contains(&category) {
+            // A log that cannot be written is no reason not to edit.
+            let _ = checkout::append(&self.root, &note(&format!("log/{category}.log")), line.as_bytes(), LONGEST_LOG);
+        }
+    }
+
+    fn tells(&self) -> bool {
+        !self.logs.is_empty()
+    }
+
+    fn read(&self, path: &str) -> io::Result<Option<Found>> {
+        let (folder, name) = match self.folder(path, false) {
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+            opened => opened?,
+        };
+        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        let file: File = match rustix::fs::openat(&folder, name, flags, Mode::empty()) {
+            Ok(fd) => fd.into(),
+            Err(Errno::NOENT) => return Ok(None),
+            Err(Errno::LOOP) => return Err(io::Error::other("it is no regular file")),
+            Err(errno) => return Err(errno.into()),
+        };
+        if !file.metadata()?.is_file() {
+            return Err(io::Error::other("it is no regular file"));
+        }
+        // Looked at before it is read: what is written meanwhile looks otherwise afterwards.
+        let stamp = stamp(&rustix::fs::fstat(&file)?);
+        let mut bytes = Vec::with_capacity(usize::try_from(stamp.of.2).unwrap_or(0).min(LARGEST) + 1);
+        file.take(LARGEST as u64 + 1).read_to_end(&mut bytes)?;
+        Ok(Some(Found { bytes, stamp }))
+    }
+
+    fn save(&self, files: &[Save]) -> Result<(), SaveError> {
+        let staged: Vec<Staged<'_>> = files.iter().map(|save| Staged::begin(self, save)).collect::<Result<_, _>>()?;
+        if let Some(moved) = staged.iter().find(|staged| !staged.is_as_seen()) {
+            return Err(SaveError::Moved {
+                path: moved.save.path.clone(),
+            });
+        }
+        for (saved, one) in staged.iter().enumerate() {
+            one.place().map_err(|error| SaveError::Io {
+                path: one.save.path.clone(),
+                saved,
+                error,
+            })?;
+        }
+        Ok(())
+    }
+
+    fn note(&self, name: &str) -> io::Result<Option<Vec<u8>>> {
+        checkout::read(&self.root, &note(name), LARGEST)
+    }
+
+    fn keep(&self, name: &str, bytes: &[u8]) -> io::Result<()> {
+        checkout::write(&self.root, &note(name), bytes)
+    }
+
+    fn drop_note(&self, name: &str) -> io::Result<()> {
+        checkout::remove(&self.root, &note(name)).map(|_| ())
+    }
+
+    fn notes(&self, folder: &str) -> io::Result<Vec<(String, u64)>> {
+        checkout::list(&self.root, &note(folder))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+    use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
+    use std::rc::Rc;
+
+    struct Place {
+        temp: tempfile::TempDir,
+        disk: Disk,
+    }
+
+    impl Place {
+        fn new() -> Self {
+            let temp = tempfile::tempdir().expect("folder");
+            let disk = Disk::new(&temp.path().canonicalize().expect("canonical"));
+            Self { temp, disk }
+        }
+
+        fn path(&self, path: &str) -> PathBuf {
+            self.temp.path().join(path)
+        }
+
+        fn save(&self, path: &str, bytes: Option<&[u8]>) -> Save {
+            Save {
+                path: path.to_owned(),
+                seen: self.disk.read(path).expect("readable").map(|found| found.stamp),
+                bytes: bytes.map(|bytes| Rc::new(bytes.to_vec())),
+            }
+        }
+
+        fn names(&self, folder: &str) -> usize {
+            fs::read_dir(self.path(folder)).expect("folder").count()
+        }
+    }
+
+    #[test]
+    fn a_saved_file_keeps_its_mode_and_its_links() {
+        let place = Place::new();
+        fs::write(place.path("a.sh"), "old").expect("file");
+        fs::set_permissions(place.path("a.sh"), fs::Permissions::from_mode(0o4751)).expect("mode");
+        symlink("a.sh", place.path("link.sh")).expect("link");
+        let before = fs::metadata(place.path("a.sh")).expect("file").ino();
+        place.disk.save(&[place.save("a.sh", Some(b"new"))]).expect("saved");
+        let after = fs::metadata(place.path("a.sh")).expect("file");
+        assert_eq!((after.mode() & 0o7777, after.ino() == before), (0o4751, false));
+        assert_eq!(fs::read(place.path("link.sh")).expect("file"), b"new");
+        assert!(fs::symlink_metadata(place.path("link.sh")).expect("link").is_symlink());
+        // Other names of the same file see the edit, too.
+        fs::hard_link(place.path("a.sh"), place.path("b.sh")).expect("link");
+        place.disk.save(&[place.save("b.sh", Some(b"short"))]).expect("saved");
+        place.disk.save(&[place.save("b.sh", Some(b"x"))]).expect("saved");
+        assert_eq!(fs::read(place.path("a.sh")).expect("file"), b"x");
+        assert_eq!(place.names("."), 3);
+    }
+
+    #[test]
+    fn files_come_and_go() {
+        let place = Place::new();
+        place.disk.save(&[place.save("new/deep/a.cs", Some(b"1"))]).expect("saved");
+        assert_eq!(fs::read(place.path("new/deep/a.cs")).expect("file"), b"1");
+        place.disk.save(&[place.save("new/deep/a.cs", None)]).expect("removed");
+        assert_eq!(
+            (place.names("new/deep"), place.disk.read("new/deep/a.cs").expect("none")),
+            (0, None)
+        );
+    }
+
+    #[test]
+    fn nothing_is_saved_when_one_cannot_be() {
+        let place = Place::new();
+        for name in ["a", "b", "c"] {
+            fs::write(place.path(name), "old").expect("file");
+        }
+        let good = place.save("a", Some(b"new"));
+        let stale = place.save("b", Some(b"new"));
+        fs::write(place.path("b"), "other").expect("file");
+        let moved = place.disk.save(&[good.clone(), stale]);
+        assert!(matches!(moved, Err(SaveError::Moved { path }) if path == "b"));
+        fs::set_permissions(place.path("c"), fs::Permissions::from_mode(0o444)).expect("mode");
+        let read_only = place.disk.save(&[good.clone(), place.save("c", Some(b"new"))]);
+        assert!(matches!(read_only, Err(SaveError::ReadOnly { path }) if path == "c"));
+        fs::remove_file(place.path("b")).expect("removed");
+        fs::create_dir(place.path("b")).expect("folder");
+        assert!(place.disk.read("b").is_err());
+        let folder = Save {
+            path: "b".to_owned(),
+            seen: None,
+            bytes: Some(Rc::default()),
+        };
+        assert!(place.disk.save(&[good, folder]).is_err());
+        assert_eq!(fs::read(place.path("a")).expect("file"), b"old");
+        assert_eq!(place.names("."), 3, "nothing is left lying about");
+    }
+
+    #[test]
+    fn no_link_that_came_meanwhile_is_followed() {
+        let (place, elsewhere) = (Place::new(), tempfile::tempdir().expect("folder"));
+        fs::write(elsewhere.path().join("a"), "secret").expect("file");
+        symlink(elsewhere.path(), place.path("folder")).expect("link");
+        symlink(elsewhere.path().join("a"), place.path("a")).expect("link");
+        assert!(place.disk.read("folder/a").is_err() && place.disk.read("a").is_err());
+        for path in ["folder/a", "folder/new", "a", "x/../../a"] {
+            let save = Save {
+                path: path.to_owned(),
+                seen: None,
+                bytes: Some(Rc::new(b"x".to_vec())),
+            };
+            assert!(place.disk.save(&[save]).is_err(), "{path}");
+        }
+        assert_eq!(fs::read(elsewhere.path().join("a")).expect("file"), b"secret");
+        assert_eq!(fs::read_dir(elsewhere.path()).expect("folder").count(), 1);
+    }
+
+    #[test]
+    fn what_a_killed_process_left_is_no_obstacle() {
+        let place = Place::new();
+        fs::write(place.path("a"), "old").expect("file");
+        let save = place.save("a", Some(b"new"));
+        let left = Staged::begin(&place.disk, &save).ok().expect("staged");
+        std::mem::forget(left);
+        assert_eq!(place.names("."), 2);
+        place.disk.save(&[save]).expect("saved");
+        assert_eq!((fs::read(place.path("a")).expect("file"), place.names(".")), (b"new".to_vec(), 1));
+    }
+
+    #[test]
+    fn notes_are_kept_beside_the_workspace() {
+        let place = Place::new();
+        let _alone = place.disk.alone().expect("alone");
+        assert_eq!(place.disk.note("sessions/s.json").expect("none"), None);
+        place.disk.keep("sessions/s.json", b"{}").expect("kept");
+        assert_eq!(place.disk.note("sessions/s.json").expect("a note").as_deref(), Some(&b"{}"[..]));
+        assert_eq!(place.disk.notes("sessions").expect("notes"), [("s.json".to_owned(), 2)]);
+        place.disk.drop_note("sessions/s.json").expect("dropped");
+        assert_eq!(place.disk.notes("sessions").expect("notes"), []);
+    }
+}

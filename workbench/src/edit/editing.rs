@@ -1,0 +1,303 @@
+//! The operations that change a buffer.
+
+use super::candidate;
+use super::files::Files;
+use super::lines::{Ends, fit, split};
+use super::matching::find;
+use super::merge::unified;
+use super::miss;
+use super::order::Part;
+use super::perform::{Done, by_state, resolved};
+use super::run::{Run, Trouble};
+use super::session::Selection;
+use super::state::{Event, Mode, Status, WorkflowState};
+use super::symbol;
+
+pub(super) fn opened<F: Files>(run: &Run<'_, F>, path: &str) -> Result<Done, Trouble> {
+    let text = run.text(path)?;
+    let document = run.document(path)?;
+    let mark = if document.encoding.mark { " with a byte order mark" } else { "" };
+    let end = if text.is_empty() || text.ends_with(['\n', '\r']) {
+        ""
+    } else {
+        ", no end of its last line"
+    };
+    let summary = format!(
+        "{path} is open: {} lines, {}{mark}, {}{end}; edits are {}",
+        split(&text).count(),
+        document.encoding.form,
+        Ends::of(&text),
+        match run.session.mode {
+            Mode::Immediate => "saved at once",
+            Mode::Manual => "saved by `commit`",
+            Mode::Disabled => "never saved",
+        }
+    );
+    Ok(Done {
+        guidance: Some("edit with `replace`; the session ends seven days after it was last used".to_owned()),
+        ..Done::of(Status::Success, summary)
+    })
+}
+
+/// Carries an edit out and tells it.
+pub(super) fn edited<F: Files>(
+    run: &mut Run<'_, F>,
+    operation: &str,
+    texts: Vec<(String, Option<String>)>,
+    what: &str,
+) -> Result<Done, Trouble> {
+    let mut before = Vec::new();
+    for (path, _) in &texts {
+        let now = run.document(path)?.now.clone();
+        before.push((path.clone(), run.text_of(path, &now)?.map(|(text, _)| text)));
+    }
+    let texts: Vec<_> = texts
+        .into_iter()
+        .zip(&before)
+        .filter(|((_, text), (_, before))| text != before)
+        .map(|(text, _)| text)
+        .collect();
+    if texts.is_empty() {
+        for (path, _) in &before {
+            run.happen(path, Event::Nothing);
+        }
+        return Ok(Done::of(Status::NoOp, "old and new are the same: nothing was changed"));
+    }
+    let paths: Vec<String> = texts.iter().map(|(path, _)| path.clone()).collect();
+    let mut detail = String::new();
+    for (path, text) in &texts {
+        let old = before.iter().find(|(other, _)| other == path).and_then(|(_, text)| text.as_deref());
+        detail.push_str(&unified(
+            old.unwrap_or_default(),
+            text.as_deref().unwrap_or_default(),
+            &named(path, old),
+            &named(path, text.as_deref()),
+        ));
+    }
+    let status = run.edit(operation, texts)?;
+    let mut done = Done::of(status, format!("{what}{}", after(run, status))).with(detail);
+    done.paths = paths;
+    if status == Status::PersistFailure {
+        done.guidance =
+            Some("mend what stands in the way, then call `commit` to save, `persist_as` to save elsewhere, or `discard`".to_owned());
+    }
+    Ok(done)
+}
+
+pub(super) fn named(path: &str, text: Option<&str>) -> String {
+    if text.is_some() { path.to_owned() } else { "/dev/null".to_owned() }
+}
+
+/// What became of an edit, behind what it is.
+pub(super) fn after<F: Files>(run: &Run<'_, F>, status: Status) -> &'static str {
+    match (status, run.session.mode) {
+        (Status::Success, Mode::Immediate) => ", saved",
+        (Status::Success, Mode::Manual) => " in the buffer",
+        (Status::Success, Mode::Disabled) => " in the buffer, which is not saved",
+        (Status::PersistFailure, _) => " in the buffer; it could not be saved",
+        (Status::ExternalConflict, _) => " in the buffer; the file was changed by somebody else at the same place and is not saved",
+        _ => "",
+    }
+}
+
+pub(super) fn replace<F: Files>(run: &mut Run<'_, F>, path: &str, old: &str, new: &str, fits: bool) -> Result<Done, Trouble> {
+    let text = run.text(path)?;
+    let (old, new) = match fits {
+        true => {
+            let end = Ends::of(&text).usual();
+            (fit(old, end), fit(new, end))
+        }
+        false => (old.to_owned(), new.to_owned()),
+    };
+    place_one(run, path, &text, &old, &new, "replaced one occurrence of old_text")
+}
+
+/// Puts a text in the place of the only occurrence of another; offers the occurrences where there are several.
+pub(super) fn place_one<F: Files>(run: &mut Run<'_, F>, path: &str, text: &str, old: &str, new: &str, what: &str) -> Result<Done, Trouble> {
+    let found = find(text, old, 0, candidate::SHOWN);
+    match found.count {
+        0 => {
+            run.happen(path, Event::Nowhere);
+            let miss = miss::explain(text, old);
+            Ok(Done {
+                guidance: Some("read the place again and give old_text exactly as it stands there".to_owned()),
+                ..Done::of(Status::NoMatch, format!("no match in {path}: {}", miss.why)).with(miss.near.join("\n"))
+            })
+        }
+        1 => {
+            let at = found.at[0];
+            let made = [&text[..at], new, &text[at + old.len()..]].concat();
+            edited(run, "replace", vec![(path.to_owned(), Some(made))], what)
+        }
+        count => {
+            let snapshot = run.document(path)?.now.clone();
+            run.happen(path, Event::Several);
+            if let Some(document) = run.session.documents.get_mut(path) {
+                document.selection = Some(Selection {
+                    snapshot,
+                    needle: old.to_owned(),
+                    replacement: new.to_owned(),
+                    count,
+                });
+            }
+            shown(run, path, 0)
+        }
+    }
+}
+
+/// Candidates of the selection, from a number on (from 0).
+pub(super) fn shown<F: Files>(run: &mut Run<'_, F>, path: &str, from: usize) -> Result<Done, Trouble> {
+    let text = run.text(path)?;
+    let selection = selection(run, path)?;
+    let found = find(&text, &selection.needle, from, candidate::SHOWN);
+    let candidates = candidate::candidates(&text, selection.needle.len(), &found.at, from);
+    let lines = candidate::marked(&text, selection.needle.len(), &found.at, &candidates, 1);
+    let summary = match (candidates.first(), candidates.last()) {
+        (Some(first), Some(last)) if candidates.len() < found.count => {
+            format!("{} matches in {path}; {} to {} are shown", found.count, first.id, last.id)
+        }
+        (None, _) => format!("{} matches in {path}; there is none with number {}", found.count, from + 1),
+        _ => format!("{} matches in {path}", found.count),
+    };
+    let more = candidates.last().is_some_and(|last| last.id < found.count);
+    let guidance = by_state(WorkflowState::SelectionPending, run.session.mode).unwrap_or_default();
+    Ok(Done {
+        candidates: (!candidates.is_empty()).then_some(candidates),
+        count: Some(found.count),
+        guidance: Some(if more {
+            format!("{guidance}; `candidates` with from shows more")
+        } else {
+            guidance
+        }),
+        ..Done::of(Status::MultiMatch, summary).with(lines)
+    })
+}
+
+pub(super) fn selection<F: Files>(run: &mut Run<'_, F>, path: &str) -> Result<Selection, Trouble> {
+    let document = run.document(path)?;
+    match document.selection.clone().filter(|selection| selection.snapshot == document.now) {
+        Some(selection) => Ok(selection),
+        None => {
+            run.happen(path, Event::Stale);
+            Err(Trouble::new("the selection has ended with the text that it was made on", "call `replace` again").at(path))
+        }
+    }
+}
+
+pub(super) fn select<F: Files>(run: &mut Run<'_, F>, path: &str, id: usize, new: Option<&str>) -> Result<Done, Trouble> {
+    let text = run.text(path)?;
+    let selection = selection(run, path)?;
+    let found = find(&text, &selection.needle, id.wrapping_sub(1), 1);
+    let Some(at) = found.at.first() else {
+        run.happen(path, Event::Refused);
+        let why = format!("there is no candidate {id}: they have numbers from 1 to {}", found.count);
+        return Err(Trouble::new(why, "call `replace_selection` with one of them, or `discard`").at(path));
+    };
+    let new = new.unwrap_or(&selection.replacement);
+    let made = [&text[..*at], new, &text[at + selection.needle.len()..]].concat();
+    if made == text {
+        run.happen(path, Event::Stale);
+        return Ok(Done::of(Status::NoOp, "old and new are the same: nothing was changed"));
+    }
+    edited(
+        run,
+        "replace_selection",
+        vec![(path.to_owned(), Some(made))],
+        &format!("replaced match {id} of {}", found.count),
+    )
+}
+
+pub(super) fn append<F: Files>(run: &mut Run<'_, F>, path: &str, anchor: &str, new: &str, fits: bool) -> Result<Done, Trouble> {
+    let text = run.text(path)?;
+    let end = Ends::of(&text).usual();
+    let (anchor, new) = if fits {
+        (fit(anchor, end), fit(new, end))
+    } else {
+        (anchor.to_owned(), new.to_owned())
+    };
+    if anchor.is_empty() {
+        run.happen(path, Event::Refused);
+        return Err(Trouble::new(
+            "no anchor is named",
+            "name the text that the new one is to stand behind; `^` is the beginning of the file, `$` its end",
+        )
+        .at(path));
+    }
+    let made = match anchor.as_str() {
+        "^" => format!("{new}{text}"),
+        "$" => format!("{text}{new}"),
+        _ => {
+            let both = format!("{anchor}{new}");
+            return place_one(run, path, &text, &anchor, &both, "put the text behind its anchor");
+        }
+    };
+    edited(run, "append", vec![(path.to_owned(), Some(made))], "put the text there")
+}
+
+pub(super) fn symbol_edit<F: Files>(run: &mut Run<'_, F>, path: &str, wanted: &symbol::Asked) -> Result<Done, Trouble> {
+    let text = run.text(path)?;
+    let (made, what) = symbol::edited(&text, wanted).map_err(|why| {
+        run.happen(path, Event::Refused);
+        Trouble {
+            detail: (!why.candidates.is_empty()).then(|| why.candidates.join("\n")),
+            ..Trouble::new(format!("{path}: {}", why.why), why.hint).at(path)
+        }
+    })?;
+    edited(run, "symbol", vec![(path.to_owned(), Some(made))], &what)
+}
+
+pub(super) fn batch<F: Files>(run: &mut Run<'_, F>, edits: &[Part], paths: &[String], fits: bool) -> Result<Done, Trouble> {
+    let mut texts: Vec<(String, Option<String>)> = Vec::new();
+    for path in paths {
+        texts.push((path.clone(), Some(run.text(path)?)));
+    }
+    for (number, edit) in (1..).zip(edits) {
+        let path = match &edit.path {
+            Some(given) => resolved(run.files, given)?,
+            None => paths[0].clone(),
+        };
+        let text = texts
+            .iter_mut()
+            .find(|(other, _)| *other == path)
+            .and_then(|(_, text)| text.as_mut());
+        let Some(text) = text else { continue };
+        let end = Ends::of(text).usual();
+        let (old, new) = if fits {
+            (fit(&edit.old, end), fit(&edit.new, end))
+        } else {
+            (edit.old.clone(), edit.new.clone())
+        };
+        let found = find(text, &old, 0, candidate::SHOWN);
+        match found.at.as_slice() {
+            [at] => text.replace_range(*at..at + old.len(), &new),
+            [] => {
+                let miss = miss::explain(text, &old);
+                run.happen(&path, Event::Nowhere);
+                return Err(Trouble {
+                    status: Status::NoMatch,
+                    summary: format!("edit {number} has no match in {path}: {}; nothing was changed", miss.why),
+                    guidance: Some("give old_text exactly as it stands there after the edits before it".to_owned()),
+                    detail: (!miss.near.is_empty()).then(|| miss.near.join("\n")),
+                    path: Some(path),
+                });
+            }
+            several => {
+                let candidates = candidate::candidates(text, old.len(), several, 0);
+                run.happen(&path, Event::Refused);
+                return Err(Trouble {
+                    detail: Some(candidate::marked(text, old.len(), several, &candidates, 1)),
+                    ..Trouble::new(
+                        format!(
+                            "edit {number} has {} matches in {path}, and must have one; nothing was changed",
+                            found.count
+                        ),
+                        "give a longer old_text",
+                    )
+                    .at(&path)
+                });
+            }
+        }
+    }
+    let plural = if edits.len() == 1 { "" } else { "s" };
+    edited(run, "batch", texts, &format!("made {} edit{plural} as one", edits.len()))
+}

@@ -1,0 +1,125 @@
+//! The world of edits: the files of the workspace, and what is kept of sessions. One implementation is the disk, tests have one in memory that
+//! can be stopped before every step.
+
+use super::diagnostics::Category;
+use super::place::Refused;
+use std::io;
+use std::rc::Rc;
+
+/// How a file looked when it was read. As long as nobody wrote it, it looks the same.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Stamp {
+    /// Device, inode, length in bytes, and the times of the last write and the last change, in nanoseconds.
+    pub of: (u64, u64, u64, i128, i128),
+}
+
+/// A file with its bytes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Found {
+    /// Its bytes.
+    pub bytes: Vec<u8>,
+    /// How it looked.
+    pub stamp: Stamp,
+}
+
+/// What a file is to become.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Save {
+    /// Its path below the workspace, of the real file.
+    pub path: String,
+    /// How it looked when it was read; `None` when there was none. If it looks otherwise now, nothing is saved.
+    pub seen: Option<Stamp>,
+    /// Its bytes; `None` takes it away.
+    pub bytes: Option<Rc<Vec<u8>>>,
+}
+
+/// Why files were not saved.
+#[derive(Debug, thiserror::Error)]
+pub enum SaveError {
+    /// Somebody wrote one meanwhile. Nothing was saved.
+    #[error("{path} was changed by somebody else at this moment")]
+    Moved {
+        /// Which.
+        path: String,
+    },
+    /// It may not be written. Nothing was saved.
+    #[error("{path} is read-only")]
+    ReadOnly {
+        /// Which.
+        path: String,
+    },
+    /// The system refuses.
+    #[error("{path} cannot be written: {error}")]
+    Io {
+        /// Which.
+        path: String,
+        /// So many of the files, in their order, were saved before.
+        saved: usize,
+        /// The system's words.
+        error: io::Error,
+    },
+}
+
+/// Files of the workspace by their path below its root, and notes by name.
+pub trait Files {
+    /// What keeps others from editing in this checkout, until it is dropped.
+    type Alone;
+
+    /// Waits until nobody else edits in this checkout.
+    ///
+    /// # Errors
+    /// When that cannot be arranged.
+    fn alone(&self) -> io::Result<Self::Alone>;
+
+    /// The path below the workspace of the real file that a path means.
+    ///
+    /// # Errors
+    /// When it may not be edited.
+    fn resolve(&self, given: &str) -> Result<String, Refused>;
+
+    /// A number that nobody else was given.
+    fn fresh(&self) -> u64;
+
+    /// Writes a line to a log, if that is wanted. Whether it can be written changes nothing.
+    fn tell(&self, category: Category, line: &str);
+
+    /// Whether any log is wanted.
+    fn tells(&self) -> bool;
+
+    /// A file of at most [`super::encoding::LARGEST`] bytes and one more; `None` when there is none.
+    ///
+    /// # Errors
+    /// When it is no regular file, or cannot be read.
+    fn read(&self, path: &str) -> io::Result<Option<Found>>;
+
+    /// Saves files, one after the other; each is at every moment what it was or what it is to be. Before the first is saved, all are known to
+    /// have room and to look as they did.
+    ///
+    /// # Errors
+    /// When one cannot be saved.
+    fn save(&self, files: &[Save]) -> Result<(), SaveError>;
+
+    /// A note.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    fn note(&self, name: &str) -> io::Result<Option<Vec<u8>>>;
+
+    /// Writes a note; it is kept once this returns, and at every moment what it was or what it is to be.
+    ///
+    /// # Errors
+    /// When it cannot be written; then it is what it was.
+    fn keep(&self, name: &str, bytes: &[u8]) -> io::Result<()>;
+
+    /// Takes a note away, if it is there.
+    ///
+    /// # Errors
+    /// When it cannot be removed.
+    fn drop_note(&self, name: &str) -> io::Result<()>;
+
+    /// The names of the notes whose name begins with `folder/`, without that, each with its length in bytes.
+    ///
+    /// # Errors
+    /// When they cannot be listed.
+    fn notes(&self, folder: &str) -> io::Result<Vec<(String, u64)>>;
+}

@@ -1,0 +1,147 @@
+//! The flags that follow from a state, and which of them may stand beside it.
+
+use super::state::{Ground, Mode, State, Status, WorkflowState};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// One flag; its value is its bit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub enum Flag {
+    /// Several matches wait for a choice.
+    SelectionPending = 1,
+    /// The buffer has edits that the file has not.
+    PersistPending = 2,
+    /// The file is not what the buffer was made of.
+    OutOfSync = 4,
+    /// The answer has not the form that it is to have.
+    SchemaViolation = 8,
+    /// Edits stay in the buffer.
+    PersistReadOnly = 16,
+    /// Somebody else changed the file where the buffer was edited.
+    ExternalConflict = 32,
+    /// The log has more.
+    DiagnosticHint = 64,
+}
+
+impl Flag {
+    /// All of them, in the order in which they are told.
+    pub const ALL: [Self; 7] = [
+        Self::SelectionPending,
+        Self::PersistPending,
+        Self::OutOfSync,
+        Self::SchemaViolation,
+        Self::PersistReadOnly,
+        Self::ExternalConflict,
+        Self::DiagnosticHint,
+    ];
+}
+
+/// The flags of an answer.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Flags {
+    /// Their bits together.
+    pub mask: u32,
+    /// Their names, in the order of their bits.
+    pub names: Vec<Flag>,
+}
+
+impl Flags {
+    /// Those, whatever their order.
+    pub fn of(flags: impl IntoIterator<Item = Flag>) -> Self {
+        let mask = flags.into_iter().fold(0, |mask, flag| mask | flag as u32);
+        Self {
+            mask,
+            names: Flag::ALL.into_iter().filter(|flag| mask & *flag as u32 != 0).collect(),
+        }
+    }
+
+    /// With one more.
+    pub fn with(&self, flag: Flag) -> Self {
+        Self::of(self.names.iter().copied().chain([flag]))
+    }
+
+    /// Whether it is among them.
+    pub fn has(&self, flag: Flag) -> bool {
+        self.mask & flag as u32 != 0
+    }
+}
+
+/// The flags of a state; `logged` when the log has more about what went wrong.
+pub fn flags(state: State, mode: Mode, status: Status, logged: bool) -> Flags {
+    let own: &[Flag] = match state {
+        State::On(Ground::Idle) => &[],
+        State::On(Ground::PersistPending) => &[Flag::PersistPending],
+        State::On(Ground::OutOfSync { conflict: true }) => &[Flag::OutOfSync, Flag::ExternalConflict],
+        State::On(Ground::OutOfSync { conflict: false }) => &[Flag::OutOfSync],
+        State::SelectionPending(_) => &[Flag::SelectionPending],
+        State::Refreshing(_) => &[Flag::DiagnosticHint],
+    };
+    let hint = logged && matches!(status, Status::PersistFailure | Status::ExternalConflict | Status::Exception);
+    // What nobody saves is told everywhere but where the table of states has no place for it.
+    let read_only = mode == Mode::Disabled && !matches!(state.told(), WorkflowState::OutOfSync | WorkflowState::Refreshing);
+    Flags::of(
+        own.iter()
+            .copied()
+            .chain(hint.then_some(Flag::DiagnosticHint))
+            .chain(read_only.then_some(Flag::PersistReadOnly)),
+    )
+}
+
+/// Whether flags are what a state must and may have (seed 004 §4.3).
+pub fn fits(state: WorkflowState, flags: &Flags) -> bool {
+    let (must, may): (&[Flag], &[Flag]) = match state {
+        WorkflowState::Idle => (&[], &[Flag::PersistReadOnly, Flag::DiagnosticHint]),
+        WorkflowState::SelectionPending => (&[Flag::SelectionPending], &[Flag::PersistReadOnly, Flag::DiagnosticHint]),
+        WorkflowState::PersistPending => (&[Flag::PersistPending], &[Flag::PersistReadOnly, Flag::DiagnosticHint]),
+        WorkflowState::OutOfSync => (&[Flag::OutOfSync], &[Flag::ExternalConflict, Flag::DiagnosticHint]),
+        WorkflowState::Refreshing => (&[Flag::DiagnosticHint], &[]),
+    };
+    // An answer without form says so in whatever state.
+    let may = |flag: &Flag| must.contains(flag) || may.contains(flag) || *flag == Flag::SchemaViolation;
+    must.iter().all(|flag| flags.has(*flag)) && flags.names.iter().all(may)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn flags_of_every_state_fit_it() {
+        let grounds = [
+            Ground::Idle,
+            Ground::PersistPending,
+            Ground::OutOfSync { conflict: true },
+            Ground::OutOfSync { conflict: false },
+        ];
+        let states = grounds
+            .iter()
+            .flat_map(|ground| [State::On(*ground), State::SelectionPending(*ground), State::Refreshing(*ground)]);
+        for state in states {
+            for mode in [Mode::Immediate, Mode::Manual, Mode::Disabled] {
+                for status in [Status::Success, Status::Exception] {
+                    for logged in [true, false] {
+                        let flags = flags(state, mode, status, logged);
+                        assert!(fits(state.told(), &flags), "{state:?} {mode:?} {flags:?}");
+                        assert!(fits(state.told(), &flags.with(Flag::SchemaViolation)));
+                        // No other state takes its flags for its own, but for those that have none.
+                        let own = flags
+                            .names
+                            .iter()
+                            .any(|flag| !matches!(flag, Flag::PersistReadOnly | Flag::DiagnosticHint));
+                        assert!(!own || !fits(WorkflowState::Idle, &flags));
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn flags_are_a_mask_and_names() {
+        let flags = Flags::of([Flag::DiagnosticHint, Flag::PersistPending, Flag::PersistPending]);
+        assert_eq!(
+            serde_json::to_value(&flags).expect("JSON"),
+            serde_json::json!({"mask": 66, "names": ["PersistPending", "DiagnosticHint"]})
+        );
+        assert!(flags.has(Flag::PersistPending) && !flags.has(Flag::OutOfSync));
+    }
+}

@@ -1,0 +1,151 @@
+//! The operations between buffer and file: saving, dropping, comparing, reading anew, taking back.
+
+use super::editing::after;
+use super::files::Files;
+use super::merge::unified;
+use super::perform::{Done, resolved};
+use super::run::{Run, Trouble};
+use super::state::{Found, Mode, Status, WorkflowState};
+
+pub(super) fn commit<F: Files>(run: &mut Run<'_, F>, paths: &[String]) -> Result<Done, Trouble> {
+    let edited: Vec<String> = paths
+        .iter()
+        .filter(|path| run.document(path).is_ok_and(|document| document.is_edited()))
+        .cloned()
+        .collect();
+    if edited.is_empty() {
+        return Ok(Done::of(Status::NoOp, "there is nothing to save"));
+    }
+    let status = run.save(&edited)?;
+    let mut done = match status {
+        Status::Success => Done::of(status, format!("saved {}", edited.join(", "))),
+        Status::ExternalConflict => Done::of(status, "not saved: the file was changed by somebody else where it is edited here"),
+        _ => Done {
+            guidance: Some("mend what stands in the way, then `commit` again; `persist_as` saves elsewhere".to_owned()),
+            ..Done::of(status, "nothing was saved, the edits are in the buffer")
+        },
+    };
+    done.paths = edited;
+    Ok(done)
+}
+
+pub(super) fn discard<F: Files>(run: &mut Run<'_, F>, paths: &[String]) -> Result<Done, Trouble> {
+    let mut dropped = Vec::new();
+    let mut selection = false;
+    for path in paths {
+        let chooses = run.document(path)?.state.told() == WorkflowState::SelectionPending;
+        if run.discard(path)? == Status::Success {
+            selection |= chooses;
+            dropped.push(path.clone());
+        }
+    }
+    if dropped.is_empty() {
+        return Ok(Done::of(Status::NoOp, "there is nothing to discard"));
+    }
+    let what = if selection {
+        "dropped the selection; edits that are not saved stay"
+    } else {
+        "dropped what was not saved; `undo` gives it back"
+    };
+    Ok(Done {
+        paths: dropped,
+        ..Done::of(Status::Success, what)
+    })
+}
+
+/// What both sides did to what they were made of.
+pub(super) fn both<F: Files>(run: &Run<'_, F>, path: &str) -> Result<String, Trouble> {
+    let document = run.document(path)?;
+    let text = |version| Ok::<_, Trouble>(run.text_of(path, version)?.map(|(text, _)| text));
+    let (base, ours) = (text(&document.base)?.unwrap_or_default(), text(&document.now)?.unwrap_or_default());
+    let mut told = unified(&base, &ours, path, &format!("{path} (buffer)"));
+    if document.seen != document.base {
+        let theirs = match text(&document.seen) {
+            Ok(theirs) => theirs.unwrap_or_default(),
+            Err(trouble) => return Ok(format!("{told}{}\n", trouble.summary)),
+        };
+        told.push_str(&unified(&base, &theirs, path, &format!("{path} (file)")));
+    }
+    Ok(told)
+}
+
+pub(super) fn diff<F: Files>(run: &mut Run<'_, F>, paths: &[String]) -> Result<Done, Trouble> {
+    let mut detail = String::new();
+    for path in paths {
+        detail.push_str(&both(run, path)?);
+    }
+    let out = paths
+        .iter()
+        .any(|path| run.document(path).is_ok_and(|document| document.seen != document.base));
+    let summary = match (detail.is_empty(), out) {
+        (true, _) => "buffer and file are the same",
+        (false, true) => "what the buffer has, and what somebody else did to the file",
+        (false, false) => "what the buffer has and the file has not",
+    };
+    Ok(Done::of(Status::Success, summary).with(detail))
+}
+
+pub(super) fn refresh<F: Files>(run: &mut Run<'_, F>, paths: Vec<String>) -> Result<Done, Trouble> {
+    let mut done = Done::of(Status::NoOp, "the file is as it was");
+    for path in &paths {
+        let out = run.document(path)?.state.told() == WorkflowState::OutOfSync;
+        match run.refresh(path)? {
+            Found::Same { .. } => {}
+            Found::Taken if out => {
+                done = Done::of(
+                    Status::Success,
+                    format!("{path} is as the file has it; `undo` gives the edits back"),
+                )
+            }
+            Found::Taken => done = Done::of(Status::Success, "the buffer is the file"),
+            Found::Carried => done = Done::of(Status::Success, "the edits stand on the file as it is now"),
+            Found::Conflict => {
+                let why = format!("{path} was changed by somebody else where it is edited here; `refresh` again takes the file's text");
+                let detail = both(run, path)?;
+                done = Done::of(Status::ExternalConflict, why).with(detail);
+                break;
+            }
+        }
+    }
+    done.paths = paths;
+    Ok(done)
+}
+
+pub(super) fn persist_as<F: Files>(run: &mut Run<'_, F>, path: &str, given: &str) -> Result<Done, Trouble> {
+    let other = resolved(run.files, given)?;
+    let text = run.text(path)?;
+    let encoding = run.document(path)?.encoding;
+    run.open_new(&other)?;
+    if let Some(document) = run.session.documents.get_mut(&other) {
+        document.encoding = encoding;
+    }
+    let mut status = run.edit("persist_as", vec![(other.clone(), Some(text))])?;
+    if run.session.mode == Mode::Manual {
+        status = run.save(std::slice::from_ref(&other))?;
+    }
+    let what = if status == Status::Success { "saved" } else { "could not be saved" };
+    Ok(Done {
+        paths: vec![other.clone()],
+        ..Done::of(status, format!("the buffer of {path} is {what} as {other}; {path} is as it was"))
+    })
+}
+
+pub(super) fn again<F: Files>(run: &mut Run<'_, F>, redo: bool) -> Result<Done, Trouble> {
+    let (operation, paths, status) = run.take_back(redo)?;
+    let what = if redo { "made again" } else { "took back" };
+    Ok(Done {
+        paths,
+        ..Done::of(status, format!("{what}: {operation}{}", after(run, status)))
+    })
+}
+
+pub(super) fn close<F: Files>(run: &mut Run<'_, F>, paths: &[String]) -> Result<Done, Trouble> {
+    if run.session.is_saved() {
+        return Ok(Done::of(Status::Success, "the session has ended"));
+    }
+    let edited = paths
+        .iter()
+        .find(|path| run.document(path).is_ok_and(|document| document.is_edited()));
+    let path = edited.cloned().unwrap_or_default();
+    Err(Trouble::new("the session has edits that are not saved", "call `commit` or `discard` first").at(&path))
+}

@@ -1,0 +1,306 @@
+//! What differs between two texts, as spans, and edits carried from one text to another: an edit whose own span nobody touched is carried, any
+//! other is a conflict. Nothing is guessed.
+
+use super::lines::split;
+use similar::{Algorithm, DiffOp, TextDiff, capture_diff_slices};
+use std::ops::Range;
+
+/// Texts whose differing middle has more lines together are not compared line by line: the middle counts as one span.
+const MOST_LINES: usize = 40_000;
+
+/// One stretch that another text has instead.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Change {
+    /// Bytes of the old text.
+    pub old: Range<usize>,
+    /// Bytes of the new one.
+    pub new: Range<usize>,
+}
+
+/// The stretches in which `new` differs from `old`, in order, as short as whole lines allow and without what is the same at their ends.
+pub fn changes(old: &str, new: &str) -> Vec<Change> {
+    if old == new {
+        return Vec::new();
+    }
+    // What is the same before and behind, in whole lines.
+    let same = same_before(old.as_bytes(), new.as_bytes());
+    let before = line_start(old, floor(old, same)).min(line_start(new, floor(new, same)));
+    let same = same_behind(&old.as_bytes()[before..], &new.as_bytes()[before..]);
+    let behind = {
+        let (a, b) = (old.len() - same, new.len() - same);
+        // The first line start at or after the difference, told from the end, where both are the same.
+        let (a, b) = (line_end(old, a), line_end(new, b));
+        (old.len() - a).min(new.len() - b)
+    };
+    let (a, b) = (&old[before..old.len() - behind], &new[before..new.len() - behind]);
+    let (left, right): (Vec<&str>, Vec<&str>) = (split(a).collect(), split(b).collect());
+    let whole = Change {
+        old: before..old.len() - behind,
+        new: before..new.len() - behind,
+    };
+    if left.len() + right.len() > MOST_LINES {
+        return vec![tight(old, new, whole)];
+    }
+    let starts = |lines: &[&str]| {
+        let ends = lines.iter().scan(before, |at, line| {
+            *at += line.len();
+            Some(*at)
+        });
+        std::iter::once(before).chain(ends).collect::<Vec<usize>>()
+    };
+    let (left_at, right_at) = (starts(&left), starts(&right));
+    let ops = capture_diff_slices(Algorithm::Myers, &left, &right);
+    let mut found: Vec<Change> = Vec::new();
+    for op in ops.iter().filter(|op| !matches!(op, DiffOp::Equal { .. })) {
+        let (a, b) = (op.old_range(), op.new_range());
+        let change = Change {
+            old: left_at[a.start]..left_at[a.end],
+            new: right_at[b.start]..right_at[b.end],
+        };
+        match found.last_mut() {
+            Some(last) if last.old.end == change.old.start && last.new.end == change.new.start => {
+                last.old.end = change.old.end;
+                last.new.end = change.new.end;
+            }
+            _ => found.push(change),
+        }
+    }
+    found.into_iter().map(|change| tight(old, new, change)).collect()
+}
+
+/// A change without the characters that are the same at its beginning and at its end.
+fn tight(old: &str, new: &str, change: Change) -> Change {
+    let (a, b) = (&old[change.old.clone()], &new[change.new.clone()]);
+    let first: usize = a
+        .chars()
+        .zip(b.chars())
+        .take_while(|(a, b)| a == b)
+        .map(|(c, _)| c.len_utf8())
+        .sum();
+    let (a, b) = (&a[first..], &b[first..]);
+    let last: usize = a
+        .chars()
+        .rev()
+        .zip(b.chars().rev())
+        .take_while(|(a, b)| a == b)
+        .map(|(c, _)| c.len_utf8())
+        .sum();
+    Change {
+        old: change.old.start + first..change.old.end - last,
+        new: change.new.start + first..change.new.end - last,
+    }
+}
+
+/// How many bytes two texts begin with in common.
+fn same_before(a: &[u8], b: &[u8]) -> usize {
+    // Blocks are compared faster than bytes.
+    let blocks = a
+        .chunks(BLOCK)
+        .zip(b.chunks(BLOCK))
+        .take_while(|(a, b)| a == b)
+        .map(|(a, _)| a.len())
+        .sum::<usize>();
+    blocks + a[blocks..].iter().zip(&b[blocks..]).take_while(|(a, b)| a == b).count()
+}
+
+/// How many bytes two texts end with in common.
+fn same_behind(a: &[u8], b: &[u8]) -> usize {
+    let blocks = a
+        .rchunks(BLOCK)
+        .zip(b.rchunks(BLOCK))
+        .take_while(|(a, b)| a == b)
+        .map(|(a, _)| a.len())
+        .sum::<usize>();
+    let (a, b) = (&a[..a.len() - blocks], &b[..b.len() - blocks]);
+    blocks + a.iter().rev().zip(b.iter().rev()).take_while(|(a, b)| a == b).count()
+}
+
+const BLOCK: usize = 4096;
+
+fn floor(text: &str, at: usize) -> usize {
+    (0..=at).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0)
+}
+
+fn line_start(text: &str, at: usize) -> usize {
+    text.as_bytes()[..at]
+        .iter()
+        .rposition(|byte| *byte == b'\n')
+        .map_or(0, |end| end + 1)
+}
+
+fn line_end(text: &str, at: usize) -> usize {
+    text.as_bytes()[at..]
+        .iter()
+        .position(|byte| *byte == b'\n')
+        .map_or(text.len(), |end| at + end + 1)
+}
+
+/// `ours`, which was made of `base`, as if it had been made of `theirs`; `None` when both touch the same place, or places that meet.
+pub fn carry(base: &str, ours: &str, theirs: &str) -> Option<String> {
+    if base == theirs || ours == theirs {
+        return Some(ours.to_owned());
+    }
+    let (own, other) = (changes(base, ours), changes(base, theirs));
+    let mut carried = String::with_capacity(theirs.len() + ours.len().saturating_sub(base.len()));
+    // Byte of base up to which all is carried.
+    let mut done = 0;
+    let (mut own, mut other) = (own.iter().peekable(), other.iter().peekable());
+    loop {
+        let (change, text) = match (own.peek(), other.peek()) {
+            (None, None) => break,
+            (Some(mine), Some(yours)) => {
+                if mine.old.start <= yours.old.end && yours.old.start <= mine.old.end {
+                    // The same edit on both sides is none that conflicts.
+                    if mine.old == yours.old && ours[mine.new.clone()] == theirs[yours.new.clone()] {
+                        own.next();
+                        continue;
+                    }
+                    return None;
+                }
+                if mine.old.start < yours.old.start {
+                    (own.next()?, ours)
+                } else {
+                    (other.next()?, theirs)
+                }
+            }
+            (Some(_), None) => (own.next()?, ours),
+            (None, Some(_)) => (other.next()?, theirs),
+        };
+        carried.push_str(&base[done..change.old.start]);
+        carried.push_str(&text[change.new.clone()]);
+        done = change.old.end;
+    }
+    carried.push_str(&base[done..]);
+    Some(carried)
+}
+
+/// A unified diff with three lines around each change. Line ends that differ are told.
+pub fn unified(old: &str, new: &str, old_name: &str, new_name: &str) -> String {
+    if old == new {
+        return String::new();
+    }
+    let all = changes(old, new);
+    let (Some(first), Some(last)) = (all.first(), all.last()) else {
+        return String::new();
+    };
+    let (a, b) = (
+        around(old, &(first.old.start..last.old.end)),
+        around(new, &(first.new.start..last.new.end)),
+    );
+    // Before the first change both are the same, so that the line numbers of what is shown are shifted by as much.
+    let skipped = split(&old[..a.start]).count();
+    let (left, right) = (&old[a], &new[b]);
+    let diff = TextDiff::from_lines(left, right);
+    let text = diff.unified_diff().context_radius(CONTEXT).header(old_name, new_name).to_string();
+    text.split_inclusive('\n')
+        .map(|line| match line.strip_prefix("@@ ").and_then(|line| line.split_once(" @@")) {
+            Some((ranges, rest)) => format!("@@ {} @@{rest}", shifted(ranges, skipped)),
+            None => line.to_owned(),
+        })
+        .collect()
+}
+
+const CONTEXT: usize = 3;
+
+/// A stretch with the lines around it that a diff shows, and one more, so that it is known that they go on.
+fn around(text: &str, stretch: &Range<usize>) -> Range<usize> {
+    let mut start = line_start(text, stretch.start);
+    let mut end = line_end(text, stretch.end);
+    for _ in 0..=CONTEXT {
+        start = line_start(text, start.saturating_sub(1));
+        end = line_end(text, end);
+    }
+    start..end
+}
+
+/// `-1,7 +1,8` as if so many lines stood before.
+fn shifted(ranges: &str, lines: usize) -> String {
+    let one = |range: &str| {
+        let (sign, numbers) = range.split_at(1);
+        let (start, length) = numbers
+            .split_once(',')
+            .map_or((numbers, None), |(start, length)| (start, Some(length)));
+        let start = start.parse::<usize>().unwrap_or_default() + lines;
+        match length {
+            Some(length) => format!("{sign}{start},{length}"),
+            None => format!("{sign}{start}"),
+        }
+    };
+    ranges.split(' ').map(one).collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn told(old: &str, new: &str) -> Vec<(String, String)> {
+        changes(old, new)
+            .into_iter()
+            .map(|change| (old[change.old].to_owned(), new[change.new].to_owned()))
+            .collect()
+    }
+
+    #[test]
+    fn changes_are_as_short_as_they_can_be() {
+        let pair = |a: &str, b: &str| (a.to_owned(), b.to_owned());
+        assert_eq!(told("a\nbcd\ne\n", "a\nbXd\ne\n"), [pair("c", "X")]);
+        assert_eq!(told("a\nb\nc\nd\n", "A\nb\nc\nD\n"), [pair("a", "A"), pair("d", "D")]);
+        assert_eq!(told("", "é"), [pair("", "é")]);
+        assert_eq!(told("aé\n", "aè\n"), [pair("é", "è")], "characters stay whole");
+        assert_eq!(told("x", "x"), []);
+    }
+
+    #[test]
+    fn what_is_untouched_is_carried_and_nothing_else() {
+        let base = "one\ntwo\nthree\nfour\nfive\n";
+        let ours = base.replace("two", "TWO");
+        let with = |theirs: &str| carry(base, &ours, theirs);
+        assert_eq!(
+            with(&base.replace("five", "FIVE")),
+            Some("one\nTWO\nthree\nfour\nFIVE\n".to_owned())
+        );
+        assert_eq!(with(&format!("zero\n{base}six\n")), Some(format!("zero\n{ours}six\n")));
+        assert_eq!(with(&base.replace("two", "2")), None);
+        assert_eq!(with(&ours), Some(ours.clone()), "the same edit");
+        assert_eq!(with(""), None);
+        assert_eq!(carry("a\n", "a\nb\n", "a\nc\n"), None, "both add at one place");
+    }
+
+    #[test]
+    fn diffs_have_the_lines_of_the_whole() {
+        let old: String = (1..=40).map(|line| format!("line {line}\n")).collect();
+        let new = old.replace("line 20\n", "line 20a\nline 20b\n").replace("line 38\n", "line 38!\n");
+        let whole = TextDiff::from_lines(old.as_str(), new.as_str());
+        let expected = whole.unified_diff().context_radius(3).header("a", "b").to_string();
+        assert_eq!(unified(&old, &new, "a", "b"), expected);
+        assert_eq!(unified("a\n", "a\r\n", "a", "b").lines().count(), 5);
+        assert_eq!(unified("", "a", "a", "b").lines().filter(|line| line.starts_with('+')).count(), 2);
+    }
+
+    proptest! {
+        #[test]
+        fn changes_make_the_new_text(old in "([ab]{0,2}(\r\n|\n|é)){0,8}", new in "([ab]{0,2}(\r\n|\n|é)){0,8}") {
+            let mut made = String::new();
+            let mut done = 0;
+            for change in changes(&old, &new) {
+                made.push_str(&old[done..change.old.start]);
+                made.push_str(&new[change.new]);
+                done = change.old.end;
+            }
+            made.push_str(&old[done..]);
+            prop_assert_eq!(&made, &new);
+            // Nothing to carry, or nothing to carry past.
+            prop_assert_eq!(carry(&old, &old, &new), Some(new.clone()));
+            prop_assert_eq!(carry(&old, &new, &old), Some(new));
+        }
+
+        #[test]
+        fn edits_of_two_ends_are_both_there(middle in "[a-c\n]{0,20}", mine in "[x\n]{0,4}", yours in "[y\n]{0,4}") {
+            let base = format!("<\n1\n2\n{middle}\n3\n4\n>");
+            let ours = base.replacen('<', &mine, 1);
+            let theirs = base.replacen('>', &yours, 1);
+            prop_assert_eq!(carry(&base, &ours, &theirs), Some(format!("{mine}\n1\n2\n{middle}\n3\n4\n{yours}")));
+        }
+    }
+}

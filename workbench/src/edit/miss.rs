@@ -1,0 +1,313 @@
+//! Why a text stands nowhere: what stands there that is nearly it, and in what that differs. It explains and never chooses: whoever asked writes
+//! the text anew.
+
+use super::lines::{Ends, body, fit, split};
+use super::matching::find;
+use std::collections::HashMap;
+
+/// Longer texts are not looked through for what is only alike.
+const LARGEST: usize = 8 << 20;
+/// So many lines of the needle say where it may be meant.
+const MOST_LINES: usize = 200;
+/// Of fewer pairs of characters any line may have some.
+const SHORTEST: usize = 3;
+/// A line is shown up to so many characters.
+const SHOWN: usize = 120;
+
+/// Why nothing was found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Miss {
+    /// In a sentence's middle.
+    pub why: String,
+    /// Lines that are nearest, each with its number, for reading.
+    pub near: Vec<String>,
+}
+
+/// What stands in a text that is nearly the needle, which is not in it.
+pub fn explain(text: &str, needle: &str) -> Miss {
+    if needle.is_empty() {
+        return told("old_text is empty, and an empty text stands nowhere");
+    }
+    if text.is_empty() {
+        return told("the file is empty");
+    }
+    let ends = Ends::of(text);
+    let fitted = fit(needle, "\n");
+    let plain = fit(text, "\n");
+    let places = find(&plain, &fitted, 0, 1);
+    if let Some(at) = places.at.first() {
+        let line = 1 + plain[..*at].matches('\n').count();
+        let why = format!(
+            "only the line ends differ: the file has {ends}, old_text has {} (line {line}); write the file's ends, or ask for them",
+            Ends::of(needle)
+        );
+        return with(why, text, line, split(needle).count());
+    }
+    if let Some((bare, what)) = numbered(&fitted).filter(|(bare, _)| find(&plain, bare, 0, 1).count > 0) {
+        let at = find(&plain, &bare, 0, 1).at[0];
+        let line = 1 + plain[..at].matches('\n').count();
+        return with(
+            format!("{what}; without them it stands at line {line}"),
+            text,
+            line,
+            split(needle).count(),
+        );
+    }
+    if text.len() > LARGEST {
+        return told("it is nowhere in the file, which is too large to be looked through for what is alike");
+    }
+    near(text, needle)
+}
+
+fn told(why: &str) -> Miss {
+    Miss {
+        why: why.to_owned(),
+        near: Vec::new(),
+    }
+}
+
+fn with(why: String, text: &str, line: usize, count: usize) -> Miss {
+    let near = (1..).zip(split(text)).skip(line - 1).take(count.clamp(1, 5));
+    Miss {
+        why,
+        near: near.map(|(number, line)| format!("{number}: {}", visible(body(line)))).collect(),
+    }
+}
+
+/// The needle without the line numbers that stand before each of its lines, if they do.
+fn numbered(needle: &str) -> Option<(String, &'static str)> {
+    let mut bare = String::new();
+    for line in split(needle) {
+        let rest = line.trim_start_matches([' ', '\t']);
+        let digits = rest.len() - rest.trim_start_matches(|c: char| c.is_ascii_digit()).len();
+        if digits == 0 {
+            return None;
+        }
+        let rest = &rest[digits..];
+        let rest = ["  ", "\t", " | ", "|", "→", ": ", ":", " "]
+            .iter()
+            .find_map(|mark| rest.strip_prefix(mark))
+            .unwrap_or(rest);
+        bare.push_str(rest);
+    }
+    Some((bare, "line numbers stand before the lines of old_text"))
+}
+
+/// The window of lines that has most in common with the needle.
+fn near(text: &str, needle: &str) -> Miss {
+    let wanted: Vec<&str> = split(needle).map(body).take(MOST_LINES).collect();
+    let lines: Vec<&str> = split(text).map(body).collect();
+    let start = aligned(&lines, &wanted, exactly)
+        .or_else(|| aligned(&lines, &wanted, loosely))
+        .or_else(|| alike(&lines, &wanted));
+    let Some(start) = start else {
+        return told("it is nowhere in the file, and nothing there is like it");
+    };
+    // A needle that begins or ends in the middle of a line is that line's part.
+    let part = |at: usize, wanted_line: &str, line: &str| match (at == 0, at + 1 == wanted.len()) {
+        (true, true) => line.contains(wanted_line),
+        (true, false) => line.ends_with(wanted_line),
+        (false, true) => line.starts_with(wanted_line),
+        (false, false) => line == wanted_line,
+    };
+    let differs = (0..wanted.len()).find(|at| lines.get(start + at).is_none_or(|line| !part(*at, wanted[*at], line)));
+    let Some(at) = differs else {
+        return with(
+            format!("it is nowhere in the file as it is written; line {} is like it", start + 1),
+            text,
+            start + 1,
+            wanted.len(),
+        );
+    };
+    let number = start + at + 1;
+    let why = match lines.get(start + at) {
+        None => format!(
+            "the file ends at line {} where old_text goes on with `{}`",
+            lines.len(),
+            visible(wanted[at])
+        ),
+        Some(line) => {
+            let what = difference(line, wanted[at]);
+            let place = match at {
+                0 => String::new(),
+                1 => "; the line before it fits".to_owned(),
+                _ => format!("; the {at} lines before it fit"),
+            };
+            format!(
+                "line {number} differs{what}: the file has `{}`, old_text has `{}`{place}",
+                visible(line),
+                visible(wanted[at])
+            )
+        }
+    };
+    with(why, text, start + 1, wanted.len())
+}
+
+/// In what two lines differ, if that can be said in a word.
+fn difference(line: &str, wanted: &str) -> &'static str {
+    let indent = |line: &str| line.len() - line.trim_start().len();
+    if line.trim_end() == wanted.trim_end() {
+        " in white space at its end"
+    } else if line.trim() == wanted.trim() {
+        let tabs = |line: &str| line[..indent(line)].contains('\t');
+        if tabs(line) == tabs(wanted) {
+            " in its indentation"
+        } else {
+            " in tabs and spaces of its indentation"
+        }
+    } else if squeezed(line) == squeezed(wanted) {
+        " in white space"
+    } else if line.trim().to_lowercase() == wanted.trim().to_lowercase() {
+        " in upper and lower case"
+    } else {
+        ""
+    }
+}
+
+fn exactly(line: &str) -> String {
+    line.trim_end().to_owned()
+}
+
+fn squeezed(line: &str) -> String {
+    line.split_whitespace().collect()
+}
+
+fn loosely(line: &str) -> String {
+    squeezed(line).to_lowercase()
+}
+
+/// Where the needle begins if most of its lines that are in the text are to stand where they stand; the first such place.
+fn aligned(lines: &[&str], wanted: &[&str], key: fn(&str) -> String) -> Option<usize> {
+    let mut places: HashMap<String, Vec<usize>> = HashMap::new();
+    for (at, line) in wanted.iter().enumerate() {
+        let key = key(line);
+        // Brackets alone say nothing.
+        if key.chars().any(char::is_alphanumeric) {
+            places.entry(key).or_default().push(at);
+        }
+    }
+    let mut votes: HashMap<usize, usize> = HashMap::new();
+    for (number, line) in lines.iter().enumerate() {
+        for at in places.get(&key(line)).into_iter().flatten() {
+            if let Some(start) = number.checked_sub(*at) {
+                *votes.entry(start).or_default() += 1;
+            }
+        }
+    }
+    votes
+        .into_iter()
+        .max_by_key(|(start, votes)| (*votes, usize::MAX - start))
+        .map(|(start, _)| start)
+}
+
+/// Where the line stands that has most pairs of characters in common with the needle's longest line; `None` when those are few.
+fn alike(lines: &[&str], wanted: &[&str]) -> Option<usize> {
+    let (at, longest) = wanted
+        .iter()
+        .enumerate()
+        .max_by_key(|(at, line)| (line.trim().len(), usize::MAX - at))?;
+    let pairs = |line: &str| -> Vec<(char, char)> {
+        let chars: Vec<char> = line
+            .trim()
+            .chars()
+            .flat_map(char::to_lowercase)
+            .filter(|c| !c.is_whitespace())
+            .take(400)
+            .collect();
+        let mut pairs: Vec<_> = chars.windows(2).map(|pair| (pair[0], pair[1])).collect();
+        pairs.sort_unstable();
+        pairs
+    };
+    let own = pairs(longest);
+    let score = |line: &str| {
+        let other = pairs(line);
+        let (mut a, mut b, mut common) = (0, 0, 0);
+        while let (Some(left), Some(right)) = (own.get(a), other.get(b)) {
+            match left.cmp(right) {
+                std::cmp::Ordering::Less => a += 1,
+                std::cmp::Ordering::Greater => b += 1,
+                std::cmp::Ordering::Equal => {
+                    common += 1;
+                    a += 1;
+                    b += 1;
+                }
+            }
+        }
+        // In a thousand: of the needle's, which may be a part of the line; then of both together.
+        (1000 * common / own.len().max(1), 2000 * common / (own.len() + other.len()).max(1))
+    };
+    let best = lines
+        .iter()
+        .enumerate()
+        .map(|(number, line)| (score(line), usize::MAX - number))
+        .max()?;
+    let number = usize::MAX - best.1;
+    (own.len() >= SHORTEST && (best.0.0 >= 600 || best.0.1 >= 500)).then(|| number.saturating_sub(at))
+}
+
+/// A line in which tabs and white space at the end are seen, cut.
+pub fn visible(line: &str) -> String {
+    let rest = line.trim_end_matches([' ', '\t']);
+    let mut seen: String = rest.replace('\t', "→");
+    seen.extend(line[rest.len()..].chars().map(|c| if c == '\t' { '→' } else { '·' }));
+    let seen: String = seen.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect();
+    match seen.char_indices().nth(SHOWN) {
+        Some((at, _)) => format!("{}…", &seen[..at]),
+        None => seen,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TEXT: &str = "class A\n{\n\tint Get(int id)\n\t{\n\t\treturn items[id];\n\t}\n}\n";
+
+    fn why(text: &str, needle: &str) -> String {
+        assert_eq!(find(text, needle, 0, 1).count, 0);
+        explain(text, needle).why
+    }
+
+    #[test]
+    fn a_miss_explains_itself() {
+        insta::assert_snapshot!(why(TEXT, ""), @"old_text is empty, and an empty text stands nowhere");
+        insta::assert_snapshot!(why("", "a"), @"the file is empty");
+        insta::assert_snapshot!(
+            why(&TEXT.replace('\n', "\r\n"), "{\n\tint Get(int id)\n"),
+            @"only the line ends differ: the file has CRLF, old_text has LF (line 2); write the file's ends, or ask for them"
+        );
+        insta::assert_snapshot!(
+            why(TEXT, "    int Get(int id)\n"),
+            @"line 3 differs in tabs and spaces of its indentation: the file has `→int Get(int id)`, old_text has `    int Get(int id)`"
+        );
+        insta::assert_snapshot!(
+            why(TEXT, "\tint Get(int id)\n\t{\n\t\treturn item[id];\n"),
+            @"line 5 differs: the file has `→→return items[id];`, old_text has `→→return item[id];`; the 2 lines before it fit"
+        );
+        insta::assert_snapshot!(
+            why(TEXT, "\tint Get(int id) \n\t{"),
+            @"line 3 differs in white space at its end: the file has `→int Get(int id)`, old_text has `→int Get(int id)·`"
+        );
+        insta::assert_snapshot!(
+            why(TEXT, "RETURN items[id];"),
+            @"line 5 differs in upper and lower case: the file has `→→return items[id];`, old_text has `RETURN items[id];`"
+        );
+        insta::assert_snapshot!(
+            why(TEXT, "3  \tint Get(int id)\n4  \t{\n"),
+            @"line numbers stand before the lines of old_text; without them it stands at line 3"
+        );
+        insta::assert_snapshot!(why(TEXT, "int Gett(int idd)"), @"line 3 differs: the file has `→int Get(int id)`, old_text has `int Gett(int idd)`");
+        insta::assert_snapshot!(why(TEXT, "zzzzzzzz qqqqqq"), @"it is nowhere in the file, and nothing there is like it");
+        insta::assert_snapshot!(
+            why("a\nlast line here", "last line here\nand more"),
+            @"the file ends at line 2 where old_text goes on with `and more`"
+        );
+    }
+
+    #[test]
+    fn the_nearest_lines_are_shown_with_their_numbers() {
+        let miss = explain(TEXT, "\tint Get(int id)\n\t{\n\t\treturn item[id];\n");
+        assert_eq!(miss.near, ["3: →int Get(int id)", "4: →{", "5: →→return items[id];"]);
+        assert_eq!(visible(&"x".repeat(200)).chars().count(), SHOWN + 1);
+    }
+}

@@ -1,0 +1,34 @@
+//! Edit sessions: text of files found exactly, changed in a buffer, and written back byte for byte where nothing was changed.
+
+pub mod candidate;
+pub mod diagnostics;
+pub mod disk;
+mod editing;
+pub mod encoding;
+pub mod files;
+mod fitting;
+pub mod flags;
+mod keeping;
+pub mod lines;
+mod looking;
+pub mod markdown;
+pub mod matching;
+#[cfg(test)]
+mod memory;
+pub mod merge;
+pub mod miss;
+#[cfg(test)]
+mod model_tests;
+pub mod order;
+pub mod patch;
+pub mod perform;
+pub mod place;
+pub mod response;
+mod run;
+mod saving;
+pub mod session;
+#[cfg(test)]
+mod session_tests;
+pub mod state;
+pub mod symbol;
+pub mod tools;

@@ -1,0 +1,385 @@
+//! Any sequence of edits, writes of others and deaths, against a naive model: two texts and a stack, nothing kept anywhere. After every
+//! operation buffer and file are what the model has, and the state is the one that follows from them. A process that is killed before any of its
+//! steps has done the operation, or not done it, or has the edit waiting in the buffer; nothing that was told before is lost.
+
+use super::files::Files;
+use super::memory::Memory;
+use super::merge::carry;
+use super::order::{Asked, Order};
+use super::perform::perform;
+use super::response::Response;
+use super::session::{Session, kept};
+use super::state::{Mode, Status, WorkflowState};
+use proptest::prelude::*;
+
+/// What is done.
+#[derive(Clone, Debug)]
+enum Act {
+    Replace(String, String),
+    Select(usize),
+    Append(String),
+    Commit,
+    Discard,
+    Refresh,
+    Undo,
+    Redo,
+    /// Somebody else writes one line of the file, or all of it.
+    Write(usize, String),
+    /// The next operation's process dies before that step.
+    Die(usize),
+}
+
+/// The naive model of one document.
+#[derive(Clone, Debug, PartialEq)]
+struct Model {
+    file: String,
+    /// What the buffer was made of.
+    base: String,
+    buffer: String,
+    /// Whether both sides wrote one place, and what the file was when that was told.
+    out: Option<String>,
+    selection: Option<(String, String)>,
+    done: Vec<(String, String)>,
+    undone: Vec<(String, String)>,
+}
+
+impl Model {
+    /// What a look at the file does. Whether the operation goes on.
+    fn look(&mut self) -> bool {
+        if self.file == self.base && self.out.is_none() || self.out.as_ref() == Some(&self.file) && self.file != self.base {
+            return true;
+        }
+        self.selection = None;
+        if self.buffer == self.base || self.buffer == self.file {
+            self.take();
+        } else if let Some(carried) = carry(&self.base, &self.buffer, &self.file) {
+            self.base.clone_from(&self.file);
+            self.buffer = carried;
+            self.out = None;
+        } else {
+            self.out = Some(self.file.clone());
+            return false;
+        }
+        true
+    }
+
+    fn take(&mut self) {
+        self.base.clone_from(&self.file);
+        self.buffer.clone_from(&self.file);
+        self.out = None;
+    }
+
+    fn edit(&mut self, mode: Mode, text: String) {
+        self.done.push((self.buffer.clone(), text.clone()));
+        self.undone.clear();
+        self.set(mode, text);
+    }
+
+    fn set(&mut self, mode: Mode, text: String) {
+        self.buffer = text;
+        self.selection = None;
+        if mode == Mode::Immediate && self.out.is_none() {
+            self.save();
+        }
+    }
+
+    fn save(&mut self) {
+        self.file.clone_from(&self.buffer);
+        self.take();
+    }
+
+    fn back(&mut self, mode: Mode, redo: bool) {
+        let stack = if redo { &mut self.undone } else { &mut self.done };
+        let Some((from, to)) = stack.last().cloned() else { return };
+        let before = self.buffer.clone();
+        let Some(text) = (if before == to { Some(from) } else { carry(&to, &from, &before) }) else {
+            return;
+        };
+        let _ = if redo { self.undone.pop() } else { self.done.pop() };
+        let inverse = (before, text.clone());
+        if redo {
+            self.done.push(inverse)
+        } else {
+            self.undone.push(inverse)
+        }
+        self.set(mode, text);
+    }
+
+    fn act(&mut self, mode: Mode, act: &Act) {
+        if let Act::Refresh = act {
+            let told = self.out.clone();
+            if self.look() && self.out.is_some() || !self.out.is_none() && told == self.out {
+                // It was told before.
+                let ours = self.buffer.clone();
+                self.take();
+                self.done.push((ours, self.buffer.clone()));
+                self.undone.clear();
+            }
+            self.selection = None;
+            return;
+        }
+        let goes_on = self.look();
+        if !goes_on && !matches!(act, Act::Discard) {
+            return;
+        }
+        let busy = self.out.is_some() || self.selection.is_some();
+        match act {
+            Act::Replace(old, new) => match self.buffer.match_indices(old.as_str()).count() {
+                // Words do not overlap themselves.
+                0 => {}
+                1 if old == new => {}
+                1 => self.edit(mode, self.buffer.replacen(old.as_str(), new, 1)),
+                _ => self.selection = Some((old.clone(), new.clone())),
+            },
+            Act::Select(id) => {
+                if let Some((old, new)) = self.selection.clone()
+                    && let Some((at, _)) = self.buffer.match_indices(old.as_str()).nth(id - 1)
+                {
+                    if old == new {
+                        self.selection = None;
+                    } else {
+                        let mut text = self.buffer.clone();
+                        text.replace_range(at..at + old.len(), &new);
+                        self.edit(mode, text);
+                    }
+                }
+            }
+            Act::Append(text) if !busy => self.edit(mode, format!("{}{text}", self.buffer)),
+            Act::Commit if !busy && self.buffer != self.base => self.save(),
+            Act::Discard => {
+                if self.selection.take().is_none() && (self.out.is_some() || self.buffer != self.base) {
+                    let ours = self.buffer.clone();
+                    self.take();
+                    self.done.push((ours, self.buffer.clone()));
+                    self.undone.clear();
+                }
+            }
+            Act::Undo if !busy => self.back(mode, false),
+            Act::Redo if !busy => self.back(mode, true),
+            _ => {}
+        }
+    }
+
+    fn state(&self) -> WorkflowState {
+        match () {
+            () if self.selection.is_some() => WorkflowState::SelectionPending,
+            () if self.out.is_some() => WorkflowState::OutOfSync,
+            () if self.buffer != self.base => WorkflowState::PersistPending,
+            () => WorkflowState::Idle,
+        }
+    }
+}
+
+struct Bed {
+    files: Memory,
+    session: String,
+}
+
+impl Bed {
+    fn ask(&self, order: Order) -> Response {
+        let asked = Asked {
+            order,
+            session: Some(self.session.clone()),
+            path: Some("a".to_owned()),
+            mode: None,
+            fit: false,
+        };
+        perform(&self.files, &asked, 1)
+    }
+
+    fn order(act: &Act) -> Order {
+        match act.clone() {
+            Act::Replace(old, new) => Order::Replace { old, new },
+            Act::Select(id) => Order::Select { id, new: None },
+            Act::Append(new) => Order::Append {
+                anchor: "$".to_owned(),
+                new,
+            },
+            Act::Commit => Order::Commit,
+            Act::Discard => Order::Discard,
+            Act::Refresh => Order::Refresh,
+            Act::Undo => Order::Undo,
+            Act::Redo => Order::Redo,
+            Act::Write(..) | Act::Die(_) => unreachable!("they are no orders"),
+        }
+    }
+
+    /// What the buffer holds, as it is kept.
+    fn buffer(&self) -> String {
+        let session = Session::load(&self.files, &self.session, 1).expect("a session");
+        let document = &session.documents["a"];
+        let version = document.now.clone().expect("a text");
+        let file = self.files.file("a").unwrap_or_default();
+        let bytes = match super::session::version(Some(&file)) == document.now {
+            true => file,
+            false => kept(&self.files, &version).expect("notes").unwrap_or_default(),
+        };
+        String::from_utf8(bytes).expect("UTF-8")
+    }
+}
+
+/// Distinct words, so that places can be told, and one that stands twice.
+const TEXT: &str = "one\ntwo\nthree\nfour\nfive\ntwo\nsix\n";
+
+fn word() -> impl Strategy<Value = String> {
+    prop::sample::select(vec!["one", "two", "three", "four", "five", "six", "uno", "due", "w\nv", "x"]).prop_map(str::to_owned)
+}
+
+fn act() -> impl Strategy<Value = Act> {
+    prop_oneof![
+        6 => (word(), word()).prop_map(|(old, new)| Act::Replace(old, new)),
+        2 => (1_usize..3).prop_map(Act::Select),
+        2 => word().prop_map(|word| Act::Append(format!("{word}\n"))),
+        3 => Just(Act::Commit),
+        1 => Just(Act::Discard),
+        2 => Just(Act::Refresh),
+        3 => Just(Act::Undo),
+        2 => Just(Act::Redo),
+        3 => (0_usize..9, word()).prop_map(|(line, word)| Act::Write(line, word)),
+        3 => (0_usize..6).prop_map(Act::Die),
+    ]
+}
+
+fn written(file: &str, line: usize, word: &str) -> String {
+    let mut lines: Vec<&str> = file.lines().collect();
+    match lines.get_mut(line) {
+        Some(place) => *place = word,
+        None => lines.push(word),
+    }
+    lines.join("\n") + "\n"
+}
+
+fn check(mode: Mode, acts: &[Act]) -> Result<(), TestCaseError> {
+    let files = Memory::default();
+    files.write("a", TEXT);
+    let opening = Asked {
+        order: Order::Open,
+        session: None,
+        path: Some("a".to_owned()),
+        mode: Some(mode),
+        fit: false,
+    };
+    let session = perform(&files, &opening, 1).session.expect("a session");
+    let bed = Bed { files, session };
+    let text = TEXT.to_owned();
+    let mut model = Model {
+        file: text.clone(),
+        base: text.clone(),
+        buffer: text,
+        out: None,
+        selection: None,
+        done: Vec::new(),
+        undone: Vec::new(),
+    };
+    let mut dies = None;
+    for act in acts {
+        match act {
+            Act::Write(line, word) => {
+                model.file = written(&model.file, *line, word);
+                bed.files.write("a", model.file.clone());
+                continue;
+            }
+            Act::Die(steps) => {
+                dies = Some(*steps);
+                continue;
+            }
+            _ => {}
+        }
+        let before = model.clone();
+        model.act(mode, act);
+        bed.files.die_after(dies);
+        let response = bed.ask(Bed::order(act));
+        bed.files.die_after(None);
+        if dies.take().is_some() {
+            // What it answered nobody heard. Whatever comes next looks first; then it is one of these.
+            let mut looked = before.clone();
+            looked.look();
+            let wait = Model {
+                file: looked.file,
+                base: looked.base,
+                out: looked.out,
+                ..model.clone()
+            };
+            bed.ask(Order::Candidates { from: 1 });
+            let seen = (bed.files.text("a"), bed.buffer());
+            let mut possible = [before, model.clone(), wait];
+            for one in &mut possible {
+                one.look();
+            }
+            let found = possible.iter().find(|one| (&one.file, &one.buffer) == (&seen.0, &seen.1));
+            prop_assert!(found.is_some(), "{:?} after {:?}; possible {:?}", seen, act, possible);
+            let session = Session::load(&bed.files, &bed.session, 1).expect("a session");
+            model = found.expect("it is there").clone();
+            // Which edits are remembered follows from how far it came.
+            let stack = |edits: &[super::session::Edit]| -> Vec<(String, String)> {
+                let text = |version: &super::session::Version| -> String {
+                    let version = version.as_ref().expect("a text");
+                    String::from_utf8(kept(&bed.files, version).expect("notes").unwrap_or_default()).expect("UTF-8")
+                };
+                edits
+                    .iter()
+                    .map(|edit| (text(&edit.changes[0].from), text(&edit.changes[0].to)))
+                    .collect()
+            };
+            model.done = stack(&session.done);
+            model.undone = stack(&session.undone);
+            let document = &session.documents["a"];
+            model.selection = document.selection.as_ref().map(|one| (one.needle.clone(), one.replacement.clone()));
+        } else {
+            let edits = !matches!(
+                response.status,
+                Status::NoMatch | Status::MultiMatch | Status::Exception | Status::ExternalConflict
+            );
+            prop_assert!(!edits || response.session.is_some());
+            prop_assert_eq!(response.workflow_state, model.state(), "{:?} {:?} {:?}", act, response, model);
+        }
+        prop_assert_eq!(bed.files.text("a"), model.file.clone(), "the file after {:?}: {:?}", act, response);
+        prop_assert_eq!(bed.buffer(), model.buffer.clone(), "the buffer after {:?}: {:?}", act, response);
+    }
+    Ok(())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(400))]
+
+    #[test]
+    fn any_sequence_is_that_of_the_model(acts in prop::collection::vec(act(), 1..24), immediate: bool) {
+        check(if immediate { Mode::Immediate } else { Mode::Manual }, &acts)?;
+    }
+}
+
+/// Several files that one operation saves: whenever it is killed, the next operation finds all of them saved, or none.
+#[test]
+fn a_death_among_several_files_leaves_all_or_none() {
+    let mut seen = [false; 2];
+    for steps in 0..24 {
+        let files = Memory::default();
+        for name in ["a", "b", "c"] {
+            files.write(name, "old\n");
+        }
+        let patch = "*** Begin Patch\n*** Update File: a\n-old\n+new\n*** Update File: b\n-old\n+new\n*** Delete File: c\n*** End Patch";
+        let ask = |order: Order, session: Option<String>| {
+            let asked = Asked {
+                order,
+                session,
+                path: None,
+                mode: Some(Mode::Immediate),
+                fit: false,
+            };
+            perform(&files, &asked, 1)
+        };
+        files.die_after(Some(steps));
+        ask(Order::Patch(patch.to_owned()), None);
+        files.die_after(None);
+        let sessions = files.notes("sessions").expect("notes");
+        if let Some((name, _)) = sessions.first() {
+            ask(Order::Diff, name.strip_suffix(".json").map(str::to_owned));
+        }
+        let now = (files.text("a"), files.text("b"), files.file("c").is_some());
+        let all = now == ("new\n".to_owned(), "new\n".to_owned(), false);
+        let none = now == ("old\n".to_owned(), "old\n".to_owned(), true);
+        assert!(all || none, "{now:?} after {steps} steps");
+        seen[usize::from(all)] = true;
+    }
+    assert_eq!(seen, [true, true]);
+}

@@ -1,0 +1,155 @@
+//! What can be asked of a session.
+
+use super::diagnostics::Category;
+use super::state::Mode;
+use super::symbol;
+use super::tools::Tool;
+use serde_json::{Value, json};
+
+/// What is asked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Order {
+    /// Open a file.
+    Open,
+    /// Put `new` where `old` stands.
+    Replace {
+        /// What stands there, exactly.
+        old: String,
+        /// What is to stand there.
+        new: String,
+    },
+    /// Put the text of a pending replacement at one of its places.
+    Select {
+        /// The candidate's number.
+        id: usize,
+        /// Another text than that of the replacement.
+        new: Option<String>,
+    },
+    /// Show candidates from a number on.
+    Candidates {
+        /// The first, from 1.
+        from: usize,
+    },
+    /// Put a text behind another one.
+    Append {
+        /// What it is to stand behind: `^` is the beginning of the file, `$` its end.
+        anchor: String,
+        /// The text.
+        new: String,
+    },
+    /// Edit a type or a member.
+    Symbol(symbol::Asked),
+    /// Apply a patch.
+    Patch(String),
+    /// Make several replacements, all or none; each text must stand in one place.
+    Batch(Vec<Part>),
+    /// Save.
+    Commit,
+    /// Drop a selection, or what is not saved.
+    Discard,
+    /// Show what differs.
+    Diff,
+    /// Read the file anew.
+    Refresh,
+    /// Save under another name.
+    PersistAs(String),
+    /// Take the last edit back.
+    Undo,
+    /// Make it again.
+    Redo,
+    /// End the session.
+    Close,
+    /// Name the sessions.
+    List,
+}
+
+/// One replacement among several.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Part {
+    /// In which file; that of the order if none is named.
+    pub path: Option<String>,
+    /// What stands there, exactly.
+    pub old: String,
+    /// What is to stand there.
+    pub new: String,
+}
+
+/// An order with what it is about.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Asked {
+    /// What is to be done.
+    pub order: Order,
+    /// In which session; a new one if none is named.
+    pub session: Option<String>,
+    /// With which file; the only one of the session if none is named.
+    pub path: Option<String>,
+    /// When a new session saves.
+    pub mode: Option<Mode>,
+    /// Whether `old`, `new` and anchors are to have the line ends of the file.
+    pub fit: bool,
+}
+
+impl Order {
+    /// Its name.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Open => "open",
+            Self::Batch(_) => "batch",
+            Self::Close => "close",
+            Self::List => "list",
+            other => other.tool().map_or("", Tool::name),
+        }
+    }
+
+    /// The tool that the state of a document must allow for it.
+    pub fn tool(&self) -> Option<Tool> {
+        match self {
+            Self::Open | Self::Close | Self::List => None,
+            Self::Replace { .. } => Some(Tool::Replace),
+            Self::Select { .. } => Some(Tool::ReplaceSelection),
+            Self::Candidates { .. } => Some(Tool::Candidates),
+            Self::Append { .. } => Some(Tool::Append),
+            Self::Symbol(_) => Some(Tool::Symbol),
+            Self::Patch(_) | Self::Batch(_) => Some(Tool::Patch),
+            Self::Commit => Some(Tool::Commit),
+            Self::Discard => Some(Tool::Discard),
+            Self::Diff => Some(Tool::Diff),
+            Self::Refresh => Some(Tool::Refresh),
+            Self::PersistAs(_) => Some(Tool::PersistAs),
+            Self::Undo => Some(Tool::Undo),
+            Self::Redo => Some(Tool::Redo),
+        }
+    }
+
+    /// The log that tells of it.
+    pub fn category(&self) -> Category {
+        match self {
+            Self::Commit | Self::Discard | Self::PersistAs(_) | Self::Undo | Self::Redo | Self::Open | Self::Close | Self::List => {
+                Category::Persistence
+            }
+            Self::Refresh | Self::Diff => Category::External,
+            _ => Category::MatchTrace,
+        }
+    }
+}
+
+/// Texts are logged up to so many characters.
+const LOGGED: usize = 200;
+
+impl Asked {
+    /// What was asked, for the log.
+    pub fn arguments(&self) -> Value {
+        let cut = |text: &str| text.chars().take(LOGGED).collect::<String>();
+        let own = match &self.order {
+            Order::Replace { old, new } => json!({"old_text": cut(old), "new_text": cut(new)}),
+            Order::Select { id, new } => json!({"selection_id": id, "new_text": new.as_deref().map(cut)}),
+            Order::Append { anchor, new } => json!({"anchor": cut(anchor), "new_text": cut(new)}),
+            Order::Symbol(asked) => json!({"symbol": asked.symbol, "new_text": cut(&asked.new)}),
+            Order::Patch(text) => json!({"patch": cut(text)}),
+            Order::PersistAs(path) => json!({"as": path}),
+            Order::Batch(parts) => json!({"edits": parts.len()}),
+            _ => json!({}),
+        };
+        json!({"asked": own})
+    }
+}

@@ -1,0 +1,458 @@
+//! One operation from its order to its answer: the documents are looked at, the state is asked whether it allows the operation, the operation is
+//! done, and the answer is made of what came of it.
+
+use super::candidate::Candidate;
+use super::diagnostics::{Category, Log};
+use super::editing::{append, batch, edited, opened, replace, select, shown, symbol_edit};
+use super::files::Files;
+use super::flags::flags;
+use super::keeping::{again, both, close, commit, diff, discard, persist_as, refresh};
+use super::order::{Asked, Order};
+use super::response::{Metrics, Response};
+use super::run::{Run, Trouble};
+use super::session::{self, NoSession, Session};
+use super::state::{Found, Ground, Mode, State, Status, WorkflowState};
+use super::tools::{Tool, allowed, allows};
+use super::{fitting, markdown, patch};
+use serde_json::{Value, json};
+use std::time::Instant;
+
+/// What an operation came to.
+#[derive(Default)]
+pub(super) struct Done {
+    pub(super) status: Option<Status>,
+    pub(super) summary: String,
+    pub(super) guidance: Option<String>,
+    pub(super) detail: Option<String>,
+    pub(super) candidates: Option<Vec<Candidate>>,
+    pub(super) count: Option<usize>,
+    pub(super) paths: Vec<String>,
+}
+
+impl Done {
+    pub(super) fn of(status: Status, summary: impl Into<String>) -> Self {
+        Self {
+            status: Some(status),
+            summary: summary.into(),
+            ..Self::default()
+        }
+    }
+
+    pub(super) fn with(self, detail: String) -> Self {
+        Self {
+            detail: (!detail.is_empty()).then_some(detail),
+            ..self
+        }
+    }
+}
+
+/// Does what is asked, alone in the checkout. `now` is in seconds.
+pub fn perform<F: Files>(files: &F, asked: &Asked, now: u64) -> Response {
+    let began = Instant::now();
+    let mut outside = Vec::new();
+    let response = match files.alone() {
+        Ok(_alone) => alone(files, asked, now, &mut outside),
+        Err(error) => refused(&Trouble::from(error), "-"),
+    };
+    let (response, violation) = formed(response);
+    if files.tells() {
+        let log = Log {
+            files,
+            operation: asked.order.name(),
+            response: &response,
+            at: now,
+            micros: began.elapsed().as_micros(),
+        };
+        log.write(asked.order.category(), &asked.arguments());
+        outside.iter().for_each(|seen| log.write(Category::External, seen));
+        violation.iter().for_each(|form| log.write(Category::Schema, form));
+    }
+    response
+}
+
+/// An answer whose Markdown form can be read; one whose form cannot says so, and the form comes with it.
+fn formed(response: Response) -> (Response, Option<Value>) {
+    let text = markdown::format(&response);
+    match markdown::parse(&text) {
+        Ok(_) => (response, None),
+        Err(error) => (response.malformed(), Some(json!({"error": error.to_string(), "form": text}))),
+    }
+}
+
+fn alone<F: Files>(files: &F, asked: &Asked, now: u64, outside: &mut Vec<Value>) -> Response {
+    if asked.order == Order::List {
+        return list(files, now).unwrap_or_else(|trouble| refused(&trouble, "-"));
+    }
+    let is_new = asked.session.is_none();
+    let session = match &asked.session {
+        Some(id) => Session::load(files, id, now).map_err(|why| no_session(&why)),
+        None => begin(files, asked, now),
+    };
+    let session = match session {
+        Ok(session) => session,
+        Err(trouble) => return refused(&trouble, asked.session.as_deref().unwrap_or("-")),
+    };
+    let mut run = match Run::begin(files, session, now) {
+        Ok(run) => run,
+        Err(trouble) => return refused(&trouble, "-"),
+    };
+    let (done, focus) = match perform_in(&mut run, asked) {
+        Ok(done) => {
+            let focus = done.paths.first().cloned();
+            (done, focus)
+        }
+        Err(trouble) => {
+            let focus = trouble.path.clone();
+            let done = Done {
+                status: Some(trouble.status),
+                summary: trouble.summary,
+                guidance: trouble.guidance.filter(|guidance| !guidance.is_empty()),
+                detail: trouble.detail,
+                ..Done::default()
+            };
+            (done, focus)
+        }
+    };
+    outside.append(&mut run.outside);
+    let closed = asked.order == Order::Close && done.status == Some(Status::Success);
+    // A session in which nothing came to be is none, unless it was asked for.
+    let is_empty = run.session.done.is_empty() && run.session.documents.values().all(|one| one.selection.is_none());
+    let is_nothing = is_new && is_empty && (asked.order != Order::Open || run.session.documents.is_empty());
+    let kept = match closed || is_nothing {
+        true => run
+            .session
+            .end(files)
+            .and_then(|()| if closed { session::collect(files, now) } else { Ok(()) }),
+        false => run.session.store(files),
+    };
+    let mut response = answer(&run, asked, done, focus);
+    if let Err(error) = kept {
+        // What was saved to files is saved; what was only in the buffer is as it was before the operation.
+        response.status = Status::PersistFailure;
+        response.summary = format!("{}; but the session could not be kept: {error}", response.summary);
+    }
+    if closed || is_nothing {
+        response.session = None;
+    } else if is_new {
+        // Who reads the text alone has to know it, too.
+        response.summary = format!("{} (session {})", response.summary, run.session.id);
+    }
+    response
+}
+
+fn begin<F: Files>(files: &F, asked: &Asked, now: u64) -> Result<Session, Trouble> {
+    let usual = match asked.order {
+        Order::Open => Mode::Manual,
+        Order::Replace { .. } | Order::Append { .. } | Order::Symbol(_) | Order::Patch(_) | Order::Batch(_) => Mode::Immediate,
+        _ => {
+            let why = format!("{} needs the handle of a session", asked.order.name());
+            return Err(Trouble::new(
+                why,
+                "name it with session; `list` tells which there are, `open` makes one",
+            ));
+        }
+    };
+    session::tidy(files, now)?;
+    let id = format!("{:08x}", files.fresh() as u32);
+    Ok(Session::new(id, asked.mode.unwrap_or(usual), now))
+}
+
+fn no_session(why: &NoSession) -> Trouble {
+    Trouble::new(
+        why.to_string(),
+        "`open` the file anew, or `list` the sessions that there are; files are as they were saved last",
+    )
+}
+
+/// The answer where there is no document to tell of.
+fn refused(trouble: &Trouble, id: &str) -> Response {
+    Response {
+        status: trouble.status,
+        workflow_state: WorkflowState::Idle,
+        summary: trouble.summary.clone(),
+        guidance: trouble.guidance.clone(),
+        metrics: Metrics::default(),
+        candidates: None,
+        flags: Default::default(),
+        session: None,
+        path: trouble.path.clone(),
+        operation_id: format!("{}-0", id.chars().filter(char::is_ascii_alphanumeric).take(32).collect::<String>()),
+        allowed: Vec::new(),
+        detail: trouble.detail.clone(),
+        files: Vec::new(),
+    }
+}
+
+fn list<F: Files>(files: &F, now: u64) -> Result<Response, Trouble> {
+    let sessions = session::all(files)?;
+    let lines: Vec<String> = sessions
+        .iter()
+        .filter(|session| now <= session.used.saturating_add(session::LIFETIME))
+        .map(|session| {
+            let documents: Vec<String> = session
+                .documents
+                .iter()
+                .map(|(path, document)| format!("{path} {}", document.state.told()))
+                .collect();
+            let left = (session.used + session::LIFETIME - now) / 3600;
+            format!(
+                "{}  {}  {left} h left  {}",
+                session.id,
+                mode_word(session.mode),
+                documents.join(", ")
+            )
+        })
+        .collect();
+    let plural = if lines.len() == 1 { "" } else { "s" };
+    let mut response = refused(&Trouble::new(format!("{} session{plural} in this checkout", lines.len()), ""), "-");
+    response.status = Status::Success;
+    response.guidance = None;
+    response.detail = (!lines.is_empty()).then(|| lines.join("\n"));
+    Ok(response)
+}
+
+fn mode_word(mode: Mode) -> &'static str {
+    match mode {
+        Mode::Immediate => "immediate",
+        Mode::Manual => "manual",
+        Mode::Disabled => "disabled",
+    }
+}
+
+fn answer<F: Files>(run: &Run<'_, F>, asked: &Asked, done: Done, focus: Option<String>) -> Response {
+    // Of several documents the one that most has to be done about.
+    let weight = |state: State| match state.told() {
+        WorkflowState::OutOfSync => 3,
+        WorkflowState::SelectionPending => 2,
+        WorkflowState::PersistPending => 1,
+        WorkflowState::Idle | WorkflowState::Refreshing => 0,
+    };
+    let known = |path: &String| run.session.documents.get(path).is_some();
+    let among: Vec<&String> = done.paths.iter().chain(&focus).filter(|path| known(path)).collect();
+    let among = if among.is_empty() {
+        run.session.documents.keys().collect()
+    } else {
+        among
+    };
+    let path = among
+        .into_iter()
+        .rev()
+        .max_by_key(|path| weight(run.session.documents[*path].state))
+        .cloned();
+    let document = path.as_ref().and_then(|path| run.session.documents.get(path));
+    let state = document.map_or(State::On(Ground::Idle), |document| document.state);
+    let mode = run.session.mode;
+    let status = done.status.unwrap_or(Status::Success);
+    let mut summary = done.summary;
+    for note in &run.notes {
+        summary = if summary.is_empty() {
+            note.clone()
+        } else {
+            format!("{note}; {summary}")
+        };
+    }
+    let mut guidance = done.guidance.or_else(|| by_state(state.told(), mode));
+    if mode == Mode::Disabled && document.is_some_and(|document| document.is_edited()) {
+        let only = "what is edited stays in the buffer and is not saved";
+        guidance = Some(guidance.map_or(only.to_owned(), |guidance| format!("{guidance}; {only}")));
+    }
+    let length = path
+        .as_ref()
+        .and_then(|path| run.text(path).ok())
+        .map_or(0, |text| text.chars().count());
+    Response {
+        status,
+        workflow_state: state.told(),
+        summary,
+        guidance,
+        metrics: Metrics {
+            delta: run.delta,
+            new_length: length,
+            selection_count: done.count,
+        },
+        candidates: done.candidates,
+        flags: flags(state, mode, status, run.files.tells()),
+        session: Some(run.session.id.clone()),
+        path,
+        operation_id: run.id(),
+        allowed: if asked.order == Order::Close {
+            Vec::new()
+        } else {
+            allowed(state.told(), mode)
+        },
+        detail: done.detail,
+        files: if done.paths.len() > 1 { done.paths } else { Vec::new() },
+    }
+}
+
+/// What leads on from a state.
+pub(super) fn by_state(state: WorkflowState, mode: Mode) -> Option<String> {
+    let words = match (state, mode) {
+        (WorkflowState::SelectionPending, _) => {
+            "call `replace_selection` with selection_id, the number of a candidate, or `replace` with a longer old_text"
+        }
+        (WorkflowState::PersistPending, Mode::Disabled) => "call `diff` to see the edits, or `discard` to drop them",
+        (WorkflowState::PersistPending, _) => "call `commit` to save, or `discard` to drop the edits",
+        (WorkflowState::OutOfSync, _) => {
+            "call `diff` to see both sides, then `refresh` for the file's text (`undo` gives the edits back), or `persist_as` to save yours elsewhere"
+        }
+        (WorkflowState::Refreshing, _) => "the file is being read: ask again",
+        (WorkflowState::Idle, _) => return None,
+    };
+    Some(words.to_owned())
+}
+
+/// The documents that an order is about, opened.
+fn targets<F: Files>(run: &mut Run<'_, F>, asked: &Asked) -> Result<Vec<String>, Trouble> {
+    if let Order::Undo | Order::Redo = asked.order {
+        let stack = if asked.order == Order::Undo {
+            &run.session.done
+        } else {
+            &run.session.undone
+        };
+        if let Some(edit) = stack.last() {
+            return Ok(edit.changes.iter().map(|change| change.path.clone()).collect());
+        }
+    }
+    if let Some(given) = &asked.path {
+        // Whatever became of its file, a document keeps its name.
+        let path = match run.session.documents.contains_key(given) {
+            true => given.clone(),
+            false => resolved(run.files, given)?,
+        };
+        run.open(&path)?;
+        return Ok(vec![path]);
+    }
+    if matches!(asked.order, Order::Patch(_) | Order::Batch(_)) {
+        return Ok(Vec::new());
+    }
+    let all: Vec<String> = run.session.documents.keys().cloned().collect();
+    let several = matches!(
+        asked.order,
+        Order::Commit | Order::Discard | Order::Refresh | Order::Diff | Order::Close | Order::Undo | Order::Redo
+    );
+    match all.len() {
+        0 => Err(Trouble::new("no file is named", "name it with path, from the workspace's root")),
+        1 => Ok(all),
+        _ if several => Ok(all),
+        _ => Err(Trouble {
+            detail: Some(all.join("\n")),
+            ..Trouble::new(
+                format!("the session has {} files, and none is named", all.len()),
+                "name one with path",
+            )
+        }),
+    }
+}
+
+/// The real path that is meant.
+pub(super) fn resolved<F: Files>(files: &F, given: &str) -> Result<String, Trouble> {
+    files
+        .resolve(given)
+        .map_err(|why| Trouble::new(why.to_string(), "only files of the workspace are edited; nothing was changed"))
+}
+
+fn perform_in<F: Files>(run: &mut Run<'_, F>, asked: &Asked) -> Result<Done, Trouble> {
+    let parts = match &asked.order {
+        Order::Patch(text) => Some(patch::parse(text).map_err(|why| Trouble::new(why, "nothing was changed: mend the patch"))?),
+        _ => None,
+    };
+    let mut paths = targets(run, asked)?;
+    if let Some(parts) = &parts {
+        paths = fitting::open(run, parts, |run, given| resolved(run.files, given))?;
+    }
+    if let Order::Batch(edits) = &asked.order {
+        for edit in edits {
+            let path = match (&edit.path, &asked.path) {
+                (Some(given), _) => resolved(run.files, given)?,
+                (None, Some(_)) => paths[0].clone(),
+                (None, None) => return Err(Trouble::new("an edit names no file", "give each edit a path, or one path for all")),
+            };
+            run.open(&path)?;
+            if !paths.contains(&path) {
+                paths.push(path);
+            }
+        }
+    }
+    if asked.order == Order::Refresh {
+        return refresh(run, paths);
+    }
+    for path in &paths {
+        let goes_on = matches!(asked.order, Order::Diff | Order::Discard | Order::PersistAs(_) | Order::Close);
+        let found = match run.look(path) {
+            // What the buffer holds can be told and saved elsewhere whatever became of the file.
+            Err(_) if goes_on && asked.order != Order::Discard => continue,
+            found => found?,
+        };
+        if found == Found::Conflict && !goes_on {
+            let both = both(run, path)?;
+            let why = format!("{path} was changed by somebody else where it is edited here; nothing was done");
+            return Err(Trouble {
+                status: Status::ExternalConflict,
+                summary: why,
+                guidance: None,
+                detail: Some(both),
+                path: Some(path.clone()),
+            });
+        }
+    }
+    if let Some(tool) = asked.order.tool() {
+        if paths.len() > 1 && matches!(tool, Tool::Commit | Tool::Diff) {
+            // Of several documents those that have something to save or to show are meant.
+            paths.retain(|path| {
+                run.document(path)
+                    .is_ok_and(|document| document.is_edited() || document.state.told() != WorkflowState::Idle)
+            });
+        }
+        let mode = run.session.mode;
+        let blocks = |path: &&String| run.document(path).is_ok_and(|document| !allows(document.state.told(), mode, tool));
+        if let Some(path) = paths.iter().find(blocks) {
+            return Err(not_now(run, path, tool));
+        }
+    }
+    let mut done = match &asked.order {
+        Order::Open => opened(run, &paths[0])?,
+        Order::Replace { old, new } => replace(run, &paths[0], old, new, asked.fit)?,
+        Order::Select { id, new } => select(run, &paths[0], *id, new.as_deref())?,
+        Order::Candidates { from } => shown(run, &paths[0], from.saturating_sub(1))?,
+        Order::Append { anchor, new } => append(run, &paths[0], anchor, new, asked.fit)?,
+        Order::Symbol(wanted) => symbol_edit(run, &paths[0], wanted)?,
+        Order::Patch(_) => {
+            let texts = fitting::texts(run, parts.as_deref().unwrap_or_default(), |run, given| resolved(run.files, given))?;
+            edited(run, "patch", texts, "applied the patch")?
+        }
+        Order::Batch(edits) => batch(run, edits, &paths, asked.fit)?,
+        Order::Commit => commit(run, &paths)?,
+        Order::Discard => discard(run, &paths)?,
+        Order::Diff => diff(run, &paths)?,
+        Order::PersistAs(given) => persist_as(run, &paths[0], given)?,
+        Order::Undo | Order::Redo => again(run, asked.order == Order::Redo)?,
+        Order::Close => close(run, &paths)?,
+        Order::Refresh | Order::List => Done::default(),
+    };
+    if done.paths.is_empty() {
+        done.paths = paths;
+    }
+    Ok(done)
+}
+
+/// A tool that the state does not allow.
+fn not_now<F: Files>(run: &Run<'_, F>, path: &str, tool: Tool) -> Trouble {
+    let state = run.document(path).map_or(WorkflowState::Idle, |document| document.state.told());
+    let mode = run.session.mode;
+    let names: Vec<String> = allowed(state, mode).into_iter().map(|tool| format!("`{}`", tool.name())).collect();
+    let because = match (tool, state) {
+        (Tool::Commit, _) if mode == Mode::Disabled => "the session saves nothing".to_owned(),
+        (Tool::Commit, WorkflowState::Idle) => "every edit is saved at once".to_owned(),
+        (Tool::ReplaceSelection | Tool::Candidates, _) => {
+            "there is no selection: numbers of candidates end with the text that they were given for".to_owned()
+        }
+        (Tool::Diff, WorkflowState::Idle) => "buffer and file are the same".to_owned(),
+        _ => format!("{path} is {state}"),
+    };
+    Trouble::new(
+        format!("`{}` is not possible now: {because}", tool.name()),
+        format!("possible are {}", names.join(", ")),
+    )
+    .at(path)
+}

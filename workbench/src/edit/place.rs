@@ -1,0 +1,229 @@
+//! Which file a path means, and whether it may be edited: inside the workspace whatever links lead there, and neither git's, nor cortex's own,
+//! nor the store's; the manifest only for whom it is allowed.
+
+use crate::location::MANIFEST;
+use std::io::ErrorKind;
+use std::path::{Component, Path, PathBuf};
+
+/// Longest path that is looked at, in bytes.
+const LONGEST: usize = 4096;
+
+/// Why a file is not edited.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Refused {
+    /// There is no path.
+    #[error("no path is given")]
+    Empty,
+    /// Its real place is elsewhere.
+    #[error("{0} leads out of the workspace")]
+    Outside(String),
+    /// It lies in a folder `.git`, or is one.
+    #[error("{0} belongs to git, which is not edited here")]
+    Git(String),
+    /// It lies in `.cortex`.
+    #[error("{0} belongs to cortex, which keeps it itself")]
+    Own(String),
+    /// It is `cortex.toml`.
+    #[error("{0} is the manifest, which is edited only where that is allowed")]
+    Manifest(String),
+    /// It lies in the store.
+    #[error("{0} belongs to the store, which is not edited")]
+    Store(String),
+    /// A folder, a pipe, a device …
+    #[error("{0} is no regular file")]
+    NoFile(String),
+    /// A part of it is a file.
+    #[error("{0} lies below something that is no folder")]
+    BelowFile(String),
+    /// Bytes that are no text, or a control character.
+    #[error("the path holds what no path of a source file holds: control characters, or bytes that are not UTF-8")]
+    Odd,
+    /// The system does not say.
+    #[error("{path} cannot be looked at: {reason}")]
+    System {
+        /// Which.
+        path: String,
+        /// The system's words.
+        reason: String,
+    },
+}
+
+/// What may be edited.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Guard {
+    /// The store's folder, wherever it is.
+    pub store: Option<PathBuf>,
+    /// Whether the manifest may be.
+    pub manifest: bool,
+}
+
+/// The path of the real file below the root, which is canonical: the one that every way to it has. The file may not be there yet.
+///
+/// # Errors
+/// When it may not be edited.
+pub fn resolve(root: &Path, given: &str, guard: &Guard) -> Result<String, Refused> {
+    if given.is_empty() {
+        return Err(Refused::Empty);
+    }
+    if given.len() > LONGEST || given.chars().any(char::is_control) {
+        return Err(Refused::Odd);
+    }
+    let real = real(&root.join(given), given)?;
+    let below = real.strip_prefix(root).map_err(|_| Refused::Outside(given.to_owned()))?;
+    if below.as_os_str().is_empty() {
+        return Err(Refused::NoFile(given.to_owned()));
+    }
+    let path = below.to_str().ok_or(Refused::Odd)?.to_owned();
+    // Names that a file system without regard to case takes for the same are meant, too.
+    let mut parts = below.components().map(|part| part.as_os_str().to_string_lossy().to_lowercase());
+    let first = parts.clone().next().unwrap_or_default();
+    if parts.any(|part| part == ".git") {
+        return Err(Refused::Git(given.to_owned()));
+    }
+    if first == ".cortex" {
+        return Err(Refused::Own(given.to_owned()));
+    }
+    if path.to_lowercase() == MANIFEST && !guard.manifest {
+        return Err(Refused::Manifest(given.to_owned()));
+    }
+    let store = guard
+        .store
+        .as_ref()
+        .map(|store| store.canonicalize().unwrap_or_else(|_| store.clone()));
+    if store.is_some_and(|store| real.starts_with(store)) {
+        return Err(Refused::Store(given.to_owned()));
+    }
+    Ok(path)
+}
+
+/// Follows all links. What is not there yet lies in the real place of the nearest folder above that is.
+fn real(path: &Path, given: &str) -> Result<PathBuf, Refused> {
+    let system = |error: &std::io::Error| Refused::System {
+        path: given.to_owned(),
+        reason: error.to_string(),
+    };
+    match path.canonicalize() {
+        Ok(real) => match std::fs::metadata(&real) {
+            Ok(found) if found.is_file() => Ok(real),
+            Ok(_) => Err(Refused::NoFile(given.to_owned())),
+            Err(error) => Err(system(&error)),
+        },
+        Err(error) if error.kind() == ErrorKind::NotADirectory => Err(Refused::BelowFile(given.to_owned())),
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            // A link that leads nowhere yet: who writes through it would make a file there.
+            if let Ok(target) = std::fs::read_link(path) {
+                let folder = path.parent().unwrap_or(path);
+                return missing(&folder.join(target), given);
+            }
+            missing(path, given)
+        }
+        Err(error) => Err(system(&error)),
+    }
+}
+
+fn missing(path: &Path, given: &str) -> Result<PathBuf, Refused> {
+    let outside = || Refused::Outside(given.to_owned());
+    let mut rest = Vec::new();
+    let mut above = path;
+    loop {
+        match above.components().next_back() {
+            Some(Component::Normal(name)) => rest.push(name),
+            // `missing/..` is nowhere.
+            _ => return Err(outside()),
+        }
+        above = above.parent().ok_or_else(outside)?;
+        match above.canonicalize() {
+            Ok(folder) if folder.is_dir() => return Ok(rest.iter().rev().fold(folder, |path, name| path.join(name))),
+            Ok(_) => return Err(Refused::BelowFile(given.to_owned())),
+            // What does not lead anywhere is not followed further.
+            Err(_) if above.is_symlink() => return Err(outside()),
+            Err(_) => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::symlink;
+
+    fn named(refused: &Refused) -> &'static str {
+        match refused {
+            Refused::Empty => "empty",
+            Refused::Outside(_) => "outside",
+            Refused::Git(_) => "git",
+            Refused::Own(_) => "own",
+            Refused::Manifest(_) => "manifest",
+            Refused::Store(_) => "store",
+            Refused::NoFile(_) => "no file",
+            Refused::BelowFile(_) => "below file",
+            Refused::Odd => "odd",
+            Refused::System { .. } => "system",
+        }
+    }
+
+    #[test]
+    fn only_files_of_the_workspace_are_meant() {
+        let temp = tempfile::tempdir().expect("folder");
+        let base = temp.path().canonicalize().expect("canonical");
+        let root = base.join("ws");
+        for folder in ["ws/src/.git", "ws/.git", "ws/.cortex", "ws/store", "out"] {
+            std::fs::create_dir_all(base.join(folder)).expect("folders");
+        }
+        for file in ["ws/src/a.cs", "ws/.git/config", "ws/cortex.toml", "ws/store/store.redb", "out/b.cs"] {
+            std::fs::write(base.join(file), "x").expect("file");
+        }
+        for (target, link) in [
+            ("a.cs", "src/link.cs"),
+            ("../../out/b.cs", "src/away.cs"),
+            ("../../out", "src/folder"),
+            ("../.git/config", "src/config"),
+            ("../../out/new.cs", "src/dangling.cs"),
+            ("new.cs", "src/soon.cs"),
+            ("loop", "src/loop"),
+        ] {
+            symlink(target, root.join(link)).expect("link");
+        }
+        let guard = Guard {
+            store: Some(root.join("store")),
+            manifest: false,
+        };
+        let meant = |given: &str| resolve(&root, given, &guard);
+        let absolute = root.join("src/a.cs").to_string_lossy().into_owned();
+        for given in ["src/a.cs", "./src/../src/a.cs", "src/link.cs", &absolute] {
+            assert_eq!(meant(given).as_deref(), Ok("src/a.cs"), "{given}");
+        }
+        assert_eq!(meant("src/new/deep.cs").as_deref(), Ok("src/new/deep.cs"));
+        assert_eq!(meant("src/soon.cs").as_deref(), Ok("src/new.cs"));
+        for (given, why) in [
+            ("", "empty"),
+            ("../out/b.cs", "outside"),
+            ("/etc/hostname", "outside"),
+            ("src/away.cs", "outside"),
+            ("src/folder/b.cs", "outside"),
+            ("src/folder/new.cs", "outside"),
+            ("src/dangling.cs", "outside"),
+            ("nowhere/../../out/b.cs", "outside"),
+            ("src/config", "git"),
+            (".git/config", "git"),
+            ("src/.git/new", "git"),
+            (".GIT/hooks/x", "git"),
+            (".cortex/window.json", "own"),
+            ("cortex.toml", "manifest"),
+            ("store/store.redb", "store"),
+            ("store/new", "store"),
+            ("src", "no file"),
+            (".", "no file"),
+            ("src/a.cs/b", "below file"),
+            ("a\nb", "odd"),
+            ("src/loop", "system"),
+        ] {
+            assert_eq!(meant(given).as_ref().map_err(named), Err(why), "{given}");
+        }
+        let allowed = Guard {
+            manifest: true,
+            ..guard.clone()
+        };
+        assert_eq!(resolve(&root, "cortex.toml", &allowed).as_deref(), Ok("cortex.toml"));
+    }
+}

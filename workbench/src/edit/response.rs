@@ -1,0 +1,92 @@
+//! What every operation answers, whatever it came to: the contract of seed 004 §4.1. Markdown and JSON are made of the one value.
+
+use super::candidate::Candidate;
+use super::flags::{Flag, Flags};
+use super::state::{Status, WorkflowState};
+use super::tools::Tool;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Figures of an operation. Lengths are counted in characters (Unicode code points).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Metrics {
+    /// By how much the buffer grew.
+    pub delta: i64,
+    /// How long the buffer is.
+    pub new_length: usize,
+    /// How many matches there are to choose from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub selection_count: Option<usize>,
+}
+
+/// The answer of an operation.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Response {
+    /// What it came to.
+    pub status: Status,
+    /// How the document stands after it.
+    pub workflow_state: WorkflowState,
+    /// What happened, on one line.
+    pub summary: String,
+    /// What to do next, on one line.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub guidance: Option<String>,
+    /// Figures.
+    pub metrics: Metrics,
+    /// What to choose from, five at most.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub candidates: Option<Vec<Candidate>>,
+    /// What follows from the state.
+    pub flags: Flags,
+    /// The session, for the next operation.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session: Option<String>,
+    /// The file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub path: Option<String>,
+    /// The name of this operation in the log.
+    pub operation_id: String,
+    /// What the state allows now.
+    #[serde(default)]
+    pub allowed: Vec<Tool>,
+    /// Lines to look at: a difference, the places of candidates, what is nearly the text.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub detail: Option<String>,
+    /// All files that the operation edited, when there are several.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub files: Vec<String>,
+}
+
+/// How much is told.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Level {
+    /// What counts later, too.
+    Basic,
+    /// Also the lines to look at now.
+    #[default]
+    Detail,
+}
+
+impl Response {
+    /// At a level.
+    pub fn at(mut self, level: Level) -> Self {
+        if level == Level::Basic {
+            self.detail = None;
+        }
+        self
+    }
+
+    /// As an answer whose form is not what it is to be: it says so, and nothing else of it can be relied upon.
+    pub fn malformed(mut self) -> Self {
+        self.summary = MALFORMED.to_owned();
+        self.flags = self.flags.with(Flag::SchemaViolation);
+        self.guidance = Some("look at the log TextEdit.Schema, and `diff` for what the buffer holds".to_owned());
+        self.candidates = None;
+        self.metrics.selection_count = None;
+        self
+    }
+}
+
+/// What an answer says that has not the form that it is to have.
+pub const MALFORMED: &str = "[Fail] 响应格式不符合规范";

@@ -1,0 +1,389 @@
+//! One operation on a session, from the files as they are now to its answer: what the state machine asks for is carried out here, in the order
+//! in which a crash at any point loses nothing that was told.
+
+use super::encoding::{Encoding, PLAIN, Unreadable, decode, encode, length};
+use super::files::{Files, Found as Read, Stamp};
+use super::merge::carry;
+use super::place::Refused;
+use super::session::{Change, Document, Edit, Session, Version, keep, kept, version};
+use super::state::{Effect, Event, Status, step};
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::io;
+use std::rc::Rc;
+
+/// Why an operation cannot be done.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Trouble {
+    /// What it came to.
+    pub status: Status,
+    /// Why, on one line.
+    pub summary: String,
+    /// What to do instead; that of the state if nothing better is known.
+    pub guidance: Option<String>,
+    /// Lines to look at.
+    pub detail: Option<String>,
+    /// The document that it is about.
+    pub path: Option<String>,
+}
+
+impl Trouble {
+    /// An exception.
+    pub fn new(summary: impl Into<String>, guidance: impl Into<String>) -> Self {
+        Self {
+            status: Status::Exception,
+            summary: summary.into(),
+            guidance: Some(guidance.into()),
+            detail: None,
+            path: None,
+        }
+    }
+
+    /// About a document.
+    pub fn at(mut self, path: &str) -> Self {
+        self.path = Some(path.to_owned());
+        self
+    }
+}
+
+impl From<io::Error> for Trouble {
+    fn from(error: io::Error) -> Self {
+        Self::new(
+            format!("what is kept of sessions in .cortex/edit cannot be read or written: {error}"),
+            "make room on the disk and look at the permissions of .cortex, then do it again: nothing was changed",
+        )
+    }
+}
+
+/// What was seen of a file in this operation.
+pub(super) struct Looked {
+    pub(super) stamp: Option<Stamp>,
+    pub(super) bytes: Option<Rc<Vec<u8>>>,
+    pub(super) version: Version,
+}
+
+/// A session in an operation.
+pub struct Run<'f, F: Files> {
+    /// The world.
+    pub files: &'f F,
+    /// The session.
+    pub session: Session,
+    /// When, in seconds.
+    pub now: u64,
+    /// What happened besides, each a sentence.
+    pub notes: Vec<String>,
+    /// What somebody else wrote, for the log.
+    pub outside: Vec<Value>,
+    /// By how many characters buffers grew.
+    pub delta: i64,
+    pub(super) looked: BTreeMap<String, Looked>,
+    /// Versions that are at hand.
+    contents: BTreeMap<String, Rc<Vec<u8>>>,
+}
+
+impl<'f, F: Files> Run<'f, F> {
+    /// Begins one; what a crash left half saved is put right first.
+    ///
+    /// # Errors
+    /// When what is kept cannot be read.
+    pub fn begin(files: &'f F, mut session: Session, now: u64) -> Result<Self, Trouble> {
+        // Whoever made the checkout may have made the session, too.
+        for path in session.paths() {
+            match files.resolve(path) {
+                Ok(_) | Err(Refused::NoFile(_) | Refused::BelowFile(_) | Refused::System { .. }) => {}
+                Err(why) => {
+                    let hint = "`open` a session of your own, with files that may be edited";
+                    return Err(Trouble::new(format!("the session has a file that may not be edited: {why}"), hint));
+                }
+            }
+        }
+        session.operations += 1;
+        session.used = session.used.max(now);
+        let mut run = Self {
+            files,
+            session,
+            now,
+            notes: Vec::new(),
+            outside: Vec::new(),
+            delta: 0,
+            looked: BTreeMap::new(),
+            contents: BTreeMap::new(),
+        };
+        run.recover()?;
+        Ok(run)
+    }
+
+    /// The name of this operation in the log.
+    pub fn id(&self) -> String {
+        format!("{}-{}", self.session.id, self.session.operations)
+    }
+
+    /// A document of the session.
+    ///
+    /// # Errors
+    /// When it is none of the session.
+    pub fn document(&self, path: &str) -> Result<&Document, Trouble> {
+        self.session.documents.get(path).ok_or_else(|| {
+            Trouble::new(
+                format!("{path} is no document of this session"),
+                "name it with path, and it becomes one",
+            )
+        })
+    }
+
+    pub(super) fn document_mut(&mut self, path: &str) -> &mut Document {
+        self.session.documents.get_mut(path).expect("invariant: it was opened")
+    }
+
+    /// Lets something happen to a document; carries out what only concerns what is remembered of it.
+    pub fn happen(&mut self, path: &str, event: Event) -> (Status, Vec<Effect>) {
+        let mode = self.session.mode;
+        let document = self.document_mut(path);
+        let done = step(document.state, mode, event);
+        document.state = done.state;
+        if done.effects.contains(&Effect::ForgetSelection) {
+            document.selection = None;
+        }
+        (done.status, done.effects)
+    }
+
+    pub(super) fn read(&self, path: &str) -> io::Result<Option<Read>> {
+        self.files.read(path)
+    }
+
+    /// Reads a file and remembers how it looked.
+    pub(super) fn see(&mut self, path: &str) -> io::Result<Version> {
+        let (stamp, bytes) = self.read(path)?.map(|found| (found.stamp, Rc::new(found.bytes))).unzip();
+        let seen = self.at_hand(bytes.as_ref());
+        let looked = Looked {
+            stamp,
+            bytes,
+            version: seen.clone(),
+        };
+        self.looked.insert(path.to_owned(), looked);
+        Ok(seen)
+    }
+
+    /// The version of some bytes, which are at hand from now on.
+    pub(super) fn at_hand(&mut self, bytes: Option<&Rc<Vec<u8>>>) -> Version {
+        let version = version(bytes.map(|bytes| bytes.as_slice()));
+        if let (Some(version), Some(bytes)) = (&version, bytes) {
+            self.contents.insert(version.clone(), bytes.clone());
+        }
+        version
+    }
+
+    /// Makes a file a document of the session, if it is none yet.
+    ///
+    /// # Errors
+    /// When it is no text, or not there.
+    pub fn open(&mut self, path: &str) -> Result<(), Trouble> {
+        if self.session.documents.contains_key(path) {
+            return Ok(());
+        }
+        let seen = self.see(path).map_err(|error| unread(path, &error))?;
+        let Some(bytes) = self.looked.get(path).and_then(|looked| looked.bytes.clone()) else {
+            let why = Trouble::new(
+                format!("there is no file {path}"),
+                "check the path, which is meant from the workspace's root; a patch with `*** Add File` makes a new one",
+            );
+            return Err(why);
+        };
+        let (_, encoding) = decode(&bytes).map_err(|why| no_text(path, &why))?;
+        self.session.documents.insert(path.to_owned(), Document::of(seen, encoding));
+        Ok(())
+    }
+
+    /// Makes a file that is not there yet a document of the session.
+    ///
+    /// # Errors
+    /// When it is there, or is a document already.
+    pub fn open_new(&mut self, path: &str) -> Result<(), Trouble> {
+        let seen = self.see(path).map_err(|error| unread(path, &error))?;
+        let is_gone = self.session.documents.get(path).is_none_or(|document| document.now.is_none());
+        if seen.is_some() || !is_gone {
+            let why = format!("{path} is there already, and is not overwritten");
+            return Err(Trouble::new(why, "name another path, or edit the file that is there"));
+        }
+        self.session
+            .documents
+            .entry(path.to_owned())
+            .or_insert_with(|| Document::of(None, PLAIN));
+        Ok(())
+    }
+
+    /// The bytes of a version of a document.
+    pub(super) fn bytes(&self, path: &str, wanted: &Version) -> Result<Option<Rc<Vec<u8>>>, Trouble> {
+        let Some(wanted) = wanted else { return Ok(None) };
+        if let Some(bytes) = self.contents.get(wanted) {
+            return Ok(Some(bytes.clone()));
+        }
+        let bytes = kept(self.files, wanted)?;
+        bytes.map(|bytes| Some(Rc::new(bytes))).ok_or_else(|| {
+            Trouble::new(
+                format!("a version of {path} that this session needs is damaged or gone from .cortex/edit"),
+                "`discard` takes the file as it is",
+            )
+        })
+    }
+
+    /// The text of a version of a document; `None` where there is no file.
+    ///
+    /// # Errors
+    /// When it was lost.
+    pub fn text_of(&self, path: &str, version: &Version) -> Result<Option<(String, Encoding)>, Trouble> {
+        let bytes = self.bytes(path, version)?;
+        bytes.map(|bytes| decode(&bytes)).transpose().map_err(|why| no_text(path, &why))
+    }
+
+    /// The text of a buffer.
+    ///
+    /// # Errors
+    /// When there is none.
+    pub fn text(&self, path: &str) -> Result<String, Trouble> {
+        let text = self.text_of(path, &self.document(path)?.now)?;
+        text.map(|(text, _)| text).ok_or_else(|| {
+            Trouble::new(
+                format!("{path} is not there any more"),
+                "`undo` gives back what this session took away; a patch with `*** Add File` makes it anew",
+            )
+        })
+    }
+
+    /// Buffers get other texts (`None` takes the file away), as one edit, and what is to be saved at once is. All are edited, or none.
+    ///
+    /// # Errors
+    /// When a text cannot be written in the encoding of its file, or there is no room to keep it.
+    pub fn edit(&mut self, operation: &str, texts: Vec<(String, Option<String>)>) -> Result<Status, Trouble> {
+        let mut versions = Vec::new();
+        for (path, text) in texts {
+            let encoding = self.document(&path)?.encoding;
+            let bytes = text.map(|text| encode(&text, encoding).map(Rc::new)).transpose();
+            let bytes = bytes.map_err(|why| Trouble::new(format!("{path}: {why}"), "nothing was changed").at(&path))?;
+            versions.push((path, bytes));
+        }
+        let changes = self.become_all(versions)?;
+        self.remember(operation, changes.clone());
+        self.settle_all(&changes)
+    }
+
+    pub(super) fn remember(&mut self, operation: &str, changes: Vec<Change>) {
+        let edit = Edit {
+            operation: operation.to_owned(),
+            id: self.id(),
+            at: self.now,
+            changes,
+        };
+        self.session.remember(edit);
+    }
+
+    /// Buffers hold other bytes, which are kept.
+    pub(super) fn become_all(&mut self, versions: Vec<(String, Option<Rc<Vec<u8>>>)>) -> Result<Vec<Change>, Trouble> {
+        let mut changes = Vec::new();
+        for (path, bytes) in &versions {
+            let from = self.document(path)?.now.clone();
+            let before = self.bytes(path, &from)?;
+            let to = self.at_hand(bytes.as_ref());
+            for (version, bytes) in [(&from, &before), (&to, bytes)] {
+                if let Some(bytes) = bytes {
+                    keep(self.files, version, bytes)?;
+                }
+            }
+            let signed = |bytes: &Option<Rc<Vec<u8>>>| bytes.as_ref().map_or(0, |bytes| i64::try_from(length(bytes)).unwrap_or(i64::MAX));
+            self.delta += signed(bytes) - signed(&before);
+            changes.push(Change {
+                path: path.clone(),
+                from,
+                to,
+            });
+        }
+        for change in &changes {
+            self.document_mut(&change.path).now.clone_from(&change.to);
+        }
+        Ok(changes)
+    }
+
+    /// Tells documents that they were edited, and saves those that are to be saved.
+    pub(super) fn settle_all(&mut self, changes: &[Change]) -> Result<Status, Trouble> {
+        let mut saves = Vec::new();
+        for change in changes {
+            let document = self.document(&change.path)?;
+            // Where the file is what the buffer became there is nothing to save.
+            let differs = document.is_edited();
+            let (_, effects) = self.happen(&change.path, Event::Edited { differs });
+            if effects.contains(&Effect::Save) {
+                saves.push(change.path.clone());
+            }
+        }
+        if saves.is_empty() { Ok(Status::Success) } else { self.save(&saves) }
+    }
+
+    /// Takes the last edit back, or makes it again: where other edits lie above it, if they are elsewhere. Its name comes back.
+    ///
+    /// # Errors
+    /// When there is none, or what it made was changed since.
+    pub fn take_back(&mut self, again: bool) -> Result<(String, Vec<String>, Status), Trouble> {
+        let stack = if again { &self.session.undone } else { &self.session.done };
+        let Some(edit) = stack.last().cloned() else {
+            let what = if again {
+                "nothing was taken back that could be made again"
+            } else {
+                "this session has edited nothing that could be taken back"
+            };
+            return Err(Trouble {
+                status: Status::NoOp,
+                ..Trouble::new(what, "")
+            });
+        };
+        let mut versions = Vec::new();
+        for change in &edit.changes {
+            let path = &change.path;
+            let document = self.document(path)?;
+            let bytes = if document.now == change.to {
+                self.bytes(path, &change.from)?
+            } else {
+                let (now, encoding) = (document.now.clone(), document.encoding);
+                let texts = (
+                    self.text_of(path, &change.to)?,
+                    self.text_of(path, &change.from)?,
+                    self.text_of(path, &now)?,
+                );
+                let carried = match texts {
+                    (Some((to, _)), Some((from, _)), Some((now, _))) => carry(&to, &from, &now),
+                    _ => None,
+                };
+                let bytes = carried.and_then(|text| encode(&text, encoding).ok().map(Rc::new));
+                let gone = || {
+                    let why = format!("{path} was changed since at the place of the edit: it cannot be taken back by itself");
+                    Trouble::new(why, "edit the place by hand").at(path)
+                };
+                Some(bytes.ok_or_else(gone)?)
+            };
+            versions.push((path.clone(), bytes));
+        }
+        let changes = self.become_all(versions)?;
+        let inverse = Edit {
+            changes: changes.clone(),
+            ..edit.clone()
+        };
+        if again {
+            self.session.undone.pop();
+            self.session.done.push(inverse);
+        } else {
+            self.session.done.pop();
+            self.session.undone.push(inverse);
+        }
+        let status = self.settle_all(&changes)?;
+        Ok((edit.operation, edit.changes.into_iter().map(|change| change.path).collect(), status))
+    }
+}
+
+pub(super) fn unread(path: &str, error: &io::Error) -> Trouble {
+    let hint = "mend the file or its permissions, then `refresh`; what the buffer holds can be saved elsewhere with `persist_as`";
+    Trouble::new(format!("{path} cannot be read: {error}"), hint).at(path)
+}
+
+pub(super) fn no_text(path: &str, why: &Unreadable) -> Trouble {
+    let hint = "edit another file, or mend this one outside and `refresh`; what the buffer holds can be saved elsewhere with `persist_as`";
+    Trouble::new(format!("{path} is no text that can be edited: {why}"), hint).at(path)
+}

@@ -1,0 +1,560 @@
+//! Sessions as whoever edits sees them: orders in, answers and files out.
+
+use super::diagnostics::Category;
+use super::files::Files;
+use super::memory::Memory;
+use super::order::{Asked, Order, Part};
+use super::perform::perform;
+use super::response::Response;
+use super::session::LIFETIME;
+use super::state::{Mode, Status, WorkflowState};
+use super::symbol;
+use super::tools::Tool;
+
+/// Somebody who edits.
+pub struct Coder {
+    /// The world.
+    pub files: Memory,
+    /// The session.
+    pub session: Option<String>,
+    /// The present, in seconds.
+    pub now: u64,
+}
+
+impl Coder {
+    fn with(text: &str) -> Self {
+        let files = Memory::default();
+        files.write("a.cs", text);
+        Self {
+            files,
+            session: None,
+            now: 1000,
+        }
+    }
+
+    fn opened(text: &str, mode: Mode) -> Self {
+        let mut coder = Self::with(text);
+        let opened = coder.ask_with(Order::Open, Some("a.cs"), Some(mode));
+        assert_eq!((opened.status, opened.workflow_state), (Status::Success, WorkflowState::Idle));
+        coder
+    }
+
+    fn ask_with(&mut self, order: Order, path: Option<&str>, mode: Option<Mode>) -> Response {
+        let asked = Asked {
+            order,
+            session: self.session.clone(),
+            path: path.map(str::to_owned),
+            mode,
+            fit: false,
+        };
+        let response = perform(&self.files, &asked, self.now);
+        if response.session.is_some() {
+            self.session.clone_from(&response.session);
+        }
+        response
+    }
+
+    fn ask(&mut self, order: Order) -> Response {
+        self.ask_with(order, None, None)
+    }
+
+    fn replace(&mut self, old: &str, new: &str) -> Response {
+        self.ask(Order::Replace {
+            old: old.to_owned(),
+            new: new.to_owned(),
+        })
+    }
+
+    fn select(&mut self, id: usize) -> Response {
+        self.ask(Order::Select { id, new: None })
+    }
+
+    fn text(&self) -> String {
+        self.files.text("a.cs")
+    }
+}
+
+fn stands(response: &Response) -> (Status, WorkflowState) {
+    (response.status, response.workflow_state)
+}
+
+#[test]
+fn an_edit_is_saved_when_its_mode_says_so() {
+    let mut at_once = Coder::with("one two three");
+    let done = at_once.ask_with(
+        Order::Replace {
+            old: "two".to_owned(),
+            new: "2".to_owned(),
+        },
+        Some("a.cs"),
+        None,
+    );
+    assert_eq!(
+        (stands(&done), at_once.text().as_str()),
+        ((Status::Success, WorkflowState::Idle), "one 2 three")
+    );
+    assert_eq!(
+        (done.metrics.delta, done.metrics.new_length, done.summary.as_str()),
+        (-2, 11, "replaced one occurrence of old_text, saved (session 00000002)")
+    );
+    assert!(done.session.is_some() && done.detail.is_some_and(|diff| diff.contains("-one two three")));
+
+    let mut by_hand = Coder::opened("one two three", Mode::Manual);
+    assert_eq!(
+        stands(&by_hand.replace("two", "2")),
+        (Status::Success, WorkflowState::PersistPending)
+    );
+    assert_eq!(by_hand.text(), "one two three");
+    assert_eq!(stands(&by_hand.ask(Order::Commit)), (Status::Success, WorkflowState::Idle));
+    assert_eq!(
+        (by_hand.text().as_str(), by_hand.ask(Order::Commit).status),
+        ("one 2 three", Status::NoOp)
+    );
+
+    let mut never = Coder::opened("one two three", Mode::Disabled);
+    let edited = never.replace("two", "2");
+    assert_eq!(stands(&edited), (Status::Success, WorkflowState::PersistPending));
+    assert!(edited.guidance.is_some_and(|words| words.contains("not saved")) && edited.flags.mask == 18);
+    let blocked = never.ask(Order::Commit);
+    assert_eq!(stands(&blocked), (Status::Exception, WorkflowState::PersistPending));
+    assert!(!blocked.allowed.contains(&Tool::Commit) && blocked.summary.contains("saves nothing"));
+    assert_eq!(
+        (never.text().as_str(), never.ask(Order::Diff).status),
+        ("one two three", Status::Success)
+    );
+}
+
+#[test]
+fn one_of_several_matches_is_chosen() {
+    let mut coder = Coder::opened(&"x = 1;\n".repeat(7), Mode::Manual);
+    let several = coder.replace("1", "2");
+    assert_eq!(stands(&several), (Status::MultiMatch, WorkflowState::SelectionPending));
+    assert_eq!(
+        (several.metrics.selection_count, several.candidates.as_ref().map(Vec::len)),
+        (Some(7), Some(5))
+    );
+    assert!(
+        several
+            .detail
+            .as_ref()
+            .is_some_and(|lines| lines.contains("x = [[SEL#3]]1[[/SEL#3]];")),
+        "{several:?}"
+    );
+    let more = coder.ask(Order::Candidates { from: 6 });
+    assert_eq!(
+        more.candidates.map(|all| all.iter().map(|one| one.id).collect::<Vec<_>>()),
+        Some(vec![6, 7])
+    );
+    for order in [
+        Order::Append {
+            anchor: "$".to_owned(),
+            new: "y".to_owned(),
+        },
+        Order::Commit,
+        Order::Undo,
+    ] {
+        let blocked = coder.ask(order);
+        assert_eq!(stands(&blocked), (Status::Exception, WorkflowState::SelectionPending));
+        assert!(blocked.guidance.is_some_and(|words| words.contains("`replace_selection`")));
+    }
+    assert_eq!(stands(&coder.select(9)), (Status::Exception, WorkflowState::SelectionPending));
+    assert_eq!(stands(&coder.select(0)), (Status::Exception, WorkflowState::SelectionPending));
+    assert_eq!(stands(&coder.select(7)), (Status::Success, WorkflowState::PersistPending));
+    // Numbers end with the text.
+    let stale = coder.select(1);
+    assert_eq!(stands(&stale), (Status::Exception, WorkflowState::PersistPending));
+    assert!(stale.summary.contains("no selection"), "{stale:?}");
+    coder.ask(Order::Commit);
+    assert_eq!(coder.text(), format!("{}x = 2;\n", "x = 1;\n".repeat(6)));
+    // A new search takes the place of the old one, and discarding drops it alone.
+    coder.replace("x", "y");
+    coder.replace("1", "3");
+    let other = coder.ask(Order::Select {
+        id: 1,
+        new: Some("4".to_owned()),
+    });
+    assert_eq!(other.status, Status::Success);
+    coder.replace("x", "y");
+    assert_eq!(stands(&coder.ask(Order::Discard)), (Status::Success, WorkflowState::PersistPending));
+    assert!(coder.ask(Order::Diff).detail.is_some_and(|diff| diff.contains("+x = 4;")));
+    // What somebody else writes ends a selection, too.
+    coder.ask(Order::Commit);
+    coder.replace("x", "y");
+    coder.files.write("a.cs", "x x");
+    assert_eq!(stands(&coder.select(1)), (Status::Exception, WorkflowState::Idle));
+}
+
+#[test]
+fn texts_that_a_form_could_stumble_over() {
+    let text = "a |`b` [[SEL#1]]$& 日本😀\t.*\r\n";
+    let mut coder = Coder::opened(text, Mode::Immediate);
+    for (old, new) in [
+        ("$&", "\\1"),
+        ("|`b`", "||``"),
+        ("😀\t", "$0"),
+        ("[[SEL#1]]", "[[/SEL#1]]"),
+        (".*\r\n", "\r\n"),
+    ] {
+        assert_eq!(coder.replace(old, new).status, Status::Success, "{old}");
+    }
+    assert_eq!(coder.text(), "a ||`` [[/SEL#1]]\\1 日本$0\r\n");
+    let empty = coder.replace("", "x");
+    assert_eq!(stands(&empty), (Status::NoMatch, WorkflowState::Idle));
+    let whole = coder.text();
+    assert_eq!(coder.replace(&whole, "").status, Status::Success);
+    assert_eq!((coder.text().as_str(), coder.replace("a", "b").status), ("", Status::NoMatch));
+    assert_eq!(coder.ask(Order::Undo).status, Status::Success);
+    assert_eq!(coder.replace("a", "a").status, Status::NoOp);
+    assert_eq!(coder.replace("nowhere", "b").status, Status::NoMatch);
+    assert_eq!(coder.text(), whole);
+}
+
+#[test]
+fn appending_names_where() {
+    let mut coder = Coder::opened("one\ntwo\n", Mode::Immediate);
+    let append = |anchor: &str, new: &str| Order::Append {
+        anchor: anchor.to_owned(),
+        new: new.to_owned(),
+    };
+    assert_eq!(coder.ask(append("", "x")).status, Status::Exception);
+    assert_eq!(coder.ask(append("one\n", "and\n")).status, Status::Success);
+    assert_eq!(coder.ask(append("$", "end")).status, Status::Success);
+    assert_eq!(coder.ask(append("^", "begin\n")).status, Status::Success);
+    assert_eq!(coder.text(), "begin\none\nand\ntwo\nend");
+    assert_eq!(coder.ask(append("n", "!")).status, Status::MultiMatch);
+    assert_eq!(coder.select(2).status, Status::Success);
+    assert_eq!(coder.text(), "begin\non!e\nand\ntwo\nend");
+}
+
+#[test]
+fn a_file_that_cannot_be_saved_is_kept_in_the_buffer() {
+    let mut coder = Coder::opened("one", Mode::Immediate);
+    coder.files.fill(Some("a.cs"));
+    let full = coder.replace("one", "two");
+    assert_eq!(stands(&full), (Status::PersistFailure, WorkflowState::PersistPending));
+    assert!(full.guidance.as_ref().is_some_and(|words| words.contains("`commit`")), "{full:?}");
+    assert_eq!(coder.text(), "one");
+    assert_eq!(
+        stands(&coder.ask(Order::Commit)),
+        (Status::PersistFailure, WorkflowState::PersistPending)
+    );
+    coder.files.fill(None);
+    assert_eq!(stands(&coder.ask(Order::Commit)), (Status::Success, WorkflowState::Idle));
+    assert_eq!(coder.text(), "two");
+    assert!(!coder.files.logged(Category::Persistence).is_empty());
+}
+
+#[test]
+fn writes_of_others_are_taken_carried_or_told() {
+    let base = "one\ntwo\nthree\nfour\n";
+    let mut coder = Coder::opened(base, Mode::Manual);
+    // Nothing was edited: taken.
+    coder.files.write("a.cs", format!("zero\n{base}"));
+    let taken = coder.replace("two", "2");
+    assert_eq!(stands(&taken), (Status::Success, WorkflowState::PersistPending));
+    assert!(
+        taken
+            .summary
+            .starts_with("a.cs was changed by somebody else: the content is updated"),
+        "{taken:?}"
+    );
+    // The same bytes written again are no change, whatever the date.
+    coder.files.write("a.cs", format!("zero\n{base}"));
+    assert!(!coder.ask(Order::Diff).summary.contains("somebody"));
+    // Elsewhere: carried.
+    coder.files.write("a.cs", format!("zero\n{base}five\n"));
+    let carried = coder.ask(Order::Commit);
+    assert_eq!(stands(&carried), (Status::Success, WorkflowState::Idle));
+    assert!(carried.summary.contains("carried over"), "{carried:?}");
+    assert_eq!(coder.text(), "zero\none\n2\nthree\nfour\nfive\n");
+    // Between looking and saving, elsewhere.
+    coder.replace("four", "4");
+    coder.files.sneak("a.cs", b"ZERO\none\n2\nthree\nfour\nfive\n");
+    assert_eq!(stands(&coder.ask(Order::Commit)), (Status::Success, WorkflowState::Idle));
+    assert_eq!(coder.text(), "ZERO\none\n2\nthree\n4\nfive\n");
+    // At the same place: told with both sides.
+    coder.replace("three", "3");
+    coder.files.write("a.cs", "ZERO\none\n2\ndrei\n4\nfive\n");
+    let out = coder.replace("one", "1");
+    assert_eq!(stands(&out), (Status::ExternalConflict, WorkflowState::OutOfSync));
+    let both = out.detail.expect("both sides");
+    assert!(both.contains("+3\n") && both.contains("+drei\n"), "{both}");
+    for order in [Order::Commit, Order::Undo] {
+        assert_eq!(stands(&coder.ask(order)), (Status::Exception, WorkflowState::OutOfSync));
+    }
+    assert_eq!(stands(&coder.replace("one", "1")), (Status::Success, WorkflowState::OutOfSync));
+    assert_eq!(coder.ask(Order::Diff).detail.map(|diff| diff.matches("@@").count()), Some(4));
+    let other = coder.ask(Order::PersistAs("b.cs".to_owned()));
+    assert_eq!(other.status, Status::Success, "{other:?}");
+    assert_eq!(coder.files.text("b.cs"), "ZERO\n1\n2\n3\n4\nfive\n");
+    // Reading anew takes theirs, and ours can be had back.
+    let refreshed = coder.ask_with(Order::Refresh, Some("a.cs"), None);
+    assert_eq!(stands(&refreshed), (Status::Success, WorkflowState::Idle), "{refreshed:?}");
+    assert_eq!(coder.ask(Order::Undo).status, Status::Success);
+    assert_eq!(coder.ask_with(Order::Commit, Some("a.cs"), None).status, Status::Success);
+    assert_eq!(coder.text(), "ZERO\n1\n2\n3\n4\nfive\n");
+    assert!(!coder.files.logged(Category::External).is_empty());
+}
+
+#[test]
+fn a_conflict_that_goes_away_is_none() {
+    let mut coder = Coder::opened("one\ntwo\n", Mode::Manual);
+    coder.replace("one", "1");
+    coder.files.write("a.cs", "eins\ntwo\n");
+    assert_eq!(
+        stands(&coder.ask(Order::Refresh)),
+        (Status::ExternalConflict, WorkflowState::OutOfSync)
+    );
+    coder.files.write("a.cs", "one\ntwo\n");
+    assert_eq!(stands(&coder.ask(Order::Commit)), (Status::Success, WorkflowState::Idle));
+    assert_eq!(coder.text(), "1\ntwo\n");
+    // Somebody else writes just what was edited here.
+    coder.replace("two", "2");
+    coder.files.write("a.cs", "1\n2\n");
+    assert_eq!(stands(&coder.ask(Order::Commit)), (Status::NoOp, WorkflowState::Idle));
+}
+
+#[test]
+fn files_that_go_or_turn_into_something_else() {
+    for other in [&b"a\0b"[..], b"\xff\xfeA", b"<folder>"] {
+        let mut coder = Coder::opened("one\n", Mode::Manual);
+        coder.replace("one", "1");
+        coder.files.write("a.cs", other);
+        let out = coder.ask(Order::Commit);
+        assert_eq!(stands(&out), (Status::Exception, WorkflowState::OutOfSync), "{out:?}");
+        assert_eq!(coder.ask(Order::Commit).status, Status::Exception);
+        assert_eq!(coder.ask(Order::PersistAs("b.cs".to_owned())).status, Status::Success);
+        assert_eq!(coder.files.text("b.cs"), "1\n");
+        assert_eq!(coder.files.file("a.cs").as_deref(), Some(other));
+        coder.files.write("a.cs", "one\n");
+        let back = coder.ask_with(Order::Commit, Some("a.cs"), None);
+        assert_eq!(stands(&back), (Status::Success, WorkflowState::Idle), "{back:?}");
+        assert_eq!(coder.text(), "1\n");
+    }
+    let mut coder = Coder::opened("one\n", Mode::Manual);
+    coder.replace("one", "1");
+    coder.files.remove("a.cs");
+    assert_eq!(
+        stands(&coder.ask(Order::Commit)),
+        (Status::ExternalConflict, WorkflowState::OutOfSync)
+    );
+    assert_eq!(stands(&coder.ask(Order::Refresh)), (Status::Success, WorkflowState::Idle));
+    assert_eq!(coder.replace("1", "2").status, Status::Exception);
+    assert_eq!(coder.ask(Order::Undo).status, Status::Success);
+    assert_eq!(coder.ask(Order::Commit).status, Status::Success);
+    assert_eq!(coder.text(), "1\n");
+}
+
+#[test]
+fn edits_are_taken_back_and_made_again() {
+    let mut coder = Coder::opened("one two three", Mode::Immediate);
+    coder.replace("one", "1");
+    coder.replace("three", "3");
+    assert_eq!(coder.ask(Order::Undo).status, Status::Success);
+    assert_eq!(coder.text(), "1 two three");
+    assert_eq!(coder.ask(Order::Redo).status, Status::Success);
+    assert_eq!((coder.text().as_str(), coder.ask(Order::Redo).status), ("1 two 3", Status::NoOp));
+    coder.ask(Order::Undo);
+    coder.replace("two", "2");
+    assert_eq!(coder.ask(Order::Redo).status, Status::NoOp, "another edit came in its place");
+    coder.ask(Order::Undo);
+    coder.ask(Order::Undo);
+    assert_eq!(
+        (coder.text().as_str(), coder.ask(Order::Undo).status),
+        ("one two three", Status::NoOp)
+    );
+    // Beneath somebody else's edit, if that is elsewhere.
+    let mut coder = Coder::opened("one\ntwo\nthree\n", Mode::Immediate);
+    coder.replace("one", "1");
+    coder.files.write("a.cs", "1\ntwo\ndrei\n");
+    assert_eq!(coder.ask(Order::Undo).status, Status::Success);
+    assert_eq!(coder.text(), "one\ntwo\ndrei\n");
+    coder.files.write("a.cs", "eins\ntwo\ndrei\n");
+    assert_eq!(coder.ask(Order::Redo).status, Status::Exception);
+    assert_eq!(coder.text(), "eins\ntwo\ndrei\n");
+}
+
+#[test]
+fn several_files_are_one_edit() {
+    let mut coder = Coder::with("one\n");
+    coder.files.write("b.cs", "two\n");
+    let part = |path: &str, old: &str, new: &str| Part {
+        path: Some(path.to_owned()),
+        old: old.to_owned(),
+        new: new.to_owned(),
+    };
+    let batch = Order::Batch(vec![part("a.cs", "one", "1"), part("b.cs", "two", "2"), part("a.cs", "1", "I")]);
+    let done = coder.ask(batch.clone());
+    assert_eq!(
+        (done.status, done.files),
+        (Status::Success, vec!["a.cs".to_owned(), "b.cs".to_owned()])
+    );
+    assert_eq!((coder.text().as_str(), coder.files.text("b.cs").as_str()), ("I\n", "2\n"));
+    assert_eq!(coder.ask(Order::Undo).status, Status::Success);
+    assert_eq!((coder.text().as_str(), coder.files.text("b.cs").as_str()), ("one\n", "two\n"));
+    let missing = coder.ask(Order::Batch(vec![part("a.cs", "one", "1"), part("b.cs", "zwei", "2")]));
+    assert_eq!(missing.status, Status::NoMatch);
+    assert_eq!(coder.text(), "one\n");
+    // One of them cannot be saved: neither is.
+    coder.files.fill(Some("b.cs"));
+    assert_eq!(stands(&coder.ask(batch)), (Status::PersistFailure, WorkflowState::PersistPending));
+    assert_eq!((coder.text().as_str(), coder.files.text("b.cs").as_str()), ("one\n", "two\n"));
+    coder.files.fill(None);
+    assert_eq!(coder.ask(Order::Commit).status, Status::Success);
+    assert_eq!((coder.text().as_str(), coder.files.text("b.cs").as_str()), ("I\n", "2\n"));
+}
+
+#[test]
+fn patches_make_change_move_and_remove() {
+    let mut coder = Coder::with("one\r\ntwo\r\n");
+    coder.files.write("old.cs", "gone\n");
+    let patch = "*** Begin Patch\n*** Update File: a.cs\n*** Move to: c.cs\n@@\n-one\n+1\n two\n*** Delete File: old.cs\n*** Add File: new.cs\n+new\n*** End Patch\n";
+    let done = coder.ask(Order::Patch(patch.to_owned()));
+    assert_eq!(done.status, Status::Success, "{done:?}");
+    assert_eq!((coder.files.file("a.cs"), coder.files.file("old.cs")), (None, None));
+    assert_eq!(
+        (coder.files.text("c.cs").as_str(), coder.files.text("new.cs").as_str()),
+        ("1\r\ntwo\r\n", "new\n")
+    );
+    assert_eq!(coder.ask(Order::Undo).status, Status::Success);
+    assert_eq!(
+        (coder.text().as_str(), coder.files.text("old.cs").as_str()),
+        ("one\r\ntwo\r\n", "gone\n")
+    );
+    assert_eq!((coder.files.file("c.cs"), coder.files.file("new.cs")), (None, None));
+    for (patch, why) in [
+        ("*** Begin Patch\n*** Add File: a.cs\n+x\n*** End Patch", "a.cs is there already"),
+        ("*** Begin Patch\n*** Update File: a.cs\n-drei\n+3\n*** End Patch", "fits nowhere"),
+        (
+            "*** Begin Patch\n*** Update File: x.cs\n-a\n+b\n*** End Patch",
+            "there is no file x.cs",
+        ),
+        (
+            "*** Begin Patch\n*** Add File: ../x\n+a\n*** End Patch",
+            "leads out of the workspace",
+        ),
+        ("nothing", "the patch has no file"),
+    ] {
+        let refused = coder.ask(Order::Patch(patch.to_owned()));
+        assert!(refused.summary.contains(why) && refused.guidance.is_some(), "{refused:?}");
+    }
+    assert_eq!(coder.text(), "one\r\ntwo\r\n");
+}
+
+#[test]
+fn symbols_are_edited_in_the_buffer() {
+    let mut coder = Coder::opened("class A\n{\n    int F() => 1;\n}\n", Mode::Manual);
+    let edit = |symbol: &str, new: &str| {
+        Order::Symbol(symbol::Asked {
+            symbol: symbol.to_owned(),
+            at: symbol::Where::Replace,
+            new: new.to_owned(),
+            bare: false,
+        })
+    };
+    assert_eq!(coder.ask(edit("A.F", "int F() => 2;")).status, Status::Success);
+    assert_eq!(coder.ask(edit("A.F", "int F() => 3;")).status, Status::Success);
+    let refused = coder.ask(edit("A.G", "int G;"));
+    assert_eq!(
+        (stands(&refused), refused.detail.is_some()),
+        ((Status::Exception, WorkflowState::PersistPending), true)
+    );
+    coder.ask(Order::Commit);
+    assert_eq!(coder.text(), "class A\n{\n    int F() => 3;\n}\n");
+}
+
+#[test]
+fn handles_end_and_unknown_ones_lead_on() {
+    let mut coder = Coder::opened("one", Mode::Manual);
+    coder.replace("one", "1");
+    let own = coder.session.clone();
+    let listed = coder.ask(Order::List);
+    assert!(listed.detail.is_some_and(|lines| lines.contains("a.cs PersistPending")));
+    assert_eq!(stands(&coder.ask(Order::Close)), (Status::Exception, WorkflowState::PersistPending));
+    for handle in ["zzz", "", "../x", "a/b"] {
+        coder.session = Some(handle.to_owned());
+        let unknown = coder.ask(Order::Commit);
+        assert_eq!((unknown.status, unknown.session.as_ref()), (Status::Exception, None), "{unknown:?}");
+        assert!(unknown.summary.starts_with("there is no session") && unknown.guidance.is_some());
+    }
+    coder.session.clone_from(&own);
+    coder.now += LIFETIME + 1;
+    assert!(coder.ask(Order::Commit).summary.contains("has ended"));
+    coder.now -= 1;
+    assert_eq!(coder.ask(Order::Commit).status, Status::Success);
+    let closed = coder.ask(Order::Close);
+    assert_eq!((closed.status, closed.session), (Status::Success, None));
+    assert_eq!((coder.files.kept("sessions"), coder.files.kept("versions")), (0, 0));
+    coder.session = None;
+    assert!(coder.ask(Order::Commit).summary.contains("handle"));
+    assert!(coder.ask_with(Order::Open, Some("x.cs"), None).summary.contains("no file x.cs"));
+    assert_eq!(coder.files.kept("sessions"), 0);
+}
+
+#[test]
+fn old_sessions_and_their_versions_go() {
+    let mut coder = Coder::with("one");
+    for number in 0..70 {
+        coder.session = None;
+        let (old, new) = if number % 2 == 0 { ("one", "two") } else { ("two", "one") };
+        let order = Order::Replace {
+            old: old.to_owned(),
+            new: new.to_owned(),
+        };
+        assert_eq!(coder.ask_with(order, Some("a.cs"), None).status, Status::Success);
+    }
+    coder.now += LIFETIME + 1;
+    coder.files.write("a.cs", "three");
+    coder.session = None;
+    coder.ask_with(Order::Open, Some("a.cs"), None);
+    assert_eq!((coder.files.kept("sessions"), coder.files.kept("versions")), (1, 0));
+}
+
+#[test]
+fn two_sessions_on_one_file_see_each_other() {
+    let mut one = Coder::opened("one\ntwo\nthree\n", Mode::Manual);
+    let first = one.session.take();
+    one.ask_with(Order::Open, Some("a.cs"), None);
+    let second = one.session.clone();
+    one.replace("one", "1");
+    one.session.clone_from(&first);
+    one.replace("three", "3");
+    assert_eq!(one.ask(Order::Commit).status, Status::Success);
+    one.session = second;
+    assert_eq!(one.ask(Order::Commit).status, Status::Success);
+    assert_eq!(one.text(), "1\ntwo\n3\n");
+    one.replace("two", "2");
+    one.session = first;
+    one.replace("two", "zwei");
+    assert_eq!(one.ask(Order::Commit).status, Status::Success);
+}
+
+#[test]
+fn a_session_that_somebody_else_made_leads_nowhere() {
+    let mut coder = Coder::opened("one", Mode::Manual);
+    coder.replace("one", "1");
+    let name = format!("sessions/{}.json", coder.session.clone().expect("a handle"));
+    let session = coder.files.note(&name).expect("notes").expect("a session");
+    let session = String::from_utf8(session).expect("JSON").replace("a.cs", "../a.cs");
+    coder.files.keep(&name, session.as_bytes()).expect("kept");
+    let refused = coder.ask(Order::Commit);
+    assert!(
+        refused.status == Status::Exception && refused.summary.contains("leads out of the workspace"),
+        "{refused:?}"
+    );
+}
+
+#[test]
+fn damage_is_told_and_costs_no_file() {
+    let mut coder = Coder::opened("one", Mode::Manual);
+    coder.replace("one", "1");
+    coder.files.damage("versions");
+    let lost = coder.ask(Order::Commit);
+    assert!(
+        lost.status == Status::Exception && lost.summary.contains("damaged or gone"),
+        "{lost:?}"
+    );
+    assert_eq!((coder.ask(Order::Discard).status, coder.text().as_str()), (Status::Success, "one"));
+    coder.files.damage("sessions");
+    assert!(coder.ask(Order::Commit).summary.contains("cannot be read"));
+}
