@@ -7,6 +7,8 @@
 mod access;
 mod arguments;
 pub mod command;
+mod context_build;
+mod context_live;
 mod edit;
 mod investigate;
 mod operation;
@@ -135,6 +137,8 @@ pub static METHODS: &[Entry] = &[
     entry::<semantic::SemanticOf>(),
     entry::<investigate::Investigate>(),
     entry::<operation::OperationOf>(),
+    entry::<context_build::Build>(),
+    entry::<context_live::Show>(),
     entry::<pack::Build>(),
     entry::<pack::List>(),
     entry::<pack::Remove>(),
@@ -196,7 +200,15 @@ mod tests {
     use super::*;
 
     /// They tell what was done, or how things go; the preface of the reference says so.
-    const WITHOUT: [&str; 6] = ["edit", "operation", "pack remove", "status", "window set", "work submit"];
+    const WITHOUT: [&str; 7] = [
+        "context live",
+        "edit",
+        "operation",
+        "pack remove",
+        "status",
+        "window set",
+        "work submit",
+    ];
 
     #[test]
     fn answers_about_the_code_say_how_fresh_and_how_complete_they_are() {

@@ -4,11 +4,13 @@
 
 mod bench;
 mod care;
+mod context;
 mod crash;
 mod edit;
 mod errors;
 mod gone;
 mod journey;
+mod live;
 mod looking;
 mod mcp;
 mod mcp_http;

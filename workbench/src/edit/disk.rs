@@ -416,7 +416,9 @@ mod tests {
         let place = Place::new();
         fs::write(place.path("a"), "old").expect("file");
         let save = place.save("a", Some(b"new"));
-        let left = Staged::begin(&place.disk, &save).ok().expect("staged");
+        let Ok(left) = Staged::begin(&place.disk, &save) else {
+            panic!("not staged")
+        };
         std::mem::forget(left);
         assert_eq!(place.names("."), 2);
         place.disk.save(&[save]).expect("saved");
