@@ -74,14 +74,14 @@ async def tools(client):
         ("usages", {"symbol": "NodeStore"}),
         ("semantic", {"symbol": "NodeStore"}),
         ("pack_build", {"name": "storage"}),
-        ("window_pin", {"symbol": "NodeStore"}),
         ("window_show", {}),
+        ("edit", {"op": "list"}),
         ("status", {}),
         ("investigate", {"question": "How are nodes stored?", "scope": ["MemoTree.Core.Storage"]}),
     ):
         answer = await client.call_tool(name, arguments)
         assert not answer.is_error, (name, answer)
-        assert name == "status" or answer.structured_content["state"]["freshness"] == "current", (name, answer)
+        assert name in ("edit", "status") or answer.structured_content["state"]["freshness"] == "current", (name, answer)
 
 
 async def resources(client):
@@ -93,9 +93,9 @@ async def resources(client):
     assert pack.startswith("# Pack storage\n") and "\n## MemoTree.Core." in pack, pack
     built = await client.call_tool("pack_build", {"name": "storage"})
     assert built.structured_content["packText"] == pack, built
-    await client.call_tool("window_pin", {"symbol": "NodeStore"})
+    await client.call_tool("outline", {"symbols": ["NodeStore"]})
     window = await text_of(client, "cortex://window")
-    assert window.startswith("# Prompt window\n\n## Pinned\n\n# MemoTree.Core.NodeStore "), window
+    assert window.startswith("# Prompt window\n") and "\n# MemoTree.Core.NodeStore " in window, window
     for wrong in ("cortex://pack/nothing", "cortex://pack/..%2Fx", "cortex://window/more", "cortex://type/Nowhere9/outline"):
         try:
             await client.read_resource(wrong)
@@ -113,6 +113,35 @@ async def prompts(client):
         [message] = (await client.get_prompt(name, arguments)).messages
         assert message.role == "user" and "1. `" in message.content.text, message
         assert all(value in message.content.text for value in arguments.values()), message
+
+
+async def edits(client):
+    """What a model does that changes code: look, edit with several matches, choose, compare, save, look again, take it back."""
+    file = "src/MemoTree.Core/NodeId.cs"
+
+    async def edit(op, **arguments):
+        answer = await client.call_tool("edit", {"op": op, **arguments})
+        assert not answer.is_error, answer
+        return answer.structured_content
+
+    found = await client.call_tool("search", {"query": "NodeId"})
+    assert file in found.content[0].text, found
+    session = (await edit("open", path=file))["session"]
+    several = await edit("replace", session=session, oldText="Value == 0", newText="Value is 0")
+    if several["status"] == "Success":
+        several = await edit("replace", session=session, oldText="IsNone", newText="IsNothing")
+    while several["status"] == "MultiMatch":
+        assert several["workflow_state"] == "SelectionPending" and several["candidates"], several
+        several = await edit("replace_selection", session=session, selectionId=several["candidates"][0]["id"])
+    assert several["workflow_state"] == "PersistPending" and "commit" in several["allowed"], several
+    assert "+" in (await edit("diff", session=session))["detail"]
+    assert (await edit("commit", session=session))["workflow_state"] == "Idle"
+    outline = await client.call_tool("outline", {"symbols": ["NodeId"]})
+    assert outline.structured_content["state"]["freshness"] == "current", outline
+    while (await edit("undo", session=session))["status"] == "Success":
+        pass
+    assert (await edit("commit", session=session))["status"] == "Success"
+    assert (await edit("close", session=session))["status"] == "Success"
 
 
 async def taken_back(client):
@@ -143,9 +172,9 @@ async def taken_back(client):
 async def era(way, server, mode, version):
     async with Client(server(), mode=mode) as client:
         assert client.protocol_version == version, client.protocol_version
-        for part in (tools, resources, prompts, taken_back):
+        for part in (tools, resources, prompts, edits, taken_back):
             await part(client)
-    print(f"client_mcp.py: mcp, {version}, {way}: tools and their schemas, errors, resources, prompts, progress, cancellation")
+    print(f"client_mcp.py: mcp, {version}, {way}: tools and their schemas, errors, resources, prompts, edits, progress, cancellation")
 
 
 for mode, version in (("legacy", "2025-11-25"), ("auto", "2026-07-28")):

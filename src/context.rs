@@ -17,6 +17,7 @@ use std::io::StdoutLock;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
+use workbench::edit::diagnostics::Category;
 use workbench::hold::Hold;
 use workbench::location::{StoreChoice, find_root, view};
 use workbench::trust::Trusting;
@@ -272,10 +273,21 @@ impl Context {
         find_root(&self.global.directory.canonicalize().ok()?)
     }
 
+    /// The store's folder, if there is one.
+    pub fn store_folder(&self) -> Option<PathBuf> {
+        self.store().ok()?.folder(&self.root()?)
+    }
+
+    /// The logs of edits that are wanted.
+    pub fn logs(&self) -> Vec<Category> {
+        let wanted = std::env::var("CORTEX_DEBUG_CATEGORIES").unwrap_or_default();
+        Category::wanted(&wanted)
+    }
+
     /// Where the service of this checkout is asked, whether or not there is one; `None` without a workspace or a store.
     pub fn service(&self) -> Option<PathBuf> {
         let root = self.root()?;
-        let store = self.store().ok()?.folder(&root)?;
+        let store = self.store_folder()?;
         Some(workbench::watch::service(&store, view(&root)))
     }
 

@@ -49,9 +49,16 @@ fn tokens(tools: &[Tool]) -> usize {
     producers::llm::tokens::o200k(&json!({ "tools": tools }).to_string())
 }
 
+/// A longer description is cut to its first clause.
+const LONG: usize = 80;
+
 fn definition(entry: &Entry) -> Tool {
     let about = reference::about(entry);
-    let about = first_sentence(&about).trim_end_matches('.').to_owned();
+    let mut about = first_sentence(&about).trim_end_matches('.');
+    if about.len() > LONG {
+        about = about.split([':', ';', '(']).next().unwrap_or(about).trim_end();
+    }
+    let about = about.to_owned();
     Tool::new(name(entry), about, input(entry)).with_annotations(annotations(entry))
 }
 
@@ -63,6 +70,7 @@ fn annotations(entry: &Entry) -> ToolAnnotations {
         _ if entry.is_read_only() => told.read_only(true),
         Effect::Looks | Effect::Reads | Effect::Sets => told.destructive(false).idempotent(true),
         Effect::Acts => told.destructive(false),
+        Effect::Writes => told,
     };
     if entry.asks { told } else { told.open_world(false) }
 }
@@ -71,15 +79,16 @@ fn object(schema: &schemars::Schema) -> Map<String, Value> {
     schema.as_object().cloned().unwrap_or_default()
 }
 
-/// The schema of the arguments, told briefly; groups of them are left to the reference.
+/// The schema of the arguments, told briefly; groups of them, and those that are marked by `x-tool`, are left to the reference.
 fn input(entry: &Entry) -> JsonObject {
     let schema = object(&(entry.arguments)());
     let required = schema.get("required").cloned().unwrap_or_else(|| json!([]));
     let needed = |name: &String| required.as_array().is_some_and(|names| names.iter().any(|one| one == name));
     let mut told = Map::new();
     for (name, field) in schema.get("properties").and_then(Value::as_object).into_iter().flatten() {
+        let is_left_out = field["x-tool"] == false;
         let mut field = either(field.clone());
-        if field["type"] == "object" {
+        if is_left_out || field["type"] == "object" || field["items"]["type"] == "object" {
             continue;
         }
         if let Some(field) = field.as_object_mut() {
@@ -170,6 +179,10 @@ fn plain(schema: Map<String, Value>) -> Map<String, Value> {
                     told.insert("type".to_owned(), "string".into());
                     told.insert("enum".to_owned(), words.into());
                 }
+            }
+            ("enum", Value::Array(words)) => {
+                let words: Vec<Value> = words.into_iter().filter(|word| !word.is_null()).collect();
+                told.insert(key, words.into());
             }
             (kept, value) if KEPT.contains(&kept) => {
                 told.insert(key, value);
@@ -320,22 +333,37 @@ mod tests {
     }
 
     #[test]
+    fn what_is_seldom_wanted_is_left_to_the_reference() {
+        let edit = input(find("edit").expect("a tool"));
+        let told = |name: &str| edit["properties"].get(name).is_some();
+        assert!(told("op") && told("oldText") && told("bare"));
+        assert!(!told("manifest") && !told("basic") && !told("edits"), "{edit:?}");
+        assert_eq!(edit["properties"]["mode"]["enum"], json!(["manual", "immediate", "disabled"]));
+        let search = definition(find("search").expect("a tool"));
+        assert_eq!(
+            search.description.as_deref(),
+            Some("Find types and members by a part of their names")
+        );
+    }
+
+    #[test]
     fn effects_are_told() {
-        let told = |name: &str| serde_json::to_value(annotations(find(name).expect("a tool"))).expect("JSON");
+        let told = |name: &str| serde_json::to_value(annotations(crate::methods::find(name).expect("a method"))).expect("JSON");
         let reads = json!({"readOnlyHint": true, "openWorldHint": false});
         assert_eq!((told("outline"), told("window_show")), (reads.clone(), reads));
         let sets = json!({"destructiveHint": false, "idempotentHint": true, "openWorldHint": false});
         assert_eq!(told("window_pin"), sets);
         assert_eq!(told("work_next"), json!({"destructiveHint": false, "openWorldHint": false}));
+        assert_eq!(told("edit"), json!({"openWorldHint": false}));
         // They may have a model asked.
         let asks = json!({"destructiveHint": false, "idempotentHint": true});
         assert_eq!((told("semantic"), told("pack_build")), (asks.clone(), asks));
         assert_eq!(told("investigate"), json!({"destructiveHint": false}));
         // Whoever takes a limit for what is asked asks.
         for entry in METHODS {
-            let takes = (entry.arguments)().as_value()["properties"].to_string();
+            let takes = &(entry.arguments)().as_value()["properties"];
             assert!(
-                entry.asks || !["maxCost", "refresh"].iter().any(|one| takes.contains(one)),
+                entry.asks || ["maxCost", "refresh"].iter().all(|one| takes.get(one).is_none()),
                 "{}",
                 entry.name
             );

@@ -43,10 +43,12 @@ pub struct Investigate {
     /// Which model [default: that of the summaries].
     #[arg(long, value_name = "NAME")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-tool" = false))]
     pub model: Option<String>,
     /// Ask although an answer is filed.
     #[arg(long)]
     #[serde(default)]
+    #[schemars(extend("x-tool" = false))]
     pub fresh: bool,
     #[command(flatten)]
     #[serde(default)]

@@ -7,6 +7,7 @@
 mod access;
 mod arguments;
 pub mod command;
+mod edit;
 mod investigate;
 mod operation;
 mod outline;
@@ -49,6 +50,8 @@ pub enum Effect {
     Sets,
     /// Does something anew each time.
     Acts,
+    /// Changes files of the workspace.
+    Writes,
 }
 
 /// A question or an order, with its arguments.
@@ -140,6 +143,7 @@ pub static METHODS: &[Entry] = &[
     entry::<window::Unpin>(),
     entry::<window::Dismiss>(),
     entry::<window::Set>(),
+    entry::<edit::Edit>(),
     entry::<status::Status>(),
     entry::<work_next::Next>(),
     entry::<work_submit::Submit>(),
@@ -192,7 +196,7 @@ mod tests {
     use super::*;
 
     /// They tell what was done, or how things go; the preface of the reference says so.
-    const WITHOUT: [&str; 5] = ["operation", "pack remove", "status", "window set", "work submit"];
+    const WITHOUT: [&str; 6] = ["edit", "operation", "pack remove", "status", "window set", "work submit"];
 
     #[test]
     fn answers_about_the_code_say_how_fresh_and_how_complete_they_are() {

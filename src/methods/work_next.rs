@@ -32,6 +32,7 @@ pub struct Next {
     pub agent: String,
     /// Minutes for which they are kept for you.
     #[arg(long, value_name = "N", default_value_t = 30, value_parser = clap::value_parser!(u64).range(1..=LONGEST_LEASE / 60))]
+    #[schemars(extend("x-tool" = false))]
     pub minutes: u64,
 }
 

@@ -266,6 +266,7 @@ fn pages() {
       operation      Say how an operation goes that was begun in the background
       pack           Bundle what is known of chosen types in one text
       window         Keep the text that a model is shown of this checkout
+      edit           Edit a text file of the workspace: exactly, undoably, all or nothing
       status         Show how the workspace stands: sources, targets, summaries, store, service. Runs
                      nothing
       work           Answer as the language model: take prompts, hand in summaries

@@ -5,6 +5,7 @@
 mod bench;
 mod care;
 mod crash;
+mod edit;
 mod errors;
 mod gone;
 mod journey;

@@ -277,7 +277,7 @@ fn resources_are_listed_and_read() {
     assert!(templates.contains(&"cortex://type/{symbol}/outline"), "{templates:?}");
     assert!(templates.contains(&"cortex://pack/{name}"), "{templates:?}");
     assert!(client.read("cortex://pack/storage").starts_with("# Pack storage\n"));
-    client.call("window_pin", json!({"symbol": "NodeStore"}));
+    assert_eq!(bench.run(&["window", "pin", "NodeStore"]).code, 0);
     assert!(client.read("cortex://window").contains("\n# MemoTree.Core.NodeStore T_"));
 
     assert!(templates.contains(&"cortex://operation/{id}"), "{templates:?}");
@@ -446,4 +446,40 @@ fn it_ends_with_its_input() {
     let without = Bench::empty();
     let ran = without.run(&["mcp"]);
     assert_eq!((ran.code, ran.out.as_str()), (2, ""), "{}", ran.err);
+}
+
+#[test]
+fn a_model_edits_by_the_one_tool() {
+    let bench = Bench::memotree();
+    let mut client = Client::start(&bench, true);
+    let file = "src/MemoTree.Core/NodeId.cs";
+    let opened = client.call("edit", json!({"op": "open", "path": file}));
+    let session = opened["structuredContent"]["session"].as_str().expect("a handle").to_owned();
+    assert!(
+        text(&opened).contains(&session),
+        "who reads the text alone knows the handle: {opened}"
+    );
+    let several = client.call(
+        "edit",
+        json!({"op": "replace", "session": session, "old_text": "Value", "newText": "Number"}),
+    );
+    let answer = &several["structuredContent"];
+    assert_eq!(
+        (&answer["status"], &several["isError"]),
+        (&json!("MultiMatch"), &json!(false)),
+        "{several}"
+    );
+    assert_eq!(answer["candidates"].as_array().map(Vec::len), Some(5));
+    assert_eq!(answer["exitCode"], 1);
+    let chosen = client.call("edit", json!({"op": "replace_selection", "session": session, "selectionId": 2}));
+    assert_eq!(chosen["structuredContent"]["workflow_state"], "PersistPending");
+    let diff = client.call("edit", json!({"op": "diff", "session": session}));
+    assert!(text(&diff).contains("\n+") && text(&diff).contains("Number"), "{diff}");
+    let discarded = client.call("edit", json!({"op": "discard", "session": session}));
+    assert_eq!(discarded["structuredContent"]["flags"], json!({"mask": 0, "names": []}));
+    assert!(
+        client
+            .failure("edit", json!({"op": "replace", "session": session}))
+            .contains("oldText")
+    );
 }

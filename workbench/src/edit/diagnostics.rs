@@ -42,22 +42,46 @@ impl fmt::Display for Category {
     }
 }
 
-/// Writes down what an operation came to; `operation` is its name, `micros` what it took.
-pub fn log(files: &impl Files, category: Category, operation: &str, response: &Response, micros: u128, more: &Value) {
-    let mut line = json!({
-        "operation_id": response.operation_id,
-        "operation": operation,
-        "status": response.status,
-        "state": response.workflow_state,
-        "flags": response.flags.names,
-        "path": response.path,
-        "micros": micros,
-        "summary": response.summary,
-    });
-    if let (Some(line), Some(more)) = (line.as_object_mut(), more.as_object()) {
-        line.extend(more.clone());
+/// What an operation came to, for its lines in the logs.
+pub struct Log<'o, F> {
+    /// Where they are written.
+    pub files: &'o F,
+    /// The name of the operation.
+    pub operation: &'static str,
+    /// Its answer.
+    pub response: &'o Response,
+    /// When it was asked, in seconds since 1970.
+    pub at: u64,
+    /// What it took.
+    pub micros: u128,
+}
+
+impl<F: Files> Log<'_, F> {
+    /// Writes a line with more fields.
+    pub fn write(&self, category: Category, more: &Value) {
+        let Self { response, .. } = self;
+        let found = response.candidates.iter().flatten();
+        let found: Vec<Value> = found
+            .map(|one| json!([one.id, one.line, one.context_start, one.context_end]))
+            .collect();
+        let mut line = json!({
+            "at": self.at,
+            "operation_id": response.operation_id,
+            "operation": self.operation,
+            "status": response.status,
+            "state": response.workflow_state,
+            "flags": response.flags.names,
+            "path": response.path,
+            "micros": self.micros,
+            "summary": response.summary,
+            "selection_count": response.metrics.selection_count,
+            "candidates": found,
+        });
+        if let (Some(line), Some(more)) = (line.as_object_mut(), more.as_object()) {
+            line.extend(more.clone());
+        }
+        self.files.tell(category, &format!("{line}\n"));
     }
-    files.tell(category, &format!("{line}\n"));
 }
 
 #[cfg(test)]

@@ -59,6 +59,9 @@ impl Disk {
         let (folders, name) = path.rsplit_once('/').unwrap_or(("", path));
         let mut folder = rustix::fs::open(&self.root, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
         for part in folders.split('/').filter(|part| !part.is_empty()) {
+            if part == ".." {
+                return Err(ErrorKind::InvalidInput.into());
+            }
             folder = match rustix::fs::openat(&folder, part, FOLDER_FLAGS, Mode::empty()) {
                 Err(Errno::NOENT) if make => {
                     rustix::fs::mkdirat(&folder, part, Mode::from_raw_mode(0o777))?;
@@ -159,7 +162,7 @@ impl<'s> Staged<'s> {
             How::Replace(new) => rustix::fs::renameat(&self.folder, &**new, &self.folder, self.name)?,
             How::Remove => rustix::fs::unlinkat(&self.folder, self.name, AtFlags::empty())?,
             How::InPlace => {
-                let bytes = self.save.bytes.as_deref().unwrap_or_default();
+                let bytes = self.save.bytes.as_ref().map_or(&[][..], |bytes| bytes);
                 let flags = OFlags::WRONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
                 let mut file = File::from(rustix::fs::openat(&self.folder, self.name, flags, Mode::empty())?);
                 // What it needs is asked for first: a full disk leaves it as it was.
@@ -299,6 +302,7 @@ mod tests {
     use super::*;
     use std::fs;
     use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
+    use std::rc::Rc;
 
     struct Place {
         temp: tempfile::TempDir,
@@ -320,7 +324,7 @@ mod tests {
             Save {
                 path: path.to_owned(),
                 seen: self.disk.read(path).expect("readable").map(|found| found.stamp),
-                bytes: bytes.map(<[u8]>::to_vec),
+                bytes: bytes.map(|bytes| Rc::new(bytes.to_vec())),
             }
         }
 
@@ -381,7 +385,7 @@ mod tests {
         let folder = Save {
             path: "b".to_owned(),
             seen: None,
-            bytes: Some(Vec::new()),
+            bytes: Some(Rc::default()),
         };
         assert!(place.disk.save(&[good, folder]).is_err());
         assert_eq!(fs::read(place.path("a")).expect("file"), b"old");
@@ -395,11 +399,11 @@ mod tests {
         symlink(elsewhere.path(), place.path("folder")).expect("link");
         symlink(elsewhere.path().join("a"), place.path("a")).expect("link");
         assert!(place.disk.read("folder/a").is_err() && place.disk.read("a").is_err());
-        for path in ["folder/a", "folder/new", "a"] {
+        for path in ["folder/a", "folder/new", "a", "x/../../a"] {
             let save = Save {
                 path: path.to_owned(),
                 seen: None,
-                bytes: Some(b"x".to_vec()),
+                bytes: Some(Rc::new(b"x".to_vec())),
             };
             assert!(place.disk.save(&[save]).is_err(), "{path}");
         }

@@ -89,35 +89,28 @@ impl fmt::Display for Form {
 ///
 /// # Errors
 /// When it is none that could be written back.
-pub fn decode(mut bytes: Vec<u8>) -> Result<(String, Encoding), Unreadable> {
+pub fn decode(bytes: &[u8]) -> Result<(String, Encoding), Unreadable> {
     if bytes.len() > LARGEST {
         return Err(Unreadable::Large { bytes: bytes.len() });
     }
-    let (form, mark) = match bytes.as_slice() {
+    let (mark, plain) = match bytes {
         [0xff, 0xfe, 0, 0, ..] | [0, 0, 0xfe, 0xff, ..] => return Err(Unreadable::Utf32),
         [0xff, 0xfe, rest @ ..] => return utf16(rest, Form::Utf16Le, u16::from_le_bytes),
         [0xfe, 0xff, rest @ ..] => return utf16(rest, Form::Utf16Be, u16::from_be_bytes),
-        [0xef, 0xbb, 0xbf, ..] => (Form::Utf8, true),
-        _ => (Form::Utf8, false),
+        [0xef, 0xbb, 0xbf, rest @ ..] => (true, rest),
+        _ => (false, bytes),
     };
-    if let Some(at) = memchr::memchr(0, &bytes) {
+    if let Some(at) = memchr::memchr(0, bytes) {
         return Err(Unreadable::Binary { at });
     }
-    if mark {
-        bytes.drain(..3);
-    }
-    match String::from_utf8(bytes) {
-        Ok(text) => Ok((text, Encoding { form, mark })),
-        Err(error) => {
-            let mut bytes = error.into_bytes();
-            if mark {
-                bytes.splice(..0, [0xef, 0xbb, 0xbf]);
-            }
+    match std::str::from_utf8(plain) {
+        Ok(text) => Ok((text.to_owned(), Encoding { form: Form::Utf8, mark })),
+        Err(_) => {
             let encoding = Encoding {
                 form: Form::Windows1252,
                 mark: false,
             };
-            Ok((bytes.into_iter().map(windows_1252).collect(), encoding))
+            Ok((bytes.iter().map(|byte| windows_1252(*byte)).collect(), encoding))
         }
     }
 }
@@ -134,6 +127,17 @@ fn utf16(bytes: &[u8], form: Form, unit: fn([u8; 2]) -> u16) -> Result<(String, 
             at: 2 + 2 * text.chars().take_while(|c| *c != '\0').map(char::len_utf16).sum::<usize>(),
         }),
         None => Ok((text, Encoding { form, mark: true })),
+    }
+}
+
+/// How many characters the text of a file has; none where it is no text.
+pub fn length(bytes: &[u8]) -> usize {
+    match bytes {
+        [0xff, 0xfe, ..] | [0xfe, 0xff, ..] => decode(bytes).map_or(0, |(text, _)| text.chars().count()),
+        _ => match std::str::from_utf8(bytes) {
+            Ok(text) => text.strip_prefix('\u{feff}').unwrap_or(text).chars().count(),
+            Err(_) => bytes.len(),
+        },
     }
 }
 
@@ -161,7 +165,7 @@ pub fn encode(text: &str, encoding: Encoding) -> Result<Vec<u8>, Unreadable> {
     }
     // A mark is put before a text that has none; only these two can come out as another text.
     let doubtful = form == Form::Windows1252 || !mark && form == Form::Utf8 && text.starts_with('\u{feff}');
-    if doubtful && !decode(bytes.clone()).is_ok_and(|(read, _)| read == text) {
+    if doubtful && !decode(&bytes).is_ok_and(|(read, _)| read == text) {
         return Err(Unreadable::Ambiguous { form });
     }
     Ok(bytes)
@@ -189,7 +193,7 @@ mod tests {
     }
 
     fn refused(bytes: &[u8]) -> String {
-        decode(bytes.to_vec()).expect_err("refused").to_string()
+        decode(bytes).expect_err("refused").to_string()
     }
 
     #[test]
@@ -203,7 +207,7 @@ mod tests {
 
     #[test]
     fn what_the_encoding_lacks_is_refused_by_name() {
-        let (text, encoding) = decode(b"caf\xe9 \x80\x81".to_vec()).expect("text");
+        let (text, encoding) = decode(b"caf\xe9 \x80\x81").expect("text");
         assert_eq!((text.as_str(), encoding.form), ("café €\u{81}", Form::Windows1252));
         let why = encode("日", encoding).expect_err("refused").to_string();
         assert!(why.starts_with("'日' cannot be written in Windows-1252"), "{why}");
@@ -220,14 +224,15 @@ mod tests {
             let utf16 = if big { wide(&text, u16::to_be_bytes) } else { wide(&text, u16::to_le_bytes) };
             let utf8 = if mark { format!("\u{feff}{text}") } else { text.clone() }.into_bytes();
             for bytes in [utf16, utf8] {
-                let (read, encoding) = decode(bytes.clone()).expect("text");
+                let (read, encoding) = decode(&bytes).expect("text");
+                prop_assert_eq!(length(&bytes), read.chars().count());
                 prop_assert_eq!(encode(&read, encoding), Ok(bytes));
             }
         }
 
         #[test]
         fn any_bytes_round_trip_or_are_refused(bytes: Vec<u8>) {
-            if let Ok((read, encoding)) = decode(bytes.clone()) {
+            if let Ok((read, encoding)) = decode(&bytes) {
                 prop_assert_eq!(encode(&read, encoding), Ok(bytes));
             }
         }

@@ -4,6 +4,7 @@
 use super::diagnostics::Category;
 use super::place::Refused;
 use std::io;
+use std::rc::Rc;
 
 /// How a file looked when it was read. As long as nobody wrote it, it looks the same.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -29,7 +30,7 @@ pub struct Save {
     /// How it looked when it was read; `None` when there was none. If it looks otherwise now, nothing is saved.
     pub seen: Option<Stamp>,
     /// Its bytes; `None` takes it away.
-    pub bytes: Option<Vec<u8>>,
+    pub bytes: Option<Rc<Vec<u8>>>,
 }
 
 /// Why files were not saved.

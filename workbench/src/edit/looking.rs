@@ -4,10 +4,12 @@
 use super::encoding::{Encoding, Unreadable, decode, encode};
 use super::files::Files;
 use super::merge::carry;
-use super::run::{Run, Trouble, no_text, unread};
-use super::session::{Change, Document, Version, keep, version};
+use super::run::{Looked, Run, Trouble, no_text, unread};
+use super::session::{Change, Document, Version, keep};
 use super::state::{Event, Found, Ground, State, Status};
+use serde_json::json;
 use std::io;
+use std::rc::Rc;
 
 impl<F: Files> Run<'_, F> {
     /// Looks at the file of a document before anything is done with it. What somebody else wrote is taken where nothing was edited; where the
@@ -16,7 +18,9 @@ impl<F: Files> Run<'_, F> {
     /// # Errors
     /// When the file cannot be read as text any more.
     pub fn look(&mut self, path: &str) -> Result<Found, Trouble> {
-        let seen = match self.see(path) {
+        // What this operation has seen already is not read again.
+        let looked = self.looked.get(path).map(|looked| looked.version.clone());
+        let seen = match looked.map_or_else(|| self.see(path), Ok) {
             Ok(seen) => seen,
             Err(error) => {
                 self.happen(path, Event::Unread);
@@ -36,6 +40,8 @@ impl<F: Files> Run<'_, F> {
         }
         let found = self.meet(path, &document, &seen)?;
         self.happen(path, Event::Outside(found));
+        self.outside
+            .push(json!({"from": document.seen, "to": seen, "found": format!("{found:?}"), "source": "look"}));
         match found {
             Found::Taken => self
                 .notes
@@ -78,15 +84,15 @@ impl<F: Files> Run<'_, F> {
             && let Some(carried) = carry(&base, &ours, &theirs)
             && let Ok(bytes) = encode(&carried, encoding)
         {
-            if let Some(looked) = self.looked.get(path).and_then(|looked| looked.bytes.as_deref()) {
-                keep(self.files, looked)?;
-            }
-            keep(self.files, &bytes)?;
+            self.keep_looked(path)?;
+            let bytes = Rc::new(bytes);
+            let now = self.at_hand(Some(&bytes));
+            keep(self.files, &now, &bytes)?;
             let own = self.document_mut(path);
             own.base.clone_from(seen);
             own.seen.clone_from(seen);
             own.encoding = encoding;
-            own.now = version(Some(&bytes));
+            own.now = now;
             return Ok(if own.is_edited() { Found::Carried } else { Found::Taken });
         }
         self.document_mut(path).seen.clone_from(seen);
@@ -139,13 +145,17 @@ impl<F: Files> Run<'_, F> {
 
     /// The text that was seen in a file; `None` where there was none.
     pub(super) fn looked_text(&self, path: &str) -> Option<Result<(String, Encoding), Unreadable>> {
-        Some(decode(self.looked.get(path)?.bytes.clone()?))
+        Some(decode(self.looked.get(path)?.bytes.as_ref()?))
     }
 
     pub(super) fn keep_looked(&self, path: &str) -> io::Result<()> {
-        match self.looked.get(path).and_then(|looked| looked.bytes.as_deref()) {
-            Some(bytes) => keep(self.files, bytes),
-            None => Ok(()),
+        match self.looked.get(path) {
+            Some(Looked {
+                bytes: Some(bytes),
+                version,
+                ..
+            }) => keep(self.files, version, bytes),
+            _ => Ok(()),
         }
     }
 

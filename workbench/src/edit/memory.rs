@@ -154,7 +154,7 @@ impl Files for Memory {
             }
             self.step().map_err(failed)?;
             match &save.bytes {
-                Some(bytes) => self.write(&save.path, bytes.clone()),
+                Some(bytes) => self.write(&save.path, bytes.to_vec()),
                 None => self.remove(&save.path),
             }
         }

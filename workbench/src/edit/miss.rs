@@ -9,6 +9,8 @@ use std::collections::HashMap;
 const LARGEST: usize = 8 << 20;
 /// So many lines of the needle say where it may be meant.
 const MOST_LINES: usize = 200;
+/// Of fewer pairs of characters any line may have some.
+const SHORTEST: usize = 3;
 /// A line is shown up to so many characters.
 const SHOWN: usize = 120;
 
@@ -126,10 +128,10 @@ fn near(text: &str, needle: &str) -> Miss {
         ),
         Some(line) => {
             let what = difference(line, wanted[at]);
-            let place = if at == 0 {
-                String::new()
-            } else {
-                format!("; the {at} lines before it fit")
+            let place = match at {
+                0 => String::new(),
+                1 => "; the line before it fits".to_owned(),
+                _ => format!("; the {at} lines before it fit"),
             };
             format!(
                 "line {number} differs{what}: the file has `{}`, old_text has `{}`{place}",
@@ -198,7 +200,7 @@ fn aligned(lines: &[&str], wanted: &[&str], key: fn(&str) -> String) -> Option<u
         .map(|(start, _)| start)
 }
 
-/// Where the line stands that has most pairs of characters in common with the needle's longest line; `None` when that is less than half.
+/// Where the line stands that has most pairs of characters in common with the needle's longest line; `None` when those are few.
 fn alike(lines: &[&str], wanted: &[&str]) -> Option<usize> {
     let (at, longest) = wanted
         .iter()
@@ -231,8 +233,8 @@ fn alike(lines: &[&str], wanted: &[&str]) -> Option<usize> {
                 }
             }
         }
-        // In a thousand, of both together.
-        2000 * common / (own.len() + other.len()).max(1)
+        // In a thousand: of the needle's, which may be a part of the line; then of both together.
+        (1000 * common / own.len().max(1), 2000 * common / (own.len() + other.len()).max(1))
     };
     let best = lines
         .iter()
@@ -240,7 +242,7 @@ fn alike(lines: &[&str], wanted: &[&str]) -> Option<usize> {
         .map(|(number, line)| (score(line), usize::MAX - number))
         .max()?;
     let number = usize::MAX - best.1;
-    (best.0 >= 500).then(|| number.saturating_sub(at))
+    (own.len() >= SHORTEST && (best.0.0 >= 600 || best.0.1 >= 500)).then(|| number.saturating_sub(at))
 }
 
 /// A line in which tabs and white space at the end are seen, cut.

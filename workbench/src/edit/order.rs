@@ -4,6 +4,7 @@ use super::diagnostics::Category;
 use super::state::Mode;
 use super::symbol;
 use super::tools::Tool;
+use serde_json::{Value, json};
 
 /// What is asked.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -129,5 +130,26 @@ impl Order {
             Self::Refresh | Self::Diff => Category::External,
             _ => Category::MatchTrace,
         }
+    }
+}
+
+/// Texts are logged up to so many characters.
+const LOGGED: usize = 200;
+
+impl Asked {
+    /// What was asked, for the log.
+    pub fn arguments(&self) -> Value {
+        let cut = |text: &str| text.chars().take(LOGGED).collect::<String>();
+        let own = match &self.order {
+            Order::Replace { old, new } => json!({"old_text": cut(old), "new_text": cut(new)}),
+            Order::Select { id, new } => json!({"selection_id": id, "new_text": new.as_deref().map(cut)}),
+            Order::Append { anchor, new } => json!({"anchor": cut(anchor), "new_text": cut(new)}),
+            Order::Symbol(asked) => json!({"symbol": asked.symbol, "new_text": cut(&asked.new)}),
+            Order::Patch(text) => json!({"patch": cut(text)}),
+            Order::PersistAs(path) => json!({"as": path}),
+            Order::Batch(parts) => json!({"edits": parts.len()}),
+            _ => json!({}),
+        };
+        json!({"asked": own})
     }
 }

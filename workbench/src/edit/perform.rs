@@ -2,10 +2,10 @@
 //! done, and the answer is made of what came of it.
 
 use super::candidate::Candidate;
-use super::diagnostics::{self, Category};
+use super::diagnostics::{Category, Log};
 use super::editing::{append, batch, edited, opened, replace, select, shown, symbol_edit};
 use super::files::Files;
-use super::flags::{Flag, flags};
+use super::flags::flags;
 use super::keeping::{again, both, close, commit, diff, discard, persist_as, refresh};
 use super::order::{Asked, Order};
 use super::response::{Metrics, Response};
@@ -14,7 +14,7 @@ use super::session::{self, NoSession, Session};
 use super::state::{Found, Ground, Mode, State, Status, WorkflowState};
 use super::tools::{Tool, allowed, allows};
 use super::{fitting, markdown, patch};
-use serde_json::json;
+use serde_json::{Value, json};
 use std::time::Instant;
 
 /// What an operation came to.
@@ -49,44 +49,37 @@ impl Done {
 /// Does what is asked, alone in the checkout. `now` is in seconds.
 pub fn perform<F: Files>(files: &F, asked: &Asked, now: u64) -> Response {
     let began = Instant::now();
+    let mut outside = Vec::new();
     let response = match files.alone() {
-        Ok(_alone) => alone(files, asked, now),
+        Ok(_alone) => alone(files, asked, now, &mut outside),
         Err(error) => refused(&Trouble::from(error), "-"),
     };
-    let response = formed(files, response);
+    let (response, violation) = formed(response);
     if files.tells() {
-        let own = json!({"anchor": matches!(asked.order, Order::Append { .. }), "selection_count": response.metrics.selection_count});
-        let micros = began.elapsed().as_micros();
-        diagnostics::log(files, asked.order.category(), asked.order.name(), &response, micros, &own);
-        if response.flags.has(Flag::ExternalConflict) {
-            diagnostics::log(files, Category::External, asked.order.name(), &response, micros, &json!({}));
-        }
+        let log = Log {
+            files,
+            operation: asked.order.name(),
+            response: &response,
+            at: now,
+            micros: began.elapsed().as_micros(),
+        };
+        log.write(asked.order.category(), &asked.arguments());
+        outside.iter().for_each(|seen| log.write(Category::External, seen));
+        violation.iter().for_each(|form| log.write(Category::Schema, form));
     }
     response
 }
 
-/// An answer whose Markdown form can be read; one whose form cannot says so.
-fn formed(files: &impl Files, response: Response) -> Response {
+/// An answer whose Markdown form can be read; one whose form cannot says so, and the form comes with it.
+fn formed(response: Response) -> (Response, Option<Value>) {
     let text = markdown::format(&response);
     match markdown::parse(&text) {
-        Ok(_) => response,
-        Err(error) => {
-            let operation = response.operation_id.clone();
-            let response = response.malformed();
-            diagnostics::log(
-                files,
-                Category::Schema,
-                &operation,
-                &response,
-                0,
-                &json!({"error": error.to_string(), "form": text}),
-            );
-            response
-        }
+        Ok(_) => (response, None),
+        Err(error) => (response.malformed(), Some(json!({"error": error.to_string(), "form": text}))),
     }
 }
 
-fn alone<F: Files>(files: &F, asked: &Asked, now: u64) -> Response {
+fn alone<F: Files>(files: &F, asked: &Asked, now: u64, outside: &mut Vec<Value>) -> Response {
     if asked.order == Order::List {
         return list(files, now).unwrap_or_else(|trouble| refused(&trouble, "-"));
     }
@@ -120,9 +113,11 @@ fn alone<F: Files>(files: &F, asked: &Asked, now: u64) -> Response {
             (done, focus)
         }
     };
+    outside.append(&mut run.outside);
     let closed = asked.order == Order::Close && done.status == Some(Status::Success);
-    // A session in which nothing came to be is none.
-    let is_nothing = is_new && run.session.documents.is_empty();
+    // A session in which nothing came to be is none, unless it was asked for.
+    let is_empty = run.session.done.is_empty() && run.session.documents.values().all(|one| one.selection.is_none());
+    let is_nothing = is_new && is_empty && (asked.order != Order::Open || run.session.documents.is_empty());
     let kept = match closed || is_nothing {
         true => run.session.end(files),
         false => run.session.store(files),
@@ -306,14 +301,6 @@ pub(super) fn by_state(state: WorkflowState, mode: Mode) -> Option<String> {
 
 /// The documents that an order is about, opened.
 fn targets<F: Files>(run: &mut Run<'_, F>, asked: &Asked) -> Result<Vec<String>, Trouble> {
-    if let Some(given) = &asked.path {
-        let path = resolved(run.files, given)?;
-        run.open(&path)?;
-        return Ok(vec![path]);
-    }
-    if matches!(asked.order, Order::Patch(_) | Order::Batch(_)) {
-        return Ok(Vec::new());
-    }
     if let Order::Undo | Order::Redo = asked.order {
         let stack = if asked.order == Order::Undo {
             &run.session.done
@@ -323,6 +310,18 @@ fn targets<F: Files>(run: &mut Run<'_, F>, asked: &Asked) -> Result<Vec<String>,
         if let Some(edit) = stack.last() {
             return Ok(edit.changes.iter().map(|change| change.path.clone()).collect());
         }
+    }
+    if let Some(given) = &asked.path {
+        // Whatever became of its file, a document keeps its name.
+        let path = match run.session.documents.contains_key(given) {
+            true => given.clone(),
+            false => resolved(run.files, given)?,
+        };
+        run.open(&path)?;
+        return Ok(vec![path]);
+    }
+    if matches!(asked.order, Order::Patch(_) | Order::Batch(_)) {
+        return Ok(Vec::new());
     }
     let all: Vec<String> = run.session.documents.keys().cloned().collect();
     let several = matches!(

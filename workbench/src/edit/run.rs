@@ -1,13 +1,16 @@
 //! One operation on a session, from the files as they are now to its answer: what the state machine asks for is carried out here, in the order
 //! in which a crash at any point loses nothing that was told.
 
-use super::encoding::{Encoding, PLAIN, Unreadable, decode, encode};
+use super::encoding::{Encoding, PLAIN, Unreadable, decode, encode, length};
 use super::files::{Files, Found as Read, Stamp};
 use super::merge::carry;
+use super::place::Refused;
 use super::session::{Change, Document, Edit, Session, Version, keep, kept, version};
 use super::state::{Effect, Event, Status, step};
+use serde_json::Value;
 use std::collections::BTreeMap;
 use std::io;
+use std::rc::Rc;
 
 /// Why an operation cannot be done.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -55,7 +58,7 @@ impl From<io::Error> for Trouble {
 /// What was seen of a file in this operation.
 pub(super) struct Looked {
     pub(super) stamp: Option<Stamp>,
-    pub(super) bytes: Option<Vec<u8>>,
+    pub(super) bytes: Option<Rc<Vec<u8>>>,
     pub(super) version: Version,
 }
 
@@ -69,9 +72,13 @@ pub struct Run<'f, F: Files> {
     pub now: u64,
     /// What happened besides, each a sentence.
     pub notes: Vec<String>,
+    /// What somebody else wrote, for the log.
+    pub outside: Vec<Value>,
     /// By how many characters buffers grew.
     pub delta: i64,
     pub(super) looked: BTreeMap<String, Looked>,
+    /// Versions that are at hand.
+    contents: BTreeMap<String, Rc<Vec<u8>>>,
 }
 
 impl<'f, F: Files> Run<'f, F> {
@@ -80,6 +87,16 @@ impl<'f, F: Files> Run<'f, F> {
     /// # Errors
     /// When what is kept cannot be read.
     pub fn begin(files: &'f F, mut session: Session, now: u64) -> Result<Self, Trouble> {
+        // Whoever made the checkout may have made the session, too.
+        for path in session.paths() {
+            match files.resolve(path) {
+                Ok(_) | Err(Refused::NoFile(_) | Refused::BelowFile(_) | Refused::System { .. }) => {}
+                Err(why) => {
+                    let hint = "`open` a session of your own, with files that may be edited";
+                    return Err(Trouble::new(format!("the session has a file that may not be edited: {why}"), hint));
+                }
+            }
+        }
         session.operations += 1;
         session.used = session.used.max(now);
         let mut run = Self {
@@ -87,8 +104,10 @@ impl<'f, F: Files> Run<'f, F> {
             session,
             now,
             notes: Vec::new(),
+            outside: Vec::new(),
             delta: 0,
             looked: BTreeMap::new(),
+            contents: BTreeMap::new(),
         };
         run.recover()?;
         Ok(run)
@@ -134,8 +153,8 @@ impl<'f, F: Files> Run<'f, F> {
 
     /// Reads a file and remembers how it looked.
     pub(super) fn see(&mut self, path: &str) -> io::Result<Version> {
-        let (stamp, bytes) = self.read(path)?.map(|found| (found.stamp, found.bytes)).unzip();
-        let seen = version(bytes.as_deref());
+        let (stamp, bytes) = self.read(path)?.map(|found| (found.stamp, Rc::new(found.bytes))).unzip();
+        let seen = self.at_hand(bytes.as_ref());
         let looked = Looked {
             stamp,
             bytes,
@@ -143,6 +162,15 @@ impl<'f, F: Files> Run<'f, F> {
         };
         self.looked.insert(path.to_owned(), looked);
         Ok(seen)
+    }
+
+    /// The version of some bytes, which are at hand from now on.
+    pub(super) fn at_hand(&mut self, bytes: Option<&Rc<Vec<u8>>>) -> Version {
+        let version = version(bytes.map(|bytes| bytes.as_slice()));
+        if let (Some(version), Some(bytes)) = (&version, bytes) {
+            self.contents.insert(version.clone(), bytes.clone());
+        }
+        version
     }
 
     /// Makes a file a document of the session, if it is none yet.
@@ -161,7 +189,7 @@ impl<'f, F: Files> Run<'f, F> {
             );
             return Err(why);
         };
-        let (_, encoding) = decode(bytes).map_err(|why| no_text(path, &why))?;
+        let (_, encoding) = decode(&bytes).map_err(|why| no_text(path, &why))?;
         self.session.documents.insert(path.to_owned(), Document::of(seen, encoding));
         Ok(())
     }
@@ -185,13 +213,13 @@ impl<'f, F: Files> Run<'f, F> {
     }
 
     /// The bytes of a version of a document.
-    pub(super) fn bytes(&self, path: &str, wanted: &Version) -> Result<Option<Vec<u8>>, Trouble> {
+    pub(super) fn bytes(&self, path: &str, wanted: &Version) -> Result<Option<Rc<Vec<u8>>>, Trouble> {
         let Some(wanted) = wanted else { return Ok(None) };
-        if let Some(looked) = self.looked.get(path).filter(|looked| looked.version.as_ref() == Some(wanted)) {
-            return Ok(looked.bytes.clone());
+        if let Some(bytes) = self.contents.get(wanted) {
+            return Ok(Some(bytes.clone()));
         }
         let bytes = kept(self.files, wanted)?;
-        bytes.map(Some).ok_or_else(|| {
+        bytes.map(|bytes| Some(Rc::new(bytes))).ok_or_else(|| {
             Trouble::new(
                 format!("a version of {path} that this session needs is damaged or gone from .cortex/edit"),
                 "`discard` takes the file as it is",
@@ -205,7 +233,7 @@ impl<'f, F: Files> Run<'f, F> {
     /// When it was lost.
     pub fn text_of(&self, path: &str, version: &Version) -> Result<Option<(String, Encoding)>, Trouble> {
         let bytes = self.bytes(path, version)?;
-        bytes.map(decode).transpose().map_err(|why| no_text(path, &why))
+        bytes.map(|bytes| decode(&bytes)).transpose().map_err(|why| no_text(path, &why))
     }
 
     /// The text of a buffer.
@@ -230,7 +258,7 @@ impl<'f, F: Files> Run<'f, F> {
         let mut versions = Vec::new();
         for (path, text) in texts {
             let encoding = self.document(&path)?.encoding;
-            let bytes = text.map(|text| encode(&text, encoding)).transpose();
+            let bytes = text.map(|text| encode(&text, encoding).map(Rc::new)).transpose();
             let bytes = bytes.map_err(|why| Trouble::new(format!("{path}: {why}"), "nothing was changed").at(&path))?;
             versions.push((path, bytes));
         }
@@ -250,23 +278,27 @@ impl<'f, F: Files> Run<'f, F> {
     }
 
     /// Buffers hold other bytes, which are kept.
-    pub(super) fn become_all(&mut self, versions: Vec<(String, Option<Vec<u8>>)>) -> Result<Vec<Change>, Trouble> {
-        for (path, bytes) in &versions {
-            let before = self.bytes(path, &self.document(path)?.now)?;
-            for bytes in [&before, bytes].into_iter().flatten() {
-                keep(self.files, bytes)?;
-            }
-            let length = |bytes: &Option<Vec<u8>>| -> i64 {
-                let text = bytes.clone().map(decode).and_then(Result::ok);
-                text.map_or(0, |(text, _)| i64::try_from(text.chars().count()).unwrap_or(i64::MAX))
-            };
-            self.delta += length(bytes) - length(&before);
-        }
+    pub(super) fn become_all(&mut self, versions: Vec<(String, Option<Rc<Vec<u8>>>)>) -> Result<Vec<Change>, Trouble> {
         let mut changes = Vec::new();
-        for (path, bytes) in versions {
-            let to = version(bytes.as_deref());
-            let from = std::mem::replace(&mut self.document_mut(&path).now, to.clone());
-            changes.push(Change { path, from, to });
+        for (path, bytes) in &versions {
+            let from = self.document(path)?.now.clone();
+            let before = self.bytes(path, &from)?;
+            let to = self.at_hand(bytes.as_ref());
+            for (version, bytes) in [(&from, &before), (&to, bytes)] {
+                if let Some(bytes) = bytes {
+                    keep(self.files, version, bytes)?;
+                }
+            }
+            let signed = |bytes: &Option<Rc<Vec<u8>>>| bytes.as_ref().map_or(0, |bytes| i64::try_from(length(bytes)).unwrap_or(i64::MAX));
+            self.delta += signed(bytes) - signed(&before);
+            changes.push(Change {
+                path: path.clone(),
+                from,
+                to,
+            });
+        }
+        for change in &changes {
+            self.document_mut(&change.path).now.clone_from(&change.to);
         }
         Ok(changes)
     }
@@ -320,7 +352,7 @@ impl<'f, F: Files> Run<'f, F> {
                     (Some((to, _)), Some((from, _)), Some((now, _))) => carry(&to, &from, &now),
                     _ => None,
                 };
-                let bytes = carried.and_then(|text| encode(&text, encoding).ok());
+                let bytes = carried.and_then(|text| encode(&text, encoding).ok().map(Rc::new));
                 let gone = || {
                     let why = format!("{path} was changed since at the place of the edit: it cannot be taken back by itself");
                     Trouble::new(why, "edit the place by hand").at(path)

@@ -17,12 +17,12 @@ impl<F: Files> Run<'_, F> {
         let mut rest = Vec::new();
         let mut begun = false;
         for change in &saving {
-            let found = self.read(&change.path).unwrap_or(None);
-            if version(found.as_ref().map(|found| found.bytes.as_slice())) == change.to {
-                begun = true;
-                self.settle(&change.path, &change.to);
-            } else {
-                rest.push(change.clone());
+            match self.read(&change.path) {
+                Ok(found) if version(found.as_ref().map(|found| found.bytes.as_slice())) == change.to => {
+                    begun = true;
+                    self.settle(&change.path, &change.to);
+                }
+                _ => rest.push(change.clone()),
             }
         }
         if !begun || rest.is_empty() {

@@ -201,6 +201,13 @@ impl Session {
         self.undone.clear();
     }
 
+    /// All files that it names.
+    pub fn paths(&self) -> BTreeSet<&String> {
+        let edits = self.done.iter().chain(&self.undone).flat_map(|edit| &edit.changes);
+        let changes = edits.chain(&self.saving).map(|change| &change.path);
+        self.documents.keys().chain(changes).collect()
+    }
+
     fn versions(&self) -> impl Iterator<Item = &String> {
         let documents = self.documents.values().flat_map(|one| [&one.base, &one.now, &one.seen]);
         let changes = self
@@ -236,11 +243,11 @@ impl Document {
 ///
 /// # Errors
 /// When they cannot be written.
-pub fn keep(files: &impl Files, bytes: &[u8]) -> io::Result<()> {
-    if let Some(version) = version(Some(bytes)) {
-        files.keep(&blob(&version), bytes)?;
+pub fn keep(files: &impl Files, version: &Version, bytes: &[u8]) -> io::Result<()> {
+    match version {
+        Some(version) => files.keep(&blob(version), bytes),
+        None => Ok(()),
     }
-    Ok(())
 }
 
 /// The bytes of a version that was kept; `None` when they are not there, or not what they were.
@@ -248,6 +255,9 @@ pub fn keep(files: &impl Files, bytes: &[u8]) -> io::Result<()> {
 /// # Errors
 /// When they cannot be read.
 pub fn kept(files: &impl Files, version: &str) -> io::Result<Option<Vec<u8>>> {
+    if !version.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+        return Ok(None);
+    }
     let bytes = files.note(&blob(version))?;
     Ok(bytes.filter(|bytes| Digest::of(bytes).to_string() == version))
 }

@@ -1,6 +1,7 @@
 //! Sessions as whoever edits sees them: orders in, answers and files out.
 
 use super::diagnostics::Category;
+use super::files::Files;
 use super::memory::Memory;
 use super::order::{Asked, Order, Part};
 use super::perform::perform;
@@ -526,6 +527,21 @@ fn two_sessions_on_one_file_see_each_other() {
     one.session = first;
     one.replace("two", "zwei");
     assert_eq!(one.ask(Order::Commit).status, Status::Success);
+}
+
+#[test]
+fn a_session_that_somebody_else_made_leads_nowhere() {
+    let mut coder = Coder::opened("one", Mode::Manual);
+    coder.replace("one", "1");
+    let name = format!("sessions/{}.json", coder.session.clone().expect("a handle"));
+    let session = coder.files.note(&name).expect("notes").expect("a session");
+    let session = String::from_utf8(session).expect("JSON").replace("a.cs", "../a.cs");
+    coder.files.keep(&name, session.as_bytes()).expect("kept");
+    let refused = coder.ask(Order::Commit);
+    assert!(
+        refused.status == Status::Exception && refused.summary.contains("leads out of the workspace"),
+        "{refused:?}"
+    );
 }
 
 #[test]

@@ -1,0 +1,280 @@
+//! `edit`: text files of the workspace, edited in sessions. One method with an operation, so that one tool holds all of them.
+
+use super::symbols::meant;
+use super::{Effect, Method, window};
+use crate::commands::gc::now;
+use crate::context::Failed;
+use crate::desk::Desk;
+use crate::exit::Code;
+use crate::render::printable;
+use engine::values::diagnostic::Diagnostic;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::str::FromStr;
+use workbench::edit::disk::Disk;
+use workbench::edit::markdown;
+use workbench::edit::order::{Asked, Order, Part};
+use workbench::edit::perform::perform;
+use workbench::edit::place::Guard;
+use workbench::edit::response::{Level, Response};
+use workbench::edit::state::{Mode, Status};
+use workbench::edit::symbol::{self, Where};
+
+/// Edit a text file of the workspace: exactly, undoably, all or nothing.
+///
+/// `open` gives the handle of a session that saves by `commit` (`mode` says otherwise); an edit without a handle is saved at once and has a
+/// session of its own, so that it can be undone. `replace` puts newText where oldText stands, which must be in one place: if it is in several,
+/// `replace_selection` takes the number of one of the candidates, of which `candidates` shows more. `append` puts newText behind the anchor.
+/// `replace_symbol`, `insert_before` and `insert_after` find a type or a member by name, and refuse what would lose it. `patch` takes a unified
+/// diff or `*** Begin Patch`, `batch` several replacements, each as one edit with one undo. `commit`, `discard`, `diff`, `refresh`, `persist_as`
+/// (saves as newText under another path), `undo`, `redo` and `close` are about the session, `list` names all. A session ends seven days after it
+/// was last used. Every answer has status, workflow_state, summary, guidance, metrics, flags and what is allowed next.
+#[derive(Debug, clap::Args, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Edit {
+    /// What to do.
+    pub op: Op,
+    /// Handle of the session; a new one without.
+    #[arg(long, value_name = "HANDLE")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session: Option<String>,
+    /// The file, from the workspace's root.
+    #[arg(long)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub path: Option<String>,
+    /// What stands there, exactly: white space and line ends count.
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
+    #[serde(default, alias = "old_text", skip_serializing_if = "Option::is_none")]
+    pub old_text: Option<String>,
+    /// What is to stand there; the patch of `patch`, the path of `persist_as`.
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
+    #[serde(default, alias = "new_text", skip_serializing_if = "Option::is_none")]
+    pub new_text: Option<String>,
+    /// Number of a candidate.
+    #[arg(long, value_name = "N")]
+    #[serde(default, alias = "selection_id", skip_serializing_if = "Option::is_none")]
+    pub selection_id: Option<usize>,
+    /// The text to append behind; ^ is the beginning of the file, $ its end.
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub anchor: Option<String>,
+    /// A type or a member.
+    #[arg(long, value_name = "NAME")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub symbol: Option<String>,
+    /// Leave the documentation and the attributes of the symbol where they are.
+    #[arg(long)]
+    #[serde(default)]
+    pub bare: bool,
+    /// When edits are saved: `manual` by commit, `immediate` at once, `disabled` never.
+    #[arg(long)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mode: Option<When>,
+    /// The replacements of `batch`, made in their order; on the command line each is a JSON object.
+    #[arg(long, value_name = "JSON")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub edits: Vec<Replacement>,
+    /// The first candidate to show.
+    #[arg(long, value_name = "N")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-tool" = false))]
+    pub from: Option<usize>,
+    /// Give texts the line ends of the file first.
+    #[arg(long)]
+    #[serde(default, alias = "file_ends")]
+    pub file_ends: bool,
+    /// Leave out the lines to look at: differences, places of candidates.
+    #[arg(long)]
+    #[serde(default)]
+    #[schemars(extend("x-tool" = false))]
+    pub basic: bool,
+    /// Let cortex.toml be edited, too.
+    #[arg(long)]
+    #[serde(default)]
+    #[schemars(extend("x-tool" = false))]
+    pub manifest: bool,
+}
+
+/// An operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[value(rename_all = "snake_case")]
+pub enum Op {
+    Open,
+    Replace,
+    ReplaceSelection,
+    Candidates,
+    Append,
+    ReplaceSymbol,
+    InsertBefore,
+    InsertAfter,
+    Patch,
+    Batch,
+    Commit,
+    Discard,
+    Diff,
+    Refresh,
+    PersistAs,
+    Undo,
+    Redo,
+    Close,
+    List,
+}
+
+/// When edits are saved.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum When {
+    Manual,
+    Immediate,
+    Disabled,
+}
+
+/// One replacement of several.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Replacement {
+    /// In which file, if not in that of all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub path: Option<String>,
+    /// What stands there, in one place.
+    #[serde(alias = "old_text")]
+    pub old_text: String,
+    /// What is to stand there.
+    #[serde(alias = "new_text")]
+    pub new_text: String,
+}
+
+impl FromStr for Replacement {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let hint = "write {\"path\": \"…\", \"oldText\": \"…\", \"newText\": \"…\"}";
+        serde_json::from_str(text).map_err(|error| format!("{error}; {hint}"))
+    }
+}
+
+impl Method for Edit {
+    const NAME: &'static str = "edit";
+    const EFFECT: Effect = Effect::Writes;
+    const FROM_FILE: Option<&'static str> = Some("new_text");
+    type Answer = Response;
+
+    fn answer(&self, desk: &mut Desk<'_>) -> Result<Response, Failed> {
+        let root = window::root(desk)?;
+        let (path, symbol) = self.place(desk)?;
+        let guard = Guard {
+            store: desk.context.store_folder(),
+            manifest: self.manifest,
+        };
+        let disk = Disk::new(&root).guarded(guard).logging(desk.context.logs());
+        let asked = Asked {
+            order: self.order(symbol)?,
+            session: self.session.clone(),
+            path,
+            mode: self.mode.map(|when| match when {
+                When::Manual => Mode::Manual,
+                When::Immediate => Mode::Immediate,
+                When::Disabled => Mode::Disabled,
+            }),
+            fit: self.file_ends,
+        };
+        let response = perform(&disk, &asked, now());
+        desk.worsen(match response.status {
+            Status::Success | Status::NoOp => Code::Ok,
+            Status::NoMatch | Status::MultiMatch | Status::ExternalConflict => Code::TargetFailed,
+            Status::Exception => Code::Usage,
+            Status::PersistFailure => Code::Io,
+        });
+        Ok(response.at(if self.basic { Level::Basic } else { Level::Detail }))
+    }
+
+    fn text(answer: &Response) -> String {
+        printable(&format!("{}\n", markdown::format(answer)))
+    }
+}
+
+impl Edit {
+    /// The file and the whole name of what is meant. A symbol says in which file it is, if it is in one alone.
+    fn place(&self, desk: &mut Desk<'_>) -> Result<(Option<String>, Option<String>), Failed> {
+        let by_name =
+            matches!(self.op, Op::ReplaceSymbol | Op::InsertBefore | Op::InsertAfter) && self.session.is_none() && self.path.is_none();
+        let Some(symbol) = self.symbol.as_ref().filter(|_| by_name) else {
+            return Ok((self.path.clone(), self.symbol.clone()));
+        };
+        let names = desk.names()?;
+        let (found, _) = meant(desk, &names, symbol)?;
+        // The files are not kept from others while one of them is edited.
+        desk.context.let_go();
+        match found.files.as_slice() {
+            [file] => Ok((Some(file.clone()), Some(found.path))),
+            several => {
+                let mut why = Diagnostic::error("E_PARAM", format!("{} is declared in {} files", found.path, several.len()));
+                why.candidates = several.to_vec();
+                Err(Failed::new(Code::Usage, why.hint("name the one that is meant with path")))
+            }
+        }
+    }
+
+    fn order(&self, symbol: Option<String>) -> Result<Order, Failed> {
+        let new = || needed("newText", self.new_text.as_ref());
+        let at = |at: Where| {
+            Ok::<_, Failed>(Order::Symbol(symbol::Asked {
+                symbol: needed("symbol", symbol.as_ref())?,
+                at,
+                new: new()?,
+                bare: self.bare,
+            }))
+        };
+        Ok(match self.op {
+            Op::Open => Order::Open,
+            Op::Replace => Order::Replace {
+                old: needed("oldText", self.old_text.as_ref())?,
+                new: new()?,
+            },
+            Op::ReplaceSelection => Order::Select {
+                id: needed("selectionId", self.selection_id.as_ref())?,
+                new: self.new_text.clone(),
+            },
+            Op::Candidates => Order::Candidates {
+                from: self.from.unwrap_or(1),
+            },
+            Op::Append => Order::Append {
+                anchor: needed("anchor", self.anchor.as_ref())?,
+                new: new()?,
+            },
+            Op::ReplaceSymbol => at(Where::Replace)?,
+            Op::InsertBefore => at(Where::Before)?,
+            Op::InsertAfter => at(Where::After)?,
+            Op::Patch => Order::Patch(new()?),
+            Op::Batch => {
+                let parts = self.edits.iter().map(|edit| Part {
+                    path: edit.path.clone(),
+                    old: edit.old_text.clone(),
+                    new: edit.new_text.clone(),
+                });
+                Order::Batch(needed(
+                    "edits",
+                    Some(parts.collect::<Vec<_>>()).filter(|parts| !parts.is_empty()).as_ref(),
+                )?)
+            }
+            Op::Commit => Order::Commit,
+            Op::Discard => Order::Discard,
+            Op::Diff => Order::Diff,
+            Op::Refresh => Order::Refresh,
+            Op::PersistAs => Order::PersistAs(new()?),
+            Op::Undo => Order::Undo,
+            Op::Redo => Order::Redo,
+            Op::Close => Order::Close,
+            Op::List => Order::List,
+        })
+    }
+}
+
+/// An argument that the operation cannot do without.
+fn needed<T: Clone>(name: &str, argument: Option<&T>) -> Result<T, Failed> {
+    argument.cloned().ok_or_else(|| {
+        let why = Diagnostic::error("E_PARAM", format!("the argument '{name}' is missing"));
+        Failed::new(Code::Usage, why.hint("the reference of methods says what each operation needs"))
+    })
+}

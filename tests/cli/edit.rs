@@ -1,0 +1,248 @@
+//! Edit sessions by the command line, JSON and the disk: what the library's tests cannot see.
+
+use crate::bench::Bench;
+use serde_json::Value;
+use std::fs;
+use std::io::Read;
+use std::process::Stdio;
+use std::sync::mpsc;
+use std::time::Instant;
+
+const FILE: &str = "src/MemoTree.Core/NodeId.cs";
+
+fn edit(bench: &Bench, args: &[&str]) -> (i32, Value) {
+    let mut all = vec!["edit"];
+    all.extend(args);
+    all.push("--json");
+    let ran = bench.run(&all);
+    (ran.code, ran.json())
+}
+
+fn read(bench: &Bench) -> String {
+    fs::read_to_string(bench.root().join(FILE)).expect("file")
+}
+
+#[test]
+fn an_edit_is_saved_built_with_and_taken_back() {
+    let bench = Bench::memotree();
+    let before = read(&bench);
+    let (code, done) = edit(
+        &bench,
+        &[
+            "replace_symbol",
+            "--symbol",
+            "NodeId.IsNone",
+            "--bare",
+            "--new-text",
+            "public bool IsNothing => Value == 0;",
+        ],
+    );
+    assert_eq!((code, &done["status"]), (2, &Value::from("Exception")), "{done}");
+    let (code, done) = edit(
+        &bench,
+        &[
+            "replace",
+            "--path",
+            FILE,
+            "--old-text",
+            "bool IsNone =>",
+            "--new-text",
+            "bool IsNothing =>",
+        ],
+    );
+    assert_eq!(
+        (code, &done["workflow_state"], &done["metrics"]["delta"]),
+        (0, &Value::from("Idle"), &Value::from(3))
+    );
+    let outline = bench.run(&["outline", "NodeId"]).out;
+    assert!(outline.contains("IsNothing") && !outline.contains("IsNone"), "{outline}");
+    let session = done["session"].as_str().expect("a handle");
+    assert_eq!(edit(&bench, &["undo", "--session", session]).0, 0);
+    assert_eq!(read(&bench), before);
+    assert!(bench.run(&["outline", "NodeId"]).out.contains("IsNone"));
+}
+
+#[test]
+fn exit_codes_and_forms() {
+    let bench = Bench::memotree();
+    let before = read(&bench);
+    let args = ["edit", "open", "--path", FILE, "--json"];
+    let session = bench.run(&args).json()["session"].as_str().expect("a handle").to_owned();
+    let in_session = |args: &[&str]| {
+        let mut all = vec!["edit", args[0], "--session", &session];
+        all.extend(&args[1..]);
+        bench.run(&all)
+    };
+    let several = in_session(&["replace", "--old-text", "NodeId", "--new-text", "Id"]);
+    assert_eq!(several.code, 1);
+    assert!(
+        several
+            .out
+            .starts_with("status: `MultiMatch`\nstate: `SelectionPending`\nflags: `SelectionPending`\n\n### [Warning] 概览\n- summary: "),
+        "{several:?}"
+    );
+    assert!(several.out.contains("\n| 1 | `[[SEL#1]]` | `[[/SEL#1]]` | "));
+    let basic = in_session(&["candidates", "--from", "2", "--basic"]);
+    assert!(
+        basic.out.contains("\n| 2 | `[[SEL#2]]`") && !basic.out.contains("[Detail]"),
+        "{basic:?}"
+    );
+    assert_eq!(in_session(&["commit"]).code, 2, "a choice waits");
+    assert_eq!(in_session(&["replace_selection", "--selection-id", "1"]).code, 0);
+    assert_eq!(in_session(&["replace", "--old-text", "nowhere at all", "--new-text", "x"]).code, 1);
+    assert_eq!(in_session(&["replace", "--old-text", "x"]).code, 2);
+    assert_eq!(read(&bench), before);
+    assert_eq!(in_session(&["commit"]).code, 0);
+    assert_eq!(read(&bench), before.replacen("NodeId", "Id", 1));
+    assert_eq!(in_session(&["undo"]).code, 0);
+    assert_eq!(in_session(&["commit"]).code, 0);
+    assert_eq!(read(&bench), before);
+    assert_eq!(in_session(&["close"]).code, 0);
+    assert_eq!(in_session(&["diff"]).code, 2);
+    // A patch from a file, and a batch as JSON.
+    let patch = format!(
+        "--- a/{FILE}\n+++ b/{FILE}\n@@ -1,1 +1,2 @@\n+// new\n {}\n",
+        before.lines().next().expect("a line")
+    );
+    fs::write(bench.beside("x.patch"), patch).expect("file");
+    let patched = bench.run(&["edit", "patch", "--file", &bench.beside("x.patch").to_string_lossy()]);
+    assert_eq!(patched.code, 0, "{patched:?}");
+    let one = format!("{{\"path\": \"{FILE}\", \"oldText\": \"// new\\n\", \"newText\": \"\"}}");
+    let batch = bench.run(&["edit", "batch", "--edits", &one]);
+    assert_eq!((batch.code, read(&bench)), (0, before), "{batch:?}");
+}
+
+#[test]
+fn nothing_is_written_that_is_not_the_workspaces_own() {
+    let bench = Bench::memotree();
+    fs::create_dir(bench.root().join(".git")).expect("folder");
+    fs::write(bench.root().join(".git/config"), "one").expect("file");
+    fs::write(bench.beside("secret"), "one").expect("file");
+    std::os::unix::fs::symlink(bench.beside("secret"), bench.root().join("link.cs")).expect("link");
+    let replace = |path: &str, more: &[&str]| {
+        let mut all = vec!["replace", "--path", path, "--old-text", "one", "--new-text", "two"];
+        all.extend(more);
+        edit(&bench, &all)
+    };
+    for path in [
+        "../secret",
+        "link.cs",
+        ".git/config",
+        ".cortex/window.json",
+        "cortex.toml",
+        "src",
+        "nowhere.cs",
+    ] {
+        let (code, answer) = replace(path, &[]);
+        assert_eq!((code, &answer["status"]), (2, &Value::from("Exception")), "{path}: {answer}");
+        assert!(answer["guidance"].is_string() && answer["session"].is_null(), "{answer}");
+    }
+    assert_eq!(fs::read(bench.beside("secret")).expect("file"), b"one");
+    assert_eq!(fs::read(bench.root().join(".git/config")).expect("file"), b"one");
+    // The manifest for whom it is allowed.
+    assert_eq!(replace("cortex.toml", &["--manifest"]).0, 1, "it has no such text");
+    // What is refused on the disk stays in the buffer.
+    fs::write(bench.root().join("only.cs"), "one").expect("file");
+    let mut mode = fs::metadata(bench.root().join("only.cs")).expect("file").permissions();
+    mode.set_readonly(true);
+    fs::set_permissions(bench.root().join("only.cs"), mode).expect("mode");
+    let (code, answer) = replace("only.cs", &[]);
+    assert_eq!(
+        (code, &answer["status"], &answer["workflow_state"]),
+        (5, &Value::from("PersistFailure"), &Value::from("PersistPending"))
+    );
+    assert_eq!(fs::read(bench.root().join("only.cs")).expect("file"), b"one");
+}
+
+#[test]
+fn edits_at_once_are_all_made() {
+    let bench = Bench::documents();
+    let text: String = (0..8).map(|number| format!("line {number} end\n")).collect();
+    bench.write("docs/a.md", &text);
+    std::thread::scope(|scope| {
+        for number in 0..8 {
+            let bench = &bench;
+            scope.spawn(move || {
+                let (old, new) = (format!("line {number} end"), format!("LINE {number}"));
+                let ran = bench.run(&["edit", "replace", "--path", "docs/a.md", "--old-text", &old, "--new-text", &new]);
+                assert_eq!(ran.code, 0, "{ran:?}");
+            });
+        }
+    });
+    let expected: String = (0..8).map(|number| format!("LINE {number}\n")).collect();
+    assert_eq!(fs::read_to_string(bench.root().join("docs/a.md")).expect("file"), expected);
+}
+
+#[test]
+fn logs_tell_of_operations_by_their_ids() {
+    let bench = Bench::documents();
+    let mut command = bench.command(&[
+        "edit",
+        "replace",
+        "--path",
+        "docs/a.md",
+        "--old-text",
+        "two",
+        "--new-text",
+        "2",
+        "--json",
+    ]);
+    let ran = bench.ran(
+        command
+            .env("CORTEX_DEBUG_CATEGORIES", "TextEdit.MatchTrace")
+            .output()
+            .expect("it runs"),
+    );
+    let log = fs::read_to_string(bench.root().join(".cortex/edit/log/TextEdit.MatchTrace.log")).expect("a log");
+    let line: Value = serde_json::from_str(log.lines().next().expect("a line")).expect("JSON");
+    assert_eq!(
+        (&line["operation_id"], &line["status"]),
+        (&ran.json()["operation_id"], &Value::from("Success"))
+    );
+    assert!(line["micros"].is_u64() && line["flags"].is_array(), "{line}");
+    bench.run(&["edit", "list"]);
+    assert_eq!(fs::read_dir(bench.root().join(".cortex/edit/log")).expect("folder").count(), 1);
+}
+
+/// Killed at moments spread over the length of an edit: the file is the old or the new one, and the next edit works.
+#[test]
+fn a_killed_edit_leaves_the_old_file_or_the_new_one() {
+    let bench = Bench::documents();
+    let text = |word: &str| format!("{}{word}\n{}", "a line of text\n".repeat(60_000), "and more\n".repeat(60_000));
+    let path = bench.root().join("docs/a.md");
+    fs::write(&path, text("one")).expect("file");
+    let began = Instant::now();
+    let args = |old: &'static str, new: &'static str| ["edit", "replace", "--path", "docs/a.md", "--old-text", old, "--new-text", new];
+    assert_eq!(bench.run(&args("one\n", "two\n")).code, 0);
+    let whole = began.elapsed();
+    let mut seen = [0; 2];
+    for part in 0..16 {
+        fs::write(&path, text("one")).expect("file");
+        let mut child = bench
+            .command(&args("one\n", "two\n"))
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("it starts");
+        let mut out = child.stdout.take().expect("piped");
+        let (send, ended) = mpsc::channel();
+        std::thread::scope(|scope| {
+            scope.spawn(move || {
+                let _ = out.read_to_end(&mut Vec::new());
+                let _ = send.send(());
+            });
+            let _ = ended.recv_timeout(whole * part / 14);
+            child.kill().expect("killed");
+            child.wait().expect("gone");
+        });
+        let now = fs::read_to_string(&path).expect("file");
+        let new = now == text("two");
+        assert!(new || now == text("one"), "a mixture of {} bytes", now.len());
+        seen[usize::from(new)] += 1;
+        let (old, next) = if new { ("two\n", "three\n") } else { ("one\n", "three\n") };
+        assert_eq!(bench.run(&args(old, next)).code, 0);
+        assert_eq!(fs::read_to_string(&path).expect("file"), text("three"));
+        let left: Vec<_> = fs::read_dir(bench.root().join("docs")).expect("folder").collect();
+        assert_eq!(left.len(), 2, "nothing is left lying about: {left:?}");
+    }
+    assert!(seen[0] > 0, "no edit was killed in time");
+}
