@@ -126,11 +126,11 @@ pub fn remove(root: &Path, below: &str) -> io::Result<bool> {
     }
 }
 
-/// The names in a folder, in order; none where there is no such folder.
+/// The names in a folder, in order, each with how many bytes are under it; none where there is no such folder.
 ///
 /// # Errors
 /// When it is a link, or cannot be read.
-pub fn list(root: &Path, folder: &str) -> io::Result<Vec<String>> {
+pub fn list(root: &Path, folder: &str) -> io::Result<Vec<(String, u64)>> {
     // Any name does: what is opened is the folder above it.
     let folder = match open(root, &format!("{folder}/x"), false) {
         Ok((folder, _)) => folder,
@@ -140,8 +140,10 @@ pub fn list(root: &Path, folder: &str) -> io::Result<Vec<String>> {
     let mut names = Vec::new();
     for entry in rustix::fs::Dir::read_from(&folder)? {
         let name = entry?.file_name().to_string_lossy().into_owned();
-        if name != "." && name != ".." {
-            names.push(name);
+        // What went meanwhile is not there.
+        let found = rustix::fs::statat(&folder, &*name, AtFlags::SYMLINK_NOFOLLOW);
+        if let (Ok(found), false) = (found, name == "." || name == "..") {
+            names.push((name, found.st_size.unsigned_abs()));
         }
     }
     names.sort();
@@ -292,11 +294,11 @@ mod tests {
     fn folders_are_listed_kept_and_emptied() {
         let root = tempfile::tempdir().expect("folder");
         let root = root.path();
-        assert_eq!(list(root, ".cortex/a").expect("none"), [""; 0]);
+        assert_eq!(list(root, ".cortex/a").expect("none"), []);
         assert!(!remove(root, ".cortex/a/x").expect("none"));
         write(root, ".cortex/a/y", b"1").expect("written");
         write(root, ".cortex/a/x", b"1").expect("written");
-        assert_eq!(list(root, ".cortex/a").expect("a list"), ["x", "y"]);
+        assert_eq!(list(root, ".cortex/a").expect("a list"), [("x".to_owned(), 1), ("y".to_owned(), 1)]);
         assert!(remove(root, ".cortex/a/x").expect("removed") && !remove(root, ".cortex/a/x").expect("gone"));
         let held = hold(root, ".cortex/b").expect("held");
         let (told, heard) = std::sync::mpsc::channel();

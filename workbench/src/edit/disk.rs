@@ -292,7 +292,7 @@ impl Files for Disk {
         checkout::remove(&self.root, &note(name)).map(|_| ())
     }
 
-    fn notes(&self, folder: &str) -> io::Result<Vec<String>> {
+    fn notes(&self, folder: &str) -> io::Result<Vec<(String, u64)>> {
         checkout::list(&self.root, &note(folder))
     }
 }
@@ -430,8 +430,8 @@ mod tests {
         assert_eq!(place.disk.note("sessions/s.json").expect("none"), None);
         place.disk.keep("sessions/s.json", b"{}").expect("kept");
         assert_eq!(place.disk.note("sessions/s.json").expect("a note").as_deref(), Some(&b"{}"[..]));
-        assert_eq!(place.disk.notes("sessions").expect("notes"), ["s.json"]);
+        assert_eq!(place.disk.notes("sessions").expect("notes"), [("s.json".to_owned(), 2)]);
         place.disk.drop_note("sessions/s.json").expect("dropped");
-        assert_eq!(place.disk.notes("sessions").expect("notes"), [""; 0]);
+        assert_eq!(place.disk.notes("sessions").expect("notes"), []);
     }
 }

@@ -117,9 +117,9 @@ pub trait Files {
     /// When it cannot be removed.
     fn drop_note(&self, name: &str) -> io::Result<()>;
 
-    /// The names of the notes whose name begins with `folder/`, without that.
+    /// The names of the notes whose name begins with `folder/`, without that, each with its length in bytes.
     ///
     /// # Errors
     /// When they cannot be listed.
-    fn notes(&self, folder: &str) -> io::Result<Vec<String>>;
+    fn notes(&self, folder: &str) -> io::Result<Vec<(String, u64)>>;
 }

@@ -177,13 +177,12 @@ impl Files for Memory {
         Ok(())
     }
 
-    fn notes(&self, folder: &str) -> io::Result<Vec<String>> {
+    fn notes(&self, folder: &str) -> io::Result<Vec<(String, u64)>> {
         let notes = self.notes.borrow();
         let prefix = format!("{folder}/");
-        Ok(notes
-            .keys()
-            .filter_map(|name| name.strip_prefix(&prefix))
-            .map(str::to_owned)
-            .collect())
+        let below = notes
+            .iter()
+            .filter_map(|(name, bytes)| Some((name.strip_prefix(&prefix)?, bytes.len())));
+        Ok(below.map(|(name, length)| (name.to_owned(), length as u64)).collect())
     }
 }

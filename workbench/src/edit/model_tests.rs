@@ -372,7 +372,7 @@ fn a_death_among_several_files_leaves_all_or_none() {
         ask(Order::Patch(patch.to_owned()), None);
         files.die_after(None);
         let sessions = files.notes("sessions").expect("notes");
-        if let Some(name) = sessions.first() {
+        if let Some((name, _)) = sessions.first() {
             ask(Order::Diff, name.strip_suffix(".json").map(str::to_owned));
         }
         let now = (files.text("a"), files.text("b"), files.file("c").is_some());

@@ -119,7 +119,10 @@ fn alone<F: Files>(files: &F, asked: &Asked, now: u64, outside: &mut Vec<Value>)
     let is_empty = run.session.done.is_empty() && run.session.documents.values().all(|one| one.selection.is_none());
     let is_nothing = is_new && is_empty && (asked.order != Order::Open || run.session.documents.is_empty());
     let kept = match closed || is_nothing {
-        true => run.session.end(files),
+        true => run
+            .session
+            .end(files)
+            .and_then(|()| if closed { session::collect(files, now) } else { Ok(()) }),
         false => run.session.store(files),
     };
     let mut response = answer(&run, asked, done, focus);

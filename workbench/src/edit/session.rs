@@ -18,6 +18,8 @@ const REMEMBERED: usize = 200;
 const MANY: usize = 64;
 /// So many that have nothing unsaved stay.
 const KEPT: usize = 256;
+/// Versions that nothing unsaved needs take so many bytes at most.
+const ROOM: u64 = 256 << 20;
 
 /// What a document holds: the digest of its bytes; `None` where there is no file.
 pub type Version = Option<String>;
@@ -268,7 +270,7 @@ pub fn kept(files: &impl Files, version: &str) -> io::Result<Option<Vec<u8>>> {
 /// When they cannot be listed.
 pub fn all(files: &impl Files) -> io::Result<Vec<Session>> {
     let mut all = Vec::new();
-    for name in files.notes("sessions")? {
+    for (name, _) in files.notes("sessions")? {
         if let Some(bytes) = files.note(&format!("sessions/{name}"))?
             && let Ok(session) = serde_json::from_slice::<Session>(&bytes)
         {
@@ -279,31 +281,43 @@ pub fn all(files: &impl Files) -> io::Result<Vec<Session>> {
     Ok(all)
 }
 
-/// Where there are many sessions: ends those that have expired, and of those with nothing unsaved the oldest, and drops versions that no session
-/// names. One that cannot be read stays, and so do all versions then.
+/// Where there are many sessions, or large versions: see [`collect`].
 ///
 /// # Errors
 /// When the disk does not answer.
 pub fn tidy(files: &impl Files, now: u64) -> io::Result<()> {
-    let names = files.notes("sessions")?;
-    if names.len() < MANY {
-        return Ok(());
+    let large = || -> io::Result<bool> { Ok(files.notes("versions")?.iter().map(|(_, length)| length).sum::<u64>() > ROOM) };
+    match files.notes("sessions")?.len() >= MANY || large()? {
+        true => collect(files, now),
+        false => Ok(()),
     }
+}
+
+/// Ends sessions that have expired, and the oldest of those that have nothing unsaved where they are too many, or their versions too large. Drops
+/// versions that no session names. A session that cannot be read stays, and so do all versions then.
+///
+/// # Errors
+/// When the disk does not answer.
+pub fn collect(files: &impl Files, now: u64) -> io::Result<()> {
+    let lengths: BTreeMap<String, u64> = files.notes("versions")?.into_iter().collect();
+    let names = files.notes("sessions")?;
     let sessions = all(files)?;
-    let (mut wanted, mut saved) = (BTreeSet::new(), 0);
+    let (mut wanted, mut saved, mut taken) = (BTreeSet::new(), 0, 0);
     for session in &sessions {
-        saved += usize::from(session.is_saved());
-        if session.has_expired(now) || session.is_saved() && saved > KEPT {
+        let own: BTreeSet<&String> = session.versions().filter(|version| !wanted.contains(*version)).collect();
+        let length: u64 = own.iter().filter_map(|version| lengths.get(*version)).sum();
+        let is_saved = session.is_saved();
+        if session.has_expired(now) || is_saved && (saved == KEPT || taken + length > ROOM) {
             session.end(files)?;
-        } else {
-            wanted.extend(session.versions());
+            continue;
         }
+        saved += usize::from(is_saved);
+        taken += length;
+        wanted.extend(own);
     }
     if sessions.len() == names.len() {
-        for name in files.notes("versions")? {
-            if !wanted.contains(&name) {
-                files.drop_note(&format!("versions/{name}"))?;
-            }
+        for name in lengths.keys().filter(|name| !wanted.contains(*name)) {
+            files.drop_note(&format!("versions/{name}"))?;
         }
     }
     Ok(())
