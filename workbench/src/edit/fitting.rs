@@ -164,7 +164,7 @@ fn place(lines: &[&str], hunk: &Hunk, old: &[&str], done: usize) -> Result<usize
     }
     if old.is_empty() {
         return match hunk.line {
-            Some(line) if line >= done + 1 && line <= lines.len() + 1 => Ok(line - 1),
+            Some(line) if line > done && line <= lines.len() + 1 => Ok(line - 1),
             Some(line) => Err(wrong(format!("the hunk at line {} of the patch: there is no line {line}", hunk.at))),
             // Without any line of the old text only an end, or a line above, says where.
             None if hunk.below.is_some() => Ok(from),

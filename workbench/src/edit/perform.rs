@@ -227,7 +227,7 @@ fn answer<F: Files>(run: &Run<'_, F>, asked: &Asked, done: Done, focus: Option<S
         WorkflowState::PersistPending => 1,
         WorkflowState::Idle | WorkflowState::Refreshing => 0,
     };
-    let known = |path: &String| run.session.documents.get(path).is_some();
+    let known = |path: &String| run.session.documents.contains_key(path);
     let among: Vec<&String> = done.paths.iter().chain(&focus).filter(|path| known(path)).collect();
     let among = if among.is_empty() {
         run.session.documents.keys().collect()
