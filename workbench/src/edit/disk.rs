@@ -416,8 +416,10 @@ mod tests {
         let place = Place::new();
         fs::write(place.path("a"), "old").expect("file");
         let save = place.save("a", Some(b"new"));
-        let left = Staged::begin(&place.disk, &save).ok().expect("staged");
-        std::mem::forget(left);
+        match Staged::begin(&place.disk, &save) {
+            Ok(left) => std::mem::forget(left),
+            Err(error) => panic!("{error}"),
+        }
         assert_eq!(place.names("."), 2);
         place.disk.save(&[save]).expect("saved");
         assert_eq!((fs::read(place.path("a")).expect("file"), place.names(".")), (b"new".to_vec(), 1));

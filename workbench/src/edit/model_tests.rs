@@ -108,7 +108,8 @@ impl Model {
     fn act(&mut self, mode: Mode, act: &Act) {
         if let Act::Refresh = act {
             let told = self.out.clone();
-            if self.look() && self.out.is_some() || !self.out.is_none() && told == self.out {
+            let goes_on = self.look();
+            if self.out.is_some() && (goes_on || told == self.out) {
                 // It was told before.
                 let ours = self.buffer.clone();
                 self.take();
@@ -147,7 +148,8 @@ impl Model {
             Act::Append(text) if !busy => self.edit(mode, format!("{}{text}", self.buffer)),
             Act::Commit if !busy && self.buffer != self.base => self.save(),
             Act::Discard => {
-                if self.selection.take().is_none() && (self.out.is_some() || self.buffer != self.base) {
+                let chose = self.selection.take().is_some();
+                if !chose && (self.out.is_some() || self.buffer != self.base) {
                     let ours = self.buffer.clone();
                     self.take();
                     self.done.push((ours, self.buffer.clone()));
