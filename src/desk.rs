@@ -14,6 +14,8 @@ use engine::build::session::Session;
 use engine::build::watched::Moment;
 use serde_json::Value;
 use std::sync::Arc;
+use workbench::context::index::Index;
+use workbench::context::shelf::Known;
 use workbench::symbols::index::Symbols;
 use workbench::symbols::outputs::{Output, Outputs};
 use workbench::symbols::state::{Flaws, flaws};
@@ -49,6 +51,10 @@ pub trait Serving {
     fn names(&self) -> Option<(Names, Moment)>;
     /// Keeps them, true as of a moment.
     fn keep(&self, names: &Names, moment: Moment);
+    /// The last index of what types say, with the moment as of which it is true; things may have moved since.
+    fn index(&self) -> Option<(Arc<Known>, Moment)>;
+    /// Keeps it, true as of a moment.
+    fn keep_index(&self, index: &Arc<Known>, moment: Moment);
 }
 
 impl<'c> Desk<'c> {
@@ -187,6 +193,24 @@ impl<'c> Desk<'c> {
             host.keep(&names, moment);
         }
         Ok(names)
+    }
+
+    /// What the types of the workspace say, as it is now. What did not move since it was last made is not made again.
+    pub fn index(&mut self, names: &Names) -> Result<Arc<Known>, Failed> {
+        let before = self.host.and_then(Serving::index);
+        if let Some((index, moment)) = &before
+            && moment.stands()
+        {
+            return Ok(index.clone());
+        }
+        let before = before.as_ref().map(|(known, _)| &known.index);
+        let index = Arc::new(Known::new(Index::read(self, &names.symbols, before)?));
+        let host = self.host;
+        let (_, session) = self.open()?;
+        if let (Some(host), Some(moment)) = (host, session.moment()) {
+            host.keep_index(&index, moment);
+        }
+        Ok(index)
     }
 
     /// An answer is there, but the request did not come to what was asked for.

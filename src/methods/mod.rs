@@ -7,6 +7,7 @@
 mod access;
 mod arguments;
 pub mod command;
+mod context_build;
 mod investigate;
 mod operation;
 mod outline;
@@ -132,6 +133,7 @@ pub static METHODS: &[Entry] = &[
     entry::<semantic::SemanticOf>(),
     entry::<investigate::Investigate>(),
     entry::<operation::OperationOf>(),
+    entry::<context_build::Build>(),
     entry::<pack::Build>(),
     entry::<pack::List>(),
     entry::<pack::Remove>(),

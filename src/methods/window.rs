@@ -239,7 +239,8 @@ fn read(desk: &mut Desk<'_>, labels: &[String]) -> Result<BTreeMap<String, Arc<[
         .collect())
 }
 
-fn root(desk: &Desk<'_>) -> Result<PathBuf, Failed> {
+/// The root of the workspace.
+pub fn root(desk: &Desk<'_>) -> Result<PathBuf, Failed> {
     desk.context.root().ok_or_else(|| {
         let why = Diagnostic::error("E_NO_WORKSPACE", "there is no cortex.toml here or in any folder above");
         Failed::new(Code::Usage, why.hint("go to a workspace, or name one with -C DIR"))
@@ -361,6 +362,7 @@ impl Method for Unpin {
     const NAME: &'static str = "window unpin";
     const ALSO: &'static [&'static str] = &["Unpin"];
     const EFFECT: Effect = Effect::Sets;
+    const TOOL: bool = false;
     type Answer = Changed;
 
     fn answer(&self, desk: &mut Desk<'_>) -> Result<Changed, Failed> {

@@ -23,6 +23,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
+use workbench::context::shelf::Known;
 use workbench::hold::Hold;
 
 /// How long a request waits for its turn to build before it is told that others are being served.
@@ -53,6 +54,7 @@ pub struct Host {
     pub turn: Turn,
     warm: Warm,
     names: Mutex<Option<(Names, Moment)>>,
+    index: Mutex<Option<(Arc<Known>, Moment)>>,
     meter: Meter,
     /// What is being built just now.
     pub load: Arc<Load>,
@@ -128,6 +130,7 @@ impl Host {
             turn: Turn::default(),
             warm: Warm::default(),
             names: Mutex::default(),
+            index: Mutex::default(),
             meter: Meter::default(),
             load: Arc::new(Load::default()),
             requests: AtomicUsize::new(0),
@@ -326,5 +329,13 @@ impl Serving for Seat<'_> {
 
     fn keep(&self, names: &Names, moment: Moment) {
         *self.host.names.lock().unwrap_or_else(PoisonError::into_inner) = Some((names.clone(), moment));
+    }
+
+    fn index(&self) -> Option<(Arc<Known>, Moment)> {
+        self.host.index.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn keep_index(&self, index: &Arc<Known>, moment: Moment) {
+        *self.host.index.lock().unwrap_or_else(PoisonError::into_inner) = Some((index.clone(), moment));
     }
 }

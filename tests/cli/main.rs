@@ -4,6 +4,7 @@
 
 mod bench;
 mod care;
+mod context;
 mod crash;
 mod errors;
 mod gone;

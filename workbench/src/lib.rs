@@ -6,6 +6,7 @@ pub mod builds;
 pub mod care;
 pub mod carry;
 pub mod checkout;
+pub mod context;
 pub mod correction;
 pub mod editor;
 pub mod facts;

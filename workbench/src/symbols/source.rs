@@ -162,7 +162,7 @@ fn source(symbol: &Candidate, files: &BTreeMap<&str, File>, most: usize) -> Sour
                 found.notes.push(format!("{file}: lines {start}-{end} are left out"));
                 continue;
             }
-            let shown = end.min(start + u32::try_from(left).unwrap_or(u32::MAX).saturating_sub(1));
+            let shown = end.min(start.saturating_add(u32::try_from(left).unwrap_or(u32::MAX).saturating_sub(1)));
             left = left.saturating_sub(length);
             let left_out = (shown < end).then_some((shown + 1, end));
             if let Some((from, to)) = left_out {

@@ -1,0 +1,372 @@
+//! Which types a query is answered by, and in which order: those that it names, then always the one that fits best beside what is chosen already.
+//!
+//! Of types that fit about equally well one that belongs to what is chosen comes first, then one that can be shown whole. Pure: the same index,
+//! log and query give the same choice.
+
+use super::index::{Edge, Index};
+use super::mentioned::Mention;
+use super::package::{Grade, Package};
+use super::relevance::{Factors, Log};
+use super::rounds::{Inheritance, Inherited};
+use rustc_hash::FxHashMap;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Types that are looked at for their words.
+const RANKED: usize = 300;
+/// Of so many of the best also their neighbours are looked at.
+const SEEDS: usize = 8;
+/// What an edge by declarations counts, and one by code alone.
+const BY_DECLARATION: f32 = 0.6;
+const BY_CODE: f32 = 0.35;
+/// Scores that differ by less than this share are about equal.
+const ABOUT: f32 = 0.05;
+/// What scores less than this share of the best does not belong to the answer.
+const LEAST: f32 = 0.12;
+
+/// What is to be answered, and by what.
+#[derive(Clone, Copy, Debug)]
+pub struct Question<'q> {
+    /// The types.
+    pub index: &'q Index,
+    /// Its words, each once.
+    pub words: &'q [String],
+    /// Files and types that it names.
+    pub mentions: &'q [Mention],
+    /// Packages that it names.
+    pub packages: &'q [Package],
+    /// What was used before.
+    pub log: &'q Log,
+    /// What earlier rounds leave.
+    pub inheritance: &'q Inheritance,
+    /// What each factor counts.
+    pub weights: &'q Factors,
+}
+
+/// A type that was chosen.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Chosen {
+    /// Its place in the index.
+    pub at: usize,
+    /// The factors when it was chosen, each between 0 and 1.
+    pub factors: Factors,
+    /// What decided its place: the sum of what they give, or what an earlier round leaves to it when that is more.
+    pub score: f32,
+    /// As the query names it.
+    pub mention: Option<String>,
+    /// From which round it is inherited.
+    pub inherited: Option<Inherited>,
+    /// A package that the query names, and how well it belongs to it.
+    pub package: Option<(String, Grade)>,
+    /// What was chosen before it and uses it, or is used by it, the nearest first.
+    pub beside: Vec<usize>,
+}
+
+/// What was chosen.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Choice {
+    /// In the order of their importance.
+    pub chosen: Vec<Chosen>,
+    /// The best of what was looked at and not chosen, with what it scored at last.
+    pub others: Vec<(usize, f32)>,
+    /// How many those are in all.
+    pub others_total: usize,
+}
+
+/// A type that may be chosen.
+struct Candidate {
+    at: usize,
+    factors: Factors,
+    mention: Option<String>,
+    inherited: Option<Inherited>,
+    package: Option<(String, Grade)>,
+    beside: Vec<(usize, f32)>,
+}
+
+impl Candidate {
+    fn score(&self, weights: &Factors) -> f32 {
+        let own = self.factors.by(weights).sum();
+        let left = self.inherited.as_ref().map_or(0.0, |from| from.relevance * from.score);
+        own.max(left)
+    }
+}
+
+/// Chooses at most `most` types. `whole` is the size up to which one can be shown whole; of what was not chosen `told` are named.
+pub fn choose(question: &Question<'_>, most: usize, whole: usize, told: usize) -> Choice {
+    let mut open = candidates(question);
+    let mut choice = Choice::default();
+    // What the query names comes first, in its order.
+    let named: Vec<usize> = question
+        .mentions
+        .iter()
+        .flat_map(|one| &one.types)
+        .filter_map(|key| question.index.find(key))
+        .collect();
+    for at in named {
+        if choice.chosen.len() < most
+            && let Some(candidate) = open.remove(&at)
+        {
+            take(question, candidate, &mut open, &mut choice);
+        }
+    }
+    let mut best_of_all: f32 = 0.0;
+    while choice.chosen.len() < most {
+        let best = open.values().map(|one| one.score(question.weights)).fold(0.0, f32::max);
+        best_of_all = best_of_all.max(best);
+        if best <= 0.0 || best < best_of_all * LEAST {
+            break;
+        }
+        let fits = |one: &Candidate| {
+            let size = question.index.document(one.at).map_or(0, |document| document.size);
+            (!one.beside.is_empty(), size <= whole)
+        };
+        let about = open.values().filter(|one| one.score(question.weights) >= best * (1.0 - ABOUT));
+        let next = about.max_by(|one, other| {
+            let by_score = one.score(question.weights).total_cmp(&other.score(question.weights));
+            fits(one).cmp(&fits(other)).then(by_score).then(other.at.cmp(&one.at))
+        });
+        let Some(candidate) = next.map(|one| one.at).and_then(|at| open.remove(&at)) else {
+            break;
+        };
+        take(question, candidate, &mut open, &mut choice);
+    }
+    choice.others_total = open.len();
+    choice.others = open.values().map(|one| (one.at, one.score(question.weights))).collect();
+    choice
+        .others
+        .sort_by(|one, other| other.1.total_cmp(&one.1).then(one.0.cmp(&other.0)));
+    choice.others.truncate(told);
+    choice
+}
+
+/// All that may be chosen, with the factors that do not depend on what is.
+fn candidates(question: &Question<'_>) -> BTreeMap<usize, Candidate> {
+    let index = question.index;
+    let scores = index.rank(question.words);
+    let mut ranked: Vec<(usize, f32)> = scores.iter().map(|(at, score)| (*at, *score)).collect();
+    ranked.sort_by(|one, other| other.1.total_cmp(&one.1).then(one.0.cmp(&other.0)));
+    ranked.truncate(RANKED);
+    let best = ranked.first().map_or(1.0, |(_, score)| *score);
+    let mut wanted: BTreeSet<usize> = ranked.iter().map(|(at, _)| *at).collect();
+    let mut mentioned: BTreeMap<usize, String> = BTreeMap::new();
+    for mention in question.mentions {
+        for at in mention.types.iter().filter_map(|key| index.find(key)) {
+            mentioned.entry(at).or_insert_with(|| mention.text.clone());
+        }
+    }
+    wanted.extend(mentioned.keys());
+    let mut inherited: BTreeMap<usize, &Inherited> = BTreeMap::new();
+    for (key, from) in &question.inheritance.types {
+        inherited.extend(index.find(key).map(|at| (at, from)));
+    }
+    wanted.extend(inherited.keys());
+    let seeds: Vec<usize> = ranked
+        .iter()
+        .take(SEEDS)
+        .map(|(at, _)| *at)
+        .chain(mentioned.keys().copied())
+        .collect();
+    for at in seeds {
+        let near = index.uses(at).iter().chain(index.users(at).iter().take(RANKED));
+        wanted.extend(near.map(|edge| edge.to));
+    }
+    let mut places: FxHashMap<String, Option<(String, Grade)>> = FxHashMap::default();
+    wanted
+        .into_iter()
+        .map(|at| {
+            let key = index.key(at);
+            let (access, recency) = question.log.of(key);
+            let package = package(question, at, &mut places);
+            let factors = Factors {
+                bm25: scores.get(&at).map_or(0.0, |score| score / best),
+                access,
+                recency,
+                dependency: package.as_ref().map_or(0.0, |(_, grade)| grade.counts()),
+                coverage: index.coverage(at, question.words),
+            };
+            let candidate = Candidate {
+                at,
+                factors,
+                mention: mentioned.get(&at).cloned(),
+                inherited: inherited.get(&at).copied().cloned(),
+                package,
+                beside: Vec::new(),
+            };
+            (at, candidate)
+        })
+        .collect()
+}
+
+/// The package that a type belongs to best, by its namespace or the folder of one of its files.
+fn package(question: &Question<'_>, at: usize, known: &mut FxHashMap<String, Option<(String, Grade)>>) -> Option<(String, Grade)> {
+    let document = question.index.document(at).filter(|_| !question.packages.is_empty())?;
+    let folders = document.files.iter().filter_map(|file| Some(file.rsplit_once('/')?.0));
+    let places = std::iter::once(crate::symbols::index::namespace(&document.key)).chain(folders);
+    let graded = places.filter_map(|place| {
+        if let Some(known) = known.get(place) {
+            return known.clone();
+        }
+        let grades = question
+            .packages
+            .iter()
+            .filter_map(|one| Some((one.text.clone(), one.grade(place)?)));
+        let best = grades.max_by_key(|(_, grade)| *grade);
+        known.insert(place.to_owned(), best.clone());
+        best
+    });
+    graded.max_by_key(|(_, grade)| *grade)
+}
+
+/// Chooses one: what is near to it gains by that.
+fn take(question: &Question<'_>, candidate: Candidate, open: &mut BTreeMap<usize, Candidate>, choice: &mut Choice) {
+    let index = question.index;
+    let at = candidate.at;
+    let strength = if candidate.mention.is_some() { 1.0 } else { candidate.factors.bm25 };
+    let mut pull = |edges: &[Edge], users: &dyn Fn(usize) -> usize| {
+        for edge in edges {
+            let Some(other) = open.get_mut(&edge.to) else { continue };
+            let counts = if edge.structure { BY_DECLARATION } else { BY_CODE };
+            // What everybody uses says little about who uses it.
+            let counts = strength * counts / (std::f32::consts::E + users(edge.to) as f32).ln();
+            let dependency = &mut other.factors.dependency;
+            *dependency = 1.0 - (1.0 - *dependency) * (1.0 - counts);
+            other.beside.push((at, counts));
+        }
+    };
+    pull(index.uses(at), &|to| index.users(to).len());
+    let own = index.users(at).len();
+    pull(index.users(at), &|_| own);
+    let mut beside = candidate.beside.clone();
+    beside.sort_by(|one, other| other.1.total_cmp(&one.1).then(one.0.cmp(&other.0)));
+    beside.dedup_by_key(|(at, _)| *at);
+    choice.chosen.push(Chosen {
+        at,
+        score: candidate.score(question.weights),
+        factors: candidate.factors,
+        mention: candidate.mention,
+        inherited: candidate.inherited,
+        package: candidate.package,
+        beside: beside.into_iter().map(|(at, _)| at).collect(),
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::index::samples::document;
+    use super::super::mentioned::mentions;
+    use super::super::relevance::WEIGHTS;
+    use super::super::words::distinct;
+    use super::*;
+    use proptest::prelude::*;
+
+    fn index() -> Index {
+        Index::new(vec![
+            document("Net.Retry", "retry a call with backoff and jitter", &["Net.Delay", "Net.Log"]),
+            document("Net.Delay", "span of time", &["Net.Log"]),
+            document("Net.Log", "write a line", &[]),
+            document("Net.Client", "call a server and retry it", &["Net.Log", "Net.Retry"]),
+            document("Ui.Window", "draw jitter", &["Net.Log"]),
+            document("Ui.Button", "draw", &["Ui.Window"]),
+        ])
+    }
+
+    fn asked(index: &Index, query: &str, log: &Log, inheritance: &Inheritance, most: usize) -> Choice {
+        let (words, mentions, packages) = (distinct(query), mentions(query, index), Package::named(query));
+        let question = Question {
+            index,
+            words: &words,
+            mentions: &mentions,
+            packages: &packages,
+            log,
+            inheritance,
+            weights: &WEIGHTS,
+        };
+        choose(&question, most, 1000, 3)
+    }
+
+    fn keys(index: &Index, choice: &Choice) -> Vec<String> {
+        choice.chosen.iter().map(|one| index.key(one.at).to_owned()).collect()
+    }
+
+    fn plain(query: &str, most: usize) -> (Index, Choice) {
+        let index = index();
+        let choice = asked(&index, query, &Log::default(), &Inheritance::default(), most);
+        (index, choice)
+    }
+
+    #[test]
+    fn what_belongs_to_the_best_comes_with_it() {
+        let (index, choice) = plain("retry backoff", 10);
+        let keys = keys(&index, &choice);
+        assert_eq!(keys[..3], ["Net.Retry", "Net.Client", "Net.Delay"], "{choice:?}");
+        let delay = &choice.chosen[2];
+        assert_eq!(delay.factors.bm25, 0.0);
+        assert!(delay.factors.dependency > 0.0 && delay.beside == [index.find("Net.Retry").expect("a type")]);
+        let log = choice.chosen.iter().find(|one| index.key(one.at) == "Net.Log");
+        assert!(
+            log.is_none_or(|log| log.factors.dependency < delay.factors.dependency * 1.6),
+            "everybody uses it"
+        );
+    }
+
+    #[test]
+    fn what_is_named_comes_first_whatever_it_scores() {
+        let (index, choice) = plain("retry backoff, seen from `Button`", 2);
+        assert_eq!(keys(&index, &choice), ["Ui.Button", "Net.Retry"]);
+        assert_eq!(choice.chosen[0].mention.as_deref(), Some("Button"));
+        assert!(choice.others_total > 0 && choice.others.len() <= 3);
+        assert!(choice.others.is_sorted_by(|one, other| one.1 >= other.1));
+    }
+
+    #[test]
+    fn packages_logs_and_inheritance_move_types_up() {
+        let (index, choice) = plain("jitter", 2);
+        assert_eq!(keys(&index, &choice), ["Ui.Window", "Net.Retry"], "{choice:?}");
+        let choice = asked(&index, "jitter in src/Net", &Log::default(), &Inheritance::default(), 1);
+        assert_eq!(keys(&index, &choice), ["Net.Retry"], "{choice:?}");
+        assert_eq!(choice.chosen[0].package, Some(("src/Net".to_owned(), Grade::Exact)));
+        let mut log = Log::default();
+        log.looked_at("Net.Retry", 0);
+        let choice = asked(&index, "jitter", &log, &Inheritance::default(), 2);
+        assert_eq!(keys(&index, &choice), ["Net.Retry", "Ui.Window"]);
+        let left = Inherited {
+            round: 3,
+            relevance: 0.9,
+            score: 0.8,
+        };
+        let inheritance = Inheritance {
+            threshold: 0.4,
+            types: BTreeMap::from([("Ui.Button".to_owned(), left.clone()), ("Gone".to_owned(), left.clone())]),
+        };
+        let choice = asked(&index, "jitter", &Log::default(), &inheritance, 1);
+        assert_eq!(
+            (keys(&index, &choice), choice.chosen[0].inherited.clone()),
+            (vec!["Ui.Button".to_owned()], Some(left))
+        );
+    }
+
+    #[test]
+    fn a_query_without_a_known_word_chooses_nothing() {
+        let (_, choice) = plain("quux", 5);
+        assert_eq!(choice, Choice::default());
+        let empty = Index::new(Vec::new());
+        assert_eq!(
+            asked(&empty, "retry `Button` in A.B", &Log::default(), &Inheritance::default(), 5),
+            Choice::default()
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn choices_are_sound(query in "[a-zA-Z.` ]{0,40}", most in 0_usize..8) {
+            let (index, choice) = plain(&query, most);
+            let all: BTreeSet<usize> = choice.chosen.iter().map(|one| one.at).collect();
+            prop_assert!(all.len() == choice.chosen.len() && all.len() <= most);
+            for one in &choice.chosen {
+                prop_assert!(one.factors.all().iter().all(|factor| (0.0..=1.0).contains(factor)), "{:?}", one);
+                prop_assert!(one.beside.iter().all(|at| all.contains(at)));
+            }
+            prop_assert_eq!(&plain(&query, most).1, &choice);
+            prop_assert!(keys(&index, &choice).iter().all(|key| index.find(key).is_some()));
+        }
+    }
+}

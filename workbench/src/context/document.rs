@@ -1,0 +1,267 @@
+//! What of a type is searched: the words of its names, declarations, code and documentation, each with how much it counts, and the types that it
+//! uses. It is made of `:structure`, `:impl`, `:xmldoc` and `:deps`, so comments inside bodies are not in it;
+//! its `:outline` is kept to show it.
+
+use super::words::words;
+use crate::symbols::index::{namespace, simple_name};
+use engine::values::digest::Digest;
+use producers::csharp::deps::Dependencies;
+use rustc_hash::FxHashMap;
+use serde::Deserialize;
+use std::borrow::Cow;
+use std::sync::Arc;
+
+/// How much a word counts in the name of a type.
+const IN_NAME: u32 = 6;
+/// And in the name of a member.
+const IN_MEMBER: u32 = 3;
+/// And in the path of a file, a namespace, a declaration, a body, documentation.
+const ELSEWHERE: u32 = 1;
+/// Bytes of a token, about.
+const BYTES: f64 = 3.3;
+
+/// One type.
+#[derive(Debug, PartialEq)]
+pub struct Document {
+    /// Its key.
+    pub key: String,
+    /// The files that it stands in.
+    pub files: Vec<String>,
+    /// Digest of all that it is made of.
+    pub digest: Digest,
+    /// Its words in order, with how much each counts and whether the type or a member of it is named by it.
+    pub words: Vec<(Box<str>, u32, bool)>,
+    /// What all its words count together.
+    pub length: u32,
+    /// About how many tokens its source is.
+    pub size: usize,
+    /// The types that it uses, by key; whether by declarations.
+    pub uses: Vec<(String, bool)>,
+    /// Its outline.
+    pub outline: Option<Arc<[u8]>>,
+}
+
+/// The outputs that a document is made of. Of what could not be made the bytes are missing.
+#[derive(Clone, Debug, Default)]
+pub struct Parts {
+    /// `:structure`.
+    pub structure: Option<Arc<[u8]>>,
+    /// `:impl`.
+    pub code: Option<Arc<[u8]>>,
+    /// `:xmldoc`.
+    pub docs: Option<Arc<[u8]>>,
+    /// `:deps`.
+    pub deps: Option<Arc<[u8]>>,
+    /// `:outline`.
+    pub outline: Option<Arc<[u8]>>,
+}
+
+impl Parts {
+    fn all(&self) -> [&[u8]; 5] {
+        [&self.structure, &self.code, &self.docs, &self.deps, &self.outline].map(|part| part.as_deref().unwrap_or_default())
+    }
+
+    /// Digest of all of them and of where the type stands.
+    pub fn digest(&self, files: &[String]) -> Digest {
+        let mut hasher = blake3::Hasher::new();
+        for part in self.all().into_iter().chain(files.iter().map(|file| file.as_bytes())) {
+            hasher.update(&(part.len() as u64).to_le_bytes());
+            hasher.update(part);
+        }
+        Digest(hasher.finalize().into())
+    }
+}
+
+/// A line of a structure or an implementation: the little of it that is searched.
+#[derive(Deserialize)]
+struct Line<'l> {
+    #[serde(borrow, default)]
+    name: Cow<'l, str>,
+    #[serde(borrow, default)]
+    signature: Cow<'l, str>,
+    #[serde(borrow, default)]
+    body: Body<'l>,
+}
+
+/// Code: one text, or several in the line of the type itself.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Body<'l> {
+    One(#[serde(borrow)] Cow<'l, str>),
+    Several(Vec<String>),
+}
+
+impl Default for Body<'_> {
+    fn default() -> Self {
+        Self::Several(Vec::new())
+    }
+}
+
+/// Words with what they count.
+#[derive(Default)]
+struct Tally(FxHashMap<Box<str>, (u32, bool)>);
+
+impl Tally {
+    fn add(&mut self, text: &str, counts: u32) {
+        words(text, |word| {
+            if !self.0.contains_key(word) {
+                self.0.insert(word.into(), (0, false));
+            }
+            let entry = self.0.get_mut(word).expect("invariant: it was just put there");
+            entry.0 += counts;
+            entry.1 |= counts > ELSEWHERE;
+        });
+    }
+
+    fn lines(&mut self, bytes: &[u8]) {
+        // What is not of our making has no words; whoever shows the type tells of it.
+        let lines = bytes
+            .split(|byte| *byte == b'\n')
+            .filter_map(|line| serde_json::from_slice::<Line<'_>>(line).ok());
+        for line in lines {
+            self.add(&line.name, IN_MEMBER);
+            self.add(&line.signature, ELSEWHERE);
+            match line.body {
+                Body::One(text) => self.add(&text, ELSEWHERE),
+                Body::Several(texts) => texts.iter().for_each(|text| self.add(text, ELSEWHERE)),
+            }
+        }
+    }
+}
+
+impl Document {
+    /// Of a type in these files.
+    pub fn new(key: &str, files: &[String], parts: &Parts) -> Self {
+        let mut tally = Tally::default();
+        tally.add(simple_name(key), IN_NAME);
+        tally.add(namespace(key), ELSEWHERE);
+        // Of a nested type also what it stands in.
+        if let Some((around, _)) = key.rsplit_once('+') {
+            tally.add(simple_name(around), IN_MEMBER);
+        }
+        files.iter().for_each(|file| tally.add(file.trim_end_matches(".cs"), ELSEWHERE));
+        tally.lines(parts.structure.as_deref().unwrap_or_default());
+        tally.lines(parts.code.as_deref().unwrap_or_default());
+        tally.add(&prose(parts.docs.as_deref().unwrap_or_default()), ELSEWHERE);
+        let mut words: Vec<_> = tally.0.into_iter().map(|(word, (counts, named))| (word, counts, named)).collect();
+        words.sort_unstable();
+        let bytes: usize = parts.all()[..3].iter().map(|part| part.len()).sum();
+        Self {
+            key: key.to_owned(),
+            files: files.to_vec(),
+            digest: parts.digest(files),
+            length: words.iter().map(|(_, counts, _)| counts).sum(),
+            words,
+            size: (bytes as f64 / BYTES).ceil() as usize,
+            uses: uses(key, parts.deps.as_deref().unwrap_or_default()),
+            outline: parts.outline.clone(),
+        }
+    }
+
+    /// Whether a word stands in it.
+    pub fn has(&self, word: &str) -> bool {
+        self.words.binary_search_by(|(known, ..)| (**known).cmp(word)).is_ok()
+    }
+}
+
+/// The words of documentation, without its tags. Names that it refers to are attributes of those.
+fn prose(bytes: &[u8]) -> String {
+    let Ok(docs) = serde_json::from_slice::<producers::csharp::xmldoc::Docs>(bytes) else {
+        return String::new();
+    };
+    let mut prose = String::new();
+    for xml in std::iter::once(&docs.own).chain(docs.members.values()) {
+        let mut rest = xml.as_str();
+        while let Some((text, behind)) = rest.split_once('<') {
+            prose.push_str(text);
+            prose.push(' ');
+            let (tag, behind) = behind.split_once('>').unwrap_or((behind, ""));
+            if let Some((_, name)) = tag.split_once("cref=\"") {
+                prose.push_str(name.split('"').next().unwrap_or_default());
+                prose.push(' ');
+            }
+            rest = behind;
+        }
+        prose.push_str(rest);
+        prose.push('\n');
+    }
+    prose
+}
+
+/// What `:deps` says, without the type itself.
+fn uses(key: &str, bytes: &[u8]) -> Vec<(String, bool)> {
+    let Ok(deps) = serde_json::from_slice::<Dependencies>(bytes) else {
+        return Vec::new();
+    };
+    let structure = deps.structure.into_iter().map(|to| (to, true));
+    let body = deps.body.into_iter().map(|to| (to, false));
+    let mut uses: Vec<(String, bool)> = structure.chain(body).filter(|(to, _)| to != key).collect();
+    // By declarations comes first, and counts.
+    uses.sort_by(|one, other| one.0.cmp(&other.0).then(other.1.cmp(&one.1)));
+    uses.dedup_by(|one, other| one.0 == other.0);
+    uses
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn bytes(text: &str) -> Option<Arc<[u8]>> {
+        Some(text.as_bytes().into())
+    }
+
+    fn counts(document: &Document, word: &str) -> Option<(u32, bool)> {
+        let at = document.words.binary_search_by(|(known, ..)| (**known).cmp(word)).ok()?;
+        Some((document.words[at].1, document.words[at].2))
+    }
+
+    #[test]
+    fn names_count_more_than_code_and_prose() {
+        let parts = Parts {
+            structure: bytes(
+                "{\"symbol\":\"A.Box\",\"signature\":\"public class Box\"}\n{\"name\":\"Fill\",\"signature\":\"void Fill(Lid lid)\"}",
+            ),
+            code: bytes("{\"modifiers\":[],\"body\":[\"lid: 5\"]}\n{\"name\":\"Fill\",\"body\":\"{ Say(\\\"overflow\\\"); }\"}"),
+            docs: bytes("{\"members\":{\"Fill\":\"<summary>Pours <see cref=\\\"Water\\\"/> in.</summary>\"},\"type\":\"\"}"),
+            ..Parts::default()
+        };
+        let document = Document::new("A.Box", &["src/Boxes/Box.cs".to_owned()], &parts);
+        assert_eq!(
+            counts(&document, "box"),
+            Some((IN_NAME + 3, true)),
+            "its name, its declaration, its folder and its file"
+        );
+        assert_eq!(counts(&document, "fill"), Some((2 * IN_MEMBER + 1, true)));
+        assert_eq!(counts(&document, "lid"), Some((3, false)));
+        assert_eq!(counts(&document, "overflow"), Some((1, false)));
+        assert_eq!(counts(&document, "water"), Some((1, false)));
+        assert_eq!(counts(&document, "summary"), None);
+        assert_eq!(document.length, document.words.iter().map(|(_, counts, _)| counts).sum::<u32>());
+    }
+
+    #[test]
+    fn what_cannot_be_read_has_no_words() {
+        let parts = Parts {
+            structure: bytes("not JSON {"),
+            code: bytes("\u{0}"),
+            docs: bytes("[1"),
+            deps: bytes("{}"),
+            outline: None,
+        };
+        let document = Document::new("A.Lid", &[], &parts);
+        assert_eq!((document.words.len(), document.uses.len()), (1, 0), "{document:?}");
+    }
+
+    #[test]
+    fn edges_by_declarations_count_as_such() {
+        let deps = Dependencies {
+            structure: vec!["B".to_owned(), "A".to_owned()],
+            body: vec!["A".to_owned(), "C".to_owned(), "Own".to_owned()],
+            own: "Own".to_owned(),
+            ..Dependencies::default()
+        };
+        let bytes = serde_json::to_vec(&deps).expect("JSON");
+        let expected = [("A", true), ("B", true), ("C", false)].map(|(key, structure)| (key.to_owned(), structure));
+        assert_eq!(uses("Own", &bytes), expected);
+    }
+}

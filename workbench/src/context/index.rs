@@ -1,0 +1,292 @@
+//! The types of a workspace, to be ranked for any query: their words by Okapi BM25, their dependencies both ways, the files they stand in.
+//!
+//! An index is made once of the outputs of all types and asked any number of times. When some types moved, those that did not are taken over
+//! from the index before.
+
+use super::document::{Document, Parts};
+use crate::symbols::index::{Symbols, simple_name};
+use crate::symbols::outputs::{Outputs, SymbolError};
+use engine::values::label::{escape, halves};
+use rayon::prelude::*;
+use rustc_hash::FxHashMap;
+use std::sync::Arc;
+
+/// How soon further mentions of a word count less.
+const K1: f32 = 1.2;
+/// How much longer types are expected to have more words.
+const B: f32 = 0.6;
+
+/// What is read of all types, and what of a document it is.
+const TARGETS: [&str; 5] = ["structure", "impl", "xmldoc", "deps", "outline"];
+
+/// An edge from a type to another one that it uses, or back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Edge {
+    /// The other type.
+    pub to: usize,
+    /// Whether declarations make it, and not code alone.
+    pub structure: bool,
+}
+
+/// All types of a workspace.
+#[derive(Debug, Default)]
+pub struct Index {
+    /// In the order of their keys.
+    documents: Vec<Arc<Document>>,
+    /// Of each word the types that have it, with how much it counts there.
+    postings: FxHashMap<Box<str>, Vec<(u32, u32)>>,
+    uses: Vec<Vec<Edge>>,
+    users: Vec<Vec<Edge>>,
+    files: FxHashMap<String, Vec<usize>>,
+    names: FxHashMap<String, Vec<usize>>,
+    mean: f32,
+    /// Types of which something could not be made.
+    pub unread: Vec<String>,
+}
+
+impl Index {
+    /// Of documents.
+    pub fn new(mut documents: Vec<Arc<Document>>) -> Self {
+        documents.sort_by(|one, other| one.key.cmp(&other.key));
+        let at: FxHashMap<&str, usize> = documents.iter().enumerate().map(|(at, one)| (one.key.as_str(), at)).collect();
+        let mut index = Self {
+            uses: vec![Vec::new(); documents.len()],
+            users: vec![Vec::new(); documents.len()],
+            ..Self::default()
+        };
+        for (own, document) in documents.iter().enumerate() {
+            for (key, structure) in &document.uses {
+                let Some(&to) = at.get(key.as_str()) else { continue };
+                let structure = *structure;
+                index.uses[own].push(Edge { to, structure });
+                index.users[to].push(Edge { to: own, structure });
+            }
+            index.names.entry(simple_name(&document.key).to_owned()).or_default().push(own);
+            for file in &document.files {
+                index.files.entry(file.clone()).or_default().push(own);
+            }
+            let own = u32::try_from(own).expect("invariant: a workspace has fewer types than that");
+            for (word, counts, _) in &document.words {
+                match index.postings.get_mut(word) {
+                    Some(list) => list.push((own, *counts)),
+                    None => {
+                        index.postings.insert(word.clone(), vec![(own, *counts)]);
+                    }
+                }
+            }
+        }
+        let total: f32 = documents.iter().map(|document| document.length as f32).sum();
+        index.mean = (total / documents.len().max(1) as f32).max(1.0);
+        index.documents = documents;
+        index
+    }
+
+    /// Of the workspace's outputs; what has not moved since `before` is taken from there.
+    ///
+    /// # Errors
+    /// When the outputs cannot be read or are not of our making.
+    pub fn read<O: Outputs>(outputs: &mut O, symbols: &Symbols, before: Option<&Self>) -> Result<Self, O::Error> {
+        let mut parts: FxHashMap<String, Parts> = FxHashMap::default();
+        let mut unread = Vec::new();
+        let patterns = TARGETS.map(|target| format!("//types/...:{target}"));
+        for output in outputs.read(&patterns)? {
+            let named = output.label.strip_prefix("//types/").and_then(|rest| rest.rsplit_once(':'));
+            let Some((package, target)) = named else { continue };
+            let of = parts.entry(package.to_owned()).or_default();
+            if output.bytes.is_none() {
+                unread.push(output.label.clone());
+            }
+            match target {
+                "structure" => of.structure = output.bytes,
+                "impl" => of.code = output.bytes,
+                "xmldoc" => of.docs = output.bytes,
+                "deps" => of.deps = output.bytes,
+                _ => of.outline = output.bytes,
+            }
+        }
+        let keys: Vec<(usize, &str)> = symbols.keys().enumerate().collect();
+        let made: Result<Vec<Arc<Document>>, SymbolError> = keys
+            .into_par_iter()
+            .map(|(at, key)| {
+                let files = symbols.row(at)?.files;
+                let none = Parts::default();
+                let parts = parts.get(&escape(key)).unwrap_or(&none);
+                let known = before.and_then(|before| before.document(before.find(key)?));
+                match known.filter(|known| known.digest == parts.digest(&files)) {
+                    Some(known) => Ok(known.clone()),
+                    None => Ok(Arc::new(Document::new(key, &files, parts))),
+                }
+            })
+            .collect();
+        Ok(Self {
+            unread,
+            ..Self::new(made?)
+        })
+    }
+
+    /// How many types there are.
+    pub fn len(&self) -> usize {
+        self.documents.len()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.documents.is_empty()
+    }
+
+    /// The type at a place.
+    pub fn document(&self, at: usize) -> Option<&Arc<Document>> {
+        self.documents.get(at)
+    }
+
+    /// Key of the type at a place.
+    ///
+    /// # Panics
+    /// If there is none.
+    pub fn key(&self, at: usize) -> &str {
+        &self.documents[at].key
+    }
+
+    /// Where a type stands, by its key; a member stands where its type does.
+    pub fn find(&self, path: &str) -> Option<usize> {
+        let key = halves(path).map_or(path, |(key, _)| key);
+        self.documents.binary_search_by(|one| one.key.as_str().cmp(key)).ok()
+    }
+
+    /// What the type at a place uses.
+    pub fn uses(&self, at: usize) -> &[Edge] {
+        &self.uses[at]
+    }
+
+    /// What uses the type at a place.
+    pub fn users(&self, at: usize) -> &[Edge] {
+        &self.users[at]
+    }
+
+    /// All files that types stand in.
+    pub fn files(&self) -> impl Iterator<Item = &str> {
+        self.files.keys().map(String::as_str)
+    }
+
+    /// The types that stand in a file.
+    pub fn in_file(&self, file: &str) -> &[usize] {
+        self.files.get(file).map_or(&[], Vec::as_slice)
+    }
+
+    /// The types of a simple name.
+    pub fn named(&self, simple: &str) -> &[usize] {
+        self.names.get(simple).map_or(&[], Vec::as_slice)
+    }
+
+    /// How well each type fits words by BM25; types that have none of them are left out.
+    pub fn rank(&self, words: &[String]) -> FxHashMap<usize, f32> {
+        let mut scores: FxHashMap<usize, f32> = FxHashMap::default();
+        let all = self.documents.len() as f32;
+        for word in words {
+            let Some(list) = self.postings.get(word.as_str()) else { continue };
+            let have = list.len() as f32;
+            let rarity = (1.0 + (all - have + 0.5) / (have + 0.5)).ln();
+            for &(at, counts) in list {
+                let at = at as usize;
+                let counts = counts as f32;
+                let length = self.documents[at].length as f32 / self.mean;
+                let score = rarity * counts * (K1 + 1.0) / (counts + K1 * (1.0 - B + B * length));
+                *scores.entry(at).or_default() += score;
+            }
+        }
+        scores
+    }
+
+    /// How rare a word is: the natural logarithm of how many types there are for each that has it, 0 for a word that none has.
+    pub fn rarity(&self, word: &str) -> f32 {
+        let have = self.postings.get(word).map_or(0, Vec::len);
+        if have == 0 {
+            0.0
+        } else {
+            (1.0 + self.documents.len() as f32 / have as f32).ln()
+        }
+    }
+
+    /// Which share of words names the type at a place or a member of it, rare words counting more.
+    pub fn coverage(&self, at: usize, words: &[String]) -> f32 {
+        let own = &self.documents[at].words;
+        let (mut named, mut all) = (0.0, 0.0);
+        for word in words {
+            let counts = self.rarity(word);
+            all += counts;
+            let found = own.binary_search_by(|(known, ..)| (**known).cmp(word.as_str()));
+            if found.is_ok_and(|at| own[at].2) {
+                named += counts;
+            }
+        }
+        if all > 0.0 { named / all } else { 0.0 }
+    }
+}
+
+#[cfg(test)]
+pub mod samples {
+    //! Small workspaces to rank.
+
+    use super::*;
+
+    /// A type with the words of a text in its code, and what it uses by declarations.
+    pub fn document(key: &str, text: &str, uses: &[&str]) -> Arc<Document> {
+        let code = serde_json::json!({"name": "", "body": text}).to_string();
+        let parts = Parts {
+            code: Some(code.into_bytes().into()),
+            ..Parts::default()
+        };
+        let file = format!("src/{}.cs", key.replace('.', "/"));
+        let mut document = Document::new(key, &[file], &parts);
+        document.uses = uses.iter().map(|to| ((*to).to_owned(), true)).collect();
+        Arc::new(document)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::samples::document;
+    use super::*;
+    use crate::context::words::list;
+
+    fn best(index: &Index, query: &str) -> Vec<String> {
+        let mut ranked: Vec<(usize, f32)> = index.rank(&list(query)).into_iter().collect();
+        ranked.sort_by(|one, other| other.1.total_cmp(&one.1).then(one.0.cmp(&other.0)));
+        ranked.into_iter().map(|(at, _)| index.key(at).to_owned()).collect()
+    }
+
+    #[test]
+    fn rare_words_and_names_lead() {
+        let index = Index::new(vec![
+            document("N.Reader", "buffer stream", &[]),
+            document("N.Writer", "buffer stream stream stream", &[]),
+            document("N.Journal", "buffer stream", &["N.Writer"]),
+            document("N.Checksum", "buffer", &[]),
+        ]);
+        assert_eq!(best(&index, "journal of a stream")[0], "N.Journal");
+        assert_eq!(best(&index, "streams")[0], "N.Writer");
+        assert_eq!(best(&index, "checksum buffer")[0], "N.Checksum");
+        assert_eq!(best(&index, "nothing of that"), [""; 0]);
+        assert!(index.rarity("checksum") > index.rarity("buffer") && index.rarity("buffer") > 0.0);
+        assert_eq!(index.rarity("absent"), 0.0);
+    }
+
+    #[test]
+    fn edges_go_both_ways_and_only_to_what_is_there() {
+        let index = Index::new(vec![document("B", "", &["A", "Gone"]), document("A", "", &[])]);
+        let (a, b) = (index.find("A").expect("A"), index.find("B#M()").expect("B"));
+        assert_eq!(index.uses(b), [Edge { to: a, structure: true }]);
+        assert_eq!(index.users(a), [Edge { to: b, structure: true }]);
+        assert_eq!(index.in_file("src/A.cs"), [a]);
+    }
+
+    #[test]
+    fn coverage_counts_names_alone() {
+        let index = Index::new(vec![document("N.LogSink", "archive", &[]), document("N.Archive", "", &[])]);
+        let at = |key: &str| index.find(key).expect("a type");
+        assert_eq!(index.coverage(at("N.LogSink"), &list("log sink")), 1.0);
+        let half = index.coverage(at("N.LogSink"), &list("sink archive"));
+        assert!(half > 0.5 && half < 1.0, "the rarer word counts more: {half}");
+        assert_eq!(index.coverage(at("N.Archive"), &list("elsewhere")), 0.0);
+    }
+}

@@ -1,0 +1,169 @@
+//! Where conversations are kept: `.cortex/conversations.json`. They are a person's or an agent's and not the store's, so that deleting the store
+//! loses none. A handle is given to whoever opens a conversation, and lives until [`MOST`] other conversations of the checkout were used after it;
+//! no clock ends it.
+
+use super::rounds::Conversation;
+use crate::checkout;
+use serde::{Deserialize, Serialize};
+use std::io;
+use std::path::Path;
+
+/// Where they are, below the workspace's root.
+const FILE: &str = ".cortex/conversations.json";
+/// So many conversations are kept: those used last.
+pub const MOST: usize = 32;
+/// They never take more.
+const MOST_BYTES: usize = 32 << 20;
+
+/// The conversations of a checkout.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Conversations {
+    /// Handles given so far.
+    pub given: u64,
+    /// Uses so far.
+    pub used: u64,
+    /// The conversations, by handle.
+    pub open: Vec<Conversation>,
+}
+
+/// Why a handle means no conversation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Absent {
+    /// It was never given.
+    Unknown,
+    /// It was given, and the conversation is forgotten.
+    Expired,
+}
+
+impl Conversations {
+    /// Those of a workspace; none when there are none.
+    ///
+    /// # Errors
+    /// When what is there is not of our making.
+    pub fn read(root: &Path) -> io::Result<Self> {
+        parse(checkout::read(root, FILE, MOST_BYTES)?)
+    }
+
+    /// Changes those of a workspace; two who do so at once do so one after the other.
+    ///
+    /// # Errors
+    /// When they cannot be written; then they are what they were.
+    pub fn change<T>(root: &Path, change: impl FnOnce(&mut Self) -> T) -> io::Result<T> {
+        let mut changed = None;
+        checkout::change(root, FILE, MOST_BYTES, |bytes| {
+            let mut conversations = parse(bytes)?;
+            changed = Some(change(&mut conversations));
+            let mut bytes = serde_json::to_vec(&conversations)?;
+            bytes.push(b'\n');
+            Ok::<_, io::Error>(Some(bytes))
+        })?;
+        Ok(changed.expect("invariant: what is changed without an error was given to the change"))
+    }
+
+    /// The conversation of a handle.
+    ///
+    /// # Errors
+    /// Why there is none.
+    pub fn find(&self, id: &str) -> Result<&Conversation, Absent> {
+        self.open.iter().find(|one| one.id == id).ok_or_else(|| self.absent(id))
+    }
+
+    fn absent(&self, id: &str) -> Absent {
+        let number: Option<u64> = id.strip_prefix('c').and_then(|number| number.parse().ok());
+        match number {
+            Some(number) if (1..=self.given).contains(&number) => Absent::Expired,
+            _ => Absent::Unknown,
+        }
+    }
+
+    /// Opens a conversation under a handle that was never given.
+    pub fn begin(&mut self) -> &mut Conversation {
+        self.given += 1;
+        self.used += 1;
+        let id = format!("c{}", self.given);
+        self.open.push(Conversation {
+            id,
+            used: self.used,
+            ..Conversation::default()
+        });
+        if self.open.len() > MOST {
+            let oldest = self.open.iter().enumerate().min_by_key(|(_, one)| one.used).map(|(at, _)| at);
+            oldest.map(|at| self.open.remove(at));
+        }
+        self.open.last_mut().expect("invariant: it was just opened")
+    }
+
+    /// The conversation of a handle, to go on with.
+    ///
+    /// # Errors
+    /// Why there is none.
+    pub fn go_on(&mut self, id: &str) -> Result<&mut Conversation, Absent> {
+        let absent = self.absent(id);
+        self.used += 1;
+        let used = self.used;
+        let found = self.open.iter_mut().find(|one| one.id == id).ok_or(absent)?;
+        found.used = used;
+        Ok(found)
+    }
+}
+
+fn parse(bytes: Option<Vec<u8>>) -> io::Result<Conversations> {
+    let Some(bytes) = bytes else { return Ok(Conversations::default()) };
+    serde_json::from_slice(&bytes).map_err(|error| io::Error::other(format!("{FILE} cannot be read: {error}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::rounds::Round;
+    use super::*;
+
+    #[test]
+    fn a_handle_lives_until_enough_others_were_used() {
+        let mut conversations = Conversations::default();
+        assert_eq!(conversations.begin().id, "c1");
+        for _ in 1..MOST {
+            conversations.begin();
+        }
+        conversations.go_on("c1").expect("it is there").add(Round::default());
+        conversations.begin();
+        assert_eq!(conversations.find("c1").map(|one| one.count), Ok(1), "it was used lately");
+        assert_eq!(conversations.find("c2"), Err(Absent::Expired));
+        assert_eq!(conversations.go_on("c2").map(|one| one.count), Err(Absent::Expired));
+        for id in ["c0", "c34", "x", "", "c99999999999999999999"] {
+            assert_eq!(conversations.find(id), Err(Absent::Unknown), "{id}");
+        }
+    }
+
+    #[test]
+    fn rounds_of_several_at_once_are_all_kept() {
+        let folder = tempfile::tempdir().expect("folder");
+        let id = Conversations::change(folder.path(), |all| all.begin().id.clone()).expect("written");
+        std::thread::scope(|scope| {
+            for _ in 0..8 {
+                let (root, id) = (folder.path(), id.as_str());
+                scope.spawn(move || {
+                    let number = Conversations::change(root, |all| all.go_on(id).expect("open").add(Round::default()));
+                    assert!((1..=8).contains(&number.expect("written")));
+                });
+            }
+        });
+        assert_eq!(
+            Conversations::read(folder.path())
+                .expect("readable")
+                .find(&id)
+                .expect("open")
+                .rounds
+                .len(),
+            8
+        );
+        std::fs::write(folder.path().join(FILE), "{").expect("file");
+        assert!(Conversations::read(folder.path()).is_err());
+        assert!(Conversations::change(folder.path(), |all| all.begin().id.clone()).is_err());
+        assert_eq!(
+            std::fs::read(folder.path().join(FILE)).expect("file"),
+            b"{",
+            "somebody's rounds may be in it"
+        );
+    }
+}

@@ -1,0 +1,20 @@
+//! The context of a query: which types a reader should see to answer it, and a text that shows them within a budget of tokens.
+//!
+//! [`words`] makes words of texts, [`document`] and [`index`] what of all types is searched. [`mentioned`] and [`package`] find what a query names,
+//! [`relevance`] has the five factors, [`choose`] the choice, [`gather`] reads what can be shown, [`compose`] makes the text, [`quality`] figures. [`rounds`] are those of a
+//! conversation, with what one inherits from those before; [`kept`] keeps them. All but that is pure: the same index, log and query give the same
+//! context.
+
+pub mod choose;
+pub mod compose;
+pub mod document;
+pub mod gather;
+pub mod index;
+pub mod kept;
+pub mod mentioned;
+pub mod package;
+pub mod quality;
+pub mod relevance;
+pub mod rounds;
+pub mod shelf;
+pub mod words;

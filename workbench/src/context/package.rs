@@ -1,0 +1,107 @@
+//! Packages that a query names (`Core.Caching`, `src/Core/Caching`), and how well a type belongs to one: its namespace or the folder of a file of it
+//! ends with the package, holds it, or holds a part of it.
+
+/// How well a type belongs to a package.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Grade {
+    /// A name in it holds the last name of the package.
+    Part,
+    /// All names of the package stand in it, one behind the other.
+    Whole,
+    /// It ends with the package.
+    Exact,
+}
+
+impl Grade {
+    /// What it counts as a factor.
+    pub fn counts(self) -> f32 {
+        match self {
+            Self::Exact => 1.0,
+            Self::Whole => 0.7,
+            Self::Part => 0.4,
+        }
+    }
+}
+
+/// A package as a query names it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Package {
+    /// As written.
+    pub text: String,
+    names: Vec<String>,
+}
+
+/// Packages of one query that are looked at.
+const MOST: usize = 8;
+/// Shortest name that is looked for inside of others.
+const LEAST: usize = 4;
+
+impl Package {
+    /// The packages that a text names: several names joined by dots or slashes.
+    pub fn named(text: &str) -> Vec<Self> {
+        let mut found: Vec<Self> = Vec::new();
+        for word in text.split(|c: char| !(c.is_alphanumeric() || matches!(c, '_' | '.' | '/' | '\\'))) {
+            let word = word.trim_matches(['.', '/', '\\']);
+            let names: Vec<String> = names(word).collect();
+            let is_package = names.len() > 1 && names.iter().all(|name| name.starts_with(|c: char| c.is_alphabetic() || c == '_'));
+            if is_package && !found.iter().any(|known| known.names == names) && found.len() < MOST {
+                found.push(Self {
+                    text: word.to_owned(),
+                    names,
+                });
+            }
+        }
+        found
+    }
+
+    /// How well a namespace or folder belongs to it.
+    pub fn grade(&self, place: &str) -> Option<Grade> {
+        let own: Vec<String> = names(place).collect();
+        if own.ends_with(&self.names) {
+            return Some(Grade::Exact);
+        }
+        if own.windows(self.names.len()).any(|some| some == self.names) {
+            return Some(Grade::Whole);
+        }
+        let last = self.names.last().filter(|last| last.chars().count() >= LEAST)?;
+        own.iter().any(|name| name.contains(last.as_str())).then_some(Grade::Part)
+    }
+}
+
+/// The names of a namespace or path, in lower case.
+fn names(text: &str) -> impl Iterator<Item = String> {
+    text.split(['.', '/', '\\']).filter(|name| !name.is_empty()).map(str::to_lowercase)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn grades(query: &str, place: &str) -> Vec<Option<Grade>> {
+        Package::named(query).iter().map(|package| package.grade(place)).collect()
+    }
+
+    #[test]
+    fn packages_match_in_three_grades() {
+        for (query, place, expected) in [
+            ("in Core.Caching, please", "Memo.Core.Caching", Some(Grade::Exact)),
+            ("core/caching", "src/Core/Caching", Some(Grade::Exact)),
+            ("Core.Caching", "Memo.Core.Caching.Tests", Some(Grade::Whole)),
+            ("Core.Caching", "Memo.LruCachings", Some(Grade::Part)),
+            ("Core.Caching", "Memo.Core", None),
+            ("System.IO", "Radio", None),
+        ] {
+            assert_eq!(grades(query, place), [expected], "{query} {place}");
+        }
+        assert!(Grade::Exact.counts() > Grade::Whole.counts() && Grade::Whole.counts() > Grade::Part.counts());
+    }
+
+    #[test]
+    fn prose_and_numbers_name_no_package() {
+        for text in ["Version 3.1.2 is out.", "e.g", "one word", "...", "a / b"] {
+            let found = Package::named(text);
+            assert!(found.iter().all(|package| package.text == "e.g"), "{found:?}");
+        }
+        assert_eq!(Package::named("A.B a.b A/B").len(), 1, "one package is named once");
+    }
+}

@@ -1,0 +1,117 @@
+//! Figures about a context, computed from what it holds.
+
+use super::choose::Chosen;
+use super::compose::{Composed, Texts};
+use super::index::Index;
+use super::relevance::Log;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
+
+/// How good a context is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, JsonSchema, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Quality {
+    /// Of the types that declarations of what is shown name, the share that is shown too.
+    pub dependency_coverage: f32,
+    /// Tokens of the text for each token that the sources of what it shows are; about.
+    pub compression_ratio: f32,
+    /// The share of what is shown that had been shown or looked at before.
+    pub hit_rate: f32,
+    /// The share of the query that names, code or documentation of what is shown say, rare words counting more.
+    pub word_coverage: f32,
+}
+
+impl Quality {
+    /// Of a text that was made of these.
+    pub fn of(index: &Index, words: &[String], log: &Log, chosen: &[Chosen], texts: &[Texts], made: &Composed) -> Self {
+        let shown: BTreeSet<usize> = made.placed.iter().map(|one| chosen[one.at].at).collect();
+        let needed: BTreeSet<usize> = shown
+            .iter()
+            .flat_map(|at| index.uses(*at))
+            .filter(|edge| edge.structure)
+            .map(|edge| edge.to)
+            .collect();
+        let known = shown.iter().filter(|at| log.of(index.key(**at)).0 > 0.0).count();
+        let size: usize = made.placed.iter().map(|one| texts[one.at].size).sum();
+        let (mut said, mut all) = (0.0, 0.0);
+        for word in words {
+            let counts = index.rarity(word);
+            all += counts;
+            let says = |at: &usize| index.document(*at).is_some_and(|document| document.has(word));
+            if shown.iter().any(says) {
+                said += counts;
+            }
+        }
+        Self {
+            dependency_coverage: share(needed.intersection(&shown).count() as f32, needed.len() as f32, 1.0),
+            compression_ratio: share(made.tokens as f32, size as f32, 0.0),
+            hit_rate: share(known as f32, shown.len() as f32, 0.0),
+            word_coverage: share(said, all, 0.0),
+        }
+    }
+}
+
+/// A part of a whole to three places, or what is said of nothing.
+fn share(part: f32, whole: f32, of_nothing: f32) -> f32 {
+    let share = if whole > 0.0 { part / whole } else { of_nothing };
+    (share * 1000.0).round() / 1000.0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::choose::{Question, choose};
+    use super::super::compose::compose;
+    use super::super::index::samples::document;
+    use super::super::relevance::WEIGHTS;
+    use super::super::rounds::Inheritance;
+    use super::*;
+
+    #[test]
+    fn figures_are_those_of_what_is_shown() {
+        let index = Index::new(vec![
+            document("A.Pump", "pump water", &["A.Pipe", "A.Valve"]),
+            document("A.Pipe", "", &[]),
+            document("A.Valve", "", &[]),
+        ]);
+        let words = ["pump".to_owned(), "valve".to_owned(), "nowhere".to_owned()];
+        let mut log = Log::default();
+        log.looked_at("A.Pump", 0);
+        let inheritance = Inheritance::default();
+        let question = Question {
+            index: &index,
+            words: &words,
+            mentions: &[],
+            packages: &[],
+            log: &log,
+            inheritance: &inheritance,
+            weights: &WEIGHTS,
+        };
+        let choice = choose(&question, 2, 1000, 0);
+        let texts: Vec<Texts> = choice
+            .chosen
+            .iter()
+            .map(|one| Texts {
+                key: index.key(one.at).to_owned(),
+                size: 10,
+                ..Texts::default()
+            })
+            .collect();
+        let made = compose("pump valve", &choice.chosen, &texts, &[], 1000, &|text| {
+            text.split_whitespace().count()
+        });
+        assert_eq!(made.placed.len(), 2, "{made:?}");
+        let quality = Quality::of(&index, &words, &log, &choice.chosen, &texts, &made);
+        assert_eq!(
+            (quality.dependency_coverage, quality.hit_rate, quality.word_coverage),
+            (0.5, 0.5, 1.0)
+        );
+        assert_eq!(quality.compression_ratio, made.tokens as f32 / 20.0);
+        let nothing = Quality::of(&index, &words, &log, &[], &[], &Composed::default());
+        assert_eq!(nothing.dependency_coverage, 1.0);
+        assert_eq!(
+            (nothing.hit_rate, nothing.word_coverage, nothing.compression_ratio),
+            (0.0, 0.0, 0.0)
+        );
+    }
+}

@@ -1,0 +1,169 @@
+//! The five factors by which a type fits a query, and what each counts.
+//!
+//! Every factor is between 0 and 1: how well its words fit (BM25, of the best), how often it was shown or looked at, how lately, how near it is to
+//! what is chosen already or to a package that the query names, and which share of the query it is named by.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// The five factors, or what they count.
+#[derive(Clone, Copy, Debug, Default, PartialEq, JsonSchema, Serialize, Deserialize)]
+pub struct Factors {
+    /// Words of the query in names, code and documentation.
+    pub bm25: f32,
+    /// How often it was shown or looked at.
+    pub access: f32,
+    /// How lately that was.
+    pub recency: f32,
+    /// Nearness to what is chosen, or belonging to a package that the query names.
+    pub dependency: f32,
+    /// The share of the query that its names and those of its members say.
+    pub coverage: f32,
+}
+
+/// What the factors count unless told.
+pub const WEIGHTS: Factors = Factors {
+    bm25: 0.40,
+    access: 0.25,
+    recency: 0.15,
+    dependency: 0.15,
+    coverage: 0.05,
+};
+
+impl Factors {
+    /// The names of the factors.
+    pub const NAMES: [&'static str; 5] = ["bm25", "access", "recency", "dependency", "coverage"];
+
+    /// In the order of [`Self::NAMES`].
+    pub fn all(&self) -> [f32; 5] {
+        [self.bm25, self.access, self.recency, self.dependency, self.coverage]
+    }
+
+    /// What each factor gives, by what it counts.
+    #[must_use]
+    pub fn by(&self, weights: &Self) -> Self {
+        let [bm25, access, recency, dependency, coverage] = std::array::from_fn(|at| self.all()[at] * weights.all()[at]);
+        Self {
+            bm25,
+            access,
+            recency,
+            dependency,
+            coverage,
+        }
+    }
+
+    /// All of them together.
+    pub fn sum(&self) -> f32 {
+        self.all().iter().sum()
+    }
+
+    /// Weights as one writes them: `bm25=0.6,access=0`; what is not named counts as usual.
+    ///
+    /// # Errors
+    /// What of it is wrong.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let mut weights = WEIGHTS;
+        for part in text.split(',').filter(|part| !part.trim().is_empty()) {
+            let (name, number) = part.split_once('=').ok_or_else(|| format!("'{}' is no NAME=NUMBER", part.trim()))?;
+            let number: f32 = number
+                .trim()
+                .parse()
+                .ok()
+                .filter(|number| (0.0..=1.0).contains(number))
+                .ok_or_else(|| format!("'{}' is no number from 0 to 1", number.trim()))?;
+            let place = match name.trim() {
+                "bm25" => &mut weights.bm25,
+                "access" => &mut weights.access,
+                "recency" => &mut weights.recency,
+                "dependency" => &mut weights.dependency,
+                "coverage" => &mut weights.coverage,
+                other => return Err(format!("there is no factor '{other}'; there are {}", Self::NAMES.join(", "))),
+            };
+            *place = number;
+        }
+        Ok(weights)
+    }
+}
+
+/// What is known of the uses of types before a query.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Log {
+    seen: BTreeMap<String, (u32, f32)>,
+    most: u32,
+}
+
+/// Types that were looked at after which one counts half as recent.
+const HALF: f32 = 8.0;
+/// Rounds after which what was shown counts half as recent.
+const HALF_ROUNDS: f32 = 2.0;
+
+impl Log {
+    /// A type was the `place`-th to be looked at, counted back from 0 for the last.
+    pub fn looked_at(&mut self, path: &str, place: usize) {
+        self.note(path, 1, 0.5_f32.powf(place as f32 / HALF));
+    }
+
+    /// A type was shown or named so many times, the last time so many rounds before the last one.
+    pub fn shown(&mut self, path: &str, times: u32, ago: u64) {
+        self.note(path, times, 0.5_f32.powf(ago as f32 / HALF_ROUNDS));
+    }
+
+    fn note(&mut self, path: &str, times: u32, recency: f32) {
+        let seen = self.seen.entry(path.to_owned()).or_default();
+        *seen = (seen.0.saturating_add(times), seen.1.max(recency));
+        self.most = self.most.max(seen.0);
+    }
+
+    /// How often a type was used, of the most used one, and how lately.
+    pub fn of(&self, path: &str) -> (f32, f32) {
+        let Some((times, recency)) = self.seen.get(path) else {
+            return (0.0, 0.0);
+        };
+        let share = (*times as f32).ln_1p() / (self.most.max(1) as f32).ln_1p();
+        (share, *recency)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn weights_add_up_and_can_be_told() {
+        assert!((WEIGHTS.sum() - 1.0).abs() < 1e-6);
+        let told = Factors::parse("bm25=0.9, access=0").expect("weights");
+        assert_eq!((told.bm25, told.access, told.recency), (0.9, 0.0, WEIGHTS.recency));
+        assert_eq!(Factors::parse(""), Ok(WEIGHTS));
+        for (wrong, why) in [
+            ("bm25", "'bm25' is no NAME=NUMBER"),
+            ("bm25=2", "'2' is no number from 0 to 1"),
+            ("bm25=NaN", "'NaN' is no number from 0 to 1"),
+            (
+                "tfidf=1",
+                "there is no factor 'tfidf'; there are bm25, access, recency, dependency, coverage",
+            ),
+        ] {
+            assert_eq!(Factors::parse(wrong).expect_err("wrong"), why);
+        }
+        let given = Factors {
+            bm25: 0.5,
+            access: 1.0,
+            ..Factors::default()
+        }
+        .by(&WEIGHTS);
+        assert_eq!((given.bm25, given.access, given.sum()), (0.2, 0.25, 0.45));
+    }
+
+    #[test]
+    fn uses_count_by_number_and_by_time() {
+        let mut log = Log::default();
+        log.looked_at("A", 0);
+        log.looked_at("B", 8);
+        log.shown("B", 3, 2);
+        assert_eq!(log.of("B"), (1.0, 0.5));
+        let (access, recency) = log.of("A");
+        assert!(access > 0.4 && access < 0.5 && recency == 1.0, "{access}");
+        assert_eq!(log.of("C"), (0.0, 0.0));
+    }
+}

@@ -1,0 +1,96 @@
+//! Sources of types that were shown lately, for as long as nothing moves: whoever keeps an index keeps its shelf with it, and both are made anew
+//! when something did. What was shown longest ago goes first.
+
+use super::index::Index;
+use rustc_hash::FxHashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Types whose source is kept.
+const MOST: usize = 512;
+
+/// The source of a type, and where it stands.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Code {
+    /// Its lines, those of its parts one behind the other; `None` when no file of it could be read.
+    pub text: Option<String>,
+    /// `FILE:START-END` of each part, or files alone.
+    pub places: Vec<String>,
+}
+
+/// An index with the sources that were read for it.
+#[derive(Debug, Default)]
+pub struct Known {
+    /// The index.
+    pub index: Index,
+    /// The sources.
+    pub shelf: Shelf,
+}
+
+impl Known {
+    /// An index with an empty shelf.
+    pub fn new(index: Index) -> Self {
+        Self {
+            index,
+            shelf: Shelf::default(),
+        }
+    }
+}
+
+/// The sources that were read last.
+#[derive(Debug, Default)]
+pub struct Shelf(Mutex<Kept>);
+
+#[derive(Debug, Default)]
+struct Kept {
+    now: u64,
+    codes: FxHashMap<usize, (u64, Arc<Code>)>,
+}
+
+impl Shelf {
+    /// The source of the type at a place of the index, if it is kept.
+    pub fn get(&self, at: usize) -> Option<Arc<Code>> {
+        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.now += 1;
+        let now = kept.now;
+        let (used, code) = kept.codes.get_mut(&at)?;
+        *used = now;
+        Some(code.clone())
+    }
+
+    /// Keeps a source.
+    pub fn put(&self, at: usize, code: Arc<Code>) {
+        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.now += 1;
+        let now = kept.now;
+        kept.codes.insert(at, (now, code));
+        if kept.codes.len() > MOST {
+            let oldest = kept.codes.iter().min_by_key(|(_, (used, _))| *used).map(|(at, _)| *at);
+            oldest.map(|at| kept.codes.remove(&at));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_shown_longest_ago_goes_first() {
+        let shelf = Shelf::default();
+        for at in 0..MOST {
+            shelf.put(at, Arc::default());
+        }
+        assert!(shelf.get(0).is_some());
+        shelf.put(MOST, Arc::default());
+        assert_eq!(
+            (shelf.get(0).is_some(), shelf.get(1).is_some(), shelf.get(MOST).is_some()),
+            (true, false, true)
+        );
+        let code = Code {
+            text: Some("new".to_owned()),
+            places: Vec::new(),
+        };
+        shelf.put(0, Arc::new(code));
+        assert_eq!(shelf.get(0).and_then(|code| code.text.clone()).as_deref(), Some("new"));
+    }
+}
