@@ -3,7 +3,7 @@
 
 usage: scripts/bench_recall.py REPOSITORY... [--commits N] [--budget TOKENS]... [--binary CORTEX] [--aider PYTHON] [--weights W] [--each]
 
-REPOSITORY is a git repository of C# (bare ones do). Of its history the last N commits count that are no merges, whose message has four words
+REPOSITORY is a git repository of C# (bare ones do). Of its history the last N commits count that are no merges and not of a bot, whose message has four words
 or more, and that change one to ten C# files that were there before. For each of them the commit before it is checked out, and every contender is
 given the message and the same budget:
 
@@ -37,7 +37,7 @@ def git(folder: Path, *argv: str) -> str:
 def commits(repository: Path, most: int) -> list[tuple[str, str, list[str]]]:
     """(commit, message, changed files that were there before), newest first."""
     found = []
-    for commit in git(repository, "rev-list", "--no-merges", "HEAD").split():
+    for commit in git(repository, "rev-list", "--no-merges", "--author=^((?!\\[bot\\]).)*$", "--perl-regexp", "HEAD").split():
         parents = git(repository, "rev-list", "--parents", "-n1", commit).split()[1:]
         if len(parents) != 1:
             continue
@@ -102,7 +102,7 @@ class Files:
 
 
 def cortex(binary: Path, root: Path, message: str, budget: int, weights: str | None) -> tuple[set[str], int]:
-    argv = [str(binary), "-C", str(root), "context", "build", "--json", "--query", message, "--budget", str(budget)]
+    argv = [str(binary), "-C", str(root), "context", "build", "--json", f"--query={message}", "--budget", str(budget)]
     ran = subprocess.run(argv + (["--weights", weights] if weights else []), capture_output=True)
     if ran.returncode not in (0, 1):
         sys.exit(f"cortex failed: {ran.stderr.decode()[-2000:]}")

@@ -83,7 +83,7 @@ fn words(entry: &Entry) -> (Option<&'static str>, &'static str) {
 /// What a group of methods is about.
 fn about(group: &str) -> &'static str {
     match group {
-        "context" => "Show what belongs to a question or a task",
+        "context" => "Show what belongs to a task, or how one document stands",
         "pack" => "Bundle what is known of chosen types in one text",
         "window" => "Keep the text that a model is shown of this checkout",
         "work" => "Answer as the language model: take prompts, hand in summaries",

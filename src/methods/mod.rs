@@ -8,6 +8,7 @@ mod access;
 mod arguments;
 pub mod command;
 mod context_build;
+mod context_live;
 mod investigate;
 mod operation;
 mod outline;
@@ -134,6 +135,7 @@ pub static METHODS: &[Entry] = &[
     entry::<investigate::Investigate>(),
     entry::<operation::OperationOf>(),
     entry::<context_build::Build>(),
+    entry::<context_live::Show>(),
     entry::<pack::Build>(),
     entry::<pack::List>(),
     entry::<pack::Remove>(),
@@ -194,7 +196,7 @@ mod tests {
     use super::*;
 
     /// They tell what was done, or how things go; the preface of the reference says so.
-    const WITHOUT: [&str; 5] = ["operation", "pack remove", "status", "window set", "work submit"];
+    const WITHOUT: [&str; 6] = ["context live", "operation", "pack remove", "status", "window set", "work submit"];
 
     #[test]
     fn answers_about_the_code_say_how_fresh_and_how_complete_they_are() {

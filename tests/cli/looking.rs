@@ -264,7 +264,7 @@ fn pages() {
       semantic       Print the summary of a type: its role, life cycle, edge cases, limitations
       investigate    Answer a question about the code from outlines and summaries
       operation      Say how an operation goes that was begun in the background
-      context        Show what belongs to a question or a task
+      context        Show what belongs to a task, or how one document stands
       pack           Bundle what is known of chosen types in one text
       window         Keep the text that a model is shown of this checkout
       status         Show how the workspace stands: sources, targets, summaries, store, service. Runs

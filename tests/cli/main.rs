@@ -9,6 +9,7 @@ mod crash;
 mod errors;
 mod gone;
 mod journey;
+mod live;
 mod looking;
 mod mcp;
 mod mcp_http;

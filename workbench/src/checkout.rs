@@ -95,6 +95,22 @@ pub fn change<E: From<io::Error>>(
     Ok(true)
 }
 
+/// Removes a file, or a link in its place. Whether there was one.
+///
+/// # Errors
+/// When it cannot be removed, or a folder above it is a link.
+pub fn remove(root: &Path, below: &str) -> io::Result<bool> {
+    let (folder, name) = match open(root, below, false) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(false),
+        opened => opened?,
+    };
+    rustix::fs::flock(&folder, FlockOperation::LockExclusive)?;
+    match rustix::fs::unlinkat(&folder, name, AtFlags::empty()) {
+        Err(Errno::NOENT) => Ok(false),
+        done => Ok(done.map(|()| true)?),
+    }
+}
+
 /// Who writes a file keeps others from writing in its folder until the file is in place.
 fn locked<'n>(root: &Path, below: &'n str) -> io::Result<(OwnedFd, &'n str)> {
     let (folder, name) = open(root, below, true)?;
@@ -187,6 +203,20 @@ mod tests {
 
     fn set(root: &Path, bytes: &[u8]) -> io::Result<bool> {
         change(root, FILE, 10, |_| Ok(Some(bytes.to_vec())))
+    }
+
+    #[test]
+    fn a_file_is_removed_once_and_nothing_behind_a_link() {
+        let root = tempfile::tempdir().expect("folder");
+        let root = root.path();
+        assert!(!remove(root, FILE).expect("nothing there"));
+        assert!(set(root, b"one").expect("written"));
+        assert!(remove(root, FILE).expect("removed") && !remove(root, FILE).expect("gone"));
+        let elsewhere = tempfile::tempdir().expect("folder");
+        std::fs::write(elsewhere.path().join("x.toml"), "mine").expect("file");
+        symlink(elsewhere.path(), root.join(".cortex/linked")).expect("link");
+        assert!(remove(root, ".cortex/linked/x.toml").is_err());
+        assert!(elsewhere.path().join("x.toml").exists());
     }
 
     #[test]

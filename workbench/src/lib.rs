@@ -19,6 +19,7 @@ pub mod hold;
 pub mod init;
 pub mod investigation;
 pub mod last_good;
+pub mod live;
 pub mod location;
 mod naming;
 pub mod packs;

@@ -1,0 +1,390 @@
+//! `context live`: a document as it stands now and how it came to be so, for a model that edits it.
+
+use super::window::root;
+use super::{Effect, Method};
+use crate::context::Failed;
+use crate::desk::Desk;
+use crate::exit::Code;
+use crate::render::{moment, printable};
+use engine::values::diagnostic::Diagnostic;
+use producers::text::{encoding, written};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::io::ErrorKind;
+use std::path::Path;
+use std::time::{SystemTime, UNIX_EPOCH};
+use workbench::checkout::{self, InTheWay};
+use workbench::live::difference::Difference;
+use workbench::live::journal::{Editor, Journal, Said};
+use workbench::live::kept::{self, LONGEST};
+use workbench::live::render::{Live, RECENT, Section, Shown};
+
+/// Show one document as it stands now: its text, recent differences with who made them, the difference to an anchor, cursor and plans.
+///
+/// Each call looks at the file; when it moved since the call before, that is a new version, made by --author. The first call shows the
+/// document whole, later ones with --since what changed since the version that the reader has; --version shows an earlier one. The last
+/// 64 versions are kept below .cortex, an anchor every 30 minutes, and anchors with names. What is over the budget is cut in this
+/// order: differences but the last, the oldest first; the anchor's; plans but the last; then the document is shown as a window
+/// around the cursor or the last change, with an outline.
+#[derive(Debug, clap::Args, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Show {
+    /// The document: a text file of the workspace, by its path from the root.
+    pub file: String,
+    /// The version that the reader has: only what was changed since is shown.
+    #[arg(long, value_name = "VERSION")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub since: Option<u64>,
+    /// An earlier version, whose text is shown and nothing else.
+    #[arg(long, value_name = "VERSION", conflicts_with = "since")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub version: Option<u64>,
+    /// Tokens at most, about.
+    #[arg(long, value_name = "TOKENS", default_value_t = USUAL)]
+    #[serde(default = "usual")]
+    pub budget: usize,
+    /// Who changed the document since the last call: agent, person, tool, or a name.
+    #[arg(long, value_name = "NAME", default_value = PERSON)]
+    #[serde(default = "person")]
+    pub author: String,
+    /// What it was changed for.
+    #[arg(long, value_name = "TEXT")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub what: Option<String>,
+    /// Why a change failed, if it did.
+    #[arg(long, value_name = "TEXT")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failed: Option<String>,
+    /// What is meant to be done next.
+    #[arg(long, value_name = "TEXT")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub plan: Option<String>,
+    /// What came of what was meant last.
+    #[arg(long, value_name = "TEXT")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub result: Option<String>,
+    /// Call this version an anchor of that name.
+    #[arg(long, value_name = "NAME")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub set_anchor: Option<String>,
+    /// Compare with the anchor of that name.
+    #[arg(long, value_name = "NAME")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub anchor: Option<String>,
+    /// Where the cursor stands: LINE or LINE:COLUMN.
+    #[arg(long, value_name = "LINE:COLUMN")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cursor: Option<String>,
+    /// What is selected: LINE:COLUMN-LINE:COLUMN.
+    #[arg(long, value_name = "RANGE")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub selection: Option<String>,
+}
+
+/// Tokens unless told.
+const USUAL: usize = 16_000;
+/// Who changed a document unless told.
+const PERSON: &str = "person";
+/// Bytes of what is told: authors, reasons, plans.
+const LONGEST_WORDS: usize = 4 << 10;
+
+fn usual() -> usize {
+    USUAL
+}
+
+fn person() -> String {
+    PERSON.to_owned()
+}
+
+/// A live context.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Answer {
+    /// The sections as one text.
+    context_text: String,
+    /// The same as a message to a model.
+    message: Message,
+    /// The version that is shown: what to ask the next call with, as `since`.
+    version: u64,
+    /// How the document is shown.
+    shown: Shown,
+    /// First and last line of it that are shown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    lines: Option<(usize, usize)>,
+    /// What was cut for the budget, in that order.
+    cut: Vec<String>,
+    /// About how many tokens it is.
+    tokens: usize,
+    /// What is to be known of it, each one sentence.
+    notes: Vec<String>,
+}
+
+/// A message to a model.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+struct Message {
+    /// Always `user`.
+    role: String,
+    /// Its sections, in an order that never changes.
+    content: Vec<Section>,
+}
+
+impl Method for Show {
+    const NAME: &'static str = "context live";
+    const EFFECT: Effect = Effect::Acts;
+    const TOOL: bool = false;
+    type Answer = Answer;
+
+    fn answer(&self, desk: &mut Desk<'_>) -> Result<Answer, Failed> {
+        let editor = self.checked()?;
+        let root = root(desk)?;
+        let path = within(&self.file)?;
+        if let Some(number) = self.version {
+            return earlier(&root, &path, number);
+        }
+        let (text, mut notes) = document(&root, &path)?;
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
+        let journal = self.noted(&root, &path, &text, &editor, now)?;
+        let current = journal.current().map_or(0, |version| version.number);
+        let known = |digest: &str| kept::text(&root, &path, digest);
+        let since = self.since.and_then(|number| {
+            let before = journal.version(number).and_then(|version| known(&version.digest));
+            if before.is_none() {
+                notes.push(format!("version {number} is not remembered; the document is shown whole"));
+            }
+            Some((number, Difference::of(&before?, &text)))
+        });
+        let anchor = journal.anchor(self.anchor.as_deref(), now);
+        if let Some(name) = self.anchor.as_ref().filter(|_| anchor.is_none()) {
+            notes.push(format!("there is no anchor of the name {name}"));
+        }
+        let anchor = anchor.filter(|anchor| anchor.version != current).and_then(|anchor| {
+            let name = match &anchor.name {
+                Some(name) => format!("anchor '{name}'"),
+                None => format!("the anchor of {}", moment(anchor.at)),
+            };
+            Some((name, anchor.version, Difference::of(&known(&anchor.digest)?, &text)))
+        });
+        let live = Live {
+            path: &path,
+            text: &text,
+            version: current,
+            recent: journal
+                .versions
+                .iter()
+                .rev()
+                .take(RECENT)
+                .filter(|one| self.since.is_none_or(|since| one.number > since || since > current))
+                .collect(),
+            since,
+            anchor,
+            editor: &journal.editor,
+            plans: journal.plans.iter().rev().collect(),
+            moment,
+        };
+        let made = live.render(self.budget);
+        if made.tokens > self.budget {
+            notes.push(format!(
+                "not less than {} tokens say anything; the budget is {}",
+                made.tokens, self.budget
+            ));
+        }
+        Ok(Answer {
+            context_text: made.sections.iter().map(|section| section.text.as_str()).collect(),
+            message: user(made.sections),
+            version: current,
+            shown: made.shown,
+            lines: made.lines,
+            cut: made.cut,
+            tokens: made.tokens,
+            notes,
+        })
+    }
+
+    fn text(answer: &Answer) -> String {
+        let cut = answer.cut.iter().map(|what| format!("cut: {what}\n"));
+        let notes = answer.notes.iter().map(|note| format!("note: {note}\n"));
+        let below: String = cut.chain(notes).collect();
+        printable(&format!("{}{below}", answer.context_text))
+    }
+}
+
+fn user(content: Vec<Section>) -> Message {
+    Message {
+        role: "user".to_owned(),
+        content,
+    }
+}
+
+impl Show {
+    /// The editor's state, if it is told; arguments that cannot be answered are refused.
+    fn checked(&self) -> Result<Option<Editor>, Failed> {
+        let told = [
+            Some(&self.author),
+            self.what.as_ref(),
+            self.failed.as_ref(),
+            self.plan.as_ref(),
+            self.result.as_ref(),
+        ];
+        let named = [self.set_anchor.as_ref(), self.anchor.as_ref(), self.selection.as_ref()];
+        if told.into_iter().chain(named).flatten().any(|words| words.len() > LONGEST_WORDS) {
+            return Err(wrong("what is told of a change is longer than 4 KiB").hinted("tell it in fewer words"));
+        }
+        if self.since.is_some() && self.version.is_some() {
+            return Err(wrong("since and version cannot go together").hinted("leave one out"));
+        }
+        let cursor = self
+            .cursor
+            .as_ref()
+            .map(|text| place(text).ok_or_else(|| wrong("the cursor is no LINE or LINE:COLUMN, from 1").at(text)));
+        let cursor = cursor.transpose()?;
+        if cursor.is_none() && self.selection.is_none() {
+            return Ok(None);
+        }
+        Ok(Some(Editor {
+            line: cursor.map(|(line, _)| line),
+            column: cursor.and_then(|(_, column)| column),
+            selection: self.selection.clone(),
+        }))
+    }
+
+    /// What is remembered of the document, with what this call tells.
+    fn noted(&self, root: &Path, path: &str, text: &str, editor: &Option<Editor>, now: u64) -> Result<Journal, Failed> {
+        let said = Said {
+            author: self.author.clone(),
+            what: self.what.clone(),
+            failed: self.failed.clone(),
+        };
+        let changed = kept::change(root, path, text, |journal| {
+            let before = journal.current().and_then(|current| kept::text(root, path, &current.digest));
+            journal.found(text, before.as_deref(), now, &said);
+            journal.plan(self.plan.as_deref(), self.result.as_deref());
+            if let Some(name) = &self.set_anchor {
+                journal.set_anchor(Some(name), now);
+            }
+            if let Some(editor) = editor {
+                journal.editor = editor.clone();
+            }
+        });
+        changed.map_err(|error| {
+            let why = Diagnostic::error("E_WRITE", format!("the versions of {path} cannot be read or written: {error}"));
+            let hint = InTheWay::of(&error).map_or_else(
+                || "check .cortex/live; a damaged journal can be moved away".to_owned(),
+                InTheWay::hint,
+            );
+            Failed::new(Code::Io, why.hint(hint))
+        })
+    }
+}
+
+/// A place in a text.
+fn place(text: &str) -> Option<(usize, Option<usize>)> {
+    let number = |text: &str| text.parse::<usize>().ok().filter(|number| *number > 0);
+    match text.split_once(':') {
+        None => Some((number(text)?, None)),
+        Some((line, column)) => Some((number(line)?, Some(number(column)?))),
+    }
+}
+
+/// An argument that cannot be answered.
+struct Wrong(Diagnostic);
+
+fn wrong(message: &str) -> Wrong {
+    Wrong(Diagnostic::error("E_PARAM", message))
+}
+
+impl Wrong {
+    fn hinted(self, hint: &str) -> Failed {
+        Failed::new(Code::Usage, self.0.hint(hint))
+    }
+
+    fn at(self, found: &str) -> Failed {
+        Failed::new(
+            Code::Usage,
+            self.0.found(found.chars().take(120).collect::<String>()).hint("write 12 or 12:5"),
+        )
+    }
+}
+
+/// A path below the root, with `/`.
+fn within(file: &str) -> Result<String, Failed> {
+    let path = file.replace('\\', "/");
+    let parts: Vec<&str> = path.split('/').filter(|part| !part.is_empty() && *part != ".").collect();
+    let leaves = path.starts_with('/') || parts.contains(&"..") || path.contains('\0');
+    if leaves || parts.is_empty() {
+        let why = Diagnostic::error("AccessDenied", "this leads out of the workspace").found(file.chars().take(120).collect::<String>());
+        return Err(Failed::new(
+            Code::Usage,
+            why.hint("name a file by its path from the workspace's root"),
+        ));
+    }
+    Ok(parts.join("/"))
+}
+
+/// The text of a file, and what is to be known of how it is written.
+fn document(root: &Path, path: &str) -> Result<(String, Vec<String>), Failed> {
+    let unread = |message: String, hint: &str| Failed::new(Code::Io, Diagnostic::error("E_READ", message).hint(hint));
+    let read = checkout::read(root, &format!("./{path}"), LONGEST).map_err(|error| {
+        let hint = match error.kind() {
+            ErrorKind::FileTooLarge => "files up to 32 MiB can be shown",
+            _ => "name a text file of the workspace that can be read; links are not followed",
+        };
+        unread(format!("{path} cannot be read: {error}"), hint)
+    })?;
+    let bytes = read.ok_or_else(|| {
+        unread(
+            format!("there is no file {path}"),
+            "name a file by its path from the workspace's root",
+        )
+    })?;
+    let (name, _) = encoding(&bytes);
+    let (text, said) = written(&bytes, path);
+    if text.contains('\0') || said.as_ref().is_some_and(|_| text.is_empty()) {
+        let why = Diagnostic::error("E_BINARY", format!("{path} is no text: it is binary"));
+        return Err(Failed::new(Code::Usage, why.hint("only text can be shown")));
+    }
+    let mut notes: Vec<String> = said.into_iter().map(|said| said.message).collect();
+    if name != "utf-8" {
+        notes.push(format!("{path} is written in {name}; what is shown is what its bytes stand for"));
+    }
+    Ok((text.into_owned(), notes))
+}
+
+/// The text of an earlier version.
+fn earlier(root: &Path, path: &str, number: u64) -> Result<Answer, Failed> {
+    let journal = kept::read(root, path)
+        .map_err(|error| Failed::new(Code::Io, Diagnostic::error("E_READ", error.to_string()).hint("check .cortex/live")))?;
+    let text = journal.version(number).and_then(|version| kept::text(root, path, &version.digest));
+    let Some(text) = text else {
+        let first = journal.versions.first().map_or(0, |version| version.number);
+        let why = Diagnostic::error("E_VERSION", format!("there is no version {number} of {path}"));
+        let hint = match journal.given {
+            0 => "nobody asked for this document yet".to_owned(),
+            last => format!("versions {first} to {last} are remembered"),
+        };
+        return Err(Failed::new(Code::Usage, why.hint(hint)));
+    };
+    let editor = Editor::default();
+    let live = Live {
+        path,
+        text: &text,
+        version: number,
+        since: None,
+        recent: Vec::new(),
+        anchor: None,
+        editor: &editor,
+        plans: Vec::new(),
+        moment,
+    };
+    let made = live.render(usize::MAX);
+    let section = made.sections.into_iter().nth(1);
+    Ok(Answer {
+        context_text: section.iter().map(|section| section.text.as_str()).collect(),
+        message: user(section.into_iter().collect()),
+        version: number,
+        shown: made.shown,
+        lines: made.lines,
+        cut: Vec::new(),
+        tokens: made.tokens,
+        notes: Vec::new(),
+    })
+}

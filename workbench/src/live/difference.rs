@@ -1,0 +1,92 @@
+//! What two versions of a document differ in, as a unified diff, and which lines of the later one that touches.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use similar::{Algorithm, DiffOp, TextDiff};
+
+/// Lines around a change.
+const AROUND: usize = 3;
+
+/// A difference.
+#[derive(Clone, Debug, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
+pub struct Difference {
+    /// The hunks of a unified diff; empty when nothing differs.
+    pub patch: String,
+    /// First and last line of the later version that it touches, from 1; of what was only taken away the line before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lines: Option<(usize, usize)>,
+}
+
+impl Difference {
+    /// Between two texts.
+    pub fn of(before: &str, after: &str) -> Self {
+        if before == after {
+            return Self::default();
+        }
+        let diff = TextDiff::configure().algorithm(Algorithm::Patience).diff_lines(before, after);
+        let touched = diff
+            .ops()
+            .iter()
+            .filter(|op| !matches!(op, DiffOp::Equal { .. }))
+            .map(DiffOp::new_range);
+        let (first, last) = touched.fold((usize::MAX, 0), |(first, last), range| {
+            (first.min(range.start), last.max(range.end))
+        });
+        Self {
+            patch: diff.unified_diff().context_radius(AROUND).to_string(),
+            lines: Some((first.saturating_add(1).min(last.max(1)), last.max(1))),
+        }
+    }
+
+    /// With so many lines of the patch at most, and a line that says how many are left out.
+    #[must_use]
+    pub fn cut(mut self, most: usize) -> Self {
+        let all = self.patch.lines().count();
+        if all > most {
+            let kept: Vec<&str> = self.patch.split_inclusive('\n').take(most).collect();
+            self.patch = format!("{}… {} more lines\n", kept.concat(), all - most);
+        }
+        self
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn changes_and_where_they_are() {
+        let before = "a\nb\nc\nd\n";
+        for (after, lines) in [
+            ("a\nB\nc\nd\n", (2, 2)),
+            ("a\nb\nc\nd\ne\nf\n", (5, 6)),
+            ("b\nc\nd\n", (1, 1)),
+            ("a\nb\nc\n", (3, 3)),
+            ("", (1, 1)),
+            ("x\na\nb\nc\nD\n", (1, 5)),
+        ] {
+            assert_eq!(Difference::of(before, after).lines, Some(lines), "{after:?}");
+        }
+        assert_eq!(Difference::of(before, before), Difference::default());
+        assert_eq!(
+            Difference::of("a", "b").patch,
+            "@@ -1 +1 @@\n-a\n\\ No newline at end of file\n+b\n\\ No newline at end of file\n"
+        );
+        assert_eq!(
+            Difference::of("", "1\n2\n3\n").cut(2).patch,
+            "@@ -0,0 +1,3 @@\n+1\n… 2 more lines\n"
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn a_difference_lies_in_the_text(before in "[ab\n]{0,20}", after in "[ab\n]{0,20}") {
+            let made = Difference::of(&before, &after);
+            prop_assert_eq!(made.patch.is_empty(), before == after);
+            if let Some((first, last)) = made.lines {
+                prop_assert!(1 <= first && first <= last && last <= after.lines().count().max(1), "{:?}", made);
+            }
+        }
+    }
+}

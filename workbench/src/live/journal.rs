@@ -1,0 +1,295 @@
+//! What is remembered of one document. Every state in which it was found is a version with a number, who made it and what that changed; tries that
+//! failed are versions without a change. Anchors are versions to compare with later: one every 30 minutes, and those that were given a name.
+//!
+//! Pure: moments, in seconds since 1970, and texts are given.
+
+use super::difference::Difference;
+use engine::values::digest::Digest;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
+
+/// Versions that are remembered.
+const VERSIONS: usize = 64;
+/// Anchors that came by time, and those with names.
+const ANCHORS: usize = 16;
+/// Seconds from one anchor to the next.
+pub const BETWEEN: u64 = 30 * 60;
+/// Plans that are remembered.
+const PLANS: usize = 8;
+/// Lines of a patch that are remembered.
+const PATCH: usize = 200;
+
+/// A state of a document, or a try that failed to change it.
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
+pub struct Version {
+    /// Its number, from 1.
+    pub number: u64,
+    /// When it was found, in seconds since 1970.
+    pub at: u64,
+    /// Who made it: agent, person, tool, or a name.
+    pub author: String,
+    /// What it was made for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub what: Option<String>,
+    /// Why the try failed, if it did; the document is that of the version before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failed: Option<String>,
+    /// Digest of its text.
+    pub digest: String,
+    /// What it changed.
+    #[serde(flatten)]
+    pub change: Difference,
+}
+
+/// A version to compare with.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Anchor {
+    /// Its name; none for one that came by time.
+    pub name: Option<String>,
+    /// Its number.
+    pub version: u64,
+    /// When it was set.
+    pub at: u64,
+    /// Digest of its text.
+    pub digest: String,
+}
+
+/// What somebody meant to do, and what came of it.
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
+pub struct Plan {
+    /// What was meant.
+    pub plan: String,
+    /// What came of it, once that is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub result: Option<String>,
+    /// The version of then.
+    pub version: u64,
+}
+
+/// Where an editor stands.
+#[derive(Clone, Debug, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
+pub struct Editor {
+    /// Line of the cursor, from 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub line: Option<usize>,
+    /// Its column, from 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub column: Option<usize>,
+    /// What is selected: `LINE:COLUMN-LINE:COLUMN`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub selection: Option<String>,
+}
+
+/// All that is remembered of a document.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Journal {
+    /// Its path below the workspace's root.
+    pub path: String,
+    /// Numbers given so far.
+    pub given: u64,
+    /// Versions, oldest first.
+    pub versions: Vec<Version>,
+    /// Anchors, oldest first.
+    pub anchors: Vec<Anchor>,
+    /// Plans, oldest first.
+    pub plans: Vec<Plan>,
+    /// The editor, as it was told last.
+    pub editor: Editor,
+}
+
+/// Digest of a text, as versions have it.
+pub fn digest(text: &str) -> String {
+    Digest::of(text.as_bytes()).to_string()
+}
+
+/// What is said of a change.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Said {
+    /// Who made it.
+    pub author: String,
+    /// What for.
+    pub what: Option<String>,
+    /// Why it failed, if it did.
+    pub failed: Option<String>,
+}
+
+impl Journal {
+    /// The last version in which the document is as it was found last.
+    pub fn current(&self) -> Option<&Version> {
+        self.versions.last()
+    }
+
+    /// The version of a number, if it is remembered.
+    pub fn version(&self, number: u64) -> Option<&Version> {
+        self.versions.iter().find(|version| version.number == number)
+    }
+
+    /// The document was found as `text`; `before` is the text of the current version. Whether there is a version more.
+    pub fn found(&mut self, text: &str, before: Option<&str>, now: u64, said: &Said) -> bool {
+        let digest = digest(text);
+        let moved = self.current().is_none_or(|current| current.digest != digest);
+        if !moved && said.failed.is_none() {
+            return false;
+        }
+        self.given += 1;
+        let change = match before {
+            Some(before) if moved => Difference::of(before, text).cut(PATCH),
+            _ => Difference::default(),
+        };
+        self.versions.push(Version {
+            number: self.given,
+            at: now,
+            author: said.author.clone(),
+            what: said.what.clone(),
+            failed: said.failed.clone(),
+            digest,
+            change,
+        });
+        let forgotten = self.versions.len().saturating_sub(VERSIONS);
+        self.versions.drain(..forgotten);
+        let due = self
+            .anchors
+            .iter()
+            .rev()
+            .find(|anchor| anchor.name.is_none())
+            .is_none_or(|last| now.saturating_sub(last.at) >= BETWEEN);
+        if due {
+            self.set_anchor(None, now);
+        }
+        true
+    }
+
+    /// The current version is one to compare with.
+    pub fn set_anchor(&mut self, name: Option<&str>, now: u64) {
+        let Some(current) = self.current() else { return };
+        let anchor = Anchor {
+            name: name.map(str::to_owned),
+            version: current.number,
+            at: now,
+            digest: current.digest.clone(),
+        };
+        if name.is_some() {
+            self.anchors.retain(|known| known.name.as_deref() != name);
+        }
+        self.anchors.push(anchor);
+        let of_its_kind = self.anchors.iter().filter(|anchor| anchor.name.is_some() == name.is_some());
+        if of_its_kind.count() > ANCHORS {
+            let oldest = self.anchors.iter().position(|anchor| anchor.name.is_some() == name.is_some());
+            oldest.map(|at| self.anchors.remove(at));
+        }
+    }
+
+    /// The anchor to compare with: that of a name, or else the newest of those that came by time and are 30 minutes old; the oldest of them when none is.
+    pub fn anchor(&self, name: Option<&str>, now: u64) -> Option<&Anchor> {
+        if name.is_some() {
+            return self.anchors.iter().find(|anchor| anchor.name.as_deref() == name);
+        }
+        let mut timed = self.anchors.iter().rev().filter(|anchor| anchor.name.is_none());
+        let old = timed.clone().find(|anchor| now.saturating_sub(anchor.at) >= BETWEEN);
+        old.or_else(|| timed.next_back())
+    }
+
+    /// Somebody means to do something, or says what came of what he meant last.
+    pub fn plan(&mut self, plan: Option<&str>, result: Option<&str>) {
+        if let Some(plan) = plan {
+            self.plans.push(Plan {
+                plan: plan.to_owned(),
+                result: None,
+                version: self.given,
+            });
+            let forgotten = self.plans.len().saturating_sub(PLANS);
+            self.plans.drain(..forgotten);
+        }
+        if let (Some(result), Some(last)) = (result, self.plans.last_mut()) {
+            last.result = Some(result.to_owned());
+        }
+    }
+
+    /// Digests of all texts that are needed: those of versions and anchors.
+    pub fn digests(&self) -> BTreeSet<&str> {
+        let versions = self.versions.iter().map(|version| version.digest.as_str());
+        versions.chain(self.anchors.iter().map(|anchor| anchor.digest.as_str())).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn by(author: &str) -> Said {
+        Said {
+            author: author.to_owned(),
+            ..Said::default()
+        }
+    }
+
+    #[test]
+    fn versions_tell_who_changed_what() {
+        let mut journal = Journal::default();
+        assert!(journal.found("a\n", None, 10, &by("person")));
+        assert!(!journal.found("a\n", Some("a\n"), 20, &by("agent")), "nothing moved");
+        assert!(journal.found("b\n", Some("a\n"), 30, &by("agent")));
+        let failed = Said {
+            failed: Some("no such line".to_owned()),
+            ..by("agent")
+        };
+        assert!(journal.found("b\n", Some("b\n"), 40, &failed));
+        let told: Vec<(u64, &str, bool, bool)> = journal
+            .versions
+            .iter()
+            .map(|one| (one.number, one.author.as_str(), one.failed.is_some(), one.change.patch.is_empty()))
+            .collect();
+        assert_eq!(
+            told,
+            [(1, "person", false, true), (2, "agent", false, false), (3, "agent", true, true)]
+        );
+        assert_eq!(journal.current().map(|one| one.digest.clone()), Some(digest("b\n")));
+        for number in 0..200_u64 {
+            journal.found(&number.to_string(), None, 50 + number, &by("tool"));
+        }
+        assert_eq!((journal.versions.len(), journal.given), (VERSIONS, 203));
+        assert!(journal.version(2).is_none() && journal.version(203).is_some());
+    }
+
+    #[test]
+    fn anchors_come_every_thirty_minutes_and_by_name() {
+        let mut journal = Journal::default();
+        for minute in 0..=100 {
+            journal.found(&minute.to_string(), None, minute * 60, &by("person"));
+            if minute == 5 {
+                journal.set_anchor(Some("green"), minute * 60);
+            }
+        }
+        let at = |name: Option<&str>, minute: u64| journal.anchor(name, minute * 60).map(|anchor| anchor.version);
+        assert_eq!(journal.anchors.iter().filter(|anchor| anchor.name.is_none()).count(), 4);
+        // Anchors of the minutes 0, 30, 60 and 90 are versions 1, 31, 61 and 91.
+        assert_eq!((at(None, 100), at(None, 120), at(None, 10)), (Some(61), Some(91), Some(1)));
+        assert_eq!((at(Some("green"), 100), at(Some("red"), 100)), (Some(6), None));
+        journal.set_anchor(Some("green"), 6000);
+        assert_eq!(
+            journal.anchor(Some("green"), 6000).map(|anchor| anchor.version),
+            Some(101),
+            "a name means one"
+        );
+        for number in 0..40 {
+            journal.set_anchor(Some(&number.to_string()), 6000);
+        }
+        assert_eq!(journal.anchors.len(), 4 + ANCHORS);
+        assert!(journal.digests().contains(digest("0").as_str()), "an anchor outlives its version");
+    }
+
+    #[test]
+    fn plans_have_results() {
+        let mut journal = Journal::default();
+        journal.plan(None, Some("of nothing"));
+        journal.plan(Some("rename"), None);
+        journal.plan(None, Some("done"));
+        journal.plan(Some("test"), Some("two fail"));
+        let told: Vec<Option<&str>> = journal.plans.iter().map(|plan| plan.result.as_deref()).collect();
+        assert_eq!(told, [Some("done"), Some("two fail")]);
+        (0..20).for_each(|_| journal.plan(Some("more"), None));
+        assert_eq!(journal.plans.len(), PLANS);
+    }
+}

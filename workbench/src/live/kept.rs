@@ -1,0 +1,116 @@
+//! Where documents are remembered: `.cortex/live/KEY/journal.json`, and beside it each text that a version or an anchor has, under its digest. A
+//! text lies there before the journal names it, so that whoever is killed leaves a journal that is whole.
+
+use super::journal::Journal;
+use crate::checkout;
+use engine::values::digest::Digest;
+use std::collections::BTreeSet;
+use std::io;
+use std::path::Path;
+
+/// No document is longer, in bytes.
+pub const LONGEST: usize = 32 << 20;
+/// No journal is.
+const JOURNAL: usize = 16 << 20;
+
+/// The folder of a document, by its path below the workspace's root.
+fn folder(path: &str) -> String {
+    let key = Digest::of(path.as_bytes()).to_string();
+    format!(".cortex/live/{}", &key[..16])
+}
+
+/// What is remembered of a document; an empty journal when nothing is.
+///
+/// # Errors
+/// When what is there is not of our making.
+pub fn read(root: &Path, path: &str) -> io::Result<Journal> {
+    parse(path, checkout::read(root, &format!("{}/journal.json", folder(path)), JOURNAL)?)
+}
+
+/// The text of a digest; `None` when it is remembered no more or damaged.
+pub fn text(root: &Path, path: &str, digest: &str) -> Option<String> {
+    let is_digest = !digest.is_empty() && digest.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let bytes = checkout::read(root, &format!("{}/{digest}", folder(path)), LONGEST)
+        .ok()
+        .filter(|_| is_digest)??;
+    String::from_utf8(bytes).ok().filter(|text| super::journal::digest(text) == digest)
+}
+
+/// Changes what is remembered of a document whose text is `now`; two who do so at once do so one after the other. The journal as it is then.
+///
+/// # Errors
+/// When it cannot be written; then it is what it was.
+pub fn change(root: &Path, path: &str, now: &str, change: impl FnOnce(&mut Journal)) -> io::Result<Journal> {
+    let folder = folder(path);
+    let before = read(root, path)?;
+    let digest = super::journal::digest(now);
+    if !before.digests().contains(digest.as_str()) {
+        checkout::write(root, &format!("{folder}/{digest}"), now.as_bytes())?;
+    }
+    let mut changed = Journal::default();
+    let mut gone: BTreeSet<String> = BTreeSet::new();
+    checkout::change(root, &format!("{folder}/journal.json"), JOURNAL, |bytes| {
+        let before = parse(path, bytes)?;
+        changed = before.clone();
+        change(&mut changed);
+        if changed == before {
+            return Ok::<_, io::Error>(None);
+        }
+        let kept = changed.digests();
+        gone = before.digests().difference(&kept).map(|digest| (*digest).to_owned()).collect();
+        Ok(Some(serde_json::to_vec(&changed)?))
+    })?;
+    for digest in gone {
+        // One that stays takes room and harms nobody.
+        let _ = checkout::remove(root, &format!("{folder}/{digest}"));
+    }
+    Ok(changed)
+}
+
+fn parse(path: &str, bytes: Option<Vec<u8>>) -> io::Result<Journal> {
+    let Some(bytes) = bytes else {
+        return Ok(Journal {
+            path: path.to_owned(),
+            ..Journal::default()
+        });
+    };
+    serde_json::from_slice(&bytes).map_err(|error| io::Error::other(format!("{}/journal.json cannot be read: {error}", folder(path))))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::journal::Said;
+    use super::*;
+
+    fn found(root: &Path, text: &str, at: u64) -> Journal {
+        let last = read(root, "a.cs").expect("readable");
+        let before = last.current().and_then(|current| super::text(root, "a.cs", &current.digest));
+        change(root, "a.cs", text, |journal| {
+            journal.found(text, before.as_deref(), at, &Said::default());
+        })
+        .expect("written")
+    }
+
+    #[test]
+    fn texts_are_kept_as_long_as_they_are_named() {
+        let folder = tempfile::tempdir().expect("folder");
+        let root = folder.path();
+        for number in 0..150_u64 {
+            let journal = found(root, &number.to_string(), number);
+            assert_eq!(journal.given, number + 1);
+        }
+        let journal = read(root, "a.cs").expect("readable");
+        for digest in journal.digests() {
+            assert!(text(root, "a.cs", digest).is_some(), "{digest}");
+        }
+        let place = root.join(super::folder("a.cs"));
+        let files = std::fs::read_dir(&place).expect("folder").count();
+        assert_eq!(files, journal.digests().len() + 1);
+        assert_eq!(read(root, "b.cs").expect("readable").given, 0, "another document");
+        // What was damaged is not taken for the text.
+        let digest = journal.current().expect("a version").digest.clone();
+        std::fs::write(place.join(&digest), "other").expect("file");
+        assert_eq!(text(root, "a.cs", &digest), None);
+        assert_eq!(text(root, "a.cs", "../journal.json"), None);
+    }
+}
