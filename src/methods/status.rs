@@ -81,6 +81,7 @@ impl Method for Status {
     const NAME: &'static str = "status";
     const ALSO: &'static [&'static str] = &["Status"];
     const EFFECT: Effect = Effect::Reads;
+    const TOOL: bool = false;
     type Answer = Standing;
 
     fn answer(&self, desk: &mut Desk<'_>) -> Result<Standing, Failed> {

@@ -62,6 +62,7 @@ impl Method for Show {
     const NAME: &'static str = "window show";
     const ALSO: &'static [&'static str] = &["GetPromptWindow"];
     const EFFECT: Effect = Effect::Reads;
+    const TOOL: bool = false;
     type Answer = Shown;
 
     fn answer(&self, desk: &mut Desk<'_>) -> Result<Shown, Failed> {
