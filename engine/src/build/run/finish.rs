@@ -136,8 +136,12 @@ impl Run<'_> {
         let label = self.graph.node(id).label.clone();
         let filed = self.graph.node(id).result;
         if let Some(filed) = filed.filter(|filed| self.is_rebuilt(id) && filed.key == work.key) {
-            self.compared(id, &work, filed.output, digest);
-            return Ok(());
+            if !work.force {
+                self.compared(id, &work, filed.output, digest);
+                return Ok(());
+            }
+            // Its blob was nowhere: a reader waits for it, and goes on with what is there now.
+            self.compare(id, filed.output, digest);
         }
         let before = filed.map(|filed| filed.output);
         let rule = self.rules.rule(work.rule);
@@ -218,6 +222,14 @@ impl Run<'_> {
 
     /// Running → Settled with what stood before: its producer ran again, and gave the same or not. Nothing is filed.
     fn compared(&mut self, id: NodeId, work: &Work, before: Digest, digest: Digest) {
+        self.compare(id, before, digest);
+        for node in std::iter::once(id).chain(self.twins(&work.key)) {
+            self.settle(node, work, before, How::Verified);
+        }
+    }
+
+    /// Counts a target that was made again, and tells when it came out different.
+    fn compare(&mut self, id: NodeId, before: Digest, digest: Digest) {
         let label = self.graph.node(id).label.clone();
         self.tally.rebuilt += 1;
         if digest != before {
@@ -225,9 +237,6 @@ impl Run<'_> {
             let why = why.label(&*label).found(format!("{before} before, {digest} now"));
             let hint = "its producer looks at something that is not declared: a clock, a random number, an order, a file";
             self.failures.push(why.hint(hint));
-        }
-        for node in std::iter::once(id).chain(self.twins(&work.key)) {
-            self.settle(node, work, before, How::Verified);
         }
     }
 
