@@ -351,3 +351,18 @@ fn a_build_that_is_stopped_does_not_wait_for_a_farm() {
     let plain = machine(None);
     assert_eq!(bench.build(&["//..."]).outputs(), plain.build(&["//..."]).outputs());
 }
+
+#[test]
+fn what_is_made_again_may_be_read_by_what_is_made_again() {
+    let bench = machine(None);
+    let unread = How {
+        outputs: false,
+        ..How::default()
+    };
+    bench.build_as(&["//lines/..."], &unread);
+    let how = How { rebuilt: true, ..unread };
+    // The first is not stored, and the second reads it.
+    let again = bench.build_as(&["//lines/1.txt:upper", "//lines/1.txt:named"], &how);
+    assert_eq!(again.failures(), vec![]);
+    assert!(again.report.tally.rebuilt >= 2, "{:?}", again.report.tally);
+}
