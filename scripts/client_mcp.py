@@ -74,14 +74,12 @@ async def tools(client):
         ("usages", {"symbol": "NodeStore"}),
         ("semantic", {"symbol": "NodeStore"}),
         ("pack_build", {"name": "storage"}),
-        ("window_show", {}),
         ("edit", {"op": "list"}),
-        ("status", {}),
         ("investigate", {"question": "How are nodes stored?", "scope": ["MemoTree.Core.Storage"]}),
     ):
         answer = await client.call_tool(name, arguments)
         assert not answer.is_error, (name, answer)
-        assert name in ("edit", "status") or answer.structured_content["state"]["freshness"] == "current", (name, answer)
+        assert name == "edit" or answer.structured_content["state"]["freshness"] == "current", (name, answer)
 
 
 async def resources(client):
