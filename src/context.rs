@@ -7,8 +7,8 @@ use crate::sharing;
 use engine::build::engine::EngineError;
 use engine::seams::producer::Cancel;
 use engine::seams::world::WorldError;
-use engine::store::StoreError;
 use engine::store::disk::{DiskOptions, DiskStore, OnWait};
+use engine::store::{Store, StoreError};
 use engine::values::diagnostic::{Diagnostic, Severity};
 use engine::values::event::Observer;
 use producers::llm::Limits;
@@ -52,6 +52,8 @@ pub struct Context {
     pub err: Style,
     /// What is kept from other processes.
     opened: RefCell<Vec<Arc<Hold>>>,
+    /// The stores that were opened, for what they met.
+    stores: RefCell<Vec<Arc<dyn Store>>>,
     /// Whether it was told that nothing can be filed.
     unfiled: Cell<bool>,
 }
@@ -97,6 +99,7 @@ impl Context {
             out,
             err,
             opened: RefCell::default(),
+            stores: RefCell::default(),
             unfiled: Cell::default(),
         }
     }
@@ -261,6 +264,12 @@ impl Context {
         }
     }
 
+    /// Tells what damage the stores met that nobody told of yet.
+    pub fn say_damage(&self) {
+        let met: Vec<String> = self.stores.take().iter().flat_map(|store| store.damage()).collect();
+        self.say(&crate::commands::build::damaged(met));
+    }
+
     /// What this command has kept from other processes.
     pub fn holds(&self) -> Vec<Arc<Hold>> {
         self.opened.borrow().clone()
@@ -400,6 +409,7 @@ impl Context {
             connect: (builds && !self.global.offline).then(sharing::connect),
         })?;
         self.opened.borrow_mut().extend(workspace.hold.clone());
+        self.stores.borrow_mut().push(workspace.engine.store.clone());
         self.say(&workspace.notices);
         Ok(workspace)
     }

@@ -79,6 +79,7 @@ pub fn run(cli: Cli) -> ExitCode {
     if !matches!(outcome, Ok(Code::Interrupted | Code::Terminated | Code::HungUp)) {
         gc::keep_within(&context, &context.holds());
     }
+    context.say_damage();
     match outcome {
         Ok(code) => code.into(),
         Err(failed) => {

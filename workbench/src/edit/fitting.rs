@@ -22,7 +22,7 @@ pub(super) fn open<F: Files>(
         let path = resolve(run, &part.path)?;
         match part.kind {
             Kind::Add(..) => run.open_new(&path)?,
-            Kind::Delete | Kind::Update(_) => run.open(&path)?,
+            Kind::Delete(_) | Kind::Update(_) => run.open(&path)?,
         }
         let moved = part.to.as_ref().map(|to| resolve(run, to)).transpose()?;
         if let Some(to) = &moved {
@@ -39,6 +39,17 @@ pub(super) fn open<F: Files>(
         }
     }
     Ok(paths)
+}
+
+/// A text after hunks of a patch.
+fn fitted(text: &str, hunks: &[Hunk], path: &str) -> Result<String, Trouble> {
+    apply(text, hunks).map_err(|unfit| Trouble {
+        status: Status::NoMatch,
+        summary: format!("{path}: {}; nothing was changed", unfit.why),
+        guidance: Some("read the place again and make the hunk of its lines exactly".to_owned()),
+        detail: (!unfit.near.is_empty()).then(|| unfit.near.join("\n")),
+        path: Some(path.to_owned()),
+    })
 }
 
 /// The texts of files after a patch.
@@ -62,20 +73,21 @@ pub(super) fn texts<F: Files>(
                 made.push((path, Some(text)));
                 continue;
             }
-            Kind::Delete => {
+            Kind::Delete(hunks) => {
+                // A patch of lines says what the file is that goes.
+                if !hunks.is_empty() && !fitted(&run.text(&path)?, hunks, &path)?.is_empty() {
+                    return Err(Trouble {
+                        status: Status::NoMatch,
+                        summary: format!("{path}: the patch removes the file, and not all of its lines; nothing was changed"),
+                        guidance: Some("read the file again; `*** Delete File:` removes it whatever it holds".to_owned()),
+                        detail: None,
+                        path: Some(path.clone()),
+                    });
+                }
                 made.push((path, None));
                 continue;
             }
-            Kind::Update(hunks) => {
-                let text = run.text(&path)?;
-                apply(&text, hunks).map_err(|unfit| Trouble {
-                    status: Status::NoMatch,
-                    summary: format!("{path}: {}; nothing was changed", unfit.why),
-                    guidance: Some("read the place again and make the hunk of its lines exactly".to_owned()),
-                    detail: (!unfit.near.is_empty()).then(|| unfit.near.join("\n")),
-                    path: Some(path.clone()),
-                })?
-            }
+            Kind::Update(hunks) => fitted(&run.text(&path)?, hunks, &path)?,
         };
         match part.to.as_ref().map(|to| resolve(run, to)).transpose()? {
             Some(to) => {

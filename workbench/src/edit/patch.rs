@@ -18,8 +18,8 @@ pub struct FilePatch {
 pub enum Kind {
     /// It is made, with these lines.
     Add(Vec<String>, bool),
-    /// It is taken away.
-    Delete,
+    /// It is taken away; where there are hunks, they take all of its lines.
+    Delete(Vec<Hunk>),
     /// It is changed.
     Update(Vec<Hunk>),
 }
@@ -86,7 +86,7 @@ fn sections(lines: &[&str], from: usize) -> Result<Vec<FilePatch>, String> {
         } else if let Some(path) = line.strip_prefix("*** Add File: ") {
             begin(path, Kind::Add(Vec::new(), false));
         } else if let Some(path) = line.strip_prefix("*** Delete File: ") {
-            begin(path, Kind::Delete);
+            begin(path, Kind::Delete(Vec::new()));
         } else if let Some(path) = line.strip_prefix("*** Update File: ") {
             begin(path, Kind::Update(Vec::new()));
         } else {
@@ -98,8 +98,8 @@ fn sections(lines: &[&str], from: usize) -> Result<Vec<FilePatch>, String> {
                 continue;
             }
             match &mut file.kind {
-                Kind::Delete if line.trim().is_empty() => {}
-                Kind::Delete => return Err(format!("line {number} of the patch: a file that goes has no lines")),
+                Kind::Delete(_) if line.trim().is_empty() => {}
+                Kind::Delete(_) => return Err(format!("line {number} of the patch: a file that goes has no lines")),
                 Kind::Add(text, _) => match line.strip_prefix('+') {
                     Some(added) => text.push(added.to_owned()),
                     None => return Err(format!("line {number} of the patch: lines of a new file begin with +")),
@@ -154,16 +154,28 @@ fn update(hunks: &mut Vec<Hunk>, line: &str, number: usize) -> Result<(), String
 fn unified(lines: &[&str]) -> Result<Vec<FilePatch>, String> {
     let mut files = Vec::new();
     let mut at = 0;
+    // Where git began to tell of a file of which no line was met yet.
+    let mut bare: Option<usize> = None;
+    let unmet = |bare: Option<usize>| match bare {
+        Some(line) => Err(format!(
+            "line {} of the patch: this file has no lines in it, and empty files are not made or moved",
+            line + 1
+        )),
+        None => Ok(()),
+    };
     while at < lines.len() {
         let Some(old) = lines[at].strip_prefix("--- ") else {
+            if lines[at].starts_with("diff --git ") {
+                unmet(bare.replace(at))?;
+            }
             // What git writes between files, and prose.
             if lines[at].starts_with("@@ ") {
                 return Err(format!("line {} of the patch: no file is named before it", at + 1));
             }
-            if lines[at].starts_with("Binary files ") || lines[at].starts_with("GIT binary patch") || lines[at].starts_with("rename from ")
-            {
+            let unfit = ["Binary files ", "GIT binary patch", "rename from ", "copy from ", "old mode "];
+            if unfit.iter().any(|begin| lines[at].starts_with(begin)) {
                 return Err(format!(
-                    "line {} of the patch: binary files and bare renames are not applied",
+                    "line {} of the patch: binary files, renames and copies by git, and changes of modes are not applied",
                     at + 1
                 ));
             }
@@ -173,7 +185,8 @@ fn unified(lines: &[&str]) -> Result<Vec<FilePatch>, String> {
         let new = lines.get(at + 1).and_then(|line| line.strip_prefix("+++ "));
         let new = new.ok_or_else(|| format!("line {} of the patch: `+++` is missing", at + 2))?;
         at += 2;
-        let (old, new) = (name(old), name(new));
+        bare = None;
+        let (old, new) = (name(old, at)?, name(new, at)?);
         let mut hunks = Vec::new();
         while let Some(head) = lines.get(at).and_then(|line| line.strip_prefix("@@ ")) {
             let (hunk, next) = hunk(lines, at, head)?;
@@ -199,7 +212,7 @@ fn unified(lines: &[&str]) -> Result<Vec<FilePatch>, String> {
             (Some(path), None) => FilePatch {
                 path,
                 to: None,
-                kind: Kind::Delete,
+                kind: Kind::Delete(hunks),
             },
             (Some(path), Some(to)) => FilePatch {
                 to: (to != path).then_some(to),
@@ -209,22 +222,21 @@ fn unified(lines: &[&str]) -> Result<Vec<FilePatch>, String> {
             (None, None) => return Err(format!("line {at} of the patch: no file is named")),
         });
     }
+    unmet(bare)?;
     Ok(files)
 }
 
 /// A path as `---` and `+++` have it; `None` for `/dev/null`.
-fn name(text: &str) -> Option<String> {
+fn name(text: &str, number: usize) -> Result<Option<String>, String> {
     let path = text.split('\t').next().unwrap_or(text).trim();
     let path = path.strip_prefix('"').and_then(|path| path.strip_suffix('"')).unwrap_or(path);
-    if path == "/dev/null" {
-        return None;
+    if path.contains('\\') {
+        return Err(format!(
+            "line {number} of the patch: a path in git's quotes; make the patch with `git -c core.quotePath=false`"
+        ));
     }
-    Some(
-        path.strip_prefix("a/")
-            .or_else(|| path.strip_prefix("b/"))
-            .unwrap_or(path)
-            .to_owned(),
-    )
+    let bare = path.strip_prefix("a/").or_else(|| path.strip_prefix("b/")).unwrap_or(path);
+    Ok((path != "/dev/null").then(|| bare.to_owned()))
 }
 
 /// The hunk whose head stands at a line of the patch, and the line behind it. Its numbers say how many lines it has.
@@ -324,6 +336,18 @@ mod tests {
             ("*** Begin Patch\n*** End Patch\nx", "line 3 of the patch: something stands behind"),
             ("--- a/x\n@@ -1 +1 @@\n", "line 2 of the patch: `+++` is missing"),
             ("--- a/x\n+++ b/x\n", "line 3 of the patch: a hunk is missing"),
+            (
+                "diff --git a/e b/e\nnew file mode 100644\nindex 0..e\ndiff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n",
+                "line 1 of the patch: this file has no lines in it, and empty files are not made or moved",
+            ),
+            (
+                "diff --git a/x b/y\nsimilarity index 90%\ncopy from x\ncopy to y\n--- a/x\n+++ b/y\n@@ -1 +1 @@\n-a\n+b\n",
+                "line 3 of the patch: binary files, renames and copies by git, and changes of modes are not applied",
+            ),
+            (
+                "--- \"a/caf\\303\\251\"\n+++ \"b/caf\\303\\251\"\n@@ -1 +1 @@\n-a\n+b\n",
+                "line 2 of the patch: a path in git's quotes; make the patch with `git -c core.quotePath=false`",
+            ),
             ("--- a/x\n+++ b/x\n@@ what @@\n", "line 3 of the patch is no head of a hunk"),
             (
                 "--- a/x\n+++ b/x\n@@ -1,2 +1 @@\n-a\n",
@@ -344,6 +368,7 @@ mod tests {
     fn unified_diffs_make_and_remove_files() {
         let files = parse("diff --git a/n b/n\nnew file mode 100644\n--- /dev/null\n+++ b/n\n@@ -0,0 +1,2 @@\n+a\n+b\n\\ No newline at end of file\n--- a/o\n+++ /dev/null\n@@ -1 +0,0 @@\n-x\n").expect("a patch");
         assert_eq!(files[0].kind, Kind::Add(vec!["a".to_owned(), "b".to_owned()], true));
-        assert_eq!((files[1].path.as_str(), &files[1].kind), ("o", &Kind::Delete));
+        assert_eq!(files[1].path.as_str(), "o");
+        assert!(matches!(&files[1].kind, Kind::Delete(hunks) if hunks.len() == 1), "{:?}", files[1]);
     }
 }

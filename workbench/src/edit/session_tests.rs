@@ -425,6 +425,8 @@ fn patches_make_change_move_and_remove() {
     for (patch, why) in [
         ("*** Begin Patch\n*** Add File: a.cs\n+x\n*** End Patch", "a.cs is there already"),
         ("*** Begin Patch\n*** Update File: a.cs\n-drei\n+3\n*** End Patch", "fits nowhere"),
+        ("--- a/a.cs\n+++ /dev/null\n@@ -1 +0,0 @@\n-what I remember\n", "fits nowhere"),
+        ("--- a/a.cs\n+++ /dev/null\n@@ -1 +0,0 @@\n-one\n", "not all of its lines"),
         (
             "*** Begin Patch\n*** Update File: x.cs\n-a\n+b\n*** End Patch",
             "there is no file x.cs",

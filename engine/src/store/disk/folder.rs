@@ -231,21 +231,17 @@ impl Folder {
         }
     }
 
-    /// A file that was cut lost its end, of which often nothing was in use: it gets zeros in its place, up to the end of the page or as much
-    /// again as there is. The length that it had, if one of these makes it a store.
+    /// A file that ends in the middle of a page lost its end, of which often nothing was in use: it gets zeros in its place. What it is then,
+    /// if that makes it a store.
     fn pad(&self, access: Access) -> Result<Option<Found>, StoreError> {
         let length = fs::metadata(self.file(DATABASE)).map_err(|error| self.unopened(error))?.len();
-        if length == 0 || self.file(CONDEMNED).exists() {
+        if length == 0 || length.is_multiple_of(PAGE) || self.file(CONDEMNED).exists() {
             return Ok(None);
         }
-        for padded in [length.next_multiple_of(PAGE), (length * 2).next_multiple_of(PAGE)] {
-            if padded > length {
-                self.resize(padded)?;
-                let found = self.find(access)?;
-                if matches!(found, Found::Store(..)) {
-                    return Ok(Some(found));
-                }
-            }
+        self.resize(length.next_multiple_of(PAGE))?;
+        let found = self.find(access)?;
+        if matches!(found, Found::Store(..)) {
+            return Ok(Some(found));
         }
         self.resize(length)?;
         Ok(None)

@@ -4,7 +4,8 @@
 use super::frame;
 use super::schema::{self, Table};
 use super::session::{Fault, guarded};
-use redb::{Builder, Database, DatabaseError, ReadableDatabase};
+use redb::{Builder, Database, ReadableDatabase};
+use std::fs;
 use std::ops::Bound;
 use std::path::Path;
 
@@ -42,7 +43,10 @@ pub(super) fn take_over(from: &Path, into: &Path, cache_bytes: usize) -> Result<
     let target = guarded(|| Ok(Builder::new().set_cache_size(cache_bytes).open(into)?))?;
     let mut count = 0;
     for table in TAKEN {
-        let walk = Walk { source: &*source, table };
+        let walk = Walk {
+            source: &*source.database,
+            table,
+        };
         walk.sound_rows(|rows| {
             count += rows.len() as u64;
             guarded(|| put(&target, table, rows))
@@ -51,15 +55,56 @@ pub(super) fn take_over(from: &Path, into: &Path, cache_bytes: usize) -> Result<
     Ok(count)
 }
 
-/// As it is, or, after a kill, as redb repairs it.
-fn open(path: &Path, cache_bytes: usize) -> Result<Box<dyn ReadableDatabase>, redb::Error> {
+/// A database to read, and the copy that it is in, if it is in one.
+struct Source {
+    database: Box<dyn ReadableDatabase>,
+    _copy: Option<tempfile::NamedTempFile>,
+}
+
+/// As it is; or, where it has to be repaired or lost its end, a copy of it, with zeros in the place of the end. It itself stays what it is.
+fn open(path: &Path, cache_bytes: usize) -> Result<Source, redb::Error> {
     let mut builder = Builder::new();
     builder.set_cache_size(cache_bytes);
-    match builder.open_read_only(path) {
-        Err(DatabaseError::RepairAborted) => Ok(Box::new(builder.open(path)?)),
-        opened => Ok(Box::new(opened?)),
+    if let Ok(database) = guarded(|| Ok(builder.open_read_only(path)?)) {
+        return Ok(Source {
+            database: Box::new(database),
+            _copy: None,
+        });
     }
+    let folder = path.parent().unwrap_or(Path::new("."));
+    let copy = tempfile::Builder::new().prefix(COPY).tempfile_in(folder)?;
+    let length = fs::copy(path, copy.path())?;
+    let repaired = guarded(|| Ok(builder.open(copy.path())?)).or_else(|fault| {
+        let wanted = match &fault {
+            Fault::Damaged(why) => wanted_length(why).filter(|wanted| *wanted < length * 2 + ROOM),
+            _ => None,
+        };
+        let Some(wanted) = wanted else { return Err(fault) };
+        copy.as_file().set_len(wanted)?;
+        guarded(|| Ok(builder.open(copy.path())?))
+    });
+    let database: Box<dyn ReadableDatabase> = match repaired {
+        Ok(database) => Box::new(database),
+        Err(_) => Box::new(builder.open_read_only(copy.path())?),
+    };
+    Ok(Source {
+        database,
+        _copy: Some(copy),
+    })
 }
+
+/// How long a file that lost its end was, as redb says when it meets it.
+fn wanted_length(why: &str) -> Option<u64> {
+    let behind = why.split("layout_len=").nth(1)?;
+    let end = behind.find(|c: char| !c.is_ascii_digit()).unwrap_or(behind.len());
+    behind[..end].parse().ok()
+}
+
+/// A file that claims to have been longer by more than as much again, and this, is not believed.
+const ROOM: u64 = 16 << 20;
+
+/// What a copy to read from is called, with something random behind it.
+const COPY: &str = "store.redb.copy-";
 
 fn put(target: &Database, table: Table, rows: &[Row]) -> Result<(), redb::Error> {
     let mut txn = target.begin_write()?;

@@ -81,4 +81,18 @@ fn what_stands_on_sound_pages_is_taken_over() {
         tried += 1;
     }
     assert!(tried > 20 && hardly > tried * 9 / 10, "{hardly} of {tried}");
+    // A file that lost whole pages at its end, and one whose damage is met when it is opened: what is left of both is taken over, too.
+    let cut = |pages: usize| whole[..whole.len() - pages * 4096].to_vec();
+    let mut noisy = whole.clone();
+    noisy[4096] ^= 0xff;
+    for (what, damaged) in [("cut", cut(1)), ("cut more", cut(9)), ("noisy", noisy)] {
+        let dir = tempfile::tempdir().unwrap();
+        fs::write(dir.path().join(DATABASE), &damaged).unwrap();
+        let (store, notices) = DiskStore::open(dir.path(), DiskOptions::default()).unwrap();
+        let left = found(&store);
+        assert!(
+            left.iter().filter(|left| **left >= 1400).count() >= 2,
+            "{what}: {left:?} {notices:?}"
+        );
+    }
 }
