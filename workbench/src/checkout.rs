@@ -224,20 +224,24 @@ fn read_in(folder: &OwnedFd, below: &str, most: usize) -> io::Result<Option<Vec<
     Ok(Some(bytes))
 }
 
+/// An empty file of a name that nobody else gives: what has it was left by a process that was killed.
+pub(crate) fn fresh(folder: &OwnedFd, name: &str) -> io::Result<File> {
+    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let made = || rustix::fs::openat(folder, name, flags, Mode::from_raw_mode(0o666));
+    let made = match made() {
+        Err(Errno::EXIST) => {
+            rustix::fs::unlinkat(folder, name, AtFlags::empty())?;
+            made()
+        }
+        other => other,
+    };
+    Ok(made?.into())
+}
+
 /// Takes the name, whatever it led to. The folder is locked.
 fn replace(folder: &OwnedFd, name: &str, bytes: &[u8]) -> io::Result<()> {
     let new = format!(".{name}.{}.new", std::process::id());
-    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let made = || rustix::fs::openat(folder, &*new, flags, Mode::from_raw_mode(0o666));
-    let fd = match made() {
-        // Left by a process of this number that was killed; nobody else is here.
-        Err(Errno::EXIST) => {
-            rustix::fs::unlinkat(folder, &*new, AtFlags::empty())?;
-            made()?
-        }
-        other => other?,
-    };
-    let mut file = File::from(fd);
+    let mut file = fresh(folder, &new)?;
     let written = file.write_all(bytes).and_then(|()| file.sync_all());
     let done = written.and_then(|()| Ok(rustix::fs::renameat(folder, &*new, folder, name)?));
     if done.is_err() {

@@ -182,18 +182,9 @@ impl<'s> Staged<'s> {
 
 /// Writes a new file beside the one whose place it is to take.
 fn stage(folder: &OwnedFd, name: &str, bytes: &[u8], before: Option<&Stat>) -> io::Result<How> {
-    // Nobody else edits here: what has this name was left by a process that was killed.
+    // Nobody else edits here.
     let new = format!(".{}.cortex-new", &blake3::hash(name.as_bytes()).to_hex()[..16]);
-    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let made = || rustix::fs::openat(folder, &*new, flags, Mode::from_raw_mode(0o666));
-    let fd = match made() {
-        Err(Errno::EXIST) => {
-            rustix::fs::unlinkat(folder, &*new, AtFlags::empty())?;
-            made()?
-        }
-        other => other?,
-    };
-    let mut file = File::from(fd);
+    let mut file = crate::checkout::fresh(folder, &new)?;
     let written = (|| {
         if let Some(before) = before {
             let own = rustix::fs::fstat(&file)?;
