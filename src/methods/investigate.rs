@@ -1,6 +1,6 @@
 //! `investigate`: a question about the code, answered from outlines and summaries.
 
-use super::symbols::notes;
+use super::symbols::{found_by_name, notes};
 use super::{Effect, Method};
 use crate::cli::AskingArgs;
 use crate::commands::build;
@@ -169,7 +169,7 @@ impl Investigate {
         desk.outputs(&["//index:types".to_owned()], true)?;
         let mut patterns = Vec::new();
         for scope in &self.scope {
-            patterns.push(pattern(desk.open()?.1, scope)?);
+            patterns.extend(meant(desk, scope)?);
         }
         let report = desk.outputs(&patterns, true)?;
         let candidates: Vec<Candidate> = report
@@ -322,20 +322,24 @@ fn nothing_shown(material: &Material, budget: u64) -> Diagnostic {
     }
 }
 
-/// What a scope means: a pattern as it is, a name as the type or the types of the namespace of that name.
-fn pattern(session: &mut Session, scope: &str) -> Result<String, Failed> {
+/// What a scope means: a pattern as it is, a name as the types of the namespace of that name, or else as the type or types that it means.
+fn meant(desk: &mut Desk<'_>, scope: &str) -> Result<Vec<String>, Failed> {
     if scope.starts_with("//") || scope.starts_with("-//") {
         let last = scope.rsplit('/').next().unwrap_or_default();
-        return Ok(if last.contains(':') {
-            scope.to_owned()
-        } else {
-            format!("{scope}:outline")
-        });
+        return Ok(vec![match last.contains(':') {
+            true => scope.to_owned(),
+            false => format!("{scope}:outline"),
+        }]);
     }
-    let below = format!("//types/{scope}.*:outline");
-    let patterns = build::patterns(std::slice::from_ref(&below))?;
-    let namespace = !session.survey(patterns.patterns(), Reach::Named)?.meant.concat().is_empty();
-    Ok(if namespace { below } else { format!("//types/{scope}:outline") })
+    for pattern in [format!("//types/{scope}.*:outline"), format!("//types/{scope}:outline")] {
+        // What cannot be a label may be a name.
+        if let Ok(patterns) = build::patterns(std::slice::from_ref(&pattern))
+            && !desk.open()?.1.survey(patterns.patterns(), Reach::Named)?.meant.concat().is_empty()
+        {
+            return Ok(vec![pattern]);
+        }
+    }
+    found_by_name(desk, Investigate::NAME, scope, "outline")
 }
 
 fn params(question: &str, model: Option<&str>, session: &Session) -> Params {

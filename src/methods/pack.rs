@@ -13,10 +13,12 @@ use engine::values::label::escape;
 use engine::values::suggest::nearest;
 use producers::csharp::pack::filter::{self, Field};
 use producers::csharp::pack::form::Contents;
+use producers::csharp::pack::glob::Glob;
 use producers::csharp::pack::select::Selection;
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 use workbench::packs::{self, Pack, PackError, PackRow};
 use workbench::symbols::state::{Freshness, State};
 
@@ -127,14 +129,26 @@ fn renamed(desk: &mut Desk<'_>, name: &str, mut state: State) -> Result<State, F
     else {
         return Ok(state);
     };
+    let tags = packs::tags(desk.open()?.0)?;
     let names = desk.names()?;
-    for one in filter.primaries {
-        // Filters know no identifiers, present ones neither.
-        if matches!(one.field, Field::Type | Field::Depends) && one.glob.is_plain() && !one.token.starts_with("T_") {
-            let found = resolution(desk, &names, &one.token, 1)?;
-            if let (Some(former), [now]) = (&found.former, &found.candidates[..]) {
-                state = state.renamed(Some(former), &now.path);
+    let called: BTreeSet<&str> = filter
+        .primaries
+        .iter()
+        .flat_map(|one| match one.field {
+            Field::Type | Field::Depends => vec![one.token.as_str()],
+            Field::Tag => {
+                let named = tags.iter().filter(|(tag, _)| one.glob.is(tag));
+                named.flat_map(|(_, patterns)| patterns.iter().map(String::as_str)).collect()
             }
+            _ => Vec::new(),
+        })
+        // Filters know no identifiers, present ones neither.
+        .filter(|name| Glob::new(name).is_plain() && !name.starts_with("T_"))
+        .collect();
+    for name in called {
+        let found = resolution(desk, &names, name, 1)?;
+        if let (Some(former), [now]) = (&found.former, &found.candidates[..]) {
+            state = state.renamed(Some(former), &now.path);
         }
     }
     Ok(state)

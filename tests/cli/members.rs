@@ -319,6 +319,14 @@ fn a_renamed_type_is_found_by_who_never_builds() {
     assert_eq!(bench.run(&["resolve", "Nowhere9"]).code, 2);
     assert_eq!(bench.run(&["build", "//..."]).code, 0);
     assert_eq!(std::fs::read(&file).expect("laid out"), before);
+    // Names of before behind a tag are told as those of the filter itself.
+    let manifest = std::fs::read_to_string(bench.root().join("cortex.toml")).expect("a manifest");
+    bench.write("cortex.toml", &format!("{manifest}[tags]\nhot = [\"Rack\", \"Chest\"]\n"));
+    let pack = bench.run(&["pack", "build", "hot", "--filter", "tag:hot", "--json"]);
+    assert!(pack.err.contains("'Rack' of tag:hot means no type"), "{pack:?}");
+    let pack = pack.json();
+    assert_eq!(pack["types"][0], "N.Chest", "{pack}");
+    assert_eq!(pack["state"]["notes"][0], "Rack is called N.Chest now", "{pack}");
 }
 
 #[test]

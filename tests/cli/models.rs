@@ -255,6 +255,18 @@ fn a_question_over_unchanged_code_is_free() {
     bench.write("Shelf.cs", &SHELF.replace("public int Get", "public long Get"));
     assert_eq!(bench.run(&ask).json()["cached"], false);
     assert_eq!(calls(&bench), 1);
+    // A scope is a name as others are: misspelt it is told apart from a namespace without types, and a name of before leads on.
+    let ask = |scope: &'static str| bench.run(&["investigate", "How many numbers are kept?", "--scope", scope]);
+    let wrong = ask("Shelff");
+    assert!(wrong.code == 2 && wrong.err.contains("did you mean N.Shelf?"), "{wrong:?}");
+    assert_eq!(bench.run(&["build", "//types/...:structure", "//types/...:impl"]).code, 0);
+    let renamed = SHELF.replace("public int Get", "public long Get").replace("Shelf", "Rack");
+    bench.write("Shelf.cs", &renamed);
+    let renamed = ask("N.Shelf");
+    assert!(
+        renamed.code == 0 && renamed.err.contains("note[N_RENAMED]: N.Shelf is N.Rack now\n"),
+        "{renamed:?}"
+    );
 }
 
 #[test]

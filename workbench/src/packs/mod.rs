@@ -15,6 +15,7 @@ pub use place::placed;
 use producers::csharp::pack::filter;
 pub use producers::csharp::pack::select::PackRow;
 use producers::csharp::pack::select::names_exist;
+use std::collections::BTreeMap;
 use std::io;
 use std::path::Path;
 use toml::{Table, Value};
@@ -115,6 +116,19 @@ pub fn list(workspace: &Workspace) -> Result<Vec<Pack>, WorkbenchError> {
         row,
     });
     Ok(packs.collect())
+}
+
+/// The patterns of each tag that filters may name.
+///
+/// # Errors
+/// When the manifest is wrong.
+pub fn tags(workspace: &Workspace) -> Result<BTreeMap<String, Vec<String>>, WorkbenchError> {
+    let manifest = workspace.manifest()?;
+    let rows = manifest.table(TAGS).into_iter().flatten();
+    // Rows have been checked against the table, which a ruleset of another kind may have declared otherwise.
+    Ok(rows
+        .filter_map(|(tag, patterns)| Some((tag.clone(), serde_json::from_value(patterns.clone()).ok()?)))
+        .collect())
 }
 
 fn rows(manifest: &Manifest) -> impl Iterator<Item = (String, PackRow)> {

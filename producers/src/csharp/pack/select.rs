@@ -95,7 +95,7 @@ pub struct Select;
 
 impl Producer for Select {
     fn id(&self) -> ProducerId {
-        ProducerId::new("csharp/pack-selection", 2)
+        ProducerId::new("csharp/pack-selection", 3)
     }
 
     fn sees(&self, _: &Params) -> Sees {
@@ -305,24 +305,45 @@ impl<'i> World<'i> {
         }
     }
 
-    /// Tells of primaries that mean nothing, with what may have been meant.
+    /// Tells of primaries, and of patterns of the tags among them, that mean nothing, with what may have been meant.
     fn meaningless(&self, filter: &Filter, sets: &[Vec<bool>]) -> Vec<Diagnostic> {
         let empty = filter.primaries.iter().zip(sets).filter(|(_, set)| !set.contains(&true));
-        let tell = |(primary, _): (&Primary, _)| {
+        let primaries = empty.map(|(primary, _)| {
             let known: Vec<&str> = match primary.field {
                 Field::Namespace => self.types.iter().map(|(_, row, _)| row.namespace.as_str()).collect(),
-                _ => self.types.iter().map(|(key, _, _)| symbol_of(key)).collect(),
+                Field::Tag => Vec::new(),
+                _ => self.symbols().collect(),
             };
-            let candidates = nearest(&primary.token, known.into_iter(), 3);
-            let diagnostic = Diagnostic::warning("CS-PACK-NOTHING", format!("{primary} means no type"));
-            let diagnostic = match candidates.first() {
-                Some(best) => diagnostic.hint(format!("did you mean '{best}'?")),
-                None => diagnostic,
-            };
-            diagnostic.candidates(candidates)
-        };
-        empty.take(MOST_TOLD).map(tell).collect()
+            nothing(primary.to_string(), &primary.token, known.into_iter())
+        });
+        let patterns = self.empty_patterns(filter).into_iter();
+        let patterns = patterns.map(|(tag, pattern)| nothing(format!("'{pattern}' of tag:{tag}"), pattern, self.symbols()));
+        primaries.chain(patterns).take(MOST_TOLD).collect()
     }
+
+    fn symbols(&self) -> impl Iterator<Item = &'i str> {
+        self.types.iter().map(|(key, _, _)| symbol_of(key))
+    }
+
+    /// The patterns that mean no type, of the tags that a filter names.
+    fn empty_patterns(&self, filter: &Filter) -> Vec<(&'i str, &str)> {
+        let asked = |tag: &str| filter.primaries.iter().any(|one| one.field == Field::Tag && one.glob.is(tag));
+        let tags = self.tags.iter().filter(|(tag, _)| asked(tag));
+        let patterns = tags.flat_map(|(tag, patterns)| patterns.iter().map(move |pattern| (*tag, pattern.as_str())));
+        let means = |glob: &Glob| self.types.iter().any(|(_, _, name)| glob.means(name));
+        patterns.filter(|(_, pattern)| !means(&Glob::new(pattern))).collect()
+    }
+}
+
+/// What means nothing, and the names most like it.
+fn nothing<'k>(what: String, token: &str, known: impl Iterator<Item = &'k str>) -> Diagnostic {
+    let candidates = nearest(token, known, 3);
+    let diagnostic = Diagnostic::warning("CS-PACK-NOTHING", format!("{what} means no type"));
+    let diagnostic = match candidates.first() {
+        Some(best) => diagnostic.hint(format!("did you mean '{best}'?")),
+        None => diagnostic,
+    };
+    diagnostic.candidates(candidates)
 }
 
 /// Whether all tags and accessibilities that a filter names are there, which is known without any type.

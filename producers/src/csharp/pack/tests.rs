@@ -32,7 +32,12 @@ namespace Other { public class Lonely { } class NodeStoreTests { void Run() { ne
 public class Program { }
 "#;
 
-const TAGS: [(&str, &str); 3] = [("web", r#"["Memo.Web.*"]"#), ("stores", r#"["*Store","istore"]"#), ("none", "[]")];
+const TAGS: [(&str, &str); 4] = [
+    ("web", r#"["Memo.Web.*"]"#),
+    ("stores", r#"["*Store","istore"]"#),
+    ("none", "[]"),
+    ("misspelt", r#"["NodeStroe","Key","Nowhere.*"]"#),
+];
 
 /// The indexes of some C#.
 struct Bench {
@@ -181,6 +186,18 @@ fn what_is_named_and_is_not_there() {
     assert_eq!(nothing, ["CS-PACK-NOTHING", "CS-PACK-EMPTY"]);
     assert_eq!(told("type:NodeStroe")[0].candidates, ["Memo.Core.NodeStore"]);
     assert_eq!(told("type:NodeStore"), []);
+    assert_eq!(told("tag:stores"), []);
+    let patterns: Vec<(String, Vec<String>)> = told("tag:misspelt").into_iter().map(|one| (one.message, one.candidates)).collect();
+    assert_eq!(
+        patterns,
+        [
+            (
+                "'NodeStroe' of tag:misspelt means no type".to_owned(),
+                vec!["Memo.Core.NodeStore".to_owned()]
+            ),
+            ("'Nowhere.*' of tag:misspelt means no type".to_owned(), vec![]),
+        ]
+    );
 }
 
 #[test]
