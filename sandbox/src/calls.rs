@@ -84,14 +84,11 @@ pub(crate) fn deny(sockets: Sockets) -> Result<(), Box<dyn std::error::Error>> {
         )?])?);
     }
     rules.insert(libc::SYS_clone, clones);
-    apply(rules, libc::EPERM)?;
-
     // Limits of others are none of its business: those of who watches over it least of all.
     let other = SeccompCondition::new(0, SeccompCmpArgLen::Dword, SeccompCmpOp::Ne, 0)?;
-    apply(
-        BTreeMap::from([(libc::SYS_prlimit64, vec![SeccompRule::new(vec![other])?])]),
-        libc::EPERM,
-    )?;
+    rules.insert(libc::SYS_prlimit64, vec![SeccompRule::new(vec![other])?]);
+    apply(rules, libc::EPERM)?;
+
     // Attributes would stay on a folder that another program has after it; memory of System V outlives who made it.
     let kept = [
         libc::SYS_setxattr,

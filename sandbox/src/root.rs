@@ -47,12 +47,13 @@ fn at<T, E: Into<io::Error>>(what: impl Into<String>, done: Result<T, E>) -> Res
 /// What could not be done, and why.
 pub(crate) fn change(spec: &Spec) -> Result<(), Failed> {
     let root = Path::new(ROOT);
+    let mounts = mounts();
     let private = MountPropagationFlags::PRIVATE | MountPropagationFlags::REC;
     at("mounts cannot be made private", mount_change("/", private))?;
     let plain = MountFlags::NOSUID | MountFlags::NODEV;
     at("its root cannot be mounted", tmpfs(root, plain, c"mode=0755,size=16m"))?;
     for path in SYSTEM {
-        show(root, Path::new(path))?;
+        show(root, Path::new(path), &mounts)?;
     }
     devices(root)?;
     at("its users cannot be written", users(root))?;
@@ -70,14 +71,14 @@ pub(crate) fn change(spec: &Spec) -> Result<(), Failed> {
     }
     // Over the temporary folders, in which they may lie.
     for path in &spec.readable {
-        show(root, path)?;
+        show(root, path, &mounts)?;
     }
     let work = root.join(&WORK[1..]);
     at("its folder cannot be made", fs::create_dir_all(&work))?;
     at("its folder cannot be mounted", mount_bind(&spec.folder, &work))?;
     at(
         "its folder cannot be bounded",
-        mount_remount(&work, MountFlags::BIND | plain | locked(&spec.folder), ""),
+        mount_remount(&work, MountFlags::BIND | plain | locked(&spec.folder, &mounts), ""),
     )?;
 
     at("its root cannot be entered", std::env::set_current_dir(root))?;
@@ -92,7 +93,7 @@ fn tmpfs(path: &Path, flags: MountFlags, options: &CStr) -> io::Result<()> {
 }
 
 /// Shows a file or folder of the machine at its own place, for reading; what is not there is not shown.
-fn show(root: &Path, path: &Path) -> Result<(), Failed> {
+fn show(root: &Path, path: &Path, mounts: &[Mount]) -> Result<(), Failed> {
     let Ok(metadata) = path.symlink_metadata() else { return Ok(()) };
     let Some(inside) = inside(root, path) else { return Ok(()) };
     let what = || format!("{} cannot be shown", path.display());
@@ -113,13 +114,13 @@ fn show(root: &Path, path: &Path) -> Result<(), Failed> {
         at(what(), fs::write(&inside, ""))?;
         at(what(), mount_bind(path, &inside))?;
     }
-    for mount in mounts_below(path) {
+    for mount in mounts_below(path, mounts) {
         let place = match mount.strip_prefix(path) {
             Ok(below) if below.as_os_str().is_empty() => inside.clone(),
             Ok(below) => inside.join(below),
             Err(_) => continue,
         };
-        let flags = MountFlags::BIND | MountFlags::RDONLY | MountFlags::NOSUID | MountFlags::NODEV | locked(&mount);
+        let flags = MountFlags::BIND | MountFlags::RDONLY | MountFlags::NOSUID | MountFlags::NODEV | locked(mount, mounts);
         at(what(), mount_remount(&place, flags, ""))?;
     }
     Ok(())
@@ -160,22 +161,22 @@ fn users(root: &Path) -> io::Result<()> {
     fs::write(etc.join("group"), "root:x:0:\n")
 }
 
+/// A mount of the machine: its place, and its options.
+type Mount = (PathBuf, String);
+
 /// Mounts at a path and below it, itself first: where they are in the tree that is shown.
-fn mounts_below(path: &Path) -> Vec<PathBuf> {
-    let mut found = vec![path.to_owned()];
-    found.extend(
-        mounts()
-            .into_iter()
-            .map(|(place, _)| place)
-            .filter(|place| place != path && place.starts_with(path)),
-    );
-    found
+fn mounts_below<'m>(path: &'m Path, mounts: &'m [Mount]) -> impl Iterator<Item = &'m Path> {
+    let places = mounts.iter().map(|(place, _)| place.as_path());
+    std::iter::once(path).chain(places.filter(move |place| *place != path && place.starts_with(path)))
 }
 
 /// Flags of the mount that holds a path. Whoever does not own a mount may not take them off.
-fn locked(path: &Path) -> MountFlags {
-    let holding = mounts().into_iter().filter(|(place, _)| path.starts_with(place));
-    let options = holding.max_by_key(|(place, _)| place.as_os_str().len()).map(|(_, options)| options);
+fn locked(path: &Path, mounts: &[Mount]) -> MountFlags {
+    // Of several at one place the last covers the others.
+    let holding = mounts.iter().filter(|(place, _)| path.starts_with(place));
+    let options = holding
+        .max_by_key(|(place, _)| place.as_os_str().len())
+        .map(|(_, options)| options.as_str());
     let mut flags = MountFlags::empty();
     for option in options.unwrap_or_default().split(',') {
         flags |= match option {
@@ -193,7 +194,7 @@ fn locked(path: &Path) -> MountFlags {
 }
 
 /// Place and options of every mount, as `/proc/self/mountinfo` tells them (proc(5)).
-fn mounts() -> Vec<(PathBuf, String)> {
+fn mounts() -> Vec<Mount> {
     let text = fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
     let row = |line: &str| {
         let mut fields = line.split(' ').skip(4);

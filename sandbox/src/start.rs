@@ -12,7 +12,7 @@ use std::os::unix::net::UnixStream;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus, Stdio};
-use std::sync::OnceLock;
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 /// The own binary, once it is known to answer as a stage.
 static OWN: OnceLock<PathBuf> = OnceLock::new();
@@ -23,6 +23,17 @@ pub(crate) fn answers() {
         // Noted before: the same.
         let _ = OWN.set(own);
     }
+}
+
+/// First processes that said how the program ended and have nothing left to do but to end, which takes the kernel a while: it takes their
+/// namespaces down.
+static LEAVING: Mutex<Vec<Child>> = Mutex::new(Vec::new());
+
+/// Takes note of those that have left, and of one more that leaves.
+fn leaves(child: Child) {
+    let mut leaving = LEAVING.lock().unwrap_or_else(PoisonError::into_inner);
+    leaving.retain_mut(|child| matches!(child.try_wait(), Ok(None)));
+    leaving.push(child);
 }
 
 /// A program that runs confined. Dropping it before it has ended leaves it running; [`Confined::end`] ends it.
@@ -91,19 +102,25 @@ impl Confined {
     /// # Errors
     /// When it did not run at all.
     pub fn ended(mut self) -> Result<ExitStatus, Ended> {
-        if self.line.is_none() {
+        let Some(line) = self.line.take() else {
             self.await_end();
             self.kill();
-        }
-        let status = self.child.wait().map_err(|error| Ended::Lost(error.to_string()))?;
-        let Some(line) = self.line else { return Ok(status) };
-        match receive(&line) {
-            Ok(Report::Exited(code)) => Ok(ExitStatus::from_raw(code << 8)),
-            Ok(Report::Signalled(signal)) => Ok(ExitStatus::from_raw(signal)),
-            Ok(Report::Refused(why)) => Err(Ended::Refused(why)),
-            Ok(Report::NotStarted(error)) => Err(Ended::NotStarted(io::Error::from_raw_os_error(error))),
-            Ok(Report::Ready) => Err(Ended::Lost("nothing was to be started".to_owned())),
-            Err(_) => Err(Ended::Lost(status.to_string())),
+            return self.child.wait().map_err(|error| Ended::Lost(error.to_string()));
+        };
+        let Ok(report) = receive(&line) else {
+            let ended = self.child.wait();
+            return Err(Ended::Lost(
+                ended.map_or_else(|error| error.to_string(), |status| status.to_string()),
+            ));
+        };
+        // It speaks once everything below it is dead.
+        leaves(self.child);
+        match report {
+            Report::Exited(code) => Ok(ExitStatus::from_raw(code << 8)),
+            Report::Signalled(signal) => Ok(ExitStatus::from_raw(signal)),
+            Report::Refused(why) => Err(Ended::Refused(why)),
+            Report::NotStarted(error) => Err(Ended::NotStarted(io::Error::from_raw_os_error(error))),
+            Report::Ready => Err(Ended::Lost("nothing was to be started".to_owned())),
         }
     }
 

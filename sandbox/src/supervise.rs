@@ -120,12 +120,16 @@ fn waited(child: &Child) -> io::Result<Report> {
 /// Ends every process below this one. As their parents end, grandchildren become children.
 fn end_all() {
     loop {
-        for child in children() {
-            // It may have ended by itself in the meantime.
-            let _ = kill_process(child, Signal::KILL);
-        }
-        match wait(WaitOptions::empty()) {
-            Ok(_) | Err(Errno::INTR) => {}
+        match wait(WaitOptions::NOHANG) {
+            Ok(Some(_)) | Err(Errno::INTR) => {}
+            Ok(None) => {
+                for child in children() {
+                    // It may have ended by itself in the meantime.
+                    let _ = kill_process(child, Signal::KILL);
+                }
+                // Who asks again at once would only be told that they are ending.
+                let _ = wait(WaitOptions::empty());
+            }
             // There are none left.
             Err(_) => return,
         }
