@@ -192,6 +192,9 @@ pub struct ShowArgs {
     /// The bytes as they are, even to a terminal. When a model's answer could not become an output and there is no other: that answer.
     #[arg(long)]
     pub raw: bool,
+    /// Where the output is a tree: write its files below this folder, which is made.
+    #[arg(long, value_name = "FOLDER", conflicts_with_all = ["raw", "rejected"])]
+    pub into: Option<PathBuf>,
     /// For targets of types and members: the newest version that was made while all files it is made of parsed.
     #[arg(long)]
     pub last_good: bool,

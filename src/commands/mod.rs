@@ -28,6 +28,7 @@ mod serve;
 pub mod show;
 mod store;
 mod trust;
+mod unpack;
 mod warm;
 mod watch;
 

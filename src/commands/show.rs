@@ -1,6 +1,7 @@
 //! `cortex show`: builds a target and prints its output.
 
 use super::outputs::outputs;
+use super::unpack::unpack;
 use super::{history, last_good};
 use crate::cli::ShowArgs;
 use crate::context::{Context, Failed, Outcome};
@@ -43,13 +44,13 @@ pub fn run(context: &Context, args: &ShowArgs) -> Outcome {
                 Err(failed)
             })?;
             if let Some(shown) = as_it_is(context, &mut session, &label, args.allow_stale)? {
-                return print(context, args, &shown);
+                return give(context, args, &session, &shown);
             }
         }
     }
     if args.last_good {
         let shown = last_good::find(context, &mut session, "show", &args.label)?;
-        return print(context, args, &shown);
+        return give(context, args, &session, &shown);
     }
     let shown = match output(context, &mut session, &args.label) {
         Ok(shown) => shown,
@@ -63,7 +64,15 @@ pub fn run(context: &Context, args: &ShowArgs) -> Outcome {
         }
     };
     last_good::remark(context, &session, "show", std::iter::once(shown.label.as_str()))?;
-    print(context, args, &shown)
+    give(context, args, &session, &shown)
+}
+
+/// Gives an output where it is wanted.
+fn give(context: &Context, args: &ShowArgs, session: &Session, shown: &Shown) -> Outcome {
+    match &args.into {
+        Some(folder) => unpack(context, session, shown, folder),
+        None => print(context, args, shown),
+    }
 }
 
 /// The last output of a label, with a word on its state where that is not current; `None` when it is to be built.

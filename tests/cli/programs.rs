@@ -1,6 +1,7 @@
 //! Programs as producers: one output, several, folders; trees as inputs.
 
 use crate::bench::Bench;
+use std::os::unix::fs::PermissionsExt;
 
 /// A program that makes a file and a folder, one that reads the folder, and one that reads a file of it.
 const MANIFEST: &str = r#"[workspace]
@@ -81,6 +82,26 @@ fn several_outputs_are_a_tree_and_targets_of_their_own() {
         "{tree}"
     );
     assert!(bench.run(&["build", "//..."]).err.contains("up to date"));
+}
+
+#[test]
+fn the_files_of_a_tree_are_written_where_one_likes() {
+    let bench = bench();
+    let place = bench.root().join("made/here");
+    let into = |label: &str| bench.run(&["show", label, "--into", place.to_str().expect("UTF-8")]);
+    let one = into("//docs/docs/a.txt:list");
+    assert!(one.code == 2 && one.err.contains("E_NO_TREE") && !place.exists(), "{one:?}");
+    let made = into("//docs/docs/a.txt:site");
+    assert!(made.code == 0 && made.out.ends_with("made/here: 3 files, 11 bytes\n"), "{made:?}");
+    let read = |path: &str| std::fs::read_to_string(place.join(path)).expect("written");
+    assert_eq!([read("count"), read("pages/a.txt"), read("pages/deep/b.txt")], ["2\n", "x\ny\n", "same\n"]);
+    let mode = |path: &str| std::fs::metadata(place.join(path)).expect("written").permissions().mode() & 0o777;
+    assert_eq!([mode("pages/a.txt") & 0o111, mode("count") & 0o111], [0o111, 0]);
+    // Nothing that is there is touched.
+    let again = into("//docs/docs/a.txt:site");
+    assert!(again.code == 2 && again.err.contains("is there already"), "{again:?}");
+    let above = std::fs::read_dir(bench.root().join("made")).expect("a folder").count();
+    assert_eq!(above, 1);
 }
 
 #[test]

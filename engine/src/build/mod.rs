@@ -4,7 +4,7 @@
 //! [builds](session::Session::build) through a [`run::Run`], which settles targets. Nothing here prints.
 
 mod afield;
-mod blobs;
+pub mod blobs;
 pub mod correct;
 pub mod engine;
 pub mod explain;

@@ -1,0 +1,92 @@
+//! `cortex show --into FOLDER`: writes the files of a tree below a new folder.
+
+use super::show::Shown;
+use crate::context::{Context, Failed, Outcome};
+use crate::exit::Code;
+use crate::render::{count, size};
+use engine::build::blobs::{Blobs, Lack};
+use engine::build::session::Session;
+use engine::values::diagnostic::Diagnostic;
+use engine::values::tree::{self, File};
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::{self, Write};
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+
+/// Writes them. The folder has its name once it is whole.
+pub fn unpack(context: &Context, session: &Session, shown: &Shown, folder: &Path) -> Outcome {
+    let files = files(session, shown)?;
+    // What is in the way is told before anything is written.
+    if fs::symlink_metadata(folder).is_ok() {
+        let why = Diagnostic::error("E_EXISTS", format!("{} is there already", folder.display()));
+        return Err(Failed::new(
+            Code::Usage,
+            why.hint("name a folder that is to be made, or remove this one"),
+        ));
+    }
+    let bytes: u64 = files.values().map(|file| file.bytes.len() as u64).sum();
+    // Others may have the store while files are written.
+    context.let_go();
+    write(folder, &files).map_err(|error| {
+        let code = match error.kind() {
+            io::ErrorKind::StorageFull => "E_NO_SPACE",
+            _ => "E_WRITE",
+        };
+        let why = Diagnostic::error(code, format!("{} cannot be written: {error}", folder.display()));
+        Failed::new(
+            Code::Io,
+            why.hint("check the folder above it and its permissions, or choose another place"),
+        )
+    })?;
+    let path = folder.display().to_string();
+    let text = match context.json() {
+        true => serde_json::json!({"label": shown.label, "digest": shown.digest.to_string(), "path": path, "files": files.len(), "bytes": bytes}).to_string(),
+        false => format!("{path}: {} files, {}", count(files.len() as u64), size(bytes)),
+    };
+    super::show::written(writeln!(context.stdout(), "{text}"))
+}
+
+fn files(session: &Session, shown: &Shown) -> Result<BTreeMap<String, File>, Failed> {
+    if !tree::is_tree(&shown.bytes) {
+        let why = Diagnostic::error("E_NO_TREE", "the output is one file, no tree").label(&shown.label);
+        return Err(Failed::new(Code::Usage, why.hint("give --raw and send it to a file")));
+    }
+    Blobs::new(session.engine.store.clone())
+        .tree(&shown.bytes)
+        .map_err(|lack| match lack {
+            Lack::Broken(error) => error.into(),
+            Lack::Tree => {
+                let why = Diagnostic::error("E_NO_OUTPUT", "a part of the output cannot be read from the store").label(&shown.label);
+                Failed::new(
+                    Code::Io,
+                    why.hint("`cortex store verify --repair` drops what is damaged, the next build makes it again"),
+                )
+            }
+        })
+}
+
+/// Writes files below a new folder, which is made beside its place first.
+fn write(folder: &Path, files: &BTreeMap<String, File>) -> io::Result<()> {
+    let above = folder
+        .parent()
+        .filter(|above| !above.as_os_str().is_empty())
+        .unwrap_or(Path::new("."));
+    fs::create_dir_all(above)?;
+    let beside = tempfile::Builder::new().prefix(".cortex-").tempdir_in(above)?;
+    for (path, file) in files {
+        let place = beside.path().join(path);
+        if let Some(inner) = place.parent() {
+            fs::create_dir_all(inner)?;
+        }
+        fs::write(&place, &file.bytes)?;
+        if file.program {
+            fs::set_permissions(&place, fs::Permissions::from_mode(0o755))?;
+        }
+    }
+    fs::set_permissions(beside.path(), fs::Permissions::from_mode(0o755))?;
+    // A folder that came meanwhile is replaced only where it is empty.
+    fs::rename(beside.path(), folder)?;
+    let _ = beside.keep();
+    Ok(())
+}
