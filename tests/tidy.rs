@@ -179,6 +179,7 @@ fn the_disk_is_touched_in_few_places() {
         "src/commands/produce_shard.rs",
         "src/commands/replaceable.rs",
         "src/commands/report.rs",
+        "src/commands/unpack.rs",
         "src/mcp/token.rs",
         "src/render/events.rs",
         "src/render/trace.rs",
