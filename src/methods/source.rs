@@ -1,21 +1,28 @@
-//! `source`: the text of types and members.
+//! `source`: the text of types, members and files.
 
-use super::symbols::{meant, notes};
+use super::symbols::{meant as symbol, notes};
+use super::window::root;
 use super::{Effect, Method, arguments};
 use crate::context::Failed;
 use crate::desk::Desk;
-use crate::render::printable;
+use crate::exit::Code;
+use crate::render::{diagnostic, printable};
+use engine::values::diagnostic::Diagnostic;
+use engine::values::suggest::nearest;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use workbench::edit::place::Refused;
+use workbench::symbols::file::{Asked, lines};
 use workbench::symbols::resolve::{Candidate, Resolved};
 use workbench::symbols::source::{Source, USUAL_LINES, sources};
 use workbench::symbols::state::State;
 
-/// Print the source of types and members, exactly, with line numbers.
+/// Print the source of types, members and files, exactly, with line numbers.
 #[derive(Debug, clap::Args, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct SourceOf {
-    /// Types or members by any unambiguous name.
+    /// Types or members by any unambiguous name; files by path, with lines if wanted (src/A.cs:10-40).
     #[arg(required = true, value_name = "SYMBOL")]
     #[serde(alias = "symbol", alias = "path", alias = "id", deserialize_with = "arguments::symbols")]
     pub symbols: Vec<String>,
@@ -38,7 +45,16 @@ pub struct Texts {
     /// where in them the symbol with its documentation stands, in lines and characters (Unicode code points) from 1; `endColumn` is behind the
     /// last. `encoding` is given where the file is not UTF-8, `leftOut` are lines over the limit.
     sources: Vec<Source>,
+    /// What was asked for and cannot be shown, in the form of errors, with `asked`; there only beside what can be.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    failed: Vec<Value>,
     state: State,
+}
+
+/// What is asked for: a symbol, and what it was called when it was asked for by a name of before, or what was found in a file.
+enum Meant {
+    Symbol(Box<Candidate>, Option<String>),
+    File(Source),
 }
 
 impl Method for SourceOf {
@@ -47,43 +63,52 @@ impl Method for SourceOf {
     type Answer = Texts;
 
     fn answer(&self, desk: &mut Desk<'_>) -> Result<Texts, Failed> {
-        let names = desk.names()?;
-        let mut symbols: Vec<Candidate> = Vec::new();
-        let mut renamed = Vec::new();
-        for symbol in &self.symbols {
-            let (found, former) = meant(desk, &names, symbol)?;
-            renamed.extend(former.map(|former| (former, found.path.clone())));
-            symbols.push(found);
-        }
-        let all: Vec<&Candidate> = symbols.iter().collect();
-        let sources = sources(desk, &all, self.lines)?;
-        let mut state = names.state(symbols.iter().flat_map(|symbol| &symbol.files));
-        for (former, path) in &renamed {
-            state = state.renamed(Some(former), path);
-        }
-        for source in &sources {
-            state = state.lacking(&source.notes);
-        }
+        let (meant, failed) = self.meant(desk)?;
+        let symbols: Vec<&Candidate> = meant.iter().filter_map(Meant::symbol).collect();
+        let mut state = match symbols.is_empty() {
+            true => State::default(),
+            false => desk.names()?.state(symbols.iter().flat_map(|symbol| &symbol.files)),
+        };
+        let mut of_symbols = sources(desk, &symbols, self.lines)?.into_iter();
         let resolved = symbols.first().map(|one| Resolved {
             path: one.path.clone(),
             type_id: one.type_id.clone(),
             member_id: one.member_id.clone(),
         });
-        Ok(Texts { resolved, sources, state })
+        let mut sources = Vec::with_capacity(meant.len());
+        for one in meant {
+            sources.extend(match one {
+                Meant::File(source) => Some(source),
+                Meant::Symbol(found, former) => {
+                    state = state.renamed(former.as_deref(), &found.path);
+                    of_symbols.next()
+                }
+            });
+        }
+        for source in &sources {
+            state = state.lacking(&source.notes);
+        }
+        if !failed.is_empty() {
+            state = state.cut(sources.len(), self.symbols.len(), "see failed");
+        }
+        Ok(Texts {
+            resolved,
+            sources,
+            failed,
+            state,
+        })
     }
 
     fn text(answer: &Texts) -> String {
         let mut text = String::new();
         for source in &answer.sources {
             for part in &source.parts {
-                text.push_str(&format!(
-                    "// {}  {}:{}-{}\n{}",
-                    source.path,
-                    part.file,
-                    part.start,
-                    part.end,
-                    part.numbered()
-                ));
+                let of = if source.path == part.file {
+                    String::new()
+                } else {
+                    format!("{}  ", source.path)
+                };
+                text.push_str(&format!("// {of}{}:{}-{}\n{}", part.file, part.start, part.end, part.numbered()));
                 if !text.ends_with('\n') {
                     text.push('\n');
                 }
@@ -91,4 +116,82 @@ impl Method for SourceOf {
         }
         printable(&format!("{text}{}", notes(&answer.state)))
     }
+}
+
+impl Meant {
+    fn symbol(&self) -> Option<&Candidate> {
+        match self {
+            Self::Symbol(found, _) => Some(found),
+            Self::File(_) => None,
+        }
+    }
+}
+
+impl SourceOf {
+    /// What is meant, and what cannot be shown of it. Who asks for one thing, or for nothing that can be shown, is told by an error.
+    fn meant(&self, desk: &mut Desk<'_>) -> Result<(Vec<Meant>, Vec<Value>), Failed> {
+        let root = root(desk)?;
+        let store = desk.context.store_folder();
+        let asked: Vec<Asked> = self.symbols.iter().map(|text| Asked::of(text)).collect();
+        // Files are shown while somebody builds; for names it may have to be built.
+        let (workspace, _) = match asked.iter().all(|one| one.lies_in(&root, store.as_deref())) {
+            true => desk.look()?,
+            false => desk.open()?,
+        };
+        let world = workspace.engine.world.clone();
+        let (mut meant, mut failed) = (Vec::new(), Vec::new());
+        let mut last = None;
+        for (text, asked) in self.symbols.iter().zip(&asked) {
+            let one = match asked.place(&*world, &root, store.as_deref()) {
+                Ok(Some(path)) => lines(&*world, &root, &path, asked, self.lines)
+                    .map(Meant::File)
+                    .map_err(|why| Failed::new(Code::Usage, *why)),
+                Ok(None) if asked.is_path() => Err(no_file(desk, asked)?),
+                Err(refused) if asked.is_path() => Err(not_shown(&refused)),
+                Ok(None) | Err(_) => {
+                    let names = desk.names()?;
+                    symbol(desk, &names, text).map(|(found, former)| Meant::Symbol(Box::new(found), former))
+                }
+            };
+            match one {
+                Ok(one) => meant.push(one),
+                Err(why) if why.code == Code::Usage && self.symbols.len() > 1 => {
+                    failed.extend(why.diagnostics.first().map(|told| {
+                        let mut told = diagnostic::json(told);
+                        told["asked"] = text.as_str().into();
+                        told
+                    }));
+                    last = Some(why);
+                }
+                Err(why) => return Err(why),
+            }
+        }
+        match last {
+            Some(why) if meant.is_empty() => Err(why),
+            Some(why) => {
+                desk.worsen(why.code);
+                Ok((meant, failed))
+            }
+            None => Ok((meant, failed)),
+        }
+    }
+}
+
+fn not_shown(refused: &Refused) -> Failed {
+    let why = Diagnostic::error("E_PATH", format!("this is not shown: {refused}"));
+    Failed::new(Code::Usage, why.hint("what is shown stays inside the workspace"))
+}
+
+/// There is no such file; which of those that there are may be meant.
+fn no_file(desk: &mut Desk<'_>, asked: &Asked) -> Result<Failed, Failed> {
+    let (_, session) = desk.look()?;
+    let files = session.sources.files();
+    let near = nearest(&asked.path, files.iter().map(|(path, _)| path.as_str()), 5);
+    let why =
+        Diagnostic::error("E_NO_FILE", "there is no such file in the workspace").found(asked.path.chars().take(120).collect::<String>());
+    let why = match near.first() {
+        Some(best) => why.hint(format!("did you mean {best}?")),
+        None => why.hint("write its path from the workspace's root"),
+    };
+    Ok(Failed::new(Code::Usage, why.candidates(near)))
 }

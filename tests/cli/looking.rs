@@ -257,7 +257,7 @@ fn pages() {
       search         Find types and members by a part of their names: whole, beginning, humps (NS for
                      NodeStore), middle, pattern; what is spelled alike if nothing else
       outline        Print the outlines of types and members, building them first
-      source         Print the source of types and members, exactly, with line numbers
+      source         Print the source of types, members and files, exactly, with line numbers
       usages         List the places that use a type or a member
       deps           List the types that a type depends on; with --reverse those that depend on it
       rdeps          List the types that depend on a type

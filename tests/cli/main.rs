@@ -20,6 +20,7 @@ mod money;
 mod packs;
 mod programs;
 mod projects;
+mod reading;
 mod report;
 mod sandbox;
 mod serve;

@@ -94,7 +94,10 @@ fn the_files_of_a_tree_are_written_where_one_likes() {
     let made = into("//docs/docs/a.txt:site");
     assert!(made.code == 0 && made.out.ends_with("made/here: 3 files, 11 bytes\n"), "{made:?}");
     let read = |path: &str| std::fs::read_to_string(place.join(path)).expect("written");
-    assert_eq!([read("count"), read("pages/a.txt"), read("pages/deep/b.txt")], ["2\n", "x\ny\n", "same\n"]);
+    assert_eq!(
+        [read("count"), read("pages/a.txt"), read("pages/deep/b.txt")],
+        ["2\n", "x\ny\n", "same\n"]
+    );
     let mode = |path: &str| std::fs::metadata(place.join(path)).expect("written").permissions().mode() & 0o777;
     assert_eq!([mode("pages/a.txt") & 0o111, mode("count") & 0o111], [0o111, 0]);
     // Nothing that is there is touched.

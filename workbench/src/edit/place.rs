@@ -96,6 +96,12 @@ pub fn resolve(root: &Path, given: &str, guard: &Guard) -> Result<String, Refuse
     Ok(path)
 }
 
+/// How many bytes the file at a path below the root has; `None` where there is none.
+pub fn size(root: &Path, path: &str) -> Option<u64> {
+    let found = std::fs::metadata(root.join(path)).ok()?;
+    found.is_file().then_some(found.len())
+}
+
 /// Follows all links. What is not there yet lies in the real place of the nearest folder above that is.
 fn real(path: &Path, given: &str) -> Result<PathBuf, Refused> {
     let system = |error: &std::io::Error| Refused::System {

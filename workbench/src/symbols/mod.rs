@@ -3,6 +3,7 @@
 
 pub mod calls;
 pub mod distance;
+pub mod file;
 pub mod humps;
 pub mod index;
 pub mod matching;

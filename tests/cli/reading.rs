@@ -1,0 +1,108 @@
+//! Files and symbols read together.
+
+use crate::bench::Bench;
+use serde_json::json;
+
+fn bench() -> Bench {
+    let bench = Bench::empty();
+    bench.write(
+        "cortex.toml",
+        "[workspace]\nname = \"w\"\nrulesets = [\"csharp\"]\n\n[sources.csharp]\ninclude = [\"*.cs\"]\n",
+    );
+    bench.write("A.cs", "namespace N;\npublic class A\n{\n    public int Get() => 1;\n}\n");
+    bench.write("docs/plan.txt", "one\ntwo\r\nthree\nfour");
+    bench
+}
+
+#[test]
+fn several_files_and_symbols_in_one_answer() {
+    let bench = bench();
+    let read = bench.run(&["source", "docs/plan.txt:2-3", "A#Get", "docs/plan.txt:9-99", "A.cs:2"]);
+    assert_eq!(read.code, 0, "{read:?}");
+    insta::assert_snapshot!(read.out, @"
+    // docs/plan.txt:2-3
+    2  two
+    3  three
+    // N.A#Get()  A.cs:4-4
+    4      public int Get() => 1;
+    // docs/plan.txt:4-4
+    4  four
+    // A.cs:2-2
+    2  public class A
+    note: docs/plan.txt: lines 9-99 were asked for; the file has 4 lines, and 4-4 are shown
+    ");
+    let whole = bench.run(&["source", "docs/plan.txt", "--lines", "3", "--json"]).json();
+    let part = &whole["sources"][0]["parts"][0];
+    assert_eq!(
+        (&part["text"], &part["leftOut"]),
+        (&"one\ntwo\r\nthree\n".into(), &json!([4, 4])),
+        "{whole}"
+    );
+    assert_eq!(whole["state"]["complete"], false);
+}
+
+#[test]
+fn what_cannot_be_shown_is_named_beside_what_can() {
+    let bench = bench();
+    std::fs::write(bench.root().join("image.png"), b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR").expect("written");
+    std::fs::write(bench.root().join("wide.txt"), b"\xff\xfe\0\0a\0\0\0").expect("written");
+    bench.write("empty.txt", "");
+    let wanted = [
+        "image.png",
+        "wide.txt",
+        "docs/plam.txt",
+        "../out.txt",
+        ".git/config",
+        ".cortex/x",
+        "Nothing",
+        "docs/plan.txt:1",
+        "empty.txt",
+    ];
+    let read = bench.run(&[&["source", "--json"], &wanted[..]].concat());
+    assert_eq!(read.code, 2, "{read:?}");
+    let read = read.json();
+    let told = |field: &str| -> Vec<String> {
+        let failed = read["failed"].as_array().expect("a list").iter();
+        failed.map(|one| one[field].as_str().unwrap_or_default().to_owned()).collect()
+    };
+    assert_eq!(told("asked"), wanted[..7]);
+    assert_eq!(
+        told("code"),
+        [
+            "E_BINARY",
+            "E_ENCODING",
+            "E_NO_FILE",
+            "E_PATH",
+            "E_PATH",
+            "E_PATH",
+            "SymbolNotFound"
+        ]
+    );
+    assert_eq!(told("message")[0], "image.png is not shown: it is binary: byte 8 is NUL");
+    assert!(told("message")[3].contains("leads out of the workspace"), "{read}");
+    assert_eq!(read["sources"][0]["parts"][0]["text"], "one\n");
+    assert_eq!(read["sources"][1]["notes"], json!(["empty.txt is empty"]));
+    assert_eq!(read["state"]["complete"], false);
+    // Alone it is an error.
+    let alone = bench.run(&["source", "A.sc/"]);
+    assert!(
+        alone.code == 2 && alone.err.contains("error[E_NO_FILE]") && alone.out.is_empty(),
+        "{alone:?}"
+    );
+    let none = bench.run(&["source", "image.png", "Nothing"]);
+    assert!(none.code == 2 && none.out.is_empty() && none.err.contains("error["), "{none:?}");
+}
+
+#[test]
+fn a_file_is_read_as_it_is_now_while_nothing_can_be_built() {
+    let bench = bench();
+    bench.write("A.cs", "\u{feff}class Größe { }\r\n");
+    let read = bench.run(&["source", "A.cs", "--json"]).json();
+    let part = &read["sources"][0]["parts"][0];
+    assert_eq!(
+        (&part["text"], &part["endColumn"]),
+        (&"\u{feff}class Größe { }\r\n".into(), &16.into()),
+        "{read}"
+    );
+    assert_eq!(bench.run(&["log", "--json"]).json()["builds"].as_array().map_or(0, Vec::len), 0);
+}

@@ -1,0 +1,218 @@
+//! Files by their paths, whole or some lines of them, in the form in which the sources of symbols are given. Lines that a file does not have are
+//! corrected, and the correction is said.
+
+use super::source::{Part, Source};
+use crate::edit::encoding::{self, Form, LARGEST, Unreadable};
+use crate::edit::lines::{body, split};
+use crate::edit::place::{self, Guard, Refused};
+use engine::seams::world::World;
+use engine::values::diagnostic::Diagnostic;
+use std::path::Path;
+
+/// A file that is asked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Asked {
+    /// Its path, as it was given.
+    pub path: String,
+    /// First and last line as they were given; `None` for the last where the rest of the file is meant.
+    pub lines: Option<(u64, Option<u64>)>,
+}
+
+impl Asked {
+    /// Of `PATH`, `PATH:LINE`, `PATH:FROM-TO` and `PATH:FROM-`.
+    pub fn of(text: &str) -> Self {
+        let whole = || Self {
+            path: text.to_owned(),
+            lines: None,
+        };
+        // What is longer than any number of a line is none.
+        let number = |digits: &str| -> Option<u64> { digits.bytes().all(|byte| byte.is_ascii_digit()).then(|| digits.parse().ok())? };
+        let Some((path, range)) = text.rsplit_once(':') else {
+            return whole();
+        };
+        let lines = match range.split_once('-') {
+            None => number(range).map(|line| (line, Some(line))),
+            Some((from, "")) => number(from).map(|from| (from, None)),
+            Some((from, to)) => number(from).zip(number(to)).map(|(from, to)| (from, Some(to))),
+        };
+        match lines {
+            Some(lines) if !path.is_empty() => Self {
+                path: path.to_owned(),
+                lines: Some(lines),
+            },
+            _ => whole(),
+        }
+    }
+
+    /// Whether it can be nothing but a path.
+    pub fn is_path(&self) -> bool {
+        !self.path.starts_with("//") && (self.path.contains('/') || self.path.starts_with('.'))
+    }
+
+    /// Whether it is a file on the disk.
+    pub fn lies_in(&self, root: &Path, store: Option<&Path>) -> bool {
+        let place = place::resolve(root, &self.path, &shown(store));
+        place.is_ok_and(|path| place::size(root, &path).is_some())
+    }
+
+    /// The path below the workspace's root of the file that is meant, if there is one that may be shown.
+    ///
+    /// # Errors
+    /// When something is there, or the path leads somewhere, that is not shown.
+    pub fn place(&self, world: &dyn World, root: &Path, store: Option<&Path>) -> Result<Option<String>, Refused> {
+        let path = place::resolve(root, &self.path, &shown(store))?;
+        // A document that stands in place of no file is nowhere on the disk.
+        let is_there = place::size(root, &path).is_some() || world.read(&path).is_ok();
+        Ok(is_there.then_some(path))
+    }
+
+    /// The lines that are meant of a file of so many, and what was corrected.
+    fn within(&self, last: usize) -> ((usize, usize), Option<String>) {
+        let Some((from, to)) = self.lines else { return ((1, last), None) };
+        let clip = |line: u64| usize::try_from(line).unwrap_or(usize::MAX).clamp(1, last);
+        let end = to.unwrap_or(from.max(last as u64));
+        let (first, behind) = (clip(from.min(end)), clip(from.max(end)));
+        let corrected = (from, end) != (first as u64, behind as u64);
+        let told = corrected.then(|| {
+            let asked = match to {
+                Some(to) if to == from => format!("line {from} was asked for"),
+                Some(to) => format!("lines {from}-{to} were asked for"),
+                None => format!("the lines from {from} on were asked for"),
+            };
+            let lines = if last == 1 { "1 line".to_owned() } else { format!("{last} lines") };
+            format!("{asked}; the file has {lines}, and {first}-{behind} are shown")
+        });
+        ((first, behind), told)
+    }
+}
+
+/// What is not shown: what is not edited, except the manifest.
+fn shown(store: Option<&Path>) -> Guard {
+    Guard {
+        store: store.map(Path::to_owned),
+        manifest: true,
+    }
+}
+
+/// The lines of a file that are asked for, at most so many.
+///
+/// # Errors
+/// When it cannot be read or is no text.
+pub fn lines(world: &dyn World, root: &Path, path: &str, asked: &Asked, most: usize) -> Result<Source, Box<Diagnostic>> {
+    let large = place::size(root, path).filter(|size| *size > LARGEST as u64);
+    if let Some(bytes) = large {
+        let why = Unreadable::Large {
+            bytes: usize::try_from(bytes).unwrap_or(usize::MAX),
+        };
+        return Err(Box::new(no_text(path, &why)));
+    }
+    let bytes = world.read(path).map_err(|error| {
+        let why = Diagnostic::error("E_READ", error.to_string());
+        Box::new(why.hint("check its permissions and the links on the way to it"))
+    })?;
+    let (text, encoding) = encoding::decode(&bytes).map_err(|why| Box::new(no_text(path, &why)))?;
+    let mut found = Source {
+        path: path.to_owned(),
+        parts: Vec::new(),
+        notes: Vec::new(),
+    };
+    let all: Vec<&str> = split(&text).collect();
+    if all.is_empty() {
+        found.notes.push(format!("{path} is empty"));
+        return Ok(found);
+    }
+    let ((start, wanted), corrected) = asked.within(all.len());
+    found.notes.extend(corrected.map(|told| format!("{path}: {told}")));
+    let end = wanted.min(start.saturating_add(most.max(1)) - 1);
+    let line = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
+    let left_out = (end < wanted).then(|| (line(end + 1), line(wanted)));
+    if let Some((from, to)) = left_out {
+        found.notes.push(format!("{path}: lines {from}-{to} are left out"));
+    }
+    let mark = if encoding.mark && start == 1 { "\u{feff}" } else { "" };
+    found.parts.push(Part {
+        file: path.to_owned(),
+        start: line(start),
+        start_column: 1,
+        end: line(end),
+        end_column: line(body(all[end - 1]).chars().count()).saturating_add(1),
+        text: format!("{mark}{}", all[start - 1..end].concat()),
+        encoding: (encoding.form != Form::Utf8).then(|| encoding.form.to_string().to_lowercase()),
+        left_out,
+    });
+    Ok(found)
+}
+
+/// Why a file is not shown, and what can be done about it.
+fn no_text(path: &str, why: &Unreadable) -> Diagnostic {
+    let (code, hint) = match why {
+        Unreadable::Large { .. } => (
+            "E_TOO_LARGE",
+            "`cortex search` finds what is declared in it; other programs show its bytes",
+        ),
+        Unreadable::Binary { .. } => ("E_BINARY", "a program for files of its kind shows it; only text is shown here"),
+        _ => ("E_ENCODING", "convert a copy to UTF-8 (`iconv -f FROM -t UTF-8`) and read that"),
+    };
+    Diagnostic::error(code, format!("{path} is not shown: {why}")).hint(hint)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn asked(text: &str) -> (String, Option<(u64, Option<u64>)>) {
+        let Asked { path, lines } = Asked::of(text);
+        (path, lines)
+    }
+
+    #[test]
+    fn lines_stand_behind_a_colon() {
+        assert_eq!(asked("src/A.cs"), ("src/A.cs".to_owned(), None));
+        assert_eq!(asked("src/A.cs:7"), ("src/A.cs".to_owned(), Some((7, Some(7)))));
+        assert_eq!(asked("src/A.cs:7-9"), ("src/A.cs".to_owned(), Some((7, Some(9)))));
+        assert_eq!(asked("src/A.cs:7-"), ("src/A.cs".to_owned(), Some((7, None))));
+        for plain in ["a:b", "a:7-b", "a:-7", "a:", ":7", "a:7-9-11", "a:+7", "a:99999999999999999999"] {
+            assert_eq!(asked(plain), (plain.to_owned(), None));
+        }
+    }
+
+    #[test]
+    fn lines_that_are_not_there_are_corrected() {
+        let within = |range: &str| Asked::of(&format!("f:{range}")).within(10);
+        for (range, lines) in [("1-10", (1, 10)), ("3", (3, 3)), ("3-5", (3, 5)), ("4-", (4, 10))] {
+            assert_eq!(within(range), (lines, None), "{range}");
+        }
+        for (range, lines, told) in [
+            ("0-8", (1, 8), "lines 0-8 were asked for; the file has 10 lines, and 1-8 are shown"),
+            ("0", (1, 1), "line 0 was asked for; the file has 10 lines, and 1-1 are shown"),
+            (
+                "0-",
+                (1, 10),
+                "the lines from 0 on were asked for; the file has 10 lines, and 1-10 are shown",
+            ),
+            ("8-3", (3, 8), "lines 8-3 were asked for; the file has 10 lines, and 3-8 are shown"),
+            (
+                "9-99",
+                (9, 10),
+                "lines 9-99 were asked for; the file has 10 lines, and 9-10 are shown",
+            ),
+            (
+                "40-99",
+                (10, 10),
+                "lines 40-99 were asked for; the file has 10 lines, and 10-10 are shown",
+            ),
+            (
+                "40-",
+                (10, 10),
+                "the lines from 40 on were asked for; the file has 10 lines, and 10-10 are shown",
+            ),
+            (
+                "18446744073709551615-18446744073709551615",
+                (10, 10),
+                "line 18446744073709551615 was asked for; the file has 10 lines, and 10-10 are shown",
+            ),
+        ] {
+            assert_eq!(within(range), (lines, Some(told.to_owned())), "{range}");
+        }
+    }
+}
