@@ -4,9 +4,9 @@ use crate::bench::Bench;
 use serde_json::Value;
 use std::fs;
 use std::io::Read;
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 use std::sync::mpsc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 const FILE: &str = "src/MemoTree.Core/NodeId.cs";
 
@@ -204,11 +204,31 @@ fn logs_tell_of_operations_by_their_ids() {
     assert_eq!(fs::read_dir(bench.root().join(".cortex/edit/log")).expect("folder").count(), 1);
 }
 
+/// A long text with a word on a line of its own.
+fn text(word: &str) -> String {
+    format!("{}{word}\n{}", "a line of text\n".repeat(60_000), "and more\n".repeat(60_000))
+}
+
+/// Runs a command and kills it when that time is over, unless it has ended.
+fn killed_after(command: &mut Command, time: Duration) {
+    let mut child = command.stdout(Stdio::piped()).spawn().expect("it starts");
+    let mut out = child.stdout.take().expect("piped");
+    let (send, ended) = mpsc::channel();
+    std::thread::scope(|scope| {
+        scope.spawn(move || {
+            let _ = out.read_to_end(&mut Vec::new());
+            let _ = send.send(());
+        });
+        let _ = ended.recv_timeout(time);
+        child.kill().expect("killed");
+        child.wait().expect("gone");
+    });
+}
+
 /// Killed at moments spread over the length of an edit: the file is the old or the new one, and the next edit works.
 #[test]
 fn a_killed_edit_leaves_the_old_file_or_the_new_one() {
     let bench = Bench::documents();
-    let text = |word: &str| format!("{}{word}\n{}", "a line of text\n".repeat(60_000), "and more\n".repeat(60_000));
     let path = bench.root().join("docs/a.md");
     fs::write(&path, text("one")).expect("file");
     let began = Instant::now();
@@ -218,22 +238,7 @@ fn a_killed_edit_leaves_the_old_file_or_the_new_one() {
     let mut seen = [0; 2];
     for part in 0..16 {
         fs::write(&path, text("one")).expect("file");
-        let mut child = bench
-            .command(&args("one\n", "two\n"))
-            .stdout(Stdio::piped())
-            .spawn()
-            .expect("it starts");
-        let mut out = child.stdout.take().expect("piped");
-        let (send, ended) = mpsc::channel();
-        std::thread::scope(|scope| {
-            scope.spawn(move || {
-                let _ = out.read_to_end(&mut Vec::new());
-                let _ = send.send(());
-            });
-            let _ = ended.recv_timeout(whole * part / 14);
-            child.kill().expect("killed");
-            child.wait().expect("gone");
-        });
+        killed_after(&mut bench.command(&args("one\n", "two\n")), whole * part / 14);
         let now = fs::read_to_string(&path).expect("file");
         let new = now == text("two");
         assert!(new || now == text("one"), "a mixture of {} bytes", now.len());
@@ -245,4 +250,35 @@ fn a_killed_edit_leaves_the_old_file_or_the_new_one() {
         assert_eq!(left.len(), 2, "nothing is left lying about: {left:?}");
     }
     assert!(seen[0] > 0, "no edit was killed in time");
+}
+
+/// A batch that nobody heard of, killed between its files: whatever edit command comes next finds all of them saved, or none.
+#[test]
+fn a_killed_batch_leaves_all_files_or_none() {
+    let bench = Bench::documents();
+    let names = ["docs/x.md", "docs/y.md", "docs/z.md"];
+    let write = |word: &str| names.iter().for_each(|name| bench.write(name, &text(word)));
+    let edits: Vec<String> = names
+        .iter()
+        .map(|name| format!("{{\"path\": \"{name}\", \"oldText\": \"one\\n\", \"newText\": \"two\\n\"}}"))
+        .collect();
+    let args = ["edit", "batch", "--edits", &edits[0], "--edits", &edits[1], "--edits", &edits[2]];
+    write("one");
+    let began = Instant::now();
+    assert_eq!(bench.run(&args).code, 0);
+    let whole = began.elapsed();
+    let mut seen = [0; 2];
+    for part in 0..16 {
+        write("one");
+        killed_after(&mut bench.command(&args), whole * part / 14);
+        assert_eq!(bench.run(&["edit", "list"]).code, 0);
+        let now: Vec<String> = names
+            .iter()
+            .map(|name| fs::read_to_string(bench.root().join(name)).expect("file"))
+            .collect();
+        let (all, none) = (now.iter().all(|now| *now == text("two")), now.iter().all(|now| *now == text("one")));
+        assert!(all || none, "some of them, killed after {part}/14 of {whole:?}");
+        seen[usize::from(all)] += 1;
+    }
+    assert!(seen[0] > 0, "no batch was killed in time");
 }

@@ -156,13 +156,26 @@ pub fn list(root: &Path, folder: &str) -> io::Result<Vec<(String, u64)>> {
 /// When it cannot be made, or is a link.
 pub fn hold(root: &Path, folder: &str) -> io::Result<Held> {
     let (folder, _) = locked(root, &format!("{folder}/x"))?;
-    Ok(Held { _folder: folder })
+    Ok(Held { folder })
+}
+
+/// As [`hold`], of a folder that nobody but its owner may look into, whatever it was before.
+///
+/// # Errors
+/// As [`hold`].
+pub fn hold_private(root: &Path, folder: &str) -> io::Result<Held> {
+    let held = hold(root, folder)?;
+    let found = rustix::fs::fstat(&held.folder)?;
+    if found.st_mode & 0o077 != 0 {
+        rustix::fs::fchmod(&held.folder, Mode::from_raw_mode(0o700))?;
+    }
+    Ok(held)
 }
 
 /// A folder that is kept from others.
 #[derive(Debug)]
 pub struct Held {
-    _folder: OwnedFd,
+    folder: OwnedFd,
 }
 
 /// Who writes a file keeps others from writing in its folder until the file is in place.

@@ -3,7 +3,7 @@
 //! instead, so that it keeps them; only there can a crash leave a mixture, and the session has the whole text.
 
 use super::diagnostics::Category;
-use super::encoding::LARGEST;
+use super::encoding::{LARGEST, Unreadable};
 use super::files::{Files, Found, Save, SaveError, Stamp};
 use super::place::{Guard, Refused, resolve};
 use crate::checkout::{self, Held};
@@ -148,7 +148,7 @@ impl<'s> Staged<'s> {
         let how = match (&save.bytes, before) {
             (None, _) => How::Remove,
             (Some(_), Some(before)) if before.st_nlink > 1 => How::InPlace,
-            (Some(bytes), before) => stage(&folder, name, bytes, before.as_ref()).map_err(failed)?,
+            (Some(bytes), before) => stage(&folder, name, bytes, save, before.as_ref()).map_err(failed)?,
         };
         Ok(Self { folder, name, save, how })
     }
@@ -181,7 +181,7 @@ impl<'s> Staged<'s> {
 }
 
 /// Writes a new file beside the one whose place it is to take.
-fn stage(folder: &OwnedFd, name: &str, bytes: &[u8], before: Option<&Stat>) -> io::Result<How> {
+fn stage(folder: &OwnedFd, name: &str, bytes: &[u8], save: &Save, before: Option<&Stat>) -> io::Result<How> {
     // Nobody else edits here.
     let new = format!(".{}.cortex-new", &blake3::hash(name.as_bytes()).to_hex()[..16]);
     let mut file = crate::checkout::fresh(folder, &new)?;
@@ -194,6 +194,9 @@ fn stage(folder: &OwnedFd, name: &str, bytes: &[u8], before: Option<&Stat>) -> i
                 return Ok(false);
             }
             rustix::fs::fchmod(&file, Mode::from_raw_mode(before.st_mode & 0o7777))?;
+        }
+        if let (None, Some(mode)) = (before, save.mode) {
+            rustix::fs::fchmod(&file, Mode::from_raw_mode(mode & 0o777))?;
         }
         file.write_all(bytes)?;
         file.sync_all()?;
@@ -210,11 +213,15 @@ impl Files for Disk {
     type Alone = Held;
 
     fn alone(&self) -> io::Result<Held> {
-        checkout::hold(&self.root, FOLDER)
+        checkout::hold_private(&self.root, FOLDER)
     }
 
     fn resolve(&self, given: &str) -> Result<String, Refused> {
         resolve(&self.root, given, &self.guard)
+    }
+
+    fn is_link(&self, given: &str) -> bool {
+        self.root.join(given).is_symlink()
     }
 
     fn fresh(&self) -> u64 {
@@ -248,10 +255,19 @@ impl Files for Disk {
             return Err(io::Error::other("it is no regular file"));
         }
         // Looked at before it is read: what is written meanwhile looks otherwise afterwards.
-        let stamp = stamp(&rustix::fs::fstat(&file)?);
-        let mut bytes = Vec::with_capacity(usize::try_from(stamp.of.2).unwrap_or(0).min(LARGEST) + 1);
+        let looked = rustix::fs::fstat(&file)?;
+        let (stamp, mode) = (stamp(&looked), looked.st_mode & 0o7777);
+        let large = |length: u64| io::Error::new(ErrorKind::FileTooLarge, Unreadable::Large { bytes: length });
+        if stamp.of.2 > LARGEST as u64 {
+            return Err(large(stamp.of.2));
+        }
+        let mut bytes = Vec::with_capacity(usize::try_from(stamp.of.2).unwrap_or(0) + 1);
+        // It may grow while it is read.
         file.take(LARGEST as u64 + 1).read_to_end(&mut bytes)?;
-        Ok(Some(Found { bytes, stamp }))
+        if bytes.len() > LARGEST {
+            return Err(large(bytes.len() as u64));
+        }
+        Ok(Some(Found { bytes, stamp, mode }))
     }
 
     fn save(&self, files: &[Save]) -> Result<(), SaveError> {
@@ -316,6 +332,7 @@ mod tests {
                 path: path.to_owned(),
                 seen: self.disk.read(path).expect("readable").map(|found| found.stamp),
                 bytes: bytes.map(|bytes| Rc::new(bytes.to_vec())),
+                mode: None,
             }
         }
 
@@ -347,8 +364,14 @@ mod tests {
     #[test]
     fn files_come_and_go() {
         let place = Place::new();
-        place.disk.save(&[place.save("new/deep/a.cs", Some(b"1"))]).expect("saved");
+        let save = Save {
+            mode: Some(0o4740),
+            ..place.save("new/deep/a.cs", Some(b"1"))
+        };
+        place.disk.save(&[save]).expect("saved");
         assert_eq!(fs::read(place.path("new/deep/a.cs")).expect("file"), b"1");
+        let mode = fs::metadata(place.path("new/deep/a.cs")).expect("file").mode();
+        assert_eq!(mode & 0o7777, 0o740, "nobody else's program is made to run as its owner");
         place.disk.save(&[place.save("new/deep/a.cs", None)]).expect("removed");
         assert_eq!(
             (place.names("new/deep"), place.disk.read("new/deep/a.cs").expect("none")),
@@ -377,10 +400,20 @@ mod tests {
             path: "b".to_owned(),
             seen: None,
             bytes: Some(Rc::default()),
+            mode: None,
         };
         assert!(place.disk.save(&[good, folder]).is_err());
         assert_eq!(fs::read(place.path("a")).expect("file"), b"old");
         assert_eq!(place.names("."), 3, "nothing is left lying about");
+    }
+
+    #[test]
+    fn what_is_too_large_says_how_large_it_is() {
+        let place = Place::new();
+        let file = File::create(place.path("a")).expect("file");
+        file.set_len(300 << 20).expect("sparse");
+        let why = place.disk.read("a").expect_err("refused").to_string();
+        assert!(why.contains("314572800 bytes"), "{why}");
     }
 
     #[test]
@@ -389,12 +422,14 @@ mod tests {
         fs::write(elsewhere.path().join("a"), "secret").expect("file");
         symlink(elsewhere.path(), place.path("folder")).expect("link");
         symlink(elsewhere.path().join("a"), place.path("a")).expect("link");
+        assert!(place.disk.is_link("a") && !place.disk.is_link("folder/a"));
         assert!(place.disk.read("folder/a").is_err() && place.disk.read("a").is_err());
         for path in ["folder/a", "folder/new", "a", "x/../../a"] {
             let save = Save {
                 path: path.to_owned(),
                 seen: None,
                 bytes: Some(Rc::new(b"x".to_vec())),
+                mode: None,
             };
             assert!(place.disk.save(&[save]).is_err(), "{path}");
         }
@@ -419,7 +454,10 @@ mod tests {
     #[test]
     fn notes_are_kept_beside_the_workspace() {
         let place = Place::new();
+        fs::create_dir_all(place.path(FOLDER)).expect("folder");
         let _alone = place.disk.alone().expect("alone");
+        let mode = fs::metadata(place.path(FOLDER)).expect("folder").mode();
+        assert_eq!(mode & 0o777, 0o700, "what is kept of files is its owner's");
         assert_eq!(place.disk.note("sessions/s.json").expect("none"), None);
         place.disk.keep("sessions/s.json", b"{}").expect("kept");
         assert_eq!(place.disk.note("sessions/s.json").expect("a note").as_deref(), Some(&b"{}"[..]));

@@ -16,7 +16,11 @@ use super::symbol;
 pub(super) fn opened<F: Files>(run: &Run<'_, F>, path: &str) -> Result<Done, Trouble> {
     let text = run.text(path)?;
     let document = run.document(path)?;
-    let mark = if document.encoding.mark { " with a byte order mark" } else { "" };
+    let mark = if document.now.encoding.mark {
+        " with a byte order mark"
+    } else {
+        ""
+    };
     let end = if text.is_empty() || text.ends_with(['\n', '\r']) {
         ""
     } else {
@@ -25,7 +29,7 @@ pub(super) fn opened<F: Files>(run: &Run<'_, F>, path: &str) -> Result<Done, Tro
     let summary = format!(
         "{path} is open: {} lines, {}{mark}, {}{end}; edits are {}",
         split(&text).count(),
-        document.encoding.form,
+        document.now.encoding.form,
         Ends::of(&text),
         match run.session.mode {
             Mode::Immediate => "saved at once",
@@ -48,7 +52,7 @@ pub(super) fn edited<F: Files>(
 ) -> Result<Done, Trouble> {
     let mut before = Vec::new();
     for (path, _) in &texts {
-        let now = run.document(path)?.now.clone();
+        let now = run.document(path)?.now.text.clone();
         before.push((path.clone(), run.text_of(path, &now)?.map(|(text, _)| text)));
     }
     let texts: Vec<_> = texts
@@ -130,7 +134,7 @@ pub(super) fn place_one<F: Files>(run: &mut Run<'_, F>, path: &str, text: &str, 
             edited(run, "replace", vec![(path.to_owned(), Some(made))], what)
         }
         count => {
-            let snapshot = run.document(path)?.now.clone();
+            let snapshot = run.document(path)?.now.text.clone();
             run.happen(path, Event::Several);
             if let Some(document) = run.session.documents.get_mut(path) {
                 document.selection = Some(Selection {
@@ -175,7 +179,11 @@ pub(super) fn shown<F: Files>(run: &mut Run<'_, F>, path: &str, from: usize) -> 
 
 pub(super) fn selection<F: Files>(run: &mut Run<'_, F>, path: &str) -> Result<Selection, Trouble> {
     let document = run.document(path)?;
-    match document.selection.clone().filter(|selection| selection.snapshot == document.now) {
+    match document
+        .selection
+        .clone()
+        .filter(|selection| selection.snapshot == document.now.text)
+    {
         Some(selection) => Ok(selection),
         None => {
             run.happen(path, Event::Stale);
@@ -234,9 +242,13 @@ pub(super) fn append<F: Files>(run: &mut Run<'_, F>, path: &str, anchor: &str, n
     edited(run, "append", vec![(path.to_owned(), Some(made))], "put the text there")
 }
 
-pub(super) fn symbol_edit<F: Files>(run: &mut Run<'_, F>, path: &str, wanted: &symbol::Asked) -> Result<Done, Trouble> {
+pub(super) fn symbol_edit<F: Files>(run: &mut Run<'_, F>, path: &str, wanted: &symbol::Asked, fits: bool) -> Result<Done, Trouble> {
     let text = run.text(path)?;
-    let (made, what) = symbol::edited(&text, wanted).map_err(|why| {
+    let mut wanted = wanted.clone();
+    if fits {
+        wanted.new = fit(&wanted.new, Ends::of(&text).usual());
+    }
+    let (made, what) = symbol::edited(&text, &wanted).map_err(|why| {
         run.happen(path, Event::Refused);
         Trouble {
             detail: (!why.candidates.is_empty()).then(|| why.candidates.join("\n")),

@@ -56,7 +56,7 @@ pub enum Unreadable {
     #[error("it has {bytes} bytes, and files over 256 MiB are not edited here")]
     Large {
         /// How many.
-        bytes: usize,
+        bytes: u64,
     },
     /// The encoding has no such character.
     #[error("'{}' cannot be written in {form}, the encoding of the file; save the file as UTF-8 first, or leave the character out", .character.escape_debug())]
@@ -91,7 +91,7 @@ impl fmt::Display for Form {
 /// When it is none that could be written back.
 pub fn decode(bytes: &[u8]) -> Result<(String, Encoding), Unreadable> {
     if bytes.len() > LARGEST {
-        return Err(Unreadable::Large { bytes: bytes.len() });
+        return Err(Unreadable::Large { bytes: bytes.len() as u64 });
     }
     let (mark, plain) = match bytes {
         [0xff, 0xfe, 0, 0, ..] | [0, 0, 0xfe, 0xff, ..] => return Err(Unreadable::Utf32),
@@ -161,7 +161,7 @@ pub fn encode(text: &str, encoding: Encoding) -> Result<Vec<u8>, Unreadable> {
         }
     };
     if bytes.len() > LARGEST {
-        return Err(Unreadable::Large { bytes: bytes.len() });
+        return Err(Unreadable::Large { bytes: bytes.len() as u64 });
     }
     // A mark is put before a text that has none; only these two can come out as another text.
     let doubtful = form == Form::Windows1252 || !mark && form == Form::Utf8 && text.starts_with('\u{feff}');

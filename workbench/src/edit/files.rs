@@ -20,6 +20,8 @@ pub struct Found {
     pub bytes: Vec<u8>,
     /// How it looked.
     pub stamp: Stamp,
+    /// Its permissions.
+    pub mode: u32,
 }
 
 /// What a file is to become.
@@ -31,6 +33,8 @@ pub struct Save {
     pub seen: Option<Stamp>,
     /// Its bytes; `None` takes it away.
     pub bytes: Option<Rc<Vec<u8>>>,
+    /// Its permissions where there was none; those that are usual if none are told.
+    pub mode: Option<u32>,
 }
 
 /// Why files were not saved.
@@ -77,6 +81,9 @@ pub trait Files {
     /// When it may not be edited.
     fn resolve(&self, given: &str) -> Result<String, Refused>;
 
+    /// Whether what stands under that very path is a link.
+    fn is_link(&self, given: &str) -> bool;
+
     /// A number that nobody else was given.
     fn fresh(&self) -> u64;
 
@@ -86,10 +93,10 @@ pub trait Files {
     /// Whether any log is wanted.
     fn tells(&self) -> bool;
 
-    /// A file of at most [`super::encoding::LARGEST`] bytes and one more; `None` when there is none.
+    /// A file of at most [`super::encoding::LARGEST`] bytes; `None` when there is none.
     ///
     /// # Errors
-    /// When it is no regular file, or cannot be read.
+    /// When it is no regular file, or larger, or cannot be read.
     fn read(&self, path: &str) -> io::Result<Option<Found>>;
 
     /// Saves files, one after the other; each is at every moment what it was or what it is to be. Before the first is saved, all are known to

@@ -24,9 +24,14 @@ pub(super) fn open<F: Files>(
             Kind::Add(..) => run.open_new(&path)?,
             Kind::Delete(_) | Kind::Update(_) => run.open(&path)?,
         }
+        let goes = matches!(part.kind, Kind::Delete(_)) || part.to.is_some();
+        if goes && run.files.is_link(&part.path) {
+            let why = format!("{} is a link to {path}, and would lead nowhere without it", part.path);
+            return Err(Trouble::new(why, format!("nothing was changed: name {path} itself")));
+        }
         let moved = part.to.as_ref().map(|to| resolve(run, to)).transpose()?;
         if let Some(to) = &moved {
-            run.open_new(to)?;
+            run.open_like(to, &path)?;
         }
         for path in std::iter::once(path).chain(moved) {
             if paths.contains(&path) {
@@ -91,10 +96,6 @@ pub(super) fn texts<F: Files>(
         };
         match part.to.as_ref().map(|to| resolve(run, to)).transpose()? {
             Some(to) => {
-                let encoding = run.document(&path)?.encoding;
-                if let Some(document) = run.session.documents.get_mut(&to) {
-                    document.encoding = encoding;
-                }
                 made.push((path, None));
                 made.push((to, Some(text)));
             }

@@ -57,9 +57,12 @@ pub(super) fn discard<F: Files>(run: &mut Run<'_, F>, paths: &[String]) -> Resul
 pub(super) fn both<F: Files>(run: &Run<'_, F>, path: &str) -> Result<String, Trouble> {
     let document = run.document(path)?;
     let text = |version| Ok::<_, Trouble>(run.text_of(path, version)?.map(|(text, _)| text));
-    let (base, ours) = (text(&document.base)?.unwrap_or_default(), text(&document.now)?.unwrap_or_default());
+    let (base, ours) = (
+        text(&document.now.base)?.unwrap_or_default(),
+        text(&document.now.text)?.unwrap_or_default(),
+    );
     let mut told = unified(&base, &ours, path, &format!("{path} (buffer)"));
-    if document.seen != document.base {
+    if document.seen != document.now.base {
         let theirs = match text(&document.seen) {
             Ok(theirs) => theirs.unwrap_or_default(),
             Err(trouble) => return Ok(format!("{told}{}\n", trouble.summary)),
@@ -76,7 +79,7 @@ pub(super) fn diff<F: Files>(run: &mut Run<'_, F>, paths: &[String]) -> Result<D
     }
     let out = paths
         .iter()
-        .any(|path| run.document(path).is_ok_and(|document| document.seen != document.base));
+        .any(|path| run.document(path).is_ok_and(|document| document.seen != document.now.base));
     let summary = match (detail.is_empty(), out) {
         (true, _) => "buffer and file are the same",
         (false, true) => "what the buffer has, and what somebody else did to the file",
@@ -114,11 +117,7 @@ pub(super) fn refresh<F: Files>(run: &mut Run<'_, F>, paths: Vec<String>) -> Res
 pub(super) fn persist_as<F: Files>(run: &mut Run<'_, F>, path: &str, given: &str) -> Result<Done, Trouble> {
     let other = resolved(run.files, given)?;
     let text = run.text(path)?;
-    let encoding = run.document(path)?.encoding;
-    run.open_new(&other)?;
-    if let Some(document) = run.session.documents.get_mut(&other) {
-        document.encoding = encoding;
-    }
+    run.open_like(&other, path)?;
     let mut status = run.edit("persist_as", vec![(other.clone(), Some(text))])?;
     if run.session.mode == Mode::Manual {
         status = run.save(std::slice::from_ref(&other))?;
@@ -131,11 +130,18 @@ pub(super) fn persist_as<F: Files>(run: &mut Run<'_, F>, path: &str, given: &str
 }
 
 pub(super) fn again<F: Files>(run: &mut Run<'_, F>, redo: bool) -> Result<Done, Trouble> {
-    let (operation, paths, status) = run.take_back(redo)?;
+    let taken = run.take_back(redo)?;
     let what = if redo { "made again" } else { "took back" };
+    let summary = format!("{what}: {}{}", taken.operation, after(run, taken.status));
+    let mut detail = String::new();
+    if taken.status == Status::ExternalConflict {
+        for path in &taken.paths {
+            detail.push_str(&both(run, path)?);
+        }
+    }
     Ok(Done {
-        paths,
-        ..Done::of(status, format!("{what}: {operation}{}", after(run, status)))
+        paths: taken.paths,
+        ..Done::of(taken.status, summary).with(detail)
     })
 }
 

@@ -4,8 +4,8 @@
 use super::encoding::{Encoding, Unreadable, decode, encode};
 use super::files::Files;
 use super::merge::carry;
-use super::run::{Looked, Run, Trouble, no_text, unread};
-use super::session::{Change, Document, Version, keep};
+use super::run::{Looked, Run, Trouble, unread};
+use super::session::{Change, Content, Document, Version, keep};
 use super::state::{Event, Found, Ground, State, Status};
 use serde_json::json;
 use std::io;
@@ -19,7 +19,7 @@ impl<F: Files> Run<'_, F> {
     /// When the file cannot be read as text any more.
     pub fn look(&mut self, path: &str) -> Result<Found, Trouble> {
         // What this operation has seen already is not read again.
-        let looked = self.looked.get(path).map(|looked| looked.version.clone());
+        let looked = self.looked.get(path).map(|looked| looked.content.clone());
         let seen = match looked.map_or_else(|| self.see(path), Ok) {
             Ok(seen) => seen,
             Err(error) => {
@@ -29,13 +29,17 @@ impl<F: Files> Run<'_, F> {
         };
         let document = self.document(path)?.clone();
         let was_out = matches!(document.state.ground(), Ground::OutOfSync { .. });
-        if seen == document.base && !was_out {
-            self.document_mut(path).seen = seen;
+        if seen == document.now.base && !was_out {
+            let mode = self.looked.get(path).and_then(|looked| looked.mode);
+            let own = self.document_mut(path);
+            own.seen = seen;
+            // What is yet to be made has those that it is to have.
+            own.now.mode = mode.or(own.now.mode);
             return Ok(Found::Same {
                 differs: document.is_edited(),
             });
         }
-        if was_out && seen == document.seen && seen != document.base {
+        if was_out && seen == document.seen && seen != document.now.base {
             return Ok(Found::Same { differs: true });
         }
         let found = self.meet(path, &document, &seen)?;
@@ -55,47 +59,42 @@ impl<F: Files> Run<'_, F> {
     }
 
     /// What a file that has other bytes now means for a document.
-    pub(super) fn meet(&mut self, path: &str, document: &Document, seen: &Version) -> Result<Found, Trouble> {
-        let text = match self.looked_text(path).transpose() {
-            Ok(text) => text,
-            Err(why) => {
-                self.document_mut(path).seen.clone_from(seen);
+    pub(super) fn meet(&mut self, path: &str, document: &Document, seen: &Content) -> Result<Found, Trouble> {
+        let now = &document.now;
+        let theirs = self.seen(path, now.encoding);
+        self.document_mut(path).seen.clone_from(seen);
+        let theirs = match theirs {
+            Ok(theirs) => theirs,
+            Err(trouble) => {
                 self.happen(path, Event::Unread);
-                return Err(no_text(path, &why));
+                return Err(trouble);
             }
         };
-        if !document.is_edited() || document.now == *seen {
-            let own = self.document_mut(path);
-            *own = Document {
-                state: own.state,
-                selection: own.selection.clone(),
-                ..Document::of(seen.clone(), text.map_or(own.encoding, |(_, encoding)| encoding))
-            };
+        if !now.is_edited() || now.text == *seen {
+            self.document_mut(path).now = theirs;
             return Ok(Found::Taken);
         }
-        if *seen == document.base {
+        if *seen == now.base {
             // It is again what the buffer was made of.
-            let own = self.document_mut(path);
-            own.seen.clone_from(seen);
             return Ok(Found::Carried);
         }
-        let texts = (self.text_of(path, &document.base)?, self.text_of(path, &document.now)?, text);
-        if let (Some((base, _)), Some((ours, _)), Some((theirs, encoding))) = texts
-            && let Some(carried) = carry(&base, &ours, &theirs)
-            && let Ok(bytes) = encode(&carried, encoding)
+        let texts = (
+            self.text_of(path, &now.base)?,
+            self.text_of(path, &now.text)?,
+            self.text_of(path, seen)?,
+        );
+        if let (Some((base, _)), Some((ours, _)), Some((text, _))) = texts
+            && let Some(carried) = carry(&base, &ours, &text)
+            && let Ok(bytes) = encode(&carried, theirs.encoding)
         {
             self.keep_looked(path)?;
             let bytes = Rc::new(bytes);
-            let now = self.at_hand(Some(&bytes));
-            keep(self.files, &now, &bytes)?;
+            let text = self.at_hand(Some(&bytes));
+            keep(self.files, &text, &bytes)?;
             let own = self.document_mut(path);
-            own.base.clone_from(seen);
-            own.seen.clone_from(seen);
-            own.encoding = encoding;
-            own.now = now;
+            own.now = Version { text, ..theirs };
             return Ok(if own.is_edited() { Found::Carried } else { Found::Taken });
         }
-        self.document_mut(path).seen.clone_from(seen);
         Ok(Found::Conflict)
     }
 
@@ -106,9 +105,7 @@ impl<F: Files> Run<'_, F> {
     pub fn refresh(&mut self, path: &str) -> Result<Found, Trouble> {
         let before = self.document(path)?.clone();
         let found = self.look(path)?;
-        if let Some(why) = self.looked_text(path).and_then(Result::err) {
-            return Err(no_text(path, &why));
-        }
+        let theirs = self.seen(path, before.now.encoding)?;
         let mut found = match found {
             Found::Same { differs } if !matches!(before.state.ground(), Ground::OutOfSync { .. }) => Found::Same { differs },
             // It was told before.
@@ -118,21 +115,11 @@ impl<F: Files> Run<'_, F> {
         let told = matches!(before.state.ground(), Ground::OutOfSync { conflict: true });
         let is_new = self.document(path)?.seen != before.seen;
         if found == Found::Conflict && told && !is_new {
-            let ours = before.now.clone();
-            let theirs = self.document(path)?.seen.clone();
             self.keep_looked(path)?;
-            let encoding = self
-                .looked_text(path)
-                .and_then(Result::ok)
-                .map_or(before.encoding, |(_, encoding)| encoding);
-            let state = self.document(path)?.state;
-            *self.document_mut(path) = Document {
-                state,
-                ..Document::of(theirs.clone(), encoding)
-            };
+            self.document_mut(path).now.clone_from(&theirs);
             let change = Change {
                 path: path.to_owned(),
-                from: ours,
+                from: before.now,
                 to: theirs,
             };
             self.remember("refresh", vec![change]);
@@ -152,17 +139,17 @@ impl<F: Files> Run<'_, F> {
         match self.looked.get(path) {
             Some(Looked {
                 bytes: Some(bytes),
-                version,
+                content,
                 ..
-            }) => keep(self.files, version, bytes),
+            }) => keep(self.files, content, bytes),
             _ => Ok(()),
         }
     }
 
-    /// Drops what is not saved: the buffer is the file. It can be had back by `undo`.
+    /// Drops what is not saved: the buffer is the file, or, where that cannot be read, what it was made of. It can be had back by `undo`.
     ///
     /// # Errors
-    /// When the file is no text.
+    /// When there is no room to keep it.
     pub fn discard(&mut self, path: &str) -> Result<Status, Trouble> {
         let before = self.document(path)?.clone();
         if matches!(before.state, State::SelectionPending(_))
@@ -170,24 +157,35 @@ impl<F: Files> Run<'_, F> {
         {
             return Ok(self.happen(path, Event::Discarded).0);
         }
-        let seen = self.see(path).map_err(|error| unread(path, &error))?;
-        let encoding = match self.looked_text(path).transpose() {
-            Ok(text) => text.map_or(before.encoding, |(_, encoding)| encoding),
-            Err(why) => return Err(no_text(path, &why)),
-        };
+        let read = self.see(path).map_err(|error| unread(path, &error));
+        let found = read.and_then(|seen| Ok((seen, self.seen(path, before.now.encoding)?)));
         self.keep_looked(path)?;
-        let status = self.happen(path, Event::Discarded).0;
-        let state = self.document(path)?.state;
-        *self.document_mut(path) = Document {
-            state,
-            ..Document::of(seen.clone(), encoding)
+        let mut status = self.happen(path, Event::Discarded).0;
+        let to = match found {
+            Ok((seen, theirs)) => {
+                self.document_mut(path).seen = seen;
+                theirs
+            }
+            Err(trouble) => {
+                self.happen(path, Event::Unread);
+                self.notes.push(trouble.summary);
+                Version {
+                    text: before.now.base.clone(),
+                    ..before.now.clone()
+                }
+            }
         };
-        let change = Change {
-            path: path.to_owned(),
-            from: before.now,
-            to: seen,
-        };
-        self.remember("discard", vec![change]);
+        if to == before.now {
+            status = Status::NoOp;
+        } else {
+            self.document_mut(path).now.clone_from(&to);
+            let change = Change {
+                path: path.to_owned(),
+                from: before.now,
+                to,
+            };
+            self.remember("discard", vec![change]);
+        }
         Ok(status)
     }
 }

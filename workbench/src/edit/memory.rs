@@ -8,10 +8,16 @@ use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::io;
 
+/// Bytes, when they were written, and permissions.
+type Entry = (Vec<u8>, u64, u32);
+
+/// Permissions of a new file.
+const USUAL: u32 = 0o644;
+
 /// Files and notes.
 #[derive(Default)]
 pub struct Memory {
-    files: RefCell<BTreeMap<String, (Vec<u8>, u64)>>,
+    files: RefCell<BTreeMap<String, Entry>>,
     notes: RefCell<BTreeMap<String, Vec<u8>>>,
     log: RefCell<Vec<(Category, String)>>,
     clock: Cell<u64>,
@@ -26,8 +32,21 @@ pub struct Memory {
 impl Memory {
     /// Somebody else writes a file.
     pub fn write(&self, path: &str, bytes: impl Into<Vec<u8>>) {
+        let mode = self.mode(path).unwrap_or(USUAL);
         self.clock.set(self.clock.get() + 1);
-        self.files.borrow_mut().insert(path.to_owned(), (bytes.into(), self.clock.get()));
+        self.files
+            .borrow_mut()
+            .insert(path.to_owned(), (bytes.into(), self.clock.get(), mode));
+    }
+
+    /// Permissions of a file.
+    pub fn mode(&self, path: &str) -> Option<u32> {
+        self.files.borrow().get(path).map(|(_, _, mode)| *mode)
+    }
+
+    /// Somebody else gives a file other permissions.
+    pub fn allow(&self, path: &str, mode: u32) {
+        self.files.borrow_mut().get_mut(path).expect("a file").2 = mode;
     }
 
     /// Somebody else takes a file away.
@@ -42,7 +61,7 @@ impl Memory {
 
     /// What a file holds.
     pub fn file(&self, path: &str) -> Option<Vec<u8>> {
-        self.files.borrow().get(path).map(|(bytes, _)| bytes.clone())
+        self.files.borrow().get(path).map(|(bytes, _, _)| bytes.clone())
     }
 
     /// What a file holds, as text.
@@ -95,7 +114,7 @@ impl Memory {
 
     fn stamp(&self, path: &str) -> Option<Stamp> {
         let files = self.files.borrow();
-        files.get(path).map(|(bytes, at)| Stamp {
+        files.get(path).map(|(bytes, at, _)| Stamp {
             of: (0, *at, bytes.len() as u64, 0, 0),
         })
     }
@@ -113,6 +132,10 @@ impl Files for Memory {
             true => Err(Refused::Outside(given.to_owned())),
             false => Ok(given.to_owned()),
         }
+    }
+
+    fn is_link(&self, _: &str) -> bool {
+        false
     }
 
     fn fresh(&self) -> u64 {
@@ -133,7 +156,8 @@ impl Files for Memory {
         if bytes.as_deref() == Some(b"<folder>") {
             return Err(io::Error::other("it is no regular file"));
         }
-        Ok(bytes.zip(self.stamp(path)).map(|(bytes, stamp)| Found { bytes, stamp }))
+        let stamped = bytes.zip(self.stamp(path)).zip(self.mode(path));
+        Ok(stamped.map(|((bytes, stamp), mode)| Found { bytes, stamp, mode }))
     }
 
     fn save(&self, files: &[Save]) -> Result<(), SaveError> {
@@ -154,7 +178,13 @@ impl Files for Memory {
             }
             self.step().map_err(failed)?;
             match &save.bytes {
-                Some(bytes) => self.write(&save.path, bytes.to_vec()),
+                Some(bytes) => {
+                    let is_new = self.mode(&save.path).is_none();
+                    self.write(&save.path, bytes.to_vec());
+                    if let Some(mode) = save.mode.filter(|_| is_new) {
+                        self.allow(&save.path, mode);
+                    }
+                }
                 None => self.remove(&save.path),
             }
         }

@@ -31,4 +31,7 @@ pub mod session;
 mod session_tests;
 pub mod state;
 pub mod symbol;
+mod taking;
 pub mod tools;
+#[cfg(test)]
+mod version_tests;

@@ -13,7 +13,7 @@ use super::run::{Run, Trouble};
 use super::session::{self, NoSession, Session};
 use super::state::{Found, Ground, Mode, State, Status, WorkflowState};
 use super::tools::{Tool, allowed, allows};
-use super::{fitting, markdown, patch};
+use super::{fitting, markdown, patch, saving};
 use serde_json::{Value, json};
 use std::time::Instant;
 
@@ -80,8 +80,16 @@ fn formed(response: Response) -> (Response, Option<Value>) {
 }
 
 fn alone<F: Files>(files: &F, asked: &Asked, now: u64, outside: &mut Vec<Value>) -> Response {
+    match saving::finish(files, now) {
+        Ok(told) => performed(files, asked, now, outside, told),
+        Err(error) => refused(&Trouble::from(error), "-"),
+    }
+}
+
+/// What is asked, where nothing is half done any more; `told` is what was put right.
+fn performed<F: Files>(files: &F, asked: &Asked, now: u64, outside: &mut Vec<Value>, told: Vec<String>) -> Response {
     if asked.order == Order::List {
-        return list(files, now).unwrap_or_else(|trouble| refused(&trouble, "-"));
+        return list(files, now, told).unwrap_or_else(|trouble| refused(&trouble, "-"));
     }
     let is_new = asked.session.is_none();
     let session = match &asked.session {
@@ -96,6 +104,9 @@ fn alone<F: Files>(files: &F, asked: &Asked, now: u64, outside: &mut Vec<Value>)
         Ok(run) => run,
         Err(trouble) => return refused(&trouble, "-"),
     };
+    run.session.operations += 1;
+    run.session.used = run.session.used.max(now);
+    run.notes.extend(told);
     let (done, focus) = match perform_in(&mut run, asked) {
         Ok(done) => {
             let focus = done.paths.first().cloned();
@@ -125,13 +136,22 @@ fn alone<F: Files>(files: &F, asked: &Asked, now: u64, outside: &mut Vec<Value>)
             .and_then(|()| if closed { session::collect(files, now) } else { Ok(()) }),
         false => run.session.store(files),
     };
-    let mut response = answer(&run, asked, done, focus);
-    if let Err(error) = kept {
-        // What was saved to files is saved; what was only in the buffer is as it was before the operation.
-        response.status = Status::PersistFailure;
-        response.summary = format!("{}; but the session could not be kept: {error}", response.summary);
+    if run.is_saving && kept.is_ok() {
+        // What stays of it is older than what was stored, and counts no more.
+        let _ = run.session.end_saving(files);
     }
-    if closed || is_nothing {
+    let mut response = answer(&run, asked, done, focus);
+    let mut is_told = !closed && !is_nothing;
+    if let Err(error) = kept {
+        response.status = Status::PersistFailure;
+        // What was being saved is known to the next operation; what was only in the buffer is as it was before.
+        is_told &= !is_new || Session::interrupted(files).is_ok_and(|all| all.iter().any(|one| one.id == run.session.id));
+        response.summary = match is_told || closed {
+            true => format!("{}; but what is kept of the session cannot be written: {error}", response.summary),
+            false => format!("nothing was done: the session cannot be kept: {error}"),
+        };
+    }
+    if !is_told {
         response.session = None;
     } else if is_new {
         // Who reads the text alone has to know it, too.
@@ -183,7 +203,7 @@ fn refused(trouble: &Trouble, id: &str) -> Response {
     }
 }
 
-fn list<F: Files>(files: &F, now: u64) -> Result<Response, Trouble> {
+fn list<F: Files>(files: &F, now: u64, told: Vec<String>) -> Result<Response, Trouble> {
     let sessions = session::all(files)?;
     let lines: Vec<String> = sessions
         .iter()
@@ -208,6 +228,8 @@ fn list<F: Files>(files: &F, now: u64) -> Result<Response, Trouble> {
     response.status = Status::Success;
     response.guidance = None;
     response.detail = (!lines.is_empty()).then(|| lines.join("\n"));
+    let notes: Vec<String> = told.into_iter().chain([response.summary]).collect();
+    response.summary = notes.join("; ");
     Ok(response)
 }
 
@@ -381,7 +403,7 @@ fn perform_in<F: Files>(run: &mut Run<'_, F>, asked: &Asked) -> Result<Done, Tro
         let goes_on = matches!(asked.order, Order::Diff | Order::Discard | Order::PersistAs(_) | Order::Close);
         let found = match run.look(path) {
             // What the buffer holds can be told and saved elsewhere whatever became of the file.
-            Err(_) if goes_on && asked.order != Order::Discard => continue,
+            Err(_) if goes_on => continue,
             found => found?,
         };
         if found == Found::Conflict && !goes_on {
@@ -416,7 +438,7 @@ fn perform_in<F: Files>(run: &mut Run<'_, F>, asked: &Asked) -> Result<Done, Tro
         Order::Select { id, new } => select(run, &paths[0], *id, new.as_deref())?,
         Order::Candidates { from } => shown(run, &paths[0], from.saturating_sub(1))?,
         Order::Append { anchor, new } => append(run, &paths[0], anchor, new, asked.fit)?,
-        Order::Symbol(wanted) => symbol_edit(run, &paths[0], wanted)?,
+        Order::Symbol(wanted) => symbol_edit(run, &paths[0], wanted, asked.fit)?,
         Order::Patch(_) => {
             let texts = fitting::texts(run, parts.as_deref().unwrap_or_default(), |run, given| resolved(run.files, given))?;
             edited(run, "patch", texts, "applied the patch")?

@@ -3,9 +3,8 @@
 
 use super::encoding::{Encoding, PLAIN, Unreadable, decode, encode, length};
 use super::files::{Files, Found as Read, Stamp};
-use super::merge::carry;
 use super::place::Refused;
-use super::session::{Change, Document, Edit, Session, Version, keep, kept, version};
+use super::session::{Change, Content, Document, Edit, Session, Version, content, keep, kept};
 use super::state::{Effect, Event, Status, step};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -59,7 +58,8 @@ impl From<io::Error> for Trouble {
 pub(super) struct Looked {
     pub(super) stamp: Option<Stamp>,
     pub(super) bytes: Option<Rc<Vec<u8>>>,
-    pub(super) version: Version,
+    pub(super) mode: Option<u32>,
+    pub(super) content: Content,
 }
 
 /// A session in an operation.
@@ -77,15 +77,17 @@ pub struct Run<'f, F: Files> {
     /// By how many characters buffers grew.
     pub delta: i64,
     pub(super) looked: BTreeMap<String, Looked>,
-    /// Versions that are at hand.
+    /// Whether what is being saved was written down.
+    pub(super) is_saving: bool,
+    /// Bytes that are at hand.
     contents: BTreeMap<String, Rc<Vec<u8>>>,
 }
 
 impl<'f, F: Files> Run<'f, F> {
-    /// Begins one; what a crash left half saved is put right first.
+    /// Begins one.
     ///
     /// # Errors
-    /// When what is kept cannot be read.
+    /// When the session has a file that may not be edited.
     pub fn begin(files: &'f F, mut session: Session, now: u64) -> Result<Self, Trouble> {
         // Whoever made the checkout may have made the session, too.
         for path in session.paths() {
@@ -97,20 +99,17 @@ impl<'f, F: Files> Run<'f, F> {
                 }
             }
         }
-        session.operations += 1;
-        session.used = session.used.max(now);
-        let mut run = Self {
+        Ok(Self {
             files,
+            notes: std::mem::take(&mut session.news),
             session,
             now,
-            notes: Vec::new(),
             outside: Vec::new(),
             delta: 0,
             looked: BTreeMap::new(),
+            is_saving: false,
             contents: BTreeMap::new(),
-        };
-        run.recover()?;
-        Ok(run)
+        })
     }
 
     /// The name of this operation in the log.
@@ -152,25 +151,42 @@ impl<'f, F: Files> Run<'f, F> {
     }
 
     /// Reads a file and remembers how it looked.
-    pub(super) fn see(&mut self, path: &str) -> io::Result<Version> {
-        let (stamp, bytes) = self.read(path)?.map(|found| (found.stamp, Rc::new(found.bytes))).unzip();
-        let seen = self.at_hand(bytes.as_ref());
+    pub(super) fn see(&mut self, path: &str) -> io::Result<Content> {
+        let found = self.read(path)?;
+        let (stamp, mode) = (found.as_ref().map(|found| found.stamp), found.as_ref().map(|found| found.mode));
+        let bytes = found.map(|found| Rc::new(found.bytes));
+        let content = self.at_hand(bytes.as_ref());
         let looked = Looked {
             stamp,
             bytes,
-            version: seen.clone(),
+            mode,
+            content: content.clone(),
         };
         self.looked.insert(path.to_owned(), looked);
-        Ok(seen)
+        Ok(content)
     }
 
-    /// The version of some bytes, which are at hand from now on.
-    pub(super) fn at_hand(&mut self, bytes: Option<&Rc<Vec<u8>>>) -> Version {
-        let version = version(bytes.map(|bytes| bytes.as_slice()));
-        if let (Some(version), Some(bytes)) = (&version, bytes) {
-            self.contents.insert(version.clone(), bytes.clone());
+    /// The content that some bytes are, which are at hand from now on.
+    pub(super) fn at_hand(&mut self, bytes: Option<&Rc<Vec<u8>>>) -> Content {
+        let content = content(bytes.map(|bytes| bytes.as_slice()));
+        if let (Some(content), Some(bytes)) = (&content, bytes) {
+            self.contents.insert(content.clone(), bytes.clone());
         }
-        version
+        content
+    }
+
+    /// The file as it was seen, as a version; what is not there is written as `usual`.
+    ///
+    /// # Errors
+    /// When it is no text.
+    pub(super) fn seen(&self, path: &str, usual: Encoding) -> Result<Version, Trouble> {
+        let encoding = match self.looked_text(path).transpose() {
+            Ok(text) => text.map_or(usual, |(_, encoding)| encoding),
+            Err(why) => return Err(no_text(path, &why)),
+        };
+        let looked = self.looked.get(path);
+        let content = looked.and_then(|looked| looked.content.clone());
+        Ok(Version::of(content, encoding, looked.and_then(|looked| looked.mode)))
     }
 
     /// Makes a file a document of the session, if it is none yet.
@@ -181,16 +197,15 @@ impl<'f, F: Files> Run<'f, F> {
         if self.session.documents.contains_key(path) {
             return Ok(());
         }
-        let seen = self.see(path).map_err(|error| unread(path, &error))?;
-        let Some(bytes) = self.looked.get(path).and_then(|looked| looked.bytes.clone()) else {
+        if self.see(path).map_err(|error| unread(path, &error))?.is_none() {
             let why = Trouble::new(
                 format!("there is no file {path}"),
                 "check the path, which is meant from the workspace's root; a patch with `*** Add File` makes a new one",
             );
             return Err(why);
-        };
-        let (_, encoding) = decode(&bytes).map_err(|why| no_text(path, &why))?;
-        self.session.documents.insert(path.to_owned(), Document::of(seen, encoding));
+        }
+        let document = Document::of(self.seen(path, PLAIN)?);
+        self.session.documents.insert(path.to_owned(), document);
         Ok(())
     }
 
@@ -200,7 +215,7 @@ impl<'f, F: Files> Run<'f, F> {
     /// When it is there, or is a document already.
     pub fn open_new(&mut self, path: &str) -> Result<(), Trouble> {
         let seen = self.see(path).map_err(|error| unread(path, &error))?;
-        let is_gone = self.session.documents.get(path).is_none_or(|document| document.now.is_none());
+        let is_gone = self.session.documents.get(path).is_none_or(|document| document.now.text.is_none());
         if seen.is_some() || !is_gone {
             let why = format!("{path} is there already, and is not overwritten");
             return Err(Trouble::new(why, "name another path, or edit the file that is there"));
@@ -208,12 +223,24 @@ impl<'f, F: Files> Run<'f, F> {
         self.session
             .documents
             .entry(path.to_owned())
-            .or_insert_with(|| Document::of(None, PLAIN));
+            .or_insert_with(|| Document::of(Version::of(None, PLAIN, None)));
         Ok(())
     }
 
-    /// The bytes of a version of a document.
-    pub(super) fn bytes(&self, path: &str, wanted: &Version) -> Result<Option<Rc<Vec<u8>>>, Trouble> {
+    /// Makes a file that is not there yet a document that is written as another one is, and may do what that one may.
+    ///
+    /// # Errors
+    /// As [`Self::open_new`].
+    pub fn open_like(&mut self, path: &str, other: &str) -> Result<(), Trouble> {
+        let like = self.document(other)?.now.clone();
+        self.open_new(path)?;
+        let own = &mut self.document_mut(path).now;
+        (own.encoding, own.mode) = (like.encoding, like.mode);
+        Ok(())
+    }
+
+    /// The bytes that a document held.
+    pub(super) fn bytes(&self, path: &str, wanted: &Content) -> Result<Option<Rc<Vec<u8>>>, Trouble> {
         let Some(wanted) = wanted else { return Ok(None) };
         if let Some(bytes) = self.contents.get(wanted) {
             return Ok(Some(bytes.clone()));
@@ -227,12 +254,12 @@ impl<'f, F: Files> Run<'f, F> {
         })
     }
 
-    /// The text of a version of a document; `None` where there is no file.
+    /// The text that a document held; `None` where there was no file.
     ///
     /// # Errors
     /// When it was lost.
-    pub fn text_of(&self, path: &str, version: &Version) -> Result<Option<(String, Encoding)>, Trouble> {
-        let bytes = self.bytes(path, version)?;
+    pub fn text_of(&self, path: &str, wanted: &Content) -> Result<Option<(String, Encoding)>, Trouble> {
+        let bytes = self.bytes(path, wanted)?;
         bytes.map(|bytes| decode(&bytes)).transpose().map_err(|why| no_text(path, &why))
     }
 
@@ -241,7 +268,7 @@ impl<'f, F: Files> Run<'f, F> {
     /// # Errors
     /// When there is none.
     pub fn text(&self, path: &str) -> Result<String, Trouble> {
-        let text = self.text_of(path, &self.document(path)?.now)?;
+        let text = self.text_of(path, &self.document(path)?.now.text)?;
         text.map(|(text, _)| text).ok_or_else(|| {
             Trouble::new(
                 format!("{path} is not there any more"),
@@ -257,10 +284,11 @@ impl<'f, F: Files> Run<'f, F> {
     pub fn edit(&mut self, operation: &str, texts: Vec<(String, Option<String>)>) -> Result<Status, Trouble> {
         let mut versions = Vec::new();
         for (path, text) in texts {
-            let encoding = self.document(&path)?.encoding;
-            let bytes = text.map(|text| encode(&text, encoding).map(Rc::new)).transpose();
+            let now = self.document(&path)?.now.clone();
+            let bytes = text.map(|text| encode(&text, now.encoding).map(Rc::new)).transpose();
             let bytes = bytes.map_err(|why| Trouble::new(format!("{path}: {why}"), "nothing was changed").at(&path))?;
-            versions.push((path, bytes));
+            let text = self.at_hand(bytes.as_ref());
+            versions.push((path, Version { text, ..now }));
         }
         let changes = self.become_all(versions)?;
         self.remember(operation, changes.clone());
@@ -277,25 +305,20 @@ impl<'f, F: Files> Run<'f, F> {
         self.session.remember(edit);
     }
 
-    /// Buffers hold other bytes, which are kept.
-    pub(super) fn become_all(&mut self, versions: Vec<(String, Option<Rc<Vec<u8>>>)>) -> Result<Vec<Change>, Trouble> {
+    /// Buffers become other versions, whose bytes are at hand or kept. Those of before are kept with them.
+    pub(super) fn become_all(&mut self, versions: Vec<(String, Version)>) -> Result<Vec<Change>, Trouble> {
         let mut changes = Vec::new();
-        for (path, bytes) in &versions {
-            let from = self.document(path)?.now.clone();
-            let before = self.bytes(path, &from)?;
-            let to = self.at_hand(bytes.as_ref());
-            for (version, bytes) in [(&from, &before), (&to, bytes)] {
-                if let Some(bytes) = bytes {
-                    keep(self.files, version, bytes)?;
+        for (path, to) in versions {
+            let from = self.document(&path)?.now.clone();
+            let mut lengths = [0; 2];
+            for (length_of, text) in lengths.iter_mut().zip([&from.text, &to.text]) {
+                if let Some(bytes) = self.bytes(&path, text)? {
+                    keep(self.files, text, &bytes)?;
+                    *length_of = i64::try_from(length(&bytes)).unwrap_or(i64::MAX);
                 }
             }
-            let signed = |bytes: &Option<Rc<Vec<u8>>>| bytes.as_ref().map_or(0, |bytes| i64::try_from(length(bytes)).unwrap_or(i64::MAX));
-            self.delta += signed(bytes) - signed(&before);
-            changes.push(Change {
-                path: path.clone(),
-                from,
-                to,
-            });
+            self.delta += lengths[1] - lengths[0];
+            changes.push(Change { path, from, to });
         }
         for change in &changes {
             self.document_mut(&change.path).now.clone_from(&change.to);
@@ -316,65 +339,6 @@ impl<'f, F: Files> Run<'f, F> {
             }
         }
         if saves.is_empty() { Ok(Status::Success) } else { self.save(&saves) }
-    }
-
-    /// Takes the last edit back, or makes it again: where other edits lie above it, if they are elsewhere. Its name comes back.
-    ///
-    /// # Errors
-    /// When there is none, or what it made was changed since.
-    pub fn take_back(&mut self, again: bool) -> Result<(String, Vec<String>, Status), Trouble> {
-        let stack = if again { &self.session.undone } else { &self.session.done };
-        let Some(edit) = stack.last().cloned() else {
-            let what = if again {
-                "nothing was taken back that could be made again"
-            } else {
-                "this session has edited nothing that could be taken back"
-            };
-            return Err(Trouble {
-                status: Status::NoOp,
-                ..Trouble::new(what, "")
-            });
-        };
-        let mut versions = Vec::new();
-        for change in &edit.changes {
-            let path = &change.path;
-            let document = self.document(path)?;
-            let bytes = if document.now == change.to {
-                self.bytes(path, &change.from)?
-            } else {
-                let (now, encoding) = (document.now.clone(), document.encoding);
-                let texts = (
-                    self.text_of(path, &change.to)?,
-                    self.text_of(path, &change.from)?,
-                    self.text_of(path, &now)?,
-                );
-                let carried = match texts {
-                    (Some((to, _)), Some((from, _)), Some((now, _))) => carry(&to, &from, &now),
-                    _ => None,
-                };
-                let bytes = carried.and_then(|text| encode(&text, encoding).ok().map(Rc::new));
-                let gone = || {
-                    let why = format!("{path} was changed since at the place of the edit: it cannot be taken back by itself");
-                    Trouble::new(why, "edit the place by hand").at(path)
-                };
-                Some(bytes.ok_or_else(gone)?)
-            };
-            versions.push((path.clone(), bytes));
-        }
-        let changes = self.become_all(versions)?;
-        let inverse = Edit {
-            changes: changes.clone(),
-            ..edit.clone()
-        };
-        if again {
-            self.session.undone.pop();
-            self.session.done.push(inverse);
-        } else {
-            self.session.done.pop();
-            self.session.undone.push(inverse);
-        }
-        let status = self.settle_all(&changes)?;
-        Ok((edit.operation, edit.changes.into_iter().map(|change| change.path).collect(), status))
     }
 }
 

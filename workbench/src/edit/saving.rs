@@ -1,59 +1,95 @@
-//! Saving buffers: all that an operation saves, or nothing. That it is being done is written down first, so that a crash in the midst of it is
-//! seen by the next operation and put right.
+//! Saving buffers: all that an operation saves, or nothing. That it is being done is written down first, so that whoever comes after a crash in
+//! the midst of it finishes it, or takes it back.
 
 use super::files::{Files, Save, SaveError};
 use super::run::{Run, Trouble, unread};
-use super::session::{Change, Version, version};
+use super::session::{Content, Saving, Session};
 use super::state::{Event, Found, Ground, State, Status};
+use std::io;
 
 /// So often a save is tried again that somebody else's write came between.
 const TRIES: usize = 3;
 
+/// Puts right what processes that were killed left half saved, in whatever session. What was done, in sentences.
+///
+/// # Errors
+/// When what is kept cannot be read or written.
+pub(super) fn finish<F: Files>(files: &F, now: u64) -> io::Result<Vec<String>> {
+    let mut told = Vec::new();
+    for session in Session::interrupted(files)? {
+        // Whoever made the checkout may have made it, too: what may not be edited is not.
+        if let Ok(mut run) = Run::begin(files, session.clone(), now) {
+            run.recover();
+            run.session.store(files)?;
+            told.append(&mut run.notes);
+        }
+        session.end_saving(files)?;
+    }
+    Ok(told)
+}
+
 impl<F: Files> Run<'_, F> {
-    /// What was being saved when a process was killed: what has its bytes is saved. Of several files the others follow, so that all of them are;
-    /// where nothing was saved yet the edits wait in the buffer.
-    pub(super) fn recover(&mut self) -> Result<(), Trouble> {
-        let saving = std::mem::take(&mut self.session.saving);
-        let mut rest = Vec::new();
-        let mut begun = false;
-        for change in &saving {
-            match self.read(&change.path) {
-                Ok(found) if version(found.as_ref().map(|found| found.bytes.as_slice())) == change.to => {
-                    begun = true;
-                    self.settle(&change.path, &change.to);
+    /// What was being saved when a process was killed: what has its bytes is saved. Of several files the others follow, or, where somebody else
+    /// wrote one of them, all are put back; where nothing was saved yet the edits wait in the buffer.
+    fn recover(&mut self) {
+        let (mut saved, mut rest, mut lost) = (Vec::new(), Vec::new(), false);
+        for saving in std::mem::take(&mut self.session.saving) {
+            match self.see(&saving.path) {
+                Ok(found) if found == saving.to => saved.push(saving),
+                found => {
+                    lost |= found.is_err() || found.is_ok_and(|found| found != saving.from);
+                    rest.push(saving);
                 }
-                _ => rest.push(change.clone()),
             }
         }
-        if !begun || rest.is_empty() {
-            return Ok(());
+        if saved.is_empty() {
+            return;
         }
-        self.notes.push("an operation that was cut short has been completed".to_owned());
+        if !rest.is_empty() {
+            let paths: Vec<&str> = saved.iter().chain(&rest).map(|saving| saving.path.as_str()).collect();
+            let what = format!(
+                "an operation that was cut short (session {}: {})",
+                self.session.id,
+                paths.join(", ")
+            );
+            if !lost && self.put(&rest, |saving| &saving.to) {
+                self.notes.push(format!("{what} has been completed"));
+                saved.append(&mut rest);
+            } else if self.put(&saved, |saving| &saving.from) {
+                self.notes.push(format!("{what} has been taken back, its edits wait in the buffer"));
+                return;
+            } else {
+                self.notes
+                    .push(format!("{what} can neither be completed nor taken back: look at its files"));
+            }
+        }
+        saved.iter().for_each(|saving| self.settle(&saving.path, &saving.to));
+    }
+
+    /// Writes files that were looked at just now; whether all of them could be.
+    fn put(&mut self, files: &[Saving], which: impl Fn(&Saving) -> &Content) -> bool {
         let mut saves = Vec::new();
-        for change in &rest {
-            // Where somebody else wrote meanwhile it is told as any such write.
-            let Ok(found) = self.read(&change.path) else { return Ok(()) };
-            if version(found.as_ref().map(|found| found.bytes.as_slice())) != change.from {
-                return Ok(());
-            }
+        for saving in files {
+            let Ok(bytes) = self.bytes(&saving.path, which(saving)) else {
+                return false;
+            };
             saves.push(Save {
-                path: change.path.clone(),
-                seen: found.map(|found| found.stamp),
-                bytes: self.bytes(&change.path, &change.to)?,
+                path: saving.path.clone(),
+                seen: self.looked.get(&saving.path).and_then(|looked| looked.stamp),
+                bytes,
+                mode: saving.mode,
             });
+            self.looked.remove(&saving.path);
         }
-        if self.files.save(&saves).is_ok() {
-            rest.iter().for_each(|change| self.settle(&change.path, &change.to));
-        }
-        Ok(())
+        self.files.save(&saves).is_ok()
     }
 
     /// The file holds what the buffer held.
-    pub(super) fn settle(&mut self, path: &str, version: &Version) {
+    fn settle(&mut self, path: &str, saved: &Content) {
         if let Some(document) = self.session.documents.get_mut(path) {
-            document.base.clone_from(version);
-            document.seen.clone_from(version);
-            if document.now == *version {
+            document.now.base.clone_from(saved);
+            document.seen.clone_from(saved);
+            if document.now.text == *saved {
                 document.state = State::On(Ground::Idle);
             }
         }
@@ -68,44 +104,47 @@ impl<F: Files> Run<'_, F> {
         self.try_save(paths, TRIES)
     }
 
-    pub(super) fn try_save(&mut self, paths: &[String], tries: usize) -> Result<Status, Trouble> {
+    fn try_save(&mut self, paths: &[String], tries: usize) -> Result<Status, Trouble> {
         let mut saves = Vec::new();
-        let mut changes = Vec::new();
+        let mut saving = Vec::new();
         for path in paths {
-            let document = self.document(path)?.clone();
+            let now = self.document(path)?.now.clone();
             let looked = match self.looked.get(path) {
-                Some(looked) => looked.version.clone(),
+                Some(looked) => looked.content.clone(),
                 None => self.see(path).map_err(|error| unread(path, &error))?,
             };
-            if looked != document.base {
+            if looked != now.base {
                 return Ok(self.all(paths, Event::Moved));
             }
-            changes.push(Change {
-                path: path.clone(),
-                from: document.base.clone(),
-                to: document.now.clone(),
-            });
             saves.push(Save {
                 path: path.clone(),
                 seen: self.looked.get(path).and_then(|looked| looked.stamp),
-                bytes: self.bytes(path, &document.now)?,
+                bytes: self.bytes(path, &now.text)?,
+                mode: now.mode,
+            });
+            saving.push(Saving {
+                path: path.clone(),
+                from: now.base,
+                to: now.text,
+                mode: now.mode,
             });
         }
-        self.session.saving.clone_from(&changes);
-        if let Err(error) = self.session.store(self.files) {
-            self.session.saving.clear();
-            self.notes.push(format!("it could not be saved: {error}"));
-            return Ok(self.all(paths, Event::Unsaved));
-        }
-        let result = self.files.save(&saves);
+        self.session.saving.clone_from(&saving);
+        self.is_saving = true;
+        let begun = self.session.begin_saving(self.files);
+        let result = begun.map(|()| self.files.save(&saves));
         self.session.saving.clear();
         match result {
-            Ok(()) => {
+            Err(error) => {
+                self.notes.push(format!("it could not be saved: {error}"));
+                Ok(self.all(paths, Event::Unsaved))
+            }
+            Ok(Ok(())) => {
                 let status = self.all(paths, Event::Saved);
-                changes.iter().for_each(|change| self.settle(&change.path, &change.to));
+                saving.iter().for_each(|saving| self.settle(&saving.path, &saving.to));
                 Ok(status)
             }
-            Err(SaveError::Moved { path }) if tries > 0 => {
+            Ok(Err(SaveError::Moved { path })) if tries > 0 => {
                 // Somebody wrote it between looking and saving: as if he had written before.
                 self.looked.remove(&path);
                 match self.look(&path)? {
@@ -113,39 +152,33 @@ impl<F: Files> Run<'_, F> {
                     _ => self.try_save(paths, tries - 1),
                 }
             }
-            Err(error) => self.unsaved(&error, &changes),
+            Ok(Err(error)) => self.unsaved(&error, &saving),
         }
     }
 
     /// Something could not be saved. What was is taken back; where that fails, too, it is saved.
-    pub(super) fn unsaved(&mut self, error: &SaveError, changes: &[Change]) -> Result<Status, Trouble> {
-        let paths: Vec<String> = changes.iter().map(|change| change.path.clone()).collect();
+    fn unsaved(&mut self, error: &SaveError, saving: &[Saving]) -> Result<Status, Trouble> {
+        let paths: Vec<String> = saving.iter().map(|saving| saving.path.clone()).collect();
         self.notes.push(error.to_string());
         let saved = match error {
-            SaveError::Io { saved, .. } => *saved,
-            _ => 0,
+            SaveError::Io { saved, .. } => &saving[..*saved],
+            _ => &[],
         };
-        let mut back = Vec::new();
-        for change in &changes[..saved] {
-            back.push(Save {
-                path: change.path.clone(),
-                seen: self.read(&change.path).ok().flatten().map(|found| found.stamp),
-                bytes: self.bytes(&change.path, &change.from)?,
-            });
+        for one in saved {
+            // What cannot be read is not written either.
+            let _ = self.see(&one.path);
         }
         let status = self.all(&paths, Event::Unsaved);
-        if !back.is_empty() && self.files.save(&back).is_err() {
-            for change in &changes[..saved] {
-                self.settle(&change.path, &change.to);
-            }
+        if !saved.is_empty() && !self.put(saved, |saving| &saving.from) {
+            saved.iter().for_each(|saving| self.settle(&saving.path, &saving.to));
             self.notes
-                .push(format!("{saved} of {} files are saved all the same", changes.len()));
+                .push(format!("{} of {} files are saved all the same", saved.len(), saving.len()));
         }
         self.looked.clear();
         Ok(status)
     }
 
-    pub(super) fn all(&mut self, paths: &[String], event: Event) -> Status {
+    fn all(&mut self, paths: &[String], event: Event) -> Status {
         let mut last = Status::NoOp;
         for path in paths {
             last = self.happen(path, event).0;

@@ -21,19 +21,49 @@ const KEPT: usize = 256;
 /// Versions that nothing unsaved needs take so many bytes at most.
 const ROOM: u64 = 256 << 20;
 
-/// What a document holds: the digest of its bytes; `None` where there is no file.
-pub type Version = Option<String>;
+/// What a file or a buffer holds: the digest of its bytes; `None` where there is no file.
+pub type Content = Option<String>;
 
-/// The version of some bytes.
-pub fn version(bytes: Option<&[u8]>) -> Version {
+/// The content that some bytes are.
+pub fn content(bytes: Option<&[u8]>) -> Content {
     bytes.map(|bytes| Digest::of(bytes).to_string())
+}
+
+/// A version of a document: what the buffer holds, and all that belongs to it. A version comes back as a whole or not at all.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Version {
+    /// What the buffer holds. Its line ends and its byte order mark are part of the bytes.
+    pub text: Content,
+    /// What it was made of: what the file held when both were last known to agree. It is saved over nothing else.
+    pub base: Content,
+    /// How it is written.
+    pub encoding: Encoding,
+    /// Permissions of the file, where there was one.
+    pub mode: Option<u32>,
+}
+
+impl Version {
+    /// That of a file as it is.
+    pub fn of(text: Content, encoding: Encoding, mode: Option<u32>) -> Self {
+        Self {
+            base: text.clone(),
+            text,
+            encoding,
+            mode,
+        }
+    }
+
+    /// Whether it has edits that its base has not.
+    pub fn is_edited(&self) -> bool {
+        self.text != self.base
+    }
 }
 
 /// Matches to choose from. Their numbers mean something as long as the document is at that version.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Selection {
     /// Of the text in which they were found.
-    pub snapshot: Version,
+    pub snapshot: Content,
     /// What was looked for.
     pub needle: String,
     /// What is to take its place, unless told otherwise.
@@ -47,14 +77,10 @@ pub struct Selection {
 pub struct Document {
     /// How it stands.
     pub state: State,
-    /// What the buffer was made of: what the file held when both were last known to agree.
-    pub base: Version,
-    /// What the buffer holds.
+    /// What the buffer is.
     pub now: Version,
     /// What the file held when it was last looked at.
-    pub seen: Version,
-    /// How the buffer is written.
-    pub encoding: Encoding,
+    pub seen: Content,
     /// What is to be chosen from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub selection: Option<Selection>,
@@ -65,10 +91,23 @@ pub struct Document {
 pub struct Change {
     /// Which file.
     pub path: String,
-    /// What the buffer held.
+    /// What the buffer was.
     pub from: Version,
-    /// What it held then.
+    /// What it was then.
     pub to: Version,
+}
+
+/// A file that is being saved.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Saving {
+    /// Which file.
+    pub path: String,
+    /// What it held.
+    pub from: Content,
+    /// What it is to hold.
+    pub to: Content,
+    /// Its permissions, where it is made anew.
+    pub mode: Option<u32>,
 }
 
 /// An edit that can be taken back as a whole.
@@ -103,7 +142,10 @@ pub struct Session {
     pub undone: Vec<Edit>,
     /// What is being saved just now: after a crash some of it may be.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub saving: Vec<Change>,
+    pub saving: Vec<Saving>,
+    /// What was noticed since the last answer, for the next one: sentences.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub news: Vec<String>,
 }
 
 /// Why there is no session of a handle.
@@ -132,8 +174,12 @@ fn note(id: &str) -> String {
     format!("sessions/{id}.json")
 }
 
-fn blob(version: &str) -> String {
-    format!("versions/{version}")
+fn journal(id: &str) -> String {
+    format!("saving/{id}.json")
+}
+
+fn blob(content: &str) -> String {
+    format!("versions/{content}")
 }
 
 impl Session {
@@ -148,6 +194,7 @@ impl Session {
             done: Vec::new(),
             undone: Vec::new(),
             saving: Vec::new(),
+            news: Vec::new(),
         }
     }
 
@@ -181,6 +228,48 @@ impl Session {
         files.keep(&note(&self.id), &serde_json::to_vec(self)?)
     }
 
+    /// Keeps it as it is beside what it was, with what it is saving: whoever comes after a crash finds it by [`Self::interrupted`].
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn begin_saving(&self, files: &impl Files) -> io::Result<()> {
+        files.keep(&journal(&self.id), &serde_json::to_vec(self)?)
+    }
+
+    /// Nothing is being saved any more, and that it is so was stored.
+    ///
+    /// # Errors
+    /// When that cannot be written down.
+    pub fn end_saving(&self, files: &impl Files) -> io::Result<()> {
+        files.drop_note(&journal(&self.id))
+    }
+
+    /// Sessions that were saving when their process was killed, before that could be stored.
+    ///
+    /// # Errors
+    /// When they cannot be read.
+    pub fn interrupted(files: &impl Files) -> io::Result<Vec<Self>> {
+        let mut all = Vec::new();
+        for (name, _) in files.notes("saving")? {
+            let bytes = files.note(&format!("saving/{name}"))?.unwrap_or_default();
+            let session = serde_json::from_slice::<Self>(&bytes)
+                .ok()
+                .filter(|session| name == format!("{}.json", session.id));
+            let later = |session: &Self| -> io::Result<bool> {
+                let stored = files
+                    .note(&note(&session.id))?
+                    .and_then(|bytes| serde_json::from_slice::<Self>(&bytes).ok());
+                Ok(stored.is_some_and(|stored| stored.operations >= session.operations))
+            };
+            match session {
+                Some(session) if !later(&session)? => all.push(session),
+                // It was stored, or nobody can know what was meant.
+                _ => files.drop_note(&format!("saving/{name}"))?,
+            }
+        }
+        Ok(all)
+    }
+
     /// Ends it.
     ///
     /// # Errors
@@ -191,7 +280,7 @@ impl Session {
 
     /// Whether nothing would be lost with it.
     pub fn is_saved(&self) -> bool {
-        self.saving.is_empty() && self.documents.values().all(|document| document.base == document.now)
+        self.saving.is_empty() && !self.documents.values().any(Document::is_edited)
     }
 
     /// Remembers an edit. What was taken back before cannot be made again after it.
@@ -206,62 +295,63 @@ impl Session {
     /// All files that it names.
     pub fn paths(&self) -> BTreeSet<&String> {
         let edits = self.done.iter().chain(&self.undone).flat_map(|edit| &edit.changes);
-        let changes = edits.chain(&self.saving).map(|change| &change.path);
-        self.documents.keys().chain(changes).collect()
+        let changes = edits.map(|change| &change.path);
+        let saving = self.saving.iter().map(|saving| &saving.path);
+        self.documents.keys().chain(changes).chain(saving).collect()
     }
 
-    fn versions(&self) -> impl Iterator<Item = &String> {
-        let documents = self.documents.values().flat_map(|one| [&one.base, &one.now, &one.seen]);
-        let changes = self
-            .done
-            .iter()
-            .chain(&self.undone)
-            .flat_map(|edit| &edit.changes)
-            .chain(&self.saving);
-        documents.chain(changes.flat_map(|change| [&change.from, &change.to])).flatten()
+    fn contents(&self) -> impl Iterator<Item = &String> {
+        let edits = self.done.iter().chain(&self.undone).flat_map(|edit| &edit.changes);
+        let versions = edits.flat_map(|change| [&change.from, &change.to]);
+        let versions = versions.chain(self.documents.values().map(|one| &one.now));
+        let seen = self.documents.values().map(|one| &one.seen);
+        let saving = self.saving.iter().flat_map(|saving| [&saving.from, &saving.to]);
+        versions
+            .flat_map(|version| [&version.text, &version.base])
+            .chain(seen)
+            .chain(saving)
+            .flatten()
     }
 }
 
 impl Document {
     /// Whether the buffer has edits that the file had not.
     pub fn is_edited(&self) -> bool {
-        self.now != self.base
+        self.now.is_edited()
     }
 
     /// A document whose buffer is the file.
-    pub fn of(version: Version, encoding: Encoding) -> Self {
+    pub fn of(now: Version) -> Self {
         Self {
             state: State::On(Ground::Idle),
-            base: version.clone(),
-            now: version.clone(),
-            seen: version,
-            encoding,
+            seen: now.text.clone(),
+            now,
             selection: None,
         }
     }
 }
 
-/// Keeps the bytes of a version.
+/// Keeps bytes.
 ///
 /// # Errors
 /// When they cannot be written.
-pub fn keep(files: &impl Files, version: &Version, bytes: &[u8]) -> io::Result<()> {
-    match version {
-        Some(version) => files.keep(&blob(version), bytes),
+pub fn keep(files: &impl Files, content: &Content, bytes: &[u8]) -> io::Result<()> {
+    match content {
+        Some(content) => files.keep(&blob(content), bytes),
         None => Ok(()),
     }
 }
 
-/// The bytes of a version that was kept; `None` when they are not there, or not what they were.
+/// Bytes that were kept; `None` when they are not there, or not what they were.
 ///
 /// # Errors
 /// When they cannot be read.
-pub fn kept(files: &impl Files, version: &str) -> io::Result<Option<Vec<u8>>> {
-    if !version.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+pub fn kept(files: &impl Files, content: &str) -> io::Result<Option<Vec<u8>>> {
+    if !content.bytes().all(|byte| byte.is_ascii_hexdigit()) {
         return Ok(None);
     }
-    let bytes = files.note(&blob(version))?;
-    Ok(bytes.filter(|bytes| Digest::of(bytes).to_string() == version))
+    let bytes = files.note(&blob(content))?;
+    Ok(bytes.filter(|bytes| Digest::of(bytes).to_string() == content))
 }
 
 /// All sessions that can be read, the last used first.
@@ -304,8 +394,8 @@ pub fn collect(files: &impl Files, now: u64) -> io::Result<()> {
     let sessions = all(files)?;
     let (mut wanted, mut saved, mut taken) = (BTreeSet::new(), 0, 0);
     for session in &sessions {
-        let own: BTreeSet<&String> = session.versions().filter(|version| !wanted.contains(*version)).collect();
-        let length: u64 = own.iter().filter_map(|version| lengths.get(*version)).sum();
+        let own: BTreeSet<&String> = session.contents().filter(|content| !wanted.contains(*content)).collect();
+        let length: u64 = own.iter().filter_map(|content| lengths.get(*content)).sum();
         let is_saved = session.is_saved();
         if session.has_expired(now) || is_saved && (saved == KEPT || taken + length > ROOM) {
             session.end(files)?;

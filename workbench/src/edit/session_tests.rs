@@ -22,7 +22,7 @@ pub struct Coder {
 }
 
 impl Coder {
-    fn with(text: &str) -> Self {
+    pub fn with(text: &str) -> Self {
         let files = Memory::default();
         files.write("a.cs", text);
         Self {
@@ -32,14 +32,14 @@ impl Coder {
         }
     }
 
-    fn opened(text: &str, mode: Mode) -> Self {
+    pub fn opened(text: &str, mode: Mode) -> Self {
         let mut coder = Self::with(text);
         let opened = coder.ask_with(Order::Open, Some("a.cs"), Some(mode));
         assert_eq!((opened.status, opened.workflow_state), (Status::Success, WorkflowState::Idle));
         coder
     }
 
-    fn ask_with(&mut self, order: Order, path: Option<&str>, mode: Option<Mode>) -> Response {
+    pub fn ask_with(&mut self, order: Order, path: Option<&str>, mode: Option<Mode>) -> Response {
         let asked = Asked {
             order,
             session: self.session.clone(),
@@ -54,27 +54,28 @@ impl Coder {
         response
     }
 
-    fn ask(&mut self, order: Order) -> Response {
+    pub fn ask(&mut self, order: Order) -> Response {
         self.ask_with(order, None, None)
     }
 
-    fn replace(&mut self, old: &str, new: &str) -> Response {
+    pub fn replace(&mut self, old: &str, new: &str) -> Response {
         self.ask(Order::Replace {
             old: old.to_owned(),
             new: new.to_owned(),
         })
     }
 
-    fn select(&mut self, id: usize) -> Response {
+    pub fn select(&mut self, id: usize) -> Response {
         self.ask(Order::Select { id, new: None })
     }
 
-    fn text(&self) -> String {
+    pub fn text(&self) -> String {
         self.files.text("a.cs")
     }
 }
 
-fn stands(response: &Response) -> (Status, WorkflowState) {
+/// Its status and its state.
+pub fn stands(response: &Response) -> (Status, WorkflowState) {
     (response.status, response.workflow_state)
 }
 
@@ -245,133 +246,26 @@ fn a_file_that_cannot_be_saved_is_kept_in_the_buffer() {
 }
 
 #[test]
-fn writes_of_others_are_taken_carried_or_told() {
-    let base = "one\ntwo\nthree\nfour\n";
-    let mut coder = Coder::opened(base, Mode::Manual);
-    // Nothing was edited: taken.
-    coder.files.write("a.cs", format!("zero\n{base}"));
-    let taken = coder.replace("two", "2");
-    assert_eq!(stands(&taken), (Status::Success, WorkflowState::PersistPending));
-    assert!(
-        taken
-            .summary
-            .starts_with("a.cs was changed by somebody else: the content is updated"),
-        "{taken:?}"
-    );
-    // The same bytes written again are no change, whatever the date.
-    coder.files.write("a.cs", format!("zero\n{base}"));
-    assert!(!coder.ask(Order::Diff).summary.contains("somebody"));
-    // Elsewhere: carried.
-    coder.files.write("a.cs", format!("zero\n{base}five\n"));
-    let carried = coder.ask(Order::Commit);
-    assert_eq!(stands(&carried), (Status::Success, WorkflowState::Idle));
-    assert!(carried.summary.contains("carried over"), "{carried:?}");
-    assert_eq!(coder.text(), "zero\none\n2\nthree\nfour\nfive\n");
-    // Between looking and saving, elsewhere.
-    coder.replace("four", "4");
-    coder.files.sneak("a.cs", b"ZERO\none\n2\nthree\nfour\nfive\n");
-    assert_eq!(stands(&coder.ask(Order::Commit)), (Status::Success, WorkflowState::Idle));
-    assert_eq!(coder.text(), "ZERO\none\n2\nthree\n4\nfive\n");
-    // At the same place: told with both sides.
-    coder.replace("three", "3");
-    coder.files.write("a.cs", "ZERO\none\n2\ndrei\n4\nfive\n");
-    let out = coder.replace("one", "1");
-    assert_eq!(stands(&out), (Status::ExternalConflict, WorkflowState::OutOfSync));
-    let both = out.detail.expect("both sides");
-    assert!(both.contains("+3\n") && both.contains("+drei\n"), "{both}");
-    for order in [Order::Commit, Order::Undo] {
-        assert_eq!(stands(&coder.ask(order)), (Status::Exception, WorkflowState::OutOfSync));
-    }
-    assert_eq!(stands(&coder.replace("one", "1")), (Status::Success, WorkflowState::OutOfSync));
-    assert_eq!(coder.ask(Order::Diff).detail.map(|diff| diff.matches("@@").count()), Some(4));
-    let other = coder.ask(Order::PersistAs("b.cs".to_owned()));
-    assert_eq!(other.status, Status::Success, "{other:?}");
-    assert_eq!(coder.files.text("b.cs"), "ZERO\n1\n2\n3\n4\nfive\n");
-    // Reading anew takes theirs, and ours can be had back.
-    let refreshed = coder.ask_with(Order::Refresh, Some("a.cs"), None);
-    assert_eq!(stands(&refreshed), (Status::Success, WorkflowState::Idle), "{refreshed:?}");
-    assert_eq!(coder.ask(Order::Undo).status, Status::Success);
-    assert_eq!(coder.ask_with(Order::Commit, Some("a.cs"), None).status, Status::Success);
-    assert_eq!(coder.text(), "ZERO\n1\n2\n3\n4\nfive\n");
-    assert!(!coder.files.logged(Category::External).is_empty());
-}
-
-#[test]
-fn a_conflict_that_goes_away_is_none() {
-    let mut coder = Coder::opened("one\ntwo\n", Mode::Manual);
-    coder.replace("one", "1");
-    coder.files.write("a.cs", "eins\ntwo\n");
+fn symbols_are_given_the_line_ends_of_the_file() {
+    let coder = Coder::with("class A\r\n{\r\n    int F() => 1;\r\n}\r\n");
+    let order = Order::Symbol(symbol::Asked {
+        symbol: "A.F".to_owned(),
+        at: symbol::Where::Replace,
+        new: "int F()\n    {\n        return 2;\n    }".to_owned(),
+        bare: false,
+    });
+    let asked = Asked {
+        order,
+        session: None,
+        path: Some("a.cs".to_owned()),
+        mode: None,
+        fit: true,
+    };
+    assert_eq!(perform(&coder.files, &asked, 1).status, Status::Success);
     assert_eq!(
-        stands(&coder.ask(Order::Refresh)),
-        (Status::ExternalConflict, WorkflowState::OutOfSync)
+        coder.text(),
+        "class A\r\n{\r\n    int F()\r\n    {\r\n        return 2;\r\n    }\r\n}\r\n"
     );
-    coder.files.write("a.cs", "one\ntwo\n");
-    assert_eq!(stands(&coder.ask(Order::Commit)), (Status::Success, WorkflowState::Idle));
-    assert_eq!(coder.text(), "1\ntwo\n");
-    // Somebody else writes just what was edited here.
-    coder.replace("two", "2");
-    coder.files.write("a.cs", "1\n2\n");
-    assert_eq!(stands(&coder.ask(Order::Commit)), (Status::NoOp, WorkflowState::Idle));
-}
-
-#[test]
-fn files_that_go_or_turn_into_something_else() {
-    for other in [&b"a\0b"[..], b"\xff\xfeA", b"<folder>"] {
-        let mut coder = Coder::opened("one\n", Mode::Manual);
-        coder.replace("one", "1");
-        coder.files.write("a.cs", other);
-        let out = coder.ask(Order::Commit);
-        assert_eq!(stands(&out), (Status::Exception, WorkflowState::OutOfSync), "{out:?}");
-        assert_eq!(coder.ask(Order::Commit).status, Status::Exception);
-        assert_eq!(coder.ask(Order::PersistAs("b.cs".to_owned())).status, Status::Success);
-        assert_eq!(coder.files.text("b.cs"), "1\n");
-        assert_eq!(coder.files.file("a.cs").as_deref(), Some(other));
-        coder.files.write("a.cs", "one\n");
-        let back = coder.ask_with(Order::Commit, Some("a.cs"), None);
-        assert_eq!(stands(&back), (Status::Success, WorkflowState::Idle), "{back:?}");
-        assert_eq!(coder.text(), "1\n");
-    }
-    let mut coder = Coder::opened("one\n", Mode::Manual);
-    coder.replace("one", "1");
-    coder.files.remove("a.cs");
-    assert_eq!(
-        stands(&coder.ask(Order::Commit)),
-        (Status::ExternalConflict, WorkflowState::OutOfSync)
-    );
-    assert_eq!(stands(&coder.ask(Order::Refresh)), (Status::Success, WorkflowState::Idle));
-    assert_eq!(coder.replace("1", "2").status, Status::Exception);
-    assert_eq!(coder.ask(Order::Undo).status, Status::Success);
-    assert_eq!(coder.ask(Order::Commit).status, Status::Success);
-    assert_eq!(coder.text(), "1\n");
-}
-
-#[test]
-fn edits_are_taken_back_and_made_again() {
-    let mut coder = Coder::opened("one two three", Mode::Immediate);
-    coder.replace("one", "1");
-    coder.replace("three", "3");
-    assert_eq!(coder.ask(Order::Undo).status, Status::Success);
-    assert_eq!(coder.text(), "1 two three");
-    assert_eq!(coder.ask(Order::Redo).status, Status::Success);
-    assert_eq!((coder.text().as_str(), coder.ask(Order::Redo).status), ("1 two 3", Status::NoOp));
-    coder.ask(Order::Undo);
-    coder.replace("two", "2");
-    assert_eq!(coder.ask(Order::Redo).status, Status::NoOp, "another edit came in its place");
-    coder.ask(Order::Undo);
-    coder.ask(Order::Undo);
-    assert_eq!(
-        (coder.text().as_str(), coder.ask(Order::Undo).status),
-        ("one two three", Status::NoOp)
-    );
-    // Beneath somebody else's edit, if that is elsewhere.
-    let mut coder = Coder::opened("one\ntwo\nthree\n", Mode::Immediate);
-    coder.replace("one", "1");
-    coder.files.write("a.cs", "1\ntwo\ndrei\n");
-    assert_eq!(coder.ask(Order::Undo).status, Status::Success);
-    assert_eq!(coder.text(), "one\ntwo\ndrei\n");
-    coder.files.write("a.cs", "eins\ntwo\ndrei\n");
-    assert_eq!(coder.ask(Order::Redo).status, Status::Exception);
-    assert_eq!(coder.text(), "eins\ntwo\ndrei\n");
 }
 
 #[test]
@@ -513,25 +407,6 @@ fn old_sessions_and_their_versions_go() {
 }
 
 #[test]
-fn two_sessions_on_one_file_see_each_other() {
-    let mut one = Coder::opened("one\ntwo\nthree\n", Mode::Manual);
-    let first = one.session.take();
-    one.ask_with(Order::Open, Some("a.cs"), None);
-    let second = one.session.clone();
-    one.replace("one", "1");
-    one.session.clone_from(&first);
-    one.replace("three", "3");
-    assert_eq!(one.ask(Order::Commit).status, Status::Success);
-    one.session = second;
-    assert_eq!(one.ask(Order::Commit).status, Status::Success);
-    assert_eq!(one.text(), "1\ntwo\n3\n");
-    one.replace("two", "2");
-    one.session = first;
-    one.replace("two", "zwei");
-    assert_eq!(one.ask(Order::Commit).status, Status::Success);
-}
-
-#[test]
 fn a_session_that_somebody_else_made_leads_nowhere() {
     let mut coder = Coder::opened("one", Mode::Manual);
     coder.replace("one", "1");
@@ -544,19 +419,4 @@ fn a_session_that_somebody_else_made_leads_nowhere() {
         refused.status == Status::Exception && refused.summary.contains("leads out of the workspace"),
         "{refused:?}"
     );
-}
-
-#[test]
-fn damage_is_told_and_costs_no_file() {
-    let mut coder = Coder::opened("one", Mode::Manual);
-    coder.replace("one", "1");
-    coder.files.damage("versions");
-    let lost = coder.ask(Order::Commit);
-    assert!(
-        lost.status == Status::Exception && lost.summary.contains("damaged or gone"),
-        "{lost:?}"
-    );
-    assert_eq!((coder.ask(Order::Discard).status, coder.text().as_str()), (Status::Success, "one"));
-    coder.files.damage("sessions");
-    assert!(coder.ask(Order::Commit).summary.contains("cannot be read"));
 }

@@ -102,7 +102,7 @@ pub enum Event {
     Moved,
     /// The edits, or the selection, are not wanted.
     Discarded,
-    /// The file was found to be another one, outside of any refresh.
+    /// The file was found not to be what the buffer was made of, outside of any refresh.
     Outside(Found),
     /// The file is to be read anew.
     RefreshBegun,
@@ -130,21 +130,13 @@ pub enum Found {
     Conflict,
 }
 
-/// What is to be carried out.
+/// What whoever runs it has to carry out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Effect {
-    /// Keep the buffer as a new version.
-    Keep,
     /// Write the buffer to the file.
     Save,
     /// Numbers of candidates mean nothing any more.
     ForgetSelection,
-    /// Remember the matches, to choose from.
-    OfferSelection,
-    /// Read the file.
-    Read,
-    /// The buffer becomes what it was made of.
-    TakeBase,
 }
 
 /// What a step came to.
@@ -199,45 +191,34 @@ pub fn step(state: State, mode: Mode, event: Event) -> Step {
     };
     let on = |ground: Ground, status: Status, effects: &[Effect]| to(State::On(ground), status, effects);
     let conflict = Ground::OutOfSync { conflict: true };
+    let forget = &[Effect::ForgetSelection];
     match (state, event) {
         // While the file is being read nothing else happens.
         (State::Refreshing(_), Event::Refreshed(found)) => match found {
             Found::Same { differs: false } => on(Ground::Idle, Status::NoOp, &[]),
             Found::Same { differs: true } => on(Ground::PersistPending, Status::NoOp, &[]),
-            Found::Taken => on(Ground::Idle, Status::Success, &[Effect::Keep]),
-            Found::Carried => on(Ground::PersistPending, Status::Success, &[Effect::Keep]),
+            Found::Taken => on(Ground::Idle, Status::Success, &[]),
+            Found::Carried => on(Ground::PersistPending, Status::Success, &[]),
             Found::Conflict => on(conflict, Status::ExternalConflict, &[]),
         },
         (State::Refreshing(_), Event::Unread) => on(Ground::OutOfSync { conflict: false }, Status::Exception, &[]),
         (State::Refreshing(_), _) => to(state, Status::Exception, &[]),
-        (_, Event::RefreshBegun) => to(
-            State::Refreshing(state.ground()),
-            Status::Success,
-            &[Effect::ForgetSelection, Effect::Read],
-        ),
+        (_, Event::RefreshBegun) => to(State::Refreshing(state.ground()), Status::Success, forget),
         (_, Event::Refreshed(_)) => to(state, Status::Exception, &[]),
-        (_, Event::Unread) => on(Ground::OutOfSync { conflict: false }, Status::Exception, &[Effect::ForgetSelection]),
+        (_, Event::Unread) => on(Ground::OutOfSync { conflict: false }, Status::Exception, forget),
 
         (_, Event::Edited { differs }) => match (state.ground(), mode) {
-            (Ground::OutOfSync { .. }, _) => on(state.ground(), Status::Success, &[Effect::ForgetSelection, Effect::Keep]),
-            (_, _) if !differs => on(Ground::Idle, Status::Success, &[Effect::ForgetSelection, Effect::Keep]),
+            (Ground::OutOfSync { .. }, _) => on(state.ground(), Status::Success, forget),
+            (_, _) if !differs => on(Ground::Idle, Status::Success, forget),
             // It is pending until the file has it.
-            (_, Mode::Immediate) => on(
-                Ground::PersistPending,
-                Status::Success,
-                &[Effect::ForgetSelection, Effect::Keep, Effect::Save],
-            ),
-            (_, Mode::Manual | Mode::Disabled) => on(Ground::PersistPending, Status::Success, &[Effect::ForgetSelection, Effect::Keep]),
+            (_, Mode::Immediate) => on(Ground::PersistPending, Status::Success, &[Effect::ForgetSelection, Effect::Save]),
+            (_, Mode::Manual | Mode::Disabled) => on(Ground::PersistPending, Status::Success, forget),
         },
-        (_, Event::Several) => to(
-            State::SelectionPending(state.ground()),
-            Status::MultiMatch,
-            &[Effect::OfferSelection],
-        ),
+        (_, Event::Several) => to(State::SelectionPending(state.ground()), Status::MultiMatch, &[]),
         (_, Event::Nowhere) => to(state, Status::NoMatch, &[]),
         (_, Event::Nothing) => to(state, Status::NoOp, &[]),
         (_, Event::Refused) => to(state, Status::Exception, &[]),
-        (_, Event::Stale) => on(state.ground(), Status::Exception, &[Effect::ForgetSelection]),
+        (_, Event::Stale) => on(state.ground(), Status::Exception, forget),
 
         (State::On(Ground::PersistPending), Event::Saved) => on(Ground::Idle, Status::Success, &[]),
         (State::On(Ground::PersistPending), Event::Unsaved) => on(Ground::PersistPending, Status::PersistFailure, &[]),
@@ -245,19 +226,16 @@ pub fn step(state: State, mode: Mode, event: Event) -> Step {
         (_, Event::Saved | Event::Unsaved | Event::Moved) => to(state, Status::Exception, &[]),
 
         // What was offered goes first; the edits stay until they are discarded themselves.
-        (State::SelectionPending(ground), Event::Discarded) => on(ground, Status::Success, &[Effect::ForgetSelection]),
+        (State::SelectionPending(ground), Event::Discarded) => on(ground, Status::Success, forget),
         (State::On(Ground::Idle), Event::Discarded) => on(Ground::Idle, Status::NoOp, &[]),
-        (State::On(_), Event::Discarded) => on(Ground::Idle, Status::Success, &[Effect::Read, Effect::TakeBase, Effect::Keep]),
+        (State::On(_), Event::Discarded) => on(Ground::Idle, Status::Success, &[]),
 
-        (_, Event::Outside(found)) => {
-            let forget = &[Effect::ForgetSelection];
-            match found {
-                Found::Same { .. } => to(state, Status::Success, &[]),
-                Found::Taken => on(Ground::Idle, Status::Success, forget),
-                Found::Carried => on(Ground::PersistPending, Status::Success, forget),
-                Found::Conflict => on(conflict, Status::ExternalConflict, forget),
-            }
-        }
+        (_, Event::Outside(found)) => match found {
+            Found::Same { .. } => to(state, Status::Success, &[]),
+            Found::Taken => on(Ground::Idle, Status::Success, forget),
+            Found::Carried => on(Ground::PersistPending, Status::Success, forget),
+            Found::Conflict => on(conflict, Status::ExternalConflict, forget),
+        },
     }
 }
 

@@ -1,0 +1,312 @@
+//! Versions of documents among what others do to the files: what is taken, carried, told, taken back, and put right after a crash.
+
+use super::diagnostics::Category;
+use super::order::{Order, Part};
+use super::session_tests::{Coder, stands};
+use super::state::{Mode, Status, WorkflowState};
+
+#[test]
+fn writes_of_others_are_taken_carried_or_told() {
+    let base = "one\ntwo\nthree\nfour\n";
+    let mut coder = Coder::opened(base, Mode::Manual);
+    // Nothing was edited: taken.
+    coder.files.write("a.cs", format!("zero\n{base}"));
+    let taken = coder.replace("two", "2");
+    assert_eq!(stands(&taken), (Status::Success, WorkflowState::PersistPending));
+    assert!(
+        taken
+            .summary
+            .starts_with("a.cs was changed by somebody else: the content is updated"),
+        "{taken:?}"
+    );
+    // The same bytes written again are no change, whatever the date.
+    coder.files.write("a.cs", format!("zero\n{base}"));
+    assert!(!coder.ask(Order::Diff).summary.contains("somebody"));
+    // Elsewhere: carried.
+    coder.files.write("a.cs", format!("zero\n{base}five\n"));
+    let carried = coder.ask(Order::Commit);
+    assert_eq!(stands(&carried), (Status::Success, WorkflowState::Idle));
+    assert!(carried.summary.contains("carried over"), "{carried:?}");
+    assert_eq!(coder.text(), "zero\none\n2\nthree\nfour\nfive\n");
+    // Between looking and saving, elsewhere.
+    coder.replace("four", "4");
+    coder.files.sneak("a.cs", b"ZERO\none\n2\nthree\nfour\nfive\n");
+    assert_eq!(stands(&coder.ask(Order::Commit)), (Status::Success, WorkflowState::Idle));
+    assert_eq!(coder.text(), "ZERO\none\n2\nthree\n4\nfive\n");
+    // At the same place: told with both sides.
+    coder.replace("three", "3");
+    coder.files.write("a.cs", "ZERO\none\n2\ndrei\n4\nfive\n");
+    let out = coder.replace("one", "1");
+    assert_eq!(stands(&out), (Status::ExternalConflict, WorkflowState::OutOfSync));
+    let both = out.detail.expect("both sides");
+    assert!(both.contains("+3\n") && both.contains("+drei\n"), "{both}");
+    for order in [Order::Commit, Order::Undo] {
+        assert_eq!(stands(&coder.ask(order)), (Status::Exception, WorkflowState::OutOfSync));
+    }
+    assert_eq!(stands(&coder.replace("one", "1")), (Status::Success, WorkflowState::OutOfSync));
+    assert_eq!(coder.ask(Order::Diff).detail.map(|diff| diff.matches("@@").count()), Some(4));
+    let other = coder.ask(Order::PersistAs("b.cs".to_owned()));
+    assert_eq!(other.status, Status::Success, "{other:?}");
+    assert_eq!(coder.files.text("b.cs"), "ZERO\n1\n2\n3\n4\nfive\n");
+    // Reading anew takes theirs, and ours can be had back.
+    let refreshed = coder.ask_with(Order::Refresh, Some("a.cs"), None);
+    assert_eq!(stands(&refreshed), (Status::Success, WorkflowState::Idle), "{refreshed:?}");
+    let undone = coder.ask(Order::Undo);
+    assert_eq!(stands(&undone), (Status::ExternalConflict, WorkflowState::OutOfSync), "{undone:?}");
+    let both = undone.detail.expect("both sides");
+    assert!(both.contains("+3\n") && both.contains("+drei\n"), "{both}");
+    assert_eq!(coder.ask_with(Order::Commit, Some("a.cs"), None).status, Status::Exception);
+    assert_eq!(coder.text(), "ZERO\none\n2\ndrei\n4\nfive\n");
+    coder.files.write("a.cs", "ZERO\none\n2\nthree\n4\nsix\n");
+    assert_eq!(coder.ask_with(Order::Commit, Some("a.cs"), None).status, Status::Success);
+    assert_eq!(coder.text(), "ZERO\n1\n2\n3\n4\nsix\n");
+    assert!(!coder.files.logged(Category::External).is_empty());
+}
+
+#[test]
+fn a_conflict_that_goes_away_is_none() {
+    let mut coder = Coder::opened("one\ntwo\n", Mode::Manual);
+    coder.replace("one", "1");
+    coder.files.write("a.cs", "eins\ntwo\n");
+    assert_eq!(
+        stands(&coder.ask(Order::Refresh)),
+        (Status::ExternalConflict, WorkflowState::OutOfSync)
+    );
+    coder.files.write("a.cs", "one\ntwo\n");
+    assert_eq!(stands(&coder.ask(Order::Commit)), (Status::Success, WorkflowState::Idle));
+    assert_eq!(coder.text(), "1\ntwo\n");
+    // Somebody else writes just what was edited here.
+    coder.replace("two", "2");
+    coder.files.write("a.cs", "1\n2\n");
+    assert_eq!(stands(&coder.ask(Order::Commit)), (Status::NoOp, WorkflowState::Idle));
+}
+
+#[test]
+fn files_that_go_or_turn_into_something_else() {
+    for other in [&b"a\0b"[..], b"\xff\xfeA", b"<folder>"] {
+        let mut coder = Coder::opened("one\n", Mode::Manual);
+        coder.replace("one", "1");
+        coder.files.write("a.cs", other);
+        let out = coder.ask(Order::Commit);
+        assert_eq!(stands(&out), (Status::Exception, WorkflowState::OutOfSync), "{out:?}");
+        assert_eq!(coder.ask(Order::Commit).status, Status::Exception);
+        assert_eq!(coder.ask(Order::PersistAs("b.cs".to_owned())).status, Status::Success);
+        assert_eq!(coder.files.text("b.cs"), "1\n");
+        assert_eq!(coder.files.file("a.cs").as_deref(), Some(other));
+        coder.files.write("a.cs", "one\n");
+        let back = coder.ask_with(Order::Commit, Some("a.cs"), None);
+        assert_eq!(stands(&back), (Status::Success, WorkflowState::Idle), "{back:?}");
+        assert_eq!(coder.text(), "1\n");
+    }
+    let mut coder = Coder::opened("one\n", Mode::Manual);
+    coder.replace("one", "1");
+    coder.files.remove("a.cs");
+    assert_eq!(
+        stands(&coder.ask(Order::Commit)),
+        (Status::ExternalConflict, WorkflowState::OutOfSync)
+    );
+    assert_eq!(stands(&coder.ask(Order::Refresh)), (Status::Success, WorkflowState::Idle));
+    assert_eq!(coder.replace("1", "2").status, Status::Exception);
+    // That it went is what somebody else did: it is not undone, but what was edited can be saved elsewhere.
+    assert_eq!(
+        stands(&coder.ask(Order::Undo)),
+        (Status::ExternalConflict, WorkflowState::OutOfSync)
+    );
+    assert_eq!(coder.ask(Order::PersistAs("b.cs".to_owned())).status, Status::Success);
+    assert_eq!((coder.files.text("b.cs").as_str(), coder.files.file("a.cs")), ("1\n", None));
+}
+
+#[test]
+fn a_file_that_cannot_be_read_any_more_is_discarded_and_closed() {
+    for other in [Some(&b"a\0b"[..]), Some(b"<folder>"), None] {
+        let mut coder = Coder::opened("one\n", Mode::Manual);
+        coder.replace("one", "1");
+        match other {
+            Some(other) => coder.files.write("a.cs", other),
+            None => coder.files.remove("a.cs"),
+        }
+        assert_eq!(coder.ask(Order::Close).status, Status::Exception, "there is something to lose");
+        assert_eq!(coder.ask(Order::Discard).status, Status::Success);
+        assert_eq!(coder.ask(Order::Discard).status, Status::NoOp);
+        // What is readable again has the edits back.
+        let back = coder.session.clone();
+        coder.files.write("a.cs", "one\ntwo\n");
+        let undone = coder.ask(Order::Undo);
+        assert_eq!(undone.status, Status::Success, "{undone:?}");
+        assert!(coder.ask(Order::Diff).detail.is_some_and(|diff| diff.contains("+1\n two")));
+        coder.ask(Order::Discard);
+        coder.files.write("a.cs", "\0");
+        assert_eq!(coder.session, back);
+        assert_eq!(stands(&coder.ask(Order::Close)), (Status::Success, WorkflowState::OutOfSync));
+        assert_eq!(coder.files.kept("sessions"), 0);
+    }
+}
+
+#[test]
+fn a_version_comes_back_in_its_own_encoding() {
+    let mut coder = Coder::with("");
+    coder.files.write("a.cs", &b"caf\xe9\none\n"[..]);
+    coder.ask_with(Order::Open, Some("a.cs"), Some(Mode::Manual));
+    coder.replace("one", "1");
+    // Others write it as UTF-8, with another text at the place of the edit.
+    coder.files.write("a.cs", "café\neins\n");
+    coder.ask(Order::Refresh);
+    assert_eq!(stands(&coder.ask(Order::Refresh)), (Status::Success, WorkflowState::Idle));
+    assert_eq!(
+        stands(&coder.ask(Order::Undo)),
+        (Status::ExternalConflict, WorkflowState::OutOfSync)
+    );
+    coder.replace("1", "2");
+    coder.ask(Order::PersistAs("b.cs".to_owned()));
+    assert_eq!(coder.files.file("b.cs").as_deref(), Some(&b"caf\xe9\n2\n"[..]));
+    coder.files.write("a.cs", &b"caf\xe9\none\n"[..]);
+    assert_eq!(coder.ask_with(Order::Commit, Some("a.cs"), None).status, Status::Success);
+    assert_eq!(coder.files.file("a.cs").as_deref(), Some(&b"caf\xe9\n2\n"[..]));
+    // What is carried over is written as the file is now.
+    coder.files.write("a.cs", "café\n2\nthree\n");
+    coder.ask_with(Order::Undo, None, None);
+    let undone = coder.ask_with(Order::Undo, None, None);
+    assert_eq!(undone.status, Status::Success, "{undone:?}");
+    coder.ask_with(Order::Commit, Some("a.cs"), None);
+    assert_eq!(coder.files.text("a.cs"), "café\n1\nthree\n");
+}
+
+#[test]
+fn permissions_go_with_the_version() {
+    let mut coder = Coder::with("one\n");
+    coder.files.allow("a.cs", 0o750);
+    let patch = "*** Begin Patch\n*** Update File: a.cs\n*** Move to: b.cs\n@@\n-one\n+1\n*** End Patch\n";
+    assert_eq!(coder.ask(Order::Patch(patch.to_owned())).status, Status::Success);
+    assert_eq!((coder.files.mode("a.cs"), coder.files.mode("b.cs")), (None, Some(0o750)));
+    assert_eq!(coder.ask(Order::Undo).status, Status::Success);
+    assert_eq!((coder.files.mode("a.cs"), coder.files.mode("b.cs")), (Some(0o750), None));
+    // Those of the moment when it went.
+    coder.files.allow("a.cs", 0o600);
+    let patch = "*** Begin Patch\n*** Delete File: a.cs\n*** End Patch\n";
+    assert_eq!(coder.ask(Order::Patch(patch.to_owned())).status, Status::Success);
+    assert_eq!(coder.ask(Order::Undo).status, Status::Success);
+    assert_eq!((coder.files.mode("a.cs"), coder.text().as_str()), (Some(0o600), "one\n"));
+}
+
+#[test]
+fn a_handle_is_told_once_it_is_kept() {
+    for steps in 0..3 {
+        let mut coder = Coder::with("one\n");
+        coder.files.die_after(Some(steps));
+        let order = Order::Replace {
+            old: "one".to_owned(),
+            new: "1".to_owned(),
+        };
+        let refused = coder.ask_with(order, Some("a.cs"), Some(Mode::Manual));
+        coder.files.die_after(None);
+        assert_eq!(refused.session, None, "{refused:?}");
+        assert_ne!(refused.status, Status::Success);
+        assert_eq!((coder.files.kept("sessions"), coder.text().as_str()), (0, "one\n"));
+    }
+    let mut coder = Coder::with("one\n");
+    coder.files.die_after(Some(0));
+    let opened = coder.ask_with(Order::Open, Some("a.cs"), None);
+    assert_eq!(
+        (opened.status, opened.session.as_deref()),
+        (Status::PersistFailure, None),
+        "{opened:?}"
+    );
+    assert!(opened.summary.starts_with("nothing was done"), "{opened:?}");
+}
+
+#[test]
+fn what_was_cut_short_and_cannot_go_on_is_taken_back() {
+    let part = |path: &str, old: &str, new: &str| Part {
+        path: Some(path.to_owned()),
+        old: old.to_owned(),
+        new: new.to_owned(),
+    };
+    let batch = || Order::Batch(vec![part("a.cs", "one", "1"), part("b.cs", "two", "2")]);
+    let mut seen = [false; 2];
+    for steps in 0..12 {
+        let mut coder = Coder::with("one\n");
+        coder.files.write("b.cs", "two\n");
+        coder.files.die_after(Some(steps));
+        coder.ask(batch());
+        coder.files.die_after(None);
+        let is_half = (coder.text().as_str(), coder.files.text("b.cs").as_str()) == ("1\n", "two\n");
+        if is_half {
+            coder.files.write("b.cs", "zwei\n");
+        }
+        coder.session = None;
+        let listed = coder.ask(Order::List);
+        if is_half {
+            assert!(listed.summary.contains("has been taken back"), "{listed:?}");
+            assert_eq!((coder.text().as_str(), coder.files.text("b.cs").as_str()), ("one\n", "zwei\n"));
+            assert!(listed.detail.is_some_and(|lines| lines.contains("a.cs PersistPending")));
+        }
+        seen[usize::from(is_half)] = true;
+    }
+    assert_eq!(seen, [true, true]);
+}
+
+#[test]
+fn edits_are_taken_back_and_made_again() {
+    let mut coder = Coder::opened("one two three", Mode::Immediate);
+    coder.replace("one", "1");
+    coder.replace("three", "3");
+    assert_eq!(coder.ask(Order::Undo).status, Status::Success);
+    assert_eq!(coder.text(), "1 two three");
+    assert_eq!(coder.ask(Order::Redo).status, Status::Success);
+    assert_eq!((coder.text().as_str(), coder.ask(Order::Redo).status), ("1 two 3", Status::NoOp));
+    coder.ask(Order::Undo);
+    coder.replace("two", "2");
+    assert_eq!(coder.ask(Order::Redo).status, Status::NoOp, "another edit came in its place");
+    coder.ask(Order::Undo);
+    coder.ask(Order::Undo);
+    assert_eq!(
+        (coder.text().as_str(), coder.ask(Order::Undo).status),
+        ("one two three", Status::NoOp)
+    );
+    // Beneath somebody else's edit, if that is elsewhere.
+    let mut coder = Coder::opened("one\ntwo\nthree\n", Mode::Immediate);
+    coder.replace("one", "1");
+    coder.files.write("a.cs", "1\ntwo\ndrei\n");
+    assert_eq!(coder.ask(Order::Undo).status, Status::Success);
+    assert_eq!(coder.text(), "one\ntwo\ndrei\n");
+    coder.files.write("a.cs", "eins\ntwo\ndrei\n");
+    assert_eq!(
+        stands(&coder.ask(Order::Redo)),
+        (Status::ExternalConflict, WorkflowState::OutOfSync)
+    );
+    assert_eq!(coder.text(), "eins\ntwo\ndrei\n");
+}
+
+#[test]
+fn two_sessions_on_one_file_see_each_other() {
+    let mut one = Coder::opened("one\ntwo\nthree\n", Mode::Manual);
+    let first = one.session.take();
+    one.ask_with(Order::Open, Some("a.cs"), None);
+    let second = one.session.clone();
+    one.replace("one", "1");
+    one.session.clone_from(&first);
+    one.replace("three", "3");
+    assert_eq!(one.ask(Order::Commit).status, Status::Success);
+    one.session = second;
+    assert_eq!(one.ask(Order::Commit).status, Status::Success);
+    assert_eq!(one.text(), "1\ntwo\n3\n");
+    one.replace("two", "2");
+    one.session = first;
+    one.replace("two", "zwei");
+    assert_eq!(one.ask(Order::Commit).status, Status::Success);
+}
+
+#[test]
+fn damage_is_told_and_costs_no_file() {
+    let mut coder = Coder::opened("one", Mode::Manual);
+    coder.replace("one", "1");
+    coder.files.damage("versions");
+    let lost = coder.ask(Order::Commit);
+    assert!(
+        lost.status == Status::Exception && lost.summary.contains("damaged or gone"),
+        "{lost:?}"
+    );
+    assert_eq!((coder.ask(Order::Discard).status, coder.text().as_str()), (Status::Success, "one"));
+    coder.files.damage("sessions");
+    assert!(coder.ask(Order::Commit).summary.contains("cannot be read"));
+}
