@@ -101,10 +101,7 @@ fn shown(store: Option<&Path>) -> Guard {
 pub fn lines(world: &dyn World, root: &Path, path: &str, asked: &Asked, most: usize) -> Result<Source, Box<Diagnostic>> {
     let large = place::size(root, path).filter(|size| *size > LARGEST as u64);
     if let Some(bytes) = large {
-        let why = Unreadable::Large {
-            bytes: usize::try_from(bytes).unwrap_or(usize::MAX),
-        };
-        return Err(Box::new(no_text(path, &why)));
+        return Err(Box::new(no_text(path, &Unreadable::Large { bytes })));
     }
     let bytes = world.read(path).map_err(|error| {
         let why = Diagnostic::error("E_READ", error.to_string());
