@@ -67,6 +67,8 @@ struct Watching<'a> {
     trouble: Option<Trouble>,
     /// What moved in the last batch and was built before it could be told, if no checkout came with it.
     taken: Vec<Moved>,
+    /// Digest of the manifest's text as it was last seen.
+    manifest: Option<Digest>,
 }
 
 /// Runs it.
@@ -103,6 +105,7 @@ pub fn run(context: &Context, args: &WatchArgs) -> Outcome {
         running,
         trouble: None,
         taken: Vec::new(),
+        manifest: Some(workspace.text_digest()),
     };
     // What moved before is told as one that moved now: the first batch.
     let session = Session::open(workspace.engine.clone(), &workspace.definition()?, look)?;
@@ -183,7 +186,8 @@ impl Watching<'_> {
             self.taken = std::mem::take(&mut taken);
         }
         let mut news = self.told.news(&session);
-        if session.is_redefined() && batch.paths.contains(MANIFEST) {
+        // Asked of its text: what comes of a change may have been built with the batch before, which was told of another file.
+        if self.manifest.replace(workspace.text_digest()) != Some(workspace.text_digest()) {
             news.push(Moved {
                 path: MANIFEST.to_owned(),
                 change: Became::Edited,
@@ -209,14 +213,17 @@ impl Watching<'_> {
 
     /// The members that the edits touched, learnt by building no more than the tables of the types in these files.
     fn members(&mut self, session: &mut Session, news: &[Moved]) -> Result<Vec<String>, Failed> {
-        let members = Members::of(session, news)?;
-        let Some(patterns) = members.patterns() else {
-            return Ok(Vec::new());
-        };
-        let cancel = self.running.begin(false);
-        let report = session.build(&request(patterns), &Silent, &cancel)?;
-        if !report.cancelled {
-            self.told.built(session);
+        let mut members = Members::of(session, news)?;
+        while let Some(patterns) = members.patterns() {
+            let cancel = self.running.begin(false);
+            let report = session.build(&request(patterns), &Silent, &cancel)?;
+            if !report.cancelled {
+                self.told.built(session);
+            }
+            // Which types are gone is known once the others were asked for.
+            if !members.leave_out(&report.refused) {
+                break;
+            }
         }
         Ok(members.touched(session)?)
     }

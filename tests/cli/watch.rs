@@ -223,6 +223,22 @@ fn a_change_inside_a_file_names_the_members() {
         members.len() == 1 && members[0].as_str().is_some_and(|member| member.contains("NodeStore#")),
         "{moved}"
     );
+    // Also when a file with types goes at the same moment.
+    bench.write("src/MemoTree.Core/Odd.cs", "namespace MemoTree.Core; public class Odd { public int F; }\n");
+    watch.moved("src/MemoTree.Core/Odd.cs", "added");
+    assert_eq!(bench.run(&["build", "//types/...:members"]).code, 0);
+    bench.write(path, &text);
+    fs::remove_file(bench.root().join("src/MemoTree.Core/Odd.cs")).expect("removed");
+    let (mut told, mut members) = (Vec::new(), Vec::new());
+    while told.len() < 2 {
+        let moved = watch.next("moved");
+        told.extend(files(&moved));
+        members.extend(moved["members"].as_array().expect("members").clone());
+    }
+    assert!(
+        members.len() == 1 && members[0].as_str().is_some_and(|member| member.contains("NodeStore#")),
+        "{told:?} {members:?}"
+    );
     watch.end(&bench);
 }
 

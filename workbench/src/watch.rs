@@ -7,6 +7,7 @@ use engine::build::{file_label, file_path};
 use engine::graph::NodeId;
 use engine::graph::stale::taint;
 use engine::store::{Part, Store, ViewId};
+use engine::values::diagnostic::Diagnostic;
 use engine::values::digest::Digest;
 use engine::values::pattern::PatternSet;
 use engine::values::table::Table;
@@ -177,6 +178,14 @@ impl Members {
     pub fn patterns(&self) -> Option<PatternSet> {
         let labels: Vec<String> = self.tables.keys().cloned().collect();
         (!labels.is_empty()).then(|| PatternSet::parse(&labels).ok()).flatten()
+    }
+
+    /// Leaves out the types whose tables cannot be made any more: they went with a file. Whether there were any.
+    pub fn leave_out(&mut self, refused: &[Diagnostic]) -> bool {
+        let before = self.tables.len();
+        self.tables
+            .retain(|label, _| refused.iter().all(|why| why.label.as_deref() != Some(label.as_str())));
+        self.tables.len() < before
     }
 
     /// The members that came, went or hold another text after the tables were built: `Type#Member`.

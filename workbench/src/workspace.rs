@@ -290,6 +290,11 @@ impl Workspace {
         })
     }
 
+    /// Digest of the text of `cortex.toml` alone.
+    pub fn text_digest(&self) -> Digest {
+        Digest::of(self.text.as_bytes())
+    }
+
     /// The cache that the manifest names, if it may be used.
     ///
     /// # Errors
