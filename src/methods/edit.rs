@@ -161,6 +161,10 @@ impl Method for Edit {
     const EFFECT: Effect = Effect::Writes;
     const FROM_FILE: Option<&'static str> = Some("new_text");
 
+    fn arguments(command: clap::Command) -> clap::Command {
+        <Self as clap::Args>::augment_args(command.arg(clap::Arg::new("op")))
+    }
+
     fn command(command: clap::Command) -> clap::Command {
         edit_line::command(command)
     }

@@ -71,7 +71,12 @@ pub trait Method: clap::Args + Serialize + DeserializeOwned + JsonSchema {
     const TOOL: bool = true;
     /// The argument that a command line may also take from a file.
     const FROM_FILE: Option<&'static str> = None;
-    /// The command with its arguments and help.
+    /// A command with its arguments, one and all in their order, and its help.
+    fn arguments(command: clap::Command) -> clap::Command {
+        Self::augment_args(command)
+    }
+
+    /// The command as it is typed.
     fn command(command: clap::Command) -> clap::Command {
         Self::augment_args(command).args(Self::FROM_FILE.map(command::file))
     }
@@ -125,7 +130,7 @@ pub struct Entry {
     pub tool: bool,
     /// The argument that a command line may also take from a file.
     pub from_file: Option<&'static str>,
-    /// A command with its arguments, one and all, and its help.
+    /// A command with its arguments, one and all in their order, and its help.
     pub arguments_of: fn(clap::Command) -> clap::Command,
     /// The command as it is typed.
     pub command: fn(clap::Command) -> clap::Command,
@@ -179,7 +184,7 @@ pub const fn entry<M: Method>() -> Entry {
         asks: M::ASKS,
         tool: M::TOOL,
         from_file: M::FROM_FILE,
-        arguments_of: M::augment_args,
+        arguments_of: <M as Method>::arguments,
         command: M::command,
         parse: |matches| {
             let arguments = M::parsed(matches)?;

@@ -150,6 +150,8 @@ fn performed<F: Files>(files: &F, asked: &Asked, now: u64, outside: &mut Vec<Val
             true => format!("{}; but what is kept of the session cannot be written: {error}", response.summary),
             false => format!("nothing was done: the session cannot be kept: {error}"),
         };
+        let again = "make room on the disk and look at the permissions of .cortex, then do it again";
+        response.guidance = Some(again.to_owned()).filter(|_| !run.is_saving).or(response.guidance);
     }
     if !is_told {
         response.session = None;
