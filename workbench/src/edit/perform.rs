@@ -100,7 +100,11 @@ fn performed<F: Files>(files: &F, asked: &Asked, now: u64, outside: &mut Vec<Val
         Ok(session) => session,
         Err(trouble) => return refused(&trouble, asked.session.as_deref().unwrap_or("-")),
     };
-    let mut run = match Run::begin(files, session, now) {
+    let begun = match asked.order {
+        Order::Close | Order::Discard => Ok(Run::end(files, session, now)),
+        _ => Run::begin(files, session, now),
+    };
+    let mut run = match begun {
         Ok(run) => run,
         Err(trouble) => return refused(&trouble, "-"),
     };
