@@ -114,31 +114,63 @@ async def prompts(client):
 
 
 async def edits(client):
-    """What a model does that changes code: look, edit with several matches, choose, compare, save, look again, take it back."""
-    file = "src/MemoTree.Core/NodeId.cs"
+    """What a model does that changes code, from the question to the summary of what it made. Here the model is this script, and the summaries
+    are those of the built-in producer, so that every step is known."""
+    file = "src/MemoTree.Core/NodeStore.cs"
+
+    async def ask(name, **arguments):
+        answer = await client.call_tool(name, arguments)
+        assert not answer.is_error, (name, answer)
+        return answer
 
     async def edit(op, **arguments):
-        answer = await client.call_tool("edit", {"op": op, **arguments})
-        assert not answer.is_error, answer
-        return answer.structured_content
+        return (await ask("edit", op=op, **arguments)).structured_content
 
-    found = await client.call_tool("search", {"query": "NodeId"})
-    assert file in found.content[0].text, found
-    session = (await edit("open", path=file))["session"]
-    several = await edit("replace", session=session, oldText="Value == 0", newText="Value is 0")
-    if several["status"] == "Success":
-        several = await edit("replace", session=session, oldText="IsNone", newText="IsNothing")
-    while several["status"] == "MultiMatch":
-        assert several["workflow_state"] == "SelectionPending" and several["candidates"], several
-        several = await edit("replace_selection", session=session, selectionId=several["candidates"][0]["id"])
-    assert several["workflow_state"] == "PersistPending" and "commit" in several["allowed"], several
-    assert "+" in (await edit("diff", session=session))["detail"]
-    assert (await edit("commit", session=session))["workflow_state"] == "Idle"
-    outline = await client.call_tool("outline", {"symbols": ["NodeId"]})
-    assert outline.structured_content["state"]["freshness"] == "current", outline
-    while (await edit("undo", session=session))["status"] == "Success":
-        pass
+    async def summary():
+        told = (await ask("semantic", symbol="NodeStore")).structured_content
+        assert told["state"]["freshness"] == "current", told
+        return told["semanticText"]
+
+    opened = await edit("open", path=file)
+    session = opened["session"]
+    assert opened["workflow_state"] == "Idle" and session in opened["summary"], opened
+    found = await ask("search", query="NodeStore.Move")
+    assert "MemoTree.Core.NodeStore#Move" in found.content[0].text, found
+    context = await ask("context_build", query="Why can NodeStore.Move not move nodes?")
+    assert "MemoTree.Core.NodeStore" in context.content[0].text, context
+    before = await summary()
+    assert "- `Move` is not supported" in before, before
+
+    several = await edit("replace", session=session, oldText="NotSupportedException", newText="InvalidOperationException")
+    assert (several["status"], several["workflow_state"]) == ("MultiMatch", "SelectionPending"), several
+    assert several["metrics"]["selection_count"] == 2 and "commit" not in several["allowed"], several
+    [chosen] = [one["id"] for one in several["candidates"] if "throw new" in one["preview"]]
+    edited = await edit("replace_selection", session=session, selectionId=chosen)
+    assert (edited["status"], edited["workflow_state"]) == ("Success", "PersistPending"), edited
+
+    # What if: the difference, and who would see it; what is only in the buffer moves no answer about the code.
+    assert "+    public void Move(NodeId id, NodeId parent) => throw new InvalidOperationException(" in (await edit("diff", session=session))["detail"]
+    assert "NodeStore" in (await ask("usages", symbol="NodeStore")).content[0].text
+    assert await summary() == before
+
+    # Somebody else writes the file at another place: it stays, and the answer says so.
+    place = os.path.join(work, file)
+    with open(place, "r+", encoding="utf-8") as source:
+        text = source.read()
+        source.seek(0)
+        source.write(text + "// somebody else\n")
+    saved = await edit("commit", session=session)
+    assert saved["workflow_state"] == "Idle" and "carried over" in saved["summary"], saved
+    with open(place, encoding="utf-8") as source:
+        assert source.read() == text.replace("=> throw new NotSupported", "=> throw new InvalidOperation") + "// somebody else\n"
+    after = await summary()
+    assert "- `Move` is not supported" not in after and "InvalidOperationException" in after, after
+
+    assert (await edit("undo", session=session))["workflow_state"] == "PersistPending"
     assert (await edit("commit", session=session))["status"] == "Success"
+    assert await summary() == before
+    with open(place, "w", encoding="utf-8") as source:
+        source.write(text)
     assert (await edit("close", session=session))["status"] == "Success"
 
 

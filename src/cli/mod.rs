@@ -542,7 +542,8 @@ pub fn wants_json(args: &[OsString]) -> bool {
             .any(|(flag, form)| flag == "--output" && form == "json")
 }
 
-/// A mistake in the flags in the form of all others: the first paragraph says what is wrong, a tip what was probably meant.
+/// A mistake in the flags in the form of all others: the first paragraph says what is wrong, a tip what was probably meant, and else the form of
+/// the command how it is written.
 pub fn mistake(error: &clap::Error) -> Diagnostic {
     let text = error.render().to_string().replace('\0', "");
     let paragraphs: Vec<String> = text
@@ -551,7 +552,10 @@ pub fn mistake(error: &clap::Error) -> Diagnostic {
         .collect();
     let first = paragraphs.first().map_or("", String::as_str);
     let tip = paragraphs.iter().find_map(|paragraph| paragraph.strip_prefix("tip: "));
-    let hint = tip.unwrap_or("`cortex help` lists the commands, `cortex help COMMAND` their flags");
+    let form = paragraphs.iter().find_map(|paragraph| paragraph.strip_prefix("Usage: "));
+    let form = form.filter(|form| !form.ends_with("<COMMAND>")).map(|form| format!("write {form}"));
+    let hint = tip.map(str::to_owned).or(form);
+    let hint = hint.unwrap_or_else(|| "`cortex help` lists the commands, `cortex help COMMAND` their flags".to_owned());
     Diagnostic::error("E_USAGE", first.strip_prefix("error: ").unwrap_or(first)).hint(hint)
 }
 

@@ -7,7 +7,7 @@ use crate::mcp::gate::{self, Gate};
 use crate::mcp::token::Token;
 use crate::mcp::{http, server};
 use crate::service::server::Stop;
-use crate::service::{Host, watching};
+use crate::service::{Host, noticing, watching};
 use engine::values::diagnostic::Diagnostic;
 use std::net::SocketAddr;
 use std::path::Path;
@@ -22,6 +22,7 @@ pub fn run(context: &Context, args: &McpArgs) -> Outcome {
     let ends = stop.clone();
     exit::on_signal(move || ends.stop(), || {});
     let host = Arc::new(Host::new(context.global.clone()));
+    let _lookout = noticing::begin(context);
     let served = match args.http {
         None => {
             let _watch = watching::begin(context, &stop);

@@ -4,7 +4,7 @@ use crate::cli::ServeArgs;
 use crate::context::{Context, Failed, Outcome};
 use crate::exit::{self, Code};
 use crate::service::server::{self, Stop};
-use crate::service::{Host, client, watching};
+use crate::service::{Host, client, noticing, watching};
 use engine::values::diagnostic::{Diagnostic, Severity};
 use engine::watch::{Socket, SocketError};
 use std::path::{Path, PathBuf};
@@ -27,6 +27,7 @@ pub fn run(context: &Context, args: &ServeArgs) -> Outcome {
     exit::on_signal(move || ends.stop(), || {});
     let host = Arc::new(Host::new(context.global.clone()));
     let _watch = watching::begin(context, &stop);
+    let _lookout = noticing::begin(context);
     if args.stdio {
         return ended(server::converse(host, &stop));
     }

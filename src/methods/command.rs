@@ -29,7 +29,7 @@ impl Subcommand for Call {
     fn augment_subcommands(mut command: Command) -> Command {
         for entry in METHODS {
             let (group, own) = words(entry);
-            let method = (entry.command)(Command::new(own)).args(entry.from_file.map(file));
+            let method = (entry.command)(Command::new(own));
             command = match group {
                 None => command.subcommand(method),
                 Some(group) if command.find_subcommand(group).is_some() => command.mut_subcommand(group, |group| group.subcommand(method)),
@@ -63,7 +63,10 @@ impl FromArgMatches for Call {
         Ok(Self {
             at,
             arguments: (METHODS[at].parse)(matches)?,
-            file: METHODS[at].from_file.and_then(|_| matches.get_one::<PathBuf>(FILE).cloned()),
+            file: METHODS[at].from_file.and_then(|_| {
+                let own = matches.subcommand().map_or(matches, |(_, own)| own);
+                own.get_one::<PathBuf>(FILE).cloned()
+            }),
         })
     }
 
@@ -92,12 +95,13 @@ fn about(group: &str) -> &'static str {
 }
 
 /// The flag that names a file to read an argument from.
-const FILE: &str = "file";
+pub(super) const FILE: &str = "file";
 
 /// No argument is longer than this.
 const LONGEST: u64 = 4 << 20;
 
-fn file(instead: &'static str) -> Arg {
+/// That flag, in the place of an argument.
+pub(super) fn file(instead: &'static str) -> Arg {
     let file = Arg::new(FILE)
         .long(FILE)
         .value_name("FILE")

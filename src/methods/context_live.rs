@@ -232,6 +232,20 @@ impl Show {
         if self.since.is_some() && self.version.is_some() {
             return Err(wrong("since and version cannot go together").hinted("leave one out"));
         }
+        let beside = [
+            (self.set_anchor.is_some(), "setAnchor"),
+            (self.anchor.is_some(), "anchor"),
+            (self.plan.is_some(), "plan"),
+            (self.result.is_some(), "result"),
+            (self.what.is_some(), "what"),
+            (self.failed.is_some(), "failed"),
+            (self.cursor.is_some(), "cursor"),
+            (self.selection.is_some(), "selection"),
+        ];
+        if let Some((_, name)) = beside.iter().find(|(given, _)| *given && self.version.is_some()) {
+            let why = format!("version shows an earlier text and notes nothing: {name} cannot go with it");
+            return Err(wrong(&why).hinted("leave one out; two calls do both"));
+        }
         let cursor = self
             .cursor
             .as_ref()

@@ -1,5 +1,6 @@
 //! `edit`: text files of the workspace, edited in sessions. One method with an operation, so that one tool holds all of them.
 
+use super::edit_line;
 use super::symbols::meant;
 use super::{Effect, Method, window};
 use crate::commands::gc::now;
@@ -33,6 +34,7 @@ use workbench::edit::symbol::{self, Where};
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Edit {
     /// What to do.
+    #[arg(skip = Op::List)]
     pub op: Op,
     /// Handle of the session; a new one without.
     #[arg(long, value_name = "HANDLE")]
@@ -158,6 +160,19 @@ impl Method for Edit {
     const NAME: &'static str = "edit";
     const EFFECT: Effect = Effect::Writes;
     const FROM_FILE: Option<&'static str> = Some("new_text");
+
+    fn arguments(command: clap::Command) -> clap::Command {
+        <Self as clap::Args>::augment_args(command.arg(clap::Arg::new("op")))
+    }
+
+    fn command(command: clap::Command) -> clap::Command {
+        edit_line::command(command)
+    }
+
+    fn parsed(matches: &clap::ArgMatches) -> Result<Self, clap::Error> {
+        edit_line::read(matches)
+    }
+
     type Answer = Response;
 
     fn answer(&self, desk: &mut Desk<'_>) -> Result<Response, Failed> {
@@ -217,10 +232,10 @@ impl Edit {
     }
 
     fn order(&self, symbol: Option<String>) -> Result<Order, Failed> {
-        let new = || needed("newText", self.new_text.as_ref());
+        let new = || self.needed("newText", self.new_text.as_ref());
         let at = |at: Where| {
             Ok::<_, Failed>(Order::Symbol(symbol::Asked {
-                symbol: needed("symbol", symbol.as_ref())?,
+                symbol: self.needed("symbol", symbol.as_ref())?,
                 at,
                 new: new()?,
                 bare: self.bare,
@@ -229,18 +244,18 @@ impl Edit {
         Ok(match self.op {
             Op::Open => Order::Open,
             Op::Replace => Order::Replace {
-                old: needed("oldText", self.old_text.as_ref())?,
+                old: self.needed("oldText", self.old_text.as_ref())?,
                 new: new()?,
             },
             Op::ReplaceSelection => Order::Select {
-                id: needed("selectionId", self.selection_id.as_ref())?,
+                id: self.needed("selectionId", self.selection_id.as_ref())?,
                 new: self.new_text.clone(),
             },
             Op::Candidates => Order::Candidates {
                 from: self.from.unwrap_or(1),
             },
             Op::Append => Order::Append {
-                anchor: needed("anchor", self.anchor.as_ref())?,
+                anchor: self.needed("anchor", self.anchor.as_ref())?,
                 new: new()?,
             },
             Op::ReplaceSymbol => at(Where::Replace)?,
@@ -253,10 +268,7 @@ impl Edit {
                     old: edit.old_text.clone(),
                     new: edit.new_text.clone(),
                 });
-                Order::Batch(needed(
-                    "edits",
-                    Some(parts.collect::<Vec<_>>()).filter(|parts| !parts.is_empty()).as_ref(),
-                )?)
+                Order::Batch(self.needed("edits", Some(parts.collect::<Vec<_>>()).filter(|parts| !parts.is_empty()).as_ref())?)
             }
             Op::Commit => Order::Commit,
             Op::Discard => Order::Discard,
@@ -269,12 +281,34 @@ impl Edit {
             Op::List => Order::List,
         })
     }
+
+    /// An argument that the operation cannot do without.
+    fn needed<T: Clone>(&self, name: &str, argument: Option<&T>) -> Result<T, Failed> {
+        argument.cloned().ok_or_else(|| {
+            let why = Diagnostic::error("E_PARAM", format!("the argument '{name}' is missing"));
+            Failed::new(Code::Usage, why.hint(format!("give {}", self.op.form())))
+        })
+    }
 }
 
-/// An argument that the operation cannot do without.
-fn needed<T: Clone>(name: &str, argument: Option<&T>) -> Result<T, Failed> {
-    argument.cloned().ok_or_else(|| {
-        let why = Diagnostic::error("E_PARAM", format!("the argument '{name}' is missing"));
-        Failed::new(Code::Usage, why.hint("the reference of methods says what each operation needs"))
-    })
+impl Op {
+    /// Arguments that work, as programs give them.
+    fn form(self) -> &'static str {
+        match self {
+            Self::Open => r#"{"op": "open", "path": "src/A.cs"}"#,
+            Self::Replace => {
+                r#"{"op": "replace", "path": "src/A.cs", "oldText": "what stands there", "newText": "what is to stand there"}"#
+            }
+            Self::ReplaceSelection => r#"{"op": "replace_selection", "session": "HANDLE", "selectionId": 2}"#,
+            Self::Candidates => r#"{"op": "candidates", "session": "HANDLE", "from": 6}"#,
+            Self::Append => r#"{"op": "append", "path": "src/A.cs", "anchor": "the text before", "newText": "the text"}"#,
+            Self::ReplaceSymbol => r#"{"op": "replace_symbol", "symbol": "A#Member", "newText": "the declaration"}"#,
+            Self::InsertBefore => r#"{"op": "insert_before", "symbol": "A#Member", "newText": "a declaration"}"#,
+            Self::InsertAfter => r#"{"op": "insert_after", "symbol": "A#Member", "newText": "a declaration"}"#,
+            Self::Patch => r#"{"op": "patch", "newText": "the patch"}"#,
+            Self::Batch => r#"{"op": "batch", "path": "src/A.cs", "edits": [{"oldText": "a", "newText": "b"}]}"#,
+            Self::PersistAs => r#"{"op": "persist_as", "session": "HANDLE", "newText": "src/B.cs"}"#,
+            _ => r#"{"op": "commit", "session": "HANDLE"}"#,
+        }
+    }
 }

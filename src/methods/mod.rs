@@ -10,6 +10,7 @@ pub mod command;
 mod context_build;
 mod context_live;
 mod edit;
+mod edit_line;
 mod investigate;
 mod operation;
 mod outline;
@@ -70,6 +71,24 @@ pub trait Method: clap::Args + Serialize + DeserializeOwned + JsonSchema {
     const TOOL: bool = true;
     /// The argument that a command line may also take from a file.
     const FROM_FILE: Option<&'static str> = None;
+    /// A command with its arguments, one and all in their order, and its help.
+    fn arguments(command: clap::Command) -> clap::Command {
+        Self::augment_args(command)
+    }
+
+    /// The command as it is typed.
+    fn command(command: clap::Command) -> clap::Command {
+        Self::augment_args(command).args(Self::FROM_FILE.map(command::file))
+    }
+
+    /// The arguments that stand on a command line.
+    ///
+    /// # Errors
+    /// When one is missing.
+    fn parsed(matches: &clap::ArgMatches) -> Result<Self, clap::Error> {
+        Self::from_arg_matches(matches)
+    }
+
     /// What it answers.
     type Answer: Serialize + DeserializeOwned + JsonSchema;
 
@@ -111,7 +130,9 @@ pub struct Entry {
     pub tool: bool,
     /// The argument that a command line may also take from a file.
     pub from_file: Option<&'static str>,
-    /// The command with its arguments and help.
+    /// A command with its arguments, one and all in their order, and its help.
+    pub arguments_of: fn(clap::Command) -> clap::Command,
+    /// The command as it is typed.
     pub command: fn(clap::Command) -> clap::Command,
     /// The arguments of a command line as a value.
     pub parse: fn(&clap::ArgMatches) -> Result<Value, clap::Error>,
@@ -163,9 +184,10 @@ pub const fn entry<M: Method>() -> Entry {
         asks: M::ASKS,
         tool: M::TOOL,
         from_file: M::FROM_FILE,
-        command: M::augment_args,
+        arguments_of: <M as Method>::arguments,
+        command: M::command,
         parse: |matches| {
-            let arguments = M::from_arg_matches(matches)?;
+            let arguments = M::parsed(matches)?;
             Ok(serde_json::to_value(arguments).expect("invariant: arguments are plain values"))
         },
         arguments: schema::of::<M>,

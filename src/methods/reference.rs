@@ -5,13 +5,13 @@ use serde_json::{Value, json};
 
 /// The names of a method's arguments, in the order of its help.
 pub fn arguments(entry: &Entry) -> Vec<String> {
-    let command = (entry.command)(clap::Command::new(entry.name));
+    let command = (entry.arguments_of)(clap::Command::new(entry.name));
     command.get_arguments().map(|argument| camel(argument.get_id().as_str())).collect()
 }
 
 /// What a method is for, in the words of its help.
 pub fn about(entry: &Entry) -> String {
-    let command = (entry.command)(clap::Command::new(entry.name));
+    let command = (entry.arguments_of)(clap::Command::new(entry.name));
     let about = command.get_long_about().or(command.get_about());
     about.map(ToString::to_string).unwrap_or_default()
 }

@@ -10,6 +10,7 @@ pub mod frame;
 pub mod host;
 pub mod message;
 pub mod meter;
+pub mod noticing;
 mod outbox;
 mod peer;
 pub mod server;

@@ -1,6 +1,7 @@
 //! Edit sessions by the command line, JSON and the disk: what the library's tests cannot see.
 
 use crate::bench::Bench;
+use crate::serve::Service;
 use serde_json::Value;
 use std::fs;
 use std::io::Read;
@@ -9,6 +10,9 @@ use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
 const FILE: &str = "src/MemoTree.Core/NodeId.cs";
+
+/// Longer than anything takes.
+const LONG: Duration = Duration::from_secs(60);
 
 fn edit(bench: &Bench, args: &[&str]) -> (i32, Value) {
     let mut all = vec!["edit"];
@@ -171,6 +175,56 @@ fn edits_at_once_are_all_made() {
     });
     let expected: String = (0..8).map(|number| format!("LINE {number}\n")).collect();
     assert_eq!(fs::read_to_string(bench.root().join("docs/a.md")).expect("file"), expected);
+}
+
+#[test]
+fn beside_a_service_what_others_write_is_noticed_when_it_happens() {
+    let bench = Bench::documents();
+    let service = Service::start(&bench);
+    let opened = bench.run(&["edit", "open", "docs/a.md", "--json"]).json();
+    let session = opened["session"].as_str().expect("a handle");
+    let note = bench.root().join(format!(".cortex/edit/sessions/{session}.json"));
+    let kept = || fs::read_to_string(&note).expect("a session");
+    assert!(!kept().contains("updated"));
+    let before = fs::read_to_string(bench.root().join("docs/a.md")).expect("file");
+    bench.write("docs/a.md", &format!("{before}and more\n"));
+    let begun = Instant::now();
+    while !kept().contains("the content is updated") {
+        assert!(begun.elapsed() < LONG, "nobody noticed");
+        std::thread::yield_now();
+    }
+    drop(service);
+    let appended = bench.run(&["edit", "append", "--session", session, "--anchor", "$", "--new-text", "the end\n"]);
+    assert!(
+        appended.code == 0 && appended.out.contains("the content is updated"),
+        "{appended:?}"
+    );
+    assert_eq!(bench.run(&["edit", "commit", "--session", session]).code, 0);
+    let now = fs::read_to_string(bench.root().join("docs/a.md")).expect("file");
+    assert_eq!(now, format!("{before}and more\nthe end\n"));
+}
+
+#[test]
+fn whoever_gets_it_wrong_is_shown_what_works() {
+    let bench = Bench::documents();
+    let told = |args: &[&str]| {
+        let ran = bench.run(args);
+        assert_eq!(ran.code, 2, "{ran:?}");
+        ran.err
+    };
+    let form = "help: write cortex edit replace PATH --old-text TEXT --new-text TEXT [--session HANDLE]";
+    assert!(told(&["edit", "replace", "docs/a.md", "--old-text", "two"]).contains(form));
+    assert!(told(&["edit", "replace", "docs/a.md", "two", "2"]).contains(form));
+    assert!(told(&["edit", "docs/a.md"]).contains("as `cortex edit replace PATH --old-text TEXT --new-text TEXT`"));
+    assert!(told(&["edit", "commit"]).contains("help: write cortex edit commit --session HANDLE [PATH]"));
+    let help = bench.run(&["edit", "replace", "--help"]).out;
+    assert!(
+        help.contains("Example:\n  cortex edit replace src/Core/Node.cs --old-text"),
+        "{help}"
+    );
+    assert!(!help.contains("--selection-id"), "only what it needs: {help}");
+    let ran = bench.run(&["edit", "replace", "docs/a.md", "--old-text", "two", "--new-text", "2"]);
+    assert_eq!(ran.code, 0, "{ran:?}");
 }
 
 #[test]

@@ -228,7 +228,7 @@ fn mistakes_in_the_flags_have_the_form_of_all_others() {
     insta::assert_snapshot!(bench.run(&["build"]).all(), @"
     exit 2
     error[E_USAGE]: the following required arguments were not provided: <PATTERN>...
-      help: `cortex help` lists the commands, `cortex help COMMAND` their flags
+      help: write cortex build <PATTERN>...
     ");
     insta::assert_snapshot!(bench.run(&["build", "//...", "--jobs", "0"]).all(), @"
     exit 2

@@ -9,6 +9,7 @@ pub mod ask;
 #[cfg_attr(not(target_os = "linux"), path = "deaf.rs")]
 mod ears;
 mod journal;
+mod lookout;
 mod mounts;
 mod outputs;
 mod serve;
@@ -20,6 +21,7 @@ mod watcher;
 mod tests;
 
 pub use ask::connect;
+pub use lookout::{Lookout, Moved};
 pub use serve::{Batch, Watch, WatchError};
 pub use socket::{Socket, SocketError};
 pub use watcher::{Trouble, Watcher};

@@ -278,7 +278,12 @@ impl Files for Disk {
             });
         }
         for (saved, one) in staged.iter().enumerate() {
-            one.place().map_err(|error| SaveError::Io {
+            // It may have been written while those before it were saved.
+            let placed = match one.is_as_seen() {
+                true => one.place(),
+                false => Err(io::Error::other("it was changed by somebody else at this moment")),
+            };
+            placed.map_err(|error| SaveError::Io {
                 path: one.save.path.clone(),
                 saved,
                 error,
@@ -405,6 +410,17 @@ mod tests {
         assert!(place.disk.save(&[good, folder]).is_err());
         assert_eq!(fs::read(place.path("a")).expect("file"), b"old");
         assert_eq!(place.names("."), 3, "nothing is left lying about");
+    }
+
+    #[test]
+    fn what_moves_while_others_are_saved_is_not_written_over() {
+        let place = Place::new();
+        fs::write(place.path("a"), "old").expect("file");
+        fs::hard_link(place.path("a"), place.path("b")).expect("link");
+        let both = [place.save("a", Some(b"one")), place.save("b", Some(b"two"))];
+        let error = place.disk.save(&both);
+        assert!(matches!(error, Err(SaveError::Io { saved: 1, .. })), "{error:?}");
+        assert_eq!(fs::read(place.path("b")).expect("file"), b"one");
     }
 
     #[test]

@@ -19,6 +19,7 @@ pub mod merge;
 pub mod miss;
 #[cfg(test)]
 mod model_tests;
+pub mod noticing;
 pub mod order;
 pub mod patch;
 pub mod perform;

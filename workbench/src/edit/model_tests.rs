@@ -4,6 +4,7 @@
 
 use super::memory::Memory;
 use super::merge::carry;
+use super::noticing::notice;
 use super::order::{Asked, Order};
 use super::perform::perform;
 use super::response::Response;
@@ -24,6 +25,8 @@ enum Act {
     Redo,
     /// Somebody else writes one line of the file, which no line was before and no edit touches.
     Write(usize),
+    /// A service notices what was written.
+    Notice,
     /// The next operation's process dies before that step.
     Die(usize),
 }
@@ -67,6 +70,14 @@ impl Model {
             return false;
         }
         true
+    }
+
+    /// A look that nobody asked for: a conflict has not been told by it.
+    fn notice(&mut self) {
+        let told = self.out.clone();
+        if !self.look() {
+            self.out = told.or_else(|| Some("nothing that a file holds".to_owned()));
+        }
     }
 
     fn take(&mut self) {
@@ -237,7 +248,7 @@ impl Bed {
             Act::Refresh => Order::Refresh,
             Act::Undo => Order::Undo,
             Act::Redo => Order::Redo,
-            Act::Write(_) | Act::Die(_) => unreachable!("they are no orders"),
+            Act::Write(_) | Act::Notice | Act::Die(_) => unreachable!("they are no orders"),
         }
     }
 
@@ -273,6 +284,7 @@ fn act() -> impl Strategy<Value = Act> {
         3 => Just(Act::Undo),
         2 => Just(Act::Redo),
         3 => (0_usize..9).prop_map(Act::Write),
+        3 => Just(Act::Notice),
         3 => (0_usize..6).prop_map(Act::Die),
     ]
 }
@@ -318,6 +330,11 @@ fn check(mode: Mode, acts: &[Act]) -> Result<(), TestCaseError> {
             }
             Act::Die(steps) => {
                 dies = Some(*steps);
+                continue;
+            }
+            Act::Notice => {
+                model.notice();
+                notice(&bed.files, None, 1).expect("noticed");
                 continue;
             }
             _ => {}

@@ -100,7 +100,11 @@ fn performed<F: Files>(files: &F, asked: &Asked, now: u64, outside: &mut Vec<Val
         Ok(session) => session,
         Err(trouble) => return refused(&trouble, asked.session.as_deref().unwrap_or("-")),
     };
-    let mut run = match Run::begin(files, session, now) {
+    let begun = match asked.order {
+        Order::Close | Order::Discard => Ok(Run::end(files, session, now)),
+        _ => Run::begin(files, session, now),
+    };
+    let mut run = match begun {
         Ok(run) => run,
         Err(trouble) => return refused(&trouble, "-"),
     };
@@ -150,6 +154,8 @@ fn performed<F: Files>(files: &F, asked: &Asked, now: u64, outside: &mut Vec<Val
             true => format!("{}; but what is kept of the session cannot be written: {error}", response.summary),
             false => format!("nothing was done: the session cannot be kept: {error}"),
         };
+        let again = "make room on the disk and look at the permissions of .cortex, then do it again";
+        response.guidance = Some(again.to_owned()).filter(|_| !run.is_saving).or(response.guidance);
     }
     if !is_told {
         response.session = None;

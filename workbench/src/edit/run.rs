@@ -88,7 +88,7 @@ impl<'f, F: Files> Run<'f, F> {
     ///
     /// # Errors
     /// When the session has a file that may not be edited.
-    pub fn begin(files: &'f F, mut session: Session, now: u64) -> Result<Self, Trouble> {
+    pub fn begin(files: &'f F, session: Session, now: u64) -> Result<Self, Trouble> {
         // Whoever made the checkout may have made the session, too.
         for path in session.paths() {
             match files.resolve(path) {
@@ -99,7 +99,12 @@ impl<'f, F: Files> Run<'f, F> {
                 }
             }
         }
-        Ok(Self {
+        Ok(Self::end(files, session, now))
+    }
+
+    /// Begins one that saves nothing: it drops what the session has, whatever became of its files.
+    pub(super) fn end(files: &'f F, mut session: Session, now: u64) -> Self {
+        Self {
             files,
             notes: std::mem::take(&mut session.news),
             session,
@@ -109,7 +114,7 @@ impl<'f, F: Files> Run<'f, F> {
             looked: BTreeMap::new(),
             is_saving: false,
             contents: BTreeMap::new(),
-        })
+        }
     }
 
     /// The name of this operation in the log.

@@ -419,4 +419,8 @@ fn a_session_that_somebody_else_made_leads_nowhere() {
         refused.status == Status::Exception && refused.summary.contains("leads out of the workspace"),
         "{refused:?}"
     );
+    // Whoever finds it can get rid of it.
+    assert_eq!(coder.ask(Order::Discard).status, Status::Success);
+    assert_eq!(coder.ask(Order::Close).status, Status::Success);
+    assert_eq!((coder.files.kept("sessions"), coder.text().as_str()), (0, "one"));
 }

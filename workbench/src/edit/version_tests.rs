@@ -212,6 +212,7 @@ fn a_handle_is_told_once_it_is_kept() {
         "{opened:?}"
     );
     assert!(opened.summary.starts_with("nothing was done"), "{opened:?}");
+    assert!(opened.guidance.is_some_and(|words| words.starts_with("make room")));
 }
 
 #[test]

@@ -15,6 +15,8 @@ const VERSIONS: usize = 64;
 const ANCHORS: usize = 16;
 /// Seconds from one anchor to the next.
 pub const BETWEEN: u64 = 30 * 60;
+/// Who moved a document that nobody says to have moved.
+const SOMEBODY: &str = "somebody else";
 /// Plans that are remembered.
 const PLANS: usize = 8;
 /// Lines of a patch that are remembered.
@@ -126,27 +128,40 @@ impl Journal {
         self.versions.iter().find(|version| version.number == number)
     }
 
-    /// The document was found as `text`; `before` is the text of the current version. Whether there is a version more.
+    /// The document was found as `text`; `before` is the text of the current version. Where it moved although what is told of failed, somebody else
+    /// moved it, and both are versions. Whether there is a version more.
     pub fn found(&mut self, text: &str, before: Option<&str>, now: u64, said: &Said) -> bool {
         let digest = digest(text);
         let moved = self.current().is_none_or(|current| current.digest != digest);
         if !moved && said.failed.is_none() {
             return false;
         }
-        self.given += 1;
-        let change = match before {
-            Some(before) if moved => Difference::of(before, text).cut(PATCH),
-            _ => Difference::default(),
-        };
-        self.versions.push(Version {
-            number: self.given,
+        let by = |author: &str, what: &Option<String>, failed: &Option<String>, change: Difference| Version {
+            number: 0,
             at: now,
-            author: said.author.clone(),
-            what: said.what.clone(),
-            failed: said.failed.clone(),
-            digest,
+            author: author.to_owned(),
+            what: what.clone(),
+            failed: failed.clone(),
+            digest: digest.clone(),
             change,
-        });
+        };
+        let change = before.map_or_else(Difference::default, |before| Difference::of(before, text).cut(PATCH));
+        let (mover, why) = match said.failed {
+            Some(_) => (SOMEBODY, &None),
+            None => (said.author.as_str(), &said.what),
+        };
+        let moved = moved.then(|| by(mover, why, &None, change));
+        let failed = said
+            .failed
+            .is_some()
+            .then(|| by(&said.author, &said.what, &said.failed, Difference::default()));
+        for version in moved.into_iter().chain(failed) {
+            self.given += 1;
+            self.versions.push(Version {
+                number: self.given,
+                ..version
+            });
+        }
         let forgotten = self.versions.len().saturating_sub(VERSIONS);
         self.versions.drain(..forgotten);
         let due = self
@@ -236,6 +251,7 @@ mod tests {
             ..by("agent")
         };
         assert!(journal.found("b\n", Some("b\n"), 40, &failed));
+        assert!(journal.found("c\n", Some("b\n"), 45, &failed), "somebody else wrote meanwhile");
         let told: Vec<(u64, &str, bool, bool)> = journal
             .versions
             .iter()
@@ -243,14 +259,20 @@ mod tests {
             .collect();
         assert_eq!(
             told,
-            [(1, "person", false, true), (2, "agent", false, false), (3, "agent", true, true)]
+            [
+                (1, "person", false, true),
+                (2, "agent", false, false),
+                (3, "agent", true, true),
+                (4, "somebody else", false, false),
+                (5, "agent", true, true)
+            ]
         );
-        assert_eq!(journal.current().map(|one| one.digest.clone()), Some(digest("b\n")));
+        assert_eq!(journal.current().map(|one| one.digest.clone()), Some(digest("c\n")));
         for number in 0..200_u64 {
             journal.found(&number.to_string(), None, 50 + number, &by("tool"));
         }
-        assert_eq!((journal.versions.len(), journal.given), (VERSIONS, 203));
-        assert!(journal.version(2).is_none() && journal.version(203).is_some());
+        assert_eq!((journal.versions.len(), journal.given), (VERSIONS, 205));
+        assert!(journal.version(2).is_none() && journal.version(205).is_some());
     }
 
     #[test]

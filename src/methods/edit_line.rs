@@ -1,0 +1,280 @@
+//! The operations of `edit` as commands: each with what it needs, and with a line that works.
+
+use super::command::{FILE, file};
+use super::edit::{Edit, Op};
+use clap::error::ErrorKind;
+use clap::{Arg, ArgMatches, Args, Command, FromArgMatches, ValueEnum};
+
+/// The file of an operation, as it stands on a command line.
+const PATH: &str = "which";
+
+/// An operation.
+struct Line {
+    name: &'static str,
+    about: &'static str,
+    /// The command behind its name, as it is told to who gets it wrong.
+    form: &'static str,
+    /// Arguments that it cannot do without.
+    needs: &'static [&'static str],
+    /// Those that its help shows besides.
+    takes: &'static [&'static str],
+    /// Behind `cortex edit`.
+    example: &'static str,
+}
+
+const LINES: &[Line] = &[
+    Line {
+        name: "open",
+        about: "Begin a session with a file",
+        form: "PATH [--mode manual|immediate|disabled]",
+        needs: &[PATH],
+        takes: &["session", "mode", "manifest"],
+        example: "open src/Core/Node.cs",
+    },
+    Line {
+        name: "replace",
+        about: "Put a text where another one stands, in one place; several places are offered by number",
+        form: "PATH --old-text TEXT --new-text TEXT [--session HANDLE]",
+        needs: &[PATH, "old_text", "new_text"],
+        takes: &["session", "mode", "file_ends", "manifest"],
+        example: "replace src/Core/Node.cs --old-text 'Value == 0' --new-text 'Value is 0'",
+    },
+    Line {
+        name: "replace_selection",
+        about: "Take one of the places that `replace` or `append` offered",
+        form: "--session HANDLE --selection-id N [--new-text TEXT]",
+        needs: &["session", "selection_id"],
+        takes: &["new_text"],
+        example: "replace_selection --session 1a2b3c4d --selection-id 2",
+    },
+    Line {
+        name: "candidates",
+        about: "Show more of the places that were offered",
+        form: "--session HANDLE [--from N]",
+        needs: &["session"],
+        takes: &["from"],
+        example: "candidates --session 1a2b3c4d --from 6",
+    },
+    Line {
+        name: "append",
+        about: "Put a text behind another one, or at the beginning or the end of the file",
+        form: "PATH --anchor TEXT --new-text TEXT [--session HANDLE]",
+        needs: &[PATH, "anchor", "new_text"],
+        takes: &["session", "mode", "file_ends", "manifest"],
+        example: "append docs/notes.md --anchor '$' --new-text 'The end.'",
+    },
+    Line {
+        name: "replace_symbol",
+        about: "Put a text in the place of a type or a member",
+        form: "--symbol NAME --new-text TEXT [--bare] [--session HANDLE] [PATH]",
+        needs: &["symbol", "new_text"],
+        takes: &["bare", "session", "mode", "file_ends"],
+        example: "replace_symbol --symbol 'Node#IsRoot' --bare --new-text 'public bool IsRoot => Parent is null;'",
+    },
+    Line {
+        name: "insert_before",
+        about: "Put a text before a type or a member",
+        form: "--symbol NAME --new-text TEXT [--bare] [--session HANDLE] [PATH]",
+        needs: &["symbol", "new_text"],
+        takes: &["bare", "session", "mode", "file_ends"],
+        example: "insert_before --symbol 'Node#IsRoot' --new-text '    public bool IsLeaf => Children.Count == 0;'",
+    },
+    Line {
+        name: "insert_after",
+        about: "Put a text behind a type or a member",
+        form: "--symbol NAME --new-text TEXT [--bare] [--session HANDLE] [PATH]",
+        needs: &["symbol", "new_text"],
+        takes: &["bare", "session", "mode", "file_ends"],
+        example: "insert_after --symbol 'Node#IsRoot' --file member.cs --file-ends",
+    },
+    Line {
+        name: "patch",
+        about: "Apply a unified diff or a `*** Begin Patch`, all of it or nothing",
+        form: "--file FILE [--session HANDLE]",
+        needs: &["new_text"],
+        takes: &["session", "mode", "manifest"],
+        example: "patch --file changes.diff",
+    },
+    Line {
+        name: "batch",
+        about: "Make several replacements in one or several files, all or none",
+        form: "[PATH] --edits JSON --edits JSON … [--session HANDLE]",
+        needs: &["edits"],
+        takes: &["session", "mode", "file_ends", "manifest"],
+        example: "batch src/Core/Node.cs --edits '{\"oldText\": \"a\", \"newText\": \"b\"}' --edits '{\"oldText\": \"c\", \"newText\": \"d\"}'",
+    },
+    Line {
+        name: "commit",
+        about: "Save what a session has edited",
+        form: "--session HANDLE [PATH]",
+        needs: &["session"],
+        takes: &[],
+        example: "commit --session 1a2b3c4d",
+    },
+    Line {
+        name: "discard",
+        about: "Drop a selection, or what is not saved",
+        form: "--session HANDLE [PATH]",
+        needs: &["session"],
+        takes: &[],
+        example: "discard --session 1a2b3c4d",
+    },
+    Line {
+        name: "diff",
+        about: "Show what the buffer has and the file has not, and the other way round",
+        form: "--session HANDLE [PATH]",
+        needs: &["session"],
+        takes: &[],
+        example: "diff --session 1a2b3c4d",
+    },
+    Line {
+        name: "refresh",
+        about: "Read the file anew; where both sides wrote one place, the second time takes the file's text",
+        form: "--session HANDLE [PATH]",
+        needs: &["session"],
+        takes: &[],
+        example: "refresh --session 1a2b3c4d src/Core/Node.cs",
+    },
+    Line {
+        name: "persist_as",
+        about: "Save the buffer under another name, where no file is",
+        form: "--session HANDLE --new-text NEW_PATH [PATH]",
+        needs: &["session", "new_text"],
+        takes: &[],
+        example: "persist_as --session 1a2b3c4d --new-text src/Core/Node.mine.cs",
+    },
+    Line {
+        name: "undo",
+        about: "Take the last edit back, with all its files",
+        form: "--session HANDLE",
+        needs: &["session"],
+        takes: &[],
+        example: "undo --session 1a2b3c4d",
+    },
+    Line {
+        name: "redo",
+        about: "Make again what was taken back",
+        form: "--session HANDLE",
+        needs: &["session"],
+        takes: &[],
+        example: "redo --session 1a2b3c4d",
+    },
+    Line {
+        name: "close",
+        about: "End a session that has nothing unsaved",
+        form: "--session HANDLE",
+        needs: &["session"],
+        takes: &[],
+        example: "close --session 1a2b3c4d",
+    },
+    Line {
+        name: "list",
+        about: "Name the sessions of this checkout",
+        form: "",
+        needs: &[],
+        takes: &[],
+        example: "list",
+    },
+];
+
+/// `cortex edit` with a command for each operation.
+pub(super) fn command(command: Command) -> Command {
+    let whole = Edit::augment_args(Command::new("edit"));
+    let about = whole.get_about().cloned().unwrap_or_default();
+    let long = whole.get_long_about().cloned().unwrap_or_default();
+    let command = command
+        .about(about)
+        .long_about(long)
+        .subcommand_required(true)
+        .subcommand_value_name("OPERATION")
+        .subcommand_help_heading("Operations")
+        .override_usage("cortex edit OPERATION [PATH] [OPTIONS], as `cortex edit replace PATH --old-text TEXT --new-text TEXT`");
+    LINES.iter().fold(command, |command, line| command.subcommand(line.command(&whole)))
+}
+
+/// What stands on a command line.
+pub(super) fn read(matches: &ArgMatches) -> Result<Edit, clap::Error> {
+    let missing = || clap::Error::new(ErrorKind::MissingSubcommand);
+    let (name, own) = matches.subcommand().ok_or_else(missing)?;
+    let op = Op::from_str(name, false).map_err(|_| missing())?;
+    let edit = Edit::from_arg_matches(own)?;
+    let path = own.get_one::<String>(PATH).cloned().or(edit.path);
+    Ok(Edit { op, path, ..edit })
+}
+
+impl Line {
+    fn command(&self, whole: &Command) -> Command {
+        let shown = |id: &str| self.needs.contains(&id) || self.takes.contains(&id) || id == "basic";
+        let needed = |id: &str| self.needs.contains(&id);
+        let arguments = whole.get_arguments().map(|argument| {
+            let id = argument.get_id().as_str();
+            let argument = argument.clone().hide(!shown(id));
+            match needed(id) {
+                true if id == "new_text" => argument.required_unless_present(FILE),
+                needed => argument.required(needed),
+            }
+        });
+        let path = Arg::new(PATH)
+            .value_name("PATH")
+            .conflicts_with("path")
+            .help("The file, from the workspace's root; also --path PATH");
+        let path = match needed(PATH) {
+            true => path.required_unless_present_any(["path", "session"]),
+            false => path,
+        };
+        Command::new(self.name)
+            .about(self.about)
+            .override_usage(format!("cortex edit {} {}", self.name, self.form).trim_end().to_owned())
+            .after_help(format!("Example:\n  cortex edit {}", self.example))
+            .arg(path)
+            .args(arguments)
+            .arg(file("new_text").hide(!shown("new_text") || self.name == "persist_as"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What a line of words means, or what is wrong with it.
+    fn told(words: &str) -> Result<Edit, String> {
+        let given = words.split(' ').filter(|word| !word.is_empty());
+        let matches = command(Command::new("edit")).try_get_matches_from(["edit"].into_iter().chain(given));
+        read(&matches.map_err(|error| error.to_string())?).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn every_operation_has_an_example_that_works() {
+        assert_eq!(LINES.len(), Op::value_variants().len());
+        for line in LINES {
+            let words = line.example.replace("'", "").replace("\"a\", \"newText\": \"b\"", "");
+            let edit = told(words.split(" --").next().unwrap_or_default());
+            let Err(missing) = edit else { continue };
+            // What is left out here is told with the form that works.
+            assert!(missing.contains(&format!("cortex edit {} {}", line.name, line.form)), "{missing}");
+        }
+        command(Command::new("edit")).debug_assert();
+    }
+
+    #[test]
+    fn a_file_is_named_by_its_place_or_by_a_flag() {
+        for words in ["open a.cs", "open --path a.cs"] {
+            let edit = told(words).expect("a line that works");
+            assert_eq!((edit.op, edit.path.as_deref()), (Op::Open, Some("a.cs")), "{words}");
+        }
+        let edit = told("replace_selection --session s --selection-id 2").expect("a line that works");
+        assert_eq!((edit.op, edit.selection_id), (Op::ReplaceSelection, Some(2)));
+        assert!(told("replace a.cs --old-text a --file b").is_ok());
+        for (words, says) in [
+            ("replace --old-text a --new-text b", "<PATH>"),
+            ("replace a.cs --new-text b", "--old-text <TEXT>"),
+            ("open a.cs --path b.cs", "cannot be used with"),
+            ("commit", "--session <HANDLE>"),
+            ("a.cs", "cortex edit replace PATH --old-text TEXT"),
+            ("replace-selection", "replace_selection"),
+        ] {
+            let why = told(words).expect_err("refused");
+            assert!(why.contains(says), "{words}: {why}");
+        }
+    }
+}

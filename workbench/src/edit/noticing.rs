@@ -1,0 +1,124 @@
+//! What others write, noticed when it happens and not only by the next operation. It is the same look: a buffer without edits takes the content,
+//! edits are carried over, a conflict is `OutOfSync`. What came of it is kept for the next answer, and a conflict is found again by the next
+//! operation, so that nobody loses edits over a conflict that he was not told of.
+
+use super::diagnostics::Category;
+use super::disk::FOLDER;
+use super::files::Files;
+use super::run::Run;
+use super::session::{self, LIFETIME, Session};
+use super::state::Found;
+use serde_json::{Value, json};
+use std::collections::BTreeSet;
+use std::io;
+
+/// Looks at the files of all documents among those that moved; `None` looks at all. `now` is in seconds. Gives the folders in which something that
+/// moves counts: those of documents, and that of sessions.
+///
+/// # Errors
+/// When what is kept of sessions cannot be read or written.
+pub fn notice<F: Files>(files: &F, moved: Option<&BTreeSet<String>>, now: u64) -> io::Result<BTreeSet<String>> {
+    let lives = |session: &Session| now <= session.used.saturating_add(LIFETIME);
+    let concerned = |session: &Session| -> Vec<String> {
+        let paths = session.documents.keys();
+        paths
+            .filter(|path| moved.is_none_or(|moved| moved.contains(*path)))
+            .cloned()
+            .collect()
+    };
+    let mut sessions = session::all(files)?;
+    if sessions.iter().any(|session| lives(session) && !concerned(session).is_empty()) {
+        let _alone = files.alone()?;
+        sessions = session::all(files)?;
+        for session in sessions.iter().filter(|session| lives(session)) {
+            look(files, session, &concerned(session), now)?;
+        }
+    }
+    let folder = |path: &String| path.rsplit_once('/').map_or("", |(folder, _)| folder).to_owned();
+    let documents = sessions
+        .iter()
+        .filter(|session| lives(session))
+        .flat_map(|session| session.documents.keys());
+    Ok(documents.map(folder).chain([format!("{FOLDER}/sessions")]).collect())
+}
+
+fn look<F: Files>(files: &F, before: &Session, paths: &[String], now: u64) -> io::Result<()> {
+    // What may not be edited is told to whoever tries.
+    let Ok(mut run) = Run::begin(files, before.clone(), now) else {
+        return Ok(());
+    };
+    for path in paths {
+        let Some(seen) = before.documents.get(path).map(|document| document.seen.clone()) else {
+            continue;
+        };
+        if matches!(run.look(path), Ok(Found::Conflict) | Err(_)) {
+            run.document_mut(path).seen = seen;
+        }
+    }
+    for note in std::mem::take(&mut run.notes) {
+        if !run.session.news.contains(&note) {
+            run.session.news.push(note);
+        }
+    }
+    for mut line in std::mem::take(&mut run.outside) {
+        line["at"] = now.into();
+        line["session"] = before.id.clone().into();
+        line["source"] = Value::from("watch");
+        files.tell(Category::External, &format!("{}\n", json!(line)));
+    }
+    if run.session == *before { Ok(()) } else { run.session.store(files) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::order::Order;
+    use super::super::session_tests::{Coder, stands};
+    use super::super::state::{Mode, Status, WorkflowState};
+    use super::*;
+
+    fn moved(paths: &[&str]) -> Option<BTreeSet<String>> {
+        Some(paths.iter().map(|path| (*path).to_owned()).collect())
+    }
+
+    #[test]
+    fn what_was_noticed_is_said_by_the_next_answer() {
+        let mut coder = Coder::opened("one\ntwo\nthree\n", Mode::Manual);
+        let notice = |coder: &Coder, paths: &[&str]| notice(&coder.files, moved(paths).as_ref(), 1000).expect("noticed");
+        let state = |coder: &mut Coder| coder.ask(Order::List).detail.unwrap_or_default();
+        assert_eq!(
+            notice(&coder, &[]),
+            BTreeSet::from([String::new(), ".cortex/edit/sessions".to_owned()])
+        );
+        coder.files.write("a.cs", "one\ntwo\nthree\nfour\n");
+        notice(&coder, &["b.cs"]);
+        notice(&coder, &["a.cs"]);
+        notice(&coder, &["a.cs"]);
+        let edited = coder.replace("one", "1");
+        assert_eq!(stands(&edited), (Status::Success, WorkflowState::PersistPending));
+        assert_eq!(edited.summary.matches("the content is updated").count(), 1, "{edited:?}");
+        assert!(!coder.ask(Order::Diff).summary.contains("updated"), "it is said once");
+        coder.files.write("a.cs", "one\ntwo\n3\nfour\n");
+        notice(&coder, &["a.cs"]);
+        let diff = coder.ask(Order::Diff);
+        assert!(diff.summary.contains("carried over") && diff.detail.is_some_and(|diff| diff.contains(" 3\n")));
+        // A conflict shows at once, and is told with both sides before anything is done about it.
+        coder.files.write("a.cs", "eins\ntwo\n3\nfour\n");
+        notice(&coder, &["a.cs"]);
+        notice(&coder, &["a.cs"]);
+        assert!(state(&mut coder).contains("a.cs OutOfSync"));
+        let told = coder.ask(Order::Refresh);
+        assert_eq!(stands(&told), (Status::ExternalConflict, WorkflowState::OutOfSync));
+        assert!(told.detail.is_some_and(|both| both.contains("+1\n") && both.contains("+eins\n")));
+        // Own writes are nobody else's.
+        coder.files.write("a.cs", "one\ntwo\n3\nfour\n");
+        assert_eq!(coder.ask(Order::Commit).status, Status::Success);
+        let kept = coder.ask(Order::List);
+        notice(&coder, &["a.cs"]);
+        assert_eq!(coder.ask(Order::List).detail, kept.detail);
+        assert!(!coder.ask(Order::Diff).summary.contains("somebody"));
+        coder.files.write("a.cs", "\0");
+        notice(&coder, &["a.cs"]);
+        assert!(state(&mut coder).contains("a.cs OutOfSync"));
+        assert_eq!(coder.ask(Order::Close).status, Status::Success);
+    }
+}
