@@ -215,6 +215,43 @@ fn invariant_4_lost_blobs_are_made_again_and_only_they() {
 }
 
 #[test]
+fn a_graph_that_is_lost_adds_no_versions() {
+    let bench = bench();
+    let built = bench.build(ALL);
+    bench.put("docs/a.txt", "alpha=9\n");
+    bench.build(ALL);
+    let versions = || -> Vec<_> {
+        let history = |label: &str| bench.store.history(ViewId(1), label).expect("a store");
+        built.report.roots.iter().map(|root| history(&root.label)).collect()
+    };
+    let before = versions();
+    assert!(before.iter().any(|history| history.len() == 2));
+    for (key, _) in bench.store.rows(ViewId(1), Part::Links).expect("a store") {
+        bench.store.lose_row(Part::Links, &key);
+    }
+    bench.build(ALL);
+    assert_eq!(versions(), before);
+    // What moved meanwhile is a version; what comes back after it was gone is one, too.
+    let count = |label: &str| bench.store.history(ViewId(1), label).expect("a store").len();
+    let of_the_file = |label: &&str| label.starts_with("//doc/docs/a.txt:") && count(label) == 2;
+    let label = built
+        .report
+        .roots
+        .iter()
+        .map(|root| &*root.label)
+        .find(of_the_file)
+        .expect("one that moved");
+    bench.put("docs/a.txt", "alpha=10\n");
+    bench.build(ALL);
+    assert_eq!(count(label), 3);
+    bench.world.delete("docs/a.txt");
+    bench.build(ALL);
+    bench.put("docs/a.txt", "alpha=10\n");
+    bench.build(ALL);
+    assert_eq!(count(label), 4);
+}
+
+#[test]
 fn a_set_that_did_not_move_is_not_read_to_see_who_is_in_it() {
     let bench = Bench::new(&format!(
         "{GRAPH}\n[[rule]]\ntarget = \"//name/{{n}}:also\"\neach = {{ n = \"//index:names\" }}\nproducer = \"row\"\ninputs = {{ other = \"//files/other:bytes\" }}\n"

@@ -202,7 +202,7 @@ impl Session {
         Ok((producer, bound))
     }
 
-    /// Makes it durable, with its version.
+    /// Makes it durable, with a version unless the last one is the same.
     fn keep(
         &mut self,
         wanted: &Loose<'_>,
@@ -212,6 +212,7 @@ impl Session {
         ledger: Option<LedgerEntry>,
     ) -> Result<(), EngineError> {
         let is_new = result.is_some();
+        let last = self.engine.store.history(self.engine.view, wanted.label)?.pop();
         let version = HistoryRecord {
             version: 0,
             key,
@@ -219,9 +220,10 @@ impl Session {
             at: self.engine.world.now_secs(),
             build: None,
         };
+        let moved = last.is_none_or(|last| (last.key, last.output) != (key, output));
         let leftover = Leftover {
             results: result.into_iter().collect(),
-            history: vec![(wanted.label.to_owned(), version)],
+            history: moved.then(|| (wanted.label.to_owned(), version)).into_iter().collect(),
             // An answer that is filed already was found again.
             used: if is_new {
                 Vec::new()

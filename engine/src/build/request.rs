@@ -325,6 +325,16 @@ impl Session {
         for (_, version) in &mut leftover.history {
             version.build = listed.as_ref().map(|listed| listed.number);
         }
+        if self.anew {
+            let mut told = Vec::with_capacity(leftover.history.len());
+            for (label, version) in leftover.history {
+                let newest = self.engine.store.history(self.engine.view, &label)?.pop();
+                if newest.is_none_or(|newest| (newest.key, newest.output) != (version.key, version.output)) {
+                    told.push((label, version));
+                }
+            }
+            leftover.history = told;
+        }
         let rows = |part: Part, rows: crate::seams::world::RowEdits| rows.into_iter().map(move |(key, body)| (part, key, body));
         let mut commit = Commit {
             results: leftover.results,

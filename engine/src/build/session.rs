@@ -43,6 +43,8 @@ pub struct Session {
     pub(super) redefined: bool,
     /// Why the store refused what this session found out: it takes nothing of what would stand upon that.
     pub(super) unfiled: Option<StoreError>,
+    /// Whether the graph is planned anew in place of one that was lost: what is found again then is in History already.
+    pub(super) anew: bool,
 }
 
 impl Session {
@@ -53,9 +55,9 @@ impl Session {
     pub fn open(engine: Engine, definition: &Definition, mut look: Look) -> Result<Self, EngineError> {
         let sources = look.load(&engine)?;
         // A graph that cannot be read is planned anew: results are still found under their keys.
-        let graph = match stored_graph(&engine, &look.state)? {
-            Some(graph) => graph,
-            None => empty_graph(&engine)?,
+        let (graph, anew) = match stored_graph(&engine, &look.state)? {
+            Some(graph) => (graph, false),
+            None => (empty_graph(&engine)?, !engine.store.rows(engine.view, Part::Builds)?.is_empty()),
         };
         let links = Links::of(&graph);
         let redefined = !look.state.fits(&definition.digest, &engine.registry.digest());
@@ -72,6 +74,7 @@ impl Session {
             definition: definition.digest,
             redefined,
             unfiled: None,
+            anew,
             engine,
         };
         session.mark();
@@ -100,6 +103,7 @@ impl Session {
         self.graph = empty_graph(&self.engine)?;
         self.links = Links::of(&self.graph);
         self.origins.clear();
+        self.anew = true;
         Ok(())
     }
 

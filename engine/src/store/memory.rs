@@ -117,9 +117,6 @@ impl Store for MemoryStore {
         }
         for (label, record) in commit.history {
             let versions = tables.history.entry((view, label.clone())).or_default();
-            if versions.last().is_some_and(|newest| newest.is_again(&record)) {
-                continue;
-            }
             let version = versions.last().map_or(1, |newest| newest.version.saturating_add(1));
             versions.push(HistoryRecord { version, ..record });
             tables.trim(view, &label);

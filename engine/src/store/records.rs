@@ -79,14 +79,6 @@ pub struct HistoryRecord {
     pub build: Option<u64>,
 }
 
-impl HistoryRecord {
-    /// Whether another would tell what this one tells: the same output under the same key. The store does not file it again, so a graph that was
-    /// lost, and is planned anew, adds nothing to History.
-    pub fn is_again(&self, other: &Self) -> bool {
-        (self.key, self.output) == (other.key, other.output)
-    }
-}
-
 /// A result to file.
 #[derive(Clone, Debug)]
 pub struct NewResult {

@@ -210,20 +210,11 @@ fn put_blobs(txn: &WriteTransaction, packed: &[PackedBlob<'_>], replace: impl Fn
     Ok(())
 }
 
-/// Numbers each version after the newest of its node unless it is the same, then removes those beyond the newest [`KEEP_VERSIONS`].
+/// Numbers each version after the newest of its node, then removes those beyond the newest [`KEEP_VERSIONS`].
 fn push_versions(txn: &WriteTransaction, view: ViewId, history: &[(String, HistoryRecord)]) -> Result<(), redb::Error> {
     let mut table = txn.open_table(HISTORY.definition())?;
     for (label, record) in history {
         let old = versions(&table, view, label)?;
-        if let Some(&newest) = old.last()
-            && let key = schema::history_key(view, label, newest)
-            && let Some(row) = table.get(&key[..])?
-            && let Ok(body) = frame::open(HISTORY.name, &key, row.value())
-            && let Ok(newest) = codec::decode_history(newest, body)
-            && newest.is_again(record)
-        {
-            continue;
-        }
         let version = old.last().map_or(1, |newest| newest.saturating_add(1));
         let key = schema::history_key(view, label, version);
         table.insert(&key[..], &frame::framed(HISTORY.name, &key, &codec::encode_history(record))[..])?;
