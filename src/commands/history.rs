@@ -34,6 +34,13 @@ pub fn meant(session: &mut Session, text: &str, what: &str) -> Result<String, Fa
     })
 }
 
+/// Why there are no versions of a source file, and what to do about it.
+pub fn source(label: &str) -> Option<(&'static str, String)> {
+    let path = engine::build::file_path(label)?;
+    let hint = format!("`git log -p -- {path}` tells what it was; `cortex explain '{label}'` what it is now, and who reads it");
+    Some(("it is a source file: versions are kept of what is made of it", hint))
+}
+
 /// The label that is meant, and its versions; at least one.
 pub fn of(context: &Context, workspace: &Workspace, session: &mut Session, text: &str) -> Result<(String, Vec<Version>), Failed> {
     let label = match meant(session, text, "looked back on") {
@@ -48,9 +55,13 @@ pub fn of(context: &Context, workspace: &Workspace, session: &mut Session, text:
     }
     let found = lineage(&workspace.root, session, &label)?;
     if found.is_empty() {
-        let (what, hint) = match last_good::remark_missing(context, workspace, session, None, &label)? {
-            true => ("no version of it is kept", "what was collected is not known any more".to_owned()),
-            false => ("it was never made in this checkout", format!("cortex build '{label}'")),
+        let (what, hint) = match (
+            source(&label),
+            last_good::remark_missing(context, workspace, session, None, &label)?,
+        ) {
+            (Some(told), _) => told,
+            (None, true) => ("no version of it is kept", "what was collected is not known any more".to_owned()),
+            (None, false) => ("it was never made in this checkout", format!("cortex build '{label}'")),
         };
         let why = Diagnostic::error("E_NO_VERSION", what).label(&label);
         return Err(Failed::new(Code::Usage, why.hint(hint)));

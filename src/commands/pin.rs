@@ -1,7 +1,7 @@
 //! `cortex pin-version` and `cortex unpin-version`: versions that History does not trim and gc does not take.
 
 use super::gc::now;
-use super::history::meant;
+use super::history::{meant, source};
 use super::show;
 use crate::cli::{PinVersionArgs, UnpinVersionArgs};
 use crate::context::{Context, Failed, Outcome};
@@ -23,7 +23,8 @@ pub fn pin(context: &Context, args: &PinVersionArgs) -> Outcome {
     let Some(version) = chosen(&versions, args.version) else {
         let there: Vec<String> = versions.iter().map(|version| version.version.to_string()).collect();
         let (what, hint) = if versions.is_empty() {
-            ("it was never made in this checkout", format!("cortex build '{label}'"))
+            let never = || ("it was never made in this checkout", format!("cortex build '{label}'"));
+            source(&label).unwrap_or_else(never)
         } else {
             (
                 "it has no such version",

@@ -47,7 +47,7 @@ pub fn collected(report: &Report, options: &Options) -> String {
         "The store {} {} of {}.\n",
         if options.dry_run { "holds" } else { "held" },
         holds(before),
-        plural(report.checkouts, "checkout")
+        plural(report.held.len() as u64, "checkout")
     );
     let amount = format!(
         "{}, {} as stored{}",
@@ -154,7 +154,12 @@ pub fn in_the_way(report: &Report, options: &Options) -> String {
             plural(report.paid.actions, "result")
         ));
     }
-    if report.young.actions > 0 {
+    if report.young.actions > 0 && options.older_than == 0 {
+        ways.push(format!(
+            "{} belong to a build that is under way: collect again when it has ended",
+            plural(report.young.actions, "result")
+        ));
+    } else if report.young.actions > 0 {
         ways.push(format!(
             "a shorter --older-than takes some of {} used in the last {}",
             plural(report.young.actions, "result"),
@@ -201,7 +206,7 @@ pub fn collected_json(report: &Report, options: &Options) -> Value {
         "removed": tally_json(&report.taken),
         "kept_young": kept_json(&report.young),
         "kept_paid": kept_json(&report.paid),
-        "checkouts": report.checkouts,
+        "checkouts": report.held.len(),
         "vanished": report.vanished,
         "forgotten": report.forgotten,
         "compacted": report.compacted,

@@ -224,7 +224,10 @@ fn a_change_inside_a_file_names_the_members() {
         "{moved}"
     );
     // Also when a file with types goes at the same moment.
-    bench.write("src/MemoTree.Core/Odd.cs", "namespace MemoTree.Core; public class Odd { public int F; }\n");
+    bench.write(
+        "src/MemoTree.Core/Odd.cs",
+        "namespace MemoTree.Core; public class Odd { public int F; }\n",
+    );
     watch.moved("src/MemoTree.Core/Odd.cs", "added");
     assert_eq!(bench.run(&["build", "//types/...:members"]).code, 0);
     bench.write(path, &text);

@@ -8,12 +8,11 @@ use engine::graph::Filed;
 use engine::graph::pages::each_result;
 use engine::manifest::model::StoreLimits;
 use engine::store::disk::DiskStore;
-use engine::store::disk::compact::Fill;
 use engine::store::disk::sweep::{Marks, Plan, Policy, Tally};
 use engine::store::pins::Pin;
 use engine::store::views::{VIEW_KEY, ViewRecord};
 use engine::store::{Inventory, Part, Store, StoreError, Usage, ViewId};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 /// Results used within so many seconds are kept unless told otherwise: a week.
@@ -26,7 +25,7 @@ pub const KEEP_VERSIONS: usize = 3;
 pub const VANISHED: u64 = 30 * 86_400;
 
 /// Rounds of collecting and compacting that come nearer to a size.
-const ROUNDS: usize = 4;
+const ROUNDS: usize = 8;
 
 /// How to collect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -125,7 +124,7 @@ pub struct Report {
     /// What stays only because it was used lately.
     pub young: Tally,
     /// Checkouts that hold something.
-    pub checkouts: u64,
+    pub held: BTreeSet<ViewId>,
     /// Folders of checkouts that are not there, whose results are kept for now.
     pub vanished: Vec<PathBuf>,
     /// Folders of checkouts that are forgotten, or would be.
@@ -147,6 +146,7 @@ pub fn collect(disk: &DiskStore, options: &Options) -> Result<Report, GarbageErr
         true => None,
         false => Some(disk.begin_collection()?),
     };
+    disk.release();
     let mut report = Report {
         before: disk.usage()?,
         reached: true,
@@ -154,33 +154,48 @@ pub fn collect(disk: &DiskStore, options: &Options) -> Result<Report, GarbageErr
     };
     report.after = report.before;
     if options.dry_run {
-        let wanted = options.max_size.map(|max| rows_over(&report.before, max));
-        let plan = plan(disk, options, wanted, &mut report)?;
-        report.taken = plan.taken;
-        report.reached = wanted.is_none_or(|wanted| plan.taken.bytes >= wanted);
+        let wanted = options.max_size.map(|max| surplus(disk, max)).transpose()?;
+        report.taken = plan(disk, options, wanted, &mut report)?.taken;
+        if let (Some(max), false) = (options.max_size, wanted == Some(0)) {
+            let mut left = disk.fill()?;
+            left.row_bytes = left.row_bytes.saturating_sub(report.taken.row_bytes());
+            for view in disk.tenants()? {
+                if !report.held.contains(&view) {
+                    left.row_bytes = left.row_bytes.saturating_sub(disk.bytes_of(view)?);
+                }
+            }
+            report.reached = left.least_bytes() <= max;
+        }
         return Ok(report);
     }
     for round in 0..ROUNDS {
-        let wanted = match options.max_size {
-            Some(max) => Some(room(disk, max, round > 0, &mut report)?),
-            None => None,
+        let surplus = options.max_size.map(|max| surplus(disk, max)).transpose()?;
+        // Who was a little too modest is less so the next time.
+        let wanted = surplus.map(|surplus| surplus.saturating_mul(1 + round as u64));
+        let is_short = |disk: &DiskStore| -> Result<bool, StoreError> {
+            let file = disk.fill()?.file_bytes;
+            Ok(options.max_size.is_some_and(|max| file <= max))
         };
-        if round > 0 && wanted.is_none_or(|wanted| wanted == 0) {
+        if round > 0 && is_short(disk)? {
             break;
         }
         let plan = plan(disk, options, wanted, &mut report)?;
-        let taken = disk.sweep(&plan)?;
-        report.taken.add(&taken);
-        if options.max_size.is_none() {
-            if taken != Tally::default() && disk.fill()?.is_wasteful() {
-                compact(disk, &mut report);
-            }
-            break;
+        report.taken.add(&disk.sweep(&plan)?);
+        let shorter = match options.max_size {
+            Some(_) => !is_short(disk)?,
+            None => disk.fill()?.is_wasteful(),
+        };
+        if shorter {
+            compact(disk, &mut report);
         }
-        if plan.is_empty() {
+        if plan.is_empty() || options.max_size.is_none() || report.not_compacted.is_some() {
             break;
         }
     }
+    for record in disk.views()?.into_iter().map(|(_, record)| record).filter(is_there) {
+        engine::files::tidy(record.root(), options.now);
+    }
+    disk.release();
     report.after = disk.usage()?;
     report.reached = options.max_size.is_none_or(|max| report.after.file_bytes <= max);
     drop(collecting);
@@ -206,7 +221,7 @@ fn plan(disk: &DiskStore, options: &Options, free: Option<u64>, report: &mut Rep
 fn roots(disk: &DiskStore, options: &Options, report: &mut Report) -> Result<Marks, GarbageError> {
     let mut marks = Marks::default();
     let known: BTreeMap<ViewId, ViewRecord> = disk.views()?.into_iter().collect();
-    (report.checkouts, report.vanished) = (0, Vec::new());
+    (report.held, report.vanished) = (BTreeSet::new(), Vec::new());
     for view in disk.tenants()? {
         if let Some(record) = known.get(&view).filter(|record| !is_there(record)) {
             let root = record.root().to_path_buf();
@@ -217,7 +232,7 @@ fn roots(disk: &DiskStore, options: &Options, report: &mut Report) -> Result<Mar
             }
             report.vanished.push(root);
         }
-        report.checkouts += 1;
+        report.held.insert(view);
         hold(disk, view, &mut marks)?;
     }
     Ok(marks)
@@ -276,29 +291,14 @@ fn hold(disk: &DiskStore, view: ViewId, marks: &mut Marks) -> Result<(), Garbage
     }
 }
 
-/// How many bytes of rows have to go so that the file is as short as wanted; 0 when it is, if need be by copying it.
-fn room(disk: &DiskStore, max: u64, swept: bool, report: &mut Report) -> Result<u64, GarbageError> {
-    let mut fill = disk.fill()?;
-    if fill.file_bytes > max && (swept || fill.is_wasteful()) {
-        compact(disk, report);
-        fill = disk.fill()?;
+/// How many bytes of rows have to go so that a copy of the file is as short as wanted, about.
+fn surplus(disk: &DiskStore, max: u64) -> Result<u64, StoreError> {
+    let fill = disk.fill()?;
+    if fill.file_bytes <= max || fill.copied_bytes() <= max {
+        return Ok(0);
     }
-    Ok(over(&fill, max))
-}
-
-/// A file grows and shrinks with its rows.
-fn over(fill: &Fill, max: u64) -> u64 {
-    let Fill { file_bytes, row_bytes, .. } = *fill;
-    if file_bytes <= max {
-        return 0;
-    }
-    let share = u128::from(row_bytes) * u128::from(file_bytes - max) / u128::from(file_bytes);
-    u64::try_from(share).unwrap_or(u64::MAX).saturating_add(1)
-}
-
-/// As [`over`], without opening the database for writing: rows fill somewhat more than half of a file.
-fn rows_over(usage: &Usage, max: u64) -> u64 {
-    usage.file_bytes.saturating_sub(max) / 5 * 3
+    let share = u128::from(fill.row_bytes) * u128::from(fill.copied_bytes() - max) / u128::from(fill.copied_bytes());
+    Ok(u64::try_from(share).unwrap_or(u64::MAX).saturating_add(1))
 }
 
 /// A copy that cannot be made, because the disk is full for one, leaves the store as it is.

@@ -355,11 +355,7 @@ impl Exports {
                 Look::Different => {}
             }
         }
-        let temporary = format!(
-            ".cortex-{}-{}.tmp",
-            std::process::id(),
-            self.temporary.fetch_add(1, Ordering::Relaxed)
-        );
+        let temporary = temporary(self.temporary.fetch_add(1, Ordering::Relaxed));
         let written = replace(&fd, &temporary, name, bytes);
         if written.is_err() {
             // Nothing more can be done about a temporary file that stays; it is ignored by everyone.
@@ -446,6 +442,20 @@ impl Exports {
         lock(&self.directories).insert(path.to_owned(), fd.clone());
         Ok(fd)
     }
+}
+
+/// A name that no other process gives at the same time.
+fn temporary(number: u64) -> String {
+    format!(".cortex-{}-{number}.tmp", std::process::id())
+}
+
+/// Whether [`temporary`] gave a name.
+pub(super) fn is_temporary(name: &str) -> bool {
+    let numbers = name.strip_prefix(".cortex-").and_then(|rest| rest.strip_suffix(".tmp"));
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    numbers
+        .and_then(|numbers| numbers.split_once('-'))
+        .is_some_and(|(process, number)| is_number(process) && is_number(number))
 }
 
 /// What stands in the place of a directory below the output folder, in words.

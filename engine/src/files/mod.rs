@@ -6,6 +6,7 @@ pub mod disk;
 pub mod exports;
 pub(crate) mod globs;
 pub(crate) mod ignores;
+mod leftovers;
 pub(crate) mod listing;
 pub mod memory;
 pub mod overlaid;
@@ -14,6 +15,8 @@ pub mod read;
 pub(crate) mod scan;
 pub mod stamp;
 pub mod tree;
+
+pub use leftovers::tidy;
 
 #[cfg(test)]
 mod tests;

@@ -72,6 +72,32 @@ pub(super) fn views(database: &dyn ReadableDatabase) -> Result<Vec<ViewId>, redb
 }
 
 impl DiskStore {
+    /// Bytes of the rows that [`DiskStore::forget`] would remove.
+    ///
+    /// # Errors
+    /// When the store as a whole cannot be read.
+    pub fn bytes_of(&self, view: ViewId) -> Result<u64, StoreError> {
+        let own = |part: &Part| *part != Part::Ledger && part.owner(view) == view;
+        let tables = Part::ALL.into_iter().filter(own).map(schema::table_of).chain([HISTORY]);
+        let mut bytes = 0;
+        for table in tables {
+            self.read(|database| {
+                let txn = database.begin_read()?;
+                let Some(open) = schema::table(&txn, table)? else { return Ok(()) };
+                let (from, behind) = (view.0.to_be_bytes(), view.0.checked_add(1).map(u64::to_be_bytes));
+                for entry in open.range::<&[u8]>(&from[..]..)? {
+                    let (key, value) = entry?;
+                    if behind.is_some_and(|behind| key.value() >= &behind[..]) {
+                        break;
+                    }
+                    bytes += (key.value().len() + value.value().len()) as u64;
+                }
+                Ok(())
+            })?;
+        }
+        Ok(bytes)
+    }
+
     /// Calls `visit` with every sound result.
     ///
     /// # Errors

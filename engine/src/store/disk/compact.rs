@@ -5,7 +5,7 @@
 
 use super::{DiskStore, frame, schema};
 use crate::store::StoreError;
-use redb::{Database, ReadableDatabase, ReadableTable, TableDefinition, TableHandle};
+use redb::{Database, ReadableDatabase, ReadableTable, ReadableTableMetadata, TableDefinition, TableHandle};
 
 /// Whether a copy must have all rows that the tables say they have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,11 +28,24 @@ pub struct Fill {
 }
 
 impl Fill {
-    /// Whether copying would make the file noticeably shorter: more than a quarter of it is free, or its pages are less than half full.
+    /// Whether copying would make the file noticeably shorter: by more than a quarter.
     pub fn is_wasteful(&self) -> bool {
-        self.file_bytes > SMALL && (self.used_bytes < self.file_bytes / 4 * 3 || self.row_bytes < self.used_bytes / 5 * 2)
+        self.file_bytes > SMALL && self.copied_bytes() < self.file_bytes / 4 * 3
+    }
+
+    /// About how long a copy would be: no longer than the pages in use, and rows fill four fifths of pages that are written in order, or more.
+    pub fn copied_bytes(&self) -> u64 {
+        self.used_bytes.min(self.row_bytes / 4 * 5) + HEAD
+    }
+
+    /// How long a copy would be at least: large rows fill nine tenths of their pages.
+    pub fn least_bytes(&self) -> u64 {
+        self.used_bytes.min(self.row_bytes / 9 * 10)
     }
 }
+
+/// What a file has beside pages of rows.
+const HEAD: u64 = 64 << 10;
 
 /// Files up to this length are not worth copying; an empty store has about as much.
 const SMALL: u64 = 2 << 20;
@@ -41,13 +54,20 @@ impl DiskStore {
     /// How the file is filled.
     ///
     /// # Errors
-    /// When the store cannot be written.
+    /// When the store cannot be read.
     pub fn fill(&self) -> Result<Fill, StoreError> {
-        let (used_bytes, row_bytes) = self.change(|database| {
-            let txn = database.begin_write()?;
-            let stats = txn.stats()?;
-            txn.abort()?;
-            Ok((stats.allocated_pages() * stats.page_size() as u64, stats.stored_bytes()))
+        // A file that is open for writing is longer than it is once it is closed.
+        self.release();
+        let (used_bytes, row_bytes) = self.read(|database| {
+            let txn = database.begin_read()?;
+            let (mut used, mut rows) = (0, 0);
+            for table in txn.list_tables()? {
+                let definition: TableDefinition<'_, &[u8], &[u8]> = TableDefinition::new(table.name());
+                let stats = txn.open_table(definition)?.stats()?;
+                rows += stats.stored_bytes();
+                used += stats.stored_bytes() + stats.metadata_bytes() + stats.fragmented_bytes();
+            }
+            Ok((used, rows))
         })?;
         Ok(Fill {
             file_bytes: self.handle.medium().file_bytes(),
@@ -111,7 +131,6 @@ pub(super) fn copy(from: &dyn ReadableDatabase, target: &Database, whole: Whole)
 
 /// Whether the copy has as many rows of each table: damage may hide rows from a walk, and the old file then still has them.
 fn check(from: &dyn ReadableDatabase, copy: &Database) -> Result<(), redb::Error> {
-    use redb::ReadableTableMetadata;
     let (old, new) = (from.begin_read()?, copy.begin_read()?);
     for table in old.list_tables()? {
         let definition: TableDefinition<'_, &[u8], &[u8]> = TableDefinition::new(table.name());

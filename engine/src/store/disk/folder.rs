@@ -407,8 +407,11 @@ impl Medium for Folder {
         let file = OpenOptions::new().read(true).write(true).create_new(true).mode(0o600).open(&new)?;
         let synced = file.try_clone()?;
         let copied = guarded(|| {
-            let target = Builder::new().set_cache_size(self.options.cache_bytes).create_file(file)?;
-            super::compact::copy(from, &target, whole)
+            let mut target = Builder::new().set_cache_size(self.options.cache_bytes).create_file(file)?;
+            super::compact::copy(from, &target, whole)?;
+            // What the copy itself took and gave back lies between its pages.
+            target.compact()?;
+            Ok(())
         });
         let copied = copied.and_then(|()| synced.sync_all().map_err(Fault::from));
         if copied.is_err() {

@@ -59,7 +59,19 @@ pub struct Tally {
     pub versions: u64,
 }
 
+/// What goes with each result beside its own row, in bytes: when it was last used.
+const WITH_ACTION: u64 = 56;
+/// What goes with each blob beside its bytes: the row that says where they are, and the frames of their pieces.
+const WITH_BLOB: u64 = 110;
+/// About the row of a version.
+const VERSION: u64 = 110;
+
 impl Tally {
+    /// About how many bytes of rows that is: of results and blobs with what goes with them, and of versions.
+    pub fn row_bytes(&self) -> u64 {
+        self.bytes + self.actions * WITH_ACTION + self.blobs * WITH_BLOB + self.versions * VERSION
+    }
+
     /// Counts more.
     pub fn add(&mut self, more: &Self) {
         self.actions += more.actions;
@@ -401,11 +413,12 @@ fn choose(plan: &mut Plan, mut candidates: Candidates, loose: Vec<Loose>, versio
         *owners.entry(at).or_default() += 1;
     }
     let sizes: FxHashMap<u128, u64> = match policy.free {
-        Some(_) => loose.iter().map(|blob| (short(&blob.digest), blob.bytes)).collect(),
+        Some(_) => loose.iter().map(|blob| (short(&blob.digest), blob.bytes + WITH_BLOB)).collect(),
         None => FxHashMap::default(),
     };
     let is_orphan = |at: &u128| !owners.contains_key(at) && !versions.contains(at);
     let mut freed: u64 = sizes.iter().filter(|(at, _)| is_orphan(at)).map(|(_, bytes)| bytes).sum();
+    freed += plan.taken.row_bytes();
     plan.orphans = loose.iter().filter(|blob| is_orphan(&short(&blob.digest))).count() as u64;
     candidates
         .list
@@ -427,7 +440,7 @@ fn choose(plan: &mut Plan, mut candidates: Candidates, loose: Vec<Loose>, versio
         plan.taken.paid += u64::from(candidate.rank == Rank::Paid);
         plan.taken.micros += candidate.micros;
         plan.taken.bytes += candidate.bytes;
-        freed += candidate.bytes;
+        freed += candidate.bytes + WITH_ACTION;
         if candidate.rank == Rank::Version {
             released.insert(candidate.output);
         }
