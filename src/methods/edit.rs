@@ -26,9 +26,10 @@ use workbench::edit::symbol::{self, Where};
 /// `open` gives the handle of a session that saves by `commit` (`mode` says otherwise); an edit without a handle is saved at once and has a
 /// session of its own, so that it can be undone. `replace` puts newText where oldText stands, which must be in one place: if it is in several,
 /// `replace_selection` takes the number of one of the candidates, of which `candidates` shows more. `append` puts newText behind the anchor.
-/// `replace_symbol`, `insert_before` and `insert_after` find a type or a member by name, and refuse what would lose it. `patch` takes a unified
-/// diff or `*** Begin Patch`, `batch` several replacements, each as one edit with one undo. `commit`, `discard`, `diff`, `refresh`, `persist_as`
-/// (saves as newText under another path), `undo`, `redo` and `close` are about the session, `list` names all. A session ends seven days after it
+/// `create` makes a file where none is; `write` gives one a whole new text, or makes it, and says which. `replace_symbol`, `insert_before` and
+/// `insert_after` find a type or a member by name, and refuse what would lose it. `patch` takes a unified diff or `*** Begin Patch`, `batch`
+/// several replacements, each as one edit with one undo. `commit`, `discard`, `diff`, `refresh`, `persist_as` (saves as newText under another
+/// path), `undo`, `redo` and `close` are about the session, `list` names all. A session ends seven days after it
 /// was last used. Every answer has status, workflow_state, summary, guidance, metrics, flags and what is allowed next.
 #[derive(Debug, clap::Args, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -107,6 +108,8 @@ pub enum Op {
     ReplaceSelection,
     Candidates,
     Append,
+    Create,
+    Write,
     ReplaceSymbol,
     InsertBefore,
     InsertAfter,
@@ -258,6 +261,8 @@ impl Edit {
                 anchor: self.needed("anchor", self.anchor.as_ref())?,
                 new: new()?,
             },
+            Op::Create => Order::Create(new()?),
+            Op::Write => Order::Write(new()?),
             Op::ReplaceSymbol => at(Where::Replace)?,
             Op::InsertBefore => at(Where::Before)?,
             Op::InsertAfter => at(Where::After)?,

@@ -64,6 +64,22 @@ const LINES: &[Line] = &[
         example: "append docs/notes.md --anchor '$' --new-text 'The end.'",
     },
     Line {
+        name: "create",
+        about: "Make a file where none is",
+        form: "PATH --new-text TEXT [--session HANDLE]",
+        needs: &[PATH, "new_text"],
+        takes: &["session", "mode", "manifest"],
+        example: "create docs/plan.md --new-text '# Plan'",
+    },
+    Line {
+        name: "write",
+        about: "Give a file a whole new text, or make it; which of the two is said",
+        form: "PATH --new-text TEXT [--session HANDLE]",
+        needs: &[PATH, "new_text"],
+        takes: &["session", "mode", "file_ends", "manifest"],
+        example: "write docs/plan.md --file plan.md",
+    },
+    Line {
         name: "replace_symbol",
         about: "Put a text in the place of a type or a member",
         form: "--symbol NAME --new-text TEXT [--bare] [--session HANDLE] [PATH]",

@@ -242,6 +242,29 @@ pub(super) fn append<F: Files>(run: &mut Run<'_, F>, path: &str, anchor: &str, n
     edited(run, "append", vec![(path.to_owned(), Some(made))], "put the text there")
 }
 
+/// Gives a file a whole new text. Whether it was made or written over is said.
+pub(super) fn whole<F: Files>(run: &mut Run<'_, F>, path: &str, new: &str, fits: bool) -> Result<Done, Trouble> {
+    let lines = |text: &str| match split(text).count() {
+        1 => "1 line".to_owned(),
+        lines => format!("{lines} lines"),
+    };
+    let before = run.text_of(path, &run.document(path)?.now.text)?;
+    let Some((before, _)) = before else {
+        let what = format!("{path} is new and has {}", lines(new));
+        return edited(run, "create", vec![(path.to_owned(), Some(new.to_owned()))], &what);
+    };
+    let new = match fits {
+        true => fit(new, Ends::of(&before).usual()),
+        false => new.to_owned(),
+    };
+    let what = format!(
+        "{path} was there and is written over: {} before, {} now",
+        lines(&before),
+        lines(&new)
+    );
+    edited(run, "write", vec![(path.to_owned(), Some(new))], &what)
+}
+
 pub(super) fn symbol_edit<F: Files>(run: &mut Run<'_, F>, path: &str, wanted: &symbol::Asked, fits: bool) -> Result<Done, Trouble> {
     let text = run.text(path)?;
     let mut wanted = wanted.clone();

@@ -37,6 +37,10 @@ pub enum Order {
         /// The text.
         new: String,
     },
+    /// Make a file where none is.
+    Create(String),
+    /// Give a file a whole new text, or make it.
+    Write(String),
     /// Edit a type or a member.
     Symbol(symbol::Asked),
     /// Apply a patch.
@@ -95,6 +99,8 @@ impl Order {
         match self {
             Self::Open => "open",
             Self::Batch(_) => "batch",
+            Self::Create(_) => "create",
+            Self::Write(_) => "write",
             Self::Close => "close",
             Self::List => "list",
             other => other.tool().map_or("", Tool::name),
@@ -110,7 +116,7 @@ impl Order {
             Self::Candidates { .. } => Some(Tool::Candidates),
             Self::Append { .. } => Some(Tool::Append),
             Self::Symbol(_) => Some(Tool::Symbol),
-            Self::Patch(_) | Self::Batch(_) => Some(Tool::Patch),
+            Self::Patch(_) | Self::Batch(_) | Self::Create(_) | Self::Write(_) => Some(Tool::Patch),
             Self::Commit => Some(Tool::Commit),
             Self::Discard => Some(Tool::Discard),
             Self::Diff => Some(Tool::Diff),
@@ -145,6 +151,7 @@ impl Asked {
             Order::Select { id, new } => json!({"selection_id": id, "new_text": new.as_deref().map(cut)}),
             Order::Append { anchor, new } => json!({"anchor": cut(anchor), "new_text": cut(new)}),
             Order::Symbol(asked) => json!({"symbol": asked.symbol, "new_text": cut(&asked.new)}),
+            Order::Create(text) | Order::Write(text) => json!({"new_text": cut(text)}),
             Order::Patch(text) => json!({"patch": cut(text)}),
             Order::PersistAs(path) => json!({"as": path}),
             Order::Batch(parts) => json!({"edits": parts.len()}),

@@ -3,7 +3,7 @@
 
 use super::candidate::Candidate;
 use super::diagnostics::{Category, Log};
-use super::editing::{append, batch, edited, opened, replace, select, shown, symbol_edit};
+use super::editing::{append, batch, edited, opened, replace, select, shown, symbol_edit, whole};
 use super::files::Files;
 use super::flags::flags;
 use super::keeping::{again, both, close, commit, diff, discard, persist_as, refresh};
@@ -169,7 +169,13 @@ fn performed<F: Files>(files: &F, asked: &Asked, now: u64, outside: &mut Vec<Val
 fn begin<F: Files>(files: &F, asked: &Asked, now: u64) -> Result<Session, Trouble> {
     let usual = match asked.order {
         Order::Open => Mode::Manual,
-        Order::Replace { .. } | Order::Append { .. } | Order::Symbol(_) | Order::Patch(_) | Order::Batch(_) => Mode::Immediate,
+        Order::Replace { .. }
+        | Order::Append { .. }
+        | Order::Create(_)
+        | Order::Write(_)
+        | Order::Symbol(_)
+        | Order::Patch(_)
+        | Order::Batch(_) => Mode::Immediate,
         _ => {
             let why = format!("{} needs the handle of a session", asked.order.name());
             return Err(Trouble::new(
@@ -348,7 +354,11 @@ fn targets<F: Files>(run: &mut Run<'_, F>, asked: &Asked) -> Result<Vec<String>,
             true => given.clone(),
             false => resolved(run.files, given)?,
         };
-        run.open(&path)?;
+        match &asked.order {
+            Order::Create(_) => run.open_new(&path)?,
+            Order::Write(_) if !run.is_there(&path)? => run.open_new(&path)?,
+            _ => run.open(&path)?,
+        }
         return Ok(vec![path]);
     }
     if matches!(asked.order, Order::Patch(_) | Order::Batch(_)) {
@@ -444,6 +454,7 @@ fn perform_in<F: Files>(run: &mut Run<'_, F>, asked: &Asked) -> Result<Done, Tro
         Order::Select { id, new } => select(run, &paths[0], *id, new.as_deref())?,
         Order::Candidates { from } => shown(run, &paths[0], from.saturating_sub(1))?,
         Order::Append { anchor, new } => append(run, &paths[0], anchor, new, asked.fit)?,
+        Order::Create(new) | Order::Write(new) => whole(run, &paths[0], new, asked.fit)?,
         Order::Symbol(wanted) => symbol_edit(run, &paths[0], wanted, asked.fit)?,
         Order::Patch(_) => {
             let texts = fitting::texts(run, parts.as_deref().unwrap_or_default(), |run, given| resolved(run.files, given))?;

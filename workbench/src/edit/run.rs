@@ -205,13 +205,24 @@ impl<'f, F: Files> Run<'f, F> {
         if self.see(path).map_err(|error| unread(path, &error))?.is_none() {
             let why = Trouble::new(
                 format!("there is no file {path}"),
-                "check the path, which is meant from the workspace's root; a patch with `*** Add File` makes a new one",
+                "check the path, which is meant from the workspace's root; `create` makes a new one",
             );
             return Err(why);
         }
         let document = Document::of(self.seen(path, PLAIN)?);
         self.session.documents.insert(path.to_owned(), document);
         Ok(())
+    }
+
+    /// Whether there is a text: in the buffer of a document, or else in the file.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub(super) fn is_there(&mut self, path: &str) -> Result<bool, Trouble> {
+        match self.session.documents.get(path) {
+            Some(document) => Ok(document.now.text.is_some()),
+            None => Ok(self.see(path).map_err(|error| unread(path, &error))?.is_some()),
+        }
     }
 
     /// Makes a file that is not there yet a document of the session.
@@ -223,7 +234,10 @@ impl<'f, F: Files> Run<'f, F> {
         let is_gone = self.session.documents.get(path).is_none_or(|document| document.now.text.is_none());
         if seen.is_some() || !is_gone {
             let why = format!("{path} is there already, and is not overwritten");
-            return Err(Trouble::new(why, "name another path, or edit the file that is there"));
+            return Err(Trouble::new(
+                why,
+                "name another path, edit the file that is there, or give it a whole new text with `write`",
+            ));
         }
         self.session
             .documents
@@ -277,7 +291,7 @@ impl<'f, F: Files> Run<'f, F> {
         text.map(|(text, _)| text).ok_or_else(|| {
             Trouble::new(
                 format!("{path} is not there any more"),
-                "`undo` gives back what this session took away; a patch with `*** Add File` makes it anew",
+                "`undo` gives back what this session took away; `create` makes it anew",
             )
         })
     }

@@ -299,6 +299,47 @@ fn several_files_are_one_edit() {
 }
 
 #[test]
+fn a_file_that_is_made_and_one_that_is_written_over_are_told_apart() {
+    let mut coder = Coder::with("one\r\ntwo\r\n");
+    let text = |text: &str| text.to_owned();
+    let made = coder.ask_with(Order::Create(text("new\n")), Some("b.cs"), None);
+    assert_eq!(
+        (stands(&made), coder.files.text("b.cs")),
+        ((Status::Success, WorkflowState::Idle), text("new\n"))
+    );
+    assert!(made.summary.contains("b.cs is new and has 1 line"), "{}", made.summary);
+    coder.session = None;
+    let again = coder.ask_with(Order::Create(text("other\n")), Some("b.cs"), None);
+    assert_eq!((again.status, coder.files.text("b.cs")), (Status::Exception, text("new\n")));
+    assert!(again.summary.contains("b.cs is there already"), "{}", again.summary);
+    assert!(again.guidance.is_some_and(|guidance| guidance.contains("`write`")));
+    assert_eq!(coder.session, None, "nothing came to be");
+    // Written over, said with what was there, and taken back.
+    let written = coder.ask_with(Order::Write(text("three\n")), Some("a.cs"), None);
+    assert!(
+        written
+            .summary
+            .contains("a.cs was there and is written over: 2 lines before, 1 line now"),
+        "{}",
+        written.summary
+    );
+    assert!(written.detail.is_some_and(|detail| detail.contains("-two")));
+    assert_eq!(coder.text(), "three\n");
+    assert_eq!(coder.ask(Order::Undo).status, Status::Success);
+    assert_eq!(coder.text(), "one\r\ntwo\r\n");
+    coder.session = None;
+    let made = coder.ask_with(Order::Write(text("c\n")), Some("c.cs"), None);
+    assert!(made.summary.contains("c.cs is new"), "{}", made.summary);
+    assert_eq!(coder.ask(Order::Undo).status, Status::Success);
+    assert_eq!(coder.files.file("c.cs"), None);
+    coder.session = None;
+    assert_eq!(
+        coder.ask_with(Order::Write(text("one\r\ntwo\r\n")), Some("a.cs"), None).status,
+        Status::NoOp
+    );
+}
+
+#[test]
 fn patches_make_change_move_and_remove() {
     let mut coder = Coder::with("one\r\ntwo\r\n");
     coder.files.write("old.cs", "gone\n");
