@@ -10,7 +10,10 @@ use std::sync::Arc;
 /// Told of the results that were filed or found, once they are durable.
 pub type Told = Box<dyn Fn(&[ActionKey]) + Send + Sync>;
 
-/// A store that keeps results alone, and what was spent on them.
+/// What was spent is spent, and a collection has to know of every checkout that it may have to keep something for.
+const KEPT: [Part; 2] = [Part::Ledger, Part::View];
+
+/// A store that keeps results alone, what was spent on them, and that the checkout is in use.
 pub struct Aside {
     store: Arc<dyn Store>,
     told: Told,
@@ -59,7 +62,7 @@ impl Store for Aside {
         let kept = Commit {
             results: commit.results,
             used: commit.used,
-            rows: commit.rows.into_iter().filter(|(part, ..)| *part == Part::Ledger).collect(),
+            rows: commit.rows.into_iter().filter(|(part, ..)| KEPT.contains(part)).collect(),
             ..Commit::default()
         };
         if kept.results.is_empty() && kept.used.is_empty() && kept.rows.is_empty() {

@@ -5,6 +5,8 @@
 //! `texts/DIGEST` are the texts of all of them, `results/NAME` names what was built. A text is written before the record that names it.
 
 pub mod build;
+#[cfg(test)]
+mod build_tests;
 pub mod compare;
 mod error;
 pub mod merge;

@@ -88,7 +88,7 @@ fn named(name: &str) -> Result<(), OverlayError> {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
     if name.is_empty() || name.len() > LONGEST_NAME || name.starts_with(['.', '-']) || !name.chars().all(is_plain) {
         let hint = "use up to 64 letters, digits, '-', '_' and '.', and a letter or a digit first";
-        return Err(OverlayError::asked("E_NAME", "this cannot name an overlay", name, hint));
+        return Err(OverlayError::asked("E_OVERLAY", "this cannot name an overlay", name, hint));
     }
     Ok(())
 }

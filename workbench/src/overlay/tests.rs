@@ -74,7 +74,11 @@ fn names_that_are_none_are_told_the_nearest() {
     );
     assert_eq!(unknown.hint.as_deref(), Some("did you mean fix-store?"));
     for name in ["", ".", "..", "a/b", "-x", "ä", &"x".repeat(65), "a b", "a\nb"] {
-        assert_eq!(why(open(&place.disk, name, None, NOW).expect_err(name)).code, "E_NAME", "{name:?}");
+        assert_eq!(
+            why(open(&place.disk, name, None, NOW).expect_err(name)).code,
+            "E_OVERLAY",
+            "{name:?}"
+        );
     }
     assert!(discard(&place.disk, "fix", NOW).is_err());
     assert_eq!(discard(&place.disk, "fix-store", NOW).expect("discarded"), 0);

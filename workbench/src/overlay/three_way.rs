@@ -145,8 +145,11 @@ mod tests {
         assert_eq!(join(base, "a\r\nB\rc\nd", "a\r\nb\rc\nd\n").as_deref(), Ok("a\r\nB\rc\nd\n"));
     }
 
+    /// A line, and what either side has instead.
+    type Side = (String, Option<String>, Option<String>);
+
     /// Lines of which each side may change some, put together by hand.
-    fn sides() -> impl Strategy<Value = Vec<(String, Option<String>, Option<String>)>> {
+    fn sides() -> impl Strategy<Value = Vec<Side>> {
         let line = "[ab]{0,2}(\r\n|\n)";
         let other = prop::option::weighted(0.3, "([xy]{1,2}\n){0,2}");
         prop::collection::vec((line, other.clone(), other), 0..9)
@@ -155,7 +158,7 @@ mod tests {
     proptest! {
         #[test]
         fn what_is_joined_is_what_each_line_became(sides in sides()) {
-            let of = |pick: fn(&(String, Option<String>, Option<String>)) -> &str| sides.iter().map(pick).collect::<String>();
+            let of = |pick: fn(&Side) -> &str| sides.iter().map(pick).collect::<String>();
             let base = of(|(line, ..)| line);
             let ours = of(|(line, mine, _)| mine.as_deref().unwrap_or(line));
             let theirs = of(|(line, _, yours)| yours.as_deref().unwrap_or(line));
