@@ -2,17 +2,17 @@
 
 use crate::cli::{AskingArgs, Global, OutputForm};
 use crate::exit::Code;
+pub use crate::failed::{Failed, Outcome};
 use crate::render::{Style, diagnostic, printable};
 use crate::sharing;
 use engine::build::engine::EngineError;
 use engine::seams::producer::Cancel;
-use engine::seams::world::WorldError;
 use engine::store::disk::{DiskOptions, DiskStore, OnWait};
 use engine::store::{Store, StoreError};
 use engine::values::diagnostic::{Diagnostic, Severity};
 use engine::values::event::Observer;
 use producers::llm::Limits;
-use std::cell::{Cell, RefCell};
+use std::cell::{Cell, OnceCell, RefCell};
 use std::io::StdoutLock;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -56,34 +56,8 @@ pub struct Context {
     stores: RefCell<Vec<Arc<dyn Store>>>,
     /// Whether it was told that nothing can be filed.
     unfiled: Cell<bool>,
-}
-
-/// Why a command ends: its exit code and what to print.
-#[derive(Debug)]
-pub struct Failed {
-    /// The exit code.
-    pub code: Code,
-    /// What is wrong.
-    pub diagnostics: Vec<Diagnostic>,
-}
-
-/// What commands return.
-pub type Outcome = Result<Code, Failed>;
-
-impl Failed {
-    /// One diagnostic.
-    pub fn new(code: Code, diagnostic: Diagnostic) -> Self {
-        Self {
-            code,
-            diagnostics: vec![diagnostic],
-        }
-    }
-
-    /// Something that cannot be.
-    pub fn bug(what: &dyn std::fmt::Display) -> Self {
-        let why = Diagnostic::error("InternalError", format!("a bug of cortex: {what}"));
-        Self::new(Code::Internal, why.hint("please report it with the command and what it printed"))
-    }
+    /// The overlay that is looked at and built in.
+    overlay: OnceCell<String>,
 }
 
 impl Context {
@@ -93,6 +67,7 @@ impl Context {
             global.output = OutputForm::Json;
         }
         let (out, err) = (Style::stdout(global.color), Style::stderr(global.color));
+        let overlay = global.overlay.clone().map_or_else(OnceCell::new, OnceCell::from);
         Self {
             voice: Voice::Terminal,
             global,
@@ -101,6 +76,7 @@ impl Context {
             opened: RefCell::default(),
             stores: RefCell::default(),
             unfiled: Cell::default(),
+            overlay,
         }
     }
 
@@ -161,6 +137,16 @@ impl Context {
             Voice::Terminal => Vec::new(),
             Voice::Caller { said, .. } => said.take(),
         }
+    }
+
+    /// The overlay that is looked at and built in, if one is.
+    pub fn overlay(&self) -> Option<&str> {
+        self.overlay.get().map(String::as_str)
+    }
+
+    /// Looks and builds in an overlay from now on; one that was named before stays.
+    pub fn within(&self, overlay: &str) {
+        let _ = self.overlay.set(overlay.to_owned());
     }
 
     /// Goes to the folder of `-C`, from which all relative paths are meant.
@@ -251,6 +237,7 @@ impl Context {
             builds: true,
             interrupts: false,
             connect: None,
+            overlay: None,
         });
         match opened {
             Ok(workspace) => {
@@ -277,6 +264,9 @@ impl Context {
 
     /// Files may have been laid out.
     pub fn built(&self) {
+        if self.overlay().is_some() {
+            return;
+        }
         self.opened.borrow().iter().for_each(|hold| hold.built());
     }
 
@@ -407,6 +397,7 @@ impl Context {
             builds,
             interrupts: true,
             connect: (builds && !self.global.offline).then(sharing::connect),
+            overlay: self.overlay(),
         })?;
         self.opened.borrow_mut().extend(workspace.hold.clone());
         self.stores.borrow_mut().push(workspace.engine.store.clone());
@@ -515,85 +506,4 @@ fn told(what: &'static str, style: Style) -> OnWait {
             eprintln!("{}", style.dim(&format!("{what} {holder}")));
         }
     })
-}
-
-impl From<WorkbenchError> for Failed {
-    fn from(error: WorkbenchError) -> Self {
-        match error {
-            WorkbenchError::NoManifest(_) => {
-                let hint = "go to a workspace, name one with -C DIR, or make one with `cortex init`";
-                Self::new(Code::Usage, Diagnostic::error("E_NO_WORKSPACE", error.to_string()).hint(hint))
-            }
-            WorkbenchError::Path { .. } => Self::new(
-                Code::Io,
-                Diagnostic::error("E_READ", error.to_string()).hint("check the path and its permissions"),
-            ),
-            WorkbenchError::Manifest(diagnostics) => Self {
-                code: Code::Usage,
-                diagnostics,
-            },
-            WorkbenchError::Engine(error) => error.into(),
-        }
-    }
-}
-
-impl From<EngineError> for Failed {
-    fn from(error: EngineError) -> Self {
-        match error {
-            EngineError::Store(error) => error.into(),
-            EngineError::World(error) => error.into(),
-        }
-    }
-}
-
-impl From<StoreError> for Failed {
-    fn from(error: StoreError) -> Self {
-        let (code, name, hint) = match &error {
-            StoreError::Busy { .. } | StoreError::ViewBusy { .. } => {
-                (Code::Busy, "E_BUSY", "wait for it to end, or give more time with --lock-timeout")
-            }
-            StoreError::NoSpace { .. } => (
-                Code::Io,
-                "E_NO_SPACE",
-                "make room on the disk, or in the store with `cortex gc`, and run the same command again; what was stored before is intact",
-            ),
-            StoreError::Io { .. } => (
-                Code::Io,
-                "E_STORE_IO",
-                "check the folder's permissions, move the store with --store DIR, or use --no-store; `cortex show --allow-stale` only reads",
-            ),
-            StoreError::TooNew { .. } => (
-                Code::StoreDamaged,
-                "E_STORE_NEWER",
-                "update cortex, or use another store with --store DIR, or --no-store; nothing in this one was changed",
-            ),
-            StoreError::Damaged { .. } => (
-                Code::StoreDamaged,
-                "E_STORE_DAMAGED",
-                "nothing was touched; the next build, or `cortex store verify --repair`, takes over what is sound of it and sets the file aside",
-            ),
-            StoreError::Foreign { .. } => (Code::Io, "E_STORE_FOREIGN", "give a folder of your own with --store DIR"),
-        };
-        Self::new(code, Diagnostic::error(name, error.to_string()).hint(hint))
-    }
-}
-
-impl From<WorldError> for Failed {
-    fn from(error: WorldError) -> Self {
-        let (code, name, hint) = match &error {
-            WorldError::Root { .. } => (Code::Io, "E_READ", "check the folder's permissions"),
-            WorldError::BadGlob { .. } | WorldError::TooManySets { .. } => (Code::Usage, "E_GLOB", "mend the source sets in cortex.toml"),
-            WorldError::Leaves { .. } => (Code::Usage, "E_PATH", "paths stay inside the workspace"),
-            WorldError::Claimed { .. } => (Code::Usage, "E_LAYOUT", "give one of the rules another `out`"),
-            WorldError::Io { .. } => (Code::Io, "E_IO", "check the disk and the permissions"),
-        };
-        Self::new(
-            code,
-            Diagnostic {
-                severity: Severity::Error,
-                ..Diagnostic::error(name, error.to_string())
-            }
-            .hint(hint),
-        )
-    }
 }

@@ -6,6 +6,7 @@ mod commands;
 mod context;
 mod desk;
 mod exit;
+mod failed;
 mod mcp;
 mod methods;
 mod render;

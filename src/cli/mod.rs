@@ -39,6 +39,9 @@ pub struct Global {
     /// Use no store: everything works, nothing is remembered.
     #[arg(long, global = true)]
     pub no_store: bool,
+    /// Look at, or build in, this overlay instead of the workspace itself; for commands that only read, and build.
+    #[arg(long, value_name = "NAME", global = true)]
+    pub overlay: Option<String>,
     /// How to print.
     #[arg(long, value_name = "FORM", global = true, default_value = "text")]
     pub output: OutputForm,
@@ -559,7 +562,8 @@ pub fn mistake(error: &clap::Error) -> Diagnostic {
     Diagnostic::error("E_USAGE", first.strip_prefix("error: ").unwrap_or(first)).hint(hint)
 }
 
-fn unguarded(text: &str) -> Result<String, std::convert::Infallible> {
+/// A pattern as it was given.
+pub fn unguarded(text: &str) -> Result<String, std::convert::Infallible> {
     Ok(text.strip_prefix('\0').unwrap_or(text).to_owned())
 }
 

@@ -80,7 +80,7 @@ pub fn run(context: &Context, args: &BuildArgs) -> Outcome {
     if args.rebuild && code(&report) == Code::Ok {
         report = rebuild(context, &mut session, request.clone(), &report)?;
     }
-    if !args.dry_run {
+    if !args.dry_run && context.overlay().is_none() {
         follow_names(context, &workspace, &mut session, &request)?;
     }
     context.say(&damage(&workspace));
@@ -182,19 +182,31 @@ fn conclude(context: &Context, report: &Report, targets: u64, dry_run: bool, sta
 }
 
 pub(super) fn request(args: &BuildArgs) -> Result<Request, Failed> {
-    let patterns = patterns(&args.patterns)?;
-    let single = patterns.patterns().len() == 1 && patterns.patterns()[0].literal().is_some();
+    let mut request = usual(&args.patterns)?;
     let options = Options {
         jobs: usize::from(args.jobs),
-        keep_going: !args.fail_fast && (args.keep_going || !single),
+        keep_going: !args.fail_fast && (args.keep_going || request.options.keep_going),
         dry_run: args.dry_run,
         paid_jobs: args.asking.jobs(),
         ..Options::default()
     };
+    request.options = options;
+    Ok(request)
+}
+
+/// The request for patterns without any flags: what fails ends the build of a single label alone.
+pub fn usual(patterns: &[String]) -> Result<Request, Failed> {
+    let digest = digest(patterns);
+    let patterns = self::patterns(patterns)?;
+    let single = patterns.patterns().len() == 1 && patterns.patterns()[0].literal().is_some();
     Ok(Request {
-        digest: digest(&args.patterns),
+        digest,
         patterns,
-        options,
+        options: Options {
+            jobs: default_jobs(),
+            keep_going: !single,
+            ..Options::default()
+        },
         list: false,
         outputs: false,
     })

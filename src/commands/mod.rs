@@ -44,7 +44,12 @@ pub fn run(cli: Cli) -> ExitCode {
         context.say_why(&failed);
         return failed.code.into();
     }
+    let knows_overlays = matches!(
+        cli.command,
+        Command::Build(_) | Command::Show(_) | Command::Query(_) | Command::Explain(_) | Command::Method(_)
+    );
     let outcome = match &cli.command {
+        _ if context.overlay().is_some() && !knows_overlays => Err(crate::methods::command::not_within()),
         Command::Query(args) => query::run(&context, args),
         _ if context.draws() => Err(query::only_here()),
         Command::Method(call) => crate::methods::command::run(&context, call),

@@ -1,7 +1,7 @@
 //! The methods as commands: the help and the flags are made from the table, and the answer is printed.
 
 use super::touch::touch;
-use super::{Answered, Entry, METHODS};
+use super::{Answered, Entry, FileForm, METHODS};
 use crate::cli::USUAL_TIMEOUT;
 use crate::commands::show::written;
 use crate::context::{Context, Failed, Outcome};
@@ -13,7 +13,9 @@ use engine::values::diagnostic::Diagnostic;
 use serde_json::Value;
 use std::io::Write;
 use std::path::PathBuf;
-use workbench::editor;
+use workbench::edit::encoding::decode;
+use workbench::editor::{self, EditError};
+use workbench::overlay::put::MOST_BYTES;
 
 /// A method with its arguments, as they stood on the command line.
 #[derive(Clone, Debug)]
@@ -87,6 +89,7 @@ fn words(entry: &Entry) -> (Option<&'static str>, &'static str) {
 fn about(group: &str) -> &'static str {
     match group {
         "context" => "Show what belongs to a task, or how one document stands",
+        "overlay" => "Try edits beside the workspace: build with them, compare, merge or drop them",
         "pack" => "Bundle what is known of chosen types in one text",
         "window" => "Keep the text that a model is shown of this checkout",
         "work" => "Answer as the language model: take prompts, hand in summaries",
@@ -101,31 +104,54 @@ pub(super) const FILE: &str = "file";
 const LONGEST: u64 = 4 << 20;
 
 /// That flag, in the place of an argument.
-pub(super) fn file(instead: &'static str) -> Arg {
-    let file = Arg::new(FILE)
-        .long(FILE)
-        .value_name("FILE")
-        .value_parser(clap::value_parser!(PathBuf));
-    file.conflicts_with(instead)
-        .help(format!("Read {} from a file, - for standard input", instead.to_uppercase()))
+pub(super) fn file((argument, form): (&'static str, FileForm)) -> Arg {
+    let file = Arg::new(FILE).value_name("FILE").value_parser(clap::value_parser!(PathBuf));
+    let named = argument.to_uppercase();
+    match form {
+        FileForm::Instead => file
+            .long(FILE)
+            .conflicts_with(argument)
+            .help(format!("Read {named} from a file, - for standard input")),
+        FileForm::InPlace => file
+            .required(true)
+            .help(format!("The file of the {argument}, - for standard input")),
+        FileForm::AsItIs => file
+            .long("from")
+            .help(format!("The file that holds the {argument}, - for standard input")),
+    }
 }
 
 /// The arguments, with the one that stands in a file.
 fn whole(call: &Call, entry: &Entry) -> Result<Value, Failed> {
     let mut arguments = call.arguments.clone();
-    if let (Some(name), Some(file)) = (entry.from_file, &call.file) {
-        let text = editor::read(file, LONGEST).map_err(|error| {
-            let why = Diagnostic::error("E_READ", error.to_string());
-            Failed::new(Code::Io, why.hint("give a text file, or - for standard input"))
-        })?;
-        arguments[name] = text.into();
+    let (Some((name, form)), Some(file)) = (entry.from_file, &call.file) else {
+        return Ok(arguments);
+    };
+    let unread = |error: EditError| {
+        let why = Diagnostic::error("E_READ", error.to_string());
+        Failed::new(Code::Io, why.hint("give a text file, or - for standard input"))
+    };
+    if form != FileForm::AsItIs {
+        arguments[name] = editor::read(file, LONGEST).map_err(unread)?.into();
+        return Ok(arguments);
     }
+    // What is too long is refused by its length, and not cut.
+    let bytes = editor::read_bytes(file, MOST_BYTES as u64 + 1).map_err(unread)?;
+    let (text, encoding) = decode(&bytes).map_err(|why| {
+        let why = Diagnostic::error("E_ENCODING", format!("{} cannot be taken: {why}", file.display()));
+        Failed::new(Code::Usage, why.hint("give a text file, or - for standard input"))
+    })?;
+    arguments[name] = text.into();
+    arguments["encoding"] = serde_json::to_value(encoding).expect("invariant: an encoding is a plain value");
     Ok(arguments)
 }
 
 /// Runs a method, or has the service of the checkout run it, and prints its answer.
 pub fn run(context: &Context, call: &Call) -> Outcome {
     let entry = &METHODS[call.at];
+    if context.overlay().is_some() && !entry.within {
+        return Err(not_within());
+    }
     let arguments = whole(call, entry)?;
     let Answered { answer, code } = match asked(context, entry, &arguments) {
         Some(told) => {
@@ -140,7 +166,9 @@ pub fn run(context: &Context, call: &Call) -> Outcome {
         }
     };
     let mut out = context.stdout();
-    touch(context.root().as_deref(), entry, &answer);
+    if context.overlay().is_none() {
+        touch(context.root().as_deref(), entry, &answer);
+    }
     if context.json() {
         written(writeln!(out, "{answer:#}"))?;
         return Ok(code);
@@ -150,10 +178,25 @@ pub fn run(context: &Context, call: &Call) -> Outcome {
     Ok(code)
 }
 
+/// A command that is not about overlays.
+pub fn not_within() -> Failed {
+    let why = Diagnostic::error("E_OVERLAY", "this command is about the workspace itself, and no overlay");
+    Failed::new(
+        Code::Usage,
+        why.hint("leave --overlay out; build, show, query, explain and the methods that only read know overlays"),
+    )
+}
+
 /// What the service answers. It has flags of its own, and takes the time it needs: whoever wants others, or sets a limit, is answered here.
 fn asked(context: &Context, entry: &Entry, arguments: &Value) -> Option<Told> {
     let global = &context.global;
-    if global.offline || global.no_wait || global.lock_timeout != USUAL_TIMEOUT {
+    // What is about an overlay is in no memory of a service's.
+    if global.overlay.is_some()
+        || entry.name.starts_with("overlay ")
+        || global.offline
+        || global.no_wait
+        || global.lock_timeout != USUAL_TIMEOUT
+    {
         return None;
     }
     let waits = || {

@@ -143,11 +143,19 @@ struct LeftOut {
 impl Method for Build {
     const NAME: &'static str = "context build";
     const EFFECT: Effect = Effect::Acts;
+    const WITHIN: bool = true;
     const FROM_FILE: Option<&'static str> = Some("query");
     type Answer = Built;
 
     fn answer(&self, desk: &mut Desk<'_>) -> Result<Built, Failed> {
         let weights = self.checked()?;
+        if let (Some(_), Some(_)) = (&self.conversation, desk.context.overlay()) {
+            let why = Diagnostic::error(
+                "E_OVERLAY",
+                "rounds of a conversation are kept of the workspace itself, and of no overlay",
+            );
+            return Err(Failed::new(Code::Usage, why.hint("leave --conversation or --overlay out")));
+        }
         let names = desk.names()?;
         let known = desk.index(&names)?;
         let index = &known.index;

@@ -1,5 +1,6 @@
 //! The operations of `edit` as commands: each with what it needs, and with a line that works.
 
+use super::FileForm;
 use super::command::{FILE, file};
 use super::edit::{Edit, Op};
 use clap::error::ErrorKind;
@@ -244,7 +245,7 @@ impl Line {
             .after_help(format!("Example:\n  cortex edit {}", self.example))
             .arg(path)
             .args(arguments)
-            .arg(file("new_text").hide(!shown("new_text") || self.name == "persist_as"))
+            .arg(file(("new_text", FileForm::Instead)).hide(!shown("new_text") || self.name == "persist_as"))
     }
 }
 

@@ -14,6 +14,10 @@ mod edit_line;
 mod investigate;
 mod operation;
 mod outline;
+mod overlay;
+mod overlay_build;
+mod overlay_documents;
+mod overlay_merge;
 mod pack;
 pub mod reference;
 mod relations;
@@ -69,8 +73,15 @@ pub trait Method: clap::Args + Serialize + DeserializeOwned + JsonSchema {
     const ASKS: bool = false;
     /// Whether it is a tool of MCP.
     const TOOL: bool = true;
+    /// Whether it can be asked about an overlay: it leaves everything in the checkout as it is.
+    const WITHIN: bool = false;
     /// The argument that a command line may also take from a file.
     const FROM_FILE: Option<&'static str> = None;
+    /// How it takes it.
+    const FILE: FileForm = FileForm::Instead;
+    /// What it answers.
+    type Answer: Serialize + DeserializeOwned + JsonSchema;
+
     /// A command with its arguments, one and all in their order, and its help.
     fn arguments(command: clap::Command) -> clap::Command {
         Self::augment_args(command)
@@ -78,7 +89,7 @@ pub trait Method: clap::Args + Serialize + DeserializeOwned + JsonSchema {
 
     /// The command as it is typed.
     fn command(command: clap::Command) -> clap::Command {
-        Self::augment_args(command).args(Self::FROM_FILE.map(command::file))
+        Self::augment_args(command).args(Self::FROM_FILE.map(|argument| command::file((argument, Self::FILE))))
     }
 
     /// The arguments that stand on a command line.
@@ -88,9 +99,6 @@ pub trait Method: clap::Args + Serialize + DeserializeOwned + JsonSchema {
     fn parsed(matches: &clap::ArgMatches) -> Result<Self, clap::Error> {
         Self::from_arg_matches(matches)
     }
-
-    /// What it answers.
-    type Answer: Serialize + DeserializeOwned + JsonSchema;
 
     /// The answer.
     ///
@@ -105,6 +113,17 @@ pub trait Method: clap::Args + Serialize + DeserializeOwned + JsonSchema {
     fn styled(answer: &Self::Answer, _: Style) -> String {
         Self::text(answer)
     }
+}
+
+/// How a command line names the file that an argument is read from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FileForm {
+    /// `--file FILE` in place of the argument: a text, with LF line ends.
+    Instead,
+    /// FILE where the argument would stand: a text, with LF line ends.
+    InPlace,
+    /// `--from FILE`: the text as it stands there, and how it is written as the argument `encoding`.
+    AsItIs,
 }
 
 /// What a request came to.
@@ -128,8 +147,10 @@ pub struct Entry {
     pub asks: bool,
     /// Whether it is a tool of MCP.
     pub tool: bool,
-    /// The argument that a command line may also take from a file.
-    pub from_file: Option<&'static str>,
+    /// Whether it can be asked about an overlay.
+    pub within: bool,
+    /// The argument that a command line may also take from a file, and how.
+    pub from_file: Option<(&'static str, FileForm)>,
     /// A command with its arguments, one and all in their order, and its help.
     pub arguments_of: fn(clap::Command) -> clap::Command,
     /// The command as it is typed.
@@ -169,6 +190,14 @@ pub static METHODS: &[Entry] = &[
     entry::<window::Dismiss>(),
     entry::<window::Set>(),
     entry::<edit::Edit>(),
+    entry::<overlay::Open>(),
+    entry::<overlay_documents::Put>(),
+    entry::<overlay_documents::Apply>(),
+    entry::<overlay_build::Build>(),
+    entry::<overlay_build::Diff>(),
+    entry::<overlay_merge::Merge>(),
+    entry::<overlay::List>(),
+    entry::<overlay::Discard>(),
     entry::<status::Status>(),
     entry::<work_next::Next>(),
     entry::<work_submit::Submit>(),
@@ -183,7 +212,11 @@ pub const fn entry<M: Method>() -> Entry {
         effect: M::EFFECT,
         asks: M::ASKS,
         tool: M::TOOL,
-        from_file: M::FROM_FILE,
+        within: M::WITHIN,
+        from_file: match M::FROM_FILE {
+            Some(argument) => Some((argument, M::FILE)),
+            None => None,
+        },
         arguments_of: <M as Method>::arguments,
         command: M::command,
         parse: |matches| {
@@ -222,10 +255,18 @@ mod tests {
     use super::*;
 
     /// They tell what was done, or how things go; the preface of the reference says so.
-    const WITHOUT: [&str; 7] = [
+    const WITHOUT: [&str; 15] = [
         "context live",
         "edit",
         "operation",
+        "overlay open",
+        "overlay put",
+        "overlay apply",
+        "overlay build",
+        "overlay diff",
+        "overlay merge",
+        "overlay list",
+        "overlay discard",
         "pack remove",
         "status",
         "window set",
@@ -241,6 +282,7 @@ mod tests {
             assert_eq!(has, !WITHOUT.contains(&entry.name), "{}", entry.name);
         }
         let page = reference::page();
-        assert!(WITHOUT.iter().all(|name| page.contains(&format!("`{name}`"))));
+        let is_named = |name: &&str| page.contains(&format!("`{name}`")) || name.starts_with("overlay ") && page.contains("`overlay …`");
+        assert!(WITHOUT.iter().all(is_named));
     }
 }

@@ -70,6 +70,7 @@ impl Method for Outline {
     const NAME: &'static str = "outline";
     const ALSO: &'static [&'static str] = &["GetOutline", "GetMemberOutline"];
     const EFFECT: Effect = Effect::Looks;
+    const WITHIN: bool = true;
     type Answer = Outlines;
 
     fn answer(&self, desk: &mut Desk<'_>) -> Result<Outlines, Failed> {

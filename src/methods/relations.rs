@@ -145,6 +145,7 @@ fn text(answer: &Related) -> String {
 impl Method for Deps {
     const NAME: &'static str = "deps";
     const EFFECT: Effect = Effect::Looks;
+    const WITHIN: bool = true;
     type Answer = Related;
 
     fn answer(&self, desk: &mut Desk<'_>) -> Result<Related, Failed> {
@@ -159,6 +160,7 @@ impl Method for Deps {
 impl Method for Rdeps {
     const NAME: &'static str = "rdeps";
     const EFFECT: Effect = Effect::Looks;
+    const WITHIN: bool = true;
     const TOOL: bool = false;
     type Answer = Related;
 

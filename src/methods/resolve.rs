@@ -48,6 +48,7 @@ impl Method for Resolve {
     const NAME: &'static str = "resolve";
     const ALSO: &'static [&'static str] = &["ResolveSymbol"];
     const EFFECT: Effect = Effect::Looks;
+    const WITHIN: bool = true;
     type Answer = Meaning;
 
     fn answer(&self, desk: &mut Desk<'_>) -> Result<Meaning, Failed> {

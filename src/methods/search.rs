@@ -55,6 +55,7 @@ impl Method for Search {
     const NAME: &'static str = "search";
     const ALSO: &'static [&'static str] = &["SearchSymbols"];
     const EFFECT: Effect = Effect::Looks;
+    const WITHIN: bool = true;
     type Answer = Hits;
 
     fn answer(&self, desk: &mut Desk<'_>) -> Result<Hits, Failed> {

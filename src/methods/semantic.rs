@@ -51,6 +51,7 @@ impl Method for SemanticOf {
     const NAME: &'static str = "semantic";
     const ALSO: &'static [&'static str] = &["GetSemantic"];
     const EFFECT: Effect = Effect::Reads;
+    const WITHIN: bool = true;
     const ASKS: bool = true;
     type Answer = Summary;
 

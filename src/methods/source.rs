@@ -60,6 +60,7 @@ enum Meant {
 impl Method for SourceOf {
     const NAME: &'static str = "source";
     const EFFECT: Effect = Effect::Looks;
+    const WITHIN: bool = true;
     type Answer = Texts;
 
     fn answer(&self, desk: &mut Desk<'_>) -> Result<Texts, Failed> {

@@ -73,6 +73,7 @@ impl Method for UsagesOf {
     const NAME: &'static str = "usages";
     const ALSO: &'static [&'static str] = &["FindUsages"];
     const EFFECT: Effect = Effect::Looks;
+    const WITHIN: bool = true;
     type Answer = Spots;
 
     fn answer(&self, desk: &mut Desk<'_>) -> Result<Spots, Failed> {

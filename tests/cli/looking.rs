@@ -268,6 +268,7 @@ fn pages() {
       pack           Bundle what is known of chosen types in one text
       window         Keep the text that a model is shown of this checkout
       edit           Edit a text file of the workspace: exactly, undoably, all or nothing
+      overlay        Try edits beside the workspace: build with them, compare, merge or drop them
       status         Show how the workspace stands: sources, targets, summaries, store, service. Runs
                      nothing
       work           Answer as the language model: take prompts, hand in summaries
@@ -309,6 +310,10 @@ fn pages() {
 
           --no-store
               Use no store: everything works, nothing is remembered
+
+          --overlay <NAME>
+              Look at, or build in, this overlay instead of the workspace itself; for commands that only
+              read, and build
 
           --output <FORM>
               How to print

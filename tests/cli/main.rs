@@ -17,6 +17,7 @@ mod mcp_http;
 mod members;
 mod models;
 mod money;
+mod overlay;
 mod packs;
 mod programs;
 mod projects;

@@ -34,20 +34,29 @@ pub enum EditError {
 /// # Errors
 /// When it cannot be read or is not UTF-8.
 pub fn read(file: &Path, most: u64) -> Result<String, EditError> {
+    let text = String::from_utf8(read_bytes(file, most)?);
+    text.map(|text| text.replace("\r\n", "\n")).map_err(|_| EditError::Unreadable {
+        path: file.display().to_string(),
+        reason: "it is not UTF-8 text".to_owned(),
+    })
+}
+
+/// The bytes of a file, or of standard input for `-`, at most `most` of them.
+///
+/// # Errors
+/// When it cannot be read.
+pub fn read_bytes(file: &Path, most: u64) -> Result<Vec<u8>, EditError> {
     let mut bytes = Vec::new();
     let done = if file == Path::new("-") {
         std::io::stdin().lock().take(most).read_to_end(&mut bytes)
     } else {
         std::fs::File::open(file).and_then(|opened| opened.take(most).read_to_end(&mut bytes))
     };
-    let unreadable = |reason: String| EditError::Unreadable {
+    done.map_err(|error| EditError::Unreadable {
         path: file.display().to_string(),
-        reason,
-    };
-    done.map_err(|error| unreadable(error.to_string()))?;
-    String::from_utf8(bytes)
-        .map(|text| text.replace("\r\n", "\n"))
-        .map_err(|_| unreadable("it is not UTF-8 text".to_owned()))
+        reason: error.to_string(),
+    })?;
+    Ok(bytes)
 }
 
 /// Opens a person's editor (a command as a shell would run it) on a copy of a text and gives what was saved, at most `most` bytes.

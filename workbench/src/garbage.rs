@@ -1,9 +1,10 @@
 //! Garbage: what a store is to keep for the checkouts that share it, and collecting the rest.
 //!
-//! Held are the results of every checkout's graph, pinned versions, the last versions of each node, what a person corrected, with what
-//! was paid for what it was made of, and whatever was used lately.
+//! Held are the results of every checkout's graph and of its overlays, pinned versions, the last versions of each node, what a person
+//! corrected, with what was paid for what it was made of, and whatever was used lately.
 
 use crate::location::MANIFEST;
+use crate::overlay;
 use engine::graph::Filed;
 use engine::graph::pages::each_result;
 use engine::manifest::model::StoreLimits;
@@ -234,6 +235,11 @@ fn roots(disk: &DiskStore, options: &Options, report: &mut Report) -> Result<Mar
         }
         report.held.insert(view);
         hold(disk, view, &mut marks)?;
+        if let Some(record) = known.get(&view) {
+            // Of overlays that cannot be read results are lost, which are made again.
+            let held = overlay::build::held(record.root(), options.now).unwrap_or_default();
+            held.iter().for_each(|key| marks.hold_result(key));
+        }
     }
     Ok(marks)
 }

@@ -23,6 +23,7 @@ pub mod last_good;
 pub mod live;
 pub mod location;
 mod naming;
+pub mod overlay;
 pub mod packs;
 pub mod paid;
 pub mod parsing;

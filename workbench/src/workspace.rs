@@ -1,9 +1,11 @@
 //! A workspace: its root, its manifest, its store and the engine over them.
 
+use crate::edit::disk::Disk as Files;
 use crate::finish::States;
 use crate::git::Notes;
 use crate::hold::Hold;
 use crate::location::{MANIFEST, StoreChoice, find_root, view};
+use crate::overlay::{self, OverlayError};
 use crate::packs;
 use crate::trust::{self, Trusted, Trusting};
 use engine::build::engine::{Definition, Engine, EngineError};
@@ -16,6 +18,7 @@ use engine::manifest::read::{Loaded, ManifestSource, load};
 use engine::manifest::remote::RemoteDef;
 use engine::seams::producer::Registry;
 use engine::seams::remote::RemoteCache;
+use engine::seams::world::World;
 use engine::store::disk::{Claim, DiskOptions, DiskStore};
 use engine::store::memory::MemoryStore;
 use engine::store::{Part, RowChange, Store, StoreError};
@@ -48,6 +51,9 @@ pub enum WorkbenchError {
     /// The engine cannot go on.
     #[error(transparent)]
     Engine(#[from] EngineError),
+    /// The overlay cannot be used.
+    #[error(transparent)]
+    Overlay(#[from] OverlayError),
 }
 
 impl From<StoreError> for WorkbenchError {
@@ -76,6 +82,8 @@ pub struct Opening<'a> {
     pub interrupts: bool,
     /// Connects to the cache that the manifest names; `None` does without.
     pub connect: Option<Connect>,
+    /// The overlay whose documents stand in place of files, if one does.
+    pub overlay: Option<&'a str>,
 }
 
 /// Gives a client of the cache that the manifest at a root names, and of its workers, if there is to be one. Nothing is asked before it is
@@ -86,8 +94,10 @@ pub type Connect = Arc<dyn Fn(&RemoteDef, &Path) -> Option<Sharing> + Send + Syn
 pub struct Workspace {
     /// Its root, canonical.
     pub root: PathBuf,
-    /// The engine over it.
+    /// The engine over it, and over the documents of an overlay if it was opened in one.
     pub engine: Engine,
+    /// The engine without the documents, if there are any.
+    beneath: Option<Engine>,
     /// The store's folder, if there is one.
     pub store_folder: Option<PathBuf>,
     /// The store on disk, for numbers about it.
@@ -151,6 +161,9 @@ impl Workspace {
             WorkbenchError::Manifest(vec![why.hint("save it as UTF-8")])
         })?;
         let packs = packs::read(&root)?;
+        let now = Disk::new(root.clone()).now_secs();
+        let documents = |name| overlay::build::documents(&Files::new(&root), name, now);
+        let documents = opening.overlay.map(documents).transpose()?;
         let purpose = &opening.options.purpose;
         let command = purpose.strip_prefix("cortex ").unwrap_or(purpose).to_owned();
         let store_folder = opening.store.folder(&root);
@@ -201,8 +214,13 @@ impl Workspace {
             }),
             sharing: None,
         };
+        let (engine, beneath) = match opening.overlay.zip(documents) {
+            None => (engine, None),
+            Some((name, documents)) => (overlay::build::over(engine.clone(), documents, &root, name), Some(engine)),
+        };
         Ok(Self {
             engine,
+            beneath,
             store_folder,
             disk,
             hold,
@@ -213,7 +231,8 @@ impl Workspace {
             packs,
             manifest: OnceCell::new(),
             trust,
-            connect: opening.connect,
+            // What is not saved is nobody else's.
+            connect: opening.connect.filter(|_| opening.overlay.is_none()),
             remote: OnceCell::new(),
             root,
         })
@@ -362,6 +381,16 @@ impl Workspace {
     pub fn session(&self) -> Result<Session, WorkbenchError> {
         let look = self.engine.look(&self.digest, || self.manifest())?;
         Ok(Session::open(self.sharing_engine()?, &self.definition()?, look)?)
+    }
+
+    /// The same without the documents of the overlay that it was opened in.
+    ///
+    /// # Errors
+    /// As [`Self::session`].
+    pub fn session_beneath(&self) -> Result<Session, WorkbenchError> {
+        let engine = self.beneath.as_ref().unwrap_or(&self.engine);
+        let look = engine.look(&self.digest, || self.manifest())?;
+        Ok(Session::open(engine.clone(), &self.definition()?, look)?)
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::exports::Exports;
 use super::globs::fingerprint;
+use super::prospect::sets_of_files;
 use super::read::read_source;
 use super::tree::SourceTree;
 use crate::seams::world::{self, ExportOutcome, Refresh, RowEdits, Rows, SetDef, Standing, Watched, Watcher, World, WorldError};
@@ -105,6 +106,14 @@ impl world::Sources for DiskSources {
 
     fn holds(&self, index: usize, path: &str) -> bool {
         self.tree.holds(index, path)
+    }
+
+    fn would_hold(&self, sets: &[SetDef], paths: &[&str]) -> Result<Vec<u64>, WorldError> {
+        sets_of_files(&self.root, sets, paths)
+    }
+
+    fn links(&self) -> Vec<(String, u64, String)> {
+        self.tree.links(&self.root)
     }
 
     fn count(&self) -> usize {

@@ -11,6 +11,7 @@ pub(crate) mod listing;
 pub mod memory;
 pub mod overlaid;
 pub(crate) mod packed;
+mod prospect;
 pub mod read;
 pub(crate) mod scan;
 pub mod stamp;

@@ -1,12 +1,13 @@
 //! A world in which some documents stand in place of files: unsaved texts, files that are not there yet, or not there any more. Everything else
 //! is as it is below. Nothing is laid out, and nothing of what was found out is remembered: what is below stays what it is.
+//!
+//! A document is what the file would be: in the sets that such a file would be in, and behind every link that leads to it.
 
-use super::globs::Globs;
 use crate::seams::world::{Change, ExportOutcome, Exports, Refresh, RowEdits, Rows, SetDef, Sources, Standing, World, WorldError};
 use crate::values::digest::Digest;
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError, RwLock};
 
 /// What stands in place of files, by path below the workspace; `None`: there is no such file.
 pub type Documents = BTreeMap<String, Option<Arc<[u8]>>>;
@@ -15,6 +16,8 @@ pub type Documents = BTreeMap<String, Option<Arc<[u8]>>>;
 pub struct Overlaid {
     below: Arc<dyn World>,
     documents: Arc<Documents>,
+    /// Links that lead to a document, as the last look found them.
+    links: Arc<RwLock<BTreeMap<String, String>>>,
 }
 
 impl Overlaid {
@@ -23,6 +26,7 @@ impl Overlaid {
         Self {
             below,
             documents: Arc::new(documents),
+            links: Arc::default(),
         }
     }
 }
@@ -42,6 +46,7 @@ impl World for Overlaid {
         Box::new(OverlaidSources {
             below: self.below.sources(rows),
             documents: self.documents.clone(),
+            links: self.links.clone(),
             over: BTreeMap::new(),
         })
     }
@@ -51,7 +56,8 @@ impl World for Overlaid {
     }
 
     fn read(&self, path: &str) -> Result<Vec<u8>, WorldError> {
-        match self.documents.get(path) {
+        let links = self.links.read().unwrap_or_else(PoisonError::into_inner);
+        match self.documents.get(links.get(path).map_or(path, String::as_str)) {
             None => self.below.read(path),
             Some(Some(bytes)) => Ok(bytes.to_vec()),
             Some(None) => Err(WorldError::Io {
@@ -64,7 +70,7 @@ impl World for Overlaid {
     }
 }
 
-/// A document as the source that it is: the sets that it is in, by bit, and its digest, if it is in any.
+/// A document as the source that it is, under its own path or that of a link: the sets that it is in, by bit, and its digest, if it is in any.
 struct Over {
     sets: u64,
     digest: Option<Digest>,
@@ -73,35 +79,56 @@ struct Over {
 struct OverlaidSources {
     below: Box<dyn Sources>,
     documents: Arc<Documents>,
+    links: Arc<RwLock<BTreeMap<String, String>>>,
     over: BTreeMap<String, Over>,
 }
 
 impl OverlaidSources {
     /// Puts the documents over what a look below has found.
     fn cover(&mut self, sets: &[SetDef], mut refresh: Refresh) -> Result<Refresh, WorldError> {
-        let globs = Globs::new(sets)?;
+        self.over = self.sources(sets)?;
         let mut changes: BTreeMap<String, Change> = refresh.changes.drain(..).map(|change| (change.path.clone(), change)).collect();
-        self.over.clear();
         let mut moved = 0_u64;
-        for (path, document) in &*self.documents {
-            let sets_of = document.as_ref().map_or(0, |_| globs.sets_of_path(path));
-            let digest = document.as_ref().filter(|_| sets_of != 0).map(|bytes| Digest::of(bytes));
+        for (path, over) in &self.over {
             let below = (0..sets.len())
                 .filter(|set| self.below.holds(*set, path))
                 .fold(0, |bits, set| bits | 1 << set);
-            moved |= below ^ sets_of;
-            let from = changes.remove(path).map_or_else(|| self.below.digest(path), |change| change.from);
-            if from != digest {
-                let path = path.clone();
-                changes.insert(path.clone(), Change { path, from, to: digest });
+            moved |= below ^ over.sets;
+            let (path, to) = (path.clone(), over.digest);
+            let from = changes.remove(&path).map_or_else(|| self.below.digest(&path), |change| change.from);
+            if from != to {
+                changes.insert(path.clone(), Change { path, from, to });
             }
-            self.over.insert(path.clone(), Over { sets: sets_of, digest });
         }
         refresh.changes = changes.into_values().collect();
         refresh.sets_changed.extend((0..sets.len()).filter(|set| moved >> set & 1 == 1));
         refresh.sets_changed.sort_unstable();
         refresh.sets_changed.dedup();
         Ok(refresh)
+    }
+
+    /// The documents as sources.
+    fn sources(&self, sets: &[SetDef]) -> Result<BTreeMap<String, Over>, WorldError> {
+        let paths: Vec<&str> = self.documents.keys().map(String::as_str).collect();
+        let held = self.below.would_hold(sets, &paths)?;
+        let as_source = |document: &Option<Arc<[u8]>>, sets: u64| Over {
+            sets: document.as_ref().map_or(0, |_| sets),
+            digest: document.as_ref().filter(|_| sets != 0).map(|bytes| Digest::of(bytes)),
+        };
+        let own = self.documents.iter().zip(held);
+        let mut over: BTreeMap<String, Over> = own
+            .map(|((path, document), sets)| (path.clone(), as_source(document, sets)))
+            .collect();
+        let mut links = self.links.write().unwrap_or_else(PoisonError::into_inner);
+        links.clear();
+        for (path, sets, target) in self.below.links() {
+            // A document in the place of a link is no link.
+            if let (Some(document), false) = (self.documents.get(&target), self.documents.contains_key(&path)) {
+                over.insert(path.clone(), as_source(document, sets));
+                links.insert(path, target);
+            }
+        }
+        Ok(over)
     }
 }
 
@@ -137,6 +164,10 @@ impl Sources for OverlaidSources {
         self.over
             .get(path)
             .map_or_else(|| self.below.holds(index, path), |over| over.sets >> index & 1 == 1)
+    }
+
+    fn would_hold(&self, sets: &[SetDef], paths: &[&str]) -> Result<Vec<u64>, WorldError> {
+        self.below.would_hold(sets, paths)
     }
 
     fn count(&self) -> usize {

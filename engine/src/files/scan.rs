@@ -243,6 +243,26 @@ impl Scan<'_> {
         }
     }
 
+    /// The sets in which a regular file would be that had this path, by bit.
+    pub(crate) fn sets_of_file(&self, path: &str) -> u64 {
+        let mut context = Context {
+            reach: self.globs.root(),
+            ignores: None,
+        };
+        let (mut directory, mut rest) = ("", path);
+        loop {
+            let rules = self.rules(directory, |_| true, &mut Vec::new());
+            context.ignores = Ignores::extend(context.ignores, directory, &rules.0, &mut Vec::new());
+            let Some((name, below)) = rest.split_once('/') else {
+                let ignored = || context.ignores.as_ref().is_some_and(|ignores| ignores.ignored(path, false));
+                return self.globs.sets_of(&context.reach, path, ignored);
+            };
+            directory = &path[..path.len() - below.len() - 1];
+            context = self.enter(&context, directory, name);
+            rest = below;
+        }
+    }
+
     fn note_not_text(&self, listing: &mut Listing, path: &str, name: &str, kind: FileType, outer: &Context) {
         let whole = join(path, name);
         let wanted = match kind {

@@ -95,7 +95,7 @@ impl SourceTree {
         self.bring_up(root, sets, now, named.as_ref())
     }
 
-    fn rows(&self) -> impl Iterator<Item = (&str, Row<'_>)> {
+    pub(super) fn rows(&self) -> impl Iterator<Item = (&str, Row<'_>)> {
         let rows = self.directories.iter();
         rows.filter_map(|(path, bytes)| Row::parse(bytes).map(|row| (path.as_str(), row)))
     }

@@ -214,6 +214,18 @@ pub trait Sources: Send + Sync {
     /// Whether a path is in a set of the last refresh.
     fn holds(&self, index: usize, path: &str) -> bool;
 
+    /// The sets, by bit, in which regular files of these paths would be, whatever lies there now.
+    ///
+    /// # Errors
+    /// As [`Sources::refresh`].
+    fn would_hold(&self, sets: &[SetDef], paths: &[&str]) -> Result<Vec<u64>, WorldError>;
+
+    /// The symbolic links of the last refresh among the files of sets: path, the sets by bit, and the file below the workspace that each leads to,
+    /// or would if it were there.
+    fn links(&self) -> Vec<(String, u64, String)> {
+        Vec::new()
+    }
+
     /// How many sources there are.
     fn count(&self) -> usize;
 

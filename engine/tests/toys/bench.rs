@@ -258,7 +258,7 @@ impl Bench {
         let (world, store): (Arc<dyn World>, Arc<dyn Store>) = match &self.documents {
             Some(documents) => (
                 Arc::new(Overlaid::new(world, documents.clone())),
-                Arc::new(Aside::of(self.store.clone())),
+                Arc::new(Aside::of(self.store.clone(), Box::new(|_| {}))),
             ),
             None => (world, self.store.clone()),
         };

@@ -14,7 +14,7 @@ mod looking;
 pub mod markdown;
 pub mod matching;
 #[cfg(test)]
-mod memory;
+pub(crate) mod memory;
 pub mod merge;
 pub mod miss;
 #[cfg(test)]

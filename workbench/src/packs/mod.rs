@@ -252,6 +252,7 @@ mod tests {
             builds: false,
             interrupts: false,
             connect: None,
+            overlay: None,
         };
         Workspace::open(opening).expect("a workspace")
     }

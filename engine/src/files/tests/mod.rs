@@ -2,6 +2,7 @@
 
 mod exports;
 mod model;
+mod overlaid;
 mod tree;
 mod worlds;
 

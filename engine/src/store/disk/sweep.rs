@@ -135,6 +135,11 @@ impl Marks {
         self.blobs.insert(short(output));
     }
 
+    /// Holds a result, whatever it came to.
+    pub fn hold_result(&mut self, key: &ActionKey) {
+        self.actions.insert(short(&key.0));
+    }
+
     /// A node that is in the graph of a view.
     pub fn stands(&mut self, view: ViewId, label: &str) {
         self.planned.insert(view);

@@ -1,0 +1,66 @@
+//! What files would be that have not the content that they have on disk: in which sets, and seen through which links.
+
+use super::globs::Globs;
+use super::listing::LINK;
+use super::read::Root;
+use super::scan::{Scan, join};
+use super::tree::SourceTree;
+use crate::seams::world::{SetDef, WorldError};
+use std::path::Path;
+
+/// The sets, by bit, in which regular files of these paths would be, whatever lies there now.
+pub(super) fn sets_of_files(root: &Path, sets: &[SetDef], paths: &[&str]) -> Result<Vec<u64>, WorldError> {
+    let (root, globs) = (Root::open(root)?, Globs::new(sets)?);
+    let scan = Scan {
+        root: &root,
+        globs: &globs,
+        fingerprint: 0,
+        now: 0,
+    };
+    Ok(paths.iter().map(|path| scan.sets_of_file(path)).collect())
+}
+
+impl SourceTree {
+    /// The symbolic links among the files of sets, with the bits of those sets, and where each leads or would lead below the root.
+    pub(super) fn links(&self, root: &Path) -> Vec<(String, u64, String)> {
+        let Ok(opened) = Root::open(root) else { return Vec::new() };
+        let mut links = Vec::new();
+        for (directory, row) in self.rows() {
+            for at in (0..row.files.len()).filter(|at| row.files.flags(*at) & LINK != 0) {
+                let path = join(directory, row.files.name(at));
+                if let Some(target) = target(&opened, &path) {
+                    links.push((path, row.files.word(at), target));
+                }
+            }
+        }
+        links
+    }
+}
+
+/// So many links one after the other are followed by their words.
+const HOPS: usize = 40;
+
+/// Where a link leads; one that leads nowhere yet is followed by its words alone.
+fn target(root: &Root, path: &str) -> Option<String> {
+    if let Ok(target) = root.resolve(path) {
+        return target.to_str().map(str::to_owned);
+    }
+    let mut at = path.to_owned();
+    for _ in 0..HOPS {
+        let Ok(written) = rustix::fs::readlinkat(&root.fd, &*at, Vec::new()) else {
+            return Some(at);
+        };
+        let written = written.to_str().ok().filter(|written| !written.starts_with('/'))?;
+        let mut parts: Vec<&str> = at.split('/').collect();
+        parts.pop();
+        for part in written.split('/') {
+            match part {
+                "" | "." => {}
+                ".." => drop(parts.pop()?),
+                name => parts.push(name),
+            }
+        }
+        at = parts.join("/");
+    }
+    None
+}

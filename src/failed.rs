@@ -1,0 +1,149 @@
+//! Why a command ends: every error of what is below, with its exit code and what to do.
+
+use crate::exit::Code;
+use engine::build::engine::EngineError;
+use engine::seams::world::WorldError;
+use engine::store::StoreError;
+use engine::values::diagnostic::{Diagnostic, Severity};
+use workbench::checkout::InTheWay;
+use workbench::edit::files::SaveError;
+use workbench::overlay::OverlayError;
+use workbench::workspace::WorkbenchError;
+
+/// Why a command ends: its exit code and what to print.
+#[derive(Debug)]
+pub struct Failed {
+    /// The exit code.
+    pub code: Code,
+    /// What is wrong.
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+/// What commands return.
+pub type Outcome = Result<Code, Failed>;
+
+impl Failed {
+    /// One diagnostic.
+    pub fn new(code: Code, diagnostic: Diagnostic) -> Self {
+        Self {
+            code,
+            diagnostics: vec![diagnostic],
+        }
+    }
+
+    /// Something that cannot be.
+    pub fn bug(what: &dyn std::fmt::Display) -> Self {
+        let why = Diagnostic::error("InternalError", format!("a bug of cortex: {what}"));
+        Self::new(Code::Internal, why.hint("please report it with the command and what it printed"))
+    }
+}
+
+impl From<WorkbenchError> for Failed {
+    fn from(error: WorkbenchError) -> Self {
+        match error {
+            WorkbenchError::NoManifest(_) => {
+                let hint = "go to a workspace, name one with -C DIR, or make one with `cortex init`";
+                Self::new(Code::Usage, Diagnostic::error("E_NO_WORKSPACE", error.to_string()).hint(hint))
+            }
+            WorkbenchError::Path { .. } => Self::new(
+                Code::Io,
+                Diagnostic::error("E_READ", error.to_string()).hint("check the path and its permissions"),
+            ),
+            WorkbenchError::Manifest(diagnostics) => Self {
+                code: Code::Usage,
+                diagnostics,
+            },
+            WorkbenchError::Engine(error) => error.into(),
+            WorkbenchError::Overlay(error) => error.into(),
+        }
+    }
+}
+
+impl From<EngineError> for Failed {
+    fn from(error: EngineError) -> Self {
+        match error {
+            EngineError::Store(error) => error.into(),
+            EngineError::World(error) => error.into(),
+        }
+    }
+}
+
+impl From<StoreError> for Failed {
+    fn from(error: StoreError) -> Self {
+        let (code, name, hint) = match &error {
+            StoreError::Busy { .. } | StoreError::ViewBusy { .. } => {
+                (Code::Busy, "E_BUSY", "wait for it to end, or give more time with --lock-timeout")
+            }
+            StoreError::NoSpace { .. } => (
+                Code::Io,
+                "E_NO_SPACE",
+                "make room on the disk, or in the store with `cortex gc`, and run the same command again; what was stored before is intact",
+            ),
+            StoreError::Io { .. } => (
+                Code::Io,
+                "E_STORE_IO",
+                "check the folder's permissions, move the store with --store DIR, or use --no-store; `cortex show --allow-stale` only reads",
+            ),
+            StoreError::TooNew { .. } => (
+                Code::StoreDamaged,
+                "E_STORE_NEWER",
+                "update cortex, or use another store with --store DIR, or --no-store; nothing in this one was changed",
+            ),
+            StoreError::Damaged { .. } => (
+                Code::StoreDamaged,
+                "E_STORE_DAMAGED",
+                "nothing was touched; the next build, or `cortex store verify --repair`, takes over what is sound of it and sets the file aside",
+            ),
+            StoreError::Foreign { .. } => (Code::Io, "E_STORE_FOREIGN", "give a folder of your own with --store DIR"),
+        };
+        Self::new(code, Diagnostic::error(name, error.to_string()).hint(hint))
+    }
+}
+
+impl From<WorldError> for Failed {
+    fn from(error: WorldError) -> Self {
+        let (code, name, hint) = match &error {
+            WorldError::Root { .. } => (Code::Io, "E_READ", "check the folder's permissions"),
+            WorldError::BadGlob { .. } | WorldError::TooManySets { .. } => (Code::Usage, "E_GLOB", "mend the source sets in cortex.toml"),
+            WorldError::Leaves { .. } => (Code::Usage, "E_PATH", "paths stay inside the workspace"),
+            WorldError::Claimed { .. } => (Code::Usage, "E_LAYOUT", "give one of the rules another `out`"),
+            WorldError::Io { .. } => (Code::Io, "E_IO", "check the disk and the permissions"),
+        };
+        Self::new(
+            code,
+            Diagnostic {
+                severity: Severity::Error,
+                ..Diagnostic::error(name, error.to_string())
+            }
+            .hint(hint),
+        )
+    }
+}
+
+impl From<OverlayError> for Failed {
+    fn from(error: OverlayError) -> Self {
+        let words = error.to_string();
+        match error {
+            OverlayError::Asked(why) => {
+                // Only a patch is right and does not fit; everything else is asked for wrongly.
+                let code = if why.code == "E_PATCH" { Code::TargetFailed } else { Code::Usage };
+                Self::new(code, *why)
+            }
+            OverlayError::Io(error) => {
+                let hint = match InTheWay::of(&error) {
+                    Some(way) => way.hint(),
+                    None => "make room on the disk and look at the permissions of .cortex, then run the same command again".to_owned(),
+                };
+                Self::new(Code::Io, Diagnostic::error("E_WRITE", words).hint(hint))
+            }
+            OverlayError::Save(SaveError::ReadOnly { .. }) => {
+                let hint = "make the file writable and merge again; nothing was changed";
+                Self::new(Code::Io, Diagnostic::error("E_WRITE", words).hint(hint))
+            }
+            OverlayError::Save(_) => {
+                let hint = "mend what stands in the way, then merge again: what a merge began is brought to its end";
+                Self::new(Code::Io, Diagnostic::error("E_WRITE", words).hint(hint))
+            }
+        }
+    }
+}

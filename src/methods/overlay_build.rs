@@ -1,0 +1,346 @@
+//! `overlay build`, `overlay diff`: what comes of an overlay's documents, and what they change.
+
+use super::overlay::{self, Document, files, kind, since};
+use super::{Effect, Method};
+use crate::cli::unguarded;
+use crate::commands::build::{build, code, usual};
+use crate::commands::gc::now;
+use crate::context::Failed;
+use crate::desk::Desk;
+use crate::exit::Code;
+use crate::render::{count, printable};
+use engine::build::request::Report;
+use engine::build::session::Session;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
+use workbench::overlay::compare::compare;
+
+/// Build targets as they would be with the documents of an overlay.
+///
+/// Every result is shared with the workspace and with other overlays; nothing of the checkout moves, and no file is laid out. It is `cortex build
+/// --overlay NAME`, which has more flags.
+#[derive(Debug, clap::Args, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Build {
+    /// The overlay.
+    pub name: String,
+    /// Which targets.
+    #[arg(required = true, value_name = "PATTERN", value_parser = unguarded)]
+    pub patterns: Vec<String>,
+}
+
+/// What a build came to.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Built {
+    name: String,
+    /// How many targets were asked for.
+    targets: usize,
+    /// How many producers ran.
+    ran: usize,
+    /// How many results were found that somebody had made.
+    cached: usize,
+    /// How many targets failed, or depend on one that did.
+    failed: usize,
+    /// How many wait for the answer of a model or an agent.
+    waiting: usize,
+}
+
+impl Method for Build {
+    const NAME: &'static str = "overlay build";
+    const EFFECT: Effect = Effect::Acts;
+    const ASKS: bool = true;
+    const TOOL: bool = false;
+    type Answer = Built;
+
+    fn answer(&self, desk: &mut Desk<'_>) -> Result<Built, Failed> {
+        let request = usual(&self.patterns)?;
+        desk.context.within(&self.name);
+        let context = desk.context;
+        let (_, session) = desk.open()?;
+        let report = build(context, session, &request)?;
+        refused(&report)?;
+        desk.worsen(code(&report));
+        let tally = &report.tally;
+        Ok(Built {
+            name: self.name.clone(),
+            targets: report.targets,
+            ran: tally.ran,
+            cached: tally.cached,
+            failed: tally.failed + tally.skipped,
+            waiting: tally.deferred + tally.awaited + tally.limited,
+        })
+    }
+
+    fn text(answer: &Built) -> String {
+        let parts = [
+            (answer.ran, "ran"),
+            (answer.cached, "cached"),
+            (answer.waiting, "wait for an answer"),
+            (answer.failed, "failed or skipped"),
+        ];
+        let told: Vec<String> = parts
+            .iter()
+            .filter(|(number, _)| *number > 0)
+            .map(|(number, what)| format!("{} {what}", many(*number)))
+            .collect();
+        let told = if told.is_empty() {
+            "all up to date".to_owned()
+        } else {
+            told.join(", ")
+        };
+        printable(&format!("{} in overlay {}: {told}\n", targets(answer.targets), answer.name))
+    }
+}
+
+fn many(number: usize) -> String {
+    count(number as u64)
+}
+
+fn targets(number: usize) -> String {
+    format!("{} {}", many(number), if number == 1 { "target" } else { "targets" })
+}
+
+/// Patterns that mean nothing, which has been said.
+fn refused(report: &Report) -> Result<(), Failed> {
+    match report.refused.is_empty() {
+        true => Ok(()),
+        false => Err(Failed {
+            code: Code::Usage,
+            diagnostics: Vec::new(),
+        }),
+    }
+}
+
+/// Show what an overlay changes, as a unified diff; with --targets also what that would make stale, rebuild and cost.
+///
+/// The diff is against what each file was when its document was first put; a file that moved in the workspace since is told. Nothing is run for
+/// --targets, but where a model would be asked: to know the prompts, what is free is made.
+#[derive(Debug, clap::Args, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Diff {
+    /// The overlay.
+    pub name: String,
+    /// Also which of these targets the documents would make stale [default: all].
+    #[arg(long, value_name = "PATTERN", num_args = 0..=1, default_missing_value = "//...", value_parser = unguarded)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub targets: Option<String>,
+}
+
+/// What an overlay changes.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Differs {
+    name: String,
+    /// Its documents.
+    documents: Vec<Document>,
+    /// A unified diff of all of them.
+    diff: String,
+    /// What it would mean for targets, if that was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    targets: Option<Targets>,
+}
+
+/// What an overlay would mean for targets.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct Targets {
+    /// How many targets were asked about.
+    asked: usize,
+    /// How many of all targets may be out of date through the documents.
+    stale: usize,
+    /// How many may be so without them.
+    stale_without: usize,
+    /// What would run for certain.
+    will_run: Vec<String>,
+    /// How many more may run, depending on what those come to.
+    may_run: usize,
+    /// What most of those wait for: none of them runs unless it comes to something else.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    gate: Option<Gate>,
+    /// What was free and made in order to know what a model would be asked.
+    made: usize,
+    /// What a model would be asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    asks: Option<Asks>,
+}
+
+/// What others wait for.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+struct Gate {
+    /// The targets, one of which has to come to something else.
+    labels: Vec<String>,
+    /// How many are behind them.
+    behind: usize,
+}
+
+/// What would be asked of models.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct Asks {
+    calls: u32,
+    input_tokens: u64,
+    output_tokens: u64,
+    /// What it would cost, in millionths of the currency, where the model has a price.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    micros: Option<u64>,
+}
+
+impl Method for Diff {
+    const NAME: &'static str = "overlay diff";
+    const EFFECT: Effect = Effect::Reads;
+    const TOOL: bool = false;
+    type Answer = Differs;
+
+    fn answer(&self, desk: &mut Desk<'_>) -> Result<Differs, Failed> {
+        let compared = compare(&files(desk)?, &self.name, now())?;
+        let diff = compared.iter().map(|one| one.diff.as_str()).collect();
+        let targets = self
+            .targets
+            .as_ref()
+            .map(|pattern| prospect(desk, &self.name, pattern))
+            .transpose()?;
+        let documents = compared.into_iter().map(|one| Document {
+            path: one.path,
+            kind: kind(one.kind).to_owned(),
+            file: since(one.since).to_owned(),
+        });
+        Ok(Differs {
+            name: self.name.clone(),
+            documents: documents.collect(),
+            diff,
+            targets,
+        })
+    }
+
+    fn text(answer: &Differs) -> String {
+        let mut text: String = answer
+            .documents
+            .iter()
+            .map(|document| format!("{}\n", overlay::line(document)))
+            .collect();
+        if answer.documents.is_empty() {
+            text = format!("overlay {} has no document\n", answer.name);
+        }
+        text.push_str(&answer.diff);
+        if let Some(targets) = &answer.targets {
+            text.push_str(&told(targets));
+        }
+        printable(&text)
+    }
+}
+
+/// What the documents of an overlay would mean for targets.
+fn prospect(desk: &mut Desk<'_>, name: &str, pattern: &str) -> Result<Targets, Failed> {
+    let mut request = usual(&[pattern.to_owned()])?;
+    request.options.keep_going = true;
+    desk.context.within(name);
+    let context = desk.context;
+    let (workspace, session) = desk.open()?;
+    let asks = workbench::paid::any(&workspace.definition()?.manifest, &workspace.engine.registry);
+    (request.options.dry_run, request.options.price) = (!asks, asks);
+    let before = stale(&workspace.session_beneath()?);
+    let now = stale(session);
+    let report = build(context, session, &request)?;
+    refused(&report)?;
+    desk.worsen(code(&report));
+    let outlook = report.outlook.unwrap_or_default();
+    // The last is behind all others; that what runs for certain has to run goes without saying.
+    let gate = outlook.gates.last();
+    let gate = gate.filter(|gate| gate.labels.iter().any(|label| !outlook.will_run.contains(label)));
+    let gate = gate.map(|gate| Gate {
+        labels: gate.labels.iter().map(ToString::to_string).collect(),
+        behind: gate.behind,
+    });
+    let mut asks = Asks {
+        calls: 0,
+        input_tokens: 0,
+        output_tokens: 0,
+        micros: None,
+    };
+    for priced in &report.plans {
+        let cost = &priced.plan.cost;
+        asks.calls += cost.calls;
+        asks.input_tokens += cost.input_tokens;
+        asks.output_tokens += cost.output_tokens;
+        asks.micros = asks.micros.into_iter().chain(cost.micros).reduce(|a, b| a + b);
+    }
+    Ok(Targets {
+        asked: report.targets,
+        stale: now.difference(&before).count(),
+        stale_without: before.len(),
+        will_run: outlook.will_run.iter().map(ToString::to_string).collect(),
+        may_run: outlook.may_run,
+        gate,
+        made: report.tally.ran,
+        asks: (!report.plans.is_empty()).then_some(asks),
+    })
+}
+
+/// The targets that may be out of date.
+fn stale(session: &Session) -> BTreeSet<String> {
+    let marked = session.marked();
+    let labels = marked.iter().map(|one| session.graph.node(one.node).label.to_string());
+    labels
+        .filter(|label| !label.starts_with("//files/") || !label.ends_with(":bytes"))
+        .collect()
+}
+
+/// Labels listed; the true count is always said.
+const SHOWN: usize = 5;
+
+fn told(told: &Targets) -> String {
+    let mut text = format!(
+        "{}: {} may be out of date through the overlay",
+        targets(told.asked),
+        many(told.stale)
+    );
+    if told.stale_without > 0 {
+        text.push_str(&format!(", {} are so without it", many(told.stale_without)));
+    }
+    text.push('\n');
+    let mut line = |name: &str, value: &str| text.push_str(&format!("  {name:<8} {value}\n"));
+    for (at, label) in told.will_run.iter().take(SHOWN).enumerate() {
+        line(if at == 0 { "will run" } else { "" }, label);
+    }
+    if told.will_run.len() > SHOWN {
+        line("", &format!("… {} in all", many(told.will_run.len())));
+    }
+    if told.may_run > 0 {
+        line("may run", &format!("{} more", many(told.may_run)));
+    }
+    if let Some(Gate { labels, behind }) = &told.gate {
+        let first = labels.first().map_or("", String::as_str);
+        let others = match labels.len() {
+            0 | 1 => String::new(),
+            number => format!(" or another of {}", many(number)),
+        };
+        line(
+            "",
+            &format!("{} of them only if {first}{others} gives something else", many(*behind)),
+        );
+    }
+    if told.made > 0 {
+        line("made", &format!("{} that are free, to know what would be asked", many(told.made)));
+    }
+    match &told.asks {
+        Some(asks) if asks.calls > 0 => {
+            let cost = asks
+                .micros
+                .map_or(String::new(), |micros| format!(", cost {:.4}", micros as f64 / 1e6));
+            line(
+                "asks",
+                &format!(
+                    "{} calls, about {} tokens in, {} out{cost}",
+                    count(u64::from(asks.calls)),
+                    count(asks.input_tokens),
+                    count(asks.output_tokens)
+                ),
+            );
+        }
+        _ if told.will_run.is_empty() && told.may_run == 0 && told.made == 0 => line("", "every result is there: nothing would run"),
+        _ => {}
+    }
+    text
+}

@@ -1,0 +1,158 @@
+//! `overlay put`, `overlay apply`: documents of overlays.
+
+use super::overlay::files;
+use super::{Effect, FileForm, Method};
+use crate::commands::gc::now;
+use crate::context::Failed;
+use crate::desk::Desk;
+use crate::exit::Code;
+use crate::render::printable;
+use engine::values::diagnostic::Diagnostic;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use workbench::edit::encoding::{Encoding, Form};
+use workbench::overlay::patch;
+use workbench::overlay::put::{self, Became};
+
+/// Put a document into an overlay, in place of a file.
+///
+/// What the file is when its document is first put is what a merge starts from. --delete has the file gone, --drop takes the document out again.
+#[derive(Debug, clap::Args, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Put {
+    /// The overlay.
+    pub name: String,
+    /// The file, from the workspace's root.
+    pub path: String,
+    /// The text of the document, with line ends as they are to be.
+    #[arg(skip)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub text: Option<String>,
+    /// How the text is written; as the file is, and a new one in UTF-8, unless told otherwise.
+    #[arg(skip)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub encoding: Option<WrittenAs>,
+    /// The file is gone.
+    #[arg(long, conflicts_with = "drop")]
+    #[serde(default)]
+    pub delete: bool,
+    /// The file is that of the workspace again.
+    #[arg(long)]
+    #[serde(default)]
+    pub drop: bool,
+}
+
+/// How a text is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct WrittenAs {
+    /// How characters become bytes: `utf8`, `utf16-le`, `utf16-be`, `windows1252`.
+    #[schemars(with = "String")]
+    form: Form,
+    /// Whether a byte order mark stands before them.
+    mark: bool,
+}
+
+/// What became of a document.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Done {
+    name: String,
+    /// The real file that was meant.
+    path: String,
+    /// `changed`, `added`, `removed`, `dropped`, or `same` as before.
+    status: String,
+    /// How many documents the overlay has.
+    documents: usize,
+}
+
+impl Method for Put {
+    const NAME: &'static str = "overlay put";
+    const EFFECT: Effect = Effect::Sets;
+    const TOOL: bool = false;
+    const FROM_FILE: Option<&'static str> = Some("text");
+    const FILE: FileForm = FileForm::AsItIs;
+    type Answer = Done;
+
+    fn answer(&self, desk: &mut Desk<'_>) -> Result<Done, Failed> {
+        let what = match (&self.text, self.delete, self.drop) {
+            (Some(text), false, false) => {
+                let encoding = self.encoding.map(|WrittenAs { form, mark }| Encoding { form, mark });
+                put::Put::Text(text.clone(), encoding)
+            }
+            (None, true, false) => put::Put::Delete,
+            (None, false, true) => put::Put::Drop,
+            _ => {
+                let why = Diagnostic::error("E_PARAM", "one of a text, delete and drop says what the document is to be");
+                return Err(Failed::new(
+                    Code::Usage,
+                    why.hint("give --from FILE (- for standard input), --delete or --drop"),
+                ));
+            }
+        };
+        let (path, became, overlay) = put::put(&files(desk)?, &self.name, &self.path, &what, now())?;
+        Ok(Done {
+            name: self.name.clone(),
+            path,
+            status: match became {
+                Became::Changed => "changed",
+                Became::Added => "added",
+                Became::Removed => "removed",
+                Became::Dropped => "dropped",
+                Became::Same => "same",
+            }
+            .to_owned(),
+            documents: overlay.documents.len(),
+        })
+    }
+
+    fn text(answer: &Done) -> String {
+        let plural = if answer.documents == 1 { "" } else { "s" };
+        printable(&format!(
+            "{:<8}{}  (overlay {}, {} document{plural})\n",
+            answer.status, answer.path, answer.name, answer.documents
+        ))
+    }
+}
+
+/// Apply a patch to the documents and files that an overlay shows: a unified diff, or `*** Begin Patch`.
+///
+/// All of it or nothing: what fits nowhere, or in several places, is told with its line.
+#[derive(Debug, clap::Args, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Apply {
+    /// The overlay.
+    pub name: String,
+    /// The patch.
+    #[arg(skip)]
+    pub patch: String,
+}
+
+/// A patch that was applied.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+pub struct Applied {
+    name: String,
+    /// The files that it changed.
+    files: Vec<String>,
+}
+
+impl Method for Apply {
+    const NAME: &'static str = "overlay apply";
+    const EFFECT: Effect = Effect::Acts;
+    const TOOL: bool = false;
+    const FROM_FILE: Option<&'static str> = Some("patch");
+    const FILE: FileForm = FileForm::InPlace;
+    type Answer = Applied;
+
+    fn answer(&self, desk: &mut Desk<'_>) -> Result<Applied, Failed> {
+        Ok(Applied {
+            name: self.name.clone(),
+            files: patch::apply(&files(desk)?, &self.name, &self.patch, now())?,
+        })
+    }
+
+    fn text(answer: &Applied) -> String {
+        let lines: Vec<String> = answer.files.iter().map(|path| format!("patched {path}\n")).collect();
+        printable(&lines.concat())
+    }
+}

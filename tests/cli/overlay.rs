@@ -1,0 +1,376 @@
+//! Overlays by the command line: edits tried beside the workspace, built, compared, merged and dropped.
+
+use crate::bench::{Bench, Ran};
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::Write;
+use std::path::Path;
+use std::process::Stdio;
+
+const FILE: &str = "src/MemoTree.Core/NodeStore.cs";
+const FROM: &str = "Nodes cannot be moved yet";
+
+fn read(bench: &Bench, path: &str) -> String {
+    fs::read_to_string(bench.root().join(path)).expect("file")
+}
+
+/// Puts a document by standard input.
+fn put(bench: &Bench, name: &str, path: &str, bytes: &[u8]) -> Ran {
+    let mut command = bench.command(&["overlay", "put", name, path, "--from", "-"]);
+    let mut child = command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("it starts");
+    child.stdin.take().expect("a pipe").write_all(bytes).expect("written");
+    bench.ran(child.wait_with_output().expect("it ends"))
+}
+
+fn json(bench: &Bench, args: &[&str]) -> (i32, Value) {
+    let ran = bench.run(&[args, &["--json"]].concat());
+    (ran.code, ran.json())
+}
+
+fn ok(bench: &Bench, args: &[&str]) -> String {
+    let ran = bench.run(args);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    ran.out
+}
+
+/// All files of a folder with their bytes.
+fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
+    let mut found = BTreeMap::new();
+    let mut todo = vec![folder.to_owned()];
+    while let Some(path) = todo.pop() {
+        if path.is_dir() {
+            todo.extend(fs::read_dir(&path).expect("folder").map(|entry| entry.expect("entry").path()));
+        } else {
+            found.insert(
+                path.strip_prefix(folder).expect("below").to_string_lossy().into_owned(),
+                fs::read(&path).expect("file"),
+            );
+        }
+    }
+    found
+}
+
+fn ran(bench: &Bench, args: &[&str]) -> u64 {
+    let built = bench.run(&[args, &["--json"]].concat());
+    assert_eq!(built.code, 0, "{built:?}");
+    built.json()["tally"]["ran"].as_u64().expect("a number")
+}
+
+#[test]
+fn what_ran_in_an_overlay_is_found_after_merging() {
+    let bench = Bench::memotree();
+    ok(&bench, &["build", "//..."]);
+    ok(&bench, &["overlay", "open", "fix"]);
+    let edited = read(&bench, FILE).replace(FROM, "Moving is for later");
+    assert_eq!(put(&bench, "fix", FILE, edited.as_bytes()).code, 0);
+    let (out, log) = (files(&bench.root().join(".cortex/out")), ok(&bench, &["log"]));
+    let (code, built) = json(&bench, &["overlay", "build", "fix", "//..."]);
+    let in_overlay = built["ran"].as_u64().expect("a number");
+    assert!(code == 0 && (10..100).contains(&in_overlay), "{built}");
+    let (_, again) = json(&bench, &["overlay", "build", "fix", "//..."]);
+    assert_eq!(again["ran"], 0, "{again}");
+    // Of the checkout itself nothing moved.
+    assert_eq!(files(&bench.root().join(".cortex/out")), out);
+    assert_eq!(ok(&bench, &["log"]), log);
+    let (_, status) = json(&bench, &["status"]);
+    assert_eq!(ran(&bench, &["build", "//..."]), 0, "{status}");
+    assert_eq!(read(&bench, FILE).matches(FROM).count(), 1);
+    // What is shown in the overlay is not what is shown without.
+    let within = ok(&bench, &["show", "//types/NodeStore:semantic", "--overlay", "fix"]);
+    assert!(within.contains("Moving is for later") && !ok(&bench, &["show", "//types/NodeStore:semantic"]).contains("Moving is for later"));
+    let merged = ok(&bench, &["overlay", "merge", "fix"]);
+    assert_eq!(merged, format!("written {FILE}\noverlay fix is merged and has ended\n"));
+    assert_eq!(read(&bench, FILE), edited);
+    assert_eq!(ran(&bench, &["build", "//..."]), 0, "what the overlay made is there");
+    assert_eq!(ok(&bench, &["show", "//types/NodeStore:semantic"]), within);
+    assert_eq!(bench.run(&["overlay", "diff", "fix"]).code, 2, "it has ended");
+}
+
+#[test]
+fn a_build_in_an_overlay_is_the_build_of_such_a_folder() {
+    let (bench, clean) = (Bench::memotree(), Bench::memotree());
+    ok(&bench, &["build", "//..."]);
+    ok(&bench, &["overlay", "open", "all"]);
+    let added =
+        "namespace MemoTree.Core.Fresh;\n/// <summary>New.</summary>\npublic sealed class Newcomer { public NodeId Id => new(1); }\n";
+    let edited = read(&bench, FILE).replace(FROM, "Later");
+    let gone = "src/MemoTree.Core/Exchange/MarkdownImporter.cs";
+    for (path, text) in [(FILE, edited.as_str()), ("src/MemoTree.Core/Fresh/Newcomer.cs", added)] {
+        assert_eq!(put(&bench, "all", path, text.as_bytes()).code, 0);
+        clean.write(path, text);
+    }
+    ok(&bench, &["overlay", "put", "all", gone, "--delete"]);
+    fs::remove_file(clean.root().join(gone)).expect("removed");
+    for label in [
+        "//index:api",
+        "//index:types",
+        "//index:graph",
+        "//types/NodeStore:semantic",
+        "//types/Newcomer:outline",
+        "//index:json",
+    ] {
+        let within = ok(&bench, &["show", label, "--overlay", "all"]);
+        assert_eq!(within, ok(&clean, &["show", label]), "{label}");
+    }
+    // Everything else that only reads knows the overlay, too.
+    assert!(ok(&bench, &["outline", "Newcomer", "--overlay", "all"]).contains("public NodeId Id"));
+    assert!(ok(&bench, &["source", "Newcomer", "--overlay", "all"]).contains("Fresh/Newcomer.cs:"));
+    assert!(ok(&bench, &["search", "Newcomer", "--overlay", "all"]).contains("MemoTree.Core.Fresh.Newcomer"));
+    assert!(ok(&bench, &["query", "//types/Newcomer:outline", "--overlay", "all"]).contains("Fresh.Newcomer:outline"));
+    let query = ["context", "build", "--query", "what is Newcomer", "--overlay", "all"];
+    assert!(ok(&bench, &query).contains("MemoTree.Core.Fresh.Newcomer"));
+    let none = bench.run(&["outline", "Newcomer"]);
+    assert_eq!(none.code, 2, "{none:?}");
+    for args in [
+        &["gc"][..],
+        &["edit", "list"],
+        &["window", "show"],
+        &["watch"],
+        &["context", "build", "--query", "x", "--conversation", "new"],
+    ] {
+        let refused = bench.run(&[args, &["--overlay", "all"]].concat());
+        assert!(refused.code == 2 && refused.err.contains("error[E_OVERLAY]"), "{refused:?}");
+    }
+    assert!(
+        !bench.root().join(".cortex/window.json").exists(),
+        "what was looked at in an overlay is not remembered"
+    );
+}
+
+#[test]
+fn a_diff_says_what_would_be_stale_before_anything_is_saved() {
+    let bench = Bench::documents();
+    ok(&bench, &["build", "//docs/...", "//index:total"]);
+    ok(&bench, &["overlay", "open", "o"]);
+    assert_eq!(put(&bench, "o", "docs/a.md", b"one two three four\n").code, 0);
+    insta::assert_snapshot!(bench.run(&["overlay", "diff", "o", "--targets", "//index:total"]).all(), @"
+    exit 0
+    changed docs/a.md
+    --- a/docs/a.md
+    +++ b/docs/a.md
+    @@ -1 +1 @@
+    -one two three
+    +one two three four
+    1 target: 2 may be out of date through the overlay
+      will run //docs/docs/a.md:words
+      may run  1 more
+    ");
+    assert_eq!(
+        ran(&bench, &["build", "//docs/...", "//index:total"]),
+        0,
+        "nothing was run or saved"
+    );
+    insta::assert_snapshot!(bench.run(&["overlay", "build", "o", "//index:total"]).all(), @"
+    exit 0
+    1 target in overlay o: 2 ran
+    ");
+    let (_, told) = json(&bench, &["overlay", "diff", "o", "--targets", "//index:total"]);
+    assert_eq!(
+        (&told["targets"]["willRun"], &told["targets"]["mayRun"]),
+        (&Value::from(Vec::<Value>::new()), &Value::from(0))
+    );
+    // Edits of the workspace are told apart from those of the overlay.
+    bench.write("docs/b.md", "six\n");
+    bench.write("docs/a.md", "other\n");
+    let (_, told) = json(&bench, &["overlay", "diff", "o", "--targets"]);
+    assert_eq!(told["documents"][0]["file"], "conflict");
+    assert!(told["targets"]["staleWithout"].as_u64() > Some(1), "{told}");
+    insta::assert_snapshot!(bench.run(&["overlay", "list"]).all(), @"
+    exit 0
+    o  until WHEN WHEN UTC
+      changed docs/a.md; the file moved in the workspace since, and a merge conflicts
+    ");
+    insta::assert_snapshot!(bench.run(&["overlay", "merge", "o"]).all(), @"
+    exit 1
+    docs/a.md:1: both sides changed these lines
+      base 1
+        one two three
+      overlay 1
+        one two three four
+      workspace 1
+        other
+    nothing was written: 1 conflict; put documents that have both sides (--drop one first, so that it starts from the file of now), and merge again
+    ");
+    assert_eq!(read(&bench, "docs/a.md"), "other\n");
+}
+
+#[test]
+fn overlays_are_apart_and_a_collection_keeps_what_they_made() {
+    let bench = Bench::documents();
+    ok(&bench, &["build", "//docs/...", "//index:total"]);
+    for (name, text) in [("one", "a\n"), ("two", "a b c d\n")] {
+        ok(&bench, &["overlay", "open", name]);
+        assert_eq!(put(&bench, name, "docs/a.md", text.as_bytes()).code, 0);
+        assert!(ok(&bench, &["overlay", "build", name, "//index:total"]).ends_with("2 ran\n"));
+    }
+    let total = |name: &str| ok(&bench, &["show", "//docs/docs/a.md:words", "--overlay", name]);
+    assert!(total("one").starts_with('1') && total("two").starts_with('4'));
+    assert!(ok(&bench, &["show", "//docs/docs/a.md:words"]).starts_with('3'));
+    // As long as an overlay lives its results are held; afterwards they are garbage like any other.
+    let collect = ["gc", "--older-than", "0", "--keep-versions", "1"];
+    ok(&bench, &collect);
+    assert!(ok(&bench, &["overlay", "build", "one", "//index:total"]).ends_with(": 2 cached\n"));
+    ok(&bench, &["overlay", "discard", "one"]);
+    ok(&bench, &collect);
+    assert!(ok(&bench, &["overlay", "build", "two", "//index:total"]).ends_with(": 2 cached\n"));
+    ok(&bench, &["overlay", "open", "one"]);
+    assert_eq!(put(&bench, "one", "docs/a.md", b"a\n").code, 0);
+    assert!(ok(&bench, &["overlay", "build", "one", "//index:total"]).ends_with(": 2 ran\n"));
+}
+
+#[test]
+fn bytes_are_taken_as_they_are_and_patches_as_they_say() {
+    let bench = Bench::documents();
+    let wide: Vec<u8> = std::iter::once(0xfeff_u16)
+        .chain("one\r\n".encode_utf16())
+        .flat_map(u16::to_le_bytes)
+        .collect();
+    ok(&bench, &["overlay", "open", "o", "--expires", "2h"]);
+    assert_eq!(
+        put(&bench, "o", "docs/w.md", &wide).out,
+        "added   docs/w.md  (overlay o, 1 document)\n"
+    );
+    assert_eq!(
+        put(&bench, "o", "docs/w.md", &wide).out,
+        "same    docs/w.md  (overlay o, 1 document)\n"
+    );
+    fs::write(
+        bench.beside("x.patch"),
+        "--- a/docs/b.md\n+++ b/docs/b.md\n@@ -1 +1,2 @@\n four five\n+six\n",
+    )
+    .expect("file");
+    let patch = bench.beside("x.patch").to_string_lossy().into_owned();
+    assert_eq!(ok(&bench, &["overlay", "apply", "o", &patch]), "patched docs/b.md\n");
+    let again = bench.run(&["overlay", "apply", "o", &patch.replace("x.patch", "none.patch")]);
+    assert!(again.code == 5 && again.err.contains("error[E_READ]"), "{again:?}");
+    fs::write(
+        bench.beside("x.patch"),
+        "--- a/docs/b.md\n+++ b/docs/b.md\n@@ -1 +1 @@\n-nine\n+ten\n",
+    )
+    .expect("file");
+    let unfit = bench.run(&["overlay", "apply", "o", &patch]);
+    assert!(
+        unfit.code == 1 && unfit.err.starts_with("error[E_PATCH]") && unfit.err.contains("fits nowhere"),
+        "{unfit:?}"
+    );
+    ok(&bench, &["overlay", "merge", "o"]);
+    assert_eq!(fs::read(bench.root().join("docs/w.md")).expect("file"), wide);
+    assert_eq!(read(&bench, "docs/b.md"), "four five\nsix\n");
+    assert_eq!(
+        ok(&bench, &["overlay", "list"]),
+        "there is no overlay; open one: cortex overlay open NAME\n"
+    );
+}
+
+#[test]
+fn what_cannot_be_is_refused_with_a_way_out() {
+    let bench = Bench::documents();
+    fs::create_dir(bench.root().join(".git")).expect("folder");
+    fs::write(bench.beside("secret"), "x").expect("file");
+    std::os::unix::fs::symlink("../../secret", bench.root().join("docs/link.md")).expect("link");
+    ok(&bench, &["overlay", "open", "fix-docs"]);
+    for (args, code, says) in [
+        (&["overlay", "open", "../x"][..], 2, "this cannot name an overlay"),
+        (&["overlay", "open", "x", "--expires", "soon"], 2, "expires: "),
+        (&["overlay", "open", "x", "--expires", "0"], 2, "an overlay cannot live for so long"),
+        (&["overlay", "diff", "fix-dogs"], 2, "did you mean fix-docs?"),
+        (&["overlay", "build", "none", "//..."], 2, "there is no overlay of this name"),
+        (&["build", "//...", "--overlay", "none"], 2, "there is no overlay of this name"),
+        (&["overlay", "build", "fix-docs", "//none:x"], 2, "E_NO_TARGET"),
+        (&["overlay", "put", "fix-docs", "docs/a.md"], 2, "one of a text, delete and drop"),
+        (
+            &["overlay", "put", "fix-docs", "docs/none.md", "--delete"],
+            2,
+            "there is no file docs/none.md",
+        ),
+        (
+            &["overlay", "put", "fix-docs", "../secret", "--delete"],
+            2,
+            "leads out of the workspace",
+        ),
+        (
+            &["overlay", "put", "fix-docs", "docs/link.md", "--delete"],
+            2,
+            "leads out of the workspace",
+        ),
+        (&["overlay", "put", "fix-docs", ".git/config", "--delete"], 2, "belongs to git"),
+        (&["overlay", "put", "fix-docs", "cortex.toml", "--delete"], 2, "is the manifest"),
+        (&["overlay", "put", "fix-docs", "docs", "--delete"], 2, "is no regular file"),
+        (
+            &["overlay", "put", "fix-docs", "docs/a.md", "--from", "none"],
+            5,
+            "none cannot be read",
+        ),
+        (&["overlay", "discard", "fix"], 2, "there is no overlay of this name"),
+    ] {
+        let ran = bench.run(args);
+        assert!(ran.code == code && ran.err.contains(says), "{args:?}: {ran:?}");
+    }
+    assert_eq!(put(&bench, "fix-docs", "docs/a.md", b"a\0b").code, 2);
+    // One whose time is over says so, and goes when the next one is opened.
+    let record = bench.root().join(".cortex/edit/overlays/fix-docs.json");
+    let mut told: Value = serde_json::from_slice(&fs::read(&record).expect("record")).expect("JSON");
+    told["usedAt"] = 1_000_000.into();
+    fs::write(&record, told.to_string()).expect("written");
+    let over = bench.run(&["show", "//index:total", "--overlay", "fix-docs"]);
+    assert!(
+        over.code == 2 && over.err.contains("the overlay fix-docs has ended: it was not used for 7 days"),
+        "{over:?}"
+    );
+    assert!(ok(&bench, &["overlay", "list"]).contains("its time is over"));
+    ok(&bench, &["overlay", "open", "next"]);
+    assert!(!record.exists());
+}
+
+#[test]
+fn overlays_are_methods_of_the_service() {
+    let bench = Bench::documents();
+    let session = |requests: &[Value]| -> Vec<Value> {
+        let mut child = bench
+            .command(&["serve", "--stdio"])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("it starts");
+        let mut input = child.stdin.take().expect("a pipe");
+        for request in requests {
+            writeln!(input, "{request}").expect("written");
+        }
+        drop(input);
+        let output = child.wait_with_output().expect("it ends");
+        let mut answers: Vec<Value> = String::from_utf8(output.stdout)
+            .expect("text")
+            .lines()
+            .filter_map(|line| serde_json::from_str(line).ok())
+            .filter(|answer: &Value| answer["id"].is_number())
+            .collect();
+        answers.sort_by_key(|answer| answer["id"].as_u64());
+        answers
+    };
+    let request =
+        |id: u32, method: &str, params: Value| serde_json::json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params});
+    assert_eq!(
+        session(&[request(1, "overlay.open", serde_json::json!({"name": "o"}))])[0]["result"]["new"],
+        true
+    );
+    let put = serde_json::json!({"name": "o", "path": "docs/a.md", "text": "x\n"});
+    assert_eq!(session(&[request(1, "overlay.put", put)])[0]["result"]["status"], "changed");
+    let built = session(&[request(
+        1,
+        "overlay.build",
+        serde_json::json!({"name": "o", "patterns": ["//docs/docs/a.md:words"]}),
+    )]);
+    assert_eq!(built[0]["result"]["ran"], 1, "{built:?}");
+    assert_eq!(
+        session(&[request(1, "overlay.merge", serde_json::json!({"name": "o"}))])[0]["result"]["merged"],
+        true
+    );
+    assert_eq!(read(&bench, "docs/a.md"), "x\n");
+}

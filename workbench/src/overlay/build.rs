@@ -1,0 +1,65 @@
+//! Builds in overlays: the engine with documents in place of files. What is built shares every result with the workspace and with other overlays;
+//! of the checkout itself (its graph, History, files laid out) nothing moves.
+
+use super::OverlayError;
+use super::record::{Listed, find, list, used};
+use super::texts;
+use crate::edit::disk::Disk;
+use crate::edit::files::Files;
+use engine::build::engine::Engine;
+use engine::files::overlaid::{Documents, Overlaid};
+use engine::seams::annotate::Unannotated;
+use engine::store::aside::Aside;
+use engine::values::digest::ActionKey;
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::sync::Arc;
+
+/// What an overlay puts in place of files; from now on it counts as used.
+///
+/// # Errors
+/// When there is no such overlay, or its texts are gone.
+pub fn documents<F: Files>(files: &F, name: &str, now: u64) -> Result<Documents, OverlayError> {
+    find(files, name, now)?;
+    used(files, name, now)?;
+    let _alone = files.alone()?;
+    texts::documents(files, &find(files, name, now)?.documents)
+}
+
+/// The engine of an overlay over that of its workspace at a root. What it builds is held for as long as the overlay lives; nothing is sent to other
+/// machines.
+pub fn over(engine: Engine, documents: Documents, root: &Path, name: &str) -> Engine {
+    let (files, name) = (Disk::new(root), name.to_owned());
+    let told = move |keys: &[ActionKey]| {
+        // What is not written down here may be collected, and made again.
+        let _ = hold(&files, &name, keys);
+    };
+    Engine {
+        world: Arc::new(Overlaid::new(engine.world, documents)),
+        store: Arc::new(Aside::of(engine.store, Box::new(told))),
+        annotate: Arc::new(Unannotated),
+        sharing: None,
+        ..engine
+    }
+}
+
+/// Notes results that an overlay needs.
+fn hold<F: Files>(files: &F, name: &str, keys: &[ActionKey]) -> Result<(), OverlayError> {
+    let _alone = files.alone()?;
+    texts::add_results(files, name, keys)
+}
+
+/// The results that the living overlays of the workspace at a root need.
+///
+/// # Errors
+/// When they cannot be read.
+pub fn held(root: &Path, now: u64) -> Result<BTreeSet<ActionKey>, OverlayError> {
+    let files = Disk::new(root);
+    let mut held = BTreeSet::new();
+    for Listed { name, overlay } in list(&files)? {
+        if overlay.is_none_or(|overlay| !overlay.is_over(now)) {
+            held.extend(texts::results_of(&files, &name)?);
+        }
+    }
+    Ok(held)
+}

@@ -1,0 +1,104 @@
+//! What an overlay holds against what it was made of and against the workspace as it is.
+
+use super::OverlayError;
+use super::merge::{Outcome, outcome};
+use super::record::find;
+use super::texts;
+use crate::edit::encoding::decode;
+use crate::edit::files::Files;
+use crate::edit::merge::unified;
+use engine::values::digest::Digest;
+
+/// A document compared.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Compared {
+    /// The file.
+    pub path: String,
+    /// Whether the overlay changes, adds or removes it.
+    pub kind: Kind,
+    /// A unified diff from what the document was made of to what it is; a sentence where that was no text.
+    pub diff: String,
+    /// What became of the file since the document was first put.
+    pub since: Since,
+}
+
+/// What an overlay does to a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// It has another text.
+    Changed,
+    /// It is new.
+    Added,
+    /// It is gone.
+    Removed,
+    /// It is as it was.
+    Same,
+}
+
+/// What became of the file of a document meanwhile.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Since {
+    /// It is what it was.
+    Same,
+    /// It moved, and a merge joins both.
+    Moved,
+    /// It moved, and a merge would conflict.
+    Conflict,
+}
+
+/// Compares the documents of an overlay, in order of their paths.
+///
+/// # Errors
+/// When there is no such overlay, or its texts are gone.
+pub fn compare<F: Files>(files: &F, name: &str, now: u64) -> Result<Vec<Compared>, OverlayError> {
+    find(files, name, now)?;
+    let _alone = files.alone()?;
+    let overlay = find(files, name, now)?;
+    let mut compared = Vec::new();
+    for (path, document) in &overlay.documents {
+        let (base, is) = (
+            texts::kept(files, document.base.as_ref())?,
+            texts::kept(files, document.now.as_ref())?,
+        );
+        let kind = match (&base, &is) {
+            (base, is) if base == is => Kind::Same,
+            (None, _) => Kind::Added,
+            (_, None) => Kind::Removed,
+            _ => Kind::Changed,
+        };
+        let theirs = files.read(path);
+        let since = match &theirs {
+            Ok(found) if found.as_ref().map(|found| Digest::of(&found.bytes)) == document.base => Since::Same,
+            Ok(found) => {
+                let theirs = found.as_ref().map(|found| found.bytes.as_slice());
+                match outcome(files, path, document, theirs)? {
+                    Outcome::Clash(_) => Since::Conflict,
+                    Outcome::Leave | Outcome::Become(..) => Since::Moved,
+                }
+            }
+            Err(_) => Since::Conflict,
+        };
+        compared.push(Compared {
+            path: path.clone(),
+            kind,
+            diff: differing(path, base.as_deref(), is.as_deref()),
+            since,
+        });
+    }
+    Ok(compared)
+}
+
+fn differing(path: &str, base: Option<&[u8]>, is: Option<&[u8]>) -> String {
+    let text = |bytes: Option<&[u8]>| decode(bytes.unwrap_or_default()).map(|(text, _)| text);
+    let name = |bytes: Option<&[u8]>, side: &str| bytes.map_or("/dev/null".to_owned(), |_| format!("{side}/{path}"));
+    match (text(base), text(is)) {
+        (Ok(old), Ok(new)) => {
+            let told = unified(&old, &new, &name(base, "a"), &name(is, "b"));
+            match told.is_empty() && base != is {
+                true => format!("{path}: only its encoding or byte order mark differs, or it is empty\n"),
+                false => told,
+            }
+        }
+        _ => format!("{path}: what it was made of is no text\n"),
+    }
+}

@@ -1,0 +1,24 @@
+//! Overlays: named views over a workspace in which some documents stand in place of files. Several live side by side, and none sees what another
+//! holds; a file that an overlay does not hold is that of the workspace, as it is.
+//!
+//! They are kept beside edit sessions, because texts that nobody saved are a person's: `overlays/NAME.json` says which documents there are,
+//! `texts/DIGEST` are the texts of all of them, `results/NAME` names what was built. A text is written before the record that names it.
+
+pub mod build;
+#[cfg(test)]
+mod build_tests;
+pub mod compare;
+mod error;
+pub mod merge;
+#[cfg(test)]
+mod model_tests;
+pub mod patch;
+pub mod put;
+pub mod record;
+pub mod texts;
+mod three_way;
+
+pub use error::OverlayError;
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,279 @@
+//! Overlays against a naive model: any sequence of opening, putting, dropping, patching, merging, discarding, edits of the workspace and kills gives
+//! the documents and files that the model has, and no overlay sees what another holds.
+
+use super::build::documents;
+use super::merge::merge;
+use super::patch::apply;
+use super::put::{Put, put};
+use super::record::{discard, list, open};
+use super::three_way::join;
+use crate::edit::memory::Memory;
+use proptest::prelude::*;
+use std::collections::BTreeMap;
+
+const PATHS: [&str; 4] = ["a.cs", "b.cs", "src/c.cs", "src/d.cs"];
+const NAMES: [&str; 3] = ["one", "two", "three"];
+
+type Text = Option<String>;
+
+#[derive(Clone, Debug)]
+enum Step {
+    Open(usize),
+    Put(usize, usize, Text),
+    Drop(usize, usize),
+    /// Puts a line before the first one by a patch.
+    Patch(usize, usize, String),
+    Edit(usize, Text),
+    Merge(usize),
+    Discard(usize),
+}
+
+fn text() -> impl Strategy<Value = Text> {
+    // Lines of their own in each place, so that some merges are clean.
+    let line = |names: &'static str| prop::sample::select(vec![format!("{names}\n"), format!("{names}!\n"), String::new()]);
+    let lines = (line("first"), line("second"), line("third"), line("fourth"));
+    let text = lines.prop_map(|(a, b, c, d)| format!("{a}-\n{b}-\n{c}-\n{d}"));
+    prop::option::weighted(0.85, text)
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    let (name, path) = (0..NAMES.len(), 0..PATHS.len());
+    prop_oneof![
+        2 => name.clone().prop_map(Step::Open),
+        6 => (name.clone(), path.clone(), text()).prop_map(|(name, path, text)| Step::Put(name, path, text)),
+        1 => (name.clone(), path.clone()).prop_map(|(name, path)| Step::Drop(name, path)),
+        2 => (name.clone(), path.clone(), "[xyz]{1,3}").prop_map(|(name, path, line)| Step::Patch(name, path, line)),
+        3 => (path, text()).prop_map(|(path, text)| Step::Edit(path, text)),
+        2 => name.clone().prop_map(Step::Merge),
+        1 => name.prop_map(Step::Discard),
+    ]
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Model {
+    files: BTreeMap<String, String>,
+    overlays: BTreeMap<String, BTreeMap<String, (Text, Text)>>,
+}
+
+impl Model {
+    /// What an overlay shows of a path.
+    fn shown(&self, name: &str, path: &str) -> Text {
+        let document = self.overlays.get(name).and_then(|documents| documents.get(path));
+        document.map_or_else(|| self.files.get(path).cloned(), |(_, now)| now.clone())
+    }
+
+    fn set(&mut self, path: &str, text: &Text) {
+        match text {
+            Some(text) => drop(self.files.insert(path.to_owned(), text.clone())),
+            None => drop(self.files.remove(path)),
+        }
+    }
+
+    /// Puts a document; whether it can be.
+    fn put(&mut self, name: &str, path: &str, now: &Text) -> bool {
+        let file = self.files.get(path).cloned();
+        let Some(documents) = self.overlays.get_mut(name) else {
+            return false;
+        };
+        let known = documents.get(path).cloned();
+        let base = known.as_ref().map_or(file, |(base, _)| base.clone());
+        if now.is_none() && base.is_none() && known.is_none() {
+            return false;
+        }
+        match (&base, now) {
+            (None, None) => drop(documents.remove(path)),
+            _ => drop(documents.insert(path.to_owned(), (base, now.clone()))),
+        }
+        true
+    }
+
+    /// The files after a merge; `None` where it conflicts.
+    fn merged(&self, name: &str) -> Option<BTreeMap<String, String>> {
+        let mut files = self.files.clone();
+        for (path, (base, ours)) in &self.overlays[name] {
+            let theirs = files.get(path).cloned();
+            let becomes = match () {
+                () if ours == base || theirs == *ours => theirs,
+                () if theirs == *base => ours.clone(),
+                () => Some(join(base.as_ref()?, ours.as_ref()?, &theirs?).ok()?),
+            };
+            match becomes {
+                Some(text) => drop(files.insert(path.clone(), text)),
+                None => drop(files.remove(path)),
+            }
+        }
+        Some(files)
+    }
+
+    /// What a step makes of it; whether the step can be done.
+    fn after(&self, step: &Step) -> (Self, bool) {
+        let mut next = self.clone();
+        let done = match step {
+            Step::Open(name) => {
+                next.overlays.entry(NAMES[*name].to_owned()).or_default();
+                true
+            }
+            Step::Put(name, path, text) => next.put(NAMES[*name], PATHS[*path], text),
+            Step::Drop(name, path) => match next.overlays.get_mut(NAMES[*name]) {
+                Some(documents) => {
+                    documents.remove(PATHS[*path]);
+                    true
+                }
+                None => false,
+            },
+            Step::Patch(name, path, line) => match next.shown(NAMES[*name], PATHS[*path]) {
+                Some(text) => next.put(NAMES[*name], PATHS[*path], &Some(format!("{line}\n{text}"))),
+                None => false,
+            },
+            Step::Edit(path, text) => {
+                next.set(PATHS[*path], text);
+                true
+            }
+            Step::Merge(name) => match next
+                .overlays
+                .contains_key(NAMES[*name])
+                .then(|| next.merged(NAMES[*name]))
+                .flatten()
+            {
+                Some(files) => {
+                    next.files = files;
+                    next.overlays.remove(NAMES[*name]);
+                    true
+                }
+                None => false,
+            },
+            Step::Discard(name) => next.overlays.remove(NAMES[*name]).is_some(),
+        };
+        (if done { next } else { self.clone() }, done)
+    }
+}
+
+/// Does a step; whether it was done.
+fn perform(files: &Memory, model: &Model, step: &Step, now: u64) -> bool {
+    match step {
+        Step::Open(name) => open(files, NAMES[*name], None, now).is_ok(),
+        Step::Put(name, path, text) => {
+            let what = text.clone().map_or(Put::Delete, |text| Put::Bytes(text.into_bytes()));
+            put(files, NAMES[*name], PATHS[*path], &what, now).is_ok()
+        }
+        Step::Drop(name, path) => put(files, NAMES[*name], PATHS[*path], &Put::Drop, now).is_ok(),
+        Step::Patch(name, path, line) => {
+            let path = PATHS[*path];
+            let first = model.shown(NAMES[*name], path);
+            let first = first.as_deref().and_then(|text| text.lines().next()).unwrap_or("nothing");
+            let patch = format!("--- a/{path}\n+++ b/{path}\n@@ -1 +1,2 @@\n+{line}\n {first}\n");
+            apply(files, NAMES[*name], &patch, now).is_ok()
+        }
+        Step::Edit(path, text) => {
+            match text {
+                Some(text) => files.write(PATHS[*path], text.as_bytes()),
+                None => files.remove(PATHS[*path]),
+            }
+            true
+        }
+        Step::Merge(name) => merge(files, NAMES[*name], now).is_ok_and(|merged| merged.conflicts.is_empty()),
+        Step::Discard(name) => discard(files, NAMES[*name], now).is_ok(),
+    }
+}
+
+/// What there is, as the model has it.
+fn seen(files: &Memory, now: u64) -> Model {
+    let mut model = Model::default();
+    for path in PATHS {
+        if let Some(bytes) = files.file(path) {
+            model.files.insert(path.to_owned(), String::from_utf8(bytes).expect("text"));
+        }
+    }
+    for listed in list(files).expect("a list") {
+        let texts = documents(files, &listed.name, now).expect("documents");
+        let overlay = listed.overlay.expect("a sound record");
+        let own = texts.into_iter().map(|(path, bytes)| {
+            let now = bytes.map(|bytes| String::from_utf8(bytes.to_vec()).expect("text"));
+            let base = overlay.documents[&path].base;
+            let base = super::texts::kept(files, base.as_ref()).expect("a text");
+            (path, (base.map(|bytes| String::from_utf8(bytes).expect("text")), now))
+        });
+        model.overlays.insert(listed.name, own.collect());
+    }
+    model
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 160, ..ProptestConfig::default() })]
+
+    #[test]
+    fn overlays_are_what_the_model_has(steps in prop::collection::vec(step(), 1..40)) {
+        let (files, mut model) = (Memory::default(), Model::default());
+        for (now, step) in (1_000..).zip(&steps) {
+            let (next, done) = model.after(step);
+            prop_assert_eq!(perform(&files, &model, step, now), done, "{:?} of {:?}", step, model);
+            model = next;
+            prop_assert_eq!(&seen(&files, now), &model, "after {:?}", step);
+        }
+        // What no overlay needs is gone.
+        let texts: std::collections::BTreeSet<&String> =
+            model.overlays.values().flat_map(BTreeMap::values).flat_map(|(base, now)| base.iter().chain(now)).collect();
+        open(&files, "last", None, 2_000).expect("open");
+        prop_assert_eq!(files.kept("texts"), texts.len());
+    }
+
+    #[test]
+    fn a_kill_leaves_what_was_or_what_is_to_be(
+        steps in prop::collection::vec(step(), 1..25),
+        last in step(),
+        after in 0_usize..12,
+    ) {
+        let (files, mut model) = (Memory::default(), Model::default());
+        for (now, step) in (1_000..).zip(&steps) {
+            perform(&files, &model, step, now);
+            model = model.after(step).0;
+        }
+        let (next, _) = model.after(&last);
+        files.die_after(Some(after));
+        perform(&files, &model, &last, 2_000);
+        files.die_after(None);
+        let found = seen(&files, 2_001);
+        for path in PATHS {
+            let file = found.files.get(path);
+            prop_assert!(file == model.files.get(path) || file == next.files.get(path), "{} is {:?}", path, file);
+        }
+        if let Step::Merge(name) = last && found.overlays.contains_key(NAMES[name]) {
+            // Brought to its end by the next try, or refused as before.
+            prop_assert_eq!(merge(&files, NAMES[name], 2_002).is_ok_and(|merged| merged.conflicts.is_empty()), model.after(&last).1);
+            prop_assert_eq!(&seen(&files, 2_003), &next);
+        } else {
+            prop_assert!(found == model || found == next, "{:?}", found);
+        }
+    }
+
+    #[test]
+    fn a_merge_that_is_cut_short_is_brought_to_its_end(
+        sides in prop::collection::vec(("([ab]\n){0,5}", "([ab]\n){0,5}", "([ab]\n){0,5}"), 6..18),
+    ) {
+        let joined = sides.iter().filter_map(|(base, ours, theirs)| Some((base, ours, theirs, join(base, ours, theirs).ok()?)));
+        let sides: Vec<_> = joined.take(PATHS.len()).collect();
+        for after in 0.. {
+            let files = Memory::default();
+            open(&files, "o", None, 1_000).expect("open");
+            for (path, (base, ours, theirs, _)) in PATHS.iter().zip(&sides) {
+                files.write(path, base.as_bytes());
+                put(&files, "o", path, &Put::Bytes(ours.as_bytes().to_vec()), 1_000).expect("put");
+                files.write(path, theirs.as_bytes());
+            }
+            files.die_after(Some(after));
+            let is_whole = merge(&files, "o", 1_000).is_ok();
+            files.die_after(None);
+            if !is_whole && list(&files).expect("a list").len() == 1 {
+                let merged = merge(&files, "o", 1_001).expect("answered");
+                prop_assert_eq!(&merged.conflicts, &[], "after {} steps", after);
+            }
+            for (path, (.., text)) in PATHS.iter().zip(&sides) {
+                prop_assert_eq!(&files.text(path), text, "after {} steps", after);
+            }
+            prop_assert_eq!(list(&files).expect("a list"), []);
+            if is_whole {
+                break;
+            }
+        }
+    }
+}

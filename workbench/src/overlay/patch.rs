@@ -1,0 +1,174 @@
+//! Patches applied to an overlay: the edits of sessions, made on the documents in place of the files. Nothing of such a session is kept.
+
+use super::OverlayError;
+use super::put::put_all;
+use super::record::{Overlay, find};
+use super::texts;
+use crate::edit::diagnostics::Category;
+use crate::edit::files::{Files, Found, Save, SaveError, Stamp};
+use crate::edit::order::{Asked, Order};
+use crate::edit::perform::perform;
+use crate::edit::place::Refused;
+use crate::edit::response::Response;
+use crate::edit::state::{Mode, Status};
+use engine::values::diagnostic::Diagnostic;
+use engine::values::digest::Digest;
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::io;
+
+/// The files of a workspace as an overlay shows them. What is saved becomes documents, all of it or nothing.
+struct Within<'f, F: Files> {
+    files: &'f F,
+    name: &'f str,
+    now: u64,
+    overlay: RefCell<Option<Overlay>>,
+    notes: RefCell<BTreeMap<String, Vec<u8>>>,
+    /// Why what was to be saved cannot be.
+    refused: RefCell<Option<OverlayError>>,
+}
+
+/// Applies a patch, whole or not at all: the files that it changed.
+///
+/// # Errors
+/// When there is no such overlay, or what of the patch fits nowhere, with the place.
+pub fn apply<F: Files>(files: &F, name: &str, patch: &str, now: u64) -> Result<Vec<String>, OverlayError> {
+    find(files, name, now)?;
+    let within = Within {
+        files,
+        name,
+        now,
+        overlay: RefCell::default(),
+        notes: RefCell::default(),
+        refused: RefCell::default(),
+    };
+    let asked = Asked {
+        order: Order::Patch(patch.to_owned()),
+        session: None,
+        path: None,
+        mode: Some(Mode::Immediate),
+        fit: false,
+    };
+    let response = perform(&within, &asked, now);
+    if let Some(refused) = within.refused.take() {
+        return Err(refused);
+    }
+    match response.status {
+        Status::Success | Status::NoOp => Ok(touched(response)),
+        _ => Err(unfit(&response)),
+    }
+}
+
+fn touched(response: Response) -> Vec<String> {
+    match response.files.is_empty() {
+        true => response.path.into_iter().collect(),
+        false => response.files,
+    }
+}
+
+/// The patch does not fit: what sessions say of it.
+fn unfit(response: &Response) -> OverlayError {
+    let hint = response.guidance.clone().unwrap_or_else(|| "mend the patch".to_owned());
+    let mut why = Diagnostic::error("E_PATCH", response.summary.clone()).hint(hint);
+    why.found = response.detail.clone();
+    OverlayError::Asked(Box::new(why))
+}
+
+/// Documents have no times: how one looks is what it holds.
+fn stamp(digest: &Digest, length: usize) -> Stamp {
+    let (first, rest) = digest.0.split_first_chunk().expect("invariant: a digest has 32 bytes");
+    let second = rest.first_chunk().copied().unwrap_or_default();
+    Stamp {
+        of: (0, 0, length as u64, i128::from_be_bytes(*first), i128::from_be_bytes(second)),
+    }
+}
+
+fn other(error: &OverlayError) -> io::Error {
+    io::Error::other(error.to_string())
+}
+
+impl<F: Files> Files for Within<'_, F> {
+    type Alone = F::Alone;
+
+    fn alone(&self) -> io::Result<F::Alone> {
+        let alone = self.files.alone()?;
+        // As it is from now on.
+        *self.overlay.borrow_mut() = Some(find(self.files, self.name, self.now).map_err(|error| other(&error))?);
+        Ok(alone)
+    }
+
+    fn resolve(&self, given: &str) -> Result<String, Refused> {
+        self.files.resolve(given)
+    }
+
+    fn is_link(&self, given: &str) -> bool {
+        self.files.is_link(given)
+    }
+
+    fn fresh(&self) -> u64 {
+        self.files.fresh()
+    }
+
+    fn tell(&self, _: Category, _: &str) {}
+
+    fn tells(&self) -> bool {
+        false
+    }
+
+    fn read(&self, path: &str) -> io::Result<Option<Found>> {
+        let overlay = self.overlay.borrow();
+        let Some(document) = overlay.as_ref().and_then(|overlay| overlay.documents.get(path)) else {
+            return self.files.read(path);
+        };
+        let bytes = texts::kept(self.files, document.now.as_ref()).map_err(|error| other(&error))?;
+        Ok(bytes.zip(document.now).map(|(bytes, digest)| Found {
+            stamp: stamp(&digest, bytes.len()),
+            bytes,
+            // Documents have no permissions: a merge leaves those of the file.
+            mode: 0,
+        }))
+    }
+
+    fn save(&self, saves: &[Save]) -> Result<(), SaveError> {
+        for save in saves {
+            let path = save.path.clone();
+            let seen = self.read(&path).map_err(|error| SaveError::Io { path, saved: 0, error })?;
+            if seen.map(|found| found.stamp) != save.seen {
+                return Err(SaveError::Moved { path: save.path.clone() });
+            }
+        }
+        let puts: Vec<(String, Option<Vec<u8>>)> = saves
+            .iter()
+            .map(|save| (save.path.clone(), save.bytes.as_ref().map(|bytes| bytes.to_vec())))
+            .collect();
+        let Err(refused) = put_all(self.files, self.name, &puts, self.now) else {
+            return Ok(());
+        };
+        let error = other(&refused);
+        *self.refused.borrow_mut() = Some(refused);
+        let path = saves.first().map(|save| save.path.clone()).unwrap_or_default();
+        Err(SaveError::Io { path, saved: 0, error })
+    }
+
+    fn note(&self, name: &str) -> io::Result<Option<Vec<u8>>> {
+        Ok(self.notes.borrow().get(name).cloned())
+    }
+
+    fn keep(&self, name: &str, bytes: &[u8]) -> io::Result<()> {
+        self.notes.borrow_mut().insert(name.to_owned(), bytes.to_vec());
+        Ok(())
+    }
+
+    fn drop_note(&self, name: &str) -> io::Result<()> {
+        self.notes.borrow_mut().remove(name);
+        Ok(())
+    }
+
+    fn notes(&self, folder: &str) -> io::Result<Vec<(String, u64)>> {
+        let notes = self.notes.borrow();
+        let below = notes
+            .iter()
+            .filter_map(|(name, bytes)| Some((name.strip_prefix(folder)?.strip_prefix('/')?.to_owned(), bytes.len() as u64)));
+        Ok(below.collect())
+    }
+}

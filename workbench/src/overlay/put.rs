@@ -1,0 +1,205 @@
+//! Documents put into overlays and taken out again. What a file was when its document was first put stays known: that is what a merge is made from.
+
+use super::OverlayError;
+use super::record::{Document, Overlay, collect, find, store};
+use super::texts;
+use crate::edit::encoding::{self, Encoding, PLAIN, decode};
+use crate::edit::files::Files;
+use engine::values::digest::Digest;
+
+/// A document, or a file under it, of more bytes is refused.
+pub const MOST_BYTES: usize = 64 << 20;
+
+/// Files that say which files are sources: over them an overlay would not show what the workspace would be.
+const RULE_FILES: [&str; 2] = [".gitignore", ".ignore"];
+
+/// What a path is to be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Put {
+    /// A file of these bytes.
+    Bytes(Vec<u8>),
+    /// A file of this text, written as the file is now or as told; its line ends are as they stand.
+    Text(String, Option<Encoding>),
+    /// No file.
+    Delete,
+    /// What it is in the workspace: the document goes.
+    Drop,
+}
+
+/// What became of a path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Became {
+    /// It is another text.
+    Changed,
+    /// It is a file that the workspace had not.
+    Added,
+    /// It is no file any more.
+    Removed,
+    /// It is that of the workspace again.
+    Dropped,
+    /// It was so before.
+    Same,
+}
+
+/// Puts a document: the path of the real file that was meant, and what became of it.
+///
+/// # Errors
+/// When there is no such overlay, the path cannot be, the text is none, or it cannot be kept.
+pub fn put<F: Files>(files: &F, name: &str, path: &str, what: &Put, now: u64) -> Result<(String, Became, Overlay), OverlayError> {
+    find(files, name, now)?;
+    let _alone = files.alone()?;
+    let real = files.resolve(path).map_err(|why| OverlayError::path(path, &why))?;
+    let overlay = find(files, name, now)?;
+    let bytes = match what {
+        Put::Bytes(bytes) => Some(bytes.clone()),
+        Put::Text(text, encoding) => Some(written(files, &overlay, &real, text, *encoding)?),
+        Put::Delete => None,
+        Put::Drop => {
+            let became = drop_one(files, name, overlay, &real, now)?;
+            return Ok((real, became, find(files, name, now)?));
+        }
+    };
+    let became = put_all(files, name, &[(real.clone(), bytes)], now)?;
+    Ok((real, became[0], find(files, name, now)?))
+}
+
+/// The bytes of a text in the encoding that the path has.
+fn written<F: Files>(files: &F, overlay: &Overlay, path: &str, text: &str, told: Option<Encoding>) -> Result<Vec<u8>, OverlayError> {
+    let encoding = match told {
+        Some(encoding) => encoding,
+        None => {
+            let bytes = match overlay.documents.get(path) {
+                Some(document) => texts::kept(files, document.now.as_ref())?,
+                None => file(files, path)?,
+            };
+            bytes.and_then(|bytes| decode(&bytes).ok()).map_or(PLAIN, |(_, encoding)| encoding)
+        }
+    };
+    encoding::encode(text, encoding).map_err(|why| {
+        let hint = "give the text in another encoding, or leave out what it lacks";
+        OverlayError::asked("E_ENCODING", format!("{path}: {why}"), "", hint)
+    })
+}
+
+fn drop_one<F: Files>(files: &F, name: &str, mut overlay: Overlay, path: &str, now: u64) -> Result<Became, OverlayError> {
+    unmerged(name, &overlay)?;
+    if overlay.documents.remove(path).is_none() {
+        return Ok(Became::Same);
+    }
+    overlay.used_at = overlay.used_at.max(now);
+    store(files, name, &overlay)?;
+    collect(files, now)?;
+    Ok(Became::Dropped)
+}
+
+/// A file of the workspace.
+fn file<F: Files>(files: &F, path: &str) -> Result<Option<Vec<u8>>, OverlayError> {
+    let found = files.read(path).map_err(|error| {
+        let hint = "an overlay stands over text files; check what lies there";
+        OverlayError::asked("E_READ", format!("{path} cannot be read: {error}"), "", hint)
+    })?;
+    Ok(found.map(|found| found.bytes))
+}
+
+/// A merge that was cut short is ended before anything else is changed.
+fn unmerged(name: &str, overlay: &Overlay) -> Result<(), OverlayError> {
+    if overlay.merging.is_empty() {
+        return Ok(());
+    }
+    let why = format!("a merge of the overlay {name} was cut short, and some of its files are in the workspace");
+    let hint = format!("`cortex overlay merge {name}` brings it to its end");
+    Err(OverlayError::asked("E_OVERLAY", why, "", hint))
+}
+
+/// Puts documents of real files, all of them or none. The lock is held.
+pub(super) fn put_all<F: Files>(files: &F, name: &str, puts: &[(String, Option<Vec<u8>>)], now: u64) -> Result<Vec<Became>, OverlayError> {
+    let mut overlay = find(files, name, now)?;
+    unmerged(name, &overlay)?;
+    let mut became = Vec::with_capacity(puts.len());
+    let mut kept: Vec<Vec<u8>> = Vec::new();
+    for (path, bytes) in puts {
+        allowed(path, bytes.as_deref())?;
+        let is = bytes.as_deref().map(Digest::of);
+        let known = overlay.documents.get(path).cloned();
+        let base = match &known {
+            Some(document) => document.base,
+            None => {
+                let base = file(files, path)?;
+                if base.as_ref().is_some_and(|base| base.len() > MOST_BYTES) {
+                    return Err(huge(path));
+                }
+                let digest = base.as_deref().map(Digest::of);
+                kept.extend(base);
+                digest
+            }
+        };
+        if is.is_none() && base.is_none() && known.as_ref().is_none_or(|known| known.now.is_none()) {
+            let hint = "check the path; it is named from the workspace's root";
+            return Err(OverlayError::asked(
+                "E_READ",
+                format!("there is no file {path} to take away"),
+                "",
+                hint,
+            ));
+        }
+        became.push(match (base, is) {
+            _ if known.as_ref().is_some_and(|known| known.now == is) => Became::Same,
+            (None, None) => Became::Dropped,
+            (_, None) => Became::Removed,
+            (None, Some(_)) => Became::Added,
+            (Some(_), Some(_)) => Became::Changed,
+        });
+        kept.extend(bytes.clone());
+        match (base, is) {
+            (None, None) => drop(overlay.documents.remove(path)),
+            (base, now) => drop(overlay.documents.insert(path.clone(), Document { base, now })),
+        }
+    }
+    apart(&overlay)?;
+    // A kill before the record is written leaves texts that nothing names.
+    for bytes in &kept {
+        texts::keep(files, Some(bytes))?;
+    }
+    overlay.used_at = overlay.used_at.max(now);
+    store(files, name, &overlay)?;
+    collect(files, now)?;
+    Ok(became)
+}
+
+/// Whether a path may have such a document.
+fn allowed(path: &str, bytes: Option<&[u8]>) -> Result<(), OverlayError> {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    if RULE_FILES.contains(&name) {
+        let why = format!("{path} says which files are sources, and no overlay stands over it");
+        return Err(OverlayError::asked("E_PATH", why, "", "change it in the workspace itself"));
+    }
+    let Some(bytes) = bytes else { return Ok(()) };
+    if bytes.len() > MOST_BYTES {
+        return Err(huge(path));
+    }
+    decode(bytes).map(|_| ()).map_err(|why| {
+        let hint = "an overlay holds text: change such a file in the workspace itself";
+        OverlayError::asked("E_ENCODING", format!("{path} cannot be put: {why}"), "", hint)
+    })
+}
+
+fn huge(path: &str) -> OverlayError {
+    let why = format!("{path} is larger than {} MiB", MOST_BYTES >> 20);
+    OverlayError::asked("E_TOO_LARGE", why, "", "an overlay holds source files")
+}
+
+/// No document lies below another.
+fn apart(overlay: &Overlay) -> Result<(), OverlayError> {
+    let there = |path: &str| overlay.documents.get(path).is_some_and(|document| document.now.is_some());
+    for path in overlay.documents.keys().filter(|path| there(path)) {
+        let mut above = path.as_str();
+        while let Some((folder, _)) = above.rsplit_once('/') {
+            if there(folder) {
+                let why = format!("{path} lies below {folder}, which is a file in this overlay");
+                return Err(OverlayError::asked("E_PATH", why, "", "take one of the two away first"));
+            }
+            above = folder;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,261 @@
+//! Overlays as they are kept: opened, found by name, listed, and ended by discarding them or by time.
+
+use super::OverlayError;
+use super::texts;
+use crate::edit::files::Files;
+use engine::values::digest::Digest;
+use engine::values::suggest::nearest;
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet};
+use std::io;
+
+/// Where records lie.
+pub(super) const FOLDER: &str = "overlays";
+/// Longest name, in characters.
+const LONGEST_NAME: usize = 64;
+/// Seconds that an overlay lives after its last use unless another time is asked for: a week.
+pub const LIFETIME: u64 = 7 * 24 * 3600;
+/// Longest life that can be asked for: ten years.
+pub const LONGEST_LIFE: u64 = 10 * 365 * 24 * 3600;
+/// That it was used is written down when that is so many seconds ago, or sooner where it lives for less than a quarter of an hour.
+const RENEWED: u64 = 60;
+
+/// An overlay.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Overlay {
+    /// When it was opened, in seconds since 1970.
+    pub opened_at: u64,
+    /// When it was last opened, changed or built in, give or take a minute.
+    pub used_at: u64,
+    /// Seconds that it lives after its last use.
+    pub lifetime: u64,
+    /// Its documents, by path of the real file below the workspace.
+    pub documents: BTreeMap<String, Document>,
+    /// What is being merged just now: after a crash some of it is in the workspace.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub merging: BTreeMap<String, Document>,
+}
+
+/// A document of an overlay. Texts are told by their digests; `None`: there is no such file.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Document {
+    /// What the file was when the document was first put.
+    pub base: Option<Digest>,
+    /// What it is.
+    pub now: Option<Digest>,
+}
+
+/// An overlay in a list.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Listed {
+    /// Its name.
+    pub name: String,
+    /// What is known of it; `None` when its record is damaged.
+    pub overlay: Option<Overlay>,
+}
+
+impl Overlay {
+    /// When it ends if it is not used before, in seconds since 1970.
+    pub fn expires_at(&self) -> u64 {
+        self.used_at.saturating_add(self.lifetime)
+    }
+
+    /// Whether its time is over. One that is half merged has to be brought to its end first.
+    pub fn is_over(&self, now: u64) -> bool {
+        self.expires_at() <= now && self.merging.is_empty()
+    }
+
+    /// The texts that it needs.
+    fn texts(&self) -> impl Iterator<Item = Digest> {
+        let all = self.documents.values().chain(self.merging.values());
+        all.flat_map(|document| [document.base, document.now]).flatten()
+    }
+
+    /// Whether paths are such as a document may have: whoever made the checkout may have made the record, too.
+    fn is_sound(&self) -> bool {
+        let plain = |path: &String| path.split('/').all(|part| !matches!(part, "" | "." | "..")) && !path.contains(char::is_control);
+        self.documents.keys().chain(self.merging.keys()).all(plain)
+    }
+}
+
+pub(super) fn note(name: &str) -> String {
+    format!("{FOLDER}/{name}.json")
+}
+
+/// Whether a text can name an overlay.
+fn named(name: &str) -> Result<(), OverlayError> {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
+    if name.is_empty() || name.len() > LONGEST_NAME || name.starts_with(['.', '-']) || !name.chars().all(is_plain) {
+        let hint = "use up to 64 letters, digits, '-', '_' and '.', and a letter or a digit first";
+        return Err(OverlayError::asked("E_OVERLAY", "this cannot name an overlay", name, hint));
+    }
+    Ok(())
+}
+
+fn missing<F: Files>(files: &F, name: &str, now: u64) -> OverlayError {
+    let known = list(files).unwrap_or_default();
+    let alive = known
+        .iter()
+        .filter(|one| one.overlay.as_ref().is_some_and(|overlay| !overlay.is_over(now)));
+    let near = nearest(name, alive.map(|one| one.name.as_str()), 5);
+    let hint = match near.first() {
+        Some(first) => format!("did you mean {first}?"),
+        None => "`cortex overlay open NAME` opens one, `cortex overlay list` lists those that there are".to_owned(),
+    };
+    match OverlayError::asked("E_NO_OVERLAY", "there is no overlay of this name", name, hint) {
+        OverlayError::Asked(why) => OverlayError::Asked(Box::new(why.candidates(near))),
+        other => other,
+    }
+}
+
+fn over(name: &str, overlay: &Overlay) -> OverlayError {
+    let spans = [(86_400, "day"), (3_600, "hour"), (60, "minute"), (1, "second")];
+    let (unit, word) = spans
+        .into_iter()
+        .find(|(unit, _)| overlay.lifetime.is_multiple_of(*unit))
+        .unwrap_or((1, "second"));
+    let count = overlay.lifetime / unit;
+    let plural = if count == 1 { "" } else { "s" };
+    let why = format!("the overlay {name} has ended: it was not used for {count} {word}{plural}");
+    let hint = format!("`cortex overlay open {name}` begins a new one; --expires says how long it lives");
+    OverlayError::asked("E_NO_OVERLAY", why, "", hint)
+}
+
+fn read<F: Files>(files: &F, name: &str) -> io::Result<Option<Option<Overlay>>> {
+    let bytes = files.note(&note(name))?;
+    let sound = |bytes: Vec<u8>| serde_json::from_slice(&bytes).ok().filter(Overlay::is_sound);
+    Ok(bytes.map(sound))
+}
+
+/// The overlay of a name, which lives.
+///
+/// # Errors
+/// When there is none, or its time is over, or it cannot be read.
+pub fn find<F: Files>(files: &F, name: &str, now: u64) -> Result<Overlay, OverlayError> {
+    named(name)?;
+    match read(files, name)? {
+        None => Err(missing(files, name, now)),
+        Some(None) => {
+            let why = format!("the record of the overlay {name} is damaged");
+            let hint = format!("`cortex overlay discard {name}` removes it");
+            Err(OverlayError::asked("E_OVERLAY", why, "", hint))
+        }
+        Some(Some(overlay)) if overlay.is_over(now) => Err(over(name, &overlay)),
+        Some(Some(overlay)) => Ok(overlay),
+    }
+}
+
+/// Writes a record.
+pub(super) fn store<F: Files>(files: &F, name: &str, overlay: &Overlay) -> Result<(), OverlayError> {
+    Ok(files.keep(&note(name), &serde_json::to_vec_pretty(overlay).map_err(io::Error::from)?)?)
+}
+
+/// Opens an overlay, or goes on with the one of that name; `lifetime` in seconds. Whether it is new. Overlays whose time is over go.
+///
+/// # Errors
+/// When the name cannot be one, or the overlay cannot be kept.
+pub fn open<F: Files>(files: &F, name: &str, lifetime: Option<u64>, now: u64) -> Result<(Overlay, bool), OverlayError> {
+    named(name)?;
+    if let Some(wrong) = lifetime.filter(|lifetime| !(1..=LONGEST_LIFE).contains(lifetime)) {
+        let hint = "give a time between a second and ten years, such as 12h, 7d or 4w";
+        return Err(OverlayError::asked(
+            "E_PARAM",
+            "an overlay cannot live for so long",
+            &format!("{wrong} s"),
+            hint,
+        ));
+    }
+    let _alone = files.alone()?;
+    collect(files, now)?;
+    let known = match read(files, name)? {
+        None => None,
+        Some(_) => Some(find(files, name, now)?),
+    };
+    let is_new = known.is_none();
+    let mut overlay = known.unwrap_or(Overlay {
+        opened_at: now,
+        used_at: now,
+        lifetime: LIFETIME,
+        documents: BTreeMap::new(),
+        merging: BTreeMap::new(),
+    });
+    overlay.used_at = overlay.used_at.max(now);
+    overlay.lifetime = lifetime.unwrap_or(overlay.lifetime);
+    store(files, name, &overlay)?;
+    Ok((overlay, is_new))
+}
+
+/// Notes that it was used, unless that was noted a moment ago.
+///
+/// # Errors
+/// When there is no such overlay, or it cannot be kept.
+pub fn used<F: Files>(files: &F, name: &str, now: u64) -> Result<(), OverlayError> {
+    let overlay = find(files, name, now)?;
+    if now.saturating_sub(overlay.used_at) < RENEWED.min(overlay.lifetime / 16 + 1) {
+        return Ok(());
+    }
+    let _alone = files.alone()?;
+    let mut overlay = find(files, name, now)?;
+    overlay.used_at = overlay.used_at.max(now);
+    store(files, name, &overlay)
+}
+
+/// All overlays by name, also those whose time is over or whose record is damaged.
+///
+/// # Errors
+/// When they cannot be read.
+pub fn list<F: Files>(files: &F) -> Result<Vec<Listed>, OverlayError> {
+    let mut listed = Vec::new();
+    for (file, _) in files.notes(FOLDER)? {
+        let Some(name) = file.strip_suffix(".json").filter(|name| named(name).is_ok()) else {
+            continue;
+        };
+        // What went meanwhile is none.
+        if let Some(overlay) = read(files, name)? {
+            let name = name.to_owned();
+            listed.push(Listed { name, overlay });
+        }
+    }
+    Ok(listed)
+}
+
+/// Ends an overlay: its documents are gone, the workspace is as it is. How many documents it had, as far as that is known.
+///
+/// # Errors
+/// When there is none of that name, or it cannot be removed.
+pub fn discard<F: Files>(files: &F, name: &str, now: u64) -> Result<usize, OverlayError> {
+    named(name)?;
+    let _alone = files.alone()?;
+    let overlay = read(files, name)?.ok_or_else(|| missing(files, name, now))?;
+    end(files, name, now)?;
+    Ok(overlay.map_or(0, |overlay| overlay.documents.len()))
+}
+
+/// Takes a record away, and what only it needed. The lock is held.
+pub(super) fn end<F: Files>(files: &F, name: &str, now: u64) -> Result<(), OverlayError> {
+    files.drop_note(&note(name))?;
+    collect(files, now)
+}
+
+/// Takes away overlays whose time is over, and texts and results that no overlay needs. The lock is held.
+pub(super) fn collect<F: Files>(files: &F, now: u64) -> Result<(), OverlayError> {
+    let (mut needed, mut damaged) = (BTreeSet::new(), false);
+    for Listed { name, overlay } in list(files)? {
+        match overlay {
+            Some(overlay) if overlay.is_over(now) => files.drop_note(&note(&name))?,
+            Some(overlay) => needed.extend(overlay.texts()),
+            None => damaged = true,
+        }
+    }
+    for (name, _) in files.notes(texts::RESULTS)? {
+        if files.note(&note(&name))?.is_none() {
+            files.drop_note(&texts::results(&name))?;
+        }
+    }
+    // A record that cannot be read may need any of them.
+    if !damaged {
+        texts::keep_only(files, &needed)?;
+    }
+    Ok(())
+}

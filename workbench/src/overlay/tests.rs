@@ -1,0 +1,375 @@
+//! Overlays on a disk: names, times, paths and texts that cannot be, and merges of files as they are.
+
+use super::OverlayError;
+use super::build::documents;
+use super::compare::{Kind, Since, compare};
+use super::merge::{How, merge};
+use super::patch::apply;
+use super::put::{Became, Put, put};
+use super::record::{LIFETIME, discard, find, list, open};
+use crate::edit::disk::Disk;
+use crate::edit::encoding::{Encoding, Form};
+use crate::edit::files::Files;
+use crate::edit::place::Guard;
+use engine::values::diagnostic::Diagnostic;
+use std::fs;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::PathBuf;
+
+const NOW: u64 = 1_800_000_000;
+
+struct Place {
+    _temp: tempfile::TempDir,
+    root: PathBuf,
+    disk: Disk,
+}
+
+impl Place {
+    fn new() -> Self {
+        let temp = tempfile::tempdir().expect("folder");
+        let root = temp.path().canonicalize().expect("canonical").join("ws");
+        fs::create_dir_all(root.join("src")).expect("folders");
+        let guard = Guard {
+            store: Some(root.join("store")),
+            manifest: false,
+        };
+        let disk = Disk::new(&root).guarded(guard);
+        Self { _temp: temp, root, disk }
+    }
+
+    fn write(&self, path: &str, bytes: impl AsRef<[u8]>) {
+        let path = self.root.join(path);
+        fs::create_dir_all(path.parent().expect("a folder")).expect("folders");
+        fs::write(path, bytes).expect("file");
+    }
+
+    fn read(&self, path: &str) -> Vec<u8> {
+        fs::read(self.root.join(path)).expect("file")
+    }
+
+    fn open(&self, name: &str) {
+        open(&self.disk, name, None, NOW).expect("open");
+    }
+
+    fn put(&self, name: &str, path: &str, text: &str) -> Result<Became, OverlayError> {
+        put(&self.disk, name, path, &Put::Bytes(text.into()), NOW).map(|(_, became, _)| became)
+    }
+}
+
+fn why(error: OverlayError) -> Diagnostic {
+    match error {
+        OverlayError::Asked(why) => *why,
+        other => panic!("{other}"),
+    }
+}
+
+#[test]
+fn names_that_are_none_are_told_the_nearest() {
+    let place = Place::new();
+    place.open("fix-store");
+    let unknown = why(find(&place.disk, "fix-sture", NOW).expect_err("unknown"));
+    assert_eq!(
+        (unknown.code.as_str(), unknown.candidates.as_slice()),
+        ("E_NO_OVERLAY", &["fix-store".to_owned()][..])
+    );
+    assert_eq!(unknown.hint.as_deref(), Some("did you mean fix-store?"));
+    for name in ["", ".", "..", "a/b", "-x", "ä", &"x".repeat(65), "a b", "a\nb"] {
+        assert_eq!(
+            why(open(&place.disk, name, None, NOW).expect_err(name)).code,
+            "E_OVERLAY",
+            "{name:?}"
+        );
+    }
+    assert!(discard(&place.disk, "fix", NOW).is_err());
+    assert_eq!(discard(&place.disk, "fix-store", NOW).expect("discarded"), 0);
+    assert!(find(&place.disk, "fix-store", NOW).is_err());
+}
+
+#[test]
+fn an_overlay_ends_when_its_time_is_over() {
+    let place = Place::new();
+    place.open("one");
+    assert_eq!(place.put("one", "a.cs", "a").expect("put"), Became::Added);
+    open(&place.disk, "two", Some(3_600), NOW).expect("open");
+    for wrong in [0, u64::MAX] {
+        assert_eq!(why(open(&place.disk, "x", Some(wrong), NOW).expect_err("refused")).code, "E_PARAM");
+    }
+    // Building in it is a use; a list is none.
+    documents(&place.disk, "two", NOW + 3_000).expect("documents");
+    list(&place.disk).expect("a list");
+    assert_eq!(find(&place.disk, "two", NOW + 3_600).expect("it lives").expires_at(), NOW + 6_600);
+    let over = why(find(&place.disk, "two", NOW + 6_600).expect_err("over"));
+    assert_eq!(over.message, "the overlay two has ended: it was not used for 1 hour");
+    assert!(find(&place.disk, "one", NOW + LIFETIME - 1).is_ok());
+    // Whoever opens one takes those away whose time is over, with their texts.
+    open(&place.disk, "three", None, NOW + LIFETIME).expect("open");
+    let names: Vec<String> = list(&place.disk).expect("a list").into_iter().map(|one| one.name).collect();
+    assert_eq!(
+        (names, place.disk.notes("texts").expect("texts")),
+        (vec!["three".to_owned()], vec![])
+    );
+}
+
+#[test]
+fn only_texts_of_the_workspace_are_put() {
+    let place = Place::new();
+    for (path, bytes) in [
+        ("src/a.cs", "a"),
+        (".git/config", "x"),
+        ("cortex.toml", ""),
+        ("store/x", "x"),
+        (".cortex/x", "x"),
+    ] {
+        place.write(path, bytes);
+    }
+    fs::write(place.root.join("../secret"), "x").expect("file");
+    symlink("../secret", place.root.join("link.cs")).expect("link");
+    symlink("..", place.root.join("folder")).expect("link");
+    symlink("a.cs", place.root.join("src/own.cs")).expect("link");
+    place.open("o");
+    for path in [
+        "",
+        "../secret",
+        "/etc/hostname",
+        "link.cs",
+        "folder/secret",
+        ".git/config",
+        "src/.git/x",
+        ".cortex/x",
+        "cortex.toml",
+        "store/x",
+        "src",
+        "src/a.cs/b",
+        "a\nb",
+        ".gitignore",
+        "src/.ignore",
+    ] {
+        assert_eq!(why(place.put("o", path, "x").expect_err(path)).code, "E_PATH", "{path:?}");
+    }
+    let refused = |bytes: Vec<u8>| why(put(&place.disk, "o", "src/b.cs", &Put::Bytes(bytes), NOW).expect_err("refused")).code;
+    assert_eq!(refused(b"a\0b".to_vec()), "E_ENCODING");
+    assert_eq!(refused(vec![b'x'; super::put::MOST_BYTES + 1]), "E_TOO_LARGE");
+    let gone = put(&place.disk, "o", "src/none.cs", &Put::Delete, NOW).expect_err("none");
+    assert_eq!(why(gone).code, "E_READ");
+    assert!(find(&place.disk, "o", NOW).expect("it lives").documents.is_empty());
+    // A link within the workspace means the file that it leads to.
+    let (real, became, _) = put(&place.disk, "o", "src/own.cs", &Put::Bytes(b"b".to_vec()), NOW).expect("put");
+    assert_eq!((real.as_str(), became), ("src/a.cs", Became::Changed));
+    // No document below another.
+    place.put("o", "new", "x").expect("put");
+    assert_eq!(why(place.put("o", "new/x.cs", "x").expect_err("below")).code, "E_PATH");
+}
+
+#[test]
+fn a_text_is_written_as_its_file_is() {
+    let place = Place::new();
+    let wide = |text: &str| {
+        std::iter::once(0xfeff_u16)
+            .chain(text.encode_utf16())
+            .flat_map(u16::to_le_bytes)
+            .collect::<Vec<u8>>()
+    };
+    place.write("w.cs", wide("one\r\n"));
+    place.write("c.cs", b"caf\xe9\n");
+    place.open("o");
+    let text =
+        |path: &str, text: &str, told| put(&place.disk, "o", path, &Put::Text(text.to_owned(), told), NOW).map(|(_, became, _)| became);
+    assert_eq!(text("w.cs", "zwei\r\n", None).expect("put"), Became::Changed);
+    assert_eq!(text("c.cs", "th\u{e9}\n", None).expect("put"), Became::Changed);
+    assert_eq!(why(text("c.cs", "日", None).expect_err("refused")).code, "E_ENCODING");
+    let utf8 = Encoding {
+        form: Form::Utf8,
+        mark: true,
+    };
+    assert_eq!(text("n.cs", "x", Some(utf8)).expect("put"), Became::Added);
+    let found = documents(&place.disk, "o", NOW).expect("documents");
+    let bytes = |path: &str| found[path].as_deref().expect("a text").to_vec();
+    assert_eq!(
+        (bytes("w.cs"), bytes("c.cs"), bytes("n.cs")),
+        (wide("zwei\r\n"), b"th\xe9\n".to_vec(), b"\xef\xbb\xbfx".to_vec())
+    );
+}
+
+#[test]
+fn a_patch_is_applied_whole_or_not_at_all() {
+    let place = Place::new();
+    place.write("a.cs", "one\r\ntwo\r\n");
+    place.write("b.cs", "three\n");
+    place.open("o");
+    let patch = "*** Begin Patch\n*** Update File: a.cs\n-two\n+zwei\n*** Add File: n.cs\n+new\n*** Delete File: b.cs\n*** End Patch\n";
+    let mut paths = apply(&place.disk, "o", patch, NOW).expect("applied");
+    paths.sort();
+    assert_eq!(paths, ["a.cs", "b.cs", "n.cs"]);
+    let again = "--- a/a.cs\n+++ b/a.cs\n@@ -2 +2 @@\n-zwei\n+deux\n";
+    assert_eq!(apply(&place.disk, "o", again, NOW).expect("on what the overlay has"), ["a.cs"]);
+    let before = documents(&place.disk, "o", NOW).expect("documents");
+    let unfit = why(apply(&place.disk, "o", &again.replace("deux", "x"), NOW).expect_err("unfit"));
+    assert!(unfit.code == "E_PATCH" && unfit.message.contains("fits nowhere"), "{unfit:?}");
+    let away = "--- /dev/null\n+++ b/.gitignore\n@@ -0,0 +1 @@\n+x\n";
+    assert_eq!(why(apply(&place.disk, "o", away, NOW).expect_err("refused")).code, "E_PATH");
+    assert_eq!(documents(&place.disk, "o", NOW).expect("documents"), before);
+    assert_eq!(before["a.cs"].as_deref(), Some(&b"one\r\ndeux\r\n"[..]));
+    assert_eq!(place.read("a.cs"), b"one\r\ntwo\r\n");
+    assert_eq!(place.disk.notes("sessions").expect("notes"), [], "no session stays");
+}
+
+#[test]
+fn a_merge_keeps_what_it_does_not_change() {
+    let place = Place::new();
+    let base = "one\r\ntwo\r\nthree\r\nfour";
+    place.write("a.sh", base);
+    fs::set_permissions(place.root.join("a.sh"), fs::Permissions::from_mode(0o755)).expect("mode");
+    place.write("gone.cs", "x");
+    place.write("same.cs", "x");
+    place.open("o");
+    place.put("o", "a.sh", &base.replace("one", "ONE")).expect("put");
+    place.put("o", "same.cs", "y").expect("put");
+    place.put("o", "new/n.cs", "n").expect("put");
+    put(&place.disk, "o", "gone.cs", &Put::Delete, NOW).expect("put");
+    place.write("a.sh", base.replace("four", "FOUR\n"));
+    place.write("same.cs", "y");
+    let since: Vec<_> = compare(&place.disk, "o", NOW)
+        .expect("compared")
+        .into_iter()
+        .map(|one| (one.path, one.kind, one.since))
+        .collect();
+    let expected = [
+        ("a.sh", Kind::Changed, Since::Moved),
+        ("gone.cs", Kind::Removed, Since::Same),
+        ("new/n.cs", Kind::Added, Since::Same),
+        ("same.cs", Kind::Changed, Since::Moved),
+    ];
+    assert_eq!(since, expected.map(|(path, kind, since)| (path.to_owned(), kind, since)));
+    let merged = merge(&place.disk, "o", NOW).expect("merged");
+    let hows: Vec<_> = merged.files.iter().map(|(path, how)| (path.as_str(), *how)).collect();
+    assert_eq!(
+        hows,
+        [
+            ("a.sh", How::Joined),
+            ("gone.cs", How::Removed),
+            ("new/n.cs", How::Written),
+            ("same.cs", How::Same)
+        ]
+    );
+    assert_eq!(place.read("a.sh"), b"ONE\r\ntwo\r\nthree\r\nFOUR\n");
+    assert_eq!(
+        fs::metadata(place.root.join("a.sh")).expect("file").permissions().mode() & 0o777,
+        0o755
+    );
+    assert!(!place.root.join("gone.cs").exists() && place.read("new/n.cs") == b"n");
+    assert!(find(&place.disk, "o", NOW).is_err(), "it has ended");
+    assert_eq!(place.disk.notes("texts").expect("texts"), []);
+}
+
+#[test]
+fn conflicts_are_told_by_their_lines_and_nothing_is_written() {
+    let place = Place::new();
+    place.write("a.cs", "1\n2\n3\n4\n5\n");
+    place.write("b.cs", "b\n");
+    place.write("c.cs", "c\n");
+    place.write("d.cs", "d\n");
+    place.open("o");
+    place.put("o", "a.cs", "0\n1\n2\ndrei\n4\n5\n").expect("put");
+    place.put("o", "b.cs", "bb\n").expect("put");
+    put(&place.disk, "o", "c.cs", &Put::Delete, NOW).expect("put");
+    place.put("o", "d.cs", "dd\n").expect("put");
+    place.put("o", "n.cs", "n\n").expect("put");
+    place.write("a.cs", "1\n2\ntrois\n4\n5\n");
+    place.write("c.cs", "cc\n");
+    fs::remove_file(place.root.join("d.cs")).expect("removed");
+    place.write("n.cs", "m\n");
+    let merged = merge(&place.disk, "o", NOW).expect("answered");
+    let first = &merged.conflicts[0];
+    let lines = |span: &Option<super::merge::Span>| span.as_ref().map(|span| (span.line, span.lines, span.text.clone()));
+    assert_eq!(lines(&first.base), Some((3, 1, "3\n".to_owned())));
+    assert_eq!(lines(&first.ours), Some((4, 1, "drei\n".to_owned())));
+    assert_eq!(lines(&first.theirs), Some((3, 1, "trois\n".to_owned())));
+    let whys: Vec<_> = merged.conflicts.iter().map(|one| (one.path.as_str(), one.why.as_str())).collect();
+    assert_eq!(
+        whys,
+        [
+            ("a.cs", "both sides changed these lines"),
+            ("c.cs", "it is removed in the overlay and was changed in the workspace"),
+            ("d.cs", "it is changed in the overlay and was removed in the workspace"),
+            ("n.cs", "it is new in the overlay, and another one is in the workspace"),
+        ]
+    );
+    assert_eq!(place.read("b.cs"), b"b\n", "nothing is written");
+    // A folder in the place of a file, and a link that came meanwhile.
+    fs::remove_file(place.root.join("a.cs")).expect("removed");
+    fs::create_dir(place.root.join("a.cs")).expect("folder");
+    fs::remove_file(place.root.join("b.cs")).expect("removed");
+    fs::write(place.root.join("../secret"), "b\n").expect("file");
+    symlink("../secret", place.root.join("b.cs")).expect("link");
+    let merged = merge(&place.disk, "o", NOW).expect("answered");
+    assert_eq!(merged.conflicts[0].why, "a.cs is no regular file");
+    assert_eq!(merged.conflicts[1].why, "b.cs leads out of the workspace");
+    assert_eq!(fs::read(place.root.join("../secret")).expect("file"), b"b\n");
+}
+
+#[test]
+fn encodings_are_joined_or_conflict() {
+    let place = Place::new();
+    place.write("a.cs", "caf\u{e9}\n-\nb\n");
+    place.write("b.cs", "caf\u{e9}\n-\nb\n");
+    place.open("o");
+    place.put("o", "a.cs", "caf\u{e9}\n-\nB\n").expect("put");
+    place.put("o", "b.cs", "caf\u{e9}\n-\n日\n").expect("put");
+    place.write("a.cs", b"\xef\xbb\xbfthe\xc3\xa9\n-\nb\n");
+    merge(&place.disk, "o", NOW).expect("merged");
+    assert_eq!(place.read("a.cs"), b"\xef\xbb\xbfthe\xc3\xa9\n-\nB\n");
+    place.open("o");
+    place.put("o", "b.cs", "caf\u{e9}\n-\n日本\n").expect("put");
+    place.write("b.cs", b"caf\xe9\n-\nb\n");
+    let merged = merge(&place.disk, "o", NOW).expect("answered");
+    assert!(
+        merged.conflicts[0]
+            .why
+            .starts_with("what both sides changed cannot be written: '日'")
+            || merged.conflicts[0].why == "both sides changed these lines",
+        "{merged:?}"
+    );
+}
+
+#[test]
+fn what_others_made_of_the_records_is_not_followed() {
+    let place = Place::new();
+    place.open("o");
+    place.put("o", "a.cs", "x").expect("put");
+    let record = place.root.join(".cortex/edit/overlays/o.json");
+    let text = fs::read_to_string(&record).expect("record");
+    fs::write(&record, text.replace("a.cs", "../a.cs")).expect("written");
+    let damaged = why(find(&place.disk, "o", NOW).expect_err("damaged"));
+    assert_eq!(damaged.message, "the record of the overlay o is damaged");
+    assert!(list(&place.disk).expect("a list")[0].overlay.is_none());
+    fs::write(&record, text.replace("a.cs", ".git/hooks/pre-commit")).expect("written");
+    let merged = merge(&place.disk, "o", NOW).expect("answered");
+    assert_eq!(merged.conflicts.len(), 1);
+    assert!(!place.root.join(".git").exists());
+    // Texts whose bytes are not those of their names are none.
+    fs::write(&record, &text).expect("written");
+    for (name, _) in place.disk.notes("texts").expect("texts") {
+        fs::write(place.root.join(".cortex/edit/texts").join(name), "other").expect("written");
+    }
+    assert_eq!(why(documents(&place.disk, "o", NOW).expect_err("damaged")).code, "E_OVERLAY");
+    assert_eq!(discard(&place.disk, "o", NOW).expect("discarded"), 1);
+}
+
+#[test]
+fn two_processes_put_into_one_overlay() {
+    let place = Place::new();
+    place.open("o");
+    std::thread::scope(|scope| {
+        for thread in 0..4 {
+            let root = &place.root;
+            scope.spawn(move || {
+                let disk = Disk::new(root);
+                for at in 0..5 {
+                    let path = format!("{thread}/{at}.cs");
+                    put(&disk, "o", &path, &Put::Bytes(path.clone().into_bytes()), NOW).expect("put");
+                }
+            });
+        }
+    });
+    assert_eq!(documents(&place.disk, "o", NOW).expect("documents").len(), 20);
+}

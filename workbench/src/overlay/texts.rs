@@ -1,0 +1,80 @@
+//! Texts of documents by their digests, and what was built in overlays by name. Overlays that hold the same text share it.
+
+use super::OverlayError;
+use super::record::Document;
+use crate::edit::files::Files;
+use engine::files::overlaid::Documents;
+use engine::values::digest::{ActionKey, Digest};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+const TEXTS: &str = "texts";
+/// Where results are named.
+pub(super) const RESULTS: &str = "results";
+
+fn note(digest: &Digest) -> String {
+    format!("{TEXTS}/{digest}")
+}
+
+pub(super) fn results(name: &str) -> String {
+    format!("{RESULTS}/{name}")
+}
+
+/// Keeps a text; to be done before a record names it.
+pub(super) fn keep<F: Files>(files: &F, bytes: Option<&[u8]>) -> Result<Option<Digest>, OverlayError> {
+    let Some(bytes) = bytes else { return Ok(None) };
+    let digest = Digest::of(bytes);
+    files.keep(&note(&digest), bytes)?;
+    Ok(Some(digest))
+}
+
+/// A text that an overlay keeps; `None` stays `None`.
+///
+/// # Errors
+/// When it is not there, or is another.
+pub fn kept<F: Files>(files: &F, digest: Option<&Digest>) -> Result<Option<Vec<u8>>, OverlayError> {
+    let Some(digest) = digest else { return Ok(None) };
+    let bytes = files.note(&note(digest))?.filter(|bytes| Digest::of(bytes) == *digest);
+    bytes.map(Some).ok_or_else(|| {
+        let hint = "put the document again, or discard the overlay";
+        OverlayError::asked("E_OVERLAY", "a text of the overlay is damaged or gone", &digest.to_string(), hint)
+    })
+}
+
+/// Removes all other texts.
+pub(super) fn keep_only<F: Files>(files: &F, needed: &BTreeSet<Digest>) -> Result<(), OverlayError> {
+    for (name, _) in files.notes(TEXTS)? {
+        if !Digest::parse(&name).is_some_and(|digest| needed.contains(&digest)) {
+            files.drop_note(&format!("{TEXTS}/{name}"))?;
+        }
+    }
+    Ok(())
+}
+
+/// What documents put in place of files.
+pub(super) fn documents<F: Files>(files: &F, documents: &BTreeMap<String, Document>) -> Result<Documents, OverlayError> {
+    let texts = documents.iter().map(|(path, document)| {
+        let bytes = kept(files, document.now.as_ref())?;
+        Ok((path.clone(), bytes.map(Arc::from)))
+    });
+    texts.collect()
+}
+
+/// The results that were made or found in an overlay.
+pub(super) fn results_of<F: Files>(files: &F, name: &str) -> Result<BTreeSet<ActionKey>, OverlayError> {
+    let bytes = files.note(&results(name))?.unwrap_or_default();
+    let (keys, _) = bytes.as_chunks::<32>();
+    Ok(keys.iter().map(|key| ActionKey(Digest(*key))).collect())
+}
+
+/// Adds results to those of an overlay.
+pub(super) fn add_results<F: Files>(files: &F, name: &str, keys: &[ActionKey]) -> Result<(), OverlayError> {
+    let mut all = results_of(files, name)?;
+    let before = all.len();
+    all.extend(keys);
+    if all.len() > before {
+        let bytes: Vec<u8> = all.iter().flat_map(|key| key.0.0).collect();
+        files.keep(&results(name), &bytes)?;
+    }
+    Ok(())
+}
