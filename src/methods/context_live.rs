@@ -10,18 +10,21 @@ use engine::values::diagnostic::Diagnostic;
 use producers::text::{encoding, written};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use std::io::ErrorKind;
+use std::io::{self, ErrorKind};
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 use workbench::checkout::{self, InTheWay};
+use workbench::edit::disk::Disk;
 use workbench::live::difference::Difference;
+use workbench::live::edits::{self, Unsaved};
 use workbench::live::journal::{Editor, Journal, Said};
 use workbench::live::kept::{self, LONGEST};
 use workbench::live::render::{Live, RECENT, Section, Shown};
 
 /// Show one document as it stands now: its text, recent differences with who made them, the difference to an anchor, cursor and plans.
 ///
-/// Each call looks at the file; when it moved since the call before, that is a new version, made by --author. The first call shows the
+/// What edit sessions did is a version each, made by agent; what one has not saved is shown as it is there. Each call looks at the file, too; when it
+/// moved since the call before, that is a new version, made by --author. The first call shows the
 /// document whole, later ones with --since what changed since the version that the reader has; --version shows an earlier one. The last
 /// 64 versions are kept below .cortex, an anchor every 30 minutes, and anchors with names. What is over the budget is cut in this
 /// order: differences but the last, the oldest first; the anchor's; plans but the last; then the document is shown as a window
@@ -141,7 +144,11 @@ impl Method for Show {
         if let Some(number) = self.version {
             return earlier(&root, &path, number);
         }
-        let (text, mut notes) = document(&root, &path)?;
+        let unsaved = edits::take_over(&Disk::new(&root), &root, &path).map_err(|error| unkept(&path, &error))?;
+        let (text, mut notes) = match unsaved.split_first() {
+            Some((first, others)) => (first.text.clone(), beside(first, others)),
+            None => document(&root, &path)?,
+        };
         let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
         let journal = self.noted(&root, &path, &text, &editor, now)?;
         let current = journal.current().map_or(0, |version| version.number);
@@ -267,6 +274,7 @@ impl Show {
             author: self.author.clone(),
             what: self.what.clone(),
             failed: self.failed.clone(),
+            edit: None,
         };
         let changed = kept::change(root, path, text, |journal| {
             let before = journal.current().and_then(|current| kept::text(root, path, &current.digest));
@@ -279,15 +287,31 @@ impl Show {
                 journal.editor = editor.clone();
             }
         });
-        changed.map_err(|error| {
-            let why = Diagnostic::error("E_WRITE", format!("the versions of {path} cannot be read or written: {error}"));
-            let hint = InTheWay::of(&error).map_or_else(
-                || "check .cortex/live; a damaged journal can be moved away".to_owned(),
-                InTheWay::hint,
-            );
-            Failed::new(Code::Io, why.hint(hint))
-        })
+        changed.map_err(|error| unkept(path, &error))
     }
+}
+
+/// What is to be known of a document that an edit session has not saved.
+fn beside(first: &Unsaved, others: &[Unsaved]) -> Vec<String> {
+    let mut notes = vec![format!(
+        "edit session {} has edits of it that are not saved: it is shown as it is there",
+        first.session
+    )];
+    notes.extend(
+        others
+            .iter()
+            .map(|other| format!("edit session {} has other edits of it that are not saved", other.session)),
+    );
+    notes
+}
+
+fn unkept(path: &str, error: &io::Error) -> Failed {
+    let why = Diagnostic::error("E_WRITE", format!("the versions of {path} cannot be read or written: {error}"));
+    let hint = InTheWay::of(error).map_or_else(
+        || "check .cortex/live and .cortex/edit; a damaged journal can be moved away".to_owned(),
+        InTheWay::hint,
+    );
+    Failed::new(Code::Io, why.hint(hint))
 }
 
 /// A place in a text.

@@ -135,3 +135,48 @@ fn what_cannot_be_shown_is_refused_by_name() {
         );
     }
 }
+
+#[test]
+fn edits_of_sessions_are_versions_and_what_is_not_saved_is_shown() {
+    let bench = Bench::memotree();
+    let edit = |args: &[&str]| bench.run(&[&["edit"], args, &["--json"]].concat());
+    let first = live(&bench, &[]);
+    let place = bench.root().join(FILE);
+    let saved = std::fs::read_to_string(&place).expect("text");
+    let opened = edit(&["open", FILE]).json();
+    let session = opened["session"].as_str().expect("a handle").to_owned();
+    let in_it = |args: &[&str]| edit(&[args, &["--session", &session]].concat());
+    assert_eq!(
+        in_it(&["replace", FILE, "--old-text", "nowhere to be seen", "--new-text", "x"]).code,
+        1
+    );
+    assert_eq!(in_it(&["append", FILE, "--anchor", "$", "--new-text", "// the end\n"]).code, 0);
+    let told = live(&bench, &["--since", &first["version"].to_string()]);
+    assert!(
+        text(&told).contains("+// the end") && text(&told).contains("by agent, append\n"),
+        "{}",
+        text(&told)
+    );
+    assert!(
+        text(&told).contains("by agent, replace\n  FAILED, nothing was changed: no match in"),
+        "{}",
+        text(&told)
+    );
+    let note = told["notes"][0].as_str().expect("a note");
+    assert_eq!(
+        note,
+        format!("edit session {session} has edits of it that are not saved: it is shown as it is there")
+    );
+    assert_eq!(std::fs::read_to_string(&place).expect("text"), saved);
+    assert_eq!(told["version"], 3, "the failure and the edit");
+    // Nothing is taken over twice, and saving is no version.
+    assert_eq!(in_it(&["commit"]).code, 0);
+    let after = live(&bench, &["--since", "3"]);
+    assert_eq!(
+        (&after["version"], &after["shown"], &after["notes"]),
+        (&3.into(), &"unchanged".into(), &serde_json::json!([]))
+    );
+    assert_eq!(in_it(&["undo"]).code, 0);
+    let back = live(&bench, &["--since", "3", "--author", "agent", "--what", "undo"]);
+    assert!(text(&back).contains("-// the end"), "{}", text(&back));
+}

@@ -129,6 +129,20 @@ fn performed<F: Files>(files: &F, asked: &Asked, now: u64, outside: &mut Vec<Val
         }
     };
     outside.append(&mut run.outside);
+    let came_to_nothing = !matches!(done.status, Some(Status::Success | Status::NoOp | Status::MultiMatch) | None);
+    if let Some(path) = focus
+        .clone()
+        .filter(|path| came_to_nothing && run.session.documents.contains_key(path))
+    {
+        let failed = session::Failed {
+            operation: asked.order.name().to_owned(),
+            id: run.id(),
+            at: run.now,
+            path,
+            why: done.summary.clone(),
+        };
+        run.session.remember_failed(failed);
+    }
     let closed = asked.order == Order::Close && done.status == Some(Status::Success);
     // A session in which nothing came to be is none, unless it was asked for.
     let is_empty = run.session.done.is_empty() && run.session.documents.values().all(|one| one.selection.is_none());

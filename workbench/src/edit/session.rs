@@ -14,6 +14,8 @@ use std::io;
 pub const LIFETIME: u64 = 7 * 24 * 3600;
 /// So many edits can be taken back.
 const REMEMBERED: usize = 200;
+/// So many tries that came to nothing are remembered.
+const FAILED: usize = 20;
 /// From so many sessions on old ones are looked for when one is opened.
 const MANY: usize = 64;
 /// So many that have nothing unsaved stay.
@@ -123,6 +125,21 @@ pub struct Edit {
     pub changes: Vec<Change>,
 }
 
+/// A try that came to nothing.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Failed {
+    /// The operation.
+    pub operation: String,
+    /// Its name in the log.
+    pub id: String,
+    /// When, in seconds.
+    pub at: u64,
+    /// With which file.
+    pub path: String,
+    /// Why, in a sentence.
+    pub why: String,
+}
+
 /// A session.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Session {
@@ -140,6 +157,9 @@ pub struct Session {
     pub done: Vec<Edit>,
     /// Those that were taken back, the last one last.
     pub undone: Vec<Edit>,
+    /// What was tried and came to nothing, the last one last.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub failed: Vec<Failed>,
     /// What is being saved just now: after a crash some of it may be.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub saving: Vec<Saving>,
@@ -193,6 +213,7 @@ impl Session {
             documents: BTreeMap::new(),
             done: Vec::new(),
             undone: Vec::new(),
+            failed: Vec::new(),
             saving: Vec::new(),
             news: Vec::new(),
         }
@@ -290,6 +311,14 @@ impl Session {
             self.done.remove(0);
         }
         self.undone.clear();
+    }
+
+    /// Remembers a try that came to nothing.
+    pub fn remember_failed(&mut self, failed: Failed) {
+        self.failed.push(failed);
+        if self.failed.len() > FAILED {
+            self.failed.remove(0);
+        }
     }
 
     /// All files that it names.

@@ -37,6 +37,9 @@ pub struct Version {
     /// Why the try failed, if it did; the document is that of the version before.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failed: Option<String>,
+    /// The operation of an edit session that made it or failed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub edit: Option<String>,
     /// Digest of its text.
     pub digest: String,
     /// What it changed.
@@ -115,6 +118,8 @@ pub struct Said {
     pub what: Option<String>,
     /// Why it failed, if it did.
     pub failed: Option<String>,
+    /// The operation of an edit session that it is.
+    pub edit: Option<String>,
 }
 
 impl Journal {
@@ -134,6 +139,13 @@ impl Journal {
         let digest = digest(text);
         let moved = self.current().is_none_or(|current| current.digest != digest);
         if !moved && said.failed.is_none() {
+            // It was seen before it was known whose work it is.
+            if let (Some(edit), Some(current)) = (&said.edit, self.versions.last_mut())
+                && current.edit.is_none()
+                && current.failed.is_none()
+            {
+                (current.edit, current.author, current.what) = (Some(edit.clone()), said.author.clone(), said.what.clone());
+            }
             return false;
         }
         let by = |author: &str, what: &Option<String>, failed: &Option<String>, change: Difference| Version {
@@ -142,6 +154,7 @@ impl Journal {
             author: author.to_owned(),
             what: what.clone(),
             failed: failed.clone(),
+            edit: said.edit.clone(),
             digest: digest.clone(),
             change,
         };
