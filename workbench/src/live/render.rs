@@ -292,6 +292,7 @@ mod tests {
             at: number,
             author: author.to_owned(),
             what: Some("tidy\nup".to_owned()),
+            edit: None,
             failed: failed.map(str::to_owned),
             digest: String::new(),
             change: Difference {

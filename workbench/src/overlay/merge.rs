@@ -96,7 +96,7 @@ pub fn merge<F: Files>(files: &F, name: &str, now: u64) -> Result<Merged, Overla
         }
         if !saves.is_empty() {
             note(files, name, &mut overlay, &saves)?;
-            match files.save(&saves.iter().map(|(save, _)| save.clone()).collect::<Vec<_>>()) {
+            match files.save(&saves.iter().map(|planned| planned.save.clone()).collect::<Vec<_>>()) {
                 Ok(()) => {}
                 Err(error) => {
                     let is_back = back(files, &saves, &error);
@@ -117,8 +117,18 @@ pub fn merge<F: Files>(files: &F, name: &str, now: u64) -> Result<Merged, Overla
     }
 }
 
-/// A save, and what the file holds before it.
-type Planned = (Save, Option<Vec<u8>>);
+/// A save, and what it replaces.
+struct Planned {
+    save: Save,
+    /// What the file holds before, and its permissions.
+    before: Option<(Vec<u8>, u32)>,
+}
+
+impl Planned {
+    fn theirs(&self) -> Option<&[u8]> {
+        self.before.as_ref().map(|(bytes, _)| bytes.as_slice())
+    }
+}
 
 /// What a merge of documents would do.
 fn planned<F: Files>(files: &F, documents: &BTreeMap<String, Document>) -> Result<(Merged, Vec<Planned>), OverlayError> {
@@ -151,18 +161,21 @@ fn planned<F: Files>(files: &F, documents: &BTreeMap<String, Document>) -> Resul
             }
         };
         let seen = found.as_ref().map(|found| found.stamp);
-        // For the one that takes it back: a file that was removed is made again with what it had.
-        let mode = found.as_ref().map(|found| found.mode);
-        let theirs = found.map(|found| found.bytes);
-        match outcome(files, path, document, theirs.as_deref())? {
+        let theirs = found.as_ref().map(|found| found.bytes.as_slice());
+        match outcome(files, path, document, theirs)? {
             Outcome::Leave => merged.files.push((path.clone(), How::Same)),
             Outcome::Clash(conflicts) => merged.conflicts.extend(conflicts),
             Outcome::Become(how, bytes) => {
                 merged.files.push((path.clone(), how));
                 let bytes = bytes.map(Rc::new);
-                let path = path.clone();
-                let save = Save { path, seen, bytes, mode };
-                saves.push((save, theirs));
+                let save = Save {
+                    path: path.clone(),
+                    seen,
+                    bytes,
+                    mode: document.mode,
+                };
+                let before = found.map(|found| (found.bytes, found.mode));
+                saves.push(Planned { save, before });
             }
         }
     }
@@ -172,10 +185,12 @@ fn planned<F: Files>(files: &F, documents: &BTreeMap<String, Document>) -> Resul
 /// Notes what is about to be written, with what each file holds.
 fn note<F: Files>(files: &F, name: &str, overlay: &mut Overlay, saves: &[Planned]) -> Result<(), OverlayError> {
     let mut merging = BTreeMap::new();
-    for (save, theirs) in saves {
+    for planned in saves {
+        let save = &planned.save;
         let document = Document {
-            base: texts::keep(files, theirs.as_deref())?,
+            base: texts::keep(files, planned.theirs())?,
             now: texts::keep(files, save.bytes.as_ref().map(|bytes| bytes.as_slice()))?,
+            mode: save.mode,
         };
         merging.insert(save.path.clone(), document);
     }
@@ -190,13 +205,13 @@ fn back<F: Files>(files: &F, saves: &[Planned], error: &SaveError) -> bool {
         _ => 0,
     };
     let mut undone = Vec::new();
-    for (save, theirs) in &saves[..saved] {
+    for Planned { save, before } in &saves[..saved] {
         let Ok(found) = files.read(&save.path) else { return false };
         undone.push(Save {
             path: save.path.clone(),
             seen: found.map(|found| found.stamp),
-            bytes: theirs.clone().map(Rc::new),
-            mode: save.mode,
+            bytes: before.as_ref().map(|(bytes, _)| Rc::new(bytes.clone())),
+            mode: before.as_ref().map(|(_, mode)| *mode),
         });
     }
     undone.is_empty() || files.save(&undone).is_ok()

@@ -1,7 +1,7 @@
 //! Patches applied to an overlay: the edits of sessions, made on the documents in place of the files. Nothing of such a session is kept.
 
 use super::OverlayError;
-use super::put::put_all;
+use super::put::{Putting, put_all};
 use super::record::{Overlay, find};
 use super::texts;
 use crate::edit::diagnostics::Category;
@@ -16,6 +16,9 @@ use engine::values::digest::Digest;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::io;
+
+/// Permissions of a document of which none are known.
+const USUAL: u32 = 0o644;
 
 /// The files of a workspace as an overlay shows them. What is saved becomes documents, all of it or nothing.
 struct Within<'f, F: Files> {
@@ -121,11 +124,11 @@ impl<F: Files> Files for Within<'_, F> {
             return self.files.read(path);
         };
         let bytes = texts::kept(self.files, document.now.as_ref()).map_err(|error| other(&error))?;
+        let own = || self.files.read(path).ok().flatten().map(|found| found.mode);
         Ok(bytes.zip(document.now).map(|(bytes, digest)| Found {
             stamp: stamp(&digest, bytes.len()),
+            mode: document.mode.or_else(own).unwrap_or(USUAL),
             bytes,
-            // Documents have no permissions: a merge leaves those of the file.
-            mode: 0,
         }))
     }
 
@@ -137,9 +140,13 @@ impl<F: Files> Files for Within<'_, F> {
                 return Err(SaveError::Moved { path: save.path.clone() });
             }
         }
-        let puts: Vec<(String, Option<Vec<u8>>)> = saves
+        let puts: Vec<Putting> = saves
             .iter()
-            .map(|save| (save.path.clone(), save.bytes.as_ref().map(|bytes| bytes.to_vec())))
+            .map(|save| Putting {
+                path: save.path.clone(),
+                bytes: save.bytes.as_ref().map(|bytes| bytes.to_vec()),
+                mode: save.mode,
+            })
             .collect();
         let Err(refused) = put_all(self.files, self.name, &puts, self.now) else {
             return Ok(());

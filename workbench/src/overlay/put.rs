@@ -59,7 +59,12 @@ pub fn put<F: Files>(files: &F, name: &str, path: &str, what: &Put, now: u64) ->
             return Ok((real, became, find(files, name, now)?));
         }
     };
-    let became = put_all(files, name, &[(real.clone(), bytes)], now)?;
+    let one = Putting {
+        path: real.clone(),
+        bytes,
+        mode: None,
+    };
+    let became = put_all(files, name, &[one], now)?;
     Ok((real, became[0], find(files, name, now)?))
 }
 
@@ -111,13 +116,20 @@ fn unmerged(name: &str, overlay: &Overlay) -> Result<(), OverlayError> {
     Err(OverlayError::asked("E_OVERLAY", why, "", hint))
 }
 
+/// What a real file is to be: its bytes, and permissions where it is a new one.
+pub(super) struct Putting {
+    pub(super) path: String,
+    pub(super) bytes: Option<Vec<u8>>,
+    pub(super) mode: Option<u32>,
+}
+
 /// Puts documents of real files, all of them or none. The lock is held.
-pub(super) fn put_all<F: Files>(files: &F, name: &str, puts: &[(String, Option<Vec<u8>>)], now: u64) -> Result<Vec<Became>, OverlayError> {
+pub(super) fn put_all<F: Files>(files: &F, name: &str, puts: &[Putting], now: u64) -> Result<Vec<Became>, OverlayError> {
     let mut overlay = find(files, name, now)?;
     unmerged(name, &overlay)?;
     let mut became = Vec::with_capacity(puts.len());
     let mut kept: Vec<Vec<u8>> = Vec::new();
-    for (path, bytes) in puts {
+    for Putting { path, bytes, mode } in puts {
         allowed(path, bytes.as_deref())?;
         let is = bytes.as_deref().map(Digest::of);
         let known = overlay.documents.get(path).cloned();
@@ -152,7 +164,10 @@ pub(super) fn put_all<F: Files>(files: &F, name: &str, puts: &[(String, Option<V
         kept.extend(bytes.clone());
         match (base, is) {
             (None, None) => drop(overlay.documents.remove(path)),
-            (base, now) => drop(overlay.documents.insert(path.clone(), Document { base, now })),
+            (base, now) => {
+                let mode = mode.or(known.and_then(|known| known.mode)).filter(|_| base.is_none());
+                overlay.documents.insert(path.clone(), Document { base, now, mode });
+            }
         }
     }
     apart(&overlay)?;

@@ -44,6 +44,9 @@ pub struct Document {
     pub base: Option<Digest>,
     /// What it is.
     pub now: Option<Digest>,
+    /// Permissions of a file that the workspace had not, where a patch moved it there; else those that are usual.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mode: Option<u32>,
 }
 
 /// An overlay in a list.

@@ -211,6 +211,15 @@ fn a_patch_is_applied_whole_or_not_at_all() {
     assert_eq!(before["a.cs"].as_deref(), Some(&b"one\r\ndeux\r\n"[..]));
     assert_eq!(place.read("a.cs"), b"one\r\ntwo\r\n");
     assert_eq!(place.disk.notes("sessions").expect("notes"), [], "no session stays");
+    // What is moved keeps its permissions.
+    place.write("run.sh", "go\n");
+    fs::set_permissions(place.root.join("run.sh"), fs::Permissions::from_mode(0o750)).expect("mode");
+    let moves = "*** Begin Patch\n*** Update File: run.sh\n*** Move to: bin/run.sh\n-go\n+went\n*** End Patch\n";
+    apply(&place.disk, "o", moves, NOW).expect("applied");
+    merge(&place.disk, "o", NOW).expect("merged");
+    assert_eq!(place.read("bin/run.sh"), b"went\n");
+    let mode = fs::metadata(place.root.join("bin/run.sh")).expect("file").permissions().mode();
+    assert_eq!((mode & 0o777, place.root.join("run.sh").exists()), (0o750, false));
 }
 
 #[test]
