@@ -6,6 +6,7 @@ use crate::context::{Context, Failed, Outcome};
 use crate::exit::Code;
 use crate::render::care;
 use engine::manifest::model::StoreLimits;
+use engine::store::StoreError;
 use engine::store::disk::DiskStore;
 use engine::values::diagnostic::{Diagnostic, Severity};
 use std::io::Write;
@@ -113,7 +114,14 @@ fn warn(context: &Context, disk: &DiskStore) {
 impl From<GarbageError> for Failed {
     fn from(error: GarbageError) -> Self {
         match error {
-            GarbageError::Store(error) => error.into(),
+            GarbageError::Store(error) => {
+                let is_full = matches!(error, StoreError::NoSpace { .. });
+                let mut failed = Self::from(error);
+                for why in failed.diagnostics.iter_mut().filter(|_| is_full) {
+                    why.hint = Some("make some room on the disk first: collecting writes a little before it frees anything".to_owned());
+                }
+                failed
+            }
             GarbageError::Damaged(_) => Self::new(
                 Code::StoreDamaged,
                 Diagnostic::error("E_STORE_DAMAGED", error.to_string())
