@@ -131,12 +131,17 @@ fn whole(call: &Call, entry: &Entry) -> Result<Value, Failed> {
         let why = Diagnostic::error("E_READ", error.to_string());
         Failed::new(Code::Io, why.hint("give a text file, or - for standard input"))
     };
+    let most = if form == FileForm::AsItIs { MOST_BYTES as u64 } else { LONGEST };
+    let bytes = editor::read_bytes(file, most + 1).map_err(unread)?;
+    // A text that was cut would be another one.
+    if bytes.len() as u64 > most {
+        let why = Diagnostic::error("E_TOO_LARGE", format!("{} is larger than {} MiB", file.display(), most >> 20));
+        return Err(Failed::new(Code::Usage, why.hint("give a shorter text")));
+    }
     if form != FileForm::AsItIs {
-        arguments[name] = editor::read(file, LONGEST).map_err(unread)?.into();
+        arguments[name] = editor::text(bytes, file).map_err(unread)?.into();
         return Ok(arguments);
     }
-    // What is too long is refused by its length, and not cut.
-    let bytes = editor::read_bytes(file, MOST_BYTES as u64 + 1).map_err(unread)?;
     let (text, encoding) = decode(&bytes).map_err(|why| {
         let why = Diagnostic::error("E_ENCODING", format!("{} cannot be taken: {why}", file.display()));
         Failed::new(Code::Usage, why.hint("give a text file, or - for standard input"))

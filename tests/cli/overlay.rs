@@ -313,6 +313,12 @@ fn what_cannot_be_is_refused_with_a_way_out() {
         assert!(ran.code == code && ran.err.contains(says), "{args:?}: {ran:?}");
     }
     assert_eq!(put(&bench, "fix-docs", "docs/a.md", b"a\0b").code, 2);
+    fs::write(bench.beside("long.patch"), vec![b'\n'; (4 << 20) + 1]).expect("file");
+    let long = bench.run(&["overlay", "apply", "fix-docs", &bench.beside("long.patch").to_string_lossy()]);
+    assert!(
+        long.code == 2 && long.err.contains("is larger than 4 MiB"),
+        "a patch is not cut: {long:?}"
+    );
     // One whose time is over says so, and goes when the next one is opened.
     let record = bench.root().join(".cortex/edit/overlays/fix-docs.json");
     let mut told: Value = serde_json::from_slice(&fs::read(&record).expect("record")).expect("JSON");

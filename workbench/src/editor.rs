@@ -34,7 +34,15 @@ pub enum EditError {
 /// # Errors
 /// When it cannot be read or is not UTF-8.
 pub fn read(file: &Path, most: u64) -> Result<String, EditError> {
-    let text = String::from_utf8(read_bytes(file, most)?);
+    text(read_bytes(file, most)?, file)
+}
+
+/// The bytes of a file as a text with LF line ends.
+///
+/// # Errors
+/// When they are not UTF-8.
+pub fn text(bytes: Vec<u8>, file: &Path) -> Result<String, EditError> {
+    let text = String::from_utf8(bytes);
     text.map(|text| text.replace("\r\n", "\n")).map_err(|_| EditError::Unreadable {
         path: file.display().to_string(),
         reason: "it is not UTF-8 text".to_owned(),
