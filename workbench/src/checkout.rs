@@ -145,7 +145,8 @@ pub fn remove(root: &Path, below: &str) -> io::Result<bool> {
     }
 }
 
-/// The names in a folder, in order, each with how many bytes are under it; none where there is no such folder.
+/// The names in a folder, in order, each with how many bytes are under it; none where there is no such folder. Names that begin with a dot are those
+/// of files that are not whole: a kill may leave one, and it is none.
 ///
 /// # Errors
 /// When it is a link, or cannot be read.
@@ -161,7 +162,7 @@ pub fn list(root: &Path, folder: &str) -> io::Result<Vec<(String, u64)>> {
         let name = entry?.file_name().to_string_lossy().into_owned();
         // What went meanwhile is not there.
         let found = rustix::fs::statat(&folder, &*name, AtFlags::SYMLINK_NOFOLLOW);
-        if let (Ok(found), false) = (found, name == "." || name == "..") {
+        if let (Ok(found), false) = (found, name.starts_with('.')) {
             names.push((name, found.st_size.unsigned_abs()));
         }
     }
@@ -272,7 +273,8 @@ pub(crate) fn fresh(folder: &OwnedFd, name: &str) -> io::Result<File> {
 
 /// Takes the name, whatever it led to. The folder is locked.
 fn replace(folder: &OwnedFd, name: &str, bytes: &[u8]) -> io::Result<()> {
-    let new = format!(".{name}.{}.new", std::process::id());
+    // Whoever replaces a file has its folder alone: what a kill left behind under this name goes with the next that is written.
+    let new = format!(".{name}.new");
     let mut file = fresh(folder, &new)?;
     let written = file.write_all(bytes).and_then(|()| file.sync_all());
     let done = written.and_then(|()| Ok(rustix::fs::renameat(folder, &*new, folder, name)?));
@@ -368,6 +370,12 @@ mod tests {
         write(root, ".cortex/a/y", b"1").expect("written");
         write(root, ".cortex/a/x", b"1").expect("written");
         assert_eq!(list(root, ".cortex/a").expect("a list"), [("x".to_owned(), 1), ("y".to_owned(), 1)]);
+        // What a kill left behind is nothing, and goes with the next that is written.
+        let left = root.join(".cortex/a/.x.new");
+        std::fs::write(&left, "half").expect("file");
+        assert_eq!(list(root, ".cortex/a").expect("a list").len(), 2);
+        write(root, ".cortex/a/x", b"2").expect("written");
+        assert!(!left.exists());
         assert!(remove(root, ".cortex/a/x").expect("removed") && !remove(root, ".cortex/a/x").expect("gone"));
         let held = hold(root, ".cortex/b").expect("held");
         let (told, heard) = std::sync::mpsc::channel();

@@ -392,6 +392,7 @@ pub fn all(files: &impl Files) -> io::Result<Vec<Session>> {
     for (name, _) in files.notes("sessions")? {
         if let Some(bytes) = files.note(&format!("sessions/{name}"))?
             && let Ok(session) = serde_json::from_slice::<Session>(&bytes)
+            && name == format!("{}.json", session.id)
         {
             all.push(session);
         }
