@@ -93,15 +93,18 @@ impl Style {
     }
 }
 
-/// Text from sources, stores or programs, safe to print: control characters but line breaks and tabs are shown escaped.
+/// Text from sources, stores or programs, safe to print: control characters but line ends and tabs are shown escaped.
 pub fn printable(text: &str) -> String {
     let safe = |c: char| !c.is_control() || matches!(c, '\n' | '\t');
     if text.chars().all(safe) {
         return text.to_owned();
     }
     let mut printed = String::with_capacity(text.len());
-    for c in text.chars() {
-        if safe(c) {
+    let mut characters = text.chars().peekable();
+    while let Some(c) = characters.next() {
+        // Alone it would let a line be written over.
+        let ends_a_line = c == '\r' && characters.peek() == Some(&'\n');
+        if safe(c) || ends_a_line {
             printed.push(c)
         } else {
             printed.extend(c.escape_default())
@@ -110,9 +113,9 @@ pub fn printable(text: &str) -> String {
     printed
 }
 
-/// The same on one line, whatever it holds: line breaks and tabs are shown escaped, too.
+/// The same on one line, whatever it holds: line ends and tabs are shown escaped, too.
 pub fn on_one_line(text: &str) -> String {
-    printable(text).replace('\n', "\\n").replace('\t', "\\t")
+    printable(text).replace('\r', "\\r").replace('\n', "\\n").replace('\t', "\\t")
 }
 
 /// A duration for people: `340 µs`, `12 ms`, `1.4 s`, `3 min 20 s`.
