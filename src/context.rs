@@ -7,7 +7,7 @@ use crate::render::{Style, diagnostic, printable};
 use crate::sharing;
 use engine::build::engine::EngineError;
 use engine::seams::producer::Cancel;
-use engine::store::disk::{DiskOptions, DiskStore, OnWait};
+use engine::store::disk::{Claim, DiskOptions, DiskStore, OnWait};
 use engine::store::{Store, StoreError};
 use engine::values::diagnostic::{Diagnostic, Severity};
 use engine::values::event::Observer;
@@ -38,8 +38,13 @@ enum Voice {
         cancel: Cancel,
         /// Told what happens meanwhile.
         observer: Arc<dyn Observer + Send + Sync>,
+        /// Told how things go, in words for a person.
+        tell: Option<Tell>,
     },
 }
+
+/// Hears how things go, in words for a person.
+pub type Tell = Arc<dyn Fn(&str) + Send + Sync>;
 
 /// The resolved flags.
 pub struct Context {
@@ -58,6 +63,8 @@ pub struct Context {
     unfiled: Cell<bool>,
     /// The overlay that is looked at and built in.
     overlay: OnceCell<String>,
+    /// How long other processes are waited for, if not as long as the flags say.
+    patience: Cell<Option<Duration>>,
 }
 
 impl Context {
@@ -77,6 +84,7 @@ impl Context {
             stores: RefCell::default(),
             unfiled: Cell::default(),
             overlay,
+            patience: Cell::default(),
         }
     }
 
@@ -87,9 +95,18 @@ impl Context {
                 said: RefCell::default(),
                 cancel,
                 observer,
+                tell: None,
             },
             ..Self::new(global)
         }
+    }
+
+    /// With someone who tells a person how things go.
+    pub fn telling(mut self, teller: Option<Tell>) -> Self {
+        if let Voice::Caller { tell, .. } = &mut self.voice {
+            *tell = teller;
+        }
+        self
     }
 
     /// What ends a build that another program asked for, and who is told of it; `None` when a person did.
@@ -113,8 +130,10 @@ impl Context {
 
     /// Tells a person how things go.
     pub fn tell(&self, words: &str) {
-        if self.caller().is_none() && !self.json() {
-            eprintln!("{}", self.err.dim(&printable(words)));
+        match &self.voice {
+            Voice::Terminal if self.json() => {}
+            Voice::Terminal => eprintln!("{}", self.err.dim(&printable(words))),
+            Voice::Caller { tell, .. } => tell.iter().for_each(|tell| tell(words)),
         }
     }
 
@@ -347,16 +366,33 @@ impl Context {
         Ok(Some(disk))
     }
 
+    /// How long other processes are waited for by the flags.
+    pub fn as_flagged(&self) -> Duration {
+        match self.global.no_wait {
+            true => Duration::ZERO,
+            false => Duration::from_secs(self.global.lock_timeout),
+        }
+    }
+
+    /// Waits for other processes no longer than that from now on.
+    pub fn wait_for(&self, patience: Duration) {
+        self.patience.set(Some(patience.min(self.as_flagged())));
+    }
+
+    /// Since when another process builds this checkout, if one does.
+    pub fn built_elsewhere(&self) -> Option<Duration> {
+        let (folder, view) = (self.store_folder()?, view(&self.root()?));
+        // Who cannot be seen is met when the checkout is wanted.
+        let held = Claim::held(&folder).unwrap_or_default();
+        held.into_iter().find(|held| held.view == view && !held.is_own)?.age()
+    }
+
     /// How the store is opened.
     fn options(&self, purpose: &str) -> DiskOptions {
         let style = self.err;
         DiskOptions {
             purpose: format!("cortex {purpose}"),
-            lock_timeout: if self.global.no_wait {
-                Duration::ZERO
-            } else {
-                Duration::from_secs(self.global.lock_timeout)
-            },
+            lock_timeout: self.patience.get().unwrap_or_else(|| self.as_flagged()),
             on_wait: self.caller().is_none().then(|| told("waiting for the store, held by", style)),
             on_wait_view: self
                 .caller()

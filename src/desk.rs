@@ -45,6 +45,8 @@ pub struct Desk<'c> {
 pub trait Serving {
     /// Waits for the right to build.
     fn turn(&self) -> Result<Held<'_>, Failed>;
+    /// How long another process is waited for that builds the checkout.
+    fn patience(&self) -> Duration;
     /// Answers another request when this one is answered.
     fn later(&self, method: &'static str, arguments: Value);
     /// What it can tell of itself.
@@ -114,6 +116,9 @@ impl<'c> Desk<'c> {
         if self.open.is_none() {
             if self.held.is_none() {
                 self.held = self.host.map(Serving::turn).transpose()?;
+                if let Some(host) = self.host {
+                    self.context.wait_for(host.patience());
+                }
             }
             let opened = match self.closed.take() {
                 Some(workspace) => Ok(workspace),
@@ -161,11 +166,13 @@ impl<'c> Desk<'c> {
         Ok(report)
     }
 
-    /// The output of one label, made if need be.
+    /// The output of one label, made if need be. That it cannot be laid out is said, and makes the request's code worse.
     pub fn output(&mut self, label: &str) -> Result<Shown, Failed> {
         let context = self.context;
         let (_, session) = self.open()?;
-        show::output(context, session, label)
+        let (shown, code) = show::made(context, session, label)?;
+        self.worsen(code);
+        Ok(shown)
     }
 
     /// The files whose declarations could not all be read, as far as they were built.

@@ -49,6 +49,7 @@ impl From<WorkbenchError> for Failed {
                 Code::Io,
                 Diagnostic::error("E_READ", error.to_string()).hint("check the path and its permissions"),
             ),
+            WorkbenchError::Checkout(why) => Self::new(Code::Io, *why),
             WorkbenchError::Manifest(diagnostics) => Self {
                 code: Code::Usage,
                 diagnostics,

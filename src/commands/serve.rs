@@ -70,10 +70,20 @@ fn ended(result: std::io::Result<()>) -> Outcome {
 
 fn status(context: &Context) -> Outcome {
     let path = place(context)?;
-    let Ok(about) = client::about(&path) else {
-        let why = Diagnostic::new(Severity::Note, "N_NO_SERVICE", "no service runs for this checkout");
-        context.say(&[why.hint("`cortex serve` begins one")]);
-        return Ok(Code::TargetFailed);
+    let about = match client::about(&path) {
+        Ok(about) => about,
+        Err(error) => match client::unanswering(&path, &error) {
+            Some(pid) => {
+                let why = format!("the service of this checkout, pid {pid}, does not answer: {error}");
+                let hint = "it may have more clients than it can serve, or be stopped; `cortex serve --stop` ends it";
+                return Err(Failed::new(Code::Busy, Diagnostic::error("E_BUSY", why).hint(hint)));
+            }
+            None => {
+                let why = Diagnostic::new(Severity::Note, "N_NO_SERVICE", "no service runs for this checkout");
+                context.say(&[why.hint("`cortex serve` begins one")]);
+                return Ok(Code::TargetFailed);
+            }
+        },
     };
     if context.json() {
         println!("{about:#}");
@@ -97,19 +107,28 @@ fn status(context: &Context) -> Outcome {
 
 fn stop(context: &Context) -> Outcome {
     let path = place(context)?;
-    let Ok(about) = client::about(&path) else {
-        context.say(&[Diagnostic::new(Severity::Note, "N_NO_SERVICE", "no service runs for this checkout")]);
-        if context.json() {
-            println!("{}", serde_json::json!({"stopped": null}));
-        }
-        return Ok(Code::Ok);
+    let (pid, ended) = match client::about(&path) {
+        Ok(about) => (about["pid"].clone(), client::stop(&path)),
+        Err(error) => match client::unanswering(&path, &error) {
+            Some(pid) => {
+                let ended = client::end(&path, pid);
+                let late = || Err(std::io::ErrorKind::TimedOut.into());
+                (pid.into(), ended.and_then(|ended| if ended { Ok(()) } else { late() }))
+            }
+            None => {
+                context.say(&[Diagnostic::new(Severity::Note, "N_NO_SERVICE", "no service runs for this checkout")]);
+                if context.json() {
+                    println!("{}", serde_json::json!({"stopped": null}));
+                }
+                return Ok(Code::Ok);
+            }
+        },
     };
-    let pid = &about["pid"];
-    if let Err(error) = client::stop(&path) {
+    if let Err(error) = ended {
         let why = Diagnostic::error("E_SERVE", format!("the service, pid {pid}, was told to end and has not: {error}"));
         return Err(Failed::new(
             Code::Io,
-            why.hint("what it answers now may take a while; SIGTERM ends it, too"),
+            why.hint("what it answers now may take a while; SIGKILL ends it at once, and loses nothing that is filed"),
         ));
     }
     match context.json() {

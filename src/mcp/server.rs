@@ -1,11 +1,12 @@
 //! The server: what MCP clients ask, answered by the host from the table of methods.
 
+use super::line::Line;
 use super::listing::Page;
 use super::resources::{self, MIME, Meant};
 use super::{progress, prompts, shorten, tools};
 use crate::context::Failed;
 use crate::exit::Code;
-use crate::methods::{Entry, reference};
+use crate::methods::{Answered, Entry, reference};
 use crate::render::{Style, diagnostic, printable};
 use crate::service::host::Outcome;
 use crate::service::server::{Stop, WORKERS, runtime};
@@ -56,7 +57,7 @@ pub fn converse(host: Arc<Host>, stop: &Stop) -> io::Result<()> {
     let runtime = runtime()?;
     let served = runtime.block_on(async {
         let talk = async {
-            match Server::new(host).serve(rmcp::transport::stdio()).await {
+            match Server::new(host).serve(Line::new(tokio::io::stdin(), tokio::io::stdout())).await {
                 Ok(running) => running.waiting().await.map(|_| ()).map_err(io::Error::other),
                 // It went before it said anything.
                 Err(ServerInitializeError::ConnectionClosed(_)) => Ok(()),
@@ -82,6 +83,22 @@ impl Server {
         }
     }
 
+    /// The answer at a length that clients take. A page that is too long is asked for again with fewer items: where it ends, and how many
+    /// are shown, is told as it is then.
+    async fn reply(&self, entry: &'static Entry, mut arguments: Value, context: &RequestContext<RoleServer>) -> Result<Reply, ErrorData> {
+        loop {
+            let Outcome { result, said } = self.ask(entry, arguments.clone(), context).await?;
+            let short = |answered: Answered| Ok((shorten::shorten(entry, answered.answer)?, answered.code));
+            let work = tokio::task::spawn_blocking(move || result.and_then(short));
+            let result = work.await.map_err(|error| bug(&error))?;
+            let cut = result.as_ref().ok().and_then(|(told, _)| told.cut);
+            match cut.and_then(|cut| shorten::smaller(entry, &arguments, cut)) {
+                Some(limit) => arguments["limit"] = limit.into(),
+                None => return Ok(Reply { result, said }),
+            }
+        }
+    }
+
     /// What the host answers, unless the client takes the request back.
     async fn ask(&self, entry: &'static Entry, arguments: Value, context: &RequestContext<RoleServer>) -> Result<Outcome, ErrorData> {
         let cancel = Cancel::default();
@@ -101,6 +118,12 @@ impl Server {
             () = context.ct.cancelled() => Err(ErrorData::internal_error("the request was taken back", None)),
         }
     }
+}
+
+/// What is told of a request: the answer at a length that clients take, or why there is none, and what was said besides.
+struct Reply {
+    result: Result<(shorten::Told, Code), Failed>,
+    said: Vec<Diagnostic>,
 }
 
 fn bug(what: &dyn std::fmt::Display) -> ErrorData {
@@ -158,13 +181,8 @@ fn cut(diagnostic: &Diagnostic, candidates: usize) -> Diagnostic {
 }
 
 /// What a tool came to. That it failed is for the model to read, and no failure of the protocol.
-fn result(entry: &Entry, outcome: Outcome) -> CallToolResult {
-    let Outcome { result, said } = outcome;
-    let shortened = result.and_then(|answered| {
-        let code = answered.code;
-        shorten::shorten(entry, answered.answer).map(|told| (told, code))
-    });
-    let (short, code) = match shortened {
+fn result(entry: &Entry, Reply { result, said }: Reply) -> CallToolResult {
+    let (short, code) = match result {
         Ok(told) => told,
         Err(failed) => return refusal(entry, &failed, &said),
     };
@@ -240,9 +258,8 @@ impl ServerHandler for Server {
             ));
         };
         let arguments = request.arguments.unwrap_or_default();
-        let outcome = self.ask(entry, arguments.into(), &context).await?;
-        let result = tokio::task::spawn_blocking(move || result(entry, outcome)).await;
-        Ok(result.map_err(|error| bug(&error))?.into())
+        let reply = self.reply(entry, arguments.into(), &context).await?;
+        Ok(result(entry, reply).into())
     }
 
     async fn list_resources(
@@ -286,9 +303,9 @@ impl ServerHandler for Server {
             }
             Some(Meant::Reference(entry)) => reference::section(entry),
             Some(Meant::Asked(entry, arguments)) => {
-                let Outcome { result, said } = self.ask(entry, arguments, &context).await?;
-                let told = result.and_then(|answered| shorten::shorten(entry, answered.answer));
-                told.map_err(|failed| unread(&failed, &said))?.text
+                let Reply { result, said } = self.reply(entry, arguments, &context).await?;
+                let (told, _) = result.map_err(|failed| unread(&failed, &said))?;
+                told.text
             }
         };
         let contents = ResourceContents::text(printable(&text), request.uri).with_mime_type(MIME);

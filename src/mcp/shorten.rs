@@ -26,6 +26,20 @@ pub struct Told {
     pub text: String,
     /// For programs; the text is made of it.
     pub data: Value,
+    /// Of a page from which items were left out, how many it had and has: what it says of the next page is not true of it.
+    pub cut: Option<(usize, usize)>,
+}
+
+/// The limit with which a page is to be asked for again of which `kept` of `had` items fit, so that its end is told as it is; `None` when it
+/// cannot be smaller.
+pub fn smaller(entry: &Entry, arguments: &Value, (had, kept): (usize, usize)) -> Option<usize> {
+    let schema = (entry.arguments)();
+    let usual = &schema.as_value()["properties"]["limit"]["default"];
+    let limit = arguments["limit"].as_u64().or(usual.as_u64())?;
+    // Many items may count as one, and a limit may be above all that there is.
+    let limit = usize::try_from(limit).unwrap_or(usize::MAX);
+    let smaller = (limit.min(had) * kept / had.max(1)).max(1);
+    (smaller < limit).then_some(smaller)
 }
 
 /// The answer, shortened if need be.
@@ -35,6 +49,7 @@ pub struct Told {
 pub fn shorten(entry: &Entry, mut data: Value) -> Result<Told, Failed> {
     let mut text = (entry.text)(&data, Style::plain()).map_err(|error| Failed::bug(&error))?;
     let mut left = LeftOut::default();
+    let had = on_page(entry, &data);
     for _ in 0..STEPS {
         let remarks = left.remarks(entry);
         if fits(&text, &data, &remarks) {
@@ -42,7 +57,9 @@ pub fn shorten(entry: &Entry, mut data: Value) -> Result<Told, Failed> {
                 text = format!("{}\n\n{}\n", text.trim_end(), remarks.join("\n"));
                 mark(&mut data, remarks);
             }
-            return Ok(Told { text, data });
+            let kept = on_page(entry, &data);
+            let cut = (kept < had).then_some((had, kept));
+            return Ok(Told { text, data, cut });
         }
         let Some(shorter) = left.step(entry, &data) else {
             break;
@@ -52,6 +69,12 @@ pub fn shorten(entry: &Entry, mut data: Value) -> Result<Told, Failed> {
     }
     let why = Diagnostic::error("E_TOO_LONG", "the answer is too long to be told, however it is shortened");
     Err(Failed::new(Code::Limit, why.hint("ask about less at once")))
+}
+
+/// How many items stand in the lists that come page by page.
+fn on_page(entry: &Entry, data: &Value) -> usize {
+    let lists = entry.pages.iter().filter_map(|list| data[*list].as_array());
+    lists.map(Vec::len).sum()
 }
 
 fn fits(text: &str, data: &Value, remarks: &[String]) -> bool {
@@ -133,12 +156,13 @@ impl LeftOut {
 
     /// What is said of it.
     fn remarks(&self, entry: &Entry) -> Vec<String> {
-        const PAGING: [&str; 5] = ["cursor", "offset", "page", "limit", "lines"];
+        const NARROWER: [(&str, &str); 2] = [("symbols", "fewer symbols"), ("lines", "fewer lines")];
         let arguments = reference::arguments(entry);
-        let paging: Vec<&str> = PAGING.into_iter().filter(|name| arguments.iter().any(|own| own == name)).collect();
-        let more = match paging.as_slice() {
+        let fewer = NARROWER.into_iter().filter(|(name, _)| arguments.iter().any(|own| own == name));
+        let fewer: Vec<&str> = fewer.map(|(_, fewer)| fewer).collect();
+        let more = match fewer.as_slice() {
             [] => "ask about less at once for the rest".to_owned(),
-            paging => format!("the rest is to be had with: {}", paging.join(", ")),
+            fewer => format!("ask for {} at once", fewer.join(" or ")),
         };
         let data = self.data.then(|| "[left out: data; ask for one symbol at a time]".to_owned());
         let lists = self.lists.iter().map(|(place, had, has)| {
@@ -234,8 +258,16 @@ mod tests {
 
     #[derive(Debug, clap::Args, Serialize, Deserialize, JsonSchema)]
     struct Asked {
-        #[arg(long)]
-        offset: Option<u64>,
+        #[arg(long, default_value_t = 50)]
+        #[serde(default = "usual")]
+        limit: usize,
+        #[arg(long, default_value_t)]
+        #[serde(default)]
+        offset: usize,
+    }
+
+    fn usual() -> usize {
+        50
     }
 
     #[derive(Debug, Serialize, Deserialize, JsonSchema)]
@@ -250,6 +282,7 @@ mod tests {
     impl Method for Asked {
         const NAME: &'static str = "asked";
         const EFFECT: Effect = Effect::Looks;
+        const PAGES: &'static [&'static str] = &["places"];
         type Answer = Found;
 
         fn answer(&self, _: &mut Desk<'_>) -> Result<Found, Failed> {
@@ -287,7 +320,7 @@ mod tests {
             (&told.data["data"], &told.data["state"]["complete"]),
             (&Value::from("x"), &Value::Bool(true))
         );
-        assert_eq!(told.data.get("leftOut"), None);
+        assert_eq!((told.data.get("leftOut"), told.cut), (None, None));
     }
 
     #[test]
@@ -309,12 +342,26 @@ mod tests {
         let kept = told.data["places"].as_array().map_or(0, Vec::len);
         assert!(kept > 500, "{kept} kept");
         let remark = format!(
-            "[left out: {} of 5000 in 'places'; the rest is to be had with: offset]",
+            "[left out: {} of 5000 in 'places'; ask about less at once for the rest]",
             5_000 - kept
         );
         assert!(told.text.contains(&remark), "{remark} in {}", &told.text[told.text.len() - 300..]);
         assert_eq!(told.data["leftOut"][0], remark);
         assert!(told.text.contains("line 9 of a text"), "the short text is whole");
+        assert_eq!(told.cut, Some((5_000, kept)));
+    }
+
+    #[test]
+    fn a_page_that_is_too_long_is_asked_for_again_with_fewer() {
+        let limit = |asked: Value, cut| smaller(&ASKED, &asked, cut);
+        let asked = |limit: usize| serde_json::json!({"limit": limit});
+        assert_eq!(limit(asked(200), (200, 50)), Some(50));
+        // Five of them count as one.
+        assert_eq!(limit(asked(200), (1_000, 500)), Some(100));
+        assert_eq!(limit(asked(1_000_000), (200, 100)), Some(100));
+        assert_eq!(limit(serde_json::json!({}), (200, 100)), Some(25));
+        assert_eq!(limit(asked(3), (1_000, 2)), Some(1));
+        assert_eq!(limit(asked(1), (1_000, 2)), None);
     }
 
     #[test]

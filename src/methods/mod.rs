@@ -75,6 +75,8 @@ pub trait Method: clap::Args + Serialize + DeserializeOwned + JsonSchema {
     const TOOL: bool = true;
     /// Whether it can be asked about an overlay: it leaves everything in the checkout as it is.
     const WITHIN: bool = false;
+    /// The lists of the answer that come page by page: a `limit` says how much of them together is wanted, a `cursor` or an `offset` from where.
+    const PAGES: &'static [&'static str] = &[];
     /// The argument that a command line may also take from a file.
     const FROM_FILE: Option<&'static str> = None;
     /// How it takes it.
@@ -147,6 +149,8 @@ pub struct Entry {
     pub asks: bool,
     /// Whether it is a tool of MCP.
     pub tool: bool,
+    /// The lists of the answer that come page by page.
+    pub pages: &'static [&'static str],
     /// Whether it can be asked about an overlay.
     pub within: bool,
     /// The argument that a command line may also take from a file, and how.
@@ -212,6 +216,7 @@ pub const fn entry<M: Method>() -> Entry {
         effect: M::EFFECT,
         asks: M::ASKS,
         tool: M::TOOL,
+        pages: M::PAGES,
         within: M::WITHIN,
         from_file: match M::FROM_FILE {
             Some(argument) => Some((argument, M::FILE)),

@@ -6,7 +6,10 @@ use serde_json::{Value, json};
 /// The names of a method's arguments, in the order of its help.
 pub fn arguments(entry: &Entry) -> Vec<String> {
     let command = (entry.arguments_of)(clap::Command::new(entry.name));
-    command.get_arguments().map(|argument| camel(argument.get_id().as_str())).collect()
+    let schema = (entry.arguments)();
+    let names = command.get_arguments().map(|argument| camel(argument.get_id().as_str()));
+    // What only the command line has, another way to write one of them, is none.
+    names.filter(|name| schema.as_value()["properties"].get(name).is_some()).collect()
 }
 
 /// What a method is for, in the words of its help.
@@ -93,10 +96,12 @@ have ended with. What was said beside an answer is in its `diagnostics`.
 
 `ping`, `methods` (this page as JSON), `cortex.about` and `cortex.stop` are the service's own. `$/cancelRequest` takes a request back; with a `progressToken`
 `$/progress` tells how far a build has come. Who gives a token waits for his turn; who gives none is told `Busy` once somebody has been building for two
-seconds, and asks again. A second request of an id that is being answered is refused under the id `null`. `StreamOp` answers with `token`, `values` and
+seconds, here or in another process (`progress` is 0 then: it is not known), and asks again. A second request of an id that is being answered is refused under the id `null`. `StreamOp` answers with `token`, `values` and
 `finished`; `$/enumerator/next` and `$/enumerator/abort` go on and end it (as StreamJsonRpc has it), or a `partialResultToken` has `$/progress` tell the
-values. Several requests in one message are refused, a message is 4 MiB long at most (a longer one is refused once it is), and 1,024 clients with 1,024
-requests each are served at once. Where a number limits a list, 0 lists none, and what there is is counted.
+values. Several requests in one message are refused, a message is 4 MiB long at most (a longer one is refused once it is), and 1,024 clients (fewer where
+fewer files may be open) with 1,024 requests each are served at once; who comes then is told so, and may ask the service's own methods all the same.
+
+Where a number limits a list, 0 lists none, and what there is is counted. Where there is a `cursor` or an `offset`, it goes on behind what was shown.
 ";
 
 /// The fields of an object as a table.

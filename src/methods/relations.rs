@@ -1,6 +1,6 @@
 //! `deps` and `rdeps`: what a type uses, and what uses it.
 
-use super::symbols::{meant, notes};
+use super::symbols::{meant, notes, page};
 use super::{Effect, Method};
 use crate::context::Failed;
 use crate::desk::Desk;
@@ -58,7 +58,14 @@ struct Of {
     #[arg(long, value_name = "N", default_value_t = USUAL)]
     #[serde(default = "usual")]
     limit: usize,
+    /// Types to pass over: those that stood on the pages before.
+    #[arg(long, value_name = "N", default_value_t)]
+    #[serde(default)]
+    offset: usize,
 }
+
+/// The list that comes page by page.
+const PAGES: &[&str] = &["types"];
 
 /// Types unless told.
 const USUAL: usize = 200;
@@ -103,7 +110,7 @@ impl Of {
         let depth = if self.depth == 0 { u32::MAX } else { self.depth };
         let mut relations = Graph::read(desk)?.relations(found.key(), way, edges, depth);
         let total = relations.types.len();
-        relations.types.truncate(self.limit);
+        relations.types = relations.types.into_iter().skip(self.offset).take(self.limit).collect();
         let mut state = match way {
             Way::Deps => names.state(found.files.iter()),
             // What a file that could not be read uses is not known.
@@ -119,7 +126,7 @@ impl Of {
                 type_id: found.type_id,
                 member_id: None,
             },
-            state: state.cut(relations.types.len(), total, "raise the limit"),
+            state: page(state, (self.offset, relations.types.len()), total),
             relations,
             total,
         })
@@ -146,6 +153,7 @@ impl Method for Deps {
     const NAME: &'static str = "deps";
     const EFFECT: Effect = Effect::Looks;
     const WITHIN: bool = true;
+    const PAGES: &'static [&'static str] = PAGES;
     type Answer = Related;
 
     fn answer(&self, desk: &mut Desk<'_>) -> Result<Related, Failed> {
@@ -161,6 +169,7 @@ impl Method for Rdeps {
     const NAME: &'static str = "rdeps";
     const EFFECT: Effect = Effect::Looks;
     const WITHIN: bool = true;
+    const PAGES: &'static [&'static str] = PAGES;
     const TOOL: bool = false;
     type Answer = Related;
 

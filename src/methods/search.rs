@@ -56,6 +56,7 @@ impl Method for Search {
     const ALSO: &'static [&'static str] = &["SearchSymbols"];
     const EFFECT: Effect = Effect::Looks;
     const WITHIN: bool = true;
+    const PAGES: &'static [&'static str] = &["hits"];
     type Answer = Hits;
 
     fn answer(&self, desk: &mut Desk<'_>) -> Result<Hits, Failed> {
@@ -90,15 +91,11 @@ impl Method for Search {
         for hit in &page.hits {
             state = state.renamed(hit.former.as_deref(), &hit.path);
         }
-        state = state.cut(
-            shown,
-            page.total,
-            if page.next.is_some() {
-                "ask on with the cursor 'next'"
-            } else {
-                "raise the limit"
-            },
-        );
+        let more = match page.next.is_some() {
+            true => "ask on with the cursor 'next'",
+            false => "raise the limit",
+        };
+        state = state.page(page.start, shown, page.total, more);
         Ok(Hits { page, state })
     }
 

@@ -157,3 +157,12 @@ const MOST: usize = 1000;
 pub fn notes(state: &State) -> String {
     state.notes.iter().map(|note| format!("note: {note}\n")).collect()
 }
+
+/// The state of a page: behind the first so many, and how many, of all.
+pub fn page(state: State, (offset, shown): (usize, usize), total: usize) -> State {
+    let more = match shown {
+        0 => "raise the limit".to_owned(),
+        shown => format!("raise the limit, or go on with the offset {}", offset + shown),
+    };
+    state.page(offset, shown, total, &more)
+}

@@ -1,6 +1,6 @@
 //! `usages`: every place that uses a type or a member, what is certain apart from what is possible.
 
-use super::symbols::{notes, resolution, told};
+use super::symbols::{notes, page, resolution, told};
 use super::{Effect, Method};
 use crate::context::Failed;
 use crate::desk::Desk;
@@ -28,6 +28,10 @@ pub struct UsagesOf {
     #[arg(long, value_name = "N", default_value_t = USUAL)]
     #[serde(default = "usual", alias = "maxResults")]
     pub limit: usize,
+    /// Places to pass over: those that stood on the pages before.
+    #[arg(long, value_name = "N", default_value_t)]
+    #[serde(default)]
+    pub offset: usize,
 }
 
 /// Overloads of a name that are taken together.
@@ -74,6 +78,7 @@ impl Method for UsagesOf {
     const ALSO: &'static [&'static str] = &["FindUsages"];
     const EFFECT: Effect = Effect::Looks;
     const WITHIN: bool = true;
+    const PAGES: &'static [&'static str] = &["certain", "possible"];
     type Answer = Spots;
 
     fn answer(&self, desk: &mut Desk<'_>) -> Result<Spots, Failed> {
@@ -90,8 +95,10 @@ impl Method for UsagesOf {
         if total == 0 {
             state = state.empty(Empty::None);
         }
-        let certain: Vec<Spot> = found.certain.into_iter().take(self.limit).map(|place| spot(place, None)).collect();
-        let possible = found.possible.into_iter().take(self.limit - certain.len());
+        let behind = self.offset.saturating_sub(found.certain.len());
+        let certain = found.certain.into_iter().skip(self.offset).take(self.limit);
+        let certain: Vec<Spot> = certain.map(|place| spot(place, None)).collect();
+        let possible = found.possible.into_iter().skip(behind).take(self.limit - certain.len());
         let possible: Vec<Spot> = possible.map(|(place, why)| spot(place, Some(&why))).collect();
         Ok(Spots {
             resolved: Resolved {
@@ -99,7 +106,7 @@ impl Method for UsagesOf {
                 path: subject.path,
                 member_id: subject.member_id,
             },
-            state: state.cut(certain.len() + possible.len(), total, "raise the limit"),
+            state: page(state, (self.offset, certain.len() + possible.len()), total),
             certain,
             possible,
             total,

@@ -4,7 +4,7 @@
 use std::io;
 use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, BufReader};
 
-/// No message is longer, in bytes. What a longer one holds is passed over.
+/// No message of a client of the service is longer, in bytes. What a longer one holds is passed over.
 pub const LONGEST: usize = 4 << 20;
 
 /// No line of a header is longer, in bytes.
@@ -24,8 +24,13 @@ pub enum Framing {
 pub enum Frame {
     /// A message.
     Message(Vec<u8>),
-    /// A message that is too long, of at least so many bytes. It is told at once; what is to come of it is passed over.
-    TooLong(usize),
+    /// A message that is too long. It is told at once; what is to come of it is passed over.
+    TooLong {
+        /// It has so many at least.
+        bytes: usize,
+        /// What came of it so far.
+        begun: Vec<u8>,
+    },
     /// Bytes after which no message can be made out any more.
     Garbage(&'static str),
     /// The peer is done.
@@ -37,6 +42,8 @@ pub enum Frame {
 pub struct Reader<R> {
     from: BufReader<R>,
     framing: Option<Framing>,
+    /// No message is longer, in bytes.
+    longest: usize,
     /// What of a message that was too long is still to be passed over.
     rest: Rest,
 }
@@ -58,7 +65,17 @@ impl<R: AsyncRead + Unpin> Reader<R> {
         Self {
             from: BufReader::new(from),
             framing: None,
+            longest: LONGEST,
             rest: Rest::Nothing,
+        }
+    }
+
+    /// Over a stream of which it is known that there is one message a line, and none longer than so many bytes.
+    pub fn of_lines(from: R, longest: usize) -> Self {
+        Self {
+            framing: Some(Framing::Lines),
+            longest,
+            ..Self::new(from)
         }
     }
 
@@ -136,14 +153,17 @@ impl<R: AsyncRead + Unpin> Reader<R> {
                 None => (bytes.len(), false),
             };
             let length = line.len() + taken;
-            let fits = length <= LONGEST + usize::from(ended);
+            let fits = length <= self.longest + usize::from(ended);
             if fits {
                 line.extend_from_slice(&bytes[..taken]);
             }
             self.from.consume(taken);
             if !fits {
                 self.rest = if ended { Rest::Nothing } else { Rest::Line };
-                return Ok(Frame::TooLong(length));
+                return Ok(Frame::TooLong {
+                    bytes: length,
+                    begun: line,
+                });
             }
             if ended {
                 return Ok(Frame::Message(line));
@@ -185,10 +205,13 @@ impl<R: AsyncRead + Unpin> Reader<R> {
 
     async fn body(&mut self, length: usize) -> io::Result<Frame> {
         let mut body = Vec::new();
-        if length > LONGEST {
+        if length > self.longest {
             // Told at once; what is to come is passed over before the next message.
             self.rest = Rest::Bytes(length as u64);
-            return Ok(Frame::TooLong(length));
+            return Ok(Frame::TooLong {
+                bytes: length,
+                begun: body,
+            });
         }
         let mut rest = (&mut self.from).take(length as u64);
         // Grows with what comes, not with what is promised.
@@ -256,6 +279,11 @@ mod tests {
         Frame::Message(text.as_bytes().to_vec())
     }
 
+    /// By its header, of which more is not read.
+    fn too_long(bytes: usize) -> Frame {
+        Frame::TooLong { bytes, begun: Vec::new() }
+    }
+
     #[test]
     fn both_framings_in_any_pieces() {
         for piece in [1, 2, 7, 4096] {
@@ -273,7 +301,10 @@ mod tests {
         let long = vec![b'x'; LONGEST + 2];
         let lines = [b"{".as_slice(), &long, b"\n{}\n"].concat();
         let told = read(&lines, 65536);
-        assert!(matches!(told.as_slice(), [Frame::TooLong(bytes), next] if *bytes > LONGEST && *next == message("{}\n")));
+        let [Frame::TooLong { bytes, begun }, next] = told.as_slice() else {
+            panic!("{} frames", told.len())
+        };
+        assert!(*bytes > LONGEST && begun.starts_with(b"{xx") && *next == message("{}\n"));
         let longest = [vec![b'x'; LONGEST], b"\n".to_vec()].concat();
         assert_eq!(read(&longest, 65536), [Frame::Message(longest)]);
         let headers = [
@@ -282,7 +313,7 @@ mod tests {
             b"Content-Length: 2\r\n\r\n{}",
         ]
         .concat();
-        assert_eq!(read(&headers, 65536), [Frame::TooLong(long.len()), message("{}")]);
+        assert_eq!(read(&headers, 65536), [too_long(long.len()), message("{}")]);
     }
 
     /// Nothing but what is too long has come yet: not its end, nor that of the stream.
@@ -298,7 +329,7 @@ mod tests {
                 reader.next().await.expect("read")
             });
             written.expect("written");
-            assert!(matches!(told, Frame::TooLong(_)), "{told:?}");
+            assert!(matches!(told, Frame::TooLong { .. }), "{told:?}");
             there.write_all(b"}}\n[]\n").await.expect("written");
             assert!(reader.ready().await.expect("read"));
             assert_eq!(reader.next().await.expect("read"), message("[]\n"));
@@ -320,7 +351,7 @@ mod tests {
             [Frame::Garbage("a line of the header is too long")]
         );
         assert_eq!(read(b"Content-Length: 10\r\n\r\n{}", 64), [Frame::End]);
-        assert_eq!(read(b"Content-Length: 99999999999\r\n\r\n{}", 64), [Frame::TooLong(99_999_999_999)]);
+        assert_eq!(read(b"Content-Length: 99999999999\r\n\r\n{}", 64), [too_long(99_999_999_999)]);
         assert_eq!(read(b"{\"last\":1}", 64), [message("{\"last\":1}")]);
     }
 }

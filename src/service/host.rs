@@ -6,7 +6,7 @@ use super::turn::{Held, Turn};
 use super::warm::Warm;
 use crate::cli::Global;
 use crate::commands::gc;
-use crate::context::{Context, Failed};
+use crate::context::{Context, Failed, Tell};
 use crate::desk::{Desk, Serving};
 use crate::exit::Code;
 use crate::methods::symbols::Names;
@@ -42,6 +42,9 @@ const OF_CLIENTS: Duration = Duration::from_secs(10);
 
 /// Whoever builds for longer than this loads: many files came to be, or moved.
 const LOADS: Duration = Duration::from_secs(2);
+
+/// What a watch that builds ahead needs to make way, and a build to let others have the store: neither is loading.
+const TO_MAKE_WAY: Duration = Duration::from_millis(500);
 
 /// So often a question is answered anew whose sources moved while it was answered.
 const TRIES: usize = 5;
@@ -141,11 +144,17 @@ impl Host {
 
     /// Answers a client that would not ask again by itself.
     pub fn call(self: &Arc<Self>, entry: &'static Entry, arguments: Value, cancel: &Cancel) -> Outcome {
-        self.call_with(entry, arguments, cancel, Patience::Fair)
+        self.call_with(entry, arguments, cancel, (Patience::Fair, None))
     }
 
-    /// Answers whoever has that patience.
-    pub fn call_with(self: &Arc<Self>, entry: &'static Entry, arguments: Value, cancel: &Cancel, patience: Patience) -> Outcome {
+    /// Answers whoever has that patience, and tells him how things go if he wants to hear it.
+    pub fn call_with(
+        self: &Arc<Self>,
+        entry: &'static Entry,
+        arguments: Value,
+        cancel: &Cancel,
+        (patience, tell): (Patience, Option<Tell>),
+    ) -> Outcome {
         let _request = Request::begin(&self.requests);
         let start = Instant::now();
         let question = (entry.effect == Effect::Looks).then(|| format!("{}\0{arguments}", entry.name));
@@ -164,7 +173,7 @@ impl Host {
         };
         loop {
             tries -= 1;
-            let context = Context::of_request(self.global.clone(), cancel.clone(), self.load.clone());
+            let context = Context::of_request(self.global.clone(), cancel.clone(), self.load.clone()).telling(tell.clone());
             let asked = (entry, arguments.clone(), question.clone());
             let answering = AssertUnwindSafe(|| self.answer(asked, &context, (cancel, patience)));
             let result = catch_unwind(answering).unwrap_or_else(|panic| Err(self.panicked(entry.name, &*panic)));
@@ -190,6 +199,7 @@ impl Host {
     ) -> Result<Answered, Failed> {
         let seat = Seat {
             host: self,
+            context,
             method: entry.name,
             cancel,
             patience,
@@ -202,7 +212,11 @@ impl Host {
         if desk.has_turn() {
             self.load.clear();
         }
-        let answered = answered?;
+        let answered = answered.map_err(|failed| match patience {
+            // A command tells what it would have met by itself.
+            Patience::Long => failed,
+            Patience::Short | Patience::Fair => self.elsewhere(failed),
+        })?;
         touch(self.root.as_deref(), entry, &answered.answer);
         // What was said with an answer is part of it: those are not kept.
         if let (Some(question), Some(moment), Code::Ok, false) = (question, desk.moment(), answered.code, context.has_said()) {
@@ -251,6 +265,16 @@ impl Host {
         Failed::new(Code::Busy, why.found(found).hint("ask again in a moment"))
     }
 
+    /// That another process builds the checkout, as those are told it who ask the service.
+    fn elsewhere(&self, mut failed: Failed) -> Failed {
+        for why in failed.diagnostics.iter_mut().filter(|why| why.code == "E_BUSY") {
+            // How far another process has come is not known.
+            let busy = Diagnostic::error("Busy", why.message.as_str()).found("0 % done");
+            *why = busy.hint("ask again in a moment");
+        }
+        failed
+    }
+
     fn panicked(&self, method: &str, panic: &(dyn std::any::Any + Send)) -> Failed {
         let words = panic
             .downcast_ref::<String>()
@@ -290,6 +314,7 @@ impl Host {
 /// One request's place among the others.
 struct Seat<'h> {
     host: &'h Arc<Host>,
+    context: &'h Context,
     method: &'static str,
     cancel: &'h Cancel,
     patience: Patience,
@@ -309,12 +334,23 @@ impl Serving for Seat<'_> {
         })
     }
 
+    fn patience(&self) -> Duration {
+        match self.patience {
+            Patience::Short => {
+                let built = self.context.built_elsewhere().unwrap_or_default();
+                LOADS.saturating_sub(built).max(TO_MAKE_WAY)
+            }
+            Patience::Fair => OF_CLIENTS,
+            Patience::Long => self.host.as_command(),
+        }
+    }
+
     fn later(&self, method: &'static str, arguments: Value) {
         let host = self.host.clone();
         if let Some(entry) = find(method) {
             // What cannot be begun is told by the operation, which stays at its beginning.
             let _ = std::thread::Builder::new().name(method.to_owned()).spawn(move || {
-                host.call_with(entry, arguments, &Cancel::default(), Patience::Long);
+                host.call_with(entry, arguments, &Cancel::default(), (Patience::Long, None));
             });
         }
     }

@@ -3,8 +3,10 @@
 use crate::context::Failed;
 use crate::exit::Code;
 use crate::render::diagnostic;
+use serde::de::{IgnoredAny, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::{Value, json};
+use std::fmt;
 
 /// Codes of the specification and of the Language Server Protocol.
 pub mod code {
@@ -100,6 +102,42 @@ pub fn parse(bytes: &[u8]) -> Result<Message, Malformed> {
     }
 }
 
+/// The id of a message that is broken further on, or of which only the beginning came; `null` where it does not stand before that.
+pub fn id_in(bytes: &[u8]) -> Value {
+    struct Id<'v>(&'v mut Value);
+
+    impl<'de> Visitor<'de> for Id<'_> {
+        type Value = ();
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("a message")
+        }
+
+        fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
+            let mut found = Value::Null;
+            while let Some(key) = map.next_key::<String>()? {
+                // Where more follows it is whole.
+                if !found.is_null() {
+                    *self.0 = found.take();
+                }
+                match key.as_str() {
+                    "id" => found = map.next_value()?,
+                    _ => drop(map.next_value::<IgnoredAny>()?),
+                }
+                if found.is_string() {
+                    *self.0 = found.take();
+                }
+            }
+            Ok(())
+        }
+    }
+
+    let mut id = Value::Null;
+    // It ends where it is broken.
+    let _ = serde_json::Deserializer::from_slice(bytes).deserialize_map(Id(&mut id));
+    if id.is_string() || id.is_number() { id } else { Value::Null }
+}
+
 /// A field that is there, also where it is `null`: whose id is `null` wants an answer, who has none does not.
 fn there<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Value>, D::Error> {
     Value::deserialize(from).map(Some)
@@ -191,6 +229,24 @@ mod tests {
             parse(br#"{"jsonrpc":"2.0","id":1,"result":[]}"#).expect("an answer"),
             Message::Answer
         );
+    }
+
+    #[test]
+    fn ids_of_broken_messages() {
+        for (broken, id) in [
+            (r#"{"jsonrpc":"2.0","id":7,"method":"x""#, Value::from(7)),
+            (r#"{"id":"a""#, "a".into()),
+            (r#"{"params":[[1,{"id":2}]],"id":3,"method"#, Value::Null),
+            (r#"{"params":[[1,{"id":2}]],"id":3,"method":"#, 3.into()),
+            // More digits may follow.
+            (r#"{"id":12"#, Value::Null),
+            (r#"{"id":{},"method":"x"#, Value::Null),
+            (r#"{"method":"x"#, Value::Null),
+            ("x", Value::Null),
+        ] {
+            assert_eq!(id_in(broken.as_bytes()), id, "{broken}");
+        }
+        assert_eq!(id_in(b"{\"params\":\"\xff\",\"id\":5,\"x\":1}"), 5);
     }
 
     #[test]

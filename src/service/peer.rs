@@ -1,11 +1,12 @@
 //! One client: its requests are answered side by side, each under its own id, and its messages written one after the other.
 
+use super::client;
 use super::follow::Streams;
 use super::frame::{self, Frame, Framing, LONGEST, Reader};
 use super::host::{Host, Outcome, Patience};
 use super::message::{self, Message, code};
 use super::outbox::{self, Outbox, Queue};
-use crate::context::Failed;
+use crate::context::{Failed, Tell};
 use crate::exit::Code;
 use crate::methods::{self, Entry};
 use crate::render::diagnostic;
@@ -24,6 +25,10 @@ const MOST: usize = 1024;
 const WORKING: usize = 32;
 /// A message that was begun is to be finished within this time, and one that is written to be read.
 const PATIENCE: Duration = Duration::from_secs(30);
+/// What is heard of a client that comes too many comes within this time.
+const HEARING: Duration = Duration::from_secs(1);
+/// The method that ends the service.
+const STOP: &str = "cortex.stop";
 /// How often progress is told.
 const TELL_EVERY: Duration = Duration::from_millis(200);
 
@@ -51,6 +56,57 @@ pub(super) struct Peer {
     out: Outbox,
     /// Who may be answered at a time.
     working: Arc<Semaphore>,
+}
+
+/// What a client is told that comes too many.
+pub const FULL: &str = "so many clients are not served at once; come again";
+
+/// Hears one question of a client that comes too many, and answers it if it is about the service itself: that can be asked how it does, and told
+/// to end, whoever keeps its places.
+pub async fn hear<R: AsyncRead + Unpin, W: AsyncWrite + Unpin>(shared: &Shared, from: R, mut to: W) {
+    let mut reader = Reader::new(from);
+    let first = async {
+        if reader.ready().await? {
+            reader.next().await
+        } else {
+            Ok(Frame::End)
+        }
+    };
+    let asked = match tokio::time::timeout(HEARING, first).await {
+        Ok(Ok(Frame::Message(bytes))) => message::parse(&bytes).ok(),
+        _ => None,
+    };
+    let (id, method) = match asked {
+        Some(Message::Request { id, method, .. }) => (id, method),
+        _ => (Value::Null, String::new()),
+    };
+    let answer = shared.own(&id, &method).unwrap_or_else(|| message::error(&id, code::BUSY, FULL));
+    let answer = answer.to_string();
+    let told = frame::write(&mut to, reader.framing(), answer.as_bytes());
+    // Who does not read it does not learn it.
+    let _ = tokio::time::timeout(HEARING, told).await;
+    if method == STOP {
+        shared.stop.notify_one();
+    }
+}
+
+impl Shared {
+    /// The answer to a question about the service itself; `None` when it is another one.
+    fn own(&self, id: &Value, method: &str) -> Option<Value> {
+        let told = match method {
+            "ping" | STOP => json!({}),
+            "methods" => LISTING.clone(),
+            "cortex.about" => self.about(),
+            _ => return None,
+        };
+        Some(message::answer(id, told))
+    }
+
+    fn about(&self) -> Value {
+        let mut about = json!(self.host.figures());
+        about["version"] = super::version().into();
+        about
+    }
 }
 
 /// Serves a client until it goes, or does not behave. One that only ends its requests gets the answers to them; `gone` tells which it is.
@@ -114,7 +170,7 @@ impl Peer {
             };
             match frame {
                 Frame::Message(bytes) => self.take(&bytes).await,
-                Frame::TooLong(bytes) => {
+                Frame::TooLong { bytes, .. } => {
                     let why = format!("a message of at least {bytes} bytes is too long; the longest is {LONGEST}");
                     self.refuse(code::REQUEST, &why).await;
                 }
@@ -155,27 +211,24 @@ impl Peer {
                 .refuse(code::REQUEST, &format!("a request of the id {id} is being answered"))
                 .await;
         }
-        match method {
-            "ping" => return self.send(message::answer(&id, json!({}))).await,
-            "methods" => return self.send(message::answer(&id, LISTING.clone())).await,
-            "cortex.stop" => {
-                self.send(message::answer(&id, json!({}))).await;
-                return self.shared.stop.notify_one();
+        if let Some(answer) = self.shared.own(&id, method) {
+            self.send(answer).await;
+            if method == STOP {
+                self.shared.stop.notify_one();
             }
-            "cortex.about" => return self.send(message::answer(&id, self.about())).await,
-            "StreamOp" | "$/enumerator/next" | "$/enumerator/abort" => {
-                let (peer, method) = (self.clone(), method.to_owned());
-                return match self.begin(&id) {
-                    Err(refused) => self.send(refused).await,
-                    Ok(cancel) => {
-                        tokio::spawn(async move {
-                            let message = peer.follow(&id, &method, params, &cancel).await;
-                            peer.end(&id, message).await;
-                        });
-                    }
-                };
-            }
-            _ => {}
+            return;
+        }
+        if matches!(method, "StreamOp" | "$/enumerator/next" | "$/enumerator/abort") {
+            let (peer, method) = (self.clone(), method.to_owned());
+            return match self.begin(&id) {
+                Err(refused) => self.send(refused).await,
+                Ok(cancel) => {
+                    tokio::spawn(async move {
+                        let message = peer.follow(&id, &method, params, &cancel).await;
+                        peer.end(&id, message).await;
+                    });
+                }
+            };
         }
         let told = match Asked::read(method, params) {
             Ok(asked) => self.begin(&id).map(|cancel| (asked, cancel)),
@@ -226,8 +279,9 @@ impl Peer {
         } else {
             Patience::Short
         };
+        let tell = asked.cli.then(|| self.teller());
         let outcome = match self.worker(patience).await {
-            Ok(_worker) => tokio::task::spawn_blocking(move || host.call_with(entry, arguments, &stop, patience)).await,
+            Ok(_worker) => tokio::task::spawn_blocking(move || host.call_with(entry, arguments, &stop, (patience, tell))).await,
             Err(failed) => Ok(Outcome {
                 result: Err(failed),
                 said: Vec::new(),
@@ -242,6 +296,15 @@ impl Peer {
             Err(_) => message::error(&id, code::INTERNAL, "a bug of cortex: the request came to no end"),
         };
         self.end(&id, message).await;
+    }
+
+    /// Tells the command line how things go.
+    fn teller(&self) -> Tell {
+        let (peer, runtime) = (self.clone(), tokio::runtime::Handle::current());
+        Arc::new(move |words: &str| {
+            let message = message::notification(client::SAID, json!({ "words": words }));
+            runtime.block_on(peer.send(message));
+        })
     }
 
     /// Waits for one who answers. While the service loads all of them may wait for that: who has no patience learns it here.
@@ -273,12 +336,6 @@ impl Peer {
             before = percent;
             tokio::time::sleep(TELL_EVERY).await;
         }
-    }
-
-    fn about(&self) -> Value {
-        let mut about = json!(self.shared.host.figures());
-        about["version"] = super::version().into();
-        about
     }
 }
 

@@ -14,8 +14,17 @@ use std::time::Duration;
 use tokio::net::UnixStream;
 use tokio::sync::{Notify, Semaphore};
 
-/// So many clients are served at once; those that come then are told so.
+/// So many clients are served at once, if there may be as many open files; those that come then may ask the service about itself.
 const CLIENTS: usize = 1024;
+
+/// So many of those are heard at once; more are told that they come too many.
+const HEARINGS: usize = 16;
+
+/// Open files that a client takes.
+const FILES_OF_ONE: u64 = 2;
+
+/// Open files that are left to the store, the watch and programs.
+const OTHER_FILES: u64 = 128;
 
 /// So many requests are answered at once. Most of them wait for their turn to build.
 pub const WORKERS: usize = 32;
@@ -67,22 +76,15 @@ pub fn runtime() -> io::Result<tokio::runtime::Runtime> {
 /// # Errors
 /// When it cannot begin, or the socket is removed.
 pub fn listen(host: Arc<Host>, socket: &Socket, stop: &Stop) -> io::Result<()> {
-    let limit = getrlimit(Resource::Nofile);
-    // With fewer files fewer clients are served.
-    let _ = setrlimit(
-        Resource::Nofile,
-        Rlimit {
-            current: limit.maximum,
-            ..limit
-        },
-    );
+    let clients = clients();
     let runtime = runtime()?;
     let shared = shared(host, stop);
     let listener = socket.listener().try_clone()?;
     runtime
         .block_on(async {
             let listener = tokio::net::UnixListener::from_std(listener)?;
-            let places = Arc::new(Semaphore::new(CLIENTS));
+            let places = Arc::new(Semaphore::new(clients));
+            let hearings = Arc::new(Semaphore::new(HEARINGS));
             let mut look = tokio::time::interval(LOOK_EVERY);
             loop {
                 tokio::select! {
@@ -94,7 +96,17 @@ pub fn listen(host: Arc<Host>, socket: &Socket, stop: &Stop) -> io::Result<()> {
                     accepted = listener.accept() => match accepted {
                         Err(_) => tokio::time::sleep(PAUSE).await,
                         Ok((stream, _)) => match places.clone().try_acquire_owned() {
-                            Err(_) => refuse(stream),
+                            Err(_) => match hearings.clone().try_acquire_owned() {
+                                Err(_) => refuse(stream),
+                                Ok(heard) => {
+                                    let shared = shared.clone();
+                                    tokio::spawn(async move {
+                                        let (from, to) = stream.into_split();
+                                        peer::hear(&shared, from, to).await;
+                                        drop(heard);
+                                    });
+                                }
+                            },
                             Ok(place) => {
                                 let shared = shared.clone();
                                 tokio::spawn(async move {
@@ -114,6 +126,22 @@ pub fn listen(host: Arc<Host>, socket: &Socket, stop: &Stop) -> io::Result<()> {
         .inspect(|()| runtime.shutdown_timeout(Duration::from_secs(5)))
 }
 
+/// How many clients can be served at once with as many open files as this process may have.
+fn clients() -> usize {
+    let limit = getrlimit(Resource::Nofile);
+    // With fewer files fewer clients are served.
+    let _ = setrlimit(
+        Resource::Nofile,
+        Rlimit {
+            current: limit.maximum,
+            ..limit
+        },
+    );
+    let files = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
+    let places = files.saturating_sub(OTHER_FILES) / FILES_OF_ONE;
+    usize::try_from(places).unwrap_or(CLIENTS).clamp(1, CLIENTS)
+}
+
 /// Whether the other end is closed in both directions.
 fn is_hung_up(stream: &OwnedFd) -> bool {
     let mut polled = [PollFd::new(stream, PollFlags::empty())];
@@ -124,7 +152,7 @@ fn is_hung_up(stream: &OwnedFd) -> bool {
 /// Tells one client too many that it is one. Nothing was written to it, so there is room; waiting until the runtime has noticed as much takes
 /// longest just when very many come.
 fn refuse(stream: UnixStream) {
-    let message = message::error(&Value::Null, code::BUSY, "so many clients are not served at once; come again");
+    let message = message::error(&Value::Null, code::BUSY, peer::FULL);
     if let Ok(mut stream) = stream.into_std() {
         // Who is gone does not learn it.
         let _ = stream.write_all(format!("{message}\n").as_bytes());

@@ -6,6 +6,7 @@ mod bench;
 mod care;
 mod context;
 mod crash;
+mod crowded;
 mod edit;
 mod errors;
 mod gone;

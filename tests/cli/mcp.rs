@@ -393,6 +393,73 @@ fn long_answers_are_shortened_and_say_so() {
     assert!(result.to_string().len() < 100_000, "{} bytes", result.to_string().len());
 }
 
+/// All that a paged tool tells of one list, page by page, and the number of pages; `next` makes the arguments of the next one.
+fn pages(client: &mut Client, tool: &str, first: Value, list: &str, next: impl Fn(&Value) -> Option<Value>) -> (Vec<String>, usize) {
+    let (mut told, mut count, mut arguments) = (Vec::new(), 0, first);
+    loop {
+        let page = client.call(tool, arguments.clone())["structuredContent"].clone();
+        let items = page[list].as_array().expect("a list");
+        assert!(!items.is_empty() && page["leftOut"].is_null(), "{page}");
+        told.extend(items.iter().map(|item| item["path"].as_str().expect("a path").to_owned()));
+        count += 1;
+        let Some(more) = next(&page) else {
+            return (told, count);
+        };
+        more.as_object()
+            .expect("arguments")
+            .iter()
+            .for_each(|(name, value)| arguments[name] = value.clone());
+    }
+}
+
+#[test]
+fn pages_that_are_too_long_end_where_the_next_begins() {
+    let bench = Bench::memotree();
+    let long = "Very".repeat(60);
+    let names = (0..400).map(|number| format!("public class TypeOfARatherLong{long}LongName{number} : Base {{ }}\n"));
+    let text = format!("namespace Many;\npublic class Base {{ }}\n{}", names.collect::<String>());
+    bench.write("src/MemoTree.Core/Many.cs", &text);
+    let mut client = Client::start(&bench, false);
+    let by_cursor = |page: &Value| page["next"].as_str().map(|next| json!({"cursor": next}));
+    let search = |limit: u32| json!({"query": "RatherLong", "limit": limit});
+    let (few, in_tens) = pages(&mut client, "search", search(40), "hits", by_cursor);
+    let (all, in_hundreds) = pages(&mut client, "search", search(200), "hits", by_cursor);
+    assert_eq!((few.len(), in_tens), (400, 10));
+    assert!(in_hundreds > 2 && in_hundreds < 10, "{in_hundreds} pages");
+    assert_eq!(all, few);
+    let page = client.call("search", search(200));
+    let shown = page["structuredContent"]["hits"].as_array().map_or(0, Vec::len);
+    let note = format!("{shown} of 400 are shown: ask on with the cursor 'next'");
+    assert!(text_of_state(&page).contains(&note), "{}", text_of_state(&page));
+    // Where it is a number that tells where to go on.
+    let rdeps = |limit: u32| json!({"symbol": "Many.Base", "reverse": true, "limit": limit});
+    let mut by_offset = |limit: u32| {
+        let mut seen = 0;
+        let mut told = Vec::new();
+        while seen < 400 {
+            let mut asked = rdeps(limit);
+            asked["offset"] = seen.into();
+            let page = client.call("deps", asked)["structuredContent"].clone();
+            let types = page["types"].as_array().expect("a list").clone();
+            assert!(!types.is_empty() && page["leftOut"].is_null() && page["total"] == 400, "{page}");
+            seen += types.len();
+            let note = match seen {
+                400 => "to 400 of 400 are shown".to_owned(),
+                seen => format!("of 400 are shown: raise the limit, or go on with the offset {seen}"),
+            };
+            assert!(page["state"]["notes"].to_string().contains(&note), "{}", page["state"]);
+            told.extend(types.into_iter().map(|one| one["path"].clone()));
+        }
+        told
+    };
+    assert_eq!(by_offset(1000), by_offset(50));
+}
+
+/// The notes of an answer.
+fn text_of_state(result: &Value) -> String {
+    result["structuredContent"]["state"]["notes"].to_string()
+}
+
 #[test]
 fn an_agent_fills_summaries_by_tools() {
     let bench = work::pair();
@@ -435,6 +502,28 @@ fn an_agent_fills_summaries_by_tools() {
         "{made}"
     );
     assert!(bench.run(&["show", "//types/A:semantic"]).out.contains("- Is N.A."));
+}
+
+#[test]
+fn what_is_no_message_is_answered_and_the_conversation_goes_on() {
+    let bench = Bench::memotree();
+    for new in [false, true] {
+        let mut client = Client::start(&bench, new);
+        let mut refused = |line: &[u8]| {
+            client.to.write_all(line).expect("written");
+            client.to.write_all(b"\n").expect("written");
+            let answer = client.next();
+            (answer["id"].clone(), answer["error"]["code"].as_i64().expect("an error"))
+        };
+        let call = br#"{"jsonrpc":"2.0","id":"a","method":"tools/call","params":{"name":"outline","arguments":{"symbols":[""#;
+        let long = [call.as_slice(), &vec![b'x'; 17 << 20], br#""]}}}"#].concat();
+        assert_eq!(refused(&long), (json!("a"), -32600));
+        assert_eq!(refused(call), (json!("a"), -32700));
+        assert_eq!(refused(b"{\"jsonrpc\":\"2.0\",\"id\":8,\"method\":\"\xff\"}"), (json!(8), -32700));
+        assert_eq!(refused(b"hello"), (Value::Null, -32700));
+        let told = client.call("outline", json!({"symbols": ["NodeId"]}));
+        assert_eq!(told["structuredContent"]["resolved"]["path"], "MemoTree.Core.NodeId");
+    }
 }
 
 #[test]

@@ -5,18 +5,23 @@
 
 use crate::seams::world::{Watched, Watcher};
 use minicbor::{Decode, Encode};
+use rustix::io::Errno;
+use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::os::fd::AsRawFd;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Raised when the meaning of a message changes.
 const VERSION: u32 = 1;
 
 /// How long an answer is waited for, at each read.
 const PATIENCE: Duration = Duration::from_millis(300);
+
+/// How often one tries to be heard.
+const PAUSE: Duration = Duration::from_millis(10);
 
 /// No answer is longer; an answer that would be says that everything may have moved.
 const LONGEST: usize = 16 << 20;
@@ -152,9 +157,25 @@ fn receive<T: for<'b> Decode<'b, ()>>(stream: &mut UnixStream, longest: usize) -
 /// Connects to whoever listens at a path.
 ///
 /// # Errors
-/// When nobody does.
+/// When nobody does; as a time-out when so many want to be heard that there is no room to wait.
 pub fn connect(socket: &Path) -> io::Result<UnixStream> {
-    at(socket, |path| UnixStream::connect(path))
+    let until = Instant::now() + PATIENCE;
+    at(socket, |path| {
+        let address = SocketAddrUnix::new(path)?;
+        let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+        let stream = rustix::net::socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
+        // Who blocks here blocks until the other end takes him, which may be never.
+        while let Err(errno) = rustix::net::connect(&stream, &address) {
+            match errno {
+                Errno::AGAIN if Instant::now() < until => std::thread::sleep(PAUSE),
+                Errno::AGAIN => return Err(io::ErrorKind::TimedOut.into()),
+                errno => return Err(errno.into()),
+            }
+        }
+        let stream = UnixStream::from(stream);
+        stream.set_nonblocking(false)?;
+        Ok(stream)
+    })
 }
 
 /// Listens at a path.

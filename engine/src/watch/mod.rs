@@ -23,7 +23,7 @@ mod tests;
 pub use ask::connect;
 pub use lookout::{Lookout, Moved};
 pub use serve::{Batch, Watch, WatchError};
-pub use socket::{Socket, SocketError};
+pub use socket::{Socket, SocketError, holder};
 pub use watcher::{Trouble, Watcher};
 
 /// The file in the root that says what the sources are; its moves are told although it is none.

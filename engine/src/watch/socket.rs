@@ -101,6 +101,20 @@ impl Drop for Socket {
     }
 }
 
+/// The process that has the place at `path`, by its lock file; `None` when nobody has. To be asked only where somebody seems to listen: who
+/// takes the place at this very moment may be kept from it.
+pub fn holder(path: &Path) -> Option<i32> {
+    let mut lock = File::open(locked(path)).ok()?;
+    match lock.try_lock_shared() {
+        Ok(()) => None,
+        Err(_) => {
+            let mut pid = String::new();
+            lock.read_to_string(&mut pid).ok()?;
+            pid.trim().parse().ok()
+        }
+    }
+}
+
 /// Which file a path names: device and number.
 fn number(path: &Path) -> io::Result<(u64, u64)> {
     let found = std::fs::symlink_metadata(path)?;

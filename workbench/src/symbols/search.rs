@@ -142,6 +142,9 @@ pub struct Hit {
 pub struct Page {
     /// The hits.
     pub hits: Vec<Hit>,
+    /// How many stand on the pages before.
+    #[serde(skip)]
+    pub start: usize,
     /// How many there are on all pages; overloads count as one.
     pub total: usize,
     /// How many match by name and were left out by the filters.
@@ -193,6 +196,7 @@ pub fn search<'s>(symbols: &'s Symbols, query: &Query<'s>) -> Result<Page, Symbo
         // A page that lists nothing only counts: nothing follows it.
         next: (limit > 0 && end < total).then(|| cursor(symbols, query, asked.kind, end)),
         hits,
+        start,
         total,
         filtered: found.filtered,
     })

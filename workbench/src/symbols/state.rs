@@ -112,6 +112,21 @@ impl State {
         self
     }
 
+    /// A page of a list: behind the first `start` of `total` as many as are `shown`; `more` says how to get those that follow.
+    #[must_use]
+    pub fn page(mut self, start: usize, shown: usize, total: usize, more: &str) -> Self {
+        if start == 0 || total == 0 {
+            return self.cut(shown, total, more);
+        }
+        self.complete = false;
+        self.notes.push(match start + shown {
+            _ if start >= total => format!("there are {total}: nothing stands behind the first {start}"),
+            end if end < total => format!("{} to {end} of {total} are shown: {more}", start + 1),
+            end => format!("{} to {end} of {total} are shown", start + 1),
+        });
+        self
+    }
+
     /// A symbol that was found by the name that its type had before: a member follows its type, and keeps its own name.
     #[must_use]
     pub fn renamed(mut self, former: Option<&str>, path: &str) -> Self {
@@ -220,6 +235,18 @@ mod tests {
         let all = State::default().of_workspace(&flaws);
         assert_eq!((all.complete, all.notes.len()), (false, 2));
         assert_ne!(flaws["bad.cs"].why, flaws["none.cs"].why);
+    }
+
+    #[test]
+    fn pages_say_where_they_stand() {
+        let note = |start, shown| State::default().page(start, shown, 50, "ask on").notes.join("; ");
+        assert_eq!(State::default().page(0, 50, 50, "ask on"), State::default());
+        assert_eq!(State::default().page(7, 0, 0, "ask on"), State::default());
+        assert_eq!(note(0, 20), "20 of 50 are shown: ask on");
+        assert_eq!(note(20, 20), "21 to 40 of 50 are shown: ask on");
+        assert_eq!(note(40, 10), "41 to 50 of 50 are shown");
+        assert_eq!(note(60, 0), "there are 50: nothing stands behind the first 60");
+        assert!(!State::default().page(40, 10, 50, "").complete);
     }
 
     #[test]

@@ -12,7 +12,7 @@ use std::fs::{self, DirBuilder, File};
 use std::io::{self, ErrorKind};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 const VIEWS: &str = "views";
 const FLIGHTS: &str = "flights";
@@ -119,6 +119,15 @@ pub struct Held {
     pub since: u64,
     /// Whether this process has it.
     pub is_own: bool,
+}
+
+impl Held {
+    /// For how long it has been claimed; `None` if it cannot be told.
+    pub fn age(&self) -> Option<Duration> {
+        let since = UNIX_EPOCH + Duration::from_secs(Some(self.since).filter(|since| *since > 0)?);
+        // A clock that was set would tell nonsense.
+        SystemTime::now().duration_since(since).ok()
+    }
 }
 
 /// An action that this process asks for. The file goes with the value, while it is still locked.

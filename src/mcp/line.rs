@@ -1,0 +1,134 @@
+//! The line to a client: one message a line, read and written side by side.
+//!
+//! What is no message is answered as JSON-RPC has it, under its id where that can be read, and the conversation goes on; the transports of
+//! `rmcp` pass over it in silence, and the client waits for ever.
+
+use crate::service::frame::{self, Frame, Framing, Reader};
+use crate::service::message::{self, Message, code};
+use rmcp::RoleServer;
+use rmcp::service::{RxJsonRpcMessage, TxJsonRpcMessage};
+use rmcp::transport::Transport;
+use serde_json::Value;
+use std::io;
+use std::sync::Arc;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::sync::{Mutex, mpsc};
+
+type Heard = RxJsonRpcMessage<RoleServer>;
+
+/// No message is longer, in bytes.
+const LONGEST: usize = 16 << 20;
+
+/// Some programs begin a text with it.
+const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
+
+/// A client's line.
+pub struct Line<W> {
+    /// Read by a task of its own: a wait for the next one may be given up at any time.
+    heard: mpsc::Receiver<Heard>,
+    to: Arc<Mutex<W>>,
+}
+
+impl<W: AsyncWrite + Send + Unpin + 'static> Line<W> {
+    /// Reads what comes from now on.
+    pub fn new(from: impl AsyncRead + Send + Unpin + 'static, to: W) -> Self {
+        let to = Arc::new(Mutex::new(to));
+        let (tell, heard) = mpsc::channel(1);
+        tokio::spawn(read(Reader::of_lines(from, LONGEST), to.clone(), tell));
+        Self { heard, to }
+    }
+}
+
+impl<W: AsyncWrite + Send + Unpin + 'static> Transport<RoleServer> for Line<W> {
+    type Error = io::Error;
+
+    fn send(&mut self, message: TxJsonRpcMessage<RoleServer>) -> impl Future<Output = io::Result<()>> + Send + 'static {
+        let to = self.to.clone();
+        async move { write(&to, &serde_json::to_vec(&message)?).await }
+    }
+
+    async fn receive(&mut self) -> Option<Heard> {
+        self.heard.recv().await
+    }
+
+    async fn close(&mut self) -> io::Result<()> {
+        self.heard.close();
+        Ok(())
+    }
+}
+
+async fn write<W: AsyncWrite + Unpin>(to: &Mutex<W>, message: &[u8]) -> io::Result<()> {
+    frame::write(&mut *to.lock().await, Framing::Lines, message).await
+}
+
+/// Hands messages on until there are no more, or nobody wants them.
+async fn read<R: AsyncRead + Unpin, W: AsyncWrite + Unpin>(mut from: Reader<R>, to: Arc<Mutex<W>>, tell: mpsc::Sender<Heard>) {
+    while let Ok(true) = from.ready().await {
+        let understood = match from.next().await {
+            Ok(Frame::Message(bytes)) => understood(&bytes),
+            Ok(Frame::TooLong { bytes, begun }) => {
+                let why = format!("a message of at least {bytes} bytes is too long; the longest is {LONGEST}");
+                Err((message::id_in(&begun), code::REQUEST, why))
+            }
+            Ok(Frame::Garbage(_) | Frame::End) | Err(_) => return,
+        };
+        let told = match understood {
+            Ok(None) => true,
+            Ok(Some(message)) => tell.send(*message).await.is_ok(),
+            Err((id, code, why)) => write(&to, message::error(&id, code, &why).to_string().as_bytes()).await.is_ok(),
+        };
+        if !told {
+            return;
+        }
+    }
+}
+
+/// The message in some bytes; none when nobody waits for an answer to what is not understood. Else the id, the code and the words of a refusal.
+fn understood(bytes: &[u8]) -> Result<Option<Box<Heard>>, (Value, i32, String)> {
+    let bytes = bytes.strip_prefix(BYTE_ORDER_MARK).unwrap_or(bytes);
+    let parsed = message::parse(bytes).map_err(|(id, code, why)| match code {
+        code::PARSE => (message::id_in(bytes), code, why),
+        _ => (id, code, why),
+    })?;
+    match (serde_json::from_slice::<Heard>(bytes), parsed) {
+        (Ok(message), _) => Ok(Some(Box::new(message))),
+        (Err(_), Message::Answer | Message::Notification { .. }) => Ok(None),
+        (Err(error), Message::Request { id, .. }) => Err((id, code::REQUEST, format!("this is no request of the protocol: {error}"))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refused(bytes: &[u8]) -> (Value, i32) {
+        let refusal = understood(bytes).map(|message| message.is_some());
+        refusal.map_err(|(id, code, _)| (id, code)).expect_err("no message")
+    }
+
+    #[test]
+    fn what_is_no_message_is_refused_under_its_id() {
+        assert_eq!(refused(br#"{"jsonrpc":"2.0","id":7,"method":"ping""#), (7.into(), code::PARSE));
+        assert_eq!(
+            refused(b"{\"jsonrpc\":\"2.0\",\"id\":\"a\",\"method\":\"tools/call\",\"params\":{\"name\":\"\xff\xfe\"}}"),
+            ("a".into(), code::PARSE)
+        );
+        assert_eq!(refused(br#"{"id":"#), (Value::Null, code::PARSE));
+        assert_eq!(refused(b"hello"), (Value::Null, code::PARSE));
+        assert_eq!(refused(b"[]"), (Value::Null, code::REQUEST));
+        assert_eq!(refused(br#"{"id":1,"method":"ping"}"#), (1.into(), code::REQUEST));
+        assert_eq!(
+            refused(br#"{"jsonrpc":"2.0","id":1.5,"method":"ping"}"#),
+            (1.5.into(), code::REQUEST)
+        );
+    }
+
+    #[test]
+    fn messages_are_handed_on_and_what_wants_no_answer_is_passed_over() {
+        let is_message = |bytes: &[u8]| understood(bytes).expect("no refusal").is_some();
+        assert!(is_message(br#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#));
+        assert!(is_message(b"\xEF\xBB\xBF{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}"));
+        assert!(is_message(br#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#));
+        assert!(!is_message(br#"{"jsonrpc":"2.0","error":3}"#));
+    }
+}

@@ -1,0 +1,122 @@
+//! `cortex serve` when others build, and when it has as many clients as it can serve.
+
+use crate::bench::Bench;
+use crate::serve::{Client, Service, request};
+use serde_json::{Value, json};
+use std::io::Write;
+use std::process::{Command, Stdio};
+
+#[test]
+fn who_asks_while_it_loads_is_told_how_far_it_is() {
+    let (bench, pipe) = Bench::waits();
+    let service = Service::start(&bench);
+    let (mut first, mut told, mut short) = (service.client(), service.client(), service.client());
+    first.send(&request("a", "//index:waits", Some("p")));
+    let progress = first.next();
+    assert_eq!(
+        (&progress["method"], &progress["params"]["token"]),
+        (&json!("$/progress"), &json!("p"))
+    );
+    told.send(&request("b", "NodeTree", Some("q")));
+    let progress = told.next();
+    assert_eq!(
+        (&progress["method"], &progress["params"]["token"]),
+        (&json!("$/progress"), &json!("q"))
+    );
+    assert!(
+        progress["params"]["value"]["percentage"]
+            .as_u64()
+            .is_some_and(|percent| percent < 100)
+    );
+    // Who is told nothing meanwhile is to ask again.
+    short.send(&request("c", "NodeTree", None));
+    let busy = short.next();
+    assert_eq!(busy["error"]["code"], -32001, "{busy}");
+    let data = &busy["error"]["data"];
+    assert_eq!((&data["code"], &data["exitCode"]), (&json!("Busy"), &json!(4)), "{busy}");
+    assert!(data["progress"].as_u64().is_some_and(|percent| percent < 100), "{busy}");
+    std::fs::write(&pipe, "").expect("a pipe");
+    for (client, id) in [(&mut first, "a"), (&mut told, "b")] {
+        let mut message = client.next();
+        while message["method"] == "$/progress" {
+            message = client.next();
+        }
+        assert_eq!((&message["id"], &message["error"]), (&json!(id), &Value::Null), "{message}");
+    }
+}
+
+#[test]
+fn who_asks_while_another_process_builds_is_told_so() {
+    let (bench, pipe) = Bench::waits();
+    let service = Service::start(&bench);
+    let mut short = service.client();
+    let mut build = bench.command(&["build", "//index:waits"]);
+    let mut build = build.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("it starts");
+    // Who opens the pipe to write has met who reads it: the checkout is being built.
+    let held = std::fs::File::options().write(true).open(&pipe).expect("the command reads");
+    short.send(&request("a", "NodeTree", None));
+    let busy = short.next();
+    assert_eq!(busy["error"]["code"], -32001, "{busy}");
+    let data = &busy["error"]["data"];
+    assert_eq!((&data["code"], &data["progress"]), (&json!("Busy"), &json!(0)), "{busy}");
+    let pid = format!("pid {} (cortex build", build.id());
+    assert!(data["message"].as_str().is_some_and(|told| told.contains(&pid)), "{busy}");
+    // Who gives a token waits for his turn.
+    short.send(&request("b", "NodeTree", Some("p")));
+    drop(held);
+    assert!(build.wait().expect("it ends").success());
+    let mut answer = short.next();
+    while answer["method"] == "$/progress" {
+        answer = short.next();
+    }
+    assert_eq!((&answer["id"], &answer["error"]), (&json!("b"), &Value::Null), "{answer}");
+}
+
+#[test]
+fn a_service_that_is_full_tells_how_it_does_and_ends() {
+    let bench = Bench::memotree();
+    let mut shell = Command::new("sh");
+    let serve = bench.command(&["serve", "--json"]);
+    shell.args(["-c", "ulimit -n 200 && exec \"$0\" \"$@\""]).arg(serve.get_program());
+    shell.args(serve.get_args()).current_dir(bench.root());
+    shell.envs(serve.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    let mut service = Service::run(shell);
+    // As many as can be served, and some that are not heard of again.
+    let mut clients: Vec<Client> = (0..60).map(|_| service.client()).collect();
+    let is_refused = |client: &mut Client| {
+        // Who was told before that he comes too many is not heard any more.
+        let _ = client
+            .stream
+            .write_all(b"{\"jsonrpc\":\"2.0\",\"id\":\"x\",\"method\":\"resolve\",\"params\":{\"symbol\":\"NodeId\"}}\n");
+        let answer = client.next();
+        (answer["error"]["code"] == -32001).then(|| answer["id"].clone())
+    };
+    assert!(clients.iter_mut().filter_map(is_refused).count() > 10);
+    assert_eq!(is_refused(&mut service.client()), Some(json!("x")));
+    let status = bench.run(&["serve", "--status", "--json"]);
+    let told: Value = serde_json::from_str(&status.out).unwrap_or_else(|error| panic!("{error}: {status:?}"));
+    assert_eq!((status.code, &told["pid"]), (0, &json!(service.child.id())), "{status:?}");
+    // It answers nobody: who listens there is told by its lock.
+    let pid = service.child.id().to_string();
+    let signal = |name: &str| assert!(Command::new("kill").args([name, &pid]).status().expect("kill").success());
+    signal("-STOP");
+    let status = bench.run(&["serve", "--status"]);
+    assert_eq!(status.code, 4, "{status:?}");
+    assert!(status.err.contains(&format!("pid {pid}, does not answer")), "{status:?}");
+    let mut stop = bench
+        .command(&["serve", "--stop"])
+        .stdout(Stdio::null())
+        .spawn()
+        .expect("it starts");
+    let pending = || {
+        let status = std::fs::read_to_string(format!("/proc/{pid}/status")).expect("a process");
+        let signals = status.lines().find_map(|line| line.strip_prefix("ShdPnd:"));
+        u64::from_str_radix(signals.expect("a line").trim(), 16).expect("a number")
+    };
+    while pending() & (1 << 14) == 0 {
+        assert!(stop.try_wait().expect("a child").is_none(), "it gave up");
+    }
+    signal("-CONT");
+    assert_eq!(stop.wait().expect("it ends").code(), Some(0));
+    assert_eq!(service.child.wait().expect("it ends").code(), Some(0));
+}
