@@ -192,12 +192,25 @@ pub struct Shown {
 
 /// Builds one label and gives its output.
 pub fn output(context: &Context, session: &mut Session, label: &str) -> Result<Shown, Failed> {
+    match made(context, session, label)? {
+        (shown, Code::Ok) => Ok(shown),
+        (_, code) => Err(unmade(code)),
+    }
+}
+
+/// What was said already stands in the way.
+fn unmade(code: Code) -> Failed {
+    Failed {
+        code,
+        diagnostics: Vec::new(),
+    }
+}
+
+/// Builds one label and gives its output, also where that was made and something else failed: it cannot be laid out, say. The code tells.
+pub fn made(context: &Context, session: &mut Session, label: &str) -> Result<(Shown, Code), Failed> {
     let (report, code) = outputs(context, session, "show", &[label.to_owned()], false)?;
-    if code != Code::Ok {
-        return Err(Failed {
-            code,
-            diagnostics: Vec::new(),
-        });
+    if code != Code::Ok && !matches!(report.outputs.as_slice(), [Some(_)]) {
+        return Err(unmade(code));
     }
     let ([root], [bytes]) = (report.roots.as_slice(), report.outputs.as_slice()) else {
         let why = Diagnostic::error(
@@ -224,11 +237,12 @@ pub fn output(context: &Context, session: &mut Session, label: &str) -> Result<S
     };
     let digest = root.output.ok_or_else(gone)?;
     let bytes = bytes.clone().ok_or_else(gone)?;
-    Ok(Shown {
+    let shown = Shown {
         label: root.label.to_string(),
         digest,
         bytes,
-    })
+    };
+    Ok((shown, code))
 }
 
 fn print(context: &Context, args: &ShowArgs, shown: &Shown) -> Outcome {

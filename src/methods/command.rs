@@ -212,5 +212,6 @@ fn asked(context: &Context, entry: &Entry, arguments: &Value) -> Option<Told> {
                 .dim("waiting for the service of this checkout, which answers others or builds")
         )
     };
-    client::ask(&context.service()?, entry, arguments, waits)
+    let hear = |words: &str| context.tell(words);
+    client::ask(&context.service()?, entry, arguments, waits, hear)
 }

@@ -12,7 +12,7 @@ use producers::llm::tokens::o200k;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
-use workbench::checkout::InTheWay;
+use workbench::checkout;
 use workbench::context::choose::{Choice, Chosen, Question, choose};
 use workbench::context::compose::{Composed, Form, compose};
 use workbench::context::gather::gather;
@@ -335,12 +335,8 @@ fn absent(id: &str, why: Absent) -> Failed {
 }
 
 fn unkept(error: &std::io::Error) -> Failed {
-    let why = Diagnostic::error("E_WRITE", format!("the conversation cannot be read or written: {error}"));
-    let hint = match InTheWay::of(error) {
-        Some(way) => way.hint(),
-        None => "check .cortex; a damaged conversations.json can be moved away, or ask without --conversation".to_owned(),
-    };
-    Failed::new(Code::Io, why.hint(hint))
+    let damaged = "check .cortex; a damaged conversations.json can be moved away, or ask without --conversation";
+    Failed::new(Code::Io, checkout::trouble("the conversation", error, damaged))
 }
 
 /// What was used before: in this conversation, and looked at in the checkout.

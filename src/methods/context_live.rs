@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use std::io::{self, ErrorKind};
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
-use workbench::checkout::{self, InTheWay};
+use workbench::checkout;
 use workbench::edit::disk::Disk;
 use workbench::live::difference::Difference;
 use workbench::live::edits::{self, Unsaved};
@@ -306,12 +306,8 @@ fn beside(first: &Unsaved, others: &[Unsaved]) -> Vec<String> {
 }
 
 fn unkept(path: &str, error: &io::Error) -> Failed {
-    let why = Diagnostic::error("E_WRITE", format!("the versions of {path} cannot be read or written: {error}"));
-    let hint = InTheWay::of(error).map_or_else(
-        || "check .cortex/live and .cortex/edit; a damaged journal can be moved away".to_owned(),
-        InTheWay::hint,
-    );
-    Failed::new(Code::Io, why.hint(hint))
+    let damaged = "check .cortex/live and .cortex/edit; a damaged journal can be moved away";
+    Failed::new(Code::Io, checkout::trouble(&format!("the versions of {path}"), error, damaged))
 }
 
 /// A place in a text.

@@ -1,5 +1,6 @@
 //! `pack build`, `pack list`, `pack remove`: bundles of what is known of chosen types.
 
+use super::access::leads_out;
 use super::symbols::{notes, resolution};
 use super::{Effect, Method};
 use crate::context::Failed;
@@ -206,12 +207,16 @@ pub fn types(desk: &mut Desk<'_>, name: &str) -> Result<Vec<String>, Failed> {
             Some(first) => format!("did you mean {first}?"),
             None => "make it with --filter, or write [pack.NAME] in cortex.toml".to_owned(),
         };
-        let why = Diagnostic::error("E_NO_PACK", "there is no pack of this name").found(name.chars().take(120).collect::<String>());
-        return Err(Failed::new(Code::Usage, why.hint(hint).candidates(near)));
+        return Err(Failed::new(Code::Usage, unknown(name).hint(hint).candidates(near)));
     }
     let shown = desk.output(&label(name, "selection"))?;
     let selection: Selection = serde_json::from_slice(&shown.bytes).map_err(|error| Failed::bug(&error))?;
     Ok(selection.types)
+}
+
+fn unknown(name: &str) -> Diagnostic {
+    let why = Diagnostic::error("E_NO_PACK", "there is no pack of this name");
+    why.found(name.chars().take(120).collect::<String>())
 }
 
 fn label(name: &str, target: &str) -> String {
@@ -361,6 +366,9 @@ impl Method for Remove {
 
     fn answer(&self, desk: &mut Desk<'_>) -> Result<Removed, Failed> {
         let success = packs::remove(desk.redefine()?, &self.name)?;
+        if !success && leads_out(&self.name) {
+            return Err(Failed::new(Code::Usage, unknown(&self.name)));
+        }
         Ok(Removed { success })
     }
 

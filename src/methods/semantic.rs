@@ -22,7 +22,7 @@ use workbench::symbols::state::{Freshness, State};
 #[derive(Debug, clap::Args, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct SemanticOf {
-    /// A type, by any unambiguous name, a member of it, or a label.
+    /// A type, by any unambiguous name, or a label; where a language model writes summaries also a member (NodeStore#Get).
     #[serde(alias = "path", alias = "typeId", alias = "id")]
     pub symbol: String,
     /// Make it first, also if a model has to be asked.
@@ -64,10 +64,10 @@ impl Method for SemanticOf {
             true => self.symbol.clone(),
             false => format!("//types/{}:semantic", self.symbol),
         };
-        // A summary is of one type: what a pattern means the index of names tells.
-        let is_pattern = is_wild(&self.symbol) && !self.symbol.starts_with("//");
+        // A summary is of one symbol: what a pattern means, and which members there are, the index of names tells.
+        let is_in_index = (is_wild(&self.symbol) || self.symbol.contains('#')) && !self.symbol.starts_with("//");
         let known = match build::patterns(std::slice::from_ref(&asked)) {
-            _ if is_pattern => false,
+            _ if is_in_index => false,
             Ok(patterns) => desk.open()?.1.survey(patterns.patterns(), Reach::Named)?.refused.is_empty(),
             Err(failed) if self.symbol.starts_with("//") => return Err(failed),
             Err(_) => false,
@@ -76,7 +76,7 @@ impl Method for SemanticOf {
             true => asked,
             false => one_by_name(desk, "show", &self.symbol, "semantic")?,
         };
-        let label = history::meant(desk.open()?.1, &asked, "shown")?;
+        let label = label(desk, &asked)?;
         let (_, session) = desk.open()?;
         let paid = workbench::paid::is_paid(session, &label);
         if !paid && !label.ends_with(SUMMARY) {
@@ -107,7 +107,7 @@ impl Method for SemanticOf {
                 semantic_state: state.to_owned(),
             });
         }
-        let shown = show::output(context, session, &label)?;
+        let shown = desk.output(&label)?;
         let (resolved, files) = resolved(desk, &shown.label)?;
         Ok(Summary {
             resolved,
@@ -126,6 +126,36 @@ impl Method for SemanticOf {
             }
         }
     }
+}
+
+/// The label that is meant by one that may be abbreviated.
+fn label(desk: &mut Desk<'_>, asked: &str) -> Result<String, Failed> {
+    let of_member = asked
+        .strip_prefix("//types/")
+        .and_then(|rest| rest.strip_suffix(SUMMARY)?.split_once('#'));
+    let Some((key, member)) = of_member else {
+        return history::meant(desk.open()?.1, asked, "shown");
+    };
+    let outline = build::patterns(&[format!("//types/{key}#{member}:outline")])?;
+    // Which members a type has is known once that was looked at.
+    if !desk.open()?.1.survey(outline.patterns(), Reach::Named)?.unknown.is_empty() {
+        desk.outputs(&[format!("//types/{key}:members")], true)?;
+    }
+    let session = desk.open()?.1;
+    match history::meant(session, asked, "shown") {
+        Err(failed) if failed.diagnostics.iter().any(|why| why.code == "E_NO_TARGET") => {
+            let is_member = session.survey(outline.patterns(), Reach::Named)?.refused.is_empty();
+            Err(if is_member { of_types_only(asked, key) } else { failed })
+        }
+        meant => meant,
+    }
+}
+
+/// There is a summary of the type, and none of a member of it.
+fn of_types_only(label: &str, key: &str) -> Failed {
+    let message = "summaries of members are written by a language model only, and none is named here";
+    let hint = format!("`cortex semantic '{key}'` prints that of the type; [producer.semantic] params.model names a model");
+    Failed::new(Code::Usage, Diagnostic::error("E_NO_TARGET", message).label(label).hint(hint))
 }
 
 /// What the labels of summaries end with.

@@ -9,13 +9,14 @@ use crate::methods::pack;
 use crate::render::printable;
 use engine::build::query::Standing;
 use engine::values::diagnostic::Diagnostic;
+use engine::values::fold::strip_end;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 use workbench::aliases;
-use workbench::checkout::{self, InTheWay};
+use workbench::checkout;
 use workbench::symbols::outputs::{Outputs, type_label};
 use workbench::symbols::resolve::Resolved;
 use workbench::symbols::state::{Freshness, State};
@@ -84,7 +85,12 @@ impl Method for Show {
         let known = cards(desk, &window, &pack)?;
         let max_chars = window.max_chars.unwrap_or(USUAL_CHARS);
         let mut made = compose(&window, &known.cards, &pack, max_chars);
-        checkout::write(&root, OUT, made.text.as_bytes()).map_err(|error| unwritten(&error))?;
+        if let Err(error) = checkout::write(&root, OUT, made.text.as_bytes()) {
+            // The text can be told all the same.
+            let failed = unwritten(&error);
+            desk.context.say(&failed.diagnostics);
+            desk.worsen(failed.code);
+        }
         made.cut.extend(gone);
         let mut state = known.state(desk, &made)?;
         for (from, to) in renamed.iter().filter(|(_, to)| made.shown.contains(to)) {
@@ -250,12 +256,8 @@ pub fn root(desk: &Desk<'_>) -> Result<PathBuf, Failed> {
 }
 
 fn unwritten(error: &std::io::Error) -> Failed {
-    let why = Diagnostic::error("E_WRITE", format!("the window cannot be read or written: {error}"));
-    let hint = match InTheWay::of(error) {
-        Some(way) => way.hint(),
-        None => "check .cortex; a damaged window.json can be mended by hand or moved away".to_owned(),
-    };
-    Failed::new(Code::Io, why.hint(hint))
+    let damaged = "check .cortex; a damaged window.json can be mended by hand or moved away";
+    Failed::new(Code::Io, checkout::trouble("the window", error, damaged))
 }
 
 /// A type to pin, unpin or dismiss.
@@ -296,7 +298,7 @@ pub struct Dismiss {
     pub symbol: String,
 }
 
-/// Changes the window by the type that a symbol means. One that is gone can be let go by the name that it had.
+/// Changes the window by the type that a symbol means. One that is gone can be let go by the name that it had, or the end of it.
 fn change(desk: &mut Desk<'_>, symbol: &str, gone: bool, change: impl Fn(&mut Window, &str) -> bool) -> Result<Changed, Failed> {
     let root = root(desk)?;
     let mut before = Window::read(&root).map_err(|error| unwritten(&error))?;
@@ -308,23 +310,28 @@ fn change(desk: &mut Desk<'_>, symbol: &str, gone: bool, change: impl Fn(&mut Wi
         .map(|pin| &pin.path)
         .chain(before.recent.iter().map(|recent| &recent.path));
     let (resolved, state) = if gone && known.clone().any(|path| path == symbol) {
-        let resolved = Resolved {
-            path: symbol.to_owned(),
-            type_id: String::new(),
-            member_id: None,
-        };
         // By the name that the window knows; what is of that name now was not looked at.
-        (resolved, State::default())
+        (Resolved::gone(symbol), State::default())
     } else {
         let names = desk.names()?;
-        let (found, former) = meant(desk, &names, symbol)?;
-        let state = names.state(found.files.iter()).renamed(former.as_deref(), found.key());
-        let resolved = Resolved {
-            path: found.key().to_owned(),
-            type_id: found.type_id,
-            member_id: None,
+        let is_gone = |path: &str| {
+            let before = strip_end(path, symbol);
+            before.is_some_and(|before| before.ends_with(['.', '+'])) && names.symbols.find(path).is_none()
         };
-        (resolved, state)
+        let ends_so: BTreeSet<&String> = known.filter(|path| gone && is_gone(path)).collect();
+        match (meant(desk, &names, symbol), ends_so.first()) {
+            (Err(_), Some(path)) if ends_so.len() == 1 => (Resolved::gone(path), State::default()),
+            (meant, _) => {
+                let (found, former) = meant?;
+                let state = names.state(found.files.iter()).renamed(former.as_deref(), found.key());
+                let resolved = Resolved {
+                    path: found.key().to_owned(),
+                    type_id: found.type_id,
+                    member_id: None,
+                };
+                (resolved, state)
+            }
+        }
     };
     let (success, pinned) = Window::change(&root, |window| {
         renamed.iter().for_each(|(from, to)| window.rename(from, to));

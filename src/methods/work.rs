@@ -1,15 +1,18 @@
 //! What the methods of work share: a build in which the questions that nobody has answered wait, so that they can be handed out.
 
+use super::arguments::one_or_many;
 use crate::cli::AskingArgs;
 use crate::commands::build;
 use crate::context::Failed;
 use crate::desk::Desk;
 use crate::exit::Code;
+use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches};
 use engine::build::Options;
 use engine::build::request::{Report, Request};
 use engine::values::diagnostic::Diagnostic;
 use engine::values::digest::Digest;
 use producers::llm::{Note, Waiting};
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use workbench::work::{Known, targets};
 
@@ -48,6 +51,39 @@ pub fn open(desk: &mut Desk<'_>) -> Result<BTreeSet<String>, Failed> {
         return Err(Failed::new(Code::Usage, why.hint(hint)));
     }
     Ok(targets)
+}
+
+/// Types, labels or patterns: by position, or each behind `--scope`.
+#[derive(Debug, Default, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Scope(#[serde(deserialize_with = "one_or_many")] pub Vec<String>);
+
+/// Its argument by position, and the one that is a flag.
+const PLACES: [&str; 2] = ["scope", "scope_flag"];
+
+impl Args for Scope {
+    fn augment_args(command: Command) -> Command {
+        const HELP: &str = "Only what these types, labels or patterns need";
+        let [by_position, flag] = PLACES.map(|name| Arg::new(name).value_name("PATTERN").action(ArgAction::Append));
+        let by_position = by_position.num_args(0..).help(HELP);
+        command.arg(by_position).arg(flag.long("scope").help("The same as PATTERN"))
+    }
+
+    fn augment_args_for_update(command: Command) -> Command {
+        Self::augment_args(command)
+    }
+}
+
+impl FromArgMatches for Scope {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
+        let given = PLACES.iter().filter_map(|name| matches.get_many::<String>(name));
+        Ok(Self(given.flatten().cloned().collect()))
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        *self = Self::from_arg_matches(matches)?;
+        Ok(())
+    }
 }
 
 /// Builds the targets of a scope, all that agents answer for if there is none.

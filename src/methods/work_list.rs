@@ -1,7 +1,6 @@
 //! `work list`: how far the agents are.
 
-use super::arguments::one_or_many;
-use super::work::{self, kind, noted};
+use super::work::{self, Scope, kind, noted};
 use super::{Effect, Method};
 use crate::context::Failed;
 use crate::desk::Desk;
@@ -20,9 +19,9 @@ const LISTED: usize = 100;
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct List {
     /// Only what these types, labels or patterns need.
-    #[arg(value_name = "PATTERN")]
-    #[serde(deserialize_with = "one_or_many")]
-    pub scope: Vec<String>,
+    #[command(flatten)]
+    #[schemars(with = "Vec<String>")]
+    pub scope: Scope,
 }
 
 /// How far the agents are.
@@ -66,7 +65,7 @@ impl Method for List {
     type Answer = Listed;
 
     fn answer(&self, desk: &mut Desk<'_>) -> Result<Listed, Failed> {
-        let round = work::scoped(desk, &self.scope)?;
+        let round = work::scoped(desk, &self.scope.0)?;
         let (workspace, session) = desk.open()?;
         let notes = workspace.asking.agents().notes();
         let now = session.engine.world.now_secs();
@@ -117,8 +116,9 @@ impl Method for List {
             taken => format!(" ({} of them with an agent)", number(taken)),
         };
         let mut text = format!(
-            "{} targets: {} answered, {} wait{taken}, {} later\n",
+            "{} {}: {} answered, {} wait{taken}, {} later\n",
             number(answer.targets),
+            if answer.targets == 1 { "target" } else { "targets" },
             number(answer.done),
             number(answer.waiting),
             number(answer.later)

@@ -1,7 +1,6 @@
 //! `work next`: questions for an agent.
 
-use super::arguments::one_or_many;
-use super::work::{self, form, kind, noted};
+use super::work::{self, Scope, form, kind, noted};
 use super::{Effect, Method};
 use crate::context::Failed;
 use crate::desk::Desk;
@@ -24,9 +23,9 @@ pub struct Next {
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..=MOST))]
     pub count: u64,
     /// Only what these types, labels or patterns need.
-    #[arg(long, value_name = "PATTERN")]
-    #[serde(deserialize_with = "one_or_many")]
-    pub scope: Vec<String>,
+    #[command(flatten)]
+    #[schemars(with = "Vec<String>")]
+    pub scope: Scope,
     /// Your name: nobody else gets them meanwhile, and you get yours again.
     #[arg(long, value_name = "NAME", default_value = "")]
     pub agent: String,
@@ -40,7 +39,7 @@ impl Default for Next {
     fn default() -> Self {
         Self {
             count: 1,
-            scope: Vec::new(),
+            scope: Scope::default(),
             agent: String::new(),
             minutes: 30,
         }
@@ -98,7 +97,7 @@ impl Method for Next {
         let agent = work::name(&self.agent)?;
         work::within("count", self.count, MOST)?;
         work::within("minutes", self.minutes, LONGEST_LEASE / 60)?;
-        let round = work::scoped(desk, &self.scope)?;
+        let round = work::scoped(desk, &self.scope.0)?;
         let (workspace, session) = desk.open()?;
         let notes = workspace.asking.agents().notes();
         let now = session.engine.world.now_secs();

@@ -412,6 +412,29 @@ fn of_many_errors_the_first_are_told() {
     }
 }
 
+#[test]
+fn what_cannot_be_laid_out_is_told_all_the_same() {
+    let bench = Bench::memotree();
+    bench.write(".cortex/out/types", "in the way");
+    bench.write(".cortex/out/prompt_window.md/x", "in the way");
+    for (args, text) in [
+        (&["outline", "NodeId"][..], "# MemoTree.Core.NodeId "),
+        (&["semantic", "NodeId"], "# Semantic: MemoTree.Core.NodeId "),
+    ] {
+        let ran = bench.run(args);
+        assert!(
+            ran.code == 1 && ran.out.starts_with(text) && ran.err.contains("E_LAYOUT"),
+            "{ran:?}"
+        );
+    }
+    assert_eq!(bench.run(&["window", "pin", "NodeId"]).code, 0);
+    let ran = bench.run(&["window", "show"]);
+    assert!(
+        ran.code == 5 && ran.out.contains("MemoTree.Core.NodeId") && ran.err.contains("error[E_WRITE]"),
+        "{ran:?}"
+    );
+}
+
 /// A checkout can hold anything in the place of what is written to: it is named, whatever was to be read or written below it.
 #[test]
 fn what_stands_in_the_place_of_the_folder_is_named() {

@@ -151,6 +151,17 @@ fn a_pin_follows_its_type_to_another_name() {
 }
 
 #[test]
+fn a_type_that_is_gone_is_let_go_by_the_end_of_its_name() {
+    let bench = Bench::memotree();
+    bench.write("src/MemoTree.Core/Shelf.cs", "namespace N;\npublic class Shelf { }\n");
+    assert_eq!(bench.run(&["window", "pin", "Shelf"]).code, 0);
+    std::fs::remove_file(bench.root().join("src/MemoTree.Core/Shelf.cs")).expect("removed");
+    assert_eq!(bench.run(&["window", "pin", "Shelf"]).code, 2);
+    assert_eq!(bench.run(&["window", "unpin", "helf"]).code, 2);
+    assert_eq!(bench.run(&["window", "unpin", "shelf"]).out, "N.Shelf is pinned no longer\n");
+}
+
+#[test]
 fn a_summary_is_of_one_type() {
     let bench = Bench::memotree();
     for pattern in ["I*", "*Exporter"] {

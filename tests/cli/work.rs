@@ -74,6 +74,44 @@ fn full(role: &str) -> String {
 }
 
 #[test]
+fn a_member_has_a_summary_where_a_model_writes_them() {
+    let bench = pair();
+    // Nothing is built yet.
+    insta::assert_snapshot!(bench.run(&["semantic", "A#Get"]).all(), @r"
+    exit 0
+    there is no summary of N.A#Get() yet
+    note: an agent answers for it: `cortex work next` gives the question, `cortex work submit` takes the answer
+    ");
+    let again = bench.run(&["--no-store", "semantic", "//types/N.A#Get():semantic"]);
+    assert!(again.code == 0 && again.out.contains("no summary of N.A#Get() yet"), "{again:?}");
+    bench.change("cortex.toml", AGENT, "");
+    for name in ["A#Get", "//types/A#Get:semantic"] {
+        let ran = bench.run(&["semantic", name]).all();
+        assert!(
+            ran.contains("exit 2\nerror[E_NO_TARGET]") && ran.contains(": summaries of members are written by a language model only"),
+            "{ran}"
+        );
+        assert!(
+            ran.contains("`cortex semantic '") && ran.contains("params.model names a model"),
+            "{ran}"
+        );
+    }
+    assert!(bench.run(&["semantic", "A#Gte"]).all().contains("SymbolNotFound"));
+}
+
+#[test]
+fn a_scope_stands_anywhere() {
+    let bench = pair();
+    for scope in [&["A"][..], &["--scope", "A"], &["--scope", "A", "A"]] {
+        let list = bench.run(&[&["work", "list"], scope].concat()).out;
+        assert!(list.starts_with("1 target: 0 answered, 1 wait"), "{list}");
+        let given = bench.run(&[&["work", "next", "--json"], scope].concat()).json();
+        assert_eq!(given["questions"][0]["label"], "//types/N.A:semantic", "{given}");
+    }
+    assert!(bench.run(&["work", "list"]).out.starts_with("2 targets: "));
+}
+
+#[test]
 fn agents_fill_all_summaries_and_patch_what_moves() {
     let bench = Bench::memotree();
     let manifest = std::fs::read_to_string(bench.root().join("cortex.toml")).expect("text");

@@ -3,6 +3,7 @@
 //!
 //! Files are named as below the workspace's root, with `/`: `.cortex/packs.toml`.
 
+use engine::values::diagnostic::Diagnostic;
 use rustix::fs::{AtFlags, FileType, FlockOperation, Mode, OFlags};
 use rustix::io::Errno;
 use std::fs::File;
@@ -50,6 +51,24 @@ impl InTheWay {
             what,
         })
     }
+}
+
+/// Why `what` of a checkout (`the window`) cannot be read or written, and what to do about it: no advice of it loses what is there. `damaged` is
+/// what to do where the file itself is wrong.
+pub fn trouble(what: &str, error: &io::Error, damaged: &str) -> Diagnostic {
+    let message = format!("{what} cannot be read or written: {error}");
+    let (code, hint) = match error.kind() {
+        ErrorKind::StorageFull | ErrorKind::QuotaExceeded => (
+            "E_NO_SPACE",
+            "make room on the disk and run the same command again; what was there before is intact".to_owned(),
+        ),
+        ErrorKind::ReadOnlyFilesystem | ErrorKind::PermissionDenied => (
+            "E_WRITE",
+            "see that .cortex may be read and written by you, and run the same command again; nothing was changed".to_owned(),
+        ),
+        _ => ("E_WRITE", InTheWay::of(error).map_or_else(|| damaged.to_owned(), InTheWay::hint)),
+    };
+    Diagnostic::error(code, message).hint(hint)
 }
 
 /// The bytes of a file of at most `most` bytes; `None` when there is none.
@@ -274,6 +293,25 @@ mod tests {
 
     fn set(root: &Path, bytes: &[u8]) -> io::Result<bool> {
         change(root, FILE, 10, |_| Ok(Some(bytes.to_vec())))
+    }
+
+    #[test]
+    fn advice_loses_nothing() {
+        let told = |kind: ErrorKind| {
+            let why = trouble("the window", &kind.into(), "move it away");
+            (why.code, why.hint.expect("a hint"))
+        };
+        for (kind, code) in [
+            (ErrorKind::StorageFull, "E_NO_SPACE"),
+            (ErrorKind::QuotaExceeded, "E_NO_SPACE"),
+            (ErrorKind::ReadOnlyFilesystem, "E_WRITE"),
+            (ErrorKind::PermissionDenied, "E_WRITE"),
+        ] {
+            let (told, hint) = told(kind);
+            assert_eq!(told, code, "{kind}");
+            assert!(hint.contains("the same command again") && !hint.contains("move"), "{hint}");
+        }
+        assert_eq!(told(ErrorKind::InvalidData), ("E_WRITE".to_owned(), "move it away".to_owned()));
     }
 
     #[test]

@@ -45,6 +45,9 @@ pub enum WorkbenchError {
         /// The system's words.
         reason: String,
     },
+    /// A file of the checkout cannot be read or written.
+    #[error("{}", .0.message)]
+    Checkout(Box<Diagnostic>),
     /// Everything that is wrong with the manifest.
     #[error("the manifest has {} errors", .0.len())]
     Manifest(Vec<Diagnostic>),

@@ -99,8 +99,13 @@ fn unusable(error: &io::Error) -> WorkbenchError {
         let why = Diagnostic::error("E_PATH", format!("it {}", way.what)).at(&*way.path, 0, 0);
         return WorkbenchError::Manifest(vec![why.hint(way.hint())]);
     }
-    let message = format!("the file of packs cannot be used: {error}");
-    broken("E_PATH", &message, "remove it, or put a file there that can be read and written")
+    if error.kind() == io::ErrorKind::FileTooLarge {
+        let message = format!("the file of packs cannot be used: {error}");
+        return broken("E_PATH", &message, "move it away, or put a file there that can be read and written");
+    }
+    let what = format!("the file of packs, {FILE},");
+    let why = checkout::trouble(&what, error, "see that it is a file that can be read and written");
+    WorkbenchError::Checkout(Box::new(why))
 }
 
 /// All packs, by name.

@@ -28,15 +28,20 @@ pub(super) fn written(names: &[Segment]) -> Option<String> {
     Some(text)
 }
 
-/// The types that names mean, in the order of keys. `plain`: the names as a build target would be written with them.
-pub fn types(symbols: &Symbols, names: &[Segment], scope: Option<&str>, plain: Option<&str>) -> (How, Vec<usize>) {
+/// The types that names mean, in the order of keys. `plain`: the names as a build target would be written with them; `rooted`: they are whole.
+pub fn types(symbols: &Symbols, names: &[Segment], scope: Option<&str>, plain: Option<&str>, rooted: bool) -> (How, Vec<usize>) {
+    let is_meant = |key: &str, wild: bool| ends(names, symbol_of(key), wild).filter(|whole| *whole || !rooted);
     if names.iter().any(|name| is_wild(&name.name)) {
-        let matches = |at: &usize| in_scope(symbols.key(*at), scope) && ends(names, symbol_of(symbols.key(*at)), true).is_some();
+        let matches = |at: &usize| in_scope(symbols.key(*at), scope) && is_meant(symbols.key(*at), true).is_some();
         return (How::Wildcard, (0..symbols.len()).filter(matches).collect());
     }
     if let Some(plain) = plain {
         let holding = symbols.ending(plain);
-        let keys: Vec<String> = holding.iter().map(|&at| symbols.key(at).to_owned()).collect();
+        let keys = holding.iter().map(|&at| symbols.key(at));
+        let keys: Vec<String> = keys
+            .filter(|key| !rooted || is_meant(key, false).is_some())
+            .map(str::to_owned)
+            .collect();
         let found: Vec<&str> = match symbol::resolve(plain, &keys) {
             symbol::Resolution::One(one) => vec![one],
             symbol::Resolution::Many(many) => many,
@@ -61,7 +66,7 @@ pub fn types(symbols: &Symbols, names: &[Segment], scope: Option<&str>, plain: O
         if !in_scope(key, scope) {
             continue;
         }
-        if let Some(whole) = ends(names, symbol_of(key), false) {
+        if let Some(whole) = is_meant(key, false) {
             let other_case = !names.iter().all(|name| key.contains(&name.name));
             tiers[usize::from(other_case) * 2 + usize::from(!whole)].push(at);
         }

@@ -101,6 +101,17 @@ pub struct Resolution {
     pub former: Option<String>,
 }
 
+impl Resolved {
+    /// A type of which only the name is left.
+    pub fn gone(path: &str) -> Self {
+        Self {
+            path: path.to_owned(),
+            type_id: String::new(),
+            member_id: None,
+        }
+    }
+}
+
 impl Resolution {
     /// The label of a target of what is meant: `outline`, say.
     ///

@@ -2,7 +2,8 @@
 //! either with `(parameter types)`, `` Type`1 `` or `Type<T>` or neither, `Name@Project` where projects share a name, and `*` and `?` in names.
 //!
 //! A wildcard stays within its name: `*` matches no separator. Letters match whatever their case, as .NET ignores it. Type arguments do
-//! not count, but for their number where several types differ in nothing else. A path knows no types: what it means is told by `resolve`.
+//! not count, but for their number where several types differ in nothing else. Behind `global::` stands a whole name, from the root
+//! namespace on. A path knows no types: what it means is told by `resolve`.
 
 use super::outputs::{SymbolError, Trouble};
 use engine::values::diagnostic::Diagnostic;
@@ -32,6 +33,8 @@ pub struct Segment {
 pub struct SymbolPath {
     /// As written.
     pub text: String,
+    /// Whether it begins at the root namespace: the names before `#` are a whole one then, and not the end of one.
+    pub rooted: bool,
     /// The names before `#`; without a `#`, all of them, the last of which may be a member's.
     pub segments: Vec<Segment>,
     /// What stands behind `@`: a project or a file.
@@ -90,6 +93,7 @@ impl SymbolPath {
         let path = Self {
             plain: plain.then(|| head[..names.len() + scope.map_or(0, |scope| scope.len() + 1)].to_owned()),
             text: text.to_owned(),
+            rooted: offset > 0,
             segments,
             scope: scope.map(str::to_owned),
             member,

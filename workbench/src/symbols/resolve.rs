@@ -175,6 +175,9 @@ fn namespaces(symbols: &Symbols, path: &SymbolPath) -> Option<(How, Vec<String>)
     if !whole.is_empty() {
         return Some((How::Exact, whole));
     }
+    if path.rooted {
+        return None;
+    }
     let ends = |known: &&String| strip_end(known, wanted).is_some_and(|before| before.ends_with('.'));
     let ending: Vec<String> = known.iter().filter(ends).cloned().collect();
     (!ending.is_empty()).then_some((How::Suffix, ending))
@@ -209,7 +212,7 @@ impl<O: Outputs> Asking<'_, O> {
         let mut found: Vec<Found> = Vec::new();
         let mut how = path.is_wild().then_some(How::Wildcard);
         if path.member.is_none() && path.parameters.is_none() {
-            let (by, types) = types(symbols, &path.segments, path.scope.as_deref(), path.plain.as_deref());
+            let (by, types) = self.types(&path.segments, path.plain.as_deref());
             found.extend(types.into_iter().map(of_type));
             if !found.is_empty() && !path.is_wild() {
                 return Ok((Some(by), found, None));
@@ -222,7 +225,8 @@ impl<O: Outputs> Asking<'_, O> {
             how = how.or(Some(by));
             owners = Some((types, name));
         }
-        if found.is_empty() && path.member.is_none() && path.scope.is_none() && path.segments.len() == 1 {
+        // A member alone stands in no namespace, so not in the root either.
+        if found.is_empty() && path.member.is_none() && path.scope.is_none() && path.segments.len() == 1 && !path.rooted {
             let name = &path.segments[0].name;
             (how, found) = match path.is_wild() {
                 true => (Some(How::Wildcard), self.by_name(None, name)),
@@ -236,7 +240,8 @@ impl<O: Outputs> Asking<'_, O> {
         if !found.is_empty() {
             return Ok((how, found, None));
         }
-        if let (Some(aliases), false) = (options.aliases, path.is_wild())
+        // Names of before are known by their ends.
+        if let (Some(aliases), false) = (options.aliases, path.is_wild() || path.rooted)
             && let Some((found, former)) = self.former(aliases)?
         {
             return Ok((Some(How::Alias), found, Some(former)));
@@ -334,7 +339,11 @@ impl<O: Outputs> Asking<'_, O> {
             true => self.path.plain.clone(),
             false => written(before),
         };
-        types(self.symbols, before, self.path.scope.as_deref(), plain.as_deref())
+        self.types(before, plain.as_deref())
+    }
+
+    fn types(&self, names: &[Segment], plain: Option<&str>) -> (How, Vec<usize>) {
+        types(self.symbols, names, self.path.scope.as_deref(), plain, self.path.rooted)
     }
 
     /// The types that declare a member of a name.

@@ -57,6 +57,18 @@ fn what_paths_mean() {
         ("Store", "suffix Box.Store Box.Deep.Down.Store"),
         ("Entry.Kind", "suffix! Box.Store+Entry`1+Kind"),
         ("ore", "nothing "),
+        // From the root namespace on nothing is left out.
+        ("global::Box.Store", "exact! Box.Store"),
+        ("global::box.store", "exact! Box.Store"),
+        ("global::box.cache", "exact! Box.Cache"),
+        ("global::Box.Store.Entry<int>.Kind", "exact! Box.Store+Entry`1+Kind"),
+        ("global::Box.Store.Get(int)", "exact! Box.Store#Get(int)"),
+        ("global::Store", "fuzzy Box.Store Box.Deep.Down.Store Box.IStore"),
+        ("global::BigStore.Twice", "fuzzy Box.BigStore"),
+        ("global::Twice", "nothing "),
+        ("global::*Store", "nothing "),
+        ("global::Box.*Store", "wildcard Box.Store Box.IStore Box.BigStore"),
+        ("global::Deep.Down", "nothing "),
         // Members.
         ("BigStore.Twice", "suffix! Box.BigStore#Twice()"),
         ("Box.Store#Get", "exact Box.Store#Get(int) Box.Store#Get(string?,int)"),

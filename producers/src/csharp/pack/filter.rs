@@ -3,7 +3,7 @@
 //! ```text
 //! expr    = term { ("OR" | "||") term }
 //! term    = factor { ["AND" | "&&"] factor }
-//! factor  = ["!"] primary | "(" expr ")"
+//! factor  = {"!"} primary | {"!" "!"} "(" expr ")"
 //! primary = ("namespace:" | "type:" | "access:" | "tag:" | "depends:") token
 //! token   = one or more of A–Z a–z 0–9 _ . * + ? -
 //! ```
@@ -285,9 +285,15 @@ impl<'a> Parser<'a> {
         match self.peek() {
             Token::Open => self.group(),
             Token::Not => {
-                self.skip();
+                let mut not = false;
+                // Two of them take each other back.
+                while self.peek() == Token::Not {
+                    self.skip();
+                    not = !not;
+                }
                 match self.peek() {
-                    Token::Word => self.primary(true),
+                    Token::Word => self.primary(not),
+                    Token::Open if !not => self.group(),
                     Token::Open => Err(self.wrong(
                         "a '!' stands before one primary, not before a parenthesis",
                         "negate each part: instead of !(a or b) write !a !b, instead of !(a b) write !a or !b",
@@ -422,6 +428,8 @@ mod tests {
             ("type:A or type:B type:C", "(Type=A | (Type=B & Type=C))"),
             ("(type:A||type:B)&&tag:x", "((Type=A | Type=B) & Tag=x)"),
             ("! type:A", "!Type=A"),
+            ("!!type:A !! !type:B", "(Type=A & !Type=B)"),
+            ("!!(type:A)", "Type=A"),
             ("depends:A.B+C* OR (namespace:N.*)", "(Depends=A.B+C* | Namespace=N.*)"),
             ("TYPE:or Or\ntype:and", "(Type=or | Type=and)"),
             ("((((type:A))))", "Type=A"),
@@ -447,7 +455,7 @@ mod tests {
             "type:A\n && type",
             "()",
             "!(type:A)",
-            "!!type:A",
+            "!!!(type:A)",
             "!",
             "type:A & type:B",
             "(type:A & type:B)",
@@ -481,7 +489,7 @@ mod tests {
         "type:A\n && type" → 1:12 a name says what it is the name of (write type:type, or namespace:, access:, tag: or depends: before it)
         "()" → 1:2 nothing stands before this parenthesis (PRIM)
         "!(type:A)" → 1:2 a '!' stands before one primary, not before a parenthesis (negate each part: instead of !(a or b) write !a !b, instead of !(a b) write !a or !b)
-        "!!type:A" → 1:2 nothing stands behind this '!' (PRIM)
+        "!!!(type:A)" → 1:4 a '!' stands before one primary, not before a parenthesis (negate each part: instead of !(a or b) write !a !b, instead of !(a b) write !a or !b)
         "!" → 1:2 nothing stands behind this '!' (PRIM)
         "type:A & type:B" → 1:8 this is no part of a filter (ODD)
         "(type:A & type:B)" → 1:9 this is no part of a filter (ODD)
