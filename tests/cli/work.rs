@@ -105,7 +105,7 @@ fn a_scope_stands_anywhere() {
     for scope in [&["A"][..], &["--scope", "A"], &["--scope", "A", "A"]] {
         let list = bench.run(&[&["work", "list"], scope].concat()).out;
         assert!(list.starts_with("1 target: 0 answered, 1 wait"), "{list}");
-        let given = bench.run(&[&["work", "next", "--json"], scope].concat()).json();
+        let given = bench.run(&[&["work", "next", "--agent", "ann", "--json"], scope].concat()).json();
         assert_eq!(given["questions"][0]["label"], "//types/N.A:semantic", "{given}");
     }
     assert!(bench.run(&["work", "list"]).out.starts_with("2 targets: "));

@@ -205,7 +205,7 @@ type Answer = (Option<How>, Vec<Found>, Option<String>);
 
 impl<O: Outputs> Asking<'_, O> {
     fn found(&mut self, options: &Options<'_>) -> Result<Answer, O::Error> {
-        let (path, symbols) = (self.path, self.symbols);
+        let path = self.path;
         if let Some(answer) = self.identified(options)? {
             return Ok(answer);
         }

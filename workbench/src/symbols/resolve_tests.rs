@@ -60,7 +60,6 @@ fn what_paths_mean() {
         // From the root namespace on nothing is left out.
         ("global::Box.Store", "exact! Box.Store"),
         ("global::box.store", "exact! Box.Store"),
-        ("global::box.cache", "exact! Box.Cache"),
         ("global::Box.Store.Entry<int>.Kind", "exact! Box.Store+Entry`1+Kind"),
         ("global::Box.Store.Get(int)", "exact! Box.Store#Get(int)"),
         ("global::Store", "fuzzy Box.Store Box.Deep.Down.Store Box.IStore"),
