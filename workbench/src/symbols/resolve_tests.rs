@@ -63,7 +63,7 @@ fn what_paths_mean() {
         ("global::Box.Store.Entry<int>.Kind", "exact! Box.Store+Entry`1+Kind"),
         ("global::Box.Store.Get(int)", "exact! Box.Store#Get(int)"),
         ("global::Store", "fuzzy Box.Store Box.Deep.Down.Store Box.IStore"),
-        ("global::BigStore.Twice", "fuzzy Box.BigStore"),
+        ("global::BigStore.Twice", "fuzzy Box.BigStore#Twice()"),
         ("global::Twice", "nothing "),
         ("global::*Store", "nothing "),
         ("global::Box.*Store", "wildcard Box.Store Box.IStore Box.BigStore"),
