@@ -17,12 +17,14 @@ pub(crate) fn take(limits: &Limits) -> io::Result<()> {
     for (resource, limit) in wanted {
         let Some(limit) = limit else { continue };
         let there = getrlimit(resource).maximum;
-        let limit = Some(there.map_or(limit, |there| there.min(limit)));
+        let within = |limit: u64| Some(there.map_or(limit, |there| there.min(limit)));
+        // A second before it is killed, a program is told by a signal of its own that its time is over.
+        let grace = u64::from(resource == Resource::Cpu);
         setrlimit(
             resource,
             Rlimit {
-                current: limit,
-                maximum: limit,
+                current: within(limit),
+                maximum: within(limit.saturating_add(grace)),
             },
         )?;
     }

@@ -77,8 +77,9 @@ pub fn run(context: &Context, args: &BuildArgs) -> Outcome {
         trace.phase(&Phase::since("load", loading));
     }
     let mut report = build_with(context, &mut session, &request, records)?;
-    if args.rebuild && code(&report) == Code::Ok {
-        report = rebuild(context, &mut session, request.clone(), &report)?;
+    // What failed hides nothing that came out different.
+    if args.rebuild && matches!(code(&report), Code::Ok | Code::TargetFailed) {
+        report = rebuild(context, &mut session, request.clone(), report)?;
     }
     if !args.dry_run && context.overlay().is_none() {
         follow_names(context, &workspace, &mut session, &request)?;
@@ -148,10 +149,21 @@ pub fn damaged(met: Vec<String>) -> Vec<Diagnostic> {
 /// Damaged rows that are told one by one.
 const MOST_DAMAGE: usize = 5;
 
-/// Makes what was built again, but for what is paid for, to compare.
-fn rebuild(context: &Context, session: &mut Session, request: Request, built: &Report) -> Result<Report, Failed> {
-    let labels = built.roots.iter().map(|root| root.label.to_string()).collect();
-    rebuild_these(context, session, request, labels)
+/// Makes what was built again, but for what is paid for, to compare. What failed has been told and is not tried again.
+fn rebuild(context: &Context, session: &mut Session, mut request: Request, built: Report) -> Result<Report, Failed> {
+    let made = built.roots.iter().filter(|root| root.output.is_some());
+    let labels: Vec<String> = made.map(|root| root.label.to_string()).collect();
+    if labels.is_empty() {
+        return Ok(built);
+    }
+    if !built.failures.is_empty() {
+        request.patterns = self::patterns(&labels)?;
+    }
+    let mut again = rebuild_these(context, session, request, labels)?;
+    again.targets = built.targets;
+    again.tally.failed += built.tally.failed;
+    again.failures.extend(built.failures);
+    Ok(again)
 }
 
 /// Makes targets again, but for what is paid for, to compare.

@@ -265,6 +265,13 @@ fn what_comes_out_different_is_told() {
     // What stood stands, and a build has nothing to do.
     assert_eq!(bench.run(&["show", "//a:b"]).out, made);
     assert!(bench.run(&["build", "//..."]).err.contains("up to date"));
+    // A target that fails hides none that comes out different, and is told once.
+    let manifest = std::fs::read_to_string(bench.root().join("cortex.toml")).expect("a manifest");
+    let bad = "[producer.bad]\nuses = \"command\"\nshell = \"exit 3\"\n[[rule]]\ntarget = \"//a:bad\"\nproducer = \"bad\"\n";
+    bench.write("cortex.toml", &format!("{manifest}\n{bad}"));
+    let other = bench.run(&["build", "--rebuild", "//..."]);
+    assert_eq!((other.code, other.err.matches("exit status: 3").count()), (8, 1), "{other:?}");
+    assert!(other.err.contains("error[E_NOT_REPRODUCIBLE] //a:b"), "{other:?}");
 }
 
 #[test]

@@ -21,9 +21,11 @@ use engine::seams::producer::{Bound, Failure, Inputs, Output, ParamError, Params
 use engine::values::diagnostic::Diagnostic;
 use engine::values::digest::Digest;
 use params::{Bounds, Wanted};
+use rustix::process::Signal;
 use sandbox::{Confined, Level, Spec, WORK};
 use scratch::Scratch;
 use std::collections::BTreeMap;
+use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -96,7 +98,10 @@ impl Producer for CommandProducer {
         if !heard.status.success() {
             let why = Diagnostic::error("E_COMMAND", format!("'{program}' failed: {}", heard.status));
             let why = if said.is_empty() { why } else { why.found(said) };
-            let hint = "run it by hand on the same inputs; what it reads beside them stands in `readable`";
+            let hint = match heard.status.signal() {
+                Some(signal) if signal == Signal::XCPU.as_raw() => "it took more processor time than `cpu` allows: give the producer more",
+                _ => "run it by hand on the same inputs; what it reads beside them stands in `readable`",
+            };
             return Err(Failure::Permanent(Box::new(why.hint(hint))));
         }
         if let Some(name) = touched {

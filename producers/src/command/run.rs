@@ -29,7 +29,7 @@ pub(super) struct Heard {
 pub(super) enum Stop {
     Cancelled,
     TimedOut,
-    TooMuch(String),
+    TooMuch(String, &'static str),
     Broken(std::io::Error),
     Ended(Ended),
 }
@@ -46,7 +46,7 @@ impl Stop {
                 )
                 .hint("give the producer a larger `timeout`"),
             )),
-            Self::TooMuch(what) => permanent(format!("'{program}' wrote {what}"), "write less, or several outputs"),
+            Self::TooMuch(what, hint) => permanent(format!("'{program}' wrote {what}"), hint),
             Self::Broken(error) => super::io("its output cannot be read", &error),
             Self::Ended(Ended::NotStarted(error)) => not_started(program, bounds, &error),
             Self::Ended(Ended::Refused(why)) => super::unavailable(why),
@@ -122,7 +122,8 @@ impl Watch<'_> {
         if self.looked.elapsed() >= DISK_LOOK {
             self.looked = Instant::now();
             if self.scratch.holds() > self.disk {
-                return Err(Stop::TooMuch(format!("more than {} MiB to its folder", self.disk >> 20)));
+                let what = format!("more than {} MiB to its folder", self.disk >> 20);
+                return Err(Stop::TooMuch(what, "give the producer a larger `disk`, or have it write less"));
             }
         }
         Ok(())
@@ -171,7 +172,8 @@ fn listen(program: &mut Confined, watch: &mut Watch<'_>) -> Result<[Vec<u8>; 2],
             }
         }
         if texts[0].len() > MAX_OUTPUT {
-            return Err(Stop::TooMuch(format!("more than {} MiB to standard output", MAX_OUTPUT >> 20)));
+            let what = format!("more than {} MiB to standard output", MAX_OUTPUT >> 20);
+            return Err(Stop::TooMuch(what, "have it write less, or to a file that `outputs` names"));
         }
         texts[1].truncate(MAX_STDERR);
     }
