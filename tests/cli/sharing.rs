@@ -52,6 +52,12 @@ impl Gate {
         let open = self.open.clone();
         within("whoever waits at the gate", move || fs::write(open, "")).expect("a pipe");
     }
+
+    /// From now on whoever comes goes through.
+    fn stays_open(&self) {
+        let open = self.open.clone();
+        std::thread::spawn(move || while fs::write(&open, "").is_ok() {});
+    }
 }
 
 /// A running command.
@@ -474,7 +480,8 @@ fn who_waited_for_an_answer_asks_himself_when_the_other_is_killed() {
     gate.open();
     gate.wait_for_begin();
     assert_eq!(fs::read(bench.beside("model/calls")).expect("calls"), b"xx");
-    gate.open();
+    // The model of the first may not have left the gate yet, and would take the place of the second.
+    gate.stays_open();
     let second = second.end(&bench);
     assert_eq!(second.code, 0, "{second:?}");
 }
