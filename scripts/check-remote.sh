@@ -74,6 +74,9 @@ await "$grid"
 
 [ -n "${CORTEX:-}" ] || exit 0
 
+# A field of the JSON that comes in.
+field() { python3 -c 'import json, sys; print(eval("json.load(sys.stdin)" + sys.argv[1]))' "$1"; }
+
 echo "== a fresh checkout beside a warm cache"
 for name in one two; do
     cp -r fixtures/memotree "$scratch/$name"
@@ -81,10 +84,9 @@ for name in one two; do
     printf '\n[remote]\nendpoint = "grpc://127.0.0.1:%s"\nwrite = "always"\nrequired = true\n' "$port" >>"$scratch/$name/cortex.toml"
 done
 export CORTEX_STORE
-CORTEX_STORE=$scratch/store-one "$CORTEX" -C "$scratch/one" remote ping || failed "ping"
+CORTEX_TRUST=all CORTEX_STORE=$scratch/store-one "$CORTEX" -C "$scratch/one" remote ping || failed "ping"
 CORTEX_TRUST=all CORTEX_STORE=$scratch/store-one "$CORTEX" -C "$scratch/one" warm --json '//...' >"$scratch/warm.json" || failed "warm"
-# Nobody trusts its programs here: what others made of them comes all the same.
-CORTEX_STORE=$scratch/store-two "$CORTEX" -C "$scratch/two" --output json build '//...' >"$scratch/build.json" || failed "build"
+CORTEX_TRUST=all CORTEX_STORE=$scratch/store-two "$CORTEX" -C "$scratch/two" --output json build '//...' >"$scratch/build.json" || failed "build"
 python3 - "$scratch/warm.json" "$scratch/build.json" <<'PY' || failed "not as it must be"
 import json, sys
 warm, build = (json.load(open(path)) for path in sys.argv[1:])
@@ -94,6 +96,34 @@ print(f"{warm['bundle']['results']} results filed; {build['targets']} targets bu
 PY
 CORTEX_STORE=$scratch/store-two "$CORTEX" -C "$scratch/two" remote stats | tee "$scratch/stats" | grep -q '^found    1 of 1 ' || failed "stats: $(cat "$scratch/stats")"
 diff -r "$scratch/one/.cortex/out" "$scratch/two/.cortex/out" || failed "the files differ"
+# With another endpoint of the same server, a comment and another order, in a third checkout, all of it is found, too.
+cp -r fixtures/memotree "$scratch/other"
+rm -rf "$scratch/other/.cortex"
+{ printf '# a comment\n[remote]\nendpoint = "grpc://localhost:%s"\nread = true\n\n' "$port"; cat fixtures/memotree/cortex.toml; } >"$scratch/other/cortex.toml"
+ran=$(CORTEX_TRUST=all CORTEX_STORE=$scratch/store-other "$CORTEX" -C "$scratch/other" --json build '//...' | field '["tally"]["ran"]')
+[ "$ran" = 0 ] || failed "beside another manifest that says the same of keys $ran ran"
+
+echo "== a blob that goes bad in the server's storage"
+python3 - "$scratch/one/.cortex/out" "$scratch/casd" <<'PY' || failed "there is no blob to spoil"
+import hashlib, pathlib, sys
+out, casd = map(pathlib.Path, sys.argv[1:])
+names = {hashlib.sha256(path.read_bytes()).hexdigest() for path in out.rglob("*") if path.is_file()}
+held = [path for path in casd.rglob("objects/*/*") if path.parent.name + path.name in names and path.stat().st_size > 100]
+blob = sorted(held)[0]
+blob.chmod(0o644)
+blob.write_bytes(b"X" + blob.read_bytes()[1:])
+PY
+code=0
+CORTEX_TRUST=all CORTEX_STORE=$scratch/store-one "$CORTEX" -C "$scratch/one" warm --json '//...' >"$scratch/bad.json" 2>"$scratch/bad.log" || code=$?
+python3 - "$scratch/bad.json" "$code" <<'PY' || failed "exit code $code of what keeps wrong bytes: $(cat "$scratch/bad.log")"
+import json, sys
+remote, code = json.load(open(sys.argv[1]))["remote"], int(sys.argv[2])
+print(f"{sum(remote['lies'].values())} wrong, {remote['healed']} healed, {len(remote['broken'])} kept wrong: exit code {code}")
+assert sum(remote["lies"].values()) == 1 and (code, remote["healed"], len(remote["broken"])) in [(0, 1, 0), (7, 0, 1)]
+PY
+# Whoever finds it is none the wiser for it, and counts each target once.
+CORTEX_TRUST=all CORTEX_STORE=$scratch/store-bad "$CORTEX" -C "$scratch/two" --json build '//...' >"$scratch/bad.json" 2>"$scratch/bad.log" || failed "build beside wrong bytes"
+diff -r "$scratch/one/.cortex/out" "$scratch/two/.cortex/out" || failed "the files differ beside wrong bytes"
 
 echo "== looking again, and signatures"
 openssl genpkey -algorithm ed25519 -out "$scratch/signs.pem" 2>/dev/null
@@ -123,7 +153,6 @@ EOF
 }
 # Runs a command there with the store $1.
 there() { CORTEX_TRUST=all CORTEX_STORE=$scratch/$1 "$CORTEX" -C "$three" --json "${@:2}" 2>>"$scratch/there.log"; }
-field() { python3 -c 'import json, sys; print(eval("json.load(sys.stdin)" + sys.argv[1]))' "$1"; }
 count='["wc", "-c", "{in.text}"]'
 manifest "$count"
 verified=$(there store-a warm --verify-sample 50% '//...' | field '["verified"]')

@@ -118,16 +118,16 @@ async def edits(client):
     are those of the built-in producer, so that every step is known."""
     file = "src/MemoTree.Core/NodeStore.cs"
 
-    async def ask(name, **arguments):
-        answer = await client.call_tool(name, arguments)
-        assert not answer.is_error, (name, answer)
+    async def ask(tool, /, **arguments):
+        answer = await client.call_tool(tool, arguments)
+        assert not answer.is_error, (tool, answer)
         return answer
 
     async def edit(op, **arguments):
         return (await ask("edit", op=op, **arguments)).structured_content
 
-    async def summary():
-        told = (await ask("semantic", symbol="NodeStore")).structured_content
+    async def summary(**arguments):
+        told = (await ask("semantic", symbol="NodeStore", **arguments)).structured_content
         assert told["state"]["freshness"] == "current", told
         return told["semanticText"]
 
@@ -148,13 +148,30 @@ async def edits(client):
     edited = await edit("replace_selection", session=session, selectionId=chosen)
     assert (edited["status"], edited["workflow_state"]) == ("Success", "PersistPending"), edited
 
-    # What if: the difference, and who would see it; what is only in the buffer moves no answer about the code.
-    assert "+    public void Move(NodeId id, NodeId parent) => throw new InvalidOperationException(" in (await edit("diff", session=session))["detail"]
+    # What if: what is only in the buffer moves no answer about the code, so it is put into an overlay, which tells what it would make stale and
+    # what the summary would be, and is dropped again.
+    difference = (await edit("diff", session=session))["detail"]
+    assert "+    public void Move(NodeId id, NodeId parent) => throw new InvalidOperationException(" in difference
     assert "NodeStore" in (await ask("usages", symbol="NodeStore")).content[0].text
     assert await summary() == before
 
-    # Somebody else writes the file at another place: it stays, and the answer says so.
+    async def overlay(op, **arguments):
+        return (await ask("overlay", op=op, **arguments)).structured_content
+
     place = os.path.join(work, file)
+    with open(place, encoding="utf-8") as source:
+        idea = source.read().replace("=> throw new NotSupported", "=> throw new InvalidOperation")
+    assert (await overlay("open", name="idea"))["new"]
+    assert (await overlay("put", name="idea", path=file, text=idea))["status"] == "changed"
+    prospect = await overlay("diff", name="idea", targets="//types/...:semantic")
+    assert difference.splitlines()[2:] == prospect["diff"].splitlines()[2:], prospect
+    assert prospect["targets"]["stale"] > 0, prospect
+    foretold = await summary(overlay="idea")
+    assert "- `Move` is not supported" not in foretold and await summary() == before, foretold
+    assert (await overlay("build", name="idea", patterns=["//types/...:semantic"]))["failed"] == 0
+    assert (await overlay("discard", name="idea"))["documents"] == 1
+
+    # Somebody else writes the file at another place: it stays, and the answer says so.
     with open(place, "r+", encoding="utf-8") as source:
         text = source.read()
         source.seek(0)
@@ -164,7 +181,7 @@ async def edits(client):
     with open(place, encoding="utf-8") as source:
         assert source.read() == text.replace("=> throw new NotSupported", "=> throw new InvalidOperation") + "// somebody else\n"
     after = await summary()
-    assert "- `Move` is not supported" not in after and "InvalidOperationException" in after, after
+    assert after == foretold and "InvalidOperationException" in after, after
 
     assert (await edit("undo", session=session))["workflow_state"] == "PersistPending"
     assert (await edit("commit", session=session))["status"] == "Success"

@@ -184,15 +184,20 @@ impl<'c> Desk<'c> {
         Ok(self.flaws.clone().expect("invariant: they were just found"))
     }
 
+    /// Who remembers what is known of the workspace, if that is asked about: of an overlay nothing is remembered.
+    fn memory(&self) -> Option<&'c dyn Serving> {
+        self.host.filter(|_| self.context.overlay().is_none())
+    }
+
     /// The names of the workspace as they are now.
     pub fn names(&mut self) -> Result<Names, Failed> {
-        if let Some((names, moment)) = self.host.and_then(Serving::names) {
+        if let Some((names, moment)) = self.memory().and_then(Serving::names) {
             self.known = Some(moment);
             return Ok(names);
         }
         let types = self.output("//index:types")?.bytes;
         let members = self.output("//index:members")?.bytes;
-        let host = self.host;
+        let host = self.memory();
         let (_, session) = self.open()?;
         let names = Names {
             symbols: Arc::new(Symbols::open(types, members)?),
@@ -206,7 +211,7 @@ impl<'c> Desk<'c> {
 
     /// What the types of the workspace say, as it is now. What did not move since it was last made is not made again.
     pub fn index(&mut self, names: &Names) -> Result<Arc<Known>, Failed> {
-        let before = self.host.and_then(Serving::index);
+        let before = self.memory().and_then(Serving::index);
         if let Some((index, moment)) = &before
             && moment.stands()
         {
@@ -214,7 +219,7 @@ impl<'c> Desk<'c> {
         }
         let before = before.as_ref().map(|(known, _)| &known.index);
         let index = Arc::new(Known::new(Index::read(self, &names.symbols, before)?));
-        let host = self.host;
+        let host = self.memory();
         let (_, session) = self.open()?;
         if let (Some(host), Some(moment)) = (host, session.moment()) {
             host.keep_index(&index, moment);

@@ -141,6 +141,10 @@ impl From<OverlayError> for Failed {
                 let hint = "make the file writable and merge again; nothing was changed";
                 Self::new(Code::Io, Diagnostic::error("E_WRITE", words).hint(hint))
             }
+            OverlayError::Save(SaveError::OneFile { .. }) => {
+                let hint = "take one of the two out (overlay put NAME PATH --drop) and merge again; nothing was changed";
+                Self::new(Code::Io, Diagnostic::error("E_WRITE", words).hint(hint))
+            }
             OverlayError::Save(_) => {
                 let hint = "mend what stands in the way, then merge again: what a merge began is brought to its end";
                 Self::new(Code::Io, Diagnostic::error("E_WRITE", words).hint(hint))

@@ -58,6 +58,8 @@ pub fn connect() -> Connect {
 
 /// What came of a cache that was used.
 pub struct Used {
+    /// Whether results are offered to it here.
+    writes: bool,
     /// What was counted.
     pub summary: RemoteSummary,
     /// The command cannot succeed without it, and it was not there.
@@ -69,7 +71,7 @@ pub struct Used {
 }
 
 /// Said where nobody has looked yet at what would be run for a cache and sent to it.
-const UNTRUSTED: &str = "the remote cache is not asked before someone has looked at what is sent to it";
+const UNTRUSTED: &str = "the remote cache is not used before someone has looked at where it is and what is sent to it";
 const TRUST: &str = "`cortex trust --list` shows it, `cortex trust` allows it";
 
 /// Why a command that cannot do without the cache ends.
@@ -87,6 +89,7 @@ pub fn finish(workspace: &Workspace, wait: Option<Duration>) -> Result<Option<Us
         let waits = workspace.may_connect() && workspace.remote_waits()?;
         let workers_wait = workspace.may_connect() && workspace.execution_waits()?;
         return Ok((waits || workers_wait).then(|| Used {
+            writes: false,
             summary: RemoteSummary::default(),
             is_missed: waits && required,
             waits,
@@ -98,6 +101,7 @@ pub fn finish(workspace: &Workspace, wait: Option<Duration>) -> Result<Option<Us
     exchange::note(&*engine.store, engine.view, engine.world.now_secs(), &Exchanged::of(&summary))?;
     let is_missed = required && (summary.reads_off.is_some() || !cache.reads() && summary.trouble.is_some());
     Ok(Some(Used {
+        writes: cache.writes(),
         summary,
         is_missed,
         waits: false,
@@ -150,14 +154,31 @@ impl Used {
         told.extend(workers.filter(|_| !self.is_missed));
         if !summary.lies.is_empty() {
             let lies: Vec<String> = summary.lies.iter().map(|(lie, times)| format!("{lie} ({times})")).collect();
+            let healed = match summary.healed {
+                0 => String::new(),
+                healed => format!("; {} sent again, and right now", count(healed)),
+            };
             let lied = Diagnostic::warning(
                 "W_REMOTE_LIES",
                 "some answers of the remote cache were wrong; what they were about was made here",
             );
-            told.push(
-                lied.found(lies.join(", "))
-                    .hint("another `salt` in [remote] disowns what is filed there"),
+            let hint = match self.writes {
+                true => "another `salt` in [remote] disowns the results that are filed there",
+                false => "who only reads cannot mend it: a job that writes sends again what it finds wrong, `cortex warm` everything",
+            };
+            told.push(lied.found(lies.join(", ") + &healed).hint(hint));
+        }
+        if let Some(first) = summary.broken.first() {
+            let more = match summary.broken.len() {
+                1 => String::new(),
+                all => format!(", and {} more", count(all as u64 - 1)),
+            };
+            let broken = Diagnostic::warning(
+                "W_REMOTE_BROKEN",
+                "the remote cache keeps what is wrong, although it was sent again",
             );
+            let hint = "remove it from the server's storage, or use another `instance` in [remote]; another `salt` brings no other blobs";
+            told.push(broken.found(format!("{first}{more}")).hint(hint));
         }
         told
     }

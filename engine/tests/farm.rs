@@ -8,7 +8,7 @@ use engine::build::sharing::Sharing;
 use engine::seams::farm::{Farm, Harvest, Terms};
 use engine::seams::producer::{Cancel, Failure, Inputs, Output, Producer, ProducerId, Registry};
 use engine::seams::remote::{BlobRef, Offered, RemoteCache, RemoteSummary, SharedResult, Wanted};
-use engine::values::digest::Digest;
+use engine::values::digest::{ActionKey, Digest};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -57,6 +57,20 @@ impl RemoteCache for NoCache {
         vec![None; wanted.len()]
     }
 
+    fn look(&self, wanted: &[Wanted]) -> Vec<Option<SharedResult>> {
+        vec![None; wanted.len()]
+    }
+
+    fn refuse(&self, _: &ActionKey) {}
+
+    fn is_spoiled(&self, _: &ActionKey) -> bool {
+        false
+    }
+
+    fn has_wrong(&self, _: &BlobRef) -> bool {
+        false
+    }
+
     fn find_bundle(&self, _: &Digest) -> Option<Vec<SharedResult>> {
         None
     }
@@ -68,6 +82,8 @@ impl RemoteCache for NoCache {
     fn offer(&self, _: SharedResult, _: Vec<Arc<[u8]>>) -> Offered {
         Offered::Off
     }
+
+    fn file(&self, _: SharedResult, _: Vec<Arc<[u8]>>, _: &mut dyn FnMut(Option<SharedResult>) -> bool) {}
 
     fn offer_bundle(&self, _: &Digest, _: &[SharedResult], _: &(dyn Fn(&Digest) -> Option<Arc<[u8]>> + Sync)) -> bool {
         false

@@ -7,147 +7,16 @@ use engine::build::sharing::{Sharing, everything, sample};
 use engine::graph::NodeId;
 use engine::seams::paid::Spent;
 use engine::seams::producer::{Failure, Inputs, Output, Params, Pool, Producer, ProducerId};
-use engine::seams::remote::{BlobRef, Offered, RemoteCache, RemoteSummary, SharedResult, Wanted};
+use engine::seams::remote::{RemoteCache, SharedResult};
 use engine::store::{Store, shared};
-use engine::values::digest::{ActionKey, Digest};
+use engine::values::digest::Digest;
 use engine::values::tree::File;
-use std::collections::{BTreeMap, HashMap};
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard};
-use std::time::Duration;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use toys::bench::{Bench, How, read_manifest};
+use toys::board::{Board, Habit, Pen};
 use toys::producers::registry;
-
-/// In which way a board does not keep its word.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Habit {
-    #[default]
-    Honest,
-    WrongBytes,
-    NoBytes,
-    OtherKey,
-    Garbage,
-    /// It finds nothing the first so many times.
-    Late(usize),
-}
-
-#[derive(Default)]
-struct Pinned {
-    habit: Habit,
-    results: HashMap<ActionKey, SharedResult>,
-    bundles: HashMap<Digest, Vec<SharedResult>>,
-    blobs: HashMap<Digest, Arc<[u8]>>,
-    /// Keys and names that were asked for.
-    asked: Vec<Digest>,
-}
-
-/// A cache in memory.
-#[derive(Clone, Default)]
-struct Board(Arc<Mutex<Pinned>>);
-
-impl Board {
-    fn pinned(&self) -> MutexGuard<'_, Pinned> {
-        self.0.lock().expect("no panic while it is held")
-    }
-
-    fn spoil(habit: Habit, mut result: SharedResult) -> SharedResult {
-        match habit {
-            Habit::OtherKey => result.key = ActionKey(Digest::of(b"other")),
-            Habit::Garbage => result.provenance = b"no record".to_vec(),
-            _ => {}
-        }
-        result
-    }
-}
-
-impl RemoteCache for Board {
-    fn reads(&self) -> bool {
-        true
-    }
-
-    fn writes(&self) -> bool {
-        true
-    }
-
-    fn round_trip(&self) -> Option<Duration> {
-        Some(Duration::from_secs(1_000))
-    }
-
-    fn find(&self, wanted: &[Wanted]) -> Vec<Option<SharedResult>> {
-        let mut pinned = self.pinned();
-        pinned.asked.extend(wanted.iter().map(|wanted| wanted.key.0));
-        if let Habit::Late(times @ 1..) = pinned.habit {
-            pinned.habit = Habit::Late(times - 1);
-            return vec![None; wanted.len()];
-        }
-        let find = |wanted: &Wanted| Some(Self::spoil(pinned.habit, pinned.results.get(&wanted.key)?.clone()));
-        wanted.iter().map(find).collect()
-    }
-
-    fn find_bundle(&self, name: &Digest) -> Option<Vec<SharedResult>> {
-        let mut pinned = self.pinned();
-        pinned.asked.push(*name);
-        let found = pinned.bundles.get(name)?.iter().cloned();
-        Some(found.map(|result| Self::spoil(pinned.habit, result)).collect())
-    }
-
-    fn fetch(&self, wanted: &[BlobRef]) -> Vec<Option<Arc<[u8]>>> {
-        let pinned = self.pinned();
-        let fetch = |wanted: &BlobRef| match pinned.habit {
-            Habit::WrongBytes => Some(vec![b'x'; usize::try_from(wanted.len).expect("a small blob")].into()),
-            Habit::NoBytes => None,
-            _ => pinned.blobs.get(&wanted.digest).cloned(),
-        };
-        wanted.iter().map(fetch).collect()
-    }
-
-    fn offer(&self, result: SharedResult, blobs: Vec<Arc<[u8]>>) -> Offered {
-        let mut pinned = self.pinned();
-        pinned.blobs.extend(blobs.into_iter().map(|blob| (Digest::of(&blob), blob)));
-        // The first that is filed stays.
-        pinned.results.entry(result.key).or_insert(result);
-        Offered::Queued
-    }
-
-    fn offer_bundle(&self, name: &Digest, results: &[SharedResult], load: &(dyn Fn(&Digest) -> Option<Arc<[u8]>> + Sync)) -> bool {
-        let mut pinned = self.pinned();
-        for digest in results.iter().flat_map(|result| &result.outputs).map(|output| output.blob.digest) {
-            pinned.blobs.extend(load(&digest).map(|blob| (digest, blob)));
-        }
-        pinned.bundles.insert(*name, results.to_vec());
-        true
-    }
-
-    fn finish(&self, _: Option<Duration>) -> RemoteSummary {
-        RemoteSummary::default()
-    }
-}
-
-/// A producer that is paid and never says the same twice.
-#[derive(Clone, Default)]
-struct Pen(Arc<AtomicUsize>);
-
-impl Producer for Pen {
-    fn id(&self) -> ProducerId {
-        ProducerId::new("pen", 1)
-    }
-
-    fn pool(&self, _: &Params) -> Pool {
-        Pool::Paid
-    }
-
-    fn produce(&self, _: &Inputs<'_>) -> Result<Output, Failure> {
-        let said = self.0.fetch_add(1, Ordering::Relaxed);
-        Ok(Output {
-            spent: Some(Spent {
-                calls: 1,
-                micros: Some(5),
-                ..Spent::default()
-            }),
-            ..Output::new(format!("answer {said}"))
-        })
-    }
-}
 
 /// A program whose output is a folder, by its name and by how it was confined.
 struct Press(&'static str, &'static str);
@@ -274,6 +143,7 @@ const UNREAD: How = How {
     outputs: false,
     stop_after: None,
     rebuilt: false,
+    fresh: false,
 };
 
 /// Builds everything and files it together, as a job does whose purpose is that.
@@ -485,4 +355,64 @@ fn what_others_made_is_drawn_first() {
     let half = draw(50.0, b"a");
     assert_eq!((half.clone(), half.len()), (draw(50.0, b"a"), all.len().div_ceil(2)));
     assert_ne!(half, draw(50.0, b"b"), "another lot");
+}
+
+/// What a bundle is called follows from what keys are made of, and from nothing else that a manifest says.
+#[test]
+fn a_bundle_is_named_by_what_keys_are_made_of() {
+    let pen = Pen::default();
+    let name = |text: &str| machine_of(text, None, &pen).session().tree();
+    let before = name(MANIFEST);
+    let remote = "[remote]\nendpoint = \"grpc://127.0.0.1:9\"\nsalt = \"other\"\nread = false\n";
+    let (first, second) = MANIFEST.split_once("[[rule]]\ntarget = \"//lines/{file}:upper\"").expect("rules");
+    let (head, rules) = first.split_once("[[rule]]").expect("rules");
+    let swapped = format!("{head}[[rule]]\ntarget = \"//lines/{{file}}:upper\"{second}[[rule]]{rules}");
+    for same in [
+        format!("# a comment\n{MANIFEST}"),
+        format!("{MANIFEST}{remote}"),
+        format!("[store]\nmax_size = \"1 GB\"\n{MANIFEST}"),
+        swapped,
+        MANIFEST.replace("target = \"//all:slow\"", "target = \"//all:slow\"\nout = \"slow.txt\""),
+        MANIFEST.replace("keep = false", "keep = true"),
+    ] {
+        assert_eq!(name(&same), before, "{same}");
+    }
+    for other in [
+        MANIFEST.replace("[\"*.txt\"]", "[\"*.txt\", \"*.md\"]"),
+        MANIFEST.replace("[\"*.txt\"]", "[\"*.txt\"]\nexclude = [\"0.txt\"]"),
+        MANIFEST.replace("strip = { uses = \"strip\" }", "strip = { uses = \"upper\" }"),
+        MANIFEST.replace("pen = { uses = \"pen\" }", "pen = { uses = \"pen\", params.voice = 1 }"),
+        MANIFEST
+            .replace("target = \"//all:slow\"", "target = \"//one:slow\"")
+            .replace("\"//all:slow\"", "\"//one:slow\""),
+        MANIFEST.replace("inputs = { text = \"//all:slow\" }", "inputs = { text = \"//index:links\" }"),
+        format!("{MANIFEST}[[rule]]\ntarget = \"//more:slow\"\nproducer = \"slow\"\ninputs = {{ text = \"//index:links\" }}\n"),
+    ] {
+        assert_ne!(name(&other), before, "{other}");
+    }
+    let moved = machine_of(MANIFEST, None, &pen);
+    moved.put("0.txt", "moved");
+    assert_ne!(moved.session().tree(), before);
+}
+
+/// Each target is counted once, as what it came to: one whose bytes were wrong ran, and is no hit.
+#[test]
+fn what_was_found_and_was_of_no_use_is_no_hit() {
+    let pen = Pen::default();
+    for habit in [Habit::WrongBytes, Habit::NoBytes, Habit::Honest] {
+        let board = Board::default();
+        warm(&machine(Some(&board), &pen), &board);
+        board.pinned().habit = habit;
+        let other = machine(Some(&board), &pen);
+        let built = other.build_as(&["//...", "-//all:summary"], &UNREAD);
+        let tally = &built.report.tally;
+        let all = other.session().graph.planned().count();
+        assert_eq!((tally.cached + tally.ran, tally.verified), (all, 0), "{habit:?} {tally:?}");
+        assert_eq!(tally.ran == 0, habit == Habit::Honest, "{habit:?} {tally:?}");
+        let spoiled = board.pinned().spoiled.len();
+        assert_eq!(spoiled == 0, habit == Habit::Honest, "{habit:?}");
+        // What was made in its place is offered again, whatever it costs.
+        let offered = board.pinned().results.len();
+        assert!(habit == Habit::Honest || offered > 5, "{habit:?} {offered}");
+    }
 }

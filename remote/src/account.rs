@@ -1,8 +1,23 @@
-//! What is counted while a cache is used, and what is told of it at the end.
+//! What is counted while a cache is used, what of it is doubted, and what is told of it at the end.
 
+use crate::names::Name;
 use engine::seams::remote::{Lie, RemoteSummary};
+use engine::values::digest::{ActionKey, Digest};
+use std::collections::HashSet;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
+
+/// Of what the cache keeps wrong, so much is told.
+const TOLD: usize = 100;
+
+/// Something that the server has and that was found to be wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Doubt {
+    /// A blob.
+    Blob(Name),
+    /// What is filed under a key.
+    Result(ActionKey),
+}
 
 /// Counts, shared by all who ask.
 #[derive(Default)]
@@ -14,6 +29,9 @@ pub(crate) struct Account {
 struct State {
     summary: RemoteSummary,
     round_trip: Option<Duration>,
+    doubted: HashSet<Doubt>,
+    /// Keys of the results that were counted as found.
+    found: HashSet<ActionKey>,
 }
 
 impl Account {
@@ -29,6 +47,65 @@ impl Account {
     /// Counts what was wrong with an answer.
     pub(crate) fn lied(&self, lie: Lie) {
         *self.state().summary.lies.entry(lie).or_default() += 1;
+    }
+
+    /// Counts what was wrong with something, the first time.
+    pub(crate) fn lied_about(&self, lie: Lie, what: Doubt) {
+        if self.state().doubted.insert(what) {
+            self.lied(lie);
+        }
+    }
+
+    /// Doubts something for a reason that is counted elsewhere.
+    pub(crate) fn doubt(&self, what: Doubt) {
+        self.state().doubted.insert(what);
+    }
+
+    /// Whether something was found to be wrong and was not mended since.
+    pub(crate) fn is_doubted(&self, what: &Doubt) -> bool {
+        self.state().doubted.contains(what)
+    }
+
+    /// What was doubted was read as it is to be.
+    pub(crate) fn healed(&self, what: &Doubt) {
+        let mut state = self.state();
+        if state.doubted.remove(what) {
+            state.summary.healed += 1;
+        }
+    }
+
+    /// What was doubted was sent again, and is still wrong.
+    pub(crate) fn broken(&self, what: &Doubt) {
+        let told = match what {
+            Doubt::Blob(name) => format!("{}/{}", Digest(name.hash), name.len),
+            Doubt::Result(key) => format!("result of {}", key.0),
+        };
+        let mut state = self.state();
+        if state.summary.broken.len() < TOLD {
+            state.summary.broken.insert(told);
+        }
+    }
+
+    /// Counts a question for a result.
+    pub(crate) fn asked(&self, key: &ActionKey, is_found: bool) {
+        let mut state = self.state();
+        match is_found {
+            true => {
+                state.summary.hits += 1;
+                state.found.insert(*key);
+            }
+            false => state.summary.misses += 1,
+        }
+    }
+
+    /// What was found is of no use.
+    pub(crate) fn refused(&self, key: &ActionKey) {
+        let mut state = self.state();
+        if state.found.remove(key) {
+            state.summary.hits -= 1;
+            state.summary.misses += 1;
+        }
+        state.doubted.insert(Doubt::Result(*key));
     }
 
     /// Keeps the first sentence of what went wrong.

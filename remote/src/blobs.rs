@@ -1,5 +1,6 @@
 //! Blobs of the server: which are missing, sending and reading them in batches, large ones by themselves.
 
+use crate::account::Doubt;
 use crate::line::{Kind, Unanswered};
 use crate::names::Name;
 use crate::server::{LONGEST_ANSWER, Server, is_refusal};
@@ -176,7 +177,7 @@ impl Server {
                 continue;
             };
             if response.status.is_some_and(|status| status.code != Code::Ok as i32) {
-                self.account.lied(Lie::MissingBlob);
+                self.account.lied_about(Lie::MissingBlob, Doubt::Blob(name));
                 continue;
             }
             let came = response.data.len() as u64;
@@ -187,14 +188,15 @@ impl Server {
             };
             match data.filter(|data| data.len() as u64 == name.len) {
                 Some(data) => found.push((name, data)),
-                None => self.account.lied(Lie::WrongBytes),
+                None => self.account.lied_about(Lie::WrongBytes, Doubt::Blob(name)),
             }
             self.account.count(|summary| {
                 summary.blobs_down += 1;
                 summary.bytes_down += came;
             });
         }
-        wanted.iter().for_each(|_| self.account.lied(Lie::MissingBlob));
+        let missing = wanted.into_iter().map(Doubt::Blob);
+        missing.for_each(|blob| self.account.lied_about(Lie::MissingBlob, blob));
         found
     }
 }

@@ -70,12 +70,12 @@ pub(crate) fn decode(bytes: &[u8]) -> Option<Vec<Bundled>> {
     Some(entries.into_iter().filter_map(bundled).collect())
 }
 
-/// What the server calls the outputs, of those whose blobs are there.
-pub(crate) fn names((result, names): &Bundled) -> impl Iterator<Item = (Digest, Name)> {
+/// What the server calls the outputs; nothing for those whose blobs are not there.
+pub(crate) fn names((result, names): &Bundled) -> impl Iterator<Item = (Digest, Option<Name>)> {
     let named = result.outputs.iter().zip(names);
-    named.filter_map(|(output, name)| {
+    named.map(|(output, name)| {
         let len = output.blob.len;
-        name.map(|hash| (output.blob.digest, Name { hash, len }))
+        (output.blob.digest, name.map(|hash| Name { hash, len }))
     })
 }
 

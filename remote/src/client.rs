@@ -1,8 +1,8 @@
 //! The client: the engine's blocking seam on one side, a small runtime that speaks with the server on the other.
 
-use crate::account::Account;
+use crate::account::{Account, Doubt};
 use crate::blobs::NotTaken;
-use crate::bundle::{self, Bundled};
+use crate::bundle;
 use crate::farm::Workers;
 use crate::line::Line;
 use crate::moments::{Moments, RealMoments};
@@ -12,8 +12,8 @@ use crate::signature::Signer;
 use crate::terms::Terms;
 use crate::uploads::Uploads;
 use engine::manifest::remote::RemoteDef;
-use engine::seams::remote::{BlobRef, Lie, Offered, RemoteCache, RemoteSummary, SharedOutput, SharedResult, Wanted, genuine};
-use engine::values::digest::Digest;
+use engine::seams::remote::{BlobRef, Lie, Offered, RemoteCache, RemoteSummary, SharedResult, Wanted, genuine};
+use engine::values::digest::{ActionKey, Digest};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::future::Future;
@@ -64,6 +64,8 @@ pub(crate) struct Inner {
     server: Arc<Place>,
     /// Blobs that the server is known to have.
     present: Mutex<HashSet<Name>>,
+    /// Blobs that came from it as they are named.
+    sound: Mutex<HashSet<Name>>,
     runtime: Mutex<Option<Runtime>>,
     pub handle: tokio::runtime::Handle,
 }
@@ -97,6 +99,7 @@ impl Client {
             around,
             server: Arc::default(),
             present: Mutex::default(),
+            sound: Mutex::default(),
             handle: runtime.handle().clone(),
             runtime: Mutex::new(Some(runtime)),
         });
@@ -198,6 +201,17 @@ impl Inner {
         self.present.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Whether a blob came from the server as it is named.
+    pub(crate) fn is_sound(&self, name: &Name) -> bool {
+        self.sound.lock().unwrap_or_else(PoisonError::into_inner).contains(name)
+    }
+
+    /// Remembers that one did.
+    pub(crate) fn is_sound_now(&self, name: Name) {
+        self.sound.lock().unwrap_or_else(PoisonError::into_inner).insert(name);
+        self.account.healed(&Doubt::Blob(name));
+    }
+
     /// Whether offers are still taken.
     pub(crate) fn writes(&self) -> bool {
         self.usage.write && self.account.summary().writes_off.is_none()
@@ -223,12 +237,19 @@ impl Inner {
             self.wait(server.find(names, salt, wanted.to_vec()))
         });
         found.unwrap_or_else(|| {
-            self.account.count(|summary| summary.misses += wanted.len() as u64);
+            wanted.iter().for_each(|wanted| self.account.asked(&wanted.key, false));
             vec![None; wanted.len()]
         })
     }
 
-    fn fetch(&self, wanted: &[BlobRef]) -> Vec<Option<Arc<[u8]>>> {
+    pub(crate) fn look(&self, wanted: &[Wanted]) -> Option<Vec<Option<SharedResult>>> {
+        let reads = self.usage.read && self.account.summary().reads_off.is_none();
+        let server = if reads { self.server() } else { None }?;
+        let found = self.wait(server.look(self.names.clone(), self.def.salt.as_str().into(), wanted.to_vec()))?;
+        Some(found.into_iter().map(|found| found.ok().flatten()).collect())
+    }
+
+    pub(crate) fn fetch(&self, wanted: &[BlobRef]) -> Vec<Option<Arc<[u8]>>> {
         let Some(server) = self.server() else {
             return vec![None; wanted.len()];
         };
@@ -237,14 +258,31 @@ impl Inner {
             .iter()
             .filter_map(|blob| Some((*blob, self.names.get(function, blob)?)))
             .collect();
-        let asked: BTreeSet<Name> = names.values().copied().collect();
-        let found: HashMap<Name, Vec<u8>> = self.wait(server.read(asked)).unwrap_or_default();
+        let mut asked: BTreeSet<Name> = names.values().copied().collect();
+        let along = server.along.take(&asked);
+        asked.retain(|name| !along.contains_key(name));
+        self.account.count(|summary| {
+            summary.blobs_down += along.len() as u64;
+            summary.bytes_down += along.values().map(|blob| blob.len() as u64).sum::<u64>();
+        });
+        // What came along says nothing about the blob that the server has.
+        let read = asked.clone();
+        let mut found: HashMap<Name, Vec<u8>> = self.wait(server.read(asked)).unwrap_or_default();
+        found.extend(along);
         let found: HashMap<Name, Arc<[u8]>> = found.into_iter().map(|(name, blob)| (name, blob.into())).collect();
         let take = |blob: &BlobRef| {
-            let came = found.get(names.get(blob)?)?;
+            let name = names.get(blob)?;
+            let came = found.get(name)?;
             let genuine = genuine(blob, Some(came.clone()));
-            if genuine.is_none() {
-                self.account.lied(Lie::WrongBytes);
+            match &genuine {
+                Some(_) if read.contains(name) => self.is_sound_now(*name),
+                Some(_) => {}
+                // They are what they are called: who said that the output is called so was wrong.
+                None if function.name(came) == *name => {
+                    self.names.forget(&blob.digest);
+                    self.account.lied(Lie::WrongBytes);
+                }
+                None => self.account.lied_about(Lie::WrongBytes, Doubt::Blob(*name)),
             }
             genuine
         };
@@ -270,16 +308,44 @@ impl RemoteCache for Client {
         self.inner.find(wanted)
     }
 
+    fn look(&self, wanted: &[Wanted]) -> Vec<Option<SharedResult>> {
+        self.inner.look(wanted).unwrap_or_else(|| vec![None; wanted.len()])
+    }
+
+    fn refuse(&self, key: &ActionKey) {
+        self.inner.account.refused(key);
+    }
+
+    fn is_spoiled(&self, key: &ActionKey) -> bool {
+        self.inner.account.is_doubted(&Doubt::Result(*key))
+    }
+
+    fn has_wrong(&self, blob: &BlobRef) -> bool {
+        let server = self.inner.server();
+        let name = server.and_then(|server| self.inner.names.get(server.terms.function, blob));
+        name.is_some_and(|name| self.inner.is_wrong(&name))
+    }
+
     fn find_bundle(&self, name: &Digest) -> Option<Vec<SharedResult>> {
-        let found = self.inner.find(&[bundle::wanted(name)]).pop()??;
-        let [output] = &found.outputs[..] else { return None };
-        let blob = self.inner.fetch(&[output.blob]).pop()??;
-        let Some(results) = bundle::decode(&blob) else {
-            self.inner.account.lied(Lie::Undecodable);
+        let wanted = bundle::wanted(name);
+        let found = self.inner.find(std::slice::from_ref(&wanted)).pop()??;
+        let blob = match &found.outputs[..] {
+            [output] => self.inner.fetch(&[output.blob]).pop().flatten(),
+            _ => None,
+        };
+        let results = blob.as_ref().map(|blob| bundle::decode(blob));
+        let Some(Some(results)) = results else {
+            self.inner.account.refused(&wanted.key);
+            if results.is_some() {
+                self.inner.account.lied(Lie::Undecodable);
+            }
             return None;
         };
         for (digest, name) in results.iter().flat_map(bundle::names) {
-            self.inner.names.learn(digest, &name);
+            match name {
+                Some(name) => self.inner.names.learn(digest, &name),
+                None => self.inner.names.lack(digest),
+            }
         }
         Some(results.into_iter().map(|(result, _)| result).collect())
     }
@@ -295,44 +361,23 @@ impl RemoteCache for Client {
         self.uploads.add(result, blobs)
     }
 
-    fn offer_bundle(&self, name: &Digest, results: &[SharedResult], load: &(dyn Fn(&Digest) -> Option<Arc<[u8]>> + Sync)) -> bool {
+    fn file(&self, result: SharedResult, blobs: Vec<Arc<[u8]>>, goes: &mut dyn FnMut(Option<SharedResult>) -> bool) {
         let inner = &self.inner;
         let Some(server) = inner.server().filter(|_| inner.writes()) else {
-            return false;
+            return;
         };
-        let mut digests: HashMap<Name, Digest> = HashMap::new();
-        let mut bundled: Vec<Bundled> = Vec::with_capacity(results.len());
-        for result in results {
-            let named = result.outputs.iter().map(|output| {
-                let name = inner.name_of(&server, &output.blob, load)?;
-                digests.insert(name, output.blob.digest);
-                Some(name.hash)
-            });
-            let named = named.collect();
-            bundled.push((result.clone(), named));
-        }
-        let names = digests.keys().copied().collect();
-        let sent = inner.send_missing(&server, names, &|name| load(digests.get(name)?));
-        if let Err(not_taken) = sent {
-            inner.not_taken(not_taken);
-            return false;
-        }
-        let bytes: Arc<[u8]> = bundle::encode(&bundled).into();
-        let wanted = bundle::wanted(name);
-        let result = SharedResult {
-            key: wanted.key,
-            producer: wanted.producer,
-            outputs: vec![SharedOutput {
-                name: bundle::OUTPUT.to_owned(),
-                blob: BlobRef::of(&bytes),
-            }],
-            provenance: Vec::new(),
-        };
-        let parcel = inner.pack(&server, &result, vec![bytes]);
-        let (stored, trouble) = inner.ship(&server, vec![parcel]);
-        inner.account.count(|summary| summary.stored += stored);
-        trouble.into_iter().for_each(|trouble| inner.not_taken(trouble));
-        stored == 1
+        let parcel = inner.pack(&server, &result, blobs);
+        let filed = inner.ship_if(&server, &result, parcel, goes);
+        inner.account.count(|summary| match &filed {
+            Some(Ok(())) => summary.stored += 1,
+            Some(Err(_)) => summary.not_stored += 1,
+            None => {}
+        });
+        filed.and_then(Result::err).into_iter().for_each(|trouble| inner.not_taken(trouble));
+    }
+
+    fn offer_bundle(&self, name: &Digest, results: &[SharedResult], load: &(dyn Fn(&Digest) -> Option<Arc<[u8]>> + Sync)) -> bool {
+        self.inner.offer_bundle(name, results, load)
     }
 
     fn finish(&self, wait: Option<Duration>) -> RemoteSummary {

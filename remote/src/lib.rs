@@ -6,12 +6,15 @@
 
 mod account;
 mod action;
+mod along;
 mod blobs;
 mod breaker;
 mod bundle;
+mod bundling;
 mod client;
 mod credentials;
 mod farm;
+mod healing;
 mod line;
 mod moments;
 mod names;

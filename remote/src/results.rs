@@ -1,13 +1,17 @@
 //! Results of the action cache: looking them up with their records, filing them.
 
+use crate::account::Doubt;
 use crate::action::{self, RECORD};
+use crate::along;
 use crate::blobs::NotTaken;
 use crate::line::{Kind, Unanswered};
 use crate::names::{Name, Names};
 use crate::record;
 use crate::server::{LONGEST_ANSWER, Server, is_refusal};
 use bazel_remote_apis::build::bazel::remote::execution::v2::action_cache_client::ActionCacheClient;
-use bazel_remote_apis::build::bazel::remote::execution::v2::{ActionResult, GetActionResultRequest, OutputFile, UpdateActionResultRequest};
+use bazel_remote_apis::build::bazel::remote::execution::v2::{
+    ActionResult, ExecutedActionMetadata, GetActionResultRequest, OutputFile, UpdateActionResultRequest,
+};
 use engine::seams::remote::{Lie, SharedResult, Wanted};
 use futures_util::StreamExt;
 use std::collections::{BTreeSet, HashMap};
@@ -24,6 +28,10 @@ enum Record {
     There(Name),
 }
 
+/// Nobody said what is there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Unlooked;
+
 impl Server {
     fn cache(&self) -> ActionCacheClient<Channel> {
         ActionCacheClient::new(self.channel.clone()).max_decoding_message_size(LONGEST_ANSWER)
@@ -31,18 +39,38 @@ impl Server {
 
     /// Looks results up. One that is not what was asked for in every way is a miss.
     pub(crate) async fn find(self: Arc<Self>, names: Arc<Names>, salt: Arc<str>, wanted: Vec<Wanted>) -> Vec<Option<SharedResult>> {
+        let account = self.account.clone();
+        let found = self.look(names, salt, wanted.clone()).await;
+        let found = found.into_iter().map(|found| found.ok().flatten()).zip(wanted);
+        let counted = found.map(|(found, wanted)| {
+            account.asked(&wanted.key, found.is_some());
+            found
+        });
+        counted.collect()
+    }
+
+    /// The same, counted nowhere. Says of each whether that is known: an error where nobody answered.
+    pub(crate) async fn look(
+        self: Arc<Self>,
+        names: Arc<Names>,
+        salt: Arc<str>,
+        wanted: Vec<Wanted>,
+    ) -> Vec<Result<Option<SharedResult>, Unlooked>> {
         let questions = wanted.iter().map(|wanted| {
             let name = action::canonical(self.terms.function, &salt, wanted).name;
             let server = self.clone();
             async move { server.look_up(name).await }
         });
-        let found: Vec<Option<ActionResult>> = futures_util::stream::iter(questions.collect::<Vec<_>>())
+        let found: Vec<Result<Option<ActionResult>, Unlooked>> = futures_util::stream::iter(questions.collect::<Vec<_>>())
             .buffered(AT_ONCE)
             .collect()
             .await;
-        let found: Vec<Option<(ActionResult, Record)>> = found.into_iter().map(|found| self.with_record(found?)).collect();
-        let there = |found: &Option<(ActionResult, Record)>| match found {
-            Some((_, Record::There(name))) => Some(*name),
+        let with_records = found.into_iter().zip(&wanted);
+        let found: Vec<Result<Option<(ActionResult, Record)>, Unlooked>> = with_records
+            .map(|(found, wanted)| found.map(|found| self.with_record(wanted, found?)))
+            .collect();
+        let there = |found: &Result<Option<(ActionResult, Record)>, Unlooked>| match found {
+            Ok(Some((_, Record::There(name)))) => Some(*name),
             _ => None,
         };
         let there: BTreeSet<Name> = found.iter().filter_map(there).collect();
@@ -51,18 +79,14 @@ impl Server {
         } else {
             self.clone().read(there).await
         };
-        let whole = found.into_iter().zip(&wanted).map(|(found, wanted)| {
-            let result = found.and_then(|(found, at)| self.checked(&names, wanted, &found, at, &records));
-            self.account.count(|summary| match &result {
-                Some(_) => summary.hits += 1,
-                None => summary.misses += 1,
-            });
-            result
+        let whole = found.into_iter().zip(&wanted).map(|(found, wanted)| match found? {
+            Some((found, at)) => self.checked(&names, wanted, &found, at, &records),
+            None => Ok(None),
         });
         whole.collect()
     }
 
-    async fn look_up(&self, name: Name) -> Option<ActionResult> {
+    async fn look_up(&self, name: Name) -> Result<Option<ActionResult>, Unlooked> {
         let attempt = || async {
             let question = GetActionResultRequest {
                 instance_name: self.instance.clone(),
@@ -74,39 +98,44 @@ impl Server {
             self.cache().get_action_result(self.request(question)).await
         };
         match self.line.ask("looking up a result", Kind::Lookup, attempt).await {
-            Ok(found) => Some(found.into_inner()),
-            Err(Unanswered::Down) => None,
+            Ok(found) => Ok(Some(found.into_inner())),
+            Err(Unanswered::Down) => Err(Unlooked),
+            Err(Unanswered::Said(status)) if status.code() == Code::NotFound => Ok(None),
             Err(Unanswered::Said(status)) => {
                 if is_refusal(&status) {
                     let why = self.told(&status);
                     self.account.count(|summary| {
                         summary.reads_off.get_or_insert(why);
                     });
-                } else if status.code() != Code::NotFound {
+                } else {
                     self.account
                         .trouble(|| format!("looking up a result failed: {}", self.told(&status)));
                 }
-                None
+                Err(Unlooked)
             }
         }
     }
 
     /// Where the record of a result is, if it is one of ours and was made without failing.
-    fn with_record(&self, found: ActionResult) -> Option<(ActionResult, Record)> {
+    fn with_record(&self, wanted: &Wanted, found: ActionResult) -> Option<(ActionResult, Record)> {
+        let wrong = |lie| {
+            self.account.lied_about(lie, Doubt::Result(wanted.key));
+            None
+        };
         if found.exit_code != 0 {
-            self.account.lied(Lie::Failed);
-            return None;
+            return wrong(Lie::Failed);
         }
         let file = found.output_files.iter().find(|file| file.path == RECORD);
         let Some((file, name)) = file.and_then(|file| Some((file, Name::of(file.digest.as_ref()?)?))) else {
-            self.account.lied(Lie::MissingOutput);
-            return None;
+            return wrong(Lie::MissingOutput);
         };
         if name.len > record::LONGEST {
-            self.account.lied(Lie::Undecodable);
-            return None;
+            return wrong(Lie::Undecodable);
         }
+        let mut along = along::unpacked(self.terms.function, &found);
         let here = (file.contents.len() as u64 == name.len).then(|| file.contents.clone());
+        let here = along.remove(&name).or(here);
+        self.along.put(along);
         Some((found, here.map_or(Record::There(name), Record::Here)))
     }
 
@@ -118,20 +147,30 @@ impl Server {
         found: &ActionResult,
         at: Record,
         records: &HashMap<Name, Vec<u8>>,
-    ) -> Option<SharedResult> {
+    ) -> Result<Option<SharedResult>, Unlooked> {
         let of_file = |path: &str| {
             let file = found.output_files.iter().find(|file| file.path == path)?;
             Name::of(file.digest.as_ref()?)
         };
+        let doubt = Doubt::Result(wanted.key);
         let bytes = match &at {
             Record::Here(bytes) => bytes,
-            Record::There(name) => records.get(name)?,
+            Record::There(name) => match records.get(name) {
+                Some(bytes) => bytes,
+                // What was wrong with it is counted.
+                None if self.account.is_doubted(&Doubt::Blob(*name)) => {
+                    self.account.doubt(doubt);
+                    return Ok(None);
+                }
+                None => return Err(Unlooked),
+            },
         };
         let wrong = |lie| {
-            self.account.lied(lie);
-            None
+            self.account.lied_about(lie, doubt);
+            Ok(None)
         };
         if of_file(RECORD) != Some(self.terms.function.name(bytes)) {
+            of_file(RECORD).into_iter().for_each(|name| self.account.doubt(Doubt::Blob(name)));
             return wrong(Lie::WrongBytes);
         }
         let result = match record::decode_wanted(bytes, wanted, &self.trusted) {
@@ -144,11 +183,16 @@ impl Server {
                 None => return wrong(Lie::MissingOutput),
             }
         }
-        Some(result)
+        Ok(Some(result))
     }
 
     /// Files a result. All of its blobs are there.
-    pub(crate) async fn file(self: Arc<Self>, action: Name, files: Vec<(String, Name)>) -> Result<(), NotTaken> {
+    pub(crate) async fn file(
+        self: Arc<Self>,
+        action: Name,
+        files: Vec<(String, Name)>,
+        along: ExecutedActionMetadata,
+    ) -> Result<(), NotTaken> {
         let file = |(path, name): &(String, Name)| OutputFile {
             path: path.clone(),
             digest: Some(name.named()),
@@ -156,6 +200,7 @@ impl Server {
         };
         let result = ActionResult {
             output_files: files.iter().map(file).collect(),
+            execution_metadata: Some(along),
             ..ActionResult::default()
         };
         let attempt = || async {

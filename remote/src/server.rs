@@ -1,6 +1,7 @@
 //! A server that has answered: the connection, what was agreed, and what goes with every question.
 
 use crate::account::Account;
+use crate::along::Waiting;
 use crate::credentials::{Credentials, Variables, address, tls};
 use crate::line::{Deadlines, Kind, Line, Unanswered, sentence};
 use crate::signature::{self, Signer};
@@ -47,6 +48,8 @@ pub(crate) struct Server {
     pub terms: Terms,
     pub line: Arc<Line>,
     pub account: Arc<Account>,
+    /// Blobs that came along with results that were looked up.
+    pub along: Waiting,
     /// What signs results that are filed, or why nothing does that should.
     pub signer: Result<Option<Signer>, String>,
     /// Who is to have signed results that are found; anybody when empty.
@@ -70,14 +73,19 @@ impl Server {
             tool_invocation_id: uuid(line.random(), line.random()),
             ..RequestMetadata::default()
         };
+        let signer = Signer::read(def, &around.folder, &around.variables);
+        let mut trusted = signature::trusted(def);
+        // Who signs vouches for what it takes over, too.
+        trusted.extend(signer.as_ref().ok().and_then(Option::as_ref).map(Signer::key));
         let mut server = Self {
             channel: endpoint.connect_lazy(),
             instance: def.instance.clone(),
             terms: Terms::default(),
             line,
             account,
-            signer: Signer::read(def, &around.folder, &around.variables),
-            trusted: signature::trusted(def),
+            along: Waiting::default(),
+            signer,
+            trusted,
             credentials,
             metadata: metadata.encode_to_vec(),
         };

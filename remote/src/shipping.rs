@@ -1,12 +1,13 @@
 //! Shipping: results on their way to the server. Blobs go first, the result that names them last.
 
 use crate::action::{self, RECORD};
+use crate::along;
 use crate::blobs::NotTaken;
 use crate::client::Inner;
 use crate::names::Name;
 use crate::record;
 use crate::server::Server;
-use engine::seams::remote::{SharedResult, Wanted};
+use engine::seams::remote::{SharedResult, WINDOW};
 use engine::values::digest::Digest;
 use std::collections::{BTreeMap, HashSet, VecDeque};
 use std::sync::Arc;
@@ -28,14 +29,19 @@ pub(crate) struct Parcel {
     blobs: Vec<(Name, Arc<[u8]>)>,
 }
 
+impl Parcel {
+    /// The record and the outputs.
+    fn own(&self) -> impl Iterator<Item = &Arc<[u8]>> {
+        let own = self.blobs.iter().take(self.files.len());
+        own.map(|(_, blob)| blob)
+    }
+}
+
 impl Inner {
     /// Packs a result whose outputs' blobs stand in their order.
     pub(crate) fn pack(&self, server: &Server, result: &SharedResult, blobs: Vec<Arc<[u8]>>) -> Parcel {
         let function = server.terms.function;
-        let wanted = Wanted {
-            key: result.key,
-            producer: result.producer.clone(),
-        };
+        let wanted = result.wanted();
         let canonical = action::canonical(function, &self.def.salt, &wanted);
         let record: Arc<[u8]> = record::encode_signed(result, server.signer.as_ref().ok().and_then(Option::as_ref)).into();
         let mut files = vec![(RECORD.to_owned(), function.name(&record))];
@@ -74,7 +80,8 @@ impl Inner {
             if under_way.len() >= FILED_AT_ONCE {
                 settle(under_way.pop_front().and_then(|answer| answer.recv().ok()));
             }
-            under_way.push_back(self.start(server.clone().file(parcel.action, parcel.files)));
+            let along = along::packed(parcel.own().map(|blob| &**blob));
+            under_way.push_back(self.start(server.clone().file(parcel.action, parcel.files, along)));
         }
         for answer in under_way {
             settle(answer.recv().ok());
@@ -82,7 +89,37 @@ impl Inner {
         (stored, trouble)
     }
 
-    /// Sends those of the blobs that the server lacks. What `load` does not give is left out.
+    /// Sends a parcel, and files it if `goes` says so of what is under its key at that moment; `None` when it does not. Where nobody can tell what is
+    /// there, nothing is filed.
+    pub(crate) fn ship_if(
+        &self,
+        server: &Arc<Server>,
+        result: &SharedResult,
+        parcel: Parcel,
+        goes: &mut dyn FnMut(Option<SharedResult>) -> bool,
+    ) -> Option<Result<(), NotTaken>> {
+        let along = along::packed(parcel.own().map(|blob| &**blob));
+        let blobs: BTreeMap<Name, Arc<[u8]>> = parcel.blobs.into_iter().collect();
+        if let Err(not_taken) = self.send_missing(server, blobs.keys().copied().collect(), &|name| blobs.get(name).cloned()) {
+            return Some(Err(not_taken));
+        }
+        let looking = server
+            .clone()
+            .look(self.names.clone(), self.def.salt.as_str().into(), vec![result.wanted()]);
+        let Some(Ok(there)) = self.wait(looking).and_then(|mut found| found.pop()) else {
+            return Some(Err(NotTaken::Down));
+        };
+        if !goes(there) {
+            return None;
+        }
+        let filing = server.clone().file(parcel.action, parcel.files, along);
+        let filed = self.wait(async { tokio::time::timeout(WINDOW, filing).await });
+        self.tell_broken_results(server, vec![result.wanted()]);
+        // What took longer was given up.
+        Some(filed.and_then(Result::ok).unwrap_or(Err(NotTaken::Down)))
+    }
+
+    /// Sends those of the blobs that the server lacks, or has and has wrong. What `load` does not give is left out.
     pub(crate) fn send_missing(
         &self,
         server: &Arc<Server>,
@@ -91,13 +128,15 @@ impl Inner {
     ) -> Result<(), NotTaken> {
         let names: Vec<Name> = {
             let present = self.present();
-            names.into_iter().filter(|name| name.len > 0 && !present.contains(name)).collect()
+            let is_there = |name: &Name| present.contains(name) && !self.is_wrong(name);
+            names.into_iter().filter(|name| name.len > 0 && !is_there(name)).collect()
         };
         if names.is_empty() {
             return Ok(());
         }
         let missing: HashSet<Name> = self.wait(server.clone().missing(names.clone())).unwrap_or(Err(NotTaken::Down))?;
-        let (missing, there): (Vec<Name>, Vec<Name>) = names.into_iter().partition(|name| missing.contains(name));
+        let (missing, there): (Vec<Name>, Vec<Name>) = names.into_iter().partition(|name| missing.contains(name) || self.is_wrong(name));
+        let wrong: Vec<Name> = missing.iter().copied().filter(|name| self.is_wrong(name)).collect();
         self.present().extend(there);
         let mut under_way: VecDeque<Batch> = VecDeque::new();
         let arrived = |(names, answer): Batch| {
@@ -118,7 +157,11 @@ impl Inner {
             let names = blobs.iter().map(|(name, _)| *name).collect();
             under_way.push_back((names, self.start(server.clone().send(blobs))));
         }
-        under_way.into_iter().try_for_each(arrived)
+        under_way.into_iter().try_for_each(arrived)?;
+        if !wrong.is_empty() {
+            self.tell_broken(server, wrong);
+        }
+        Ok(())
     }
 
     /// The server's name of an output that is to be sent; reads it when only its bytes can tell.
@@ -126,7 +169,7 @@ impl Inner {
         &self,
         server: &Server,
         blob: &engine::seams::remote::BlobRef,
-        load: &dyn Fn(&Digest) -> Option<Arc<[u8]>>,
+        load: &(dyn Fn(&Digest) -> Option<Arc<[u8]>> + Sync),
     ) -> Option<Name> {
         let function = server.terms.function;
         self.names.get(function, blob).or_else(|| {

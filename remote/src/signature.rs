@@ -39,9 +39,14 @@ impl Signer {
 
     /// What others know it by, as `trusted_keys` has it.
     pub(crate) fn public(&self) -> String {
+        Digest(self.key()).to_string()
+    }
+
+    /// The public key.
+    pub(crate) fn key(&self) -> [u8; PUBLIC] {
         let mut key = [0; PUBLIC];
         key.copy_from_slice(self.0.public_key().as_ref());
-        Digest(key).to_string()
+        key
     }
 
     /// The signature of a text, behind its public key.

@@ -1,5 +1,6 @@
 //! Blobs that are too large for a message: sent and read in pieces.
 
+use crate::account::Doubt;
 use crate::blobs::{NotTaken, compress, decompress};
 use crate::line::{Kind, Unanswered};
 use crate::names::Name;
@@ -65,7 +66,7 @@ impl Server {
     /// Reads one blob; `None` when it does not come with the length that its name says.
     pub(crate) async fn read_large(&self, name: &Name) -> Option<Vec<u8>> {
         if name.len > LARGEST {
-            self.account.lied(Lie::Undecodable);
+            self.account.lied_about(Lie::Undecodable, Doubt::Blob(*name));
             return None;
         }
         // What does not shrink grows a little.
@@ -89,7 +90,7 @@ impl Server {
             Ok(bytes) => bytes,
             Err(Unanswered::Down) => return None,
             Err(Unanswered::Said(status)) if status.code() == Code::NotFound => {
-                self.account.lied(Lie::MissingBlob);
+                self.account.lied_about(Lie::MissingBlob, Doubt::Blob(*name));
                 return None;
             }
             Err(Unanswered::Said(status)) => {
@@ -108,7 +109,7 @@ impl Server {
         };
         let blob = blob.filter(|blob| blob.len() as u64 == name.len);
         if blob.is_none() {
-            self.account.lied(Lie::WrongBytes);
+            self.account.lied_about(Lie::WrongBytes, Doubt::Blob(*name));
         }
         blob
     }

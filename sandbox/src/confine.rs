@@ -5,12 +5,14 @@ use crate::spec::{Spec, WORK};
 use crate::wire::{Report, receive, send};
 use crate::{calls, fence, limits, root};
 use rustix::io::Errno;
-use rustix::process::{DumpableBehavior, Pid, WaitOptions, set_dumpable_behavior, wait};
+use rustix::process::{DumpableBehavior, Pid, Signal, WaitOptions, set_dumpable_behavior, set_parent_process_death_signal, wait};
 use rustix::thread::{CapabilitySet, CapabilitySets, remove_capability_from_bounding_set, set_capabilities, set_no_new_privs};
-use std::io;
+use std::fs::File;
+use std::io::{self, Read};
 use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
+use std::path::Path;
 use std::process::{Command, Stdio};
 
 /// Runs the stage; its standard input is the line to the supervisor.
@@ -19,6 +21,10 @@ pub(crate) fn run() -> u8 {
         return 2;
     };
     let Ok(spec) = receive::<Spec>(&line) else { return 2 };
+    // Where its watcher is killed, it ends as well.
+    if set_parent_process_death_signal(Some(Signal::KILL)).is_err() {
+        return 2;
+    }
     let report = match spec.level {
         Level::Strict => strict(&spec),
         Level::Landlock => landlock(&spec),
@@ -33,6 +39,7 @@ fn strict(spec: &Spec) -> Result<Report, String> {
     let step = |what: &'static str| move |error: io::Error| format!("{what}: {error}");
     rustix::system::sethostname(b"cortex").map_err(|error| step("its host name cannot be set")(error.into()))?;
     drop_privileges().map_err(step("its privileges cannot be dropped"))?;
+    fence::close_within()?;
     calls::deny(calls::Sockets::Local).map_err(|error| format!("its system calls cannot be bounded: {error}"))?;
     std::env::set_current_dir(WORK).map_err(step("its folder cannot be entered"))?;
     if spec.program.as_os_str().is_empty() {
@@ -70,9 +77,22 @@ fn landlock(spec: &Spec) -> Result<Report, String> {
         return Ok(Report::Ready);
     }
     limits::take(&spec.limits).map_err(step("its limits cannot be set"))?;
+    if !is_program(&spec.program) {
+        return Ok(Report::NotStarted(Errno::NOEXEC.raw_os_error()));
+    }
     // Returns only when it did not become the program.
     let error = program(spec).exec();
     Ok(Report::NotStarted(error.raw_os_error().unwrap_or(0)))
+}
+
+/// Whether a file begins as a program or a script does. What does not, the C library would hand to a shell in the place of saying so, which it
+/// does not do for a child. One that may be run and not read is taken for a program.
+fn is_program(file: &Path) -> bool {
+    // To open a pipe would be to wait.
+    let plain = file.metadata().is_ok_and(|metadata| metadata.is_file());
+    let mut head = Vec::new();
+    let read = plain.then(|| File::open(file).and_then(|file| file.take(4).read_to_end(&mut head)));
+    !matches!(read, Some(Ok(_))) || head.starts_with(b"#!") || head == b"\x7fELF"
 }
 
 /// No capability now, none after another program is started, for the superuser as for anyone.

@@ -1,7 +1,7 @@
 //! Landlock: what of the file system a program may reach, and that it reaches no other process.
 
 use crate::root::{DEVICES, SYSTEM};
-use crate::spec::Spec;
+use crate::spec::{Spec, WORK};
 use landlock::{
     ABI, Access, AccessFs, AccessNet, BitFlags, CompatLevel, Compatible, PathBeneath, PathFd, Ruleset, RulesetAttr, RulesetCreated,
     RulesetCreatedAttr, RulesetStatus, Scope,
@@ -45,6 +45,27 @@ pub(crate) fn close(spec: &Spec) -> Result<(), String> {
         Ok(_) => Ok(()),
         Err(error) => Err(format!("Landlock: {error}")),
     }
+}
+
+/// Closes a second one where the kernel can, around a process that has a root of its own already: it writes its folders only.
+///
+/// # Errors
+/// Why it cannot be closed by a kernel that can.
+pub(crate) fn close_within() -> Result<(), String> {
+    let tried = || -> Result<(), Box<dyn std::error::Error>> {
+        let rules = Ruleset::default().set_compatibility(CompatLevel::BestEffort);
+        let mut rules = rules.handle_access(AccessFs::from_all(KNOWN))?.create()?;
+        rules = allow(rules, Path::new("/"), AccessFs::from_read(KNOWN))?;
+        for device in DEVICES {
+            rules = allow(rules, Path::new(device), AccessFs::from_read(KNOWN) | AccessFs::WriteFile)?;
+        }
+        for folder in [WORK, "/tmp", "/dev/shm"] {
+            rules = allow(rules, Path::new(folder), AccessFs::from_all(KNOWN))?;
+        }
+        rules.restrict_self()?;
+        Ok(())
+    };
+    tried().map_err(|error| format!("Landlock: {error}"))
 }
 
 fn allow(rules: RulesetCreated, path: &Path, access: BitFlags<AccessFs>) -> Result<RulesetCreated, Box<dyn std::error::Error>> {

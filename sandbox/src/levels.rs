@@ -1,10 +1,10 @@
 //! The levels, and which of them this machine can do: found out by doing it.
 
 use crate::spec::{Limits, Spec};
-use crate::start::{Confined, Ended};
+use crate::start::Confined;
 use serde::{Deserialize, Serialize};
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 /// How much of a program's surroundings is taken from it.
@@ -46,30 +46,25 @@ pub struct Levels {
     pub refused: Vec<(Level, String)>,
 }
 
-/// What works here: found out at the first call.
-pub fn levels() -> &'static Levels {
+/// What works here: found out at the first call, in an empty folder.
+pub fn levels(folder: &Path) -> &'static Levels {
     static TRIED: OnceLock<Levels> = OnceLock::new();
-    TRIED.get_or_init(tried)
+    TRIED.get_or_init(|| tried(folder))
 }
 
-fn tried() -> Levels {
+fn tried(folder: &Path) -> Levels {
     let mut refused = Vec::new();
     for level in [Level::Strict, Level::Landlock] {
-        let tried = tempfile::tempdir()
-            .map_err(|error| Ended::Lost(error.to_string()))
-            .and_then(|folder| {
-                let spec = Spec {
-                    level,
-                    program: PathBuf::new(),
-                    argv: Vec::new(),
-                    env: Vec::new(),
-                    folder: folder.path().to_owned(),
-                    readable: Vec::new(),
-                    limits: Limits::default(),
-                };
-                Confined::start(&spec)?.tried()
-            });
-        match tried {
+        let spec = Spec {
+            level,
+            program: PathBuf::new(),
+            argv: Vec::new(),
+            env: Vec::new(),
+            folder: folder.to_owned(),
+            readable: Vec::new(),
+            limits: Limits::default(),
+        };
+        match Confined::start(&spec).and_then(Confined::tried) {
             Ok(()) => return Levels { best: level, refused },
             Err(why) => refused.push((level, why.to_string())),
         }

@@ -57,12 +57,13 @@ pub(crate) fn change(spec: &Spec) -> Result<(), Failed> {
     }
     devices(root)?;
     at("its users cannot be written", users(root))?;
+    // For reading only: settings of the machine (`/proc/sys`) go by the user's number, and the superuser's is his own.
     let proc = root.join("proc");
     let made = fs::create_dir_all(&proc);
     at("/proc cannot be made", made)?;
     at(
         "/proc cannot be mounted",
-        mount("proc", &proc, "proc", plain | MountFlags::NOEXEC, None),
+        mount("proc", &proc, "proc", plain | MountFlags::NOEXEC | MountFlags::RDONLY, None),
     )?;
     for (path, size) in [("tmp", c"mode=1777,size=1g"), ("dev/shm", c"mode=1777,size=64m")] {
         let path = root.join(path);

@@ -35,6 +35,6 @@ pub struct Limits {
     pub cpu: Option<u64>,
     /// Bytes of one file that it writes.
     pub file: Option<u64>,
-    /// Processes and threads of this user at once. The superuser is not bound by it outside [`Level::Strict`].
+    /// Processes and threads of this user at once. The superuser is not bound by it.
     pub processes: Option<u64>,
 }

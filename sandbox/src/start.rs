@@ -4,10 +4,11 @@ use crate::STAGE;
 use crate::levels::Level;
 use crate::spec::Spec;
 use crate::wire::{Report, receive, send};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
 use std::io;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::PathBuf;
@@ -42,6 +43,8 @@ pub struct Confined {
     pub child: Child,
     /// Closed to have everything ended; `None` where there is no supervisor.
     line: Option<UnixStream>,
+    /// Where there is none: the first process, to wait for.
+    first: Option<OwnedFd>,
 }
 
 /// Why there is no end of a program to tell.
@@ -84,17 +87,54 @@ impl Confined {
         command.stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
         if spec.level == Level::None {
             let child = command.spawn().map_err(Ended::NotStarted)?;
-            return Ok(Self { child, line: None });
+            let first = waitable(&child);
+            return Ok(Self { child, line: None, first });
         }
         let lost = |error: io::Error| Ended::Lost(error.to_string());
         let (line, theirs) = UnixStream::pair().map_err(lost)?;
         let child = command.stdin(OwnedFd::from(theirs)).spawn().map_err(lost)?;
         // The command holds their end, which would keep the line open.
         drop(command);
-        let confined = Self { child, line: Some(line) };
-        // What ended before it had read everything says why.
-        let _ = confined.line.as_ref().map(|line| send(line, spec));
-        Ok(confined)
+        match send(&line, spec) {
+            // It has no words for what is not UTF-8, and would wait for them for ever.
+            Err(error) if matches!(error.kind(), io::ErrorKind::InvalidData | io::ErrorKind::InvalidInput) => {
+                let mut child = child;
+                drop(line);
+                let _ = child.wait();
+                Err(Ended::Refused(format!("what is to be run cannot be told to its watcher: {error}")))
+            }
+            // What ended before it had read everything says why.
+            Ok(()) | Err(_) => Ok(Self {
+                child,
+                line: Some(line),
+                first: None,
+            }),
+        }
+    }
+
+    /// Can be read from (or waited for) when [`has_ended`](Self::has_ended) may have become true. `None` where the system has no such thing.
+    pub fn end_comes(&self) -> Option<BorrowedFd<'_>> {
+        let line = self.line.as_ref().map(AsFd::as_fd);
+        line.or_else(|| self.first.as_ref().map(AsFd::as_fd))
+    }
+
+    /// Whether the program has ended, with everything that it started; of what is not confined the first process.
+    pub fn has_ended(&self) -> bool {
+        if let Some(line) = &self.line {
+            // Nothing is said before the end.
+            let now = Timespec { tv_sec: 0, tv_nsec: 0 };
+            return matches!(poll(&mut [PollFd::new(line, PollFlags::IN)], Some(&now)), Ok(1));
+        }
+        let look = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT | WaitIdOptions::NOHANG;
+        self.pid()
+            .is_none_or(|pid| !matches!(waitid(WaitId::Pid(pid), look), Ok(None) | Err(Errno::INTR)))
+    }
+
+    /// Ends what the first process of a program that is not confined left in its group.
+    pub fn end_rest(&self) {
+        if self.line.is_none() {
+            self.kill();
+        }
     }
 
     /// How the program ended, once its processes have: all of them, where there is a level.
@@ -154,7 +194,7 @@ impl Confined {
     }
 
     /// The number of the first process.
-    pub fn pid(&self) -> Option<Pid> {
+    fn pid(&self) -> Option<Pid> {
         i32::try_from(self.child.id()).ok().and_then(Pid::from_raw)
     }
 
@@ -164,4 +204,15 @@ impl Confined {
             let _ = kill_process_group(group, Signal::KILL);
         }
     }
+}
+
+#[cfg(target_os = "linux")]
+fn waitable(child: &Child) -> Option<OwnedFd> {
+    let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw)?;
+    rustix::process::pidfd_open(pid, rustix::process::PidfdFlags::empty()).ok()
+}
+
+#[cfg(not(target_os = "linux"))]
+fn waitable(_: &Child) -> Option<OwnedFd> {
+    None
 }

@@ -16,6 +16,7 @@ use rustix::process::{
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixStream;
+use std::os::unix::process::CommandExt;
 use std::process::{Child, Command};
 
 /// Runs the stage; its standard input is the line to the caller.
@@ -43,6 +44,8 @@ fn watch(line: &UnixStream, spec: &Spec) -> io::Result<Report> {
         .args([STAGE, "confine"])
         .env_clear()
         .stdin(OwnedFd::from(theirs))
+        // Who signals its own group is not to mean this process.
+        .process_group(0)
         .spawn()?;
     // What ends before it has read everything says why.
     let _ = send(&inner, spec);

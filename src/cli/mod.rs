@@ -128,9 +128,9 @@ pub enum Command {
     PinVersion(PinVersionArgs),
     /// Let this workspace run programs and send keys, after a look (`--list`).
     ///
-    /// A program that `cortex.toml` names is not run, and no key is sent where it says, before someone has allowed it; it is asked about anew when
-    /// its definition changes: arguments, environment, bounds, address. CORTEX_TRUST=all allows everything, for machines that build whatever is
-    /// checked out.
+    /// A program that `cortex.toml` names is not run, no key is sent where it says, and its remote cache is not used, before someone has allowed
+    /// it; it is asked about anew when its definition changes: arguments, environment, bounds, address, headers. CORTEX_TRUST=all allows
+    /// everything, for machines that build whatever is checked out.
     Trust(TrustArgs),
     UnpinVersion(UnpinVersionArgs),
     Rules(RulesArgs),

@@ -362,6 +362,7 @@ fn failed(failures: &[Diagnostic]) -> Code {
         ("E_LIMIT", Code::Limit),
         ("E_NOT_REPRODUCIBLE", Code::NotReproducible),
         ("E_SANDBOX", Code::NoSandbox),
+        ("E_TMPDIR", Code::Io),
     ];
     let found = own.into_iter().find(|(code, _)| failures.iter().any(|why| why.code == *code));
     match found {

@@ -2,7 +2,9 @@
 
 use super::{facts, show};
 use crate::cli::DevCommand;
-use crate::context::{Context, Outcome};
+use crate::context::{Context, Failed, Outcome};
+use crate::exit::Code;
+use engine::values::diagnostic::Diagnostic;
 use std::collections::BTreeMap;
 use std::io::Write;
 
@@ -20,7 +22,11 @@ pub fn run(context: &Context, command: &DevCommand) -> Outcome {
             show::written(writeln!(std::io::stdout().lock(), "{}", serde_json::json!(measured)))
         }
         DevCommand::Sandbox => {
-            let levels = sandbox::levels();
+            let folder = tempfile::tempdir().map_err(|error| {
+                let why = Diagnostic::error("E_TMPDIR", format!("no folder for temporary files can be made: {error}"));
+                Failed::new(Code::Io, why.hint("set TMPDIR to a folder that can be written"))
+            })?;
+            let levels = sandbox::levels(folder.path());
             let refused: BTreeMap<&str, &str> = levels.refused.iter().map(|(level, why)| (level.name(), why.as_str())).collect();
             let found = serde_json::json!({"best": levels.best, "refused": refused});
             show::written(writeln!(std::io::stdout().lock(), "{found}"))

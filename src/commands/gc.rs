@@ -12,11 +12,17 @@ use engine::values::diagnostic::{Diagnostic, Severity};
 use std::io::Write;
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
+use workbench::edit::disk::Disk;
+use workbench::edit::perform::recover;
+use workbench::edit::place::Guard;
 use workbench::garbage::{self, GarbageError, Options};
 use workbench::hold::Hold;
 
 /// Runs it.
 pub fn run(context: &Context, args: &GcArgs) -> Outcome {
+    if !args.dry_run {
+        settle(context);
+    }
     let Some(disk) = context.disk("gc")? else {
         let text = if context.json() {
             "null\n"
@@ -45,6 +51,26 @@ pub fn run(context: &Context, args: &GcArgs) -> Outcome {
     }
     let why = Diagnostic::error("E_MAX_SIZE", care::not_reached(&report, &options));
     Err(Failed::new(Code::TargetFailed, why.hint(care::in_the_way(&report, &options))))
+}
+
+/// Puts right what edits that were killed left in the workspace, if the command runs in one.
+fn settle(context: &Context) {
+    let Some(root) = context.root() else { return };
+    let guard = Guard {
+        store: context.store_folder(),
+        manifest: false,
+    };
+    let told = match recover(&Disk::new(&root).guarded(guard), now()) {
+        Ok(done) => done
+            .into_iter()
+            .map(|done| Diagnostic::new(Severity::Note, "N_EDITS", done))
+            .collect(),
+        Err(error) => {
+            let why = format!("what killed edits left half done cannot be put right: {error}");
+            vec![Diagnostic::warning("W_EDITS", why).hint("any `cortex edit` tries again")]
+        }
+    };
+    context.say(&told);
 }
 
 /// The flags over what the manifest says, if the command runs in a workspace.

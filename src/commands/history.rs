@@ -55,13 +55,12 @@ pub fn of(context: &Context, workspace: &Workspace, session: &mut Session, text:
     }
     let found = lineage(&workspace.root, session, &label)?;
     if found.is_empty() {
-        let (what, hint) = match (
-            source(&label),
-            last_good::remark_missing(context, workspace, session, None, &label)?,
-        ) {
-            (Some(told), _) => told,
-            (None, true) => ("no version of it is kept", "what was collected is not known any more".to_owned()),
-            (None, false) => ("it was never made in this checkout", format!("cortex build '{label}'")),
+        let (what, hint) = match source(&label) {
+            Some(told) => told,
+            None if last_good::remark_missing(context, workspace, session, None, &label)? => {
+                ("no version of it is kept", "what was collected is not known any more".to_owned())
+            }
+            None => ("it was never made in this checkout", format!("cortex build '{label}'")),
         };
         let why = Diagnostic::error("E_NO_VERSION", what).label(&label);
         return Err(Failed::new(Code::Usage, why.hint(hint)));

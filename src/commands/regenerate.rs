@@ -4,6 +4,7 @@ use super::{build, history};
 use crate::cli::RegenerateArgs;
 use crate::context::{Context, Failed, Outcome};
 use crate::exit::Code;
+use crate::sharing::{self, Used};
 use engine::build::Options;
 use engine::build::request::Request;
 use engine::values::diagnostic::Diagnostic;
@@ -57,5 +58,8 @@ pub fn run(context: &Context, args: &RegenerateArgs) -> Outcome {
     };
     let report = build::build(context, &mut session, &request)?;
     build::told(context, &report, start);
+    context.let_go();
+    let used = sharing::finish(&workspace, Some(sharing::PATIENCE))?;
+    context.say(&used.as_ref().map(Used::diagnostics).unwrap_or_default());
     Ok(build::code(&report))
 }

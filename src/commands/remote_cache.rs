@@ -39,6 +39,21 @@ pub fn unavailable(why: &str) -> Failed {
     )
 }
 
+/// Why what was offered to a cache is not filed: it keeps something wrong.
+pub fn broken(count: usize) -> Failed {
+    let error = Diagnostic::error("E_REMOTE", "not all of it is filed: the remote cache keeps some of it wrong");
+    let (count, them) = match count {
+        1 => ("one blob or result".to_owned(), "it"),
+        count => (format!("{} blobs and results", self::count(count as u64)), "them"),
+    };
+    Failed::new(
+        Code::RemoteUnavailable,
+        error
+            .found(format!("{count}, although they were sent again"))
+            .hint(format!("remove {them} from the server's storage: --json names {them}")),
+    )
+}
+
 /// Why workers cannot be used.
 fn no_workers(why: &str, hint: &str) -> Failed {
     let error = Diagnostic::error("E_WORKERS", "workers cannot be given anything").found(why.to_owned());

@@ -1,4 +1,4 @@
-//! `cortex trust`: which programs of this workspace may be run, and where it may send keys. Shows them; runs none, sends none.
+//! `cortex trust`: which programs of this workspace may be run, and where it may send what. Shows them; runs none, sends nothing.
 
 use super::show;
 use crate::cli::TrustArgs;
@@ -66,7 +66,7 @@ fn listed(programs: &[Waiting], trusted: &Trusted, owner: Option<u32>) -> String
         let _ = writeln!(text, "this workspace belongs to user {owner}");
     }
     if programs.is_empty() {
-        text.push_str("it runs no programs and sends no keys\n");
+        text.push_str("it runs no programs and sends nothing\n");
     }
     let width = programs.iter().map(|program| program.of.chars().count()).max().unwrap_or(0);
     for program in programs {

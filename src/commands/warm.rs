@@ -75,7 +75,10 @@ pub fn run(context: &Context, args: &WarmArgs) -> Outcome {
     let code = build::code(&report);
     let whole = matches!(filed, Some((_, true)));
     match code {
-        Code::Ok if !whole => Err(remote_cache::unavailable("it did not take everything that was offered")),
+        Code::Ok if !whole && !used.summary.broken.is_empty() => Err(remote_cache::broken(used.summary.broken.len())),
+        Code::Ok if !whole => Err(remote_cache::unavailable(
+            "it did not take everything that was offered, or cannot be read back",
+        )),
         code => Ok(code),
     }
 }

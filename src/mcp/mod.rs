@@ -1,10 +1,11 @@
 //! `cortex mcp`: the methods for language models, by the Model Context Protocol.
 //!
-//! [`server`] walks the table of methods: [`tools`] says what of it is a tool, [`resources`] what can be read under an address, [`prompts`]
+//! [`server`] walks the table of methods: [`tools`] says what of it is a tool, alone or as an operation of a [`group`], [`resources`] what can be read under an address, [`prompts`]
 //! how a task is begun. [`line`] is what the parent process says and hears. [`shorten`] keeps answers at a length that clients take, [`progress`] tells how far one is. [`http`] serves others
 //! than the parent process, behind a [`gate`] and a [`token`].
 
 pub mod gate;
+mod group;
 pub mod http;
 mod line;
 mod listing;

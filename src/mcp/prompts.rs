@@ -54,6 +54,10 @@ const TASKS: &[Task] = &[
             ("usages", "list every place that uses it, those under 'possible' as well"),
             ("rdeps", "see which types depend on it"),
             ("source", "read the source that will change"),
+            (
+                "overlay",
+                "try a change that reaches far before you save it: `put` the new text of each file, `diff` with targets tells what it would make stale, the tools that read take its name as `overlay`; then `merge` or `discard`",
+            ),
         ],
         closing: "Say which places the change touches before you edit. Edit the files, then ask for the outline and the usages again: they are those of the new sources. Finish when no place is left that the change would break.",
     },

@@ -28,7 +28,8 @@ use tokio::sync::Semaphore;
 /// What a model is told of the server before it uses it.
 const INSTRUCTIONS: &str = "Knowledge of the C# code in this workspace, true for the files as they are now. Ask for outlines before you open files: they \
 are a tenth of the source. Types and members are named by any unambiguous name (NodeStore, Core.NodeStore, NodeStore#Get). \
-Answers say when they are stale, incomplete or shortened; `cortex://method/NAME` tells all arguments of a tool.";
+Answers say when they are stale, incomplete or shortened; `cortex://method/NAME` tells all arguments of a tool. `overlay` tries edits that nobody \
+saved; tools that read take its name as `overlay`.";
 
 /// So many remarks are told with an answer, and so many candidates with each.
 const REMARKS: usize = 20;
@@ -250,15 +251,18 @@ impl ServerHandler for Server {
     }
 
     async fn call_tool(&self, request: CallToolRequestParams, context: RequestContext<RoleServer>) -> Result<CallToolResponse, ErrorData> {
-        let Some(entry) = tools::find(&request.name) else {
+        let Some(tool) = tools::find(&request.name) else {
             let name: String = request.name.chars().take(80).collect();
             return Err(ErrorData::invalid_params(
                 format!("there is no tool '{name}'; tools/list names them"),
                 None,
             ));
         };
-        let arguments = request.arguments.unwrap_or_default();
-        let reply = self.reply(entry, arguments.into(), &context).await?;
+        let (entry, arguments) = match tool.asked(request.arguments.unwrap_or_default()) {
+            Ok(asked) => asked,
+            Err(failed) => return Ok(CallToolResult::error(vec![ContentBlock::text(told(failed.diagnostics.iter()))]).into()),
+        };
+        let reply = self.reply(entry, arguments, &context).await?;
         Ok(result(entry, reply).into())
     }
 

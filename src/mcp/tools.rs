@@ -1,8 +1,9 @@
 //! The tools: which methods are, and their definitions. A model reads all of them before it does anything, so they are short: the first
 //! sentences, the plainest schemas. The reference of a method, which can be read as a resource, has all of it.
 
-use super::first_sentence;
-use crate::methods::{Effect, Entry, METHODS, reference};
+use super::{first_sentence, group};
+use crate::context::Failed;
+use crate::methods::{AsTool, Effect, Entry, METHODS, reference};
 use rmcp::model::{JsonObject, Tool, ToolAnnotations};
 use serde_json::{Map, Value, json};
 use std::sync::{Arc, LazyLock};
@@ -12,9 +13,59 @@ pub fn name(entry: &Entry) -> String {
     entry.name.replace(' ', "_")
 }
 
+/// What a tool stands for.
+#[derive(Clone, Copy)]
+pub enum Stands {
+    /// A method.
+    Method(&'static Entry),
+    /// A group of methods, of which `op` says which.
+    Group(&'static str),
+}
+
+impl Stands {
+    fn name(self) -> String {
+        match self {
+            Self::Method(entry) => name(entry),
+            Self::Group(group) => group.to_owned(),
+        }
+    }
+
+    fn definition(self) -> Tool {
+        match self {
+            Self::Method(entry) => definition(name(entry), &reference::about(entry), input(entry), &[entry]),
+            Self::Group(group) => group::definition(group),
+        }
+    }
+
+    /// The method that is meant, and its arguments.
+    ///
+    /// # Errors
+    /// When a group has no such operation.
+    pub fn asked(self, arguments: JsonObject) -> Result<(&'static Entry, Value), Failed> {
+        match self {
+            Self::Method(entry) => Ok((entry, arguments.into())),
+            Self::Group(group) => group::asked(group, arguments),
+        }
+    }
+}
+
+/// What is a tool, in the order of the table.
+fn all() -> Vec<Stands> {
+    let mut groups: Vec<&str> = Vec::new();
+    let stands = |entry: &'static Entry| match (entry.tool, entry.words().0) {
+        (AsTool::Own, _) => Some(Stands::Method(entry)),
+        (AsTool::Operation, Some(group)) if !groups.contains(&group) => {
+            groups.push(group);
+            Some(Stands::Group(group))
+        }
+        _ => None,
+    };
+    METHODS.iter().filter_map(stands).collect()
+}
+
 /// The tool of that name.
-pub fn find(wanted: &str) -> Option<&'static Entry> {
-    METHODS.iter().find(|entry| entry.tool && name(entry) == wanted)
+pub fn find(wanted: &str) -> Option<Stands> {
+    all().into_iter().find(|stands| stands.name() == wanted)
 }
 
 /// What a list of tools may take of a model's attention, in tokens.
@@ -27,16 +78,17 @@ pub fn definitions() -> Vec<Tool> {
 }
 
 /// The tools with as much of the schemas of their answers as there is room for: first which fields are always there, then of what kind all
-/// are, each of the first methods first.
+/// are, each of the first methods first. That an answer is an object goes without saying.
 fn made() -> Vec<Tool> {
-    let entries: Vec<&Entry> = METHODS.iter().filter(|entry| entry.tool).collect();
-    let mut tools: Vec<Tool> = entries.iter().map(|entry| definition(entry)).collect();
-    for told in [Told::Object, Told::Always, Told::Kinds] {
-        for (at, entry) in entries.iter().enumerate() {
+    let all = all();
+    let mut tools: Vec<Tool> = all.iter().map(|stands| stands.definition()).collect();
+    for told in [Told::Always, Told::Kinds] {
+        for (at, stands) in all.iter().enumerate() {
+            let Stands::Method(entry) = stands else { continue };
             let Some(schema) = output(entry, told) else { continue };
             let before = tools[at].clone();
             tools[at] = before.clone().with_raw_output_schema(Arc::new(schema));
-            if told != Told::Object && tokens(&tools) > MOST_TOKENS {
+            if tokens(&tools) > MOST_TOKENS {
                 tools[at] = before;
             }
         }
@@ -50,29 +102,39 @@ fn tokens(tools: &[Tool]) -> usize {
 }
 
 /// A longer description is cut to its first clause.
-const LONG: usize = 80;
+const LONG: usize = 64;
 
-fn definition(entry: &Entry) -> Tool {
-    let about = reference::about(entry);
-    let mut about = first_sentence(&about).trim_end_matches('.');
+/// A tool that stands for these methods.
+pub(super) fn definition(name: String, about: &str, input: JsonObject, entries: &[&Entry]) -> Tool {
+    let mut about = first_sentence(about).trim_end_matches('.');
     if about.len() > LONG {
         about = about.split([':', ';', '(']).next().unwrap_or(about).trim_end();
     }
-    let about = about.to_owned();
-    Tool::new(name(entry), about, input(entry)).with_annotations(annotations(entry))
+    let tool = Tool::new(name, about.to_owned(), input);
+    let told = annotations(entries);
+    if told == ToolAnnotations::new() {
+        tool
+    } else {
+        tool.with_annotations(told)
+    }
 }
 
-/// What clients are told of an effect. What is not said is the protocol's default: it may change things, for the worse, and ask the world
-/// outside. That is a model alone, and never without costing what it costs: no method that may ask one is called harmless.
-fn annotations(entry: &Entry) -> ToolAnnotations {
+/// What clients are told of the effects of methods together. What is not said is the protocol's default: it may change things, for the worse, and
+/// ask the world outside. That is a model alone, and never without costing what it costs: no method that may ask one is called harmless.
+fn annotations(entries: &[&Entry]) -> ToolAnnotations {
     let told = ToolAnnotations::new();
-    let told = match entry.effect {
-        _ if entry.is_read_only() => told.read_only(true),
-        Effect::Looks | Effect::Reads | Effect::Sets => told.destructive(false).idempotent(true),
-        Effect::Acts => told.destructive(false),
-        Effect::Writes => told,
+    let told = match entries.iter().map(|entry| entry.effect).max() {
+        // Who asks a model is none of these: where they reach goes without saying.
+        _ if entries.iter().all(|entry| entry.is_read_only()) => return told.read_only(true),
+        Some(Effect::Looks | Effect::Reads | Effect::Sets) => told.destructive(false).idempotent(true),
+        Some(Effect::Acts) => told.destructive(false),
+        Some(Effect::Writes) | None => told,
     };
-    if entry.asks { told } else { told.open_world(false) }
+    if entries.iter().any(|entry| entry.asks) {
+        told
+    } else {
+        told.open_world(false)
+    }
 }
 
 fn object(schema: &schemars::Schema) -> Map<String, Value> {
@@ -80,7 +142,7 @@ fn object(schema: &schemars::Schema) -> Map<String, Value> {
 }
 
 /// The schema of the arguments, told briefly; groups of them, and those that are marked by `x-tool`, are left to the reference.
-fn input(entry: &Entry) -> JsonObject {
+pub(super) fn input(entry: &Entry) -> JsonObject {
     let schema = object(&(entry.arguments)());
     let required = schema.get("required").cloned().unwrap_or_else(|| json!([]));
     let needed = |name: &String| required.as_array().is_some_and(|names| names.iter().any(|one| one == name));
@@ -88,11 +150,11 @@ fn input(entry: &Entry) -> JsonObject {
     for (name, field) in schema.get("properties").and_then(Value::as_object).into_iter().flatten() {
         let is_left_out = field["x-tool"] == false;
         let mut field = either(field.clone());
-        if is_left_out || field["type"] == "object" || field["items"]["type"] == "object" {
+        if is_left_out || field["type"] == "object" {
             continue;
         }
         if let Some(field) = field.as_object_mut() {
-            briefly(field, needed(name));
+            briefly(name, field, needed(name));
         }
         told.insert(name.clone(), field);
     }
@@ -103,26 +165,43 @@ fn input(entry: &Entry) -> JsonObject {
     schema
 }
 
-/// The first clause of what an argument is for. Of one that may be left out its default says it, and of a switch its name. That a number is
-/// not negative goes without saying.
-fn briefly(field: &mut Map<String, Value>, needed: bool) {
+/// The first clause of what an argument is for. Of one that may be left out its default says it, of a switch its name, and of others now and then
+/// that, too. That a number is not negative goes without saying. Of groups in a list the kinds of what they hold are told.
+fn briefly(name: &str, field: &mut Map<String, Value>, needed: bool) {
     if field.get("minimum").is_some_and(|minimum| minimum == 0) {
         field.remove("minimum");
+    }
+    if let Some(items) = field.get_mut("items").and_then(Value::as_object_mut) {
+        items.remove("description");
+        items.remove("additionalProperties");
+        for field in items.get_mut("properties").and_then(Value::as_object_mut).into_iter().flatten() {
+            *field.1 = json!({ "type": field.1["type"] });
+        }
     }
     let about = field.remove("description");
     let is_told = field.contains_key("default") || field.get("type").is_some_and(|kind| kind == "boolean");
     if let Some(Value::String(about)) = about.filter(|_| needed || !is_told) {
         let clause = about.split([':', ';', ',', '(', '[']).next().unwrap_or_default().trim_end();
-        field.insert("description".to_owned(), clause.into());
+        if !repeats(name, clause) {
+            field.insert("description".to_owned(), clause.into());
+        }
     }
+    if field.get("default").is_some_and(|default| *default == 0) {
+        field.remove("default");
+    }
+}
+
+/// Whether a clause says no more than the name of what it is about: "The question" of `question`, "The operation" of `op`.
+fn repeats(name: &str, clause: &str) -> bool {
+    let articles = ["The ", "A ", "An ", "Its "];
+    let bare = articles.iter().find_map(|article| clause.strip_prefix(article));
+    bare.is_some_and(|bare| !bare.contains(' ') && bare.to_lowercase().starts_with(name))
 }
 
 /// How much of an answer's schema is told; the reference has all of it.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Told {
-    /// That it is an object.
-    Object,
-    /// Also the fields that are always there.
+    /// The fields that are always there.
     Always,
     /// Also of what kind each field is.
     Kinds,
@@ -135,7 +214,7 @@ fn output(entry: &Entry, told: Told) -> Option<JsonObject> {
         return None;
     }
     let mut short = Map::from_iter([("type".to_owned(), json!("object"))]);
-    if let Some(required) = schema.get("required").filter(|_| told != Told::Object) {
+    if let Some(required) = schema.get("required") {
         short.insert("required".to_owned(), required.clone());
     }
     if let Some(fields) = schema.get("properties").and_then(Value::as_object).filter(|_| told == Told::Kinds) {
@@ -229,13 +308,11 @@ mod tests {
         let told = |tool: &Tool| tool.output_schema.as_ref().and_then(|schema| schema.get("required").cloned());
         assert!(tools.iter().filter(|tool| told(tool).is_some()).count() >= 3, "{text}");
         for tool in &tools {
-            let full = (find(&tool.name).expect("a tool").answers)();
-            let schema = Value::Object(tool.output_schema.as_deref().expect("a schema").clone());
-            assert!(
-                told(tool).is_none_or(|required| required == full.as_value()["required"]),
-                "{}",
-                tool.name
-            );
+            let Some(schema) = tool.output_schema.as_deref().cloned().map(Value::Object) else {
+                continue;
+            };
+            let full = (crate::methods::find(&tool.name).expect("a method").answers)();
+            assert_eq!(schema["required"], full.as_value()["required"], "{}", tool.name);
             for (name, field) in schema["properties"].as_object().into_iter().flatten() {
                 let kind = &full.as_value()["properties"][name]["type"];
                 assert!(
@@ -314,7 +391,7 @@ mod tests {
     fn arguments_are_told_briefly() {
         let told = |needed, field: Value| {
             let mut field = field.as_object().expect("an object").clone();
-            briefly(&mut field, needed);
+            briefly("x", &mut field, needed);
             Value::Object(field)
         };
         let about = "Only of this kind: type, member (or another)";
@@ -325,21 +402,31 @@ mod tests {
             told(false, json!({"default": 20, "description": about, "minimum": 0})),
             json!({"default": 20})
         );
+        assert_eq!(told(false, json!({"default": 0, "description": about})), json!({}));
         assert_eq!(
             told(false, json!({"type": "boolean", "description": about})),
             json!({"type": "boolean"})
         );
         assert_eq!(told(false, json!({"type": "string"})), json!({"type": "string"}));
+        // What the name says is not said again.
+        assert_eq!(told(true, json!({"description": "The xylophone: this"})), json!({}));
+        let item = json!({"type": "object", "properties": {"a": {"type": "string", "description": "An a"}}, "required": ["a"], "additionalProperties": false});
+        assert_eq!(
+            told(false, json!({"type": "array", "items": item})),
+            json!({"type": "array", "items": {"type": "object", "properties": {"a": {"type": "string"}}, "required": ["a"]}})
+        );
     }
 
     #[test]
     fn what_is_seldom_wanted_is_left_to_the_reference() {
-        let edit = input(find("edit").expect("a tool"));
+        let method = |name: &str| crate::methods::find(name).expect("a method");
+        let edit = input(method("edit"));
         let told = |name: &str| edit["properties"].get(name).is_some();
         assert!(told("op") && told("oldText") && told("bare"));
-        assert!(!told("manifest") && !told("basic") && !told("edits"), "{edit:?}");
+        assert!(told("from") && !told("manifest") && !told("basic"), "{edit:?}");
+        assert_eq!(edit["properties"]["edits"]["items"]["required"], json!(["oldText", "newText"]));
         assert_eq!(edit["properties"]["mode"]["enum"], json!(["manual", "immediate", "disabled"]));
-        let search = definition(find("search").expect("a tool"));
+        let search = find("search").expect("a tool").definition();
         assert_eq!(
             search.description.as_deref(),
             Some("Find types and members by a part of their names")
@@ -348,8 +435,8 @@ mod tests {
 
     #[test]
     fn effects_are_told() {
-        let told = |name: &str| serde_json::to_value(annotations(crate::methods::find(name).expect("a method"))).expect("JSON");
-        let reads = json!({"readOnlyHint": true, "openWorldHint": false});
+        let told = |name: &str| serde_json::to_value(annotations(&[crate::methods::find(name).expect("a method")])).expect("JSON");
+        let reads = json!({"readOnlyHint": true});
         assert_eq!(told("outline"), reads);
         let sets = json!({"destructiveHint": false, "idempotentHint": true, "openWorldHint": false});
         assert_eq!(told("window_pin"), sets);
@@ -359,6 +446,9 @@ mod tests {
         let asks = json!({"destructiveHint": false, "idempotentHint": true});
         assert_eq!((told("semantic"), told("pack_build")), (asks.clone(), asks));
         assert_eq!(told("investigate"), json!({"destructiveHint": false}));
+        // Of a group the worst is told: it writes, and may have a model asked.
+        let group: Vec<&Entry> = crate::methods::group("overlay").collect();
+        assert_eq!(serde_json::to_value(annotations(&group)).expect("JSON"), json!({}));
         // Whoever takes a limit for what is asked asks.
         for entry in METHODS {
             let arguments = (entry.arguments)();

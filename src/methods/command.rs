@@ -30,7 +30,7 @@ pub struct Call {
 impl Subcommand for Call {
     fn augment_subcommands(mut command: Command) -> Command {
         for entry in METHODS {
-            let (group, own) = words(entry);
+            let (group, own) = entry.words();
             let method = (entry.command)(Command::new(own));
             command = match group {
                 None => command.subcommand(method),
@@ -78,15 +78,8 @@ impl FromArgMatches for Call {
     }
 }
 
-fn words(entry: &Entry) -> (Option<&'static str>, &'static str) {
-    match entry.name.split_once(' ') {
-        Some((group, own)) => (Some(group), own),
-        None => (None, entry.name),
-    }
-}
-
 /// What a group of methods is about.
-fn about(group: &str) -> &'static str {
+pub fn about(group: &str) -> &'static str {
     match group {
         "context" => "Show what belongs to a task, or how one document stands",
         "overlay" => "Try edits beside the workspace: build with them, compare, merge or drop them",

@@ -34,10 +34,10 @@ use workbench::window::state::Window;
 #[derive(Debug, clap::Args, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Build {
-    /// The task or question.
+    /// The query: a task or a question.
     #[arg(long, value_name = "TEXT")]
     pub query: String,
-    /// Handle: "new" begins a conversation and is given one, which goes on with it.
+    /// The conversation: its handle goes on with it, "new" begins one and is given a handle.
     #[arg(long, value_name = "ID")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub conversation: Option<String>,
@@ -48,6 +48,7 @@ pub struct Build {
     /// Factors: other ones than bm25=0.4,access=0.25,recency=0.15,dependency=0.15,coverage=0.05, each from 0 to 1.
     #[arg(long, value_name = "NAME=NUMBER,…")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-tool" = false))]
     pub weights: Option<String>,
 }
 

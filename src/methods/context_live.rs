@@ -1,30 +1,33 @@
 //! `context live`: a document as it stands now and how it came to be so, for a model that edits it.
 
 use super::window::root;
-use super::{Effect, Method};
+use super::{AsTool, Effect, Method};
 use crate::context::Failed;
 use crate::desk::Desk;
 use crate::exit::Code;
 use crate::render::{moment, printable};
 use engine::values::diagnostic::Diagnostic;
-use producers::text::{encoding, written};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use std::io::{self, ErrorKind};
+use std::io;
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 use workbench::checkout;
 use workbench::edit::disk::Disk;
+use workbench::edit::encoding::{Form, Unreadable, decode};
+use workbench::edit::files::Files;
+use workbench::edit::place::{self, Guard};
 use workbench::live::difference::Difference;
-use workbench::live::edits::{self, Unsaved};
-use workbench::live::journal::{Editor, Journal, Said};
+use workbench::live::edits::{self, Buffer};
+use workbench::live::journal::{self, Editor, Journal, Said};
 use workbench::live::kept::{self, LONGEST};
 use workbench::live::render::{Live, RECENT, Section, Shown};
+use workbench::symbols::file::no_text;
 
 /// Show one document as it stands now: its text, recent differences with who made them, the difference to an anchor, cursor and plans.
 ///
-/// What edit sessions did is a version each, made by agent; what one has not saved is shown as it is there. Each call looks at the file, too; when it
-/// moved since the call before, that is a new version, made by --author. The first call shows the
+/// What edit sessions saved is a version each, made by agent; with --session the document is shown as it is there, its versions the session's
+/// operations. Each call looks at the file; when it moved since the call before, that is a new version, made by --author. The first call shows the
 /// document whole, later ones with --since what changed since the version that the reader has; --version shows an earlier one. The last
 /// 64 versions are kept below .cortex, an anchor every 30 minutes, and anchors with names. What is over the budget is cut in this
 /// order: differences but the last, the oldest first; the anchor's; plans but the last; then the document is shown as a window
@@ -34,6 +37,10 @@ use workbench::live::render::{Live, RECENT, Section, Shown};
 pub struct Show {
     /// The document: a text file of the workspace, by its path from the root.
     pub file: String,
+    /// The edit session in which it is to be shown, by its handle: with what is not saved.
+    #[arg(long, value_name = "HANDLE")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session: Option<String>,
     /// The version that the reader has: only what was changed since is shown.
     #[arg(long, value_name = "VERSION")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -134,27 +141,49 @@ struct Message {
 impl Method for Show {
     const NAME: &'static str = "context live";
     const EFFECT: Effect = Effect::Acts;
-    const TOOL: bool = false;
+    const TOOL: AsTool = AsTool::None;
     type Answer = Answer;
 
     fn answer(&self, desk: &mut Desk<'_>) -> Result<Answer, Failed> {
         let editor = self.checked()?;
         let root = root(desk)?;
-        let path = within(&self.file)?;
-        if let Some(number) = self.version {
-            return earlier(&root, &path, number);
-        }
-        let unsaved = edits::take_over(&Disk::new(&root), &root, &path).map_err(|error| unkept(&path, &error))?;
-        let (text, mut notes) = match unsaved.split_first() {
-            Some((first, others)) => (first.text.clone(), beside(first, others)),
-            None => document(&root, &path)?,
+        let guard = Guard {
+            store: desk.context.store_folder(),
+            manifest: true,
         };
+        let path = place::resolve(&root, &self.file, &guard).map_err(|why| not_shown(&why))?;
         let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
-        let journal = self.noted(&root, &path, &text, &editor, now)?;
+        let files = Disk::new(&root);
+        let buffer = self
+            .session
+            .as_deref()
+            .map(|session| in_session(&files, session, &path, now))
+            .transpose()?;
+        if let Some(number) = self.version {
+            return earlier(&root, &path, number, buffer.as_ref());
+        }
+        let unsaved = edits::take_over(&files, &root, &path).map_err(|error| unkept(&path, &error))?;
+        let (file, mut notes) = match (document(&files, &path), &buffer) {
+            (Ok((text, notes)), _) => (Some(text), notes),
+            (Err(_), Some(_)) => (None, Vec::new()),
+            (Err(why), None) => return Err(remembered(&root, &path, why)),
+        };
+        notes.extend(self.beside(&unsaved, buffer.as_ref(), file.as_deref()));
+        let mut journal = self.noted(&root, &path, file.as_deref(), &editor, now)?;
+        let text = match &buffer {
+            Some(buffer) => {
+                journal.versions.clone_from(&buffer.versions);
+                buffer.text.clone()
+            }
+            None => file.unwrap_or_default(),
+        };
         let current = journal.current().map_or(0, |version| version.number);
         let known = |digest: &str| kept::text(&root, &path, digest);
         let since = self.since.and_then(|number| {
-            let before = journal.version(number).and_then(|version| known(&version.digest));
+            let before = match &buffer {
+                Some(buffer) => buffer.text_of(number).map(str::to_owned),
+                None => journal.version(number).and_then(|version| known(&version.digest)),
+            };
             if before.is_none() {
                 notes.push(format!("version {number} is not remembered; the document is shown whole"));
             }
@@ -164,13 +193,15 @@ impl Method for Show {
         if let Some(name) = self.anchor.as_ref().filter(|_| anchor.is_none()) {
             notes.push(format!("there is no anchor of the name {name}"));
         }
-        let anchor = anchor.filter(|anchor| anchor.version != current).and_then(|anchor| {
-            let name = match &anchor.name {
-                Some(name) => format!("anchor '{name}'"),
-                None => format!("the anchor of {}", moment(anchor.at)),
-            };
-            Some((name, anchor.version, Difference::of(&known(&anchor.digest)?, &text)))
-        });
+        let anchor = anchor
+            .filter(|anchor| buffer.is_some() || anchor.version != current)
+            .and_then(|anchor| {
+                let name = match &anchor.name {
+                    Some(name) => format!("anchor '{name}'"),
+                    None => format!("the anchor of {}", moment(anchor.at)),
+                };
+                Some((name, anchor.version, Difference::of(&known(&anchor.digest)?, &text)))
+            });
         let live = Live {
             path: &path,
             text: &text,
@@ -233,6 +264,9 @@ impl Show {
             self.result.as_ref(),
         ];
         let named = [self.set_anchor.as_ref(), self.anchor.as_ref(), self.selection.as_ref()];
+        if named[..2].iter().flatten().any(|name| name.trim().is_empty()) {
+            return Err(wrong("an anchor's name is empty").hinted("give it a name, such as green"));
+        }
         if told.into_iter().chain(named).flatten().any(|words| words.len() > LONGEST_WORDS) {
             return Err(wrong("what is told of a change is longer than 4 KiB").hinted("tell it in fewer words"));
         }
@@ -258,6 +292,9 @@ impl Show {
             .as_ref()
             .map(|text| place(text).ok_or_else(|| wrong("the cursor is no LINE or LINE:COLUMN, from 1").at(text)));
         let cursor = cursor.transpose()?;
+        if let Some(text) = self.selection.as_ref().filter(|text| !is_range(text)) {
+            return Err(wrong("the selection is no LINE:COLUMN-LINE:COLUMN, from 1").at(text));
+        }
         if cursor.is_none() && self.selection.is_none() {
             return Ok(None);
         }
@@ -268,8 +305,32 @@ impl Show {
         }))
     }
 
+    /// What is to be known of sessions that hold edits of the document, and of the file beside the one that is shown.
+    fn beside(&self, unsaved: &[String], buffer: Option<&Buffer>, file: Option<&str>) -> Vec<String> {
+        let others = unsaved.iter().filter(|session| Some(*session) != self.session.as_ref());
+        let mut notes: Vec<String> = others
+            .map(|session| {
+                format!("edit session {session} has edits of it that are not saved: --session {session} shows it as it is there")
+            })
+            .collect();
+        if let (Some(buffer), Some(session)) = (buffer, &self.session) {
+            match file {
+                None if buffer.base.is_some() => {
+                    notes.push("the file itself is gone, or no text any more; shown is what the session has".to_owned())
+                }
+                Some(file) if buffer.base.as_deref() != Some(&journal::digest(file)) => {
+                    notes.push(format!(
+                        "somebody else changed the file since session {session} looked at it: refresh the session"
+                    ));
+                }
+                _ => {}
+            }
+        }
+        notes
+    }
+
     /// What is remembered of the document, with what this call tells.
-    fn noted(&self, root: &Path, path: &str, text: &str, editor: &Option<Editor>, now: u64) -> Result<Journal, Failed> {
+    fn noted(&self, root: &Path, path: &str, text: Option<&str>, editor: &Option<Editor>, now: u64) -> Result<Journal, Failed> {
         let said = Said {
             author: self.author.clone(),
             what: self.what.clone(),
@@ -278,7 +339,9 @@ impl Show {
         };
         let changed = kept::change(root, path, text, |journal| {
             let before = journal.current().and_then(|current| kept::text(root, path, &current.digest));
-            journal.found(text, before.as_deref(), now, &said);
+            if let Some(text) = text {
+                journal.found(text, before.as_deref(), now, &said);
+            }
             journal.plan(self.plan.as_deref(), self.result.as_deref());
             if let Some(name) = &self.set_anchor {
                 journal.set_anchor(Some(name), now);
@@ -289,20 +352,6 @@ impl Show {
         });
         changed.map_err(|error| unkept(path, &error))
     }
-}
-
-/// What is to be known of a document that an edit session has not saved.
-fn beside(first: &Unsaved, others: &[Unsaved]) -> Vec<String> {
-    let mut notes = vec![format!(
-        "edit session {} has edits of it that are not saved: it is shown as it is there",
-        first.session
-    )];
-    notes.extend(
-        others
-            .iter()
-            .map(|other| format!("edit session {} has other edits of it that are not saved", other.session)),
-    );
-    notes
 }
 
 fn unkept(path: &str, error: &io::Error) -> Failed {
@@ -317,6 +366,12 @@ fn place(text: &str) -> Option<(usize, Option<usize>)> {
         None => Some((number(text)?, None)),
         Some((line, column)) => Some((number(line)?, Some(number(column)?))),
     }
+}
+
+/// Whether a text is two places, the first no later than the second.
+fn is_range(text: &str) -> bool {
+    let ends = text.split_once('-').and_then(|(from, to)| Some((place(from)?, place(to)?)));
+    ends.is_some_and(|((line, column), (last, end))| (line, column.unwrap_or(1)) <= (last, end.unwrap_or(usize::MAX)))
 }
 
 /// An argument that cannot be answered.
@@ -334,64 +389,87 @@ impl Wrong {
     fn at(self, found: &str) -> Failed {
         Failed::new(
             Code::Usage,
-            self.0.found(found.chars().take(120).collect::<String>()).hint("write 12 or 12:5"),
+            self.0
+                .found(found.chars().take(120).collect::<String>())
+                .hint("write 12 or 12:5, and 12:5-14:1 for a selection"),
         )
     }
 }
 
-/// A path below the root, with `/`.
-fn within(file: &str) -> Result<String, Failed> {
-    let path = file.replace('\\', "/");
-    let parts: Vec<&str> = path.split('/').filter(|part| !part.is_empty() && *part != ".").collect();
-    let leaves = path.starts_with('/') || parts.contains(&"..") || path.contains('\0');
-    if leaves || parts.is_empty() {
-        let why = Diagnostic::error("AccessDenied", "this leads out of the workspace").found(file.chars().take(120).collect::<String>());
-        return Err(Failed::new(
-            Code::Usage,
-            why.hint("name a file by its path from the workspace's root"),
-        ));
-    }
-    Ok(parts.join("/"))
+fn not_shown(why: &place::Refused) -> Failed {
+    let why = Diagnostic::error("AccessDenied", format!("this is not shown: {why}"));
+    Failed::new(Code::Usage, why.hint("name a file of the workspace by its path from the root"))
+}
+
+/// The document as it is in a session.
+fn in_session(files: &Disk, session: &str, path: &str, now: u64) -> Result<Buffer, Failed> {
+    let buffer = edits::buffer(files, session, path, now).map_err(|why| {
+        let told = Diagnostic::error("E_SESSION", why.to_string());
+        Failed::new(Code::Usage, told.hint("`cortex edit list` tells which sessions there are"))
+    })?;
+    buffer.ok_or_else(|| {
+        let told = Diagnostic::error("E_SESSION", format!("{path} has no text in session {session}"));
+        Failed::new(Code::Usage, told.hint("leave the session out to see the file"))
+    })
 }
 
 /// The text of a file, and what is to be known of how it is written.
-fn document(root: &Path, path: &str) -> Result<(String, Vec<String>), Failed> {
+fn document(files: &Disk, path: &str) -> Result<(String, Vec<String>), Failed> {
     let unread = |message: String, hint: &str| Failed::new(Code::Io, Diagnostic::error("E_READ", message).hint(hint));
-    let read = checkout::read(root, &format!("./{path}"), LONGEST).map_err(|error| {
-        let hint = match error.kind() {
-            ErrorKind::FileTooLarge => "files up to 32 MiB can be shown",
-            _ => "name a text file of the workspace that can be read; links are not followed",
-        };
+    let found = files.read(path).map_err(|error| {
+        let hint = "name a text file of the workspace that can be read, of up to 32 MiB";
         unread(format!("{path} cannot be read: {error}"), hint)
     })?;
-    let bytes = read.ok_or_else(|| {
-        unread(
-            format!("there is no file {path}"),
-            "name a file by its path from the workspace's root",
-        )
-    })?;
-    let (name, _) = encoding(&bytes);
-    let (text, said) = written(&bytes, path);
-    if text.contains('\0') || said.as_ref().is_some_and(|_| text.is_empty()) {
-        let why = Diagnostic::error("E_BINARY", format!("{path} is no text: it is binary"));
-        return Err(Failed::new(Code::Usage, why.hint("only text can be shown")));
+    let Some(found) = found else {
+        let hint = "name a file by its path from the workspace's root";
+        return Err(unread(format!("there is no file {path}"), hint));
+    };
+    let why = match decode(&found.bytes) {
+        Ok(_) if found.bytes.len() > LONGEST => Unreadable::Large {
+            bytes: found.bytes.len() as u64,
+        },
+        Ok((text, encoding)) => {
+            let note = (encoding.form != Form::Utf8).then(|| {
+                let form = encoding.form.to_string().to_lowercase();
+                format!("{path} is written in {form}; what is shown is what its bytes stand for")
+            });
+            return Ok((text, note.into_iter().collect()));
+        }
+        Err(why) => why,
+    };
+    Err(Failed::new(Code::Usage, no_text(path, &why)))
+}
+
+/// Of a file that is gone what is remembered can still be shown.
+fn remembered(root: &Path, path: &str, why: Failed) -> Failed {
+    let last = kept::read(root, path)
+        .ok()
+        .and_then(|journal| journal.current().map(|version| version.number));
+    match (last, why.diagnostics.first()) {
+        (Some(last), Some(told)) => {
+            let hint = format!("version {last} is the last that is remembered: --version {last} shows it");
+            Failed::new(why.code, told.clone().hint(hint))
+        }
+        _ => why,
     }
-    let mut notes: Vec<String> = said.into_iter().map(|said| said.message).collect();
-    if name != "utf-8" {
-        notes.push(format!("{path} is written in {name}; what is shown is what its bytes stand for"));
-    }
-    Ok((text.into_owned(), notes))
 }
 
 /// The text of an earlier version.
-fn earlier(root: &Path, path: &str, number: u64) -> Result<Answer, Failed> {
-    let journal = kept::read(root, path)
+fn earlier(root: &Path, path: &str, number: u64, buffer: Option<&Buffer>) -> Result<Answer, Failed> {
+    let mut journal = kept::read(root, path)
         .map_err(|error| Failed::new(Code::Io, Diagnostic::error("E_READ", error.to_string()).hint("check .cortex/live")))?;
-    let text = journal.version(number).and_then(|version| kept::text(root, path, &version.digest));
+    let text = match buffer {
+        Some(buffer) => {
+            (journal.given, journal.versions) = (buffer.version(), buffer.versions.clone());
+            buffer.text_of(number).map(str::to_owned)
+        }
+        None => journal.version(number).and_then(|version| kept::text(root, path, &version.digest)),
+    };
     let Some(text) = text else {
         let first = journal.versions.first().map_or(0, |version| version.number);
         let why = Diagnostic::error("E_VERSION", format!("there is no version {number} of {path}"));
         let hint = match journal.given {
+            0 if buffer.is_some() => "the session has done nothing to it yet".to_owned(),
             0 => "nobody asked for this document yet".to_owned(),
             last => format!("versions {first} to {last} are remembered"),
         };

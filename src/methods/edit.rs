@@ -29,15 +29,15 @@ use workbench::edit::symbol::{self, Where};
 /// `create` makes a file where none is; `write` gives one a whole new text, or makes it, and says which. `replace_symbol`, `insert_before` and
 /// `insert_after` find a type or a member by name, and refuse what would lose it. `patch` takes a unified diff or `*** Begin Patch`, `batch`
 /// several replacements, each as one edit with one undo. `commit`, `discard`, `diff`, `refresh`, `persist_as` (saves as newText under another
-/// path), `undo`, `redo` and `close` are about the session, `list` names all. A session ends seven days after it
-/// was last used. Every answer has status, workflow_state, summary, guidance, metrics, flags and what is allowed next.
+/// path), `undo`, `redo` (with a path: of that file's part alone) and `close` are about the session, `list` names all. A session ends seven days
+/// after it was last used. Every answer has status, workflow_state, summary, guidance, metrics, flags and what is allowed next.
 #[derive(Debug, clap::Args, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Edit {
-    /// What to do.
+    /// The operation.
     #[arg(skip = Op::List)]
     pub op: Op,
-    /// Handle of the session; a new one without.
+    /// The session: its handle; a new one without.
     #[arg(long, value_name = "HANDLE")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<String>,
@@ -65,7 +65,7 @@ pub struct Edit {
     #[arg(long, value_name = "NAME")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub symbol: Option<String>,
-    /// Leave the documentation and the attributes of the symbol where they are.
+    /// Leave the documentation and the attributes of a replaced symbol where they are.
     #[arg(long)]
     #[serde(default)]
     pub bare: bool,
@@ -80,7 +80,6 @@ pub struct Edit {
     /// The first candidate to show.
     #[arg(long, value_name = "N")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(extend("x-tool" = false))]
     pub from: Option<usize>,
     /// Give texts the line ends of the file first.
     #[arg(long)]
@@ -313,6 +312,8 @@ impl Op {
             Self::Patch => r#"{"op": "patch", "newText": "the patch"}"#,
             Self::Batch => r#"{"op": "batch", "path": "src/A.cs", "edits": [{"oldText": "a", "newText": "b"}]}"#,
             Self::PersistAs => r#"{"op": "persist_as", "session": "HANDLE", "newText": "src/B.cs"}"#,
+            Self::Create => r#"{"op": "create", "path": "src/B.cs", "newText": "the text"}"#,
+            Self::Write => r#"{"op": "write", "path": "src/A.cs", "newText": "the text"}"#,
             _ => r#"{"op": "commit", "session": "HANDLE"}"#,
         }
     }

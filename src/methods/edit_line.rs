@@ -91,17 +91,17 @@ const LINES: &[Line] = &[
     Line {
         name: "insert_before",
         about: "Put a text before a type or a member",
-        form: "--symbol NAME --new-text TEXT [--bare] [--session HANDLE] [PATH]",
+        form: "--symbol NAME --new-text TEXT [--session HANDLE] [PATH]",
         needs: &["symbol", "new_text"],
-        takes: &["bare", "session", "mode", "file_ends"],
+        takes: &["session", "mode", "file_ends"],
         example: "insert_before --symbol 'Node#IsRoot' --new-text '    public bool IsLeaf => Children.Count == 0;'",
     },
     Line {
         name: "insert_after",
         about: "Put a text behind a type or a member",
-        form: "--symbol NAME --new-text TEXT [--bare] [--session HANDLE] [PATH]",
+        form: "--symbol NAME --new-text TEXT [--session HANDLE] [PATH]",
         needs: &["symbol", "new_text"],
-        takes: &["bare", "session", "mode", "file_ends"],
+        takes: &["session", "mode", "file_ends"],
         example: "insert_after --symbol 'Node#IsRoot' --file member.cs --file-ends",
     },
     Line {
@@ -162,8 +162,8 @@ const LINES: &[Line] = &[
     },
     Line {
         name: "undo",
-        about: "Take the last edit back, with all its files",
-        form: "--session HANDLE",
+        about: "Take the last edit back, with all its files, or with one alone",
+        form: "--session HANDLE [PATH]",
         needs: &["session"],
         takes: &[],
         example: "undo --session 1a2b3c4d",
@@ -171,7 +171,7 @@ const LINES: &[Line] = &[
     Line {
         name: "redo",
         about: "Make again what was taken back",
-        form: "--session HANDLE",
+        form: "--session HANDLE [PATH]",
         needs: &["session"],
         takes: &[],
         example: "redo --session 1a2b3c4d",

@@ -32,6 +32,7 @@ pub mod symbols;
 pub mod touch;
 mod usages;
 mod window;
+mod within;
 mod work;
 mod work_list;
 mod work_next;
@@ -46,8 +47,8 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// What a method does to the world.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// What a method does to the world, from little to much.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Effect {
     /// Looks, and files results that anyone would get. The same question about the same sources has the same answer.
     Looks,
@@ -61,6 +62,17 @@ pub enum Effect {
     Writes,
 }
 
+/// How a method is a tool of MCP.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AsTool {
+    /// It is one.
+    Own,
+    /// The group that it belongs to is one, and this an operation of it.
+    Operation,
+    /// It is none.
+    None,
+}
+
 /// A question or an order, with its arguments.
 pub trait Method: clap::Args + Serialize + DeserializeOwned + JsonSchema {
     /// The words of the command; with `_` for spaces the name of the tool, with `.` that of the JSON-RPC method.
@@ -71,9 +83,10 @@ pub trait Method: clap::Args + Serialize + DeserializeOwned + JsonSchema {
     const EFFECT: Effect;
     /// Whether it may have a model asked, which lies outside and may cost money.
     const ASKS: bool = false;
-    /// Whether it is a tool of MCP.
-    const TOOL: bool = true;
-    /// Whether it can be asked about an overlay: it leaves everything in the checkout as it is.
+    /// How it is a tool of MCP.
+    const TOOL: AsTool = AsTool::Own;
+    /// Whether it can be asked about an overlay, on the command line by `--overlay`, by programs by the argument `overlay`: it leaves everything in
+    /// the checkout as it is.
     const WITHIN: bool = false;
     /// The lists of the answer that come page by page: a `limit` says how much of them together is wanted, a `cursor` or an `offset` from where.
     const PAGES: &'static [&'static str] = &[];
@@ -147,8 +160,8 @@ pub struct Entry {
     pub effect: Effect,
     /// Whether it may have a model asked.
     pub asks: bool,
-    /// Whether it is a tool of MCP.
-    pub tool: bool,
+    /// How it is a tool of MCP.
+    pub tool: AsTool,
     /// The lists of the answer that come page by page.
     pub pages: &'static [&'static str],
     /// Whether it can be asked about an overlay.
@@ -228,9 +241,15 @@ pub const fn entry<M: Method>() -> Entry {
             let arguments = M::parsed(matches)?;
             Ok(serde_json::to_value(arguments).expect("invariant: arguments are plain values"))
         },
-        arguments: schema::of::<M>,
+        arguments: match M::WITHIN {
+            true => within::schema::<M> as fn() -> schemars::Schema,
+            false => schema::of::<M>,
+        },
         answers: schema::of::<M::Answer>,
-        call: |desk, arguments| {
+        call: |desk, mut arguments| {
+            if M::WITHIN {
+                within::enter(desk, &mut arguments)?;
+            }
             let method: M = arguments::read(arguments)?;
             let answer = method.answer(desk).map_err(access::denied)?;
             Ok(Answered {
@@ -243,10 +262,23 @@ pub const fn entry<M: Method>() -> Entry {
 }
 
 impl Entry {
+    /// The group that it belongs to, if it does, and its own word.
+    pub fn words(&self) -> (Option<&'static str>, &'static str) {
+        match self.name.split_once(' ') {
+            Some((group, own)) => (Some(group), own),
+            None => (None, self.name),
+        }
+    }
+
     /// Whether it only tells what is there: nothing that anybody would notice changes, and nothing is paid.
     pub fn is_read_only(&self) -> bool {
         matches!(self.effect, Effect::Looks | Effect::Reads) && !self.asks
     }
+}
+
+/// The methods of a group, in the order of the help.
+pub fn group(name: &str) -> impl Iterator<Item = &'static Entry> {
+    METHODS.iter().filter(move |entry| entry.words().0 == Some(name))
 }
 
 /// The method of a name: its own, with words joined by a space, `.` or `_`, or one of the seed's.

@@ -1,6 +1,6 @@
 //! `operation`: how an investigation goes.
 
-use super::{Effect, Method, investigate};
+use super::{AsTool, Effect, Method, investigate};
 use crate::context::Failed;
 use crate::desk::Desk;
 use crate::exit::Code;
@@ -48,7 +48,7 @@ impl Method for OperationOf {
     const NAME: &'static str = "operation";
     const ALSO: &'static [&'static str] = &["StreamOp"];
     const EFFECT: Effect = Effect::Reads;
-    const TOOL: bool = false;
+    const TOOL: AsTool = AsTool::None;
     type Answer = Progress;
 
     fn answer(&self, desk: &mut Desk<'_>) -> Result<Progress, Failed> {

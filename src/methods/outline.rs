@@ -21,7 +21,7 @@ use workbench::symbols::state::{Freshness, State};
 #[derive(Debug, clap::Args, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Outline {
-    /// Types by any unambiguous name (NodeStore, Core.NodeStore), their members (NodeStore#Get, 'NodeStore#*'), or labels.
+    /// Types, by any unambiguous name (NodeStore, Core.NodeStore), their members (NodeStore#Get, 'NodeStore#*'), or labels.
     #[arg(required = true, value_name = "SYMBOL")]
     #[serde(
         alias = "symbol",
@@ -36,6 +36,7 @@ pub struct Outline {
     /// Also as data: what //types/SYMBOL:outline-info holds.
     #[arg(long)]
     #[serde(default)]
+    #[schemars(extend("x-tool" = false))]
     pub data: bool,
     /// The newest version that was made while all files of the type parsed. The program says where the present one may lack something.
     #[arg(long)]

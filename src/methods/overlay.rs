@@ -1,6 +1,6 @@
 //! `overlay open`, `overlay list`, `overlay discard`: overlays as a whole. And what all methods about them need.
 
-use super::{Effect, Method, window};
+use super::{AsTool, Effect, Method, window};
 use crate::commands::gc::now;
 use crate::context::Failed;
 use crate::desk::Desk;
@@ -12,7 +12,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use workbench::edit::disk::Disk;
 use workbench::edit::place::Guard;
-use workbench::overlay::compare::{Kind, Since, compare};
+use workbench::overlay::compare::{Compared, Kind, Since, compare};
 use workbench::overlay::record::{self, Listed};
 
 /// The files of the workspace, with what no overlay stands over.
@@ -36,6 +36,7 @@ pub struct Open {
     /// How long it lives after its last use, such as 12h, 7d or 4w.
     #[arg(long, value_name = "SPAN")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-tool" = false))]
     pub expires: Option<String>,
 }
 
@@ -55,7 +56,7 @@ pub struct Opened {
 impl Method for Open {
     const NAME: &'static str = "overlay open";
     const EFFECT: Effect = Effect::Sets;
-    const TOOL: bool = false;
+    const TOOL: AsTool = AsTool::Operation;
     type Answer = Opened;
 
     fn answer(&self, desk: &mut Desk<'_>) -> Result<Opened, Failed> {
@@ -116,12 +117,27 @@ pub(super) struct Document {
     pub(super) path: String,
     /// `changed`, `added`, `removed`, or `same` as the file was.
     pub(super) kind: String,
-    /// What became of the file meanwhile: `same`, `moved` (a merge joins both), or `conflict` (a merge would be refused).
+    /// What became of the file meanwhile: `same`, `moved` (a merge joins both), `conflict` (both changed one place: a merge would be refused), or
+    /// `blocked` (something else is in its place: a merge would be refused).
     pub(super) file: String,
+    /// What is in its place, in a sentence.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) why: Option<String>,
+}
+
+impl From<Compared> for Document {
+    fn from(one: Compared) -> Self {
+        Self {
+            path: one.path,
+            kind: kind(one.kind).to_owned(),
+            file: since(one.since).to_owned(),
+            why: one.blocked,
+        }
+    }
 }
 
 /// What an overlay does to a file, as a word.
-pub(super) fn kind(kind: Kind) -> &'static str {
+fn kind(kind: Kind) -> &'static str {
     match kind {
         Kind::Changed => "changed",
         Kind::Added => "added",
@@ -131,20 +147,25 @@ pub(super) fn kind(kind: Kind) -> &'static str {
 }
 
 /// What became of a file meanwhile, as a word.
-pub(super) fn since(since: Since) -> &'static str {
+fn since(since: Since) -> &'static str {
     match since {
         Since::Same => "same",
         Since::Moved => "moved",
         Since::Conflict => "conflict",
+        Since::Blocked => "blocked",
     }
 }
 
 /// What is said of a document on a line: what the overlay does to it, and whether its file moved.
 pub(super) fn line(document: &Document) -> String {
     let moved = match document.file.as_str() {
-        "moved" => "; the file moved in the workspace since, a merge joins both",
-        "conflict" => "; the file moved in the workspace since, and a merge conflicts",
-        _ => "",
+        "moved" => "; the file moved in the workspace since, a merge joins both".to_owned(),
+        "conflict" => "; the file moved in the workspace since, and a merge conflicts".to_owned(),
+        "blocked" => {
+            let why = document.why.as_deref().unwrap_or("something else is in its place");
+            format!("; nothing can be merged there: {why}")
+        }
+        _ => String::new(),
     };
     on_one_line(&format!("{:<8}{}{moved}", document.kind, document.path))
 }
@@ -152,7 +173,7 @@ pub(super) fn line(document: &Document) -> String {
 impl Method for List {
     const NAME: &'static str = "overlay list";
     const EFFECT: Effect = Effect::Reads;
-    const TOOL: bool = false;
+    const TOOL: AsTool = AsTool::Operation;
     type Answer = Overlays;
 
     fn answer(&self, desk: &mut Desk<'_>) -> Result<Overlays, Failed> {
@@ -174,14 +195,7 @@ impl Method for List {
                 status: status.to_owned(),
                 opened_at: overlay.as_ref().map_or(0, |overlay| overlay.opened_at),
                 expires_at: overlay.as_ref().map_or(0, record::Overlay::expires_at),
-                documents: compared
-                    .into_iter()
-                    .map(|one| Document {
-                        path: one.path,
-                        kind: kind(one.kind).to_owned(),
-                        file: since(one.since).to_owned(),
-                    })
-                    .collect(),
+                documents: compared.into_iter().map(Document::from).collect(),
                 name,
             });
         }
@@ -229,7 +243,7 @@ pub struct Discarded {
 impl Method for Discard {
     const NAME: &'static str = "overlay discard";
     const EFFECT: Effect = Effect::Acts;
-    const TOOL: bool = false;
+    const TOOL: AsTool = AsTool::Operation;
     type Answer = Discarded;
 
     fn answer(&self, desk: &mut Desk<'_>) -> Result<Discarded, Failed> {

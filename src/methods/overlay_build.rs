@@ -1,7 +1,7 @@
 //! `overlay build`, `overlay diff`: what comes of an overlay's documents, and what they change.
 
-use super::overlay::{self, Document, files, kind, since};
-use super::{Effect, Method};
+use super::overlay::{self, Document, files};
+use super::{AsTool, Effect, Method};
 use crate::cli::unguarded;
 use crate::commands::build::{build, code, usual};
 use crate::commands::gc::now;
@@ -51,7 +51,7 @@ impl Method for Build {
     const NAME: &'static str = "overlay build";
     const EFFECT: Effect = Effect::Acts;
     const ASKS: bool = true;
-    const TOOL: bool = false;
+    const TOOL: AsTool = AsTool::Operation;
     type Answer = Built;
 
     fn answer(&self, desk: &mut Desk<'_>) -> Result<Built, Failed> {
@@ -122,7 +122,7 @@ fn refused(report: &Report) -> Result<(), Failed> {
 pub struct Diff {
     /// The overlay.
     pub name: String,
-    /// Also which of these targets the documents would make stale [default: all].
+    /// The targets: also which of these the documents would make stale [default: all].
     #[arg(long, value_name = "PATTERN", num_args = 0..=1, default_missing_value = "//...", value_parser = unguarded)]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub targets: Option<String>,
@@ -190,7 +190,7 @@ struct Asks {
 impl Method for Diff {
     const NAME: &'static str = "overlay diff";
     const EFFECT: Effect = Effect::Reads;
-    const TOOL: bool = false;
+    const TOOL: AsTool = AsTool::Operation;
     type Answer = Differs;
 
     fn answer(&self, desk: &mut Desk<'_>) -> Result<Differs, Failed> {
@@ -201,14 +201,9 @@ impl Method for Diff {
             .as_ref()
             .map(|pattern| prospect(desk, &self.name, pattern))
             .transpose()?;
-        let documents = compared.into_iter().map(|one| Document {
-            path: one.path,
-            kind: kind(one.kind).to_owned(),
-            file: since(one.since).to_owned(),
-        });
         Ok(Differs {
             name: self.name.clone(),
-            documents: documents.collect(),
+            documents: compared.into_iter().map(Document::from).collect(),
             diff,
             targets,
         })

@@ -1,7 +1,7 @@
 //! `overlay put`, `overlay apply`: documents of overlays.
 
 use super::overlay::files;
-use super::{Effect, FileForm, Method};
+use super::{AsTool, Effect, FileForm, Method};
 use crate::commands::gc::now;
 use crate::context::Failed;
 use crate::desk::Desk;
@@ -24,7 +24,7 @@ pub struct Put {
     pub name: String,
     /// The file, from the workspace's root.
     pub path: String,
-    /// The text of the document, with line ends as they are to be.
+    /// The text: that of the document, with line ends as they are to be.
     #[arg(skip)]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
@@ -69,7 +69,7 @@ pub struct Done {
 impl Method for Put {
     const NAME: &'static str = "overlay put";
     const EFFECT: Effect = Effect::Sets;
-    const TOOL: bool = false;
+    const TOOL: AsTool = AsTool::Operation;
     const FROM_FILE: Option<&'static str> = Some("text");
     const FILE: FileForm = FileForm::AsItIs;
     type Answer = Done;
@@ -86,7 +86,7 @@ impl Method for Put {
                 let why = Diagnostic::error("E_PARAM", "one of a text, delete and drop says what the document is to be");
                 return Err(Failed::new(
                     Code::Usage,
-                    why.hint("give --from FILE (- for standard input), --delete or --drop"),
+                    why.hint("give a text (--from FILE, - for standard input), or delete, or drop"),
                 ));
             }
         };
@@ -139,7 +139,7 @@ pub struct Applied {
 impl Method for Apply {
     const NAME: &'static str = "overlay apply";
     const EFFECT: Effect = Effect::Acts;
-    const TOOL: bool = false;
+    const TOOL: AsTool = AsTool::Operation;
     const FROM_FILE: Option<&'static str> = Some("patch");
     const FILE: FileForm = FileForm::InPlace;
     type Answer = Applied;

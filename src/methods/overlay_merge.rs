@@ -1,7 +1,7 @@
 //! `overlay merge`: what an overlay holds becomes the workspace's.
 
 use super::overlay::files;
-use super::{Effect, Method};
+use super::{AsTool, Effect, Method};
 use crate::commands::gc::now;
 use crate::context::Failed;
 use crate::desk::Desk;
@@ -77,7 +77,7 @@ fn span(span: Option<merge::Span>) -> Option<Span> {
 impl Method for Merge {
     const NAME: &'static str = "overlay merge";
     const EFFECT: Effect = Effect::Writes;
-    const TOOL: bool = false;
+    const TOOL: AsTool = AsTool::Operation;
     type Answer = Merged;
 
     fn answer(&self, desk: &mut Desk<'_>) -> Result<Merged, Failed> {

@@ -2,7 +2,7 @@
 
 use super::access::leads_out;
 use super::symbols::{notes, resolution};
-use super::{Effect, Method};
+use super::{AsTool, Effect, Method};
 use crate::context::Failed;
 use crate::desk::Desk;
 use crate::exit::Code;
@@ -36,7 +36,7 @@ pub struct Build {
     #[arg(long, value_name = "FILTER")]
     #[serde(default, alias = "filterSpec", skip_serializing_if = "Option::is_none")]
     pub filter: Option<String>,
-    /// Tokens of its text at most.
+    /// The budget: tokens of its text at most.
     #[arg(long, value_name = "TOKENS", requires = "filter")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub budget: Option<u64>,
@@ -47,6 +47,7 @@ pub struct Build {
     /// Only the types that the filter means.
     #[arg(long, requires = "filter")]
     #[serde(default)]
+    #[schemars(extend("x-tool" = false))]
     pub alone: bool,
 }
 
@@ -261,7 +262,7 @@ impl Method for List {
     const NAME: &'static str = "pack list";
     const ALSO: &'static [&'static str] = &["ListPacks"];
     const EFFECT: Effect = Effect::Reads;
-    const TOOL: bool = false;
+    const TOOL: AsTool = AsTool::None;
     type Answer = Packs;
 
     fn answer(&self, desk: &mut Desk<'_>) -> Result<Packs, Failed> {
@@ -361,7 +362,7 @@ pub struct Removed {
 impl Method for Remove {
     const NAME: &'static str = "pack remove";
     const EFFECT: Effect = Effect::Sets;
-    const TOOL: bool = false;
+    const TOOL: AsTool = AsTool::None;
     type Answer = Removed;
 
     fn answer(&self, desk: &mut Desk<'_>) -> Result<Removed, Failed> {

@@ -1,6 +1,6 @@
 //! The table told: as a listing for programs, and as the reference page.
 
-use super::{Effect, Entry, METHODS};
+use super::{AsTool, Effect, Entry, METHODS};
 use serde_json::{Value, json};
 
 /// The names of a method's arguments, in the order of its help.
@@ -51,10 +51,10 @@ pub fn section(entry: &Entry) -> String {
     } else {
         format!(", {}", also.join(", "))
     };
-    let tool = if entry.tool {
-        format!(" · tool `{}`", entry.name.replace(' ', "_"))
-    } else {
-        String::new()
+    let tool = match (entry.tool, entry.words()) {
+        (AsTool::Own, _) => format!(" · tool `{}`", entry.name.replace(' ', "_")),
+        (AsTool::Operation, (Some(group), own)) => format!(" · tool `{group}` with `op` `{own}`"),
+        _ => String::new(),
     };
     let effect = match entry.effect {
         Effect::Looks => "reads; the same for the same sources",

@@ -1,7 +1,7 @@
 //! `deps` and `rdeps`: what a type uses, and what uses it.
 
 use super::symbols::{meant, notes, page};
-use super::{Effect, Method};
+use super::{AsTool, Effect, Method};
 use crate::context::Failed;
 use crate::desk::Desk;
 use crate::exit::Code;
@@ -39,7 +39,7 @@ pub struct Rdeps {
 #[derive(Debug, clap::Args, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct Of {
-    /// A type by any unambiguous name.
+    /// A type, by any unambiguous name.
     #[serde(alias = "path", alias = "id", alias = "typeId")]
     symbol: String,
     /// Steps to go; 0 for as many as there are.
@@ -170,7 +170,7 @@ impl Method for Rdeps {
     const EFFECT: Effect = Effect::Looks;
     const WITHIN: bool = true;
     const PAGES: &'static [&'static str] = PAGES;
-    const TOOL: bool = false;
+    const TOOL: AsTool = AsTool::None;
     type Answer = Related;
 
     fn answer(&self, desk: &mut Desk<'_>) -> Result<Related, Failed> {

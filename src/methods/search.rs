@@ -24,12 +24,12 @@ pub struct Search {
     #[arg(long, value_name = "N", default_value_t = USUAL)]
     #[serde(default = "usual")]
     pub limit: usize,
-    /// Only of this kind: type, class, struct, interface, enum, delegate, record, record struct, namespace, member, method, constructor,
+    /// The kind: type, class, struct, interface, enum, delegate, record, record struct, namespace, member, method, constructor,
     /// property, indexer, event, field, constant, enum member, value (what has one).
     #[arg(long, value_name = "KIND")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kind: Option<String>,
-    /// Only in this namespace and those below it.
+    /// The namespace: what stands in it, or in one below it.
     #[arg(long, value_name = "NAMESPACE")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub namespace: Option<String>,

@@ -22,7 +22,7 @@ use workbench::symbols::state::State;
 #[derive(Debug, clap::Args, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct SourceOf {
-    /// Types or members by any unambiguous name; files by path, with lines if wanted (src/A.cs:10-40).
+    /// Types or members, by any unambiguous name; files by path, with lines if wanted (src/A.cs:10-40).
     #[arg(required = true, value_name = "SYMBOL")]
     #[serde(alias = "symbol", alias = "path", alias = "id", deserialize_with = "arguments::symbols")]
     pub symbols: Vec<String>,
@@ -115,6 +115,7 @@ impl Method for SourceOf {
                 }
             }
         }
+        answer.failed.iter().for_each(|failed| text.push_str(&told(failed)));
         printable(&format!("{text}{}", notes(&answer.state)))
     }
 }
@@ -134,24 +135,29 @@ impl SourceOf {
         let root = root(desk)?;
         let store = desk.context.store_folder();
         let asked: Vec<Asked> = self.symbols.iter().map(|text| Asked::of(text)).collect();
+        let places: Vec<_> = asked.iter().map(|one| one.place(&root, store.as_deref())).collect();
         // Files are shown while somebody builds; for names it may have to be built.
-        let (workspace, _) = match asked.iter().all(|one| one.lies_in(&root, store.as_deref())) {
+        let (workspace, _) = match places.iter().all(|place| matches!(place, Ok((_, true)))) {
             true => desk.look()?,
             false => desk.open()?,
         };
         let world = workspace.engine.world.clone();
         let (mut meant, mut failed) = (Vec::new(), Vec::new());
         let mut last = None;
-        for (text, asked) in self.symbols.iter().zip(&asked) {
-            let one = match asked.place(&*world, &root, store.as_deref()) {
-                Ok(Some(path)) => lines(&*world, &root, &path, asked, self.lines)
+        for ((text, asked), place) in self.symbols.iter().zip(&asked).zip(places) {
+            let one = match place {
+                // A document that stands in place of no file is nowhere on the disk.
+                Ok((path, is_there)) if is_there || world.read(&path).is_ok() => lines(&*world, &root, &path, asked, self.lines)
                     .map(Meant::File)
                     .map_err(|why| Failed::new(Code::Usage, *why)),
-                Ok(None) if asked.is_path() => Err(no_file(desk, asked)?),
+                Ok(_) if asked.is_path() => Err(no_file(desk, asked)?),
                 Err(refused) if asked.is_path() => Err(not_shown(&refused)),
-                Ok(None) | Err(_) => {
+                Ok(_) | Err(_) => {
                     let names = desk.names()?;
-                    symbol(desk, &names, text).map(|(found, former)| Meant::Symbol(Box::new(found), former))
+                    match symbol(desk, &names, text) {
+                        Err(why) if why.code == Code::Usage && is_of_file(desk, asked)? => Err(no_file(desk, asked)?),
+                        found => found.map(|(found, former)| Meant::Symbol(Box::new(found), former)),
+                    }
                 }
             };
             match one {
@@ -176,6 +182,39 @@ impl SourceOf {
             None => Ok((meant, failed)),
         }
     }
+}
+
+/// What cannot be shown, as errors are told.
+fn told(failed: &Value) -> String {
+    let field = |name: &str| failed[name].as_str().unwrap_or_default();
+    let mut text = format!("error[{}] {}: {}\n", field("code"), field("asked"), field("message"));
+    for (label, name) in [("found", "found"), ("help", "hint")] {
+        if !field(name).is_empty() {
+            text.push_str(&format!("  {label}: {}\n", field(name)));
+        }
+    }
+    let candidates = failed["candidates"].as_array().into_iter().flatten().filter_map(Value::as_str);
+    candidates.for_each(|one| text.push_str(&format!("    {one}\n")));
+    text
+}
+
+/// Endings of files that are no part of a symbol's name; those of the workspace's own files are meant besides.
+const ENDINGS: [&str; 24] = [
+    "bat", "config", "cs", "csproj", "cshtml", "css", "csv", "htm", "html", "js", "json", "log", "md", "props", "ps1", "py", "resx", "sh",
+    "sln", "slnx", "toml", "txt", "xml", "yml",
+];
+
+/// Whether a name that means no symbol is that of a file.
+fn is_of_file(desk: &mut Desk<'_>, asked: &Asked) -> Result<bool, Failed> {
+    let Some((_, ending)) = asked.path.rsplit_once('.').filter(|(name, _)| !name.is_empty()) else {
+        return Ok(false);
+    };
+    if ENDINGS.contains(&ending) {
+        return Ok(true);
+    }
+    let (_, session) = desk.look()?;
+    let of_file = |path: &str| path.rsplit_once('.').is_some_and(|(_, own)| own == ending);
+    Ok(session.sources.files().iter().any(|(path, _)| of_file(path)))
 }
 
 fn not_shown(refused: &Refused) -> Failed {

@@ -1,6 +1,6 @@
 //! `status`: how the workspace stands, and the service that answers.
 
-use super::{Effect, Method};
+use super::{AsTool, Effect, Method};
 use crate::context::Failed;
 use crate::desk::Desk;
 use crate::render::{self, Style, diagnostic};
@@ -81,7 +81,7 @@ impl Method for Status {
     const NAME: &'static str = "status";
     const ALSO: &'static [&'static str] = &["Status"];
     const EFFECT: Effect = Effect::Reads;
-    const TOOL: bool = false;
+    const TOOL: AsTool = AsTool::None;
     type Answer = Standing;
 
     fn answer(&self, desk: &mut Desk<'_>) -> Result<Standing, Failed> {

@@ -21,7 +21,7 @@ use workbench::symbols::usages::{Subject, Why, usages};
 #[derive(Debug, clap::Args, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct UsagesOf {
-    /// A type or member by any unambiguous name: NodeStore, Core.NodeStore, NodeStore.Get, NodeStore#Get.
+    /// A type or member, by any unambiguous name: NodeStore, Core.NodeStore, NodeStore.Get, NodeStore#Get.
     #[serde(alias = "path", alias = "id")]
     pub symbol: String,
     /// Places at most, certain ones first; all are counted.

@@ -1,7 +1,7 @@
 //! `window show`, `window pin`, `window unpin`, `window dismiss`, `window set`: the prompt window of the checkout.
 
 use super::symbols::{learns, meant};
-use super::{Effect, Method};
+use super::{AsTool, Effect, Method};
 use crate::context::Failed;
 use crate::desk::Desk;
 use crate::exit::Code;
@@ -63,7 +63,7 @@ impl Method for Show {
     const NAME: &'static str = "window show";
     const ALSO: &'static [&'static str] = &["GetPromptWindow"];
     const EFFECT: Effect = Effect::Reads;
-    const TOOL: bool = false;
+    const TOOL: AsTool = AsTool::None;
     type Answer = Shown;
 
     fn answer(&self, desk: &mut Desk<'_>) -> Result<Shown, Failed> {
@@ -356,7 +356,7 @@ impl Method for Pin {
     const NAME: &'static str = "window pin";
     const ALSO: &'static [&'static str] = &["Pin"];
     const EFFECT: Effect = Effect::Sets;
-    const TOOL: bool = false;
+    const TOOL: AsTool = AsTool::None;
     type Answer = Changed;
 
     fn answer(&self, desk: &mut Desk<'_>) -> Result<Changed, Failed> {
@@ -372,7 +372,7 @@ impl Method for Unpin {
     const NAME: &'static str = "window unpin";
     const ALSO: &'static [&'static str] = &["Unpin"];
     const EFFECT: Effect = Effect::Sets;
-    const TOOL: bool = false;
+    const TOOL: AsTool = AsTool::None;
     type Answer = Changed;
 
     fn answer(&self, desk: &mut Desk<'_>) -> Result<Changed, Failed> {
@@ -388,7 +388,7 @@ impl Method for Dismiss {
     const NAME: &'static str = "window dismiss";
     const ALSO: &'static [&'static str] = &["Dismiss"];
     const EFFECT: Effect = Effect::Sets;
-    const TOOL: bool = false;
+    const TOOL: AsTool = AsTool::None;
     type Answer = Changed;
 
     fn answer(&self, desk: &mut Desk<'_>) -> Result<Changed, Failed> {
@@ -437,7 +437,7 @@ const MOST: usize = 10_000_000;
 impl Method for Set {
     const NAME: &'static str = "window set";
     const EFFECT: Effect = Effect::Sets;
-    const TOOL: bool = false;
+    const TOOL: AsTool = AsTool::None;
     type Answer = Settings;
 
     fn answer(&self, desk: &mut Desk<'_>) -> Result<Settings, Failed> {

@@ -1,7 +1,7 @@
 //! `work list`: how far the agents are.
 
 use super::work::{self, Scope, kind, noted};
-use super::{Effect, Method};
+use super::{AsTool, Effect, Method};
 use crate::context::Failed;
 use crate::desk::Desk;
 use crate::render::{count, printable};
@@ -61,7 +61,7 @@ struct Line {
 impl Method for List {
     const NAME: &'static str = "work list";
     const EFFECT: Effect = Effect::Reads;
-    const TOOL: bool = false;
+    const TOOL: AsTool = AsTool::None;
     type Answer = Listed;
 
     fn answer(&self, desk: &mut Desk<'_>) -> Result<Listed, Failed> {

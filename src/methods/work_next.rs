@@ -22,11 +22,11 @@ pub struct Next {
     /// How many, up to 100.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..=MOST))]
     pub count: u64,
-    /// Only what these types, labels or patterns need.
+    /// The scope: only what these types, labels or patterns need.
     #[command(flatten)]
     #[schemars(with = "Vec<String>")]
     pub scope: Scope,
-    /// Your name: nobody else gets them meanwhile, and you get yours again.
+    /// The agent: your name. Nobody else gets them meanwhile, and you get yours again.
     #[arg(long, value_name = "NAME", default_value = "")]
     pub agent: String,
     /// Minutes for which they are kept for you.

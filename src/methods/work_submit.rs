@@ -27,7 +27,7 @@ pub struct Submit {
     #[serde(default)]
     #[arg(default_value = "", hide_default_value = true)]
     pub answer: String,
-    /// Your name, for the history.
+    /// The agent: your name, for the history.
     #[arg(long, value_name = "NAME", default_value = "")]
     #[serde(default)]
     pub agent: String,

@@ -1,5 +1,6 @@
 //! Explanations as text that fits a terminal, and as JSON.
 
+use super::versions::confined;
 use super::{Style, duration, moment, printable, size};
 use engine::build::explain::{Explanation, Move, Moved, Step};
 use engine::build::query::Standing;
@@ -173,10 +174,11 @@ impl Page {
             self.line("key", &key.0.short());
         }
         if let Some(record) = &explanation.record {
+            let confined = confined(&record.notes).map_or(String::new(), |how| format!(", {}", printable(&how)));
             self.line(
                 "made",
                 &format!(
-                    "{} by {} in {}",
+                    "{} by {} in {}{confined}",
                     moment(record.made_at),
                     printable(&record.producer),
                     duration(record.took_us)
@@ -348,6 +350,7 @@ pub fn json(explanation: &Explanation, origin: &Origin) -> serde_json::Value {
             "at": record.made_at,
             "took_us": record.took_us,
             "bytes": record.len,
+            "sandbox": record.notes.get("sandbox"),
             "diagnostics": record.diagnostics.iter().map(super::diagnostic::json).collect::<Vec<_>>(),
         })
     });

@@ -25,6 +25,7 @@ pub fn text(report: &Report, targets: u64, dry_run: bool, took: Duration, style:
         part(tally.ran, &format!("ran{}", confined(&tally.confined)));
     }
     part(tally.rebuilt, "made again");
+    part(tally.adopted, "taken over from the remote cache");
     part(tally.cached, "cached");
     part(tally.deferred, "handed over in a batch, answers come later");
     part(tally.awaited, "wait for an agent");

@@ -2,6 +2,7 @@
 
 use super::money::{notes, spent};
 use super::{Style, duration, moment, on_one_line, printable};
+use engine::seams::paid::Notes;
 use engine::values::table::{Table, to_json};
 use serde_json::{Value, json};
 use similar::TextDiff;
@@ -52,6 +53,7 @@ pub fn list(label: &str, versions: &[Version], style: Style) -> String {
         };
         how.push(record.producer.clone());
         how.extend(notes(&record.notes));
+        how.extend(confined(&record.notes));
         if let Some(cost) = &record.spent {
             how.push(spent(cost));
         }
@@ -59,6 +61,14 @@ pub fn list(label: &str, versions: &[Version], style: Style) -> String {
         text.push_str(&format!("       {}\n", style.dim(&on_one_line(&how.join(", ")))));
     }
     text
+}
+
+/// How far the program that made a result was confined: `ran under strict`; `None` of what no program made.
+pub fn confined(notes: &Notes) -> Option<String> {
+    match notes.get("sandbox")?.as_str() {
+        "none" => Some("ran without a sandbox".to_owned()),
+        level => Some(format!("ran under {level}")),
+    }
 }
 
 /// The same as one document, the oldest first.

@@ -217,7 +217,9 @@ impl Host {
             Patience::Long => failed,
             Patience::Short | Patience::Fair => self.elsewhere(failed),
         })?;
-        touch(self.root.as_deref(), entry, &answered.answer);
+        if context.overlay().is_none() {
+            touch(self.root.as_deref(), entry, &answered.answer);
+        }
         // What was said with an answer is part of it: those are not kept.
         if let (Some(question), Some(moment), Code::Ok, false) = (question, desk.moment(), answered.code, context.has_said()) {
             self.warm.put(question, &answered.answer, moment);

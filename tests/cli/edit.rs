@@ -336,3 +336,47 @@ fn a_killed_batch_leaves_all_files_or_none() {
     }
     assert!(seen[0] > 0, "no batch was killed in time");
 }
+
+#[test]
+fn an_encoding_that_is_not_known_is_named_by_all_who_read() {
+    let bench = Bench::memotree();
+    // A comment in Shift_JIS, and UTF-8 with a byte of another encoding.
+    let japanese = b"// \x83\x52\x83\x81\x83\x93\x83\x67 one\n";
+    fs::write(bench.root().join("docs/sjis.md"), japanese).expect("file");
+    fs::write(bench.root().join("docs/mixed.md"), b"\xc3\xa9\nb\xe9 one\n").expect("file");
+    for (path, why) in [
+        (
+            "docs/sjis.md",
+            "looks like Shift_JIS; make it UTF-8 first (`iconv -f Shift_JIS -t UTF-8`)",
+        ),
+        ("docs/mixed.md", "it is UTF-8 but for byte 4, 0xe9 in line 2"),
+    ] {
+        let before = fs::read(bench.root().join(path)).expect("file");
+        let (code, told) = edit(&bench, &["replace", path, "--old-text", "one", "--new-text", "two"]);
+        assert_eq!(code, 2, "{told}");
+        assert!(told["summary"].as_str().is_some_and(|summary| summary.contains(why)), "{told}");
+        for args in [&["source", path][..], &["context", "live", path]] {
+            let ran = bench.run(args);
+            assert_eq!(ran.code, 2, "{}", ran.err);
+            assert!(ran.err.contains("E_ENCODING") && ran.err.contains(why), "{}", ran.err);
+        }
+        assert_eq!(fs::read(bench.root().join(path)).expect("file"), before);
+    }
+}
+
+#[test]
+fn what_cannot_be_shown_says_why_beside_what_can() {
+    let bench = Bench::memotree();
+    let one = bench.run(&["source", "nope.txt"]);
+    assert!(one.code == 2 && one.err.contains("error[E_NO_FILE]"), "{}", one.err);
+    let ran = bench.run(&["source", "NodeId#IsNone", "nope.txt", "Nodde"]);
+    assert_eq!(ran.code, 2, "{}", ran.err);
+    for told in [
+        "IsNone => Value == 0;",
+        "error[E_NO_FILE] nope.txt: there is no such file in the workspace\n",
+        "error[SymbolNotFound] Nodde: ",
+        "  help: ",
+    ] {
+        assert!(ran.out.contains(told), "{told}: {}", ran.out);
+    }
+}

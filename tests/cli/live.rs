@@ -115,14 +115,28 @@ fn what_cannot_be_shown_is_refused_by_name() {
     std::fs::write(bench.root().join("utf16.cs"), b"\xff\xfea\0b\0").expect("file");
     std::os::unix::fs::symlink("/etc/passwd", bench.root().join("link.cs")).expect("link");
     for (args, code, says) in [
-        (vec!["../x.cs"], 2, "this leads out of the workspace"),
-        (vec!["/etc/passwd"], 2, "this leads out of the workspace"),
+        (vec!["../x.cs"], 2, "../x.cs leads out of the workspace"),
+        (vec!["/etc/passwd"], 2, "/etc/passwd leads out of the workspace"),
+        (vec![".git/config"], 2, "belongs to git"),
+        (vec![".cortex/live"], 2, "belongs to cortex"),
         (vec!["gone.cs"], 5, "there is no file gone.cs"),
-        (vec!["src"], 5, "is no file"),
-        (vec!["link.cs"], 5, "links are not followed"),
-        (vec!["binary.cs"], 2, "binary.cs is no text"),
+        (vec!["src"], 2, "src is no regular file"),
+        (vec!["link.cs"], 2, "leads out of the workspace"),
+        (vec!["binary.cs"], 2, "binary.cs is not shown: it is binary"),
+        (vec!["utf16.cs", "--session", "abc"], 2, "there is no session abc"),
         (vec!["utf16.cs"], 0, "note: utf16.cs is written in utf-16le"),
         (vec!["utf16.cs", "--cursor", "0"], 2, "the cursor is no LINE"),
+        (
+            vec!["utf16.cs", "--selection", "garbage"],
+            2,
+            "the selection is no LINE:COLUMN-LINE",
+        ),
+        (
+            vec!["utf16.cs", "--selection", "2:1-1:1"],
+            2,
+            "the selection is no LINE:COLUMN-LINE",
+        ),
+        (vec!["utf16.cs", "--set-anchor", " "], 2, "an anchor's name is empty"),
         (vec!["utf16.cs", "--version", "7"], 2, "there is no version 7 of utf16.cs"),
         (vec!["utf16.cs", "--since", "1", "--version", "1"], 2, "cannot be used with"),
         (vec!["utf16.cs", "--plan", "x", "--version", "1"], 2, "plan cannot go with it"),
@@ -137,46 +151,83 @@ fn what_cannot_be_shown_is_refused_by_name() {
 }
 
 #[test]
-fn edits_of_sessions_are_versions_and_what_is_not_saved_is_shown() {
+fn what_sessions_save_is_a_version_and_each_has_its_own_view() {
     let bench = Bench::memotree();
     let edit = |args: &[&str]| bench.run(&[&["edit"], args, &["--json"]].concat());
-    let first = live(&bench, &[]);
+    live(&bench, &[]);
     let place = bench.root().join(FILE);
     let saved = std::fs::read_to_string(&place).expect("text");
-    let opened = edit(&["open", FILE]).json();
-    let session = opened["session"].as_str().expect("a handle").to_owned();
-    let in_it = |args: &[&str]| edit(&[args, &["--session", &session]].concat());
+    let handle = || edit(&["open", FILE]).json()["session"].as_str().expect("a handle").to_owned();
+    let (one, other) = (handle(), handle());
+    let in_it = |session: &str, args: &[&str]| edit(&[args, &["--session", session]].concat());
     assert_eq!(
-        in_it(&["replace", FILE, "--old-text", "nowhere to be seen", "--new-text", "x"]).code,
+        in_it(&one, &["replace", FILE, "--old-text", "nowhere to be seen", "--new-text", "x"]).code,
         1
     );
-    assert_eq!(in_it(&["append", FILE, "--anchor", "$", "--new-text", "// the end\n"]).code, 0);
-    let told = live(&bench, &["--since", &first["version"].to_string()]);
-    assert!(
-        text(&told).contains("+// the end") && text(&told).contains("by agent, append\n"),
-        "{}",
-        text(&told)
-    );
-    assert!(
-        text(&told).contains("by agent, replace\n  FAILED, nothing was changed: no match in"),
-        "{}",
-        text(&told)
-    );
-    let note = told["notes"][0].as_str().expect("a note");
+    assert_eq!(in_it(&one, &["append", FILE, "--anchor", "$", "--new-text", "// one\n"]).code, 0);
     assert_eq!(
-        note,
-        format!("edit session {session} has edits of it that are not saved: it is shown as it is there")
+        in_it(&other, &["append", FILE, "--anchor", "$", "--new-text", "// other\n"]).code,
+        0
     );
+    // The file is as it was, and it is said who has more.
+    let file = live(&bench, &["--since", "1"]);
+    assert!(!text(&file).contains("// one"), "{}", text(&file));
+    for session in [&one, &other] {
+        let note = format!("edit session {session} has edits of it that are not saved: --session {session} shows it as it is there");
+        let notes = file["notes"].as_array().expect("notes");
+        assert!(notes.contains(&note.clone().into()), "{note}: {notes:?}");
+    }
+    assert!(
+        text(&file).contains("by agent, replace\n  FAILED, nothing was changed: no match in"),
+        "{}",
+        text(&file)
+    );
+    // In the session both operations are versions, under their numbers.
+    let view = live(&bench, &["--session", &one]);
+    assert!(
+        text(&view).contains("+// one") && text(&view).contains("by agent, append\n") && !text(&view).contains("// other"),
+        "{}",
+        text(&view)
+    );
+    assert_eq!(view["version"], 3, "opened, tried, appended");
     assert_eq!(std::fs::read_to_string(&place).expect("text"), saved);
-    assert_eq!(told["version"], 3, "the failure and the edit");
-    // Nothing is taken over twice, and saving is no version.
-    assert_eq!(in_it(&["commit"]).code, 0);
-    let after = live(&bench, &["--since", "3"]);
-    assert_eq!(
-        (&after["version"], &after["shown"], &after["notes"]),
-        (&3.into(), &"unchanged".into(), &serde_json::json!([]))
+    // Saved and taken back: two versions of the file, both by the agent, the second without a call in between.
+    assert_eq!(in_it(&one, &["commit"]).code, 0);
+    assert_eq!(in_it(&one, &["undo"]).code, 0);
+    assert_eq!(in_it(&one, &["commit"]).code, 0);
+    let after = live(&bench, &[]);
+    for says in ["by agent, commit\n```diff\n", "+// one", "-// one"] {
+        assert!(text(&after).contains(says), "{says}: {}", text(&after));
+    }
+    assert!(!text(&after).contains("by person\n```diff"), "{}", text(&after));
+    assert_eq!(live(&bench, &["--session", &one, "--since", "3"])["shown"], "delta", "{after}");
+    // Somebody writes the file beside the session, and takes it away.
+    std::fs::write(&place, format!("// before\n{saved}")).expect("written");
+    let beside = live(&bench, &["--session", &other]);
+    assert!(
+        text(&beside).contains("+// other") && !text(&beside).contains("// before"),
+        "{}",
+        text(&beside)
     );
-    assert_eq!(in_it(&["undo"]).code, 0);
-    let back = live(&bench, &["--since", "3", "--author", "agent", "--what", "undo"]);
-    assert!(text(&back).contains("-// the end"), "{}", text(&back));
+    assert!(beside["notes"].to_string().contains("somebody else changed the file"), "{beside}");
+    std::fs::remove_file(&place).expect("removed");
+    let gone = live(&bench, &["--session", &other]);
+    assert!(gone["notes"].to_string().contains("the file itself is gone"), "{gone}");
+    let none = bench.run(&["context", "live", FILE]);
+    assert!(
+        none.code == 5 && none.all().contains("is the last that is remembered: --version"),
+        "{none:?}"
+    );
+}
+
+#[test]
+fn what_is_remembered_is_for_its_owner() {
+    use std::os::unix::fs::PermissionsExt;
+    let bench = Bench::memotree();
+    live(&bench, &[]);
+    let mode = std::fs::metadata(bench.root().join(".cortex/live"))
+        .expect("folder")
+        .permissions()
+        .mode();
+    assert_eq!(mode & 0o777, 0o700);
 }

@@ -192,3 +192,59 @@ fn what_cannot_be_an_output_is_told() {
         assert!(ran.code == 2 && ran.err.contains("cortex.toml:6:"), "{path}: {ran:?}");
     }
 }
+
+#[test]
+fn what_a_program_is_given_of_each_form_of_input() {
+    let bench = bench();
+    bench.write("docs/b.txt", "z\n");
+    let rule = r#"
+[sources.docs]
+include = ["docs/*.txt"]
+
+[tables]
+team = { lead = "string" }
+
+[team.core]
+lead = "ann"
+
+[producer.forms]
+uses = "command"
+shell = "ls -dF *; cat {in.paths} {in.rows} {in.index} {in.pages}/a.txt; echo {in.texts} {in.trees} {in.none}."
+
+[[rule]]
+target = "//one:forms"
+producer = "forms"
+[rule.inputs]
+text = "//files/docs/a.txt:bytes"
+pages = "//docs/docs/a.txt:site.pages"
+texts = { each = "sources:docs", target = "//files/{item}:bytes" }
+trees = { each = "sources:docs", target = "//docs/{item}:site.pages" }
+none = { each = "glob:no/such/*", target = "//files/{item}:bytes" }
+paths = "//sources/docs:files"
+rows = { table = "//manifest/team:table", each = ["core"] }
+index = { node = "//docs/docs/a.txt:site.count", digest = true }
+"#;
+    bench.write("cortex.toml", &format!("{MANIFEST}{rule}"));
+    let shown = bench.run(&["show", "//one:forms"]);
+    insta::assert_snapshot!(shown.out, @r#"
+    index
+    pages/
+    paths
+    rows
+    text
+    texts.0
+    texts.1
+    trees.0/
+    trees.1/
+    docs/a.txt
+    docs/b.txt
+    {
+      "core": {
+        "lead": "ann"
+      }
+    }
+    x
+    y
+    texts.0 texts.1 trees.0 trees.1 .
+    "#);
+}

@@ -6,46 +6,57 @@ use std::process::{Command, Stdio};
 
 /// A level, and how a build comes to it.
 #[derive(Clone, Copy, Debug)]
-struct Way {
+pub struct Way {
     /// What the manifest says.
-    sandbox: &'static str,
+    pub sandbox: &'static str,
     /// What is told of the result.
-    level: &'static str,
+    pub level: &'static str,
     /// Whether the machine is kept from making namespaces.
-    bare: bool,
+    pub bare: bool,
 }
 
 impl Way {
     /// A run of the program on this machine, or on one without namespaces.
-    fn run(self, bench: &Bench, args: &[&str]) -> Ran {
+    pub fn run(self, bench: &Bench, args: &[&str]) -> Ran {
         bench.ran(self.command(bench, args).output().expect("runs"))
     }
 
-    fn command(self, bench: &Bench, args: &[&str]) -> Command {
+    /// The command of such a run.
+    pub fn command(self, bench: &Bench, args: &[&str]) -> Command {
         let own = bench.command(args);
         if !self.bare {
             return own;
         }
         // The limit is one of the namespace: nobody else's.
-        let mut command = Command::new("unshare");
         let line = "echo 0 > /proc/sys/user/max_user_namespaces && exec \"$0\" \"$@\"";
-        command.args(["-Ur", "sh", "-c", line]).arg(own.get_program()).args(own.get_args());
-        command.current_dir(bench.root()).env_clear().stdin(Stdio::null());
-        command.envs(own.get_envs().filter_map(|(name, value)| Some((name, value?))));
-        command
+        through(&["unshare", "-Ur", "sh", "-c", line], &own)
     }
 
-    fn build(self, bench: &Bench) -> Ran {
+    /// A build of the one target.
+    pub fn build(self, bench: &Bench) -> Ran {
         self.run(bench, &["build", "//a:b"])
     }
 
-    fn shown(self, bench: &Bench) -> String {
+    /// What `show` prints of the one target.
+    pub fn shown(self, bench: &Bench) -> String {
         self.run(bench, &["show", "//a:b"]).out
     }
 }
 
+/// A command by way of a program that runs it.
+pub fn through(before: &[&str], own: &Command) -> Command {
+    let mut command = Command::new(before[0]);
+    command.args(&before[1..]).arg(own.get_program()).args(own.get_args());
+    command.env_clear().stdin(Stdio::null());
+    command.envs(own.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    if let Some(folder) = own.get_current_dir() {
+        command.current_dir(folder);
+    }
+    command
+}
+
 /// Every level that this machine can do.
-fn ways() -> Vec<Way> {
+pub fn ways() -> Vec<Way> {
     let way = |sandbox, level, bare| Way { sandbox, level, bare };
     let off = way("off", "none", false);
     match best().as_str() {
@@ -68,7 +79,7 @@ fn a_machine_that_can_make_namespaces_confines_strictly() {
 }
 
 /// Levels that confine.
-fn confined() -> Vec<Way> {
+pub fn confined() -> Vec<Way> {
     let ways: Vec<Way> = ways().into_iter().skip(1).collect();
     assert!(
         !ways.is_empty(),
@@ -78,7 +89,7 @@ fn confined() -> Vec<Way> {
 }
 
 /// A workspace with one program, a line of a shell, over one document.
-fn program(way: Way, line: &str, more: &str) -> Bench {
+pub fn program(way: Way, line: &str, more: &str) -> Bench {
     let sandbox = way.sandbox;
     let bench = Bench::empty();
     let manifest = format!(
@@ -90,7 +101,8 @@ fn program(way: Way, line: &str, more: &str) -> Bench {
     bench
 }
 
-fn processes_with(mark: &str) -> usize {
+/// How many processes there are with a word in their command line.
+pub fn processes_with(mark: &str) -> usize {
     let entries = std::fs::read_dir("/proc").expect("processes");
     let lines = entries.filter_map(|entry| std::fs::read(entry.ok()?.path().join("cmdline")).ok());
     lines.filter(|line| String::from_utf8_lossy(line).contains(mark)).count()
@@ -130,6 +142,22 @@ fn what_was_not_declared_cannot_be_read() {
         );
         bench.write("a.txt", "a bound alone makes nothing stale");
         assert_eq!(way.shown(&bench), "the secret", "{way:?}");
+        // By a link it is the same.
+        let link = bench.beside("link");
+        std::os::unix::fs::symlink(&secret, &link).expect("linked");
+        let (secret, link) = (secret.display().to_string(), link.display().to_string());
+        bench.change("cortex.toml", &secret, &link);
+        assert_eq!(way.shown(&bench), "the secret", "{way:?}");
+    }
+}
+
+#[test]
+fn what_a_strict_sandbox_has_of_its_own_cannot_be_readable_as_a_whole() {
+    for path in ["/", "/etc", "/etc/", "/dev", "/proc", "/tmp", "/sys/devices"] {
+        let bench = program(ways()[0], "true", &format!("readable = [\"{path}\"]"));
+        let refused = bench.run(&["build", "//a:b"]);
+        let told = refused.err.contains(&format!("'readable' cannot have {path}: "));
+        assert!(refused.code == 2 && told, "{path}: {refused:?}");
     }
 }
 
@@ -191,8 +219,17 @@ fn a_killed_build_leaves_no_program_behind() {
 fn what_a_program_uses_up_is_bounded() {
     let many = "i=0; while :; do i=$((i+1)); head -c 1000000 /dev/zero > f$i; done";
     let bounded = [
-        ("head -c 30000000 /dev/zero > big", "file_size = \"10 MB\"", "failed: "),
+        (
+            "head -c 30000000 /dev/zero > big",
+            "file_size = \"10 MB\"",
+            "than `file_size` allows",
+        ),
         (many, "disk = \"20 MB\"", "more than 19 MiB to its folder"),
+        (
+            "i=0; while :; do i=$((i+1)); : > f$i; done",
+            "disk = \"5 MB\"",
+            "more than 4 MiB to its folder",
+        ),
         (
             "python3 -c 'x = bytearray(900000000)'",
             "memory = \"300 MB\"",
@@ -212,15 +249,16 @@ fn what_a_program_uses_up_is_bounded() {
 #[test]
 fn a_program_that_spoils_its_input_is_told() {
     let spoils = [
-        "rm {in.text}",
-        "echo x >> {in.text}",
-        "ln -sf /etc/hostname {in.text}",
-        "rm {in.text}; mkdir {in.text}",
+        ("rm {in.text}", "removed its input"),
+        ("echo x >> {in.text}", "changed its input"),
+        ("chmod +x {in.text}", "changed the mode of its input"),
+        ("ln -sf /etc/hostname {in.text}", "put something else into the place of its input"),
+        ("rm {in.text}; mkdir {in.text}", "put something else into the place of its input"),
     ];
     for way in ways() {
-        for line in spoils {
+        for (line, told) in spoils {
             let ran = way.build(&program(way, line, ""));
-            let told = ran.err.contains("changed or removed its input 'text'");
+            let told = ran.err.contains(&format!("'sh' {told} 'text'"));
             assert!(ran.code == 1 && told, "{way:?} {line}: {ran:?}");
         }
     }
@@ -253,6 +291,17 @@ fn a_strict_sandbox_that_cannot_be_had_is_an_error_of_its_own() {
 }
 
 #[test]
+fn settings_of_the_machine_are_kept() {
+    // What stands there is written back, so that nothing is harmed where it can be.
+    let setting = "/proc/sys/vm/swappiness";
+    let shell = format!("v=$(cat {setting}); if (echo $v > {setting}) 2>/dev/null; then echo written; else echo kept; fi");
+    for way in ways().into_iter().filter(|way| way.sandbox != "off") {
+        let bench = program(way, &shell, "");
+        assert_eq!(way.shown(&bench), "kept\n", "{way:?}");
+    }
+}
+
+#[test]
 fn what_comes_out_different_is_told() {
     let bench = program(ways()[0], "wc -w < {in.text}", "");
     let same = bench.run(&["build", "--rebuild", "//a:b"]);
@@ -281,16 +330,8 @@ fn what_whoever_starts_a_build_left_open_does_not_reach_a_program() {
         let secret = bench.beside("secret");
         std::fs::write(&secret, "the secret").expect("written");
         let own = way.command(&bench, &["show", "//a:b"]);
-        let mut command = Command::new("sh");
         let line = format!("exec \"$0\" \"$@\" 8<{} 9<{}", bench.root().display(), secret.display());
-        command
-            .args(["-c", &line])
-            .arg(own.get_program())
-            .args(own.get_args())
-            .current_dir(bench.root())
-            .env_clear();
-        command.envs(own.get_envs().filter_map(|(name, value)| Some((name, value?))));
-        let ran = bench.ran(command.output().expect("runs"));
+        let ran = bench.ran(through(&["sh", "-c", &line], &own).output().expect("runs"));
         assert_eq!(ran.out, "end\n", "{way:?}: {ran:?}");
     }
 }

@@ -79,7 +79,7 @@ impl Client {
         serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error}: {line:?}"))
     }
 
-    fn ask(&mut self, method: &str, params: Value) -> Value {
+    pub fn ask(&mut self, method: &str, params: Value) -> Value {
         self.last += 1;
         self.send(&json!({"jsonrpc": "2.0", "id": self.last, "method": method, "params": params}).to_string());
         let answer = self.next();

@@ -3,11 +3,12 @@
 //!
 //! Files are named as below the workspace's root, with `/`: `.cortex/packs.toml`.
 
+use crate::kill;
 use engine::values::diagnostic::Diagnostic;
 use rustix::fs::{AtFlags, FileType, FlockOperation, Mode, OFlags};
 use rustix::io::Errno;
 use std::fs::File;
-use std::io::{self, ErrorKind, Read, Write};
+use std::io::{self, ErrorKind, Read};
 use std::os::fd::OwnedFd;
 use std::path::Path;
 
@@ -123,9 +124,10 @@ pub fn append(root: &Path, below: &str, bytes: &[u8], most: u64) -> io::Result<(
     let flags = OFlags::WRONLY | OFlags::APPEND | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let mut file = File::from(rustix::fs::openat(&folder, name, flags, Mode::from_raw_mode(0o666))?);
     if file.metadata()?.len() >= most {
+        kill::step()?;
         file.set_len(0)?;
     }
-    file.write_all(bytes)
+    kill::write(&mut file, bytes)
 }
 
 /// Takes a file away. Whether there was one.
@@ -138,6 +140,7 @@ pub fn remove(root: &Path, below: &str) -> io::Result<bool> {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(false),
         Err(error) => return Err(error),
     };
+    kill::step()?;
     match rustix::fs::unlinkat(&folder, name, AtFlags::empty()) {
         Ok(()) => Ok(true),
         Err(Errno::NOENT) => Ok(false),
@@ -187,6 +190,7 @@ pub fn hold_private(root: &Path, folder: &str) -> io::Result<Held> {
     let held = hold(root, folder)?;
     let found = rustix::fs::fstat(&held.folder)?;
     if found.st_mode & 0o077 != 0 {
+        kill::step()?;
         rustix::fs::fchmod(&held.folder, Mode::from_raw_mode(0o700))?;
     }
     Ok(held)
@@ -215,6 +219,7 @@ fn open<'n>(root: &Path, below: &'n str, make: bool) -> io::Result<(OwnedFd, &'n
         let opened = rustix::fs::openat(&folder, part, DIRECTORY, Mode::empty());
         folder = match opened {
             Err(Errno::NOENT) if make => {
+                kill::step()?;
                 match rustix::fs::mkdirat(&folder, part, Mode::from_raw_mode(0o777)) {
                     Ok(()) | Err(Errno::EXIST) => {}
                     Err(errno) => return Err(errno.into()),
@@ -261,9 +266,11 @@ fn read_in(folder: &OwnedFd, below: &str, most: usize) -> io::Result<Option<Vec<
 pub(crate) fn fresh(folder: &OwnedFd, name: &str) -> io::Result<File> {
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let made = || rustix::fs::openat(folder, name, flags, Mode::from_raw_mode(0o666));
+    kill::step()?;
     let made = match made() {
         Err(Errno::EXIST) => {
             rustix::fs::unlinkat(folder, name, AtFlags::empty())?;
+            kill::step()?;
             made()
         }
         other => other,
@@ -276,14 +283,16 @@ fn replace(folder: &OwnedFd, name: &str, bytes: &[u8]) -> io::Result<()> {
     // Whoever replaces a file has its folder alone: what a kill left behind under this name goes with the next that is written.
     let new = format!(".{name}.new");
     let mut file = fresh(folder, &new)?;
-    let written = file.write_all(bytes).and_then(|()| file.sync_all());
+    let written = kill::write(&mut file, bytes)
+        .and_then(|()| kill::sync(&file))
+        .and_then(|()| kill::step());
     let done = written.and_then(|()| Ok(rustix::fs::renameat(folder, &*new, folder, name)?));
-    if done.is_err() {
+    if done.is_err() && kill::step().is_ok() {
         // Nothing more can be done about a file that stays; no one looks at it.
         let _ = rustix::fs::unlinkat(folder, &*new, AtFlags::empty());
     }
     done?;
-    Ok(rustix::fs::fsync(folder)?)
+    kill::sync(folder)
 }
 
 #[cfg(test)]

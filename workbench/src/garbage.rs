@@ -173,17 +173,18 @@ pub fn collect(disk: &DiskStore, options: &Options) -> Result<Report, GarbageErr
         let surplus = options.max_size.map(|max| surplus(disk, max)).transpose()?;
         // Who was a little too modest is less so the next time.
         let wanted = surplus.map(|surplus| surplus.saturating_mul(1 + round as u64));
-        let is_short = |disk: &DiskStore| -> Result<bool, StoreError> {
-            let file = disk.fill()?.file_bytes;
-            Ok(options.max_size.is_some_and(|max| file <= max))
+        // A file that is open for writing is longer than it is once it is closed.
+        let is_short = || {
+            disk.release();
+            options.max_size.is_some_and(|max| disk.file_bytes() <= max)
         };
-        if round > 0 && is_short(disk)? {
+        if round > 0 && is_short() {
             break;
         }
         let plan = plan(disk, options, wanted, &mut report)?;
         report.taken.add(&disk.sweep(&plan)?);
         let shorter = match options.max_size {
-            Some(_) => !is_short(disk)?,
+            Some(_) => !is_short(),
             None => disk.fill()?.is_wasteful(),
         };
         if shorter {

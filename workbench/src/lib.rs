@@ -19,6 +19,7 @@ pub mod handing;
 pub mod hold;
 pub mod init;
 pub mod investigation;
+mod kill;
 pub mod last_good;
 pub mod live;
 pub mod location;

@@ -1,4 +1,4 @@
-//! Which programs of a workspace may be run, and where it may send keys: what someone has looked at and allowed.
+//! Which programs of a workspace may be run, and where it may send what: what someone has looked at and allowed.
 //!
 //! What is trusted is a whole definition (argv, environment, bounds; address, variables) in one repository, as with direnv; a definition that changes is
 //! asked about anew. Scripts that a program reads are not part of it, as little as its own file is. Trust is kept for each user, outside of
@@ -92,7 +92,7 @@ impl Trust for Trusted {
     }
 }
 
-/// What a manifest has done on this machine that waits until someone has looked at it: a program is run, or a secret sent.
+/// What a manifest has done on this machine that waits until someone has looked at it: a program is run, or something sent.
 pub struct Waiting {
     /// What asks for it: `producer.NAME`, `model.NAME` or `remote`.
     pub of: String,
@@ -130,14 +130,19 @@ pub fn waiting(manifest: &Manifest) -> Vec<Waiting> {
         let of = format!("model.{name}");
         runs.into_iter().chain(sent(model)).map(move |params| Waiting::of(&of, params))
     });
-    let remote = manifest.remote.iter().flat_map(|def| remote(def).into_iter().chain(execution(def)));
+    let remote = manifest
+        .remote
+        .iter()
+        .flat_map(|def| std::iter::once(remote(def)).chain(execution(def)));
     commands.chain(models).chain(remote).collect()
 }
 
-/// What the remote cache of a manifest has run and sent: a program that gives a token, a token, a key, what a key signed, headers, and the address they go to.
-pub fn remote(def: &RemoteDef) -> Option<Waiting> {
+/// What the remote cache of a manifest has run and sent: a program that gives a token, a token, a key, what a key signed, headers, and the address
+/// that they, questions and results go to.
+pub fn remote(def: &RemoteDef) -> Waiting {
     let text = |name: &str, value: &str| (name.to_owned(), value.into());
     let mut params = Params::new();
+    params.extend([text("endpoint", &def.endpoint), text("instance", &def.instance)]);
     params.extend(match &def.credential {
         None => None,
         Some(Credential::Env(name)) => Some(text("token_env", name)),
@@ -150,14 +155,10 @@ pub fn remote(def: &RemoteDef) -> Option<Waiting> {
         Some(SigningKey::Env(name)) => Some(text("signing_key_env", name)),
         Some(SigningKey::File(path)) => Some(text("signing_key_file", path)),
     });
-    if def.headers.values().any(|value| value.contains('$')) {
+    if !def.headers.is_empty() {
         params.insert("headers".to_owned(), serde_json::json!(def.headers));
     }
-    if params.is_empty() {
-        return None;
-    }
-    params.extend([text("endpoint", &def.endpoint), text("instance", &def.instance)]);
-    Some(Waiting::of("remote", params))
+    Waiting::of("remote", params)
 }
 
 /// What is sent to a server's workers: source code, and the program that they run.

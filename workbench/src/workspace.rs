@@ -79,7 +79,7 @@ pub struct Opening<'a> {
     pub trust: Trusting,
     /// Told in a sentence what everyone waits for.
     pub on_wait: Arc<dyn Fn(&str) + Send + Sync>,
-    /// Whether rows of this checkout may be written: then no other process may do so at the same time.
+    /// Whether rows of this checkout may be written: then no other process may do so at the same time. In an overlay none are.
     pub builds: bool,
     /// Whether what a watch builds ahead stops for it.
     pub interrupts: bool,
@@ -187,7 +187,12 @@ impl Workspace {
                         told.iter().for_each(|told| told(holder));
                     }));
                 }
-                let claim = opening.builds.then(|| Claim::take(folder, view, &options)).transpose()?;
+                let claim = match opening.overlay {
+                    _ if !opening.builds => None,
+                    // It writes no rows of the checkout: that may be built meanwhile.
+                    Some(_) => Some(Claim::beside(folder, view, &options)?),
+                    None => Some(Claim::take(folder, view, &options)?),
+                };
                 let (disk, mut notices) = DiskStore::open(folder, options)?;
                 let disk = Arc::new(disk);
                 let (hold, notice) = Hold::new(&root, folder, disk.clone(), claim);
@@ -195,6 +200,10 @@ impl Workspace {
                 (disk.clone(), Some(disk), Some(Arc::new(hold)), notices)
             }
             None => (Arc::new(MemoryStore::default()), None, None, Vec::new()),
+        };
+        let store = match opening.overlay {
+            Some(_) => overlay::build::beside(store, view),
+            None => store,
         };
         let world = Disk::new(root.clone());
         let world = match &store_folder {
@@ -345,13 +354,13 @@ impl Workspace {
         self.connect.is_some()
     }
 
-    /// Whether someone is to look first at what would be run for the cache and sent to it.
+    /// Whether someone is to look first at where the cache is, and what would be run for it and sent to it.
     ///
     /// # Errors
     /// Everything that is wrong with the manifest.
     pub fn remote_waits(&self) -> Result<bool, WorkbenchError> {
         let manifest = self.manifest()?;
-        let waits = manifest.remote.as_ref().and_then(trust::remote);
+        let waits = manifest.remote.as_ref().map(trust::remote);
         Ok(waits.is_some_and(|waits| !self.trust.trusts(&waits.definition)))
     }
 

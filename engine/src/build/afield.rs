@@ -241,6 +241,7 @@ impl Trip {
             digest,
             took,
             flight: None,
+            is_adopted: false,
             told: Box::default(),
         };
         self.send((job.id, job.task.name()), done, (began, took));

@@ -12,7 +12,7 @@ use crate::seams::annotate::Annotate;
 use crate::seams::producer::Registry;
 use crate::seams::world::{Refresh, SetDef, Sources, World, WorldError};
 use crate::store::views::{VIEW_KEY, ViewRecord};
-use crate::store::{Commit, Part, RowChange, Store, StoreError, ViewId};
+use crate::store::{Commit, Part, RowChange, Store, StoreError, ViewId, unconfirmed};
 use crate::values::digest::Digest;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -154,12 +154,12 @@ impl Engine {
         Ok((Some(sources), refresh, seen))
     }
 
-    /// A request as it was remembered, if it is known to be current and its files are in place.
+    /// A request as it was remembered, if it is known to be current and its files are in place, and no answer is to be asked about.
     ///
     /// # Errors
     /// When the store cannot be read or written.
     pub fn known(&self, look: &mut Look, request: &Digest) -> Result<Option<Known>, EngineError> {
-        if !look.unchanged {
+        if !look.unchanged || unconfirmed::any_due(&*self.store, self.view, self.world.now_secs())? {
             return Ok(None);
         }
         let row = self.store.row(self.view, Part::Requests, &request.0)?;

@@ -1,5 +1,6 @@
 //! Jobs: what workers do. A job gathers blobs, runs one producer (or one expansion) and reports back; it decides nothing.
 
+use super::answers;
 use super::blobs::{Blobs, Lack};
 use super::parts::{FiledParts, Told};
 use super::past::Past;
@@ -170,6 +171,8 @@ pub enum Done {
         took: Duration,
         /// Keeps other processes from asking for it until it is durable.
         flight: Option<Flight>,
+        /// Whether it is what another machine filed while this one asked for the same.
+        is_adopted: bool,
         /// What of its cost is told already.
         told: Box<Told>,
     },
@@ -385,7 +388,7 @@ impl Job {
             ..Inputs::bare(&self.label, params, roles, vars, &shared.cancel)
         };
         let flight = match how {
-            Make::Output { paid: true, .. } => match take_off(shared, key, fresh) {
+            Make::Output { paid: true, .. } => match answers::take_off(shared, key, fresh) {
                 Ok(flight) => flight,
                 Err(done) => return done,
             },
@@ -398,12 +401,16 @@ impl Job {
                 output: Box::new(output),
                 took: start.elapsed(),
                 flight,
+                is_adopted: false,
                 told: Box::new(parts.told()),
             }),
             Make::Plan { .. } => producer.plan(&inputs).map(|plan| Done::Planned(Box::new(plan))),
         }));
         match made {
-            Ok(Ok(done)) => adopted(shared, key, producer.id(), how, done),
+            Ok(Ok(done)) => match how {
+                Make::Output { paid: true, fresh } => answers::settled(shared, &self.label, key, (producer.id(), fresh), done),
+                _ => done,
+            },
             Ok(Err(failure)) => Done::Failed {
                 failure,
                 filed: Box::new(parts.told().now),
@@ -423,39 +430,6 @@ fn whole(output: Output) -> Result<Output, Failure> {
         return Err(Failure::Permanent(Box::new(why.hint("begin it with something else"))));
     }
     Ok(output)
-}
-
-/// The first answer filed under a key stays, for all machines: one that another filed while this was asked for takes its place. What this cost
-/// is told all the same.
-fn adopted(shared: &Shared, key: &ActionKey, producer: ProducerId, how: Make, mut done: Done) -> Done {
-    let asked = matches!(how, Make::Output { paid: true, fresh: false });
-    if let Done::Produced { output, digest, .. } = &mut done
-        && asked
-        && let Some(found) = shared.sharing.as_ref().and_then(|sharing| sharing.find(key, producer.to_string()))
-    {
-        *digest = found.record.output;
-        output.bytes = found.blob.to_vec();
-        output.parts = found.parts.into_iter().collect();
-        (output.diagnostics, output.notes) = (found.record.diagnostics, found.record.notes);
-    }
-    done
-}
-
-/// Waits until no other process asks for what a key costs; `Err` when nothing is to be asked any more.
-fn take_off(shared: &Shared, key: &ActionKey, fresh: bool) -> Result<Option<Flight>, Done> {
-    let flight = shared.blobs.flight(key, &shared.cancel).map_err(Done::Broken)?;
-    if shared.cancel.is_cancelled() {
-        return Err(Done::failed(Failure::Cancelled));
-    }
-    if fresh {
-        return Ok(flight);
-    }
-    let filed = shared.blobs.action(key).map_err(Done::Broken)?;
-    match filed {
-        // The blob is looked at too: it may be why the producer was to run.
-        Some(record) if shared.blobs.get(&record.output).map_err(Done::Broken)?.is_some() => Err(Done::Found(Box::new(record))),
-        _ => Ok(flight),
-    }
 }
 
 pub(super) fn panicked(producer: ProducerId, panic: &(dyn std::any::Any + Send)) -> Diagnostic {

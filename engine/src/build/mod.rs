@@ -4,7 +4,9 @@
 //! [builds](session::Session::build) through a [`run::Run`], which settles targets. Nothing here prints.
 
 mod afield;
+mod answers;
 pub mod blobs;
+mod confirm;
 pub mod correct;
 pub mod engine;
 pub mod explain;

@@ -15,6 +15,7 @@ use crate::graph::walk::Links;
 use crate::manifest::compiled;
 use crate::seams::producer::Cancel;
 use crate::store::builds::BuildRecord;
+use crate::store::records::HistoryRecord;
 use crate::store::{Commit, Part, RowChange};
 use crate::values::diagnostic::Diagnostic;
 use crate::values::digest::{ActionKey, Digest};
@@ -85,20 +86,30 @@ impl Session {
     pub fn build(&mut self, request: &Request, observer: &dyn Observer, cancel: &Cancel) -> Result<Report, EngineError> {
         self.tell(observer);
         let brought = self.bring(request)?;
+        let adopted = match Self::makes(request) {
+            true => self.confirm(self.engine.sharing.clone().as_ref())?,
+            false => 0,
+        };
+        let with = |mut report: Report| {
+            report.tally.adopted += adopted;
+            Report { brought, ..report }
+        };
         if let Some(report) = self.attempt(request, observer, cancel)? {
-            return Ok(Report { brought, ..report });
+            return Ok(with(report));
         }
         // A page of the graph turned out to be damaged. What follows from it is dropped; the results are found under their keys again.
         self.forget_graph()?;
         let report = self.attempt(request, observer, cancel)?;
-        let report = report.expect("invariant: a graph that was not loaded has no damaged page");
-        Ok(Report { brought, ..report })
+        Ok(with(report.expect("invariant: a graph that was not loaded has no damaged page")))
     }
 
     /// The remote cache as this build uses it: one that makes nothing asks for nothing.
     fn sharing(&self, request: &Request) -> Option<Sharing> {
-        let makes = !request.options.dry_run && !request.options.price;
-        self.engine.sharing.clone().filter(|_| makes)
+        self.engine.sharing.clone().filter(|_| Self::makes(request))
+    }
+
+    fn makes(request: &Request) -> bool {
+        !request.options.dry_run && !request.options.price
     }
 
     /// Files what others made of the same sources, when so much moved that one question for all of it pays.
@@ -112,7 +123,7 @@ impl Session {
 
     /// What everything made of the present sources is filed under in a remote cache.
     pub fn tree(&self) -> Digest {
-        tree_of(&self.engine, self.definition(), &*self.sources)
+        tree_of(&self.engine, self.rules.manifest(), &*self.sources)
     }
 
     /// One try at a build; `None` when the stored graph turns out to be damaged on the way, in which case nothing was committed.
@@ -325,11 +336,14 @@ impl Session {
         for (_, version) in &mut leftover.history {
             version.build = listed.as_ref().map(|listed| listed.number);
         }
-        if self.anew {
+        if let Some(lost) = self.state.lost {
             let mut told = Vec::with_capacity(leftover.history.len());
             for (label, version) in leftover.history {
                 let newest = self.engine.store.history(self.engine.view, &label)?.pop();
-                if newest.is_none_or(|newest| (newest.key, newest.output) != (version.key, version.output)) {
+                let is_known = |newest: &HistoryRecord| {
+                    newest.build.is_none_or(|build| build <= lost) && (newest.key, newest.output) == (version.key, version.output)
+                };
+                if !newest.as_ref().is_some_and(is_known) {
                     told.push((label, version));
                 }
             }
@@ -388,6 +402,7 @@ impl Session {
         commit.rows.append(&mut self.compiled);
         commit.rows.extend(kept);
         commit.rows.extend(remarks);
+        commit.rows.extend(leftover.unconfirmed);
         if let Some((digest, mut known)) = known {
             known.generation = self.state.generation;
             commit.rows.push((Part::Requests, digest.0.to_vec(), Some(encode(&known))));
@@ -408,18 +423,7 @@ impl Session {
 
     /// A build with its number: one more than the last one's.
     fn numbered(&self, listed: BuildRecord) -> Result<BuildRecord, EngineError> {
-        let last = match self.state.builds {
-            Some(last) => last,
-            // The state was lost, or written before there was a log.
-            None => {
-                let rows = self.engine.store.rows(self.engine.view, Part::Builds)?;
-                rows.iter()
-                    .filter_map(BuildRecord::from_row)
-                    .map(|build| build.number)
-                    .max()
-                    .unwrap_or(0)
-            }
-        };
+        let last = super::session::last_build(&self.engine, &self.state)?.unwrap_or(0);
         Ok(BuildRecord {
             number: last.saturating_add(1),
             ..listed
@@ -432,7 +436,7 @@ impl Session {
         &mut self,
         exports: Option<&dyn crate::seams::world::Exports>,
         blobs: &Blobs,
-        history: &[(String, crate::store::records::HistoryRecord)],
+        history: &[(String, HistoryRecord)],
     ) -> Option<Vec<(String, ActionKey)>> {
         let joined = |id: NodeId| {
             let found = self.rules.find(&self.graph.node(id).label);

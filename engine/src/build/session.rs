@@ -10,6 +10,7 @@ use crate::graph::walk::Links;
 use crate::graph::{Graph, NodeId};
 use crate::planning::rules::RuleIndex;
 use crate::seams::world::{Change, Refresh, Sources};
+use crate::store::builds::BuildRecord;
 use crate::store::{Part, RowChange, StoreError};
 use crate::values::digest::Digest;
 use crate::values::event::Reason;
@@ -43,8 +44,6 @@ pub struct Session {
     pub(super) redefined: bool,
     /// Why the store refused what this session found out: it takes nothing of what would stand upon that.
     pub(super) unfiled: Option<StoreError>,
-    /// Whether the graph is planned anew in place of one that was lost: what is found again then is in History already.
-    pub(super) anew: bool,
 }
 
 impl Session {
@@ -55,9 +54,12 @@ impl Session {
     pub fn open(engine: Engine, definition: &Definition, mut look: Look) -> Result<Self, EngineError> {
         let sources = look.load(&engine)?;
         // A graph that cannot be read is planned anew: results are still found under their keys.
-        let (graph, anew) = match stored_graph(&engine, &look.state)? {
-            Some(graph) => (graph, false),
-            None => (empty_graph(&engine)?, !engine.store.rows(engine.view, Part::Builds)?.is_empty()),
+        let graph = match stored_graph(&engine, &look.state)? {
+            Some(graph) => graph,
+            None => {
+                look.state.lost = last_build(&engine, &look.state)?;
+                empty_graph(&engine)?
+            }
         };
         let links = Links::of(&graph);
         let redefined = !look.state.fits(&definition.digest, &engine.registry.digest());
@@ -74,7 +76,6 @@ impl Session {
             definition: definition.digest,
             redefined,
             unfiled: None,
-            anew,
             engine,
         };
         session.mark();
@@ -103,7 +104,7 @@ impl Session {
         self.graph = empty_graph(&self.engine)?;
         self.links = Links::of(&self.graph);
         self.origins.clear();
-        self.anew = true;
+        self.state.lost = last_build(&self.engine, &self.state)?;
         Ok(())
     }
 
@@ -179,6 +180,16 @@ pub(super) fn stored_graph(engine: &Engine, state: &State) -> Result<Option<Grap
     let (store, view) = (engine.store.clone(), engine.view);
     let records = move |page: u32| store.row(view, Part::Nodes, &page.to_be_bytes()).ok().flatten();
     Ok(Graph::load(&rows, &state.stale, Box::new(records)).filter(|graph| graph.len() as u64 == state.nodes))
+}
+
+/// The number of the last build in the log.
+pub(super) fn last_build(engine: &Engine, state: &State) -> Result<Option<u64>, EngineError> {
+    if state.builds.is_some() {
+        return Ok(state.builds);
+    }
+    // The state was lost.
+    let rows = engine.store.rows(engine.view, Part::Builds)?;
+    Ok(rows.iter().filter_map(BuildRecord::from_row).map(|build| build.number).max())
 }
 
 /// A graph of nothing, in place of the one that is stored, whole or not.

@@ -4,6 +4,7 @@
 use super::engine::Engine;
 use crate::graph::{Graph, NodeId};
 use crate::manifest::model::Manifest;
+use crate::manifest::read::keyed;
 use crate::planning::rules::RuleIndex;
 use crate::seams::farm::Farm;
 use crate::seams::producer::Pool;
@@ -111,7 +112,13 @@ impl Sharing {
                 .collect();
             brought.outputs += came.len();
             brought.results += now.len();
-            let results = now.iter().map(|fresh| fresh.with_blobs(&came)).collect();
+            let results: Vec<NewResult> = now.iter().map(|fresh| fresh.with_blobs(&came)).collect();
+            for (fresh, result) in now.iter().zip(&results) {
+                // Some are filed without their blob, which is no fault of the cache's.
+                if result.blob.is_none() && fresh.blobs.iter().any(|blob| self.cache.has_wrong(blob)) {
+                    self.cache.refuse(&fresh.key);
+                }
+            }
             store.commit(
                 view,
                 Commit {
@@ -130,22 +137,74 @@ impl Sharing {
         }
         let wanted = Wanted { key: *key, producer };
         let found = self.cache.find(std::slice::from_ref(&wanted)).pop()??;
-        let (record, _) = shared::record(&found).filter(|_| found.key == *key && found.producer == wanted.producer)?;
-        let wanted: Vec<BlobRef> = found.outputs.iter().map(|output| output.blob).collect();
-        let came = wanted.iter().zip(self.cache.fetch(&wanted));
-        let mut came = came.map(|(wanted, blob)| Some((wanted.digest, genuine(wanted, blob)?)));
+        self.whole(&wanted, &found)
+    }
+
+    /// A result that was found, with its blobs; `None` when it is not what was asked for, or not all of it comes.
+    pub(super) fn whole(&self, wanted: &Wanted, found: &SharedResult) -> Option<Found> {
+        let whole = self.sound(wanted, found);
+        if whole.is_none() {
+            self.cache.refuse(&wanted.key);
+        }
+        whole
+    }
+
+    fn sound(&self, wanted: &Wanted, found: &SharedResult) -> Option<Found> {
+        let (record, _) = shared::record(found).filter(|_| found.key == wanted.key && found.producer == wanted.producer)?;
+        let blobs: Vec<BlobRef> = found.outputs.iter().map(|output| output.blob).collect();
+        let came = blobs.iter().zip(self.cache.fetch(&blobs));
+        let mut came = came.map(|(blob, bytes)| Some((blob.digest, genuine(blob, bytes)?)));
         let (_, blob) = came.next()??;
         let parts: Vec<(Digest, Arc<[u8]>)> = came.collect::<Option<_>>()?;
         is_whole(&blob, &parts).then_some(Found { record, blob, parts })
+    }
+
+    /// Files an answer that was paid for unless another is there, and reads what is there then. Gives what another machine filed: the first
+    /// answer stays, for all. `None` when it is this one, or nobody knows; that it is the last word is found out by a later build
+    /// ([`unconfirmed`](crate::store::unconfirmed)).
+    pub fn contend(&self, key: &ActionKey, record: &ActionRecord, blob: &Arc<[u8]>, parts: &[(Digest, Arc<[u8]>)]) -> Option<Found> {
+        let wanted = Wanted {
+            key: *key,
+            producer: record.producer.clone(),
+        };
+        let reads = self.cache.reads();
+        let theirs = |found: Option<SharedResult>| match found {
+            None => Held::Nothing,
+            Some(found) if is_same(record, &found) => Held::Ours,
+            // Who may not look does not write over what is there, and does not take it.
+            Some(_) if !reads => Held::Ours,
+            Some(found) => self
+                .whole(&wanted, &found)
+                .map_or(Held::Nothing, |found| Held::Theirs(Box::new(found))),
+        };
+        let mut before = Held::Nothing;
+        if self.cache.writes() && !shared::stays_here(record) {
+            self.cache.file(shared_of(key, record, parts), blobs(blob, parts), &mut |found| {
+                before = theirs(found);
+                matches!(before, Held::Nothing)
+            });
+        }
+        if reads && matches!(before, Held::Nothing) {
+            before = theirs(self.cache.look(std::slice::from_ref(&wanted)).pop().flatten());
+        }
+        match before {
+            Held::Theirs(found) => Some(*found),
+            Held::Nothing | Held::Ours => None,
+        }
+    }
+
+    /// Files an answer in the place of whatever is there.
+    pub fn replace(&self, key: &ActionKey, record: &ActionRecord, blob: &Arc<[u8]>, parts: &[(Digest, Arc<[u8]>)]) {
+        if self.cache.writes() && !shared::stays_here(record) {
+            self.cache.file(shared_of(key, record, parts), blobs(blob, parts), &mut |_| true);
+        }
     }
 
     /// Offers a result that was made here, with its output and the parts of that. Some [stay here](shared::stays_here).
     pub fn offer(&self, key: &ActionKey, record: &ActionRecord, blob: &Arc<[u8]>, parts: &[(Digest, Arc<[u8]>)]) {
         let made_here = !record.notes.contains_key(shared::FOUND) && !shared::stays_here(record);
         if made_here && self.cache.writes() {
-            let refs: Vec<BlobRef> = parts.iter().map(|(_, part)| BlobRef::of(part)).collect();
-            let blobs = std::iter::once(blob).chain(parts.iter().map(|(_, part)| part)).cloned();
-            self.cache.offer(shared::of(key, record, &refs, true), blobs.collect());
+            self.cache.offer(shared_of(key, record, parts), blobs(blob, parts));
         }
     }
 
@@ -158,6 +217,32 @@ impl Sharing {
         };
         pool != Pool::Cpu || is_single || slower()
     }
+}
+
+/// What a cache holds under the key of an answer that was made here.
+enum Held {
+    /// Nothing that is of any use.
+    Nothing,
+    /// The same, or what is not ours to take.
+    Ours,
+    /// Another answer.
+    Theirs(Box<Found>),
+}
+
+/// Whether a result that was found has the output of a record, so that nothing need be fetched.
+pub(super) fn is_same(record: &ActionRecord, found: &SharedResult) -> bool {
+    shared::record(found).is_some_and(|(theirs, _)| theirs.output == record.output)
+}
+
+/// A result as it is shared, with its output.
+fn shared_of(key: &ActionKey, record: &ActionRecord, parts: &[(Digest, Arc<[u8]>)]) -> SharedResult {
+    let refs: Vec<BlobRef> = parts.iter().map(|(_, part)| BlobRef::of(part)).collect();
+    shared::of(key, record, &refs, true)
+}
+
+/// Its blobs in their order.
+fn blobs(blob: &Arc<[u8]>, parts: &[(Digest, Arc<[u8]>)]) -> Vec<Arc<[u8]>> {
+    std::iter::once(blob).chain(parts.iter().map(|(_, part)| part)).cloned().collect()
 }
 
 /// A result of a bundle that this store does not have.
@@ -275,10 +360,10 @@ pub fn everything(graph: &Graph, roots: &[NodeId], store: &dyn Store) -> Result<
 }
 
 /// What everything made of these sources by these rules is filed under.
-pub fn tree_of(engine: &Engine, definition: &Digest, sources: &dyn crate::seams::world::Sources) -> Digest {
+pub fn tree_of(engine: &Engine, manifest: &Manifest, sources: &dyn crate::seams::world::Sources) -> Digest {
     let files = sources.files();
     let files = files.iter().map(|(path, digest)| (path.as_str(), *digest));
-    shared::tree(definition, &engine.registry.digest(), files)
+    shared::tree(&keyed(manifest), &engine.registry.digest(), files)
 }
 
 /// Whether a rule makes one node.

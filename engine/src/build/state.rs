@@ -33,6 +33,9 @@ pub struct State {
     /// Number of the last build in the log of builds; `None` when none was listed yet, or by an earlier cortex.
     #[n(6)]
     pub builds: Option<u64>,
+    /// Number of the last build before the graph was lost last: versions up to it may be found again.
+    #[n(7)]
+    pub lost: Option<u64>,
 }
 
 /// A source set or glob.

@@ -28,7 +28,8 @@ const VERSION: u8 = 1;
 const HEAD_LEN: usize = 4;
 const SETTLED: u32 = 1;
 const PAGE: u32 = 256;
-const DIRECTORY: OFlags = OFlags::RDONLY
+/// Opens a folder, never a link to one.
+pub(super) const DIRECTORY: OFlags = OFlags::RDONLY
     .union(OFlags::DIRECTORY)
     .union(OFlags::NOFOLLOW)
     .union(OFlags::CLOEXEC);

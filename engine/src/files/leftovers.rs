@@ -1,6 +1,6 @@
 //! What builds that were killed left behind below the output folder: files under the temporary names that [`super::exports`] gives.
 
-use super::exports::{OUT_DIR, is_temporary};
+use super::exports::{DIRECTORY, OUT_DIR, is_temporary};
 use rustix::fd::OwnedFd;
 use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags};
 use std::path::Path;
@@ -10,11 +10,6 @@ const AGE: u64 = 3_600;
 
 /// Folders are looked through no deeper.
 const DEEPEST: usize = 128;
-
-const FOLDER: OFlags = OFlags::RDONLY
-    .union(OFlags::DIRECTORY)
-    .union(OFlags::NOFOLLOW)
-    .union(OFlags::CLOEXEC);
 
 /// Removes what nobody has written to for an hour, as of `now` in seconds since 1970; how many files. What cannot be looked at or removed stays: it
 /// harms nobody. No link is followed.
@@ -28,7 +23,7 @@ pub fn tidy(root: &Path, now: u64) -> usize {
 }
 
 fn below(folder: &OwnedFd, name: &str) -> Option<OwnedFd> {
-    rustix::fs::openat(folder, name, FOLDER, Mode::empty()).ok()
+    rustix::fs::openat(folder, name, DIRECTORY, Mode::empty()).ok()
 }
 
 fn tidy_folder(folder: &OwnedFd, now: u64, depth: usize) -> usize {

@@ -5,7 +5,7 @@
 
 use crate::values::digest::{ActionKey, Digest};
 use serde::Serialize;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
@@ -58,6 +58,16 @@ pub struct SharedResult {
     pub outputs: Vec<SharedOutput>,
     /// How it came about: bytes of the engine's, opaque to the cache.
     pub provenance: Vec<u8>,
+}
+
+impl SharedResult {
+    /// The question that it answers.
+    pub fn wanted(&self) -> Wanted {
+        Wanted {
+            key: self.key,
+            producer: self.producer.clone(),
+        }
+    }
 }
 
 /// What became of an offer.
@@ -124,8 +134,12 @@ pub struct RemoteSummary {
     pub bytes_up: u64,
     /// Offers that the cache did not take, or that nobody waited for.
     pub not_stored: u64,
-    /// What was wrong with answers, by kind.
+    /// What was wrong with answers, by kind; each blob and each result once.
     pub lies: BTreeMap<Lie, u64>,
+    /// Blobs and results that were wrong, were sent again, and are right now.
+    pub healed: u64,
+    /// Those that the cache keeps wrong although they were sent again, as it calls them.
+    pub broken: BTreeSet<String>,
     /// Why nothing more was looked up, one sentence.
     pub reads_off: Option<String>,
     /// Why nothing more was offered, one sentence.
@@ -144,6 +158,9 @@ pub struct RemoteSummary {
     pub execute_trouble: Option<String>,
 }
 
+/// So long after it looked, whoever files an answer that was paid for has filed it or given up.
+pub const WINDOW: Duration = Duration::from_secs(60);
+
 /// A cache that machines share. Every method blocks; none of them fails.
 pub trait RemoteCache: Send + Sync {
     /// Whether anything may be found at this moment.
@@ -158,6 +175,18 @@ pub trait RemoteCache: Send + Sync {
     /// Looks up results, as many as are asked for, in their order; `None` is a miss. The outputs' blobs need not be there.
     fn find(&self, wanted: &[Wanted]) -> Vec<Option<SharedResult>>;
 
+    /// The same, counted nowhere: for answers that were asked about before.
+    fn look(&self, wanted: &[Wanted]) -> Vec<Option<SharedResult>>;
+
+    /// What was found under a key turned out to be of no use: it counts as a miss, and is [to be filed again](Self::is_spoiled).
+    fn refuse(&self, key: &ActionKey);
+
+    /// Whether what is filed under a key was found to be wrong in this run, so that whoever makes it files it again.
+    fn is_spoiled(&self, key: &ActionKey) -> bool;
+
+    /// Whether a blob was found in this run to be there and to be wrong, or to be missing where it is said to be.
+    fn has_wrong(&self, blob: &BlobRef) -> bool;
+
     /// The results that somebody filed together under a name, such as everything that is made of one tree.
     fn find_bundle(&self, name: &Digest) -> Option<Vec<SharedResult>>;
 
@@ -167,8 +196,12 @@ pub trait RemoteCache: Send + Sync {
     /// Offers a result with the blobs of its outputs, in their order, to be uploaded while the build goes on.
     fn offer(&self, result: SharedResult, blobs: Vec<Arc<[u8]>>) -> Offered;
 
+    /// Files a result now. Its blobs are sent first; then it is looked up what is there under its key, `goes` is told, and only if it says so
+    /// the result is filed, at most [`WINDOW`] later. Where nobody answers nothing is filed, and `goes` is not asked.
+    fn file(&self, result: SharedResult, blobs: Vec<Arc<[u8]>>, goes: &mut dyn FnMut(Option<SharedResult>) -> bool);
+
     /// Files results together under a name, and those of their blobs that the cache lacks. `load` gives a blob by its digest; results whose
-    /// blob is nowhere are filed without it. Waits until all of it is there. Whether it is.
+    /// blob is nowhere are filed without it. Waits until all of it is there, and reads it back. Whether it is there, every byte.
     fn offer_bundle(&self, name: &Digest, results: &[SharedResult], load: &(dyn Fn(&Digest) -> Option<Arc<[u8]>> + Sync)) -> bool;
 
     /// Waits for uploads, at most so long (`None`: to the end), gives up what is left, and says what happened so far.

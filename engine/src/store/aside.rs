@@ -3,9 +3,10 @@
 //! found, somebody else is told of it.
 
 use super::records::{ActionRecord, HistoryRecord};
-use super::{Commit, Flight, Part, Row, Store, StoreError, ViewId};
+use super::{Commit, Flight, Part, Row, RowChange, Store, StoreError, ViewId};
 use crate::values::digest::{ActionKey, Digest};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 /// Told of the results that were filed or found, once they are durable.
 pub type Told = Box<dyn Fn(&[ActionKey]) + Send + Sync>;
@@ -17,12 +18,22 @@ const KEPT: [Part; 2] = [Part::Ledger, Part::View];
 pub struct Aside {
     store: Arc<dyn Store>,
     told: Told,
+    /// Whether a build took away what is known of requests: it names nodes by numbers, which others may have since.
+    forgotten: AtomicBool,
 }
 
 impl Aside {
     /// Of a store.
     pub fn of(store: Arc<dyn Store>, told: Told) -> Self {
-        Self { store, told }
+        Self {
+            store,
+            told,
+            forgotten: AtomicBool::new(false),
+        }
+    }
+
+    fn is_forgotten(&self, part: Part) -> bool {
+        part == Part::Requests && self.forgotten.load(Relaxed)
     }
 }
 
@@ -40,17 +51,16 @@ impl Store for Aside {
     }
 
     fn row(&self, view: ViewId, part: Part, key: &[u8]) -> Result<Option<Vec<u8>>, StoreError> {
-        // A request is known to be current of the checkout, which this is not.
-        match part {
-            Part::Requests => Ok(None),
-            part => self.store.row(view, part, key),
+        match self.is_forgotten(part) {
+            true => Ok(None),
+            false => self.store.row(view, part, key),
         }
     }
 
     fn rows(&self, view: ViewId, part: Part) -> Result<Vec<Row>, StoreError> {
-        match part {
-            Part::Requests => Ok(Vec::new()),
-            part => self.store.rows(view, part),
+        match self.is_forgotten(part) {
+            true => Ok(Vec::new()),
+            false => self.store.rows(view, part),
         }
     }
 
@@ -59,6 +69,10 @@ impl Store for Aside {
     }
 
     fn commit(&self, view: ViewId, commit: Commit) -> Result<(), StoreError> {
+        let takes = |(part, _, body): &RowChange| *part == Part::Requests && body.is_none();
+        if commit.rows.iter().any(takes) {
+            self.forgotten.store(true, Relaxed);
+        }
         let kept = Commit {
             results: commit.results,
             used: commit.used,

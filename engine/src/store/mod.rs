@@ -15,7 +15,9 @@ pub mod parcel;
 pub mod pins;
 pub mod records;
 pub mod shared;
+pub mod still;
 pub mod superseded;
+pub mod unconfirmed;
 pub mod views;
 
 #[cfg(test)]
@@ -64,11 +66,13 @@ pub enum Part {
     Watch,
     /// What a remote cache gave and took, by day (`store::exchange`).
     Exchange,
+    /// Paid answers of which other machines may have others, by action key (`store::unconfirmed`).
+    Unconfirmed,
 }
 
 impl Part {
     /// Every part, in the order of their declaration.
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 16] = [
         Self::Nodes,
         Self::Links,
         Self::State,
@@ -84,6 +88,7 @@ impl Part {
         Self::Pins,
         Self::Watch,
         Self::Exchange,
+        Self::Unconfirmed,
     ];
 
     /// Whose rows a view sees: its own, or those that all views share.

@@ -81,7 +81,7 @@ pub fn record(found: &SharedResult) -> Option<(ActionRecord, bool)> {
 
 /// The name under which everything is filed that is made of these sources by these rules and producers.
 pub fn tree<'a>(definition: &Digest, registry: &Digest, sources: impl Iterator<Item = (&'a str, Option<Digest>)>) -> Digest {
-    let mut hasher = blake3::Hasher::new_derive_key("cortex 2026-11 bundle 1");
+    let mut hasher = blake3::Hasher::new_derive_key("cortex 2026-11 bundle 2");
     hasher.update(&definition.0).update(&registry.0);
     for (path, digest) in sources {
         hasher.update(&(path.len() as u64).to_le_bytes()).update(path.as_bytes());

@@ -193,6 +193,8 @@ pub struct How {
     pub stop_after: Option<usize>,
     /// Make the targets, named one by one, again.
     pub rebuilt: bool,
+    /// Ask for new answers of what the patterns name.
+    pub fresh: bool,
 }
 
 impl Default for How {
@@ -203,6 +205,7 @@ impl Default for How {
             outputs: true,
             stop_after: None,
             rebuilt: false,
+            fresh: false,
         }
     }
 }
@@ -285,6 +288,7 @@ impl Bench {
                 keep_going: how.keep_going,
                 dry_run: how.dry_run,
                 rebuilt: texts.iter().filter(|_| how.rebuilt).cloned().collect(),
+                fresh: texts.iter().filter(|_| how.fresh).cloned().collect(),
                 ..Options::default()
             },
             outputs: how.outputs,

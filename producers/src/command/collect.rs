@@ -4,7 +4,8 @@
 use engine::seams::producer::Failure;
 use engine::values::diagnostic::Diagnostic;
 use engine::values::tree::{DEEPEST, File, MOST};
-use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, RawMode};
+use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, RawMode, Stat};
+use rustix::io::Errno;
 use std::collections::BTreeMap;
 use std::io::Read;
 use std::os::fd::{AsFd, OwnedFd};
@@ -14,112 +15,148 @@ use std::rc::Rc;
 /// Bytes that one output file may have.
 const MOST_BYTES: u64 = 256 << 20;
 
-/// What was made: files by their paths, below the names of the outputs.
-pub(super) type Made = BTreeMap<String, File>;
+/// Bytes that all of them may have together.
+const MOST_TOGETHER: u64 = 1 << 30;
 
-/// What there is under a path of the folder, as files below `name`: one of that name, or those of a folder.
-///
-/// # Errors
-/// When it is not there, or is what cannot be an output.
-pub(super) fn collect(folder: &Path, name: &str, path: &str, made: &mut Made) -> Result<(), Failure> {
-    let wants_folder = path.ends_with('/');
-    let path = path.trim_end_matches('/');
-    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let mut at = rustix::fs::open(folder, flags, Mode::empty()).map_err(|error| unreadable(path, error))?;
-    let mut parts: Vec<&str> = path.split('/').collect();
-    let last = parts.pop().unwrap_or_default();
-    for part in parts {
-        at = rustix::fs::openat(&at, part, flags, Mode::empty()).map_err(|error| missing_or(path, error))?;
-    }
-    let kind = kind(&at, last).map_err(|error| missing_or(path, error))?;
-    match (kind, wants_folder) {
-        (FileType::Directory, true) => walk(at, last, name, path, made),
-        (FileType::RegularFile, false) => {
-            let file = read(&at, last, path)?;
-            made.insert(name.to_owned(), file);
-            Ok(())
-        }
-        (FileType::Directory, false) => Err(refused(path, "is a folder", "write a / at its end in `outputs`")),
-        (FileType::RegularFile, true) => Err(refused(path, "is a file", "take the / at its end away in `outputs`")),
-        (other, _) => Err(strange(path, other)),
-    }
+const FOLDER: OFlags = OFlags::RDONLY
+    .union(OFlags::DIRECTORY)
+    .union(OFlags::NOFOLLOW)
+    .union(OFlags::CLOEXEC);
+/// Opening a pipe would wait for whoever writes to it.
+const FILE: OFlags = OFlags::RDONLY
+    .union(OFlags::NOFOLLOW)
+    .union(OFlags::NONBLOCK)
+    .union(OFlags::CLOEXEC);
+
+/// What was made.
+pub(super) struct Made {
+    /// Files by their paths, below the names of the outputs.
+    pub(super) files: BTreeMap<String, File>,
+    /// Bytes that there is room for.
+    room: u64,
 }
 
 /// A folder that is still to be read: the open one above it, its name there, its name among the outputs, its path.
 type Waiting = (Rc<OwnedFd>, String, String, String);
 
-/// Reads a folder and those below it, one after the other. As many are open at once as lie inside each other.
-fn walk(above: OwnedFd, entry: &str, name: &str, path: &str, made: &mut Made) -> Result<(), Failure> {
-    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let mut waiting: Vec<Waiting> = vec![(Rc::new(above), entry.to_owned(), name.to_owned(), path.to_owned())];
-    let deepest = path.split('/').count() + DEEPEST;
-    while let Some((above, entry, name, path)) = waiting.pop() {
-        if path.split('/').count() > deepest {
-            return Err(refused(&path, "lies too deep", "make fewer folders inside each other"));
+impl Made {
+    /// Nothing yet.
+    pub(super) fn new() -> Self {
+        let files = BTreeMap::new();
+        Self {
+            files,
+            room: MOST_TOGETHER,
         }
-        let folder = rustix::fs::openat(&*above, &*entry, flags, Mode::empty()).map_err(|error| unreadable(&path, error))?;
-        let folder = Rc::new(folder);
-        let entries = Dir::read_from(&*folder).map_err(|error| unreadable(&path, error))?;
-        for entry in entries {
-            let entry = entry.map_err(|error| unreadable(&path, error))?;
-            let Ok(own) = entry.file_name().to_str() else {
-                let shown = entry.file_name().to_string_lossy();
-                return Err(refused(
-                    &format!("{path}/{shown}"),
-                    "has a name that is not UTF-8",
-                    "name it otherwise",
-                ));
-            };
-            if own == "." || own == ".." {
-                continue;
+    }
+
+    /// Takes what there is under a path of the folder, as files below `name`: one of that name, or those of a folder.
+    ///
+    /// # Errors
+    /// When it is not there, or is what cannot be an output.
+    pub(super) fn collect(&mut self, folder: &Path, name: &str, path: &str) -> Result<(), Failure> {
+        let wants_folder = path.ends_with('/');
+        let path = path.trim_end_matches('/');
+        let mut at = rustix::fs::openat(CWD, folder, FOLDER, Mode::empty()).map_err(|error| unreadable(path, error))?;
+        let mut parts: Vec<&str> = path.split('/').collect();
+        let last = parts.pop().unwrap_or_default();
+        for part in parts {
+            at = open(&at, part, FOLDER).map_err(|error| missing_or(path, error))?;
+        }
+        let stat = stat(&at, last).map_err(|error| missing_or(path, error))?;
+        match (FileType::from_raw_mode(stat.st_mode), wants_folder) {
+            (FileType::Directory, true) => self.walk(at, last, name, path),
+            (FileType::RegularFile, false) => self.read(&at, last, &stat, name, path),
+            (FileType::Directory, false) => Err(refused(path, "is a folder", "write a / at its end in `outputs`")),
+            (FileType::RegularFile, true) => Err(refused(path, "is a file", "take the / at its end away in `outputs`")),
+            (other, _) => Err(strange(path, other)),
+        }
+    }
+
+    /// Reads a folder and those below it, one after the other. As many are open at once as lie inside each other.
+    fn walk(&mut self, above: OwnedFd, entry: &str, name: &str, path: &str) -> Result<(), Failure> {
+        let mut waiting: Vec<Waiting> = vec![(Rc::new(above), entry.to_owned(), name.to_owned(), path.to_owned())];
+        let deepest = path.split('/').count() + DEEPEST;
+        while let Some((above, entry, name, path)) = waiting.pop() {
+            if path.split('/').count() > deepest {
+                return Err(refused(&path, "lies too deep", "make fewer folders inside each other"));
             }
-            let inner = format!("{path}/{own}");
-            let below = match name.as_str() {
-                "" => own.to_owned(),
-                name => format!("{name}/{own}"),
-            };
-            match kind(&folder, own).map_err(|error| unreadable(&inner, error))? {
-                FileType::Directory => waiting.push((folder.clone(), own.to_owned(), below, inner)),
-                FileType::RegularFile => {
-                    let file = read(&folder, own, &inner)?;
-                    made.insert(below, file);
+            let folder = open(&above, &entry, FOLDER).map_err(|error| unreadable(&path, error))?;
+            let folder = Rc::new(folder);
+            let entries = Dir::read_from(&*folder).map_err(|error| unreadable(&path, error))?;
+            for entry in entries {
+                let entry = entry.map_err(|error| unreadable(&path, error))?;
+                let Ok(own) = entry.file_name().to_str() else {
+                    let shown = entry.file_name().to_string_lossy();
+                    return Err(refused(
+                        &format!("{path}/{shown}"),
+                        "has a name that is not UTF-8",
+                        "name it otherwise",
+                    ));
+                };
+                if own == "." || own == ".." {
+                    continue;
                 }
-                other => return Err(strange(&inner, other)),
-            }
-            if made.len() + waiting.len() > MOST {
-                return Err(refused(&path, "holds too many files", "make fewer, or one file of them"));
+                let inner = format!("{path}/{own}");
+                let below = match name.as_str() {
+                    "" => own.to_owned(),
+                    name => format!("{name}/{own}"),
+                };
+                let stat = stat(&folder, own).map_err(|error| unreadable(&inner, error))?;
+                match FileType::from_raw_mode(stat.st_mode) {
+                    FileType::Directory => waiting.push((folder.clone(), own.to_owned(), below, inner)),
+                    FileType::RegularFile => self.read(&folder, own, &stat, &below, &inner)?,
+                    other => return Err(strange(&inner, other)),
+                }
+                if self.files.len() + waiting.len() > MOST {
+                    return Err(refused(&path, "holds too many files", "make fewer, or one file of them"));
+                }
             }
         }
+        Ok(())
     }
-    Ok(())
+
+    fn read(&mut self, folder: &OwnedFd, entry: &str, stat: &Stat, name: &str, path: &str) -> Result<(), Failure> {
+        let program = stat.st_mode & RawMode::from(0o100_u16) != 0;
+        let file = open(folder, entry, FILE).map_err(|error| unreadable(path, error))?;
+        let stat = rustix::fs::fstat(file.as_fd()).map_err(|error| unreadable(path, error))?;
+        if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
+            return Err(strange(path, FileType::from_raw_mode(stat.st_mode)));
+        }
+        // A file with holes is longer than the room that it takes up.
+        let len = u64::try_from(stat.st_size).unwrap_or(u64::MAX);
+        if len > MOST_BYTES {
+            let what = format!("has more than {} MiB", MOST_BYTES >> 20);
+            return Err(refused(path, &what, "write less, or several files"));
+        }
+        let Some(room) = self.room.checked_sub(len) else {
+            let what = format!("has more than {} MiB together with the files before it", MOST_TOGETHER >> 20);
+            return Err(refused(path, &what, "write less, or have several programs make it"));
+        };
+        self.room = room;
+        let mut bytes = Vec::new();
+        let read = std::fs::File::from(file).take(len).read_to_end(&mut bytes);
+        read.map_err(|error| unreadable(path, Errno::from_io_error(&error).unwrap_or(Errno::IO)))?;
+        let bytes = bytes.into();
+        self.files.insert(name.to_owned(), File { program, bytes });
+        Ok(())
+    }
 }
 
-fn kind(folder: &OwnedFd, name: &str) -> rustix::io::Result<FileType> {
-    let stat = rustix::fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW)?;
-    Ok(FileType::from_raw_mode(stat.st_mode))
+fn stat(folder: &OwnedFd, name: &str) -> rustix::io::Result<Stat> {
+    rustix::fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW)
 }
 
-fn read(folder: &OwnedFd, name: &str, path: &str) -> Result<File, Failure> {
-    // Opening a pipe would wait for whoever writes to it.
-    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-    let file = rustix::fs::openat(folder, name, flags, Mode::empty()).map_err(|error| unreadable(path, error))?;
-    let stat = rustix::fs::fstat(file.as_fd()).map_err(|error| unreadable(path, error))?;
-    if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
-        return Err(strange(path, FileType::from_raw_mode(stat.st_mode)));
-    }
-    let mut bytes = Vec::new();
-    let read = std::fs::File::from(file).take(MOST_BYTES + 1).read_to_end(&mut bytes);
-    read.map_err(|error| super::io(&format!("the output '{path}' cannot be read"), &error))?;
-    if bytes.len() as u64 > MOST_BYTES {
-        return Err(refused(
-            path,
-            &format!("has more than {} MiB", MOST_BYTES >> 20),
-            "write less, or several files",
-        ));
-    }
-    let program = stat.st_mode & RawMode::from(0o100_u16) != 0;
-    let bytes = bytes.into();
-    Ok(File { program, bytes })
+/// Opens an entry, also one that the program took its own rights to away: the superuser would be let in, and a result is the same for all.
+fn open(folder: &OwnedFd, name: &str, flags: OFlags) -> rustix::io::Result<OwnedFd> {
+    let open = || rustix::fs::openat(folder, name, flags, Mode::empty());
+    open().or_else(|error| {
+        let kind = FileType::from_raw_mode(stat(folder, name)?.st_mode);
+        if error != Errno::ACCESS || !matches!(kind, FileType::Directory | FileType::RegularFile) {
+            return Err(error);
+        }
+        rustix::fs::chmodat(folder, name, Mode::RWXU, AtFlags::empty())?;
+        open()
+    })
 }
 
 fn refused(path: &str, what: &str, hint: &str) -> Failure {
@@ -138,21 +175,49 @@ fn strange(path: &str, kind: FileType) -> Failure {
     refused(path, what, "have the program write files and folders")
 }
 
-fn missing_or(path: &str, error: rustix::io::Errno) -> Failure {
+fn missing_or(path: &str, error: Errno) -> Failure {
     match error {
-        rustix::io::Errno::NOENT => refused(
+        Errno::NOENT => refused(
             path,
             "was not made, although the program ended well",
             "see that it writes it into the folder it starts in",
         ),
         // A folder above it is a link, or a file.
-        rustix::io::Errno::LOOP | rustix::io::Errno::NOTDIR => {
-            refused(path, "is behind a symbolic link or a file", "have the program make folders")
-        }
+        Errno::LOOP | Errno::NOTDIR => refused(path, "is behind a symbolic link or a file", "have the program make folders"),
         error => unreadable(path, error),
     }
 }
 
-fn unreadable(path: &str, error: rustix::io::Errno) -> Failure {
-    super::io(&format!("the output '{path}' cannot be read"), &error.into())
+fn unreadable(path: &str, error: Errno) -> Failure {
+    let why = Diagnostic::error("E_OUTPUT", format!("the output '{path}' cannot be read: {error}"));
+    Failure::Transient(Box::new(
+        why.hint("see that the program leaves it as a plain file or folder; if it does, look at the disk"),
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_together_have_a_bound_whatever_holes_they_have() {
+        let folder = tempfile::tempdir().expect("folder");
+        std::fs::create_dir(folder.path().join("out")).expect("made");
+        for name in ["a", "b"] {
+            let file = std::fs::File::create(folder.path().join("out").join(name)).expect("made");
+            file.set_len(100).expect("lengthened");
+        }
+        let collected = |room: u64| {
+            let mut made = Made { room, ..Made::new() };
+            made.collect(folder.path(), "", "out/").map(|()| made.files.len())
+        };
+        assert_eq!(collected(200), Ok(2));
+        let Err(Failure::Permanent(why)) = collected(199) else {
+            panic!("it has too much")
+        };
+        assert!(
+            why.code == "E_OUTPUT" && why.message.contains("together with the files before it"),
+            "{why:?}"
+        );
+    }
 }

@@ -1,24 +1,23 @@
 //! Where a program lies.
 
+use super::unstarted::runs;
 use std::path::{Path, PathBuf};
 
-/// The `PATH` that programs get.
+/// The `PATH` that programs get; where there is none, what shells take in its place.
 #[expect(clippy::disallowed_methods, reason = "programs are given PATH, and found by it")]
-pub(super) fn path() -> Option<String> {
-    std::env::var_os("PATH")?.into_string().ok()
+pub(super) fn path() -> String {
+    let path = std::env::var_os("PATH").and_then(|path| path.into_string().ok());
+    path.filter(|path| !path.is_empty()).unwrap_or_else(|| "/usr/bin:/bin".to_owned())
 }
 
-/// The program's file: a name is looked for in `PATH`, a path is taken from the folder. A program that is not found is left as it was
-/// written: starting it tells why.
-pub(super) fn find(program: &str, folder: &Path) -> PathBuf {
+/// The program's file: a name is looked for in the absolute folders of `PATH`, a path is taken from the folder, whether or not something is
+/// there. `None` when there is no program of that name.
+pub(super) fn find(program: &str, folder: &Path) -> Option<PathBuf> {
     if program.contains('/') {
-        return folder.join(program);
+        return Some(folder.join(program));
     }
-    let runs = |file: &PathBuf| file.is_file() && rustix::fs::access(file, rustix::fs::Access::EXEC_OK).is_ok();
-    let path = path().unwrap_or_default();
-    std::env::split_paths(&path)
-        .take_while(|folder| folder.is_absolute())
+    std::env::split_paths(&path())
+        .filter(|folder| folder.is_absolute())
         .map(|folder| folder.join(program))
-        .find(runs)
-        .unwrap_or_else(|| program.into())
+        .find(|file| runs(file).is_ok())
 }

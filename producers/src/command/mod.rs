@@ -9,25 +9,32 @@
 mod collect;
 mod find;
 mod params;
+mod place;
+mod room;
 mod run;
 mod scratch;
+mod spoilt;
 mod stage;
 #[cfg(test)]
 mod tests;
 mod tools;
 mod trust;
+mod unstarted;
 
 use engine::seams::producer::{Bound, Failure, Inputs, Output, ParamError, Params, Pool, Producer, ProducerId, Sees};
 use engine::values::diagnostic::Diagnostic;
-use engine::values::digest::Digest;
 use params::{Bounds, Wanted};
+use rustix::io::Errno;
 use rustix::process::Signal;
 use sandbox::{Confined, Level, Spec, WORK};
 use scratch::Scratch;
 use std::collections::BTreeMap;
+use std::io;
 use std::os::unix::process::ExitStatusExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::process::ExitStatus;
 use std::sync::Arc;
+use unstarted::Attempt;
 
 pub(crate) use trust::untrusted;
 pub use trust::{All, Nothing, Trust, definition, run, sent};
@@ -78,17 +85,25 @@ impl Producer for CommandProducer {
         }
         tools::check(inputs.params)?;
         let bounds = Bounds::of(inputs.settings);
-        let level = level(bounds.sandbox)?;
-        let mut scratch = Scratch::take().map_err(|error| io("a folder for it cannot be made", &error))?;
-        let staged = stage::stage(&mut scratch, inputs)?;
-        let program = staged.argv.first().cloned().unwrap_or_default();
-        let spec = spec(level, &bounds, &staged, &scratch, inputs);
+        let mut scratch = Scratch::take()?;
+        let level = level(bounds.sandbox, scratch.path())?;
+        let ready = stage::stage(&mut scratch, inputs)?;
+        let program = ready.argv.first().cloned().unwrap_or_default();
+        let attempt = Attempt {
+            program: &program,
+            file: find::find(&program, scratch.path()),
+            bounds: &bounds,
+        };
+        let Some(file) = &attempt.file else {
+            return Err(attempt.not_started(&Errno::NOENT.into()));
+        };
+        let spec = spec(level, &bounds, &ready.argv, file, &scratch, inputs);
         let started = Confined::start(&spec).map_err(run::Stop::Ended);
         let heard = started
-            .and_then(|started| run::hear(started, &scratch, &bounds, inputs.cancel))
-            .map_err(|stop| stop.failure(&program, &bounds))?;
-        let touched = touched(scratch.path(), &staged.files);
-        let made = match heard.status.success() && touched.is_none() {
+            .and_then(|started| run::hear(started, scratch.path(), &bounds, inputs.cancel))
+            .map_err(|stop| stop.failure(&attempt))?;
+        let spoilt = spoilt::spoilt(scratch.path(), &ready.inputs, scratch.modes());
+        let made = match heard.status.success() && spoilt.is_none() {
             true => made(&scratch, inputs.params, heard.stdout),
             false => Ok(Output::default()),
         };
@@ -98,15 +113,12 @@ impl Producer for CommandProducer {
         if !heard.status.success() {
             let why = Diagnostic::error("E_COMMAND", format!("'{program}' failed: {}", heard.status));
             let why = if said.is_empty() { why } else { why.found(said) };
-            let hint = match heard.status.signal() {
-                Some(signal) if signal == Signal::XCPU.as_raw() => "it took more processor time than `cpu` allows: give the producer more",
-                _ => "run it by hand on the same inputs; what it reads beside them stands in `readable`",
-            };
-            return Err(Failure::Permanent(Box::new(why.hint(hint))));
+            return Err(Failure::Permanent(Box::new(why.hint(after(heard.status)))));
         }
-        if let Some(name) = touched {
-            let why = Diagnostic::error("E_COMMAND", format!("'{program}' changed or removed its input '{name}'"));
-            return Err(Failure::Permanent(Box::new(why.hint("have it write to a file of another name"))));
+        if let Some(what) = spoilt {
+            let why = Diagnostic::error("E_COMMAND", format!("'{program}' {what}"));
+            let hint = "have it write to files and folders of other names: what it is given is to stay as it is";
+            return Err(Failure::Permanent(Box::new(why.hint(hint))));
         }
         let mut output = made?;
         output.notes.insert("sandbox".to_owned(), level.to_string());
@@ -122,16 +134,17 @@ impl Producer for CommandProducer {
 /// The output of a program that ended well: what it printed, the one file, the one folder, or a tree of all that `outputs` names.
 fn made(scratch: &Scratch, params: &Params, stdout: Vec<u8>) -> Result<Output, Failure> {
     let outputs = params::outputs(params);
-    let mut files = collect::Made::new();
+    let mut made = collect::Made::new();
     match outputs.as_slice() {
         [] => return Ok(Output::new(stdout)),
-        [(_, path)] => collect::collect(scratch.path(), "", path, &mut files)?,
+        [(_, path)] => made.collect(scratch.path(), "", path)?,
         several => {
             for (name, path) in several {
-                collect::collect(scratch.path(), name, path, &mut files)?;
+                made.collect(scratch.path(), name, path)?;
             }
         }
     }
+    let mut files = made.files;
     if let Some(file) = files.remove("") {
         return Ok(Output::new(file.bytes.to_vec()));
     }
@@ -142,11 +155,11 @@ fn made(scratch: &Scratch, params: &Params, stdout: Vec<u8>) -> Result<Output, F
 }
 
 /// The level that is wanted, or the best there is.
-fn level(wanted: Wanted) -> Result<Level, Failure> {
+fn level(wanted: Wanted, folder: &Path) -> Result<Level, Failure> {
     match wanted {
         Wanted::Off => Ok(Level::None),
-        Wanted::BestEffort => Ok(sandbox::levels().best),
-        Wanted::Strict => match sandbox::levels().why_not(Level::Strict) {
+        Wanted::BestEffort => Ok(sandbox::levels(folder).best),
+        Wanted::Strict => match sandbox::levels(folder).why_not(Level::Strict) {
             None => Ok(Level::Strict),
             Some(why) => Err(unavailable(why.to_owned())),
         },
@@ -158,16 +171,15 @@ fn unavailable(why: String) -> Failure {
     Failure::Permanent(Box::new(error.hint("allow user namespaces, or write sandbox = \"best-effort\"")))
 }
 
-fn spec(level: Level, bounds: &Bounds, staged: &stage::Staged, scratch: &Scratch, inputs: &Inputs<'_>) -> Spec {
+fn spec(level: Level, bounds: &Bounds, argv: &[String], file: &Path, scratch: &Scratch, inputs: &Inputs<'_>) -> Spec {
     let folder = scratch.path();
-    let program = find::find(staged.argv.first().map_or("", String::as_str), folder);
     let home = if level == Level::Strict {
         WORK.into()
     } else {
         folder.to_string_lossy().into_owned()
     };
-    let mut env = vec![("LC_ALL".to_owned(), "C.UTF-8".to_owned()), ("TZ".to_owned(), "UTC".to_owned())];
-    env.extend(find::path().map(|path| ("PATH".to_owned(), path)));
+    let fixed = [("LC_ALL", "C.UTF-8"), ("TZ", "UTC"), ("PATH", &find::path())];
+    let mut env: Vec<_> = fixed.map(|(name, value)| (name.to_owned(), value.to_owned())).into();
     if level != Level::Strict {
         // Where it may write is nowhere else.
         env.push(("TMPDIR".to_owned(), home));
@@ -178,19 +190,23 @@ fn spec(level: Level, bounds: &Bounds, staged: &stage::Staged, scratch: &Scratch
         env.push((stage::LABEL.to_owned(), inputs.label.to_owned()));
     }
     env.extend(params::environment(inputs.params));
-    let mut readable: Vec<_> = bounds.readable.iter().map(Into::into).collect();
-    if program.is_absolute() && !program.starts_with(folder) {
-        readable.extend(program.canonicalize().ok());
-        readable.push(program.clone());
+    // What a link leads to is meant as well.
+    let readable = bounds.readable.iter().map(PathBuf::from);
+    let mut readable: Vec<PathBuf> = readable
+        .flat_map(|path| path.canonicalize().ok().into_iter().chain([path]))
+        .collect();
+    if !file.starts_with(folder) {
+        readable.extend(file.canonicalize().ok());
+        readable.push(file.to_owned());
     }
-    let program = match (level, program.strip_prefix(folder)) {
+    let program = match (level, file.strip_prefix(folder)) {
         (Level::Strict, Ok(inside)) => Path::new(WORK).join(inside),
-        _ => program,
+        _ => file.to_owned(),
     };
     Spec {
         level,
         program,
-        argv: staged.argv.clone(),
+        argv: argv.to_owned(),
         env,
         folder: folder.to_owned(),
         readable,
@@ -198,21 +214,29 @@ fn spec(level: Level, bounds: &Bounds, staged: &stage::Staged, scratch: &Scratch
     }
 }
 
-/// The first input that is not as it was staged.
-fn touched(folder: &Path, files: &[(String, Digest)]) -> Option<String> {
-    let same = |name: &str, digest: &Digest| {
-        let file = folder.join(name);
-        let plain = file.symlink_metadata().is_ok_and(|metadata| metadata.is_file());
-        plain && std::fs::read(&file).is_ok_and(|bytes| Digest::of(&bytes) == *digest)
-    };
-    files
-        .iter()
-        .find(|(name, digest)| !same(name, digest))
-        .map(|(name, _)| name.clone())
+/// What to do about a program that failed.
+fn after(status: ExitStatus) -> &'static str {
+    // A shell ends with 128 and the number of the signal that ended what it ran.
+    let of = |signal: Signal| status.signal() == Some(signal.as_raw()) || status.code() == Some(128 + signal.as_raw());
+    if of(Signal::XCPU) {
+        "it took more processor time than `cpu` allows: give the producer more"
+    } else if of(Signal::XFSZ) {
+        "it wrote a larger file than `file_size` allows: give the producer more"
+    } else if of(Signal::KILL) {
+        "something else ended it, perhaps the system because memory ran out: build again, with fewer at once (`-j 1`)"
+    } else {
+        "run it by hand on the same inputs; what it reads beside them stands in `readable`"
+    }
 }
 
-fn io(what: &str, error: &std::io::Error) -> Failure {
-    Failure::Transient(Box::new(
-        Diagnostic::error("E_COMMAND", format!("{what}: {error}")).hint("look at the disk and the limits of this user"),
-    ))
+/// A failure of the disk, in or at the folder that a program runs in.
+fn io(what: &str, folder: &Path, error: &io::Error) -> Failure {
+    let why = Diagnostic::error("E_COMMAND", format!("{what}: {error}")).found(folder.display().to_string());
+    let hint = match error.kind() {
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
+            "make room in the folder for temporary files, or set TMPDIR to one that has some"
+        }
+        _ => "look at the folder for temporary files (TMPDIR) and at the limits of this user",
+    };
+    Failure::Transient(Box::new(why.hint(hint)))
 }

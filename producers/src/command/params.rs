@@ -108,6 +108,12 @@ fn wrong_output(name: &str, path: &Value) -> Option<String> {
     first.map(|_| format!("the path of the output '{name}' must be one below the folder that the program starts in"))
 }
 
+/// Whether what is at a path is not the machine's in a strict sandbox, so that it would be read at one level and not at the other.
+fn is_own(path: &str) -> bool {
+    let parts: Vec<&str> = path.split('/').filter(|part| !matches!(*part, "" | ".")).collect();
+    matches!(parts[..], [] | ["dev" | "etc" | "proc" | "tmp"] | ["sys", ..])
+}
+
 /// Everything that is wrong with them.
 pub(super) fn check(params: &Params) -> Vec<ParamError> {
     let mut errors = Vec::new();
@@ -131,6 +137,14 @@ pub(super) fn check(params: &Params) -> Vec<ParamError> {
             "write shell = \"sort {in.text} | uniq -c\"",
         ),
         _ => wrong("argv", "'argv' must be a list of texts that begins with a program".into(), example),
+    }
+    // The system ends a text there.
+    let cut = |value: &Value| value.as_str().is_some_and(|text| text.contains('\0'));
+    for name in ["argv", "shell"] {
+        let Some(value) = params.get(name) else { continue };
+        if cut(value) || value.as_array().is_some_and(|list| list.iter().any(cut)) {
+            wrong(name, format!("'{name}' holds a NUL"), "no argument of a program can hold one");
+        }
     }
     for name in ["cpu", "processes", "timeout"] {
         if params
@@ -175,11 +189,16 @@ pub(super) fn check(params: &Params) -> Vec<ParamError> {
         let hint = "write readable = [\"/opt/tool\"]; files of the workspace are inputs of the rule";
         wrong("readable", "'readable' must be a list of absolute paths".into(), hint);
     }
+    let own = texts(params, "readable").unwrap_or_default().into_iter().find(|path| is_own(path));
+    if let Some(path) = own {
+        let message = format!("'readable' cannot have {path}: a strict sandbox has its own there");
+        wrong("readable", message, "name the files and folders in it that are read");
+    }
     if let Some(env) = params.get("env") {
         let named = |name: &String| !name.is_empty() && !name.contains(['=', '\0']);
         let whole = env
             .as_object()
-            .is_some_and(|table| table.iter().all(|(name, value)| named(name) && value.is_string()));
+            .is_some_and(|table| table.iter().all(|(name, value)| named(name) && value.is_string() && !cut(value)));
         if !whole {
             wrong(
                 "env",

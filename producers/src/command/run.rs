@@ -1,15 +1,17 @@
 //! While a program runs: what it says is read, and it is told to stop when it has to.
 
 use super::params::Bounds;
-use super::scratch::Scratch;
+use super::room;
+use super::unstarted::Attempt;
 use engine::seams::producer::{Cancel, Failure};
 use engine::values::diagnostic::Diagnostic;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
-use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
 use sandbox::{Confined, Ended};
+use std::fs::File;
 use std::io::Read;
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::path::Path;
 use std::process::ExitStatus;
 use std::time::{Duration, Instant};
 
@@ -35,20 +37,23 @@ pub(super) enum Stop {
 }
 
 impl Stop {
-    pub(super) fn failure(self, program: &str, bounds: &Bounds) -> Failure {
+    pub(super) fn failure(self, attempt: &Attempt<'_>) -> Failure {
+        let program = attempt.program;
         let permanent = |message: String, hint: &str| Failure::Permanent(Box::new(Diagnostic::error("E_COMMAND", message).hint(hint)));
         match self {
             Self::Cancelled => Failure::Cancelled,
             Self::TimedOut => Failure::Transient(Box::new(
                 Diagnostic::error(
                     "E_TIMEOUT",
-                    format!("'{program}' did not end within {} s", bounds.timeout.as_secs()),
+                    format!("'{program}' did not end within {} s", attempt.bounds.timeout.as_secs()),
                 )
                 .hint("give the producer a larger `timeout`"),
             )),
             Self::TooMuch(what, hint) => permanent(format!("'{program}' wrote {what}"), hint),
-            Self::Broken(error) => super::io("its output cannot be read", &error),
-            Self::Ended(Ended::NotStarted(error)) => not_started(program, bounds, &error),
+            Self::Broken(error) => Failure::Transient(Box::new(
+                Diagnostic::error("E_COMMAND", format!("what '{program}' says cannot be read: {error}")).hint("build again"),
+            )),
+            Self::Ended(Ended::NotStarted(error)) => attempt.not_started(&error),
             Self::Ended(Ended::Refused(why)) => super::unavailable(why),
             Self::Ended(Ended::Lost(why)) => Failure::Transient(Box::new(
                 Diagnostic::error("E_COMMAND", format!("the process that confines '{program}' ended: {why}"))
@@ -58,30 +63,17 @@ impl Stop {
     }
 }
 
-fn not_started(program: &str, bounds: &Bounds, error: &std::io::Error) -> Failure {
-    let why = Diagnostic::error("E_COMMAND", format!("'{program}' cannot be started: {error}"));
-    let hint = match bounds.readable.is_empty() {
-        true => "install it, write its full path in `argv`, or name what it reads beside the system's folders in `readable`",
-        false => "install it, or write its full path in `argv`",
-    };
-    Failure::Permanent(Box::new(why.hint(hint)))
-}
-
 /// Reads what it says until it has ended, with everything that it started.
-pub(super) fn hear(mut program: Confined, scratch: &Scratch, bounds: &Bounds, cancel: &Cancel) -> Result<Heard, Stop> {
+pub(super) fn hear(mut program: Confined, folder: &Path, bounds: &Bounds, cancel: &Cancel) -> Result<Heard, Stop> {
     let mut watch = Watch {
         cancel,
         // A wait that no clock can express is a wait without end.
         deadline: Instant::now().checked_add(bounds.timeout),
-        scratch,
+        folder,
         disk: bounds.disk,
         looked: Instant::now(),
     };
-    let heard = listen(&mut program, &mut watch).and_then(|texts| {
-        await_end(&program, &mut watch)?;
-        Ok(texts)
-    });
-    match heard {
+    match listen(&mut program, &mut watch) {
         Ok([stdout, stderr]) => match program.ended() {
             Ok(status) => Ok(Heard { stdout, stderr, status }),
             Err(ended) => Err(Stop::Ended(ended)),
@@ -99,6 +91,12 @@ const LOOK_UP: Timespec = Timespec {
     tv_nsec: 50_000_000,
 };
 
+/// How long it is where an end is not heard.
+const MOMENT: Timespec = Timespec {
+    tv_sec: 0,
+    tv_nsec: 1_000_000,
+};
+
 /// How long nobody looks how much a program has written.
 const DISK_LOOK: Duration = Duration::from_secs(1);
 
@@ -106,7 +104,7 @@ const DISK_LOOK: Duration = Duration::from_secs(1);
 struct Watch<'a> {
     cancel: &'a Cancel,
     deadline: Option<Instant>,
-    scratch: &'a Scratch,
+    folder: &'a Path,
     disk: u64,
     looked: Instant,
 }
@@ -121,92 +119,104 @@ impl Watch<'_> {
         }
         if self.looked.elapsed() >= DISK_LOOK {
             self.looked = Instant::now();
-            if self.scratch.holds() > self.disk {
+            if room::taken(self.folder) > self.disk {
                 let what = format!("more than {} MiB to its folder", self.disk >> 20);
-                return Err(Stop::TooMuch(what, "give the producer a larger `disk`, or have it write less"));
+                return Err(Stop::TooMuch(
+                    what,
+                    "give the producer a larger `disk`, or have it write less or fewer files",
+                ));
             }
         }
         Ok(())
     }
 }
 
-/// Reads both streams to their ends.
+/// Reads both streams until the program has ended, and then what is left in them: what it started may hold them open for as long as it likes.
 fn listen(program: &mut Confined, watch: &mut Watch<'_>) -> Result<[Vec<u8>; 2], Stop> {
-    let child = &mut program.child;
-    let mut streams = [child.stdout.take().map(Stream::Out), child.stderr.take().map(Stream::Err)];
-    let mut texts = [Vec::new(), Vec::new()];
-    let mut buffer = [0; 64 << 10];
-    while streams.iter().any(Option::is_some) {
+    let mut heard = [Stream::new(program.child.stdout.take()), Stream::new(program.child.stderr.take())];
+    while !program.has_ended() {
         watch.look()?;
-        let open: Vec<usize> = (0..2).filter(|&at| streams[at].is_some()).collect();
-        let ready: Vec<usize> = {
-            let mut fds: Vec<PollFd<'_>> = open
-                .iter()
-                .filter_map(|&at| streams[at].as_ref())
-                .map(|stream| match stream {
-                    Stream::Out(out) => PollFd::from_borrowed_fd(out.as_fd(), PollFlags::IN),
-                    Stream::Err(err) => PollFd::from_borrowed_fd(err.as_fd(), PollFlags::IN),
-                })
-                .collect();
-            match poll(&mut fds, Some(&LOOK_UP)) {
-                Ok(_) | Err(Errno::INTR) => {}
-                Err(error) => return Err(Stop::Broken(error.into())),
-            }
-            open.iter()
-                .zip(&fds)
-                .filter(|(_, fd)| !fd.revents().is_empty())
-                .map(|(&at, _)| at)
-                .collect()
-        };
-        for at in ready {
-            let read = match &mut streams[at] {
-                Some(Stream::Out(out)) => out.read(&mut buffer),
-                Some(Stream::Err(err)) => err.read(&mut buffer),
-                None => continue,
-            };
-            match read {
-                Ok(0) => streams[at] = None,
-                Ok(len) => texts[at].extend_from_slice(&buffer[..len]),
-                Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(Stop::Broken(error)),
-            }
+        let mut fds: Vec<PollFd<'_>> = heard
+            .iter()
+            .filter_map(Stream::fd)
+            .chain(program.end_comes())
+            .map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN))
+            .collect();
+        // Where an end does not make itself heard it is looked for.
+        let pause = if program.end_comes().is_some() { LOOK_UP } else { MOMENT };
+        match poll(&mut fds, Some(&pause)) {
+            Ok(_) | Err(Errno::INTR) => {}
+            Err(error) => return Err(Stop::Broken(error.into())),
         }
-        if texts[0].len() > MAX_OUTPUT {
-            let what = format!("more than {} MiB to standard output", MAX_OUTPUT >> 20);
-            return Err(Stop::TooMuch(what, "have it write less, or to a file that `outputs` names"));
+        let ready: Vec<bool> = fds.iter().map(|fd| !fd.revents().is_empty()).collect();
+        let open = heard.iter_mut().filter(|stream| stream.pipe.is_some());
+        for (stream, _) in open.zip(ready).filter(|(_, ready)| *ready) {
+            stream.read(usize::MAX)?;
         }
-        texts[1].truncate(MAX_STDERR);
+        bounded(&mut heard)?;
     }
-    Ok(texts)
+    program.end_rest();
+    for stream in &mut heard {
+        stream.drain()?;
+    }
+    bounded(&mut heard)?;
+    Ok(heard.map(|stream| stream.text))
 }
 
-enum Stream {
-    Out(std::process::ChildStdout),
-    Err(std::process::ChildStderr),
-}
-
-/// Returns when the first process has ended; it may close its streams long before.
-fn await_end(program: &Confined, watch: &mut Watch<'_>) -> Result<(), Stop> {
-    let Some(id) = program.pid() else { return Ok(()) };
-    let look = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT | WaitIdOptions::NOHANG;
-    while let Ok(None) | Err(Errno::INTR) = waitid(WaitId::Pid(id), look) {
-        watch.look()?;
-        wait_a_while(id);
+/// Keeps what it says within bounds.
+fn bounded([out, err]: &mut [Stream; 2]) -> Result<(), Stop> {
+    if out.text.len() > MAX_OUTPUT {
+        let what = format!("more than {} MiB to standard output", MAX_OUTPUT >> 20);
+        return Err(Stop::TooMuch(what, "have it write less, or to a file that `outputs` names"));
     }
+    err.text.truncate(MAX_STDERR);
     Ok(())
 }
 
-/// Returns when the process has ended, or after a while.
-#[cfg(target_os = "linux")]
-fn wait_a_while(id: Pid) {
-    match rustix::process::pidfd_open(id, rustix::process::PidfdFlags::empty()) {
-        // Either outcome is looked into by the caller.
-        Ok(program) => drop(poll(&mut [PollFd::new(&program, PollFlags::IN)], Some(&LOOK_UP))),
-        Err(_) => std::thread::sleep(Duration::from_millis(1)),
-    }
+/// What a program says.
+struct Stream {
+    /// `None` once it has said everything.
+    pipe: Option<File>,
+    text: Vec<u8>,
 }
 
-#[cfg(not(target_os = "linux"))]
-fn wait_a_while(_: Pid) {
-    std::thread::sleep(Duration::from_millis(1));
+impl Stream {
+    fn new(pipe: Option<impl Into<OwnedFd>>) -> Self {
+        Self {
+            pipe: pipe.map(|pipe| File::from(pipe.into())),
+            text: Vec::new(),
+        }
+    }
+
+    fn fd(&self) -> Option<BorrowedFd<'_>> {
+        self.pipe.as_ref().map(AsFd::as_fd)
+    }
+
+    /// Waits for something, and takes `most` bytes of it; how many.
+    fn read(&mut self, most: usize) -> Result<usize, Stop> {
+        let mut buffer = [0; 64 << 10];
+        let room = most.min(buffer.len());
+        let Some(pipe) = &mut self.pipe else { return Ok(0) };
+        match pipe.read(&mut buffer[..room]) {
+            Ok(0) => self.pipe = None,
+            Ok(len) => {
+                self.text.extend_from_slice(&buffer[..len]);
+                return Ok(len);
+            }
+            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(Stop::Broken(error)),
+        }
+        Ok(0)
+    }
+
+    /// Takes what is there, and waits for nothing.
+    fn drain(&mut self) -> Result<(), Stop> {
+        let there = self.fd().map_or(Ok(0), rustix::io::ioctl_fionread);
+        let mut left = there.map_err(|error| Stop::Broken(error.into()))?;
+        while left > 0 && self.pipe.is_some() {
+            let read = self.read(usize::try_from(left).unwrap_or(usize::MAX))?;
+            left = left.saturating_sub(read as u64);
+        }
+        Ok(())
+    }
 }

@@ -4,12 +4,16 @@
 //! deleted file's number again for some seconds (ext4). So inputs are written over those of the program before, as long as they are plain
 //! files that nothing else names; everything else in the folder is removed, and a folder that cannot be brought back is not used again.
 
+use super::place::Place;
+use engine::seams::producer::Failure;
+use rustix::fs::OFlags;
 use std::cell::RefCell;
 use std::collections::BTreeSet;
-use std::fs::{File, Metadata, OpenOptions};
+use std::fs::{Metadata, OpenOptions};
 use std::io::{self, Write};
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::Path;
+use std::sync::Arc;
 use tempfile::TempDir;
 
 thread_local! {
@@ -24,13 +28,22 @@ pub(super) struct Scratch {
     reusable: BTreeSet<String>,
     /// Files of this program.
     staged: BTreeSet<String>,
-    /// The mode of a file made here.
-    mode: Option<u32>,
+    modes: Modes,
+    /// Goes after the folder in it.
+    _place: Arc<Place>,
+}
+
+/// The modes that what is made here comes to have, which the system decides; 0 as long as nothing was made.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Modes {
+    pub(super) file: u32,
+    pub(super) program: u32,
+    pub(super) folder: u32,
 }
 
 /// Removes a folder with all that is in it, however deep: folders in it are moved up before they are emptied, so that neither paths nor
 /// the stack grow with what a program has made.
-fn flatten(root: &Path, folder: &Path) -> io::Result<()> {
+pub(super) fn flatten(root: &Path, folder: &Path) -> io::Result<()> {
     let mut left = vec![folder.to_owned()];
     let mut moved = 0_u64;
     while let Some(folder) = left.pop() {
@@ -58,8 +71,22 @@ fn flatten(root: &Path, folder: &Path) -> io::Result<()> {
     Ok(())
 }
 
+/// Removes a file, if it is there.
+fn gone(file: &Path) -> io::Result<()> {
+    match std::fs::remove_file(file) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
+}
+
 impl Drop for Scratch {
     fn drop(&mut self) {
+        // Another folder, or a link, in its place is not for this one to empty.
+        let there = self.folder.path().symlink_metadata();
+        if !there.is_ok_and(|there| Folder::of(&there).is(&self.owned)) {
+            return;
+        }
+        let _ = std::fs::set_permissions(self.folder.path(), PermissionsExt::from_mode(0o700));
         // What is deep is taken apart here; the folder's own way goes down into it.
         for entry in std::fs::read_dir(self.folder.path()).into_iter().flatten().flatten() {
             if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
@@ -85,22 +112,36 @@ impl Folder {
             mode: metadata.mode(),
         }
     }
+
+    /// Whether it is the same one, whatever its mode is.
+    fn is(&self, other: &Self) -> bool {
+        (self.inode, self.device) == (other.inode, other.device)
+    }
 }
 
 impl Scratch {
     /// This thread's folder, empty but for files that [`put`](Self::put) writes over and [`settle`](Self::settle) removes.
-    pub(super) fn take() -> io::Result<Self> {
-        if let Some(idle) = IDLE.take() {
+    ///
+    /// # Errors
+    /// When none can be made.
+    pub(super) fn take() -> Result<Self, Failure> {
+        // One that somebody removed, or put something in the place of, is none.
+        if let Some(idle) = IDLE.take().filter(|idle| idle.is_whole().is_ok_and(|whole| whole)) {
             return Ok(idle);
         }
-        let folder = tempfile::Builder::new().prefix("cortex-").tempdir()?;
-        let owned = Folder::of(&folder.path().symlink_metadata()?);
+        let place = Place::shared()?;
+        let made = || {
+            let folder = tempfile::Builder::new().prefix("run-").tempdir_in(place.path())?;
+            Ok((Folder::of(&folder.path().symlink_metadata()?), folder))
+        };
+        let (owned, folder) = made().map_err(|error| super::io("a folder for it cannot be made", place.path(), &error))?;
         Ok(Self {
             folder,
             owned,
             reusable: BTreeSet::new(),
             staged: BTreeSet::new(),
-            mode: None,
+            modes: Modes::default(),
+            _place: place,
         })
     }
 
@@ -109,74 +150,76 @@ impl Scratch {
         self.folder.path()
     }
 
-    /// Bytes of the files in it, at any depth; links are not followed. What goes while it is counted does not count.
-    pub(super) fn holds(&self) -> u64 {
-        let (mut bytes, mut folders) = (0_u64, vec![self.folder.path().to_owned()]);
-        while let Some(folder) = folders.pop() {
-            for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
-                match entry.metadata() {
-                    Ok(metadata) if metadata.is_dir() => folders.push(entry.path()),
-                    // What is allocated, not how long a file with holes says it is.
-                    Ok(metadata) => bytes = bytes.saturating_add(metadata.blocks().saturating_mul(512)),
-                    Err(_) => {}
-                }
-            }
-        }
-        bytes
+    /// What modes its files and folders were given.
+    pub(super) fn modes(&self) -> Modes {
+        self.modes
     }
 
     /// Writes an input. Call [`settle`](Self::settle) after the last.
     pub(super) fn put(&mut self, name: &str, bytes: &[u8]) -> io::Result<()> {
-        let path = self.folder.path().join(name);
-        if self.reusable.remove(name) {
-            // Not truncated before writing: some file systems flush files that were, to save those who save that way.
-            let mut file = OpenOptions::new()
-                .write(true)
-                .custom_flags(rustix::fs::OFlags::NOFOLLOW.bits().cast_signed())
-                .open(path)?;
-            file.write_all(bytes)?;
-            file.set_len(bytes.len() as u64)?;
-        } else {
-            let mut file = File::create_new(path)?;
-            file.write_all(bytes)?;
-            if self.mode.is_none() {
-                self.mode = Some(file.metadata()?.mode());
-            }
+        if !self.reusable.remove(name) || !self.write_over(name, bytes)? {
+            self.put_new(name, bytes, false)?;
         }
         self.staged.insert(name.to_owned());
         Ok(())
     }
 
-    /// Makes a folder for an input that is a tree. What lies in it is removed with it.
-    pub(super) fn folder(&mut self, name: &str) -> io::Result<()> {
-        self.reusable
-            .remove(name)
-            .then(|| std::fs::remove_file(self.folder.path().join(name)))
-            .transpose()?;
-        std::fs::create_dir(self.folder.path().join(name))
+    /// Writes a file anew; whether it is there.
+    fn write_over(&self, name: &str, bytes: &[u8]) -> io::Result<bool> {
+        let flags = OFlags::NOFOLLOW.bits().cast_signed();
+        // Not truncated before writing: some file systems flush files that were, to save those who save that way.
+        let mut file = match OpenOptions::new()
+            .write(true)
+            .custom_flags(flags)
+            .open(self.folder.path().join(name))
+        {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
+            file => file?,
+        };
+        file.write_all(bytes)?;
+        file.set_len(bytes.len() as u64)?;
+        Ok(true)
     }
 
-    /// Writes a file of a tree, whose paths stay inside it.
-    pub(super) fn put_below(&mut self, path: &str, bytes: &[u8], program: bool) -> io::Result<()> {
-        let path = self.folder.path().join(path);
-        if let Some(folder) = path.parent() {
-            std::fs::create_dir_all(folder)?;
+    /// Makes a folder for an input that is a tree, or for one in it. What lies in it is removed with it.
+    pub(super) fn folder(&mut self, path: &str) -> io::Result<()> {
+        let place = self.folder.path().join(path);
+        self.reusable.remove(path).then(|| gone(&place)).transpose()?;
+        std::fs::DirBuilder::new().mode(0o755).create(&place)?;
+        if self.modes.folder == 0 {
+            self.modes.folder = place.symlink_metadata()?.mode();
         }
-        let mode = if program { 0o755 } else { 0o644 };
-        OpenOptions::new()
+        Ok(())
+    }
+
+    /// Writes a file of a tree into a folder that was made for it.
+    pub(super) fn put_new(&mut self, path: &str, bytes: &[u8], program: bool) -> io::Result<()> {
+        let (wanted, mode) = match program {
+            true => (0o755, &mut self.modes.program),
+            false => (0o644, &mut self.modes.file),
+        };
+        let mut file = OpenOptions::new()
             .write(true)
             .create_new(true)
-            .mode(mode)
-            .open(path)?
-            .write_all(bytes)
+            .mode(wanted)
+            .open(self.folder.path().join(path))?;
+        if *mode == 0 {
+            *mode = file.metadata()?.mode();
+        }
+        file.write_all(bytes)
     }
 
     /// Removes what the program before had and this one has not.
     pub(super) fn settle(&mut self) -> io::Result<()> {
         while let Some(name) = self.reusable.pop_first() {
-            std::fs::remove_file(self.folder.path().join(name))?;
+            gone(&self.folder.path().join(name))?;
         }
         Ok(())
+    }
+
+    /// Whether the folder is the one that was made, with its rights.
+    fn is_whole(&self) -> io::Result<bool> {
+        Ok(Folder::of(&self.folder.path().symlink_metadata()?) == self.owned)
     }
 
     /// Empties it for this thread's next program. Not to be called while a program may still run in it; a folder that is dropped instead
@@ -188,7 +231,7 @@ impl Scratch {
     }
 
     fn empty(&mut self) -> io::Result<bool> {
-        if Folder::of(&self.folder.path().symlink_metadata()?) != self.owned {
+        if !self.is_whole()? {
             return Ok(false);
         }
         for entry in std::fs::read_dir(self.folder.path())? {
@@ -196,7 +239,7 @@ impl Scratch {
             let metadata = entry.metadata()?;
             let name = entry.file_name().into_string().ok().filter(|name| self.staged.contains(name));
             match name {
-                Some(name) if metadata.is_file() && metadata.nlink() == 1 && Some(metadata.mode()) == self.mode => {
+                Some(name) if metadata.is_file() && metadata.nlink() == 1 && metadata.mode() == self.modes.file => {
                     self.reusable.insert(name);
                 }
                 _ if metadata.is_dir() => flatten(self.folder.path(), &entry.path())?,
@@ -262,6 +305,43 @@ mod tests {
 
         let scratch = staged(&[("e", "")]);
         assert_eq!(names(&scratch), ["e"]);
+    }
+
+    #[test]
+    fn what_somebody_tidied_up_is_made_again() {
+        let scratch = staged(&[("a", "a"), ("b", "b"), ("c", "c")]);
+        let folder = scratch.path().to_owned();
+        scratch.give_back();
+        for name in ["a", "b", "c"] {
+            std::fs::remove_file(folder.join(name)).expect("removed");
+        }
+        let mut scratch = Scratch::take().expect("a folder");
+        scratch.put("a", b"new").expect("written");
+        scratch.folder("b").expect("made");
+        scratch.settle().expect("settled");
+        assert_eq!((scratch.path(), names(&scratch)), (&*folder, vec!["a".to_owned(), "b".to_owned()]));
+        scratch.give_back();
+        std::fs::remove_dir_all(&folder).expect("removed");
+        let scratch = staged(&[("a", "a")]);
+        assert!(scratch.path() != folder && scratch.path().join("a").exists());
+    }
+
+    #[test]
+    fn a_link_in_the_place_of_the_folder_leads_to_nothing_that_is_removed() {
+        let outside = tempfile::tempdir().expect("folder");
+        std::fs::create_dir(outside.path().join("kept")).expect("made");
+        for gives_back in [true, false] {
+            let scratch = staged(&[]);
+            let folder = scratch.path().to_owned();
+            std::fs::rename(&folder, outside.path().join(format!("moved {gives_back}"))).expect("moved");
+            std::os::unix::fs::symlink(outside.path(), &folder).expect("linked");
+            if gives_back {
+                scratch.give_back();
+            } else {
+                drop(scratch);
+            }
+            assert!(outside.path().join("kept").exists());
+        }
     }
 
     #[test]

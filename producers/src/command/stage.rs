@@ -2,63 +2,84 @@
 
 use super::params::texts;
 use super::scratch::Scratch;
-use engine::seams::producer::{Failure, Inputs};
-use engine::values::diagnostic::Diagnostic;
-use engine::values::digest::Digest;
+use engine::seams::producer::{Failure, Input, Inputs};
 use engine::values::table::readable;
-use std::collections::BTreeMap;
+use engine::values::tree::File;
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The variable that holds the label for a line of a shell: in the line itself a name could be read as more of it.
 pub(super) const LABEL: &str = "CORTEX_LABEL";
 const LABEL_OF_SHELL: &str = "${CORTEX_LABEL}";
 
-/// What was staged: a file for each input, a folder for each tree.
-pub(super) struct Staged {
+/// What an input was staged as.
+pub(super) enum Staged<'i> {
+    /// A file that holds this.
+    File(Cow<'i, [u8]>),
+    /// A folder.
+    Tree {
+        /// Its files, by their paths in it.
+        files: &'i BTreeMap<String, File>,
+        /// The folders in it, each before those in it.
+        folders: BTreeSet<&'i str>,
+    },
+}
+
+/// A program with its inputs in their places.
+pub(super) struct Ready<'i> {
     /// The program and its arguments.
     pub(super) argv: Vec<String>,
-    /// Names of the files, and what they held.
-    pub(super) files: Vec<(String, Digest)>,
+    /// The inputs, by their names in the folder.
+    pub(super) inputs: Vec<(String, Staged<'i>)>,
 }
 
 /// Writes the inputs into the folder and fills in the arguments.
-pub(super) fn stage(scratch: &mut Scratch, inputs: &Inputs<'_>) -> Result<Staged, Failure> {
+pub(super) fn stage<'i>(scratch: &mut Scratch, inputs: &Inputs<'i>) -> Result<Ready<'i>, Failure> {
     let mut roles: BTreeMap<&str, Vec<String>> = BTreeMap::new();
-    let mut files = Vec::new();
+    let mut staged = Vec::new();
+    let folder = scratch.path().to_owned();
+    let failed = |error: std::io::Error| super::io("an input cannot be staged", &folder, &error);
     for (role, list) in inputs.roles {
+        let names = roles.entry(role).or_default();
         for (number, input) in list.iter().enumerate() {
             let name = if input.item.is_empty() {
                 role.to_string()
             } else {
                 format!("{role}.{number}")
             };
-            let staged = |error: std::io::Error| super::io("an input cannot be staged", &error);
-            match &input.tree {
-                None => {
-                    let bytes = readable(&input.bytes);
-                    scratch.put(&name, &bytes).map_err(staged)?;
-                    files.push((name.clone(), Digest::of(&bytes)));
-                }
-                Some(tree) => {
-                    scratch.folder(&name).map_err(staged)?;
-                    for (path, file) in &**tree {
-                        let path = format!("{name}/{path}");
-                        scratch.put_below(&path, &file.bytes, file.program).map_err(staged)?;
-                        files.push((path, Digest::of(&file.bytes)));
-                    }
-                }
-            }
-            roles.entry(role).or_default().push(name);
+            staged.push((name.clone(), put(scratch, &name, input).map_err(failed)?));
+            names.push(name);
         }
     }
-    scratch.settle().map_err(|error| super::io("an input cannot be staged", &error))?;
+    scratch.settle().map_err(failed)?;
     let argv = match inputs.params.get("shell").and_then(serde_json::Value::as_str) {
-        Some(text) => vec!["sh".to_owned(), "-c".to_owned(), fill(text, &roles, LABEL_OF_SHELL)?],
-        None => arguments(&roles, inputs)?,
+        Some(text) => vec!["sh".to_owned(), "-c".to_owned(), fill(text, &roles, LABEL_OF_SHELL)],
+        None => arguments(&roles, inputs),
     };
-    Ok(Staged { argv, files })
+    Ok(Ready { argv, inputs: staged })
 }
 
-fn arguments(roles: &BTreeMap<&str, Vec<String>>, inputs: &Inputs<'_>) -> Result<Vec<String>, Failure> {
+/// Puts an input into its place.
+pub(super) fn put<'i>(scratch: &mut Scratch, name: &str, input: &'i Input) -> std::io::Result<Staged<'i>> {
+    let Some(files) = &input.tree else {
+        let bytes = readable(&input.bytes);
+        scratch.put(name, &bytes)?;
+        return Ok(Staged::File(bytes));
+    };
+    let above = |path: &'i str| path.match_indices('/').map(|(at, _)| &path[..at]);
+    let folders: BTreeSet<&str> = files.keys().flat_map(|path| above(path)).collect();
+    scratch.folder(name)?;
+    for path in &folders {
+        scratch.folder(&format!("{name}/{path}"))?;
+    }
+    for (path, file) in &**files {
+        scratch.put_new(&format!("{name}/{path}"), &file.bytes, file.program)?;
+    }
+    Ok(Staged::Tree { files, folders })
+}
+
+/// The arguments. An input that is named and not there (the manifest has it) is a list with nothing in it, or switched off.
+fn arguments(roles: &BTreeMap<&str, Vec<String>>, inputs: &Inputs<'_>) -> Vec<String> {
     let mut argv = Vec::new();
     for argument in texts(inputs.params, "argv").unwrap_or_default() {
         let whole = argument
@@ -66,14 +87,14 @@ fn arguments(roles: &BTreeMap<&str, Vec<String>>, inputs: &Inputs<'_>) -> Result
             .and_then(|rest| rest.strip_suffix('}'))
             .filter(|role| !role.contains(['{', '}']));
         match whole {
-            Some(role) if inputs.roles.contains_key(role) => argv.extend(roles.get(role).cloned().unwrap_or_default()),
-            _ => argv.push(fill(&argument, roles, inputs.label)?),
+            Some(role) => argv.extend(roles.get(role).cloned().unwrap_or_default()),
+            None => argv.push(fill(&argument, roles, inputs.label)),
         }
     }
-    Ok(argv)
+    argv
 }
 
-fn fill(text: &str, roles: &BTreeMap<&str, Vec<String>>, label: &str) -> Result<String, Failure> {
+fn fill(text: &str, roles: &BTreeMap<&str, Vec<String>>, label: &str) -> String {
     let mut filled = String::new();
     let mut rest = text;
     // From left to right, so that what is filled in is not looked at again.
@@ -87,8 +108,7 @@ fn fill(text: &str, roles: &BTreeMap<&str, Vec<String>>, label: &str) -> Result<
         }
         match rest.strip_prefix("{in.").and_then(|role| role.split_once('}')) {
             Some((role, after)) => {
-                let names = roles.get(role).ok_or_else(|| not_given(text, role, roles))?;
-                filled.push_str(&names.join(" "));
+                filled.push_str(&roles.get(role).map_or_else(String::new, |names| names.join(" ")));
                 rest = after;
             }
             None => {
@@ -97,15 +117,5 @@ fn fill(text: &str, roles: &BTreeMap<&str, Vec<String>>, label: &str) -> Result<
             }
         }
     }
-    Ok(filled + rest)
-}
-
-fn not_given(text: &str, role: &str, roles: &BTreeMap<&str, Vec<String>>) -> Failure {
-    let message = format!("the argument {text:?} names the input {{in.{role}}}, which the rule does not give");
-    let given: Vec<String> = roles.keys().map(|role| format!("{{in.{role}}}")).collect();
-    let hint = match given.as_slice() {
-        [] => "give the rule this input".to_owned(),
-        given => format!("give the rule this input, or name one it has: {}", given.join(", ")),
-    };
-    Failure::Permanent(Box::new(Diagnostic::error("E_PRODUCER", message).hint(hint)))
+    filled + rest
 }

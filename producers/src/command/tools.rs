@@ -1,7 +1,8 @@
 //! Tools that a manifest declares: programs by name, each with its version or its digest. All of it is in the key, so that another tool is
 //! another result; a digest is also compared with the program's file before anything runs.
 
-use super::find::find;
+use super::find::{find, path};
+use super::unstarted::runs;
 use engine::seams::producer::{Failure, Params};
 use engine::values::diagnostic::Diagnostic;
 use engine::values::digest::Digest;
@@ -28,6 +29,9 @@ pub(super) fn wrong(tools: &Value) -> Option<String> {
     };
     tools.iter().find_map(|(name, is)| match is.as_str() {
         None | Some("") => Some(format!("the version of the tool '{name}' must be a text")),
+        Some(_) if name.contains('/') && !name.starts_with('/') => Some(format!(
+            "the tool '{name}' must be a name, which is looked for in PATH, or an absolute path"
+        )),
         Some(is) => {
             let digest = is.strip_prefix(DIGEST)?;
             let why = format!("the digest of the tool '{name}' must be {DIGEST} and 64 hexadecimal digits");
@@ -36,29 +40,45 @@ pub(super) fn wrong(tools: &Value) -> Option<String> {
     })
 }
 
-/// Whether the tools are what the manifest says.
+/// Whether the tools are there, and what the manifest says.
 ///
 /// # Errors
 /// When a tool is not found, or is another.
 pub(super) fn check(params: &Params) -> Result<(), Failure> {
     for (name, is) in declared(params) {
+        let Some(file) = find(name, Path::new("/")) else {
+            let why = told(
+                name,
+                "is not in the folders of PATH",
+                "install it, or take it out of `tools` if nothing runs it",
+            );
+            return Err(failed(why.found(format!("PATH={}", path()))));
+        };
+        let at = |why: Diagnostic| failed(why.found(file.display().to_string()));
+        if let Err((what, hint)) = runs(&file) {
+            return Err(at(told(name, &format!("cannot be run: {what}"), hint)));
+        }
         let Some(digest) = is.strip_prefix(DIGEST).and_then(Digest::parse) else {
             continue;
         };
-        let file = find(name, Path::new("/"));
-        let found =
-            digest_of(&file).map_err(|error| told(name, format!("cannot be read: {error}"), "install it, or take it out of 'tools'"))?;
+        let found = digest_of(&file).map_err(|error| {
+            let hint = "let it be read, or declare its version in the place of its digest";
+            at(told(name, &format!("cannot be read: {error}"), hint))
+        })?;
         if found != digest {
             let hint = "have this tool there, or declare it as it is and have its outputs made again";
-            return Err(told(name, format!("is {DIGEST}{found}, not what 'tools' declares"), hint));
+            return Err(at(told(name, &format!("is {DIGEST}{found}, not what `tools` declares"), hint)));
         }
     }
     Ok(())
 }
 
-fn told(name: &str, what: String, hint: &str) -> Failure {
-    let why = Diagnostic::error("E_TOOL", format!("the tool '{name}' {what}"));
-    Failure::Permanent(Box::new(why.hint(hint)))
+fn told(name: &str, what: &str, hint: &str) -> Diagnostic {
+    Diagnostic::error("E_TOOL", format!("the tool '{name}' {what}")).hint(hint)
+}
+
+fn failed(why: Diagnostic) -> Failure {
+    Failure::Permanent(Box::new(why))
 }
 
 /// What a file was when it was hashed: device, inode, length, and when it last changed in any way.

@@ -68,6 +68,33 @@ fn what_one_offers_another_finds() {
 }
 
 #[test]
+fn a_small_result_is_one_question() {
+    // The record, the small blobs, the large one.
+    for (keeps_metadata, read) in [(true, [0, 0, 1]), (false, [1, 2, 3])] {
+        let server = start(sha256());
+        server.shelf.lock().unwrap().keeps_metadata = keeps_metadata;
+        let large = noise(100_000);
+        let (made, blobs) = result("a", &[b"abc", &large, b"", b"defg"]);
+        let (one, _) = client(def(&server.endpoint()));
+        one.offer(made.clone(), blobs.clone());
+        assert_eq!(one.finish(None).stored, 1);
+
+        let (other, _) = client(def(&server.endpoint()));
+        assert_eq!(other.find(&[wanted(&made)]), [Some(made.clone())]);
+        let small = [made.outputs[0].blob, made.outputs[3].blob];
+        assert_eq!((server.calls("look up"), server.calls("read")), (1, read[0]));
+        let came = other.fetch(&small);
+        assert!(came[0].as_ref() == Some(&blobs[0]) && came[1].as_ref() == Some(&blobs[3]));
+        assert_eq!(server.calls("read"), read[1]);
+        // What is large is asked for, and what came along once.
+        assert!(other.fetch(&[made.outputs[1].blob])[0].as_ref() == Some(&blobs[1]));
+        assert_eq!(server.calls("read"), read[2]);
+        let summary = other.finish(None);
+        assert!(summary.blobs_down >= 3 && summary.bytes_down >= 100_007, "{summary:?}");
+    }
+}
+
+#[test]
 fn what_is_there_is_not_sent_again() {
     let server = start(sha256());
     let (one, _) = client(def(&server.endpoint()));
@@ -111,6 +138,11 @@ fn a_bundle_answers_for_many() {
             let expected = (at != 7).then(|| made[at].1[0].clone());
             assert_eq!(*blob, expected, "{at}");
         }
+        assert_eq!(
+            other.finish(None).lies.len(),
+            0,
+            "what was filed without its blob is not looked for"
+        );
     }
 }
 

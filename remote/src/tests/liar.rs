@@ -38,6 +38,10 @@ pub(super) enum Habit {
     RefusesWrites,
     /// A result is filed once.
     WriteOnce,
+    /// A blob that is there is never written over.
+    Keeps,
+    /// Whoever looks something up is told that this cannot be.
+    Mute,
     /// So often it is busy.
     Busy(u32),
     /// Every answer is spoiled in a way drawn from this number.
@@ -57,6 +61,8 @@ pub(super) struct Shelf {
     /// Headers of the last question.
     pub headers: tonic::metadata::MetadataMap,
     pub drawn: u64,
+    /// Whether results are handed out with their metadata.
+    pub keeps_metadata: bool,
     /// How workers work.
     pub work: Work,
     /// What the last of them was chosen by.
@@ -69,6 +75,13 @@ impl Shelf {
         self.drawn += 1;
         let mixed = (seed ^ self.drawn).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         (mixed ^ (mixed >> 29)) % below
+    }
+
+    /// Takes a blob.
+    fn keep(&mut self, hash: String, blob: Vec<u8>) {
+        if self.habit != Habit::Keeps || !self.blobs.contains_key(&hash) {
+            self.blobs.insert(hash, blob);
+        }
     }
 
     /// A blob as it is handed out.
@@ -217,6 +230,9 @@ impl api::action_cache_server::ActionCache for Liar {
     async fn get_action_result(&self, request: Request<api::GetActionResultRequest>) -> Result<Response<api::ActionResult>, Status> {
         let question = self.asked("look up", request).await?;
         let mut shelf = self.0.lock().unwrap();
+        if shelf.habit == Habit::Mute {
+            return Err(Status::internal("out of order"));
+        }
         let hash = question.action_digest.unwrap_or_default().hash;
         let mut way = shelf.draw(8);
         let mut found = shelf.results.get(&hash).cloned();
@@ -247,6 +263,7 @@ impl api::action_cache_server::ActionCache for Liar {
                 }
             }
             6 => found.output_files.iter_mut().for_each(|file| file.contents = vec![1, 2, 3]),
+            7 => found.execution_metadata = Some(crate::along::packed([b"anything".as_slice()].into_iter())),
             _ => {}
         }
         Ok(Response::new(found))
@@ -256,7 +273,7 @@ impl api::action_cache_server::ActionCache for Liar {
         let question = self.asked("file", request).await?;
         let mut shelf = self.0.lock().unwrap();
         let hash = question.action_digest.unwrap_or_default().hash;
-        let result = question.action_result.unwrap_or_default();
+        let mut result = question.action_result.unwrap_or_default();
         for file in &result.output_files {
             let name = file.digest.clone().unwrap_or_default();
             if name.size_bytes > 0 && !shelf.blobs.contains_key(&name.hash) {
@@ -265,6 +282,9 @@ impl api::action_cache_server::ActionCache for Liar {
         }
         if shelf.habit == Habit::WriteOnce && shelf.results.contains_key(&hash) {
             return Err(Status::internal("filed already"));
+        }
+        if !shelf.keeps_metadata {
+            result.execution_metadata = None;
         }
         shelf.results.insert(hash, result.clone());
         Ok(Response::new(result))
@@ -309,7 +329,7 @@ impl api::content_addressable_storage_server::ContentAddressableStorage for Liar
                 _ => request.data,
             };
             assert_eq!(shelf.function().name(&data).named(), name, "what is sent bears its name");
-            shelf.blobs.insert(name.hash.clone(), data);
+            shelf.keep(name.hash.clone(), data);
             responses.push(api::batch_update_blobs_response::Response {
                 digest: Some(name),
                 status: Some(Said::default()),
@@ -405,7 +425,7 @@ impl stream::byte_stream_server::ByteStream for Liar {
         let blob = if packed { zstd::decode_all(&data[..]).unwrap() } else { data };
         let mut shelf = self.0.lock().unwrap();
         assert_eq!(shelf.function().name(&blob).named().hash, hash, "what is sent bears its name");
-        shelf.blobs.insert(hash, blob);
+        shelf.keep(hash, blob);
         Ok(Response::new(stream::WriteResponse { committed_size }))
     }
 

@@ -1,6 +1,7 @@
 //! Tests against servers in this process that keep their word, and against some that do not.
 
 mod farm;
+mod healing;
 mod honest;
 mod liar;
 mod lies;

@@ -5,6 +5,7 @@ use super::{client, client_within, def, noise, result, wanted};
 use bazel_remote_apis::build::bazel::remote::execution::v2::{ActionCacheUpdateCapabilities, CacheCapabilities};
 use engine::manifest::remote::{Credential, RemoteDef, Tls};
 use engine::seams::remote::{BlobRef, Offered, RemoteCache};
+use engine::values::digest::Digest;
 use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::time::Duration;
@@ -117,6 +118,31 @@ fn what_is_filed_once_stays() {
     let summary = other.finish(None);
     assert_eq!((summary.stored, summary.not_stored, summary.writes_off), (1, 1, None));
     assert_eq!(server.calls("file"), 3, "not asked again");
+}
+
+#[test]
+fn a_bundle_that_somebody_filed_before_stands() {
+    let server = start(sha256());
+    server.habit(Habit::WriteOnce);
+    let made: Vec<_> = (0..5).map(|n| result(&format!("{n}"), &[format!("blob {n}").as_bytes()])).collect();
+    let results: Vec<_> = made.iter().map(|(result, _)| result.clone()).collect();
+    let load = |digest: &Digest| {
+        made.iter()
+            .flat_map(|(_, blobs)| blobs)
+            .find(|blob| Digest::of(blob) == *digest)
+            .cloned()
+    };
+    let tree = Digest::of(b"tree");
+    for (results, there) in [
+        (&results[..4], true),
+        (&results[..4], true),
+        (&results[1..3], true),
+        (&results[..], false),
+    ] {
+        let (one, _) = client(def(&server.endpoint()));
+        assert_eq!(one.offer_bundle(&tree, results, &load), there, "{}", results.len());
+        assert_eq!(one.finish(None).trouble.is_none(), there);
+    }
 }
 
 #[test]

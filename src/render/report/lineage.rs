@@ -4,6 +4,7 @@ use super::html::Html;
 use super::{diff, label, titled};
 use crate::render::builds::revision;
 use crate::render::money::{notes, spent};
+use crate::render::versions::confined;
 use crate::render::{count, duration, moment};
 use workbench::report::Report;
 use workbench::report::lineage::{Change, Lineage};
@@ -84,6 +85,7 @@ fn heading(html: &mut Html, version: &Version) {
     if let Some(record) = &version.record {
         facts.push(record.producer.clone());
         facts.extend(notes(&record.notes));
+        facts.extend(confined(&record.notes));
         facts.extend(record.spent.as_ref().map(spent));
         facts.push(duration(record.took_us));
     }

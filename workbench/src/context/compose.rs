@@ -2,7 +2,8 @@
 //!
 //! Every chosen type has a share of the budget: 0.6 by how well it fits, 0.2 by its nearness to the others, 0.1 if it can be shown whole, 0.1 by how
 //! often it was used. It is shown in the fullest form that its share holds: its code, its outline, or in brief the lines of its outline that say a
-//! word of the query. What is left over makes forms fuller, the most important first; what fits in no form is left out and named.
+//! word of the query. A type that the query names takes what it needs, whatever its share. What is left over makes forms fuller, the most important
+//! first; what fits in no form is left out and named.
 
 use super::choose::Chosen;
 use super::words::words;
@@ -106,20 +107,28 @@ pub fn compose(
         Some((form, section, tokens))
     };
     let mut owed: f32 = shares.iter().sum();
-    for (at, (text, share)) in texts.iter().zip(&shares).enumerate() {
+    for (at, ((one, text), share)) in chosen.iter().zip(texts).zip(&shares).enumerate() {
         // What those before left over or took too much is spread over the others.
         let own = ((room - used) as f32 * share / owed.max(f32::MIN_POSITIVE)) as usize;
         owed -= share;
         let free = (room - used).saturating_sub(FOR_ONE * (texts.len() - at - 1));
-        let most = |form| free.min(if form == Form::Outline { own * BORROWED } else { own });
+        let most = |form| match form {
+            _ if one.mention.is_some() => free,
+            Form::Outline => free.min(own * BORROWED),
+            _ => free.min(own),
+        };
         let forms = [Form::Code, Form::Outline, Form::Brief];
         let fits = forms.into_iter().find_map(|form| made(text, form, most(form)));
         let shown = fits.or_else(|| made(text, Form::Brief, room - used));
         used += shown.as_ref().map_or(0, |(.., tokens)| *tokens);
         sections.push(shown);
     }
-    for form in [Form::Outline, Form::Code] {
-        for (text, shown) in texts.iter().zip(&mut sections) {
+    // What is named becomes code before anything else gains.
+    for (form, named) in [(Form::Code, true), (Form::Outline, false), (Form::Code, false)] {
+        for ((one, text), shown) in chosen.iter().zip(texts).zip(&mut sections) {
+            if named && one.mention.is_none() {
+                continue;
+            }
             let Some((now, _, tokens)) = shown else { continue };
             if *now < form
                 && let Some(fuller) = made(text, form, *tokens + (room - used))
@@ -201,7 +210,11 @@ fn heading(query: &str) -> String {
 /// Up to which size, in tokens, the source of each of these types may come to be shown; what is larger need not be read.
 pub fn limits(chosen: &[Chosen], sizes: &[usize], budget: usize) -> Vec<usize> {
     let shares = shares(chosen, sizes, budget);
-    shares.into_iter().map(|share| (share * budget as f32 * HOPED) as usize).collect()
+    let limits = chosen.iter().zip(shares).map(|(one, share)| match one.mention {
+        Some(_) => budget,
+        None => (share * budget as f32 * HOPED) as usize,
+    });
+    limits.collect()
 }
 
 /// The share of each type, all together 1.
@@ -375,6 +388,44 @@ mod tests {
                 left_out: vec![0, 1, 2],
                 ..Composed::default()
             }
+        );
+    }
+
+    #[test]
+    fn what_is_named_takes_what_it_needs() {
+        let types = [texts("A", 50), texts("B", 20), texts("C", 20), texts("D", 20)];
+        let mut order = [chosen(0, 0.1), chosen(1, 0.9), chosen(2, 0.8), chosen(3, 0.7)];
+        let plain = compose("fill it", &order, &types, &[], 300, &tokens);
+        assert_ne!(plain.placed[0].form, Form::Code);
+        order[0].mention = Some("A".to_owned());
+        let sizes: Vec<usize> = types.iter().map(|text| text.size).collect();
+        assert_eq!(limits(&order, &sizes, 300)[0], 300);
+        let made = compose("fill it", &order, &types, &[], 300, &tokens);
+        assert_eq!((made.placed[0].form, made.placed.len()), (Form::Code, 4), "{}", made.text);
+    }
+
+    #[test]
+    fn the_budget_is_shared_by_four_qualities() {
+        let with = |at, score, dependency, access| Chosen {
+            factors: Factors {
+                dependency,
+                access,
+                ..Factors::default()
+            },
+            ..chosen(at, score)
+        };
+        // All of one quality each; the last one has all of them and is as long as a quarter of the budget.
+        let order = [
+            with(0, 1.0, 0.0, 0.0),
+            with(1, 0.0, 1.0, 0.0),
+            with(2, 0.0, 0.0, 1.0),
+            with(3, 1.0, 1.0, 1.0),
+        ];
+        let shares = shares(&order, &[26, 26, 26, 25], 100);
+        let expected = [0.6, 0.2, 0.1, 1.0].map(|share| share / 1.9);
+        assert!(
+            shares.iter().zip(expected).all(|(one, other)| (one - other).abs() < 1e-6),
+            "{shares:?}"
         );
     }
 

@@ -207,6 +207,11 @@ impl Index {
         }
     }
 
+    /// What [`Self::rarity`] is of a word that one type alone has.
+    pub fn rarest(&self) -> f32 {
+        (1.0 + self.documents.len() as f32).ln()
+    }
+
     /// Which share of words names the type at a place or a member of it, rare words counting more.
     pub fn coverage(&self, at: usize, words: &[String]) -> f32 {
         let own = &self.documents[at].words;

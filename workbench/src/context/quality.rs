@@ -18,7 +18,8 @@ pub struct Quality {
     pub compression_ratio: f32,
     /// The share of what is shown that had been shown or looked at before.
     pub hit_rate: f32,
-    /// The share of the query that names, code or documentation of what is shown say, rare words counting more.
+    /// The share of the query that names, code or documentation of what is shown say, rare words counting more; one that no type says counts as much
+    /// as one that a single type says.
     pub word_coverage: f32,
 }
 
@@ -36,7 +37,10 @@ impl Quality {
         let size: usize = made.placed.iter().map(|one| texts[one.at].size).sum();
         let (mut said, mut all) = (0.0, 0.0);
         for word in words {
-            let counts = index.rarity(word);
+            let counts = match index.rarity(word) {
+                0.0 => index.rarest(),
+                rarity => rarity,
+            };
             all += counts;
             let says = |at: &usize| index.document(*at).is_some_and(|document| document.has(word));
             if shown.iter().any(says) {
@@ -102,10 +106,11 @@ mod tests {
         });
         assert_eq!(made.placed.len(), 2, "{made:?}");
         let quality = Quality::of(&index, &words, &log, &choice.chosen, &texts, &made);
-        assert_eq!(
-            (quality.dependency_coverage, quality.hit_rate, quality.word_coverage),
-            (0.5, 0.5, 1.0)
-        );
+        assert_eq!((quality.dependency_coverage, quality.hit_rate), (0.5, 0.5));
+        let said = index.rarity("pump") + index.rarity("valve");
+        assert_eq!(quality.word_coverage, share(said, said + index.rarest(), 0.0));
+        let known = Quality::of(&index, &words[..2], &log, &choice.chosen, &texts, &made);
+        assert_eq!((known.word_coverage, index.rarest()), (1.0, 4.0_f32.ln()));
         assert_eq!(quality.compression_ratio, made.tokens as f32 / 20.0);
         let nothing = Quality::of(&index, &words, &log, &[], &[], &Composed::default());
         assert_eq!(nothing.dependency_coverage, 1.0);

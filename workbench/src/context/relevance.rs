@@ -132,6 +132,7 @@ mod tests {
     #[test]
     fn weights_add_up_and_can_be_told() {
         assert!((WEIGHTS.sum() - 1.0).abs() < 1e-6);
+        assert_eq!(WEIGHTS.all(), [0.40, 0.25, 0.15, 0.15, 0.05]);
         let told = Factors::parse("bm25=0.9, access=0").expect("weights");
         assert_eq!((told.bm25, told.access, told.recency), (0.9, 0.0, WEIGHTS.recency));
         assert_eq!(Factors::parse(""), Ok(WEIGHTS));

@@ -239,7 +239,7 @@ mod tests {
     #[test]
     fn what_is_inherited_depends_on_the_threshold() {
         let mut conversation = Conversation::default();
-        assert_eq!(inherited(&conversation, "anything", &[]), (THRESHOLD, vec![]));
+        assert_eq!(inherited(&conversation, "anything", &[]), (0.4, vec![]));
         conversation.add(round("cache eviction order", &[], &[("A", 0.9), ("B", 0.5)]));
         assert_eq!(
             inherited(&conversation, "render markdown", &[]),
@@ -248,6 +248,8 @@ mod tests {
         );
         // Two of four words: 0.25 + 0.2.
         assert_eq!(inherited(&conversation, "cache eviction tests", &[]).1, ["A", "B"]);
+        // One of three: 0.17 + 0.2.
+        assert_eq!(inherited(&conversation, "cache", &[]), (0.4, vec![]));
         // 0.7 on average lowers the threshold.
         assert_eq!(inherited(&conversation, "cache eviction order", &[]).0, 0.3);
         conversation.add(round("render markdown", &[], &[("C", 0.9)]));

@@ -2,152 +2,77 @@
 //!
 //! An identifier counts as a whole and by its humps: `HttpClient2Factory` is also `http`, `client`, `2` and `factory`. Letters are folded to lower
 //! case, an English plural to its singular. Chinese, Japanese and Korean, which set no spaces, count by pairs of neighbouring characters. Words
-//! that say nothing about a program, and the keywords of C#, are left out.
+//! that say nothing about a program are left out, and the keywords of C# where code has them as such.
 
 /// Longest word; what is longer is data.
 const LONGEST: usize = 64;
 
-/// Words that are left out: those of English prose and of requests, and keywords that nearly every C# file has.
+/// Words that are left out: those of English prose and of requests.
 const STOP: &[&str] = &[
-    "about",
+    "about", "add", "added", "after", "all", "also", "an", "and", "any", "are", "as", "at", "be", "been", "before", "but", "by", "can",
+    "change", "class", "could", "do", "does", "done", "else", "fix", "fixed", "for", "from", "get", "had", "has", "have", "how", "if",
+    "improve", "in", "into", "is", "it", "its", "just", "like", "make", "may", "more", "most", "must", "need", "new", "no", "not", "now",
+    "of", "on", "only", "or", "other", "our", "out", "please", "remove", "removed", "set", "should", "so", "some", "such", "than", "that",
+    "the", "their", "them", "then", "there", "these", "they", "this", "to", "update", "updated", "use", "used", "value", "was", "we",
+    "were", "what", "when", "where", "which", "while", "who", "why", "will", "with", "would", "you", "your",
+];
+
+/// Keywords that nearly every C# file has. In code they are left out where they stand alone; in a name of several words they say something about it
+/// (`LevelOverrideMap`), and so they do in a query.
+const KEYWORDS: &[&str] = &[
     "abstract",
-    "add",
-    "added",
-    "after",
-    "all",
-    "also",
-    "an",
-    "and",
-    "any",
-    "are",
-    "as",
     "async",
-    "at",
     "await",
     "base",
-    "be",
-    "been",
-    "before",
     "bool",
-    "but",
-    "by",
-    "can",
     "case",
     "catch",
-    "change",
-    "class",
     "const",
-    "could",
     "default",
-    "do",
-    "does",
-    "done",
-    "else",
-    "fix",
-    "fixed",
-    "for",
-    "from",
-    "get",
-    "had",
-    "has",
-    "have",
-    "how",
-    "if",
-    "improve",
-    "in",
     "int",
     "internal",
-    "into",
-    "is",
-    "it",
-    "its",
-    "just",
-    "like",
-    "make",
-    "may",
-    "more",
-    "most",
-    "must",
     "namespace",
-    "need",
-    "new",
-    "no",
-    "not",
-    "now",
     "null",
     "object",
-    "of",
-    "on",
-    "only",
-    "or",
-    "other",
-    "our",
-    "out",
     "override",
     "partial",
-    "please",
     "private",
     "protected",
     "public",
     "readonly",
-    "remove",
-    "removed",
     "return",
     "sealed",
-    "set",
-    "should",
-    "so",
-    "some",
     "static",
     "string",
     "struct",
-    "such",
-    "than",
-    "that",
-    "the",
-    "their",
-    "them",
-    "then",
-    "there",
-    "these",
-    "they",
-    "this",
     "throw",
-    "to",
     "try",
-    "update",
-    "updated",
-    "use",
-    "used",
     "using",
-    "value",
     "var",
     "virtual",
     "void",
-    "was",
-    "we",
-    "were",
-    "what",
-    "when",
-    "where",
-    "which",
-    "while",
-    "who",
-    "why",
-    "will",
-    "with",
-    "would",
-    "you",
-    "your",
 ];
 
-/// Calls `each` for every word of a text, in its order.
-pub fn words(text: &str, mut each: impl FnMut(&str)) {
+/// Where a text stands.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Place {
+    /// In code and its documentation.
+    Code,
+    /// In a query.
+    Query,
+}
+
+/// Calls `each` for every word of code or documentation, in its order.
+pub fn words(text: &str, each: impl FnMut(&str)) {
+    split(text, Place::Code, each);
+}
+
+fn split(text: &str, place: Place, mut each: impl FnMut(&str)) {
     let mut run = String::new();
     let mut wide: Vec<char> = Vec::new();
     for c in text.chars().chain([' ']) {
         if is_wide(c) {
-            identifier(&std::mem::take(&mut run), &mut each);
+            identifier(&std::mem::take(&mut run), place, &mut each);
             wide.push(c);
             continue;
         }
@@ -155,24 +80,24 @@ pub fn words(text: &str, mut each: impl FnMut(&str)) {
         if c.is_alphanumeric() || c == '_' {
             run.push(c);
         } else if !run.is_empty() {
-            identifier(&run, &mut each);
+            identifier(&run, place, &mut each);
             run.clear();
         }
     }
 }
 
-/// The words of a text, in its order.
+/// The words of a query, in its order.
 pub fn list(text: &str) -> Vec<String> {
     let mut found = Vec::new();
-    words(text, |word| found.push(word.to_owned()));
+    split(text, Place::Query, |word| found.push(word.to_owned()));
     found
 }
 
-/// The words of a text once each, in the order of their first places.
+/// The words of a query once each, in the order of their first places.
 pub fn distinct(text: &str) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
     let mut seen = rustc_hash::FxHashSet::default();
-    words(text, |word| {
+    split(text, Place::Query, |word| {
         if seen.insert(word.to_owned()) {
             found.push(word.to_owned());
         }
@@ -181,7 +106,7 @@ pub fn distinct(text: &str) -> Vec<String> {
 }
 
 /// The words of one identifier.
-fn identifier(name: &str, each: &mut impl FnMut(&str)) {
+fn identifier(name: &str, place: Place, each: &mut impl FnMut(&str)) {
     let mut humps = humps(name);
     if humps.len() > 1 {
         let whole: String = humps.concat();
@@ -189,11 +114,13 @@ fn identifier(name: &str, each: &mut impl FnMut(&str)) {
             each(&whole);
         }
     }
+    let is_alone = humps.len() == 1;
     humps.retain(|hump| hump.len() <= LONGEST);
     for hump in humps {
         // One letter is a variable, a type parameter or the end of "it's".
         let is_letter = hump.chars().count() == 1 && !hump.starts_with(|c: char| c.is_ascii_digit());
-        if is_letter || STOP.binary_search(&hump.as_str()).is_ok() {
+        let says_nothing = |words: &[&str]| words.binary_search(&hump.as_str()).is_ok();
+        if is_letter || says_nothing(STOP) || place == Place::Code && is_alone && says_nothing(KEYWORDS) {
             continue;
         }
         each(singular(&hump).as_str());
@@ -285,8 +212,18 @@ mod tests {
 
     #[test]
     fn stop_words_can_be_searched() {
-        assert!(STOP.is_sorted(), "binary search wants order");
-        assert!(STOP.len() > 50);
+        assert!(STOP.is_sorted() && KEYWORDS.is_sorted(), "binary search wants order");
+        assert!(STOP.len() > 50 && KEYWORDS.len() > 20);
+    }
+
+    #[test]
+    fn keywords_are_words_of_names_and_of_queries() {
+        let mut of_code = Vec::new();
+        words("public override string LevelOverrideMap() => default;", |word| {
+            of_code.push(word.to_owned())
+        });
+        assert_eq!(of_code.join(" "), "leveloverridemap level override map");
+        assert_eq!(list("the override of a default").join(" "), "override default");
     }
 
     proptest! {

@@ -42,6 +42,20 @@ impl fmt::Display for Category {
     }
 }
 
+/// What an operation met, for the logs.
+#[derive(Default)]
+pub struct Met {
+    /// What somebody else wrote, a line each.
+    pub outside: Vec<Value>,
+    /// What was saved, or could not be, a line each.
+    pub saves: Vec<Value>,
+    /// Where the text that was looked for stands.
+    pub matches: Option<Value>,
+}
+
+/// Places of a text that are written down.
+pub const TRACED: usize = 1000;
+
 /// What an operation came to, for its lines in the logs.
 pub struct Log<'o, F> {
     /// Where they are written.
@@ -86,7 +100,70 @@ impl<F: Files> Log<'_, F> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::flags::Flag;
+    use super::super::order::Order;
+    use super::super::perform::formed;
+    use super::super::session::content;
+    use super::super::session_tests::{Coder, leads_on};
+    use super::super::state::Mode;
     use super::*;
+
+    /// Lines of a log, each with what every line has.
+    fn lines(coder: &Coder, category: Category) -> Vec<Value> {
+        let lines = coder.files.logged(category);
+        for line in &lines {
+            for name in ["operation_id", "operation", "status", "state", "flags", "micros", "summary", "at"] {
+                assert!(!line[name].is_null(), "{name} is missing: {line}");
+            }
+        }
+        lines
+    }
+
+    #[test]
+    fn operations_tell_what_they_met() {
+        let mut coder = Coder::opened("one two\ntwo\n", Mode::Manual);
+        let several = coder.replace("two", "2");
+        let line = lines(&coder, Category::MatchTrace).pop().expect("a line");
+        assert_eq!(line["operation_id"], several.operation_id);
+        assert_eq!(line["matches"]["at"], json!([4, 8]), "{line}");
+        assert_eq!(line["matches"]["snapshot"], Value::from(content(Some(b"one two\ntwo\n"))), "{line}");
+        coder.select(1);
+        coder.files.fill(Some("a.cs"));
+        coder.ask(Order::Commit);
+        coder.files.fill(None);
+        coder.ask(Order::Commit);
+        let saves = lines(&coder, Category::Persistence);
+        let saves: Vec<&Value> = saves.iter().filter(|line| !line["saves"].is_null()).collect();
+        assert_eq!(saves.len(), 2, "{saves:?}");
+        assert!(saves[0]["error"].is_string() && saves[1]["error"].is_null(), "{saves:?}");
+        assert_eq!(saves[1]["saves"][0]["path"], "a.cs");
+        // An edit that is saved at once says so, too.
+        coder.session = None;
+        coder.ask_with(Order::Write("three\n".to_owned()), Some("a.cs"), None);
+        assert!(lines(&coder, Category::Persistence).iter().any(|line| line["operation"] == "write"));
+        coder.files.write("a.cs", "four\n");
+        coder.ask(Order::Undo);
+        let met = lines(&coder, Category::External).pop().expect("a line");
+        assert_eq!((&met["path"], &met["source"]), (&json!("a.cs"), &json!("look")), "{met}");
+    }
+
+    #[test]
+    fn an_answer_without_its_form_says_so_and_is_written_down() {
+        let mut coder = Coder::opened("one\n", Mode::Manual);
+        let good = coder.replace("one", "1");
+        assert_eq!(formed(good.clone()).1, None);
+        let (bad, form) = formed(Response {
+            summary: String::new(),
+            ..good.clone()
+        });
+        assert!(bad.flags.has(Flag::SchemaViolation) && bad.workflow_state == good.workflow_state);
+        assert_eq!(bad.summary, "[Fail] 响应格式不符合规范");
+        assert!(bad.guidance.as_deref().is_some_and(|words| words.contains("TextEdit.Schema")));
+        leads_on(&bad);
+        let form = form.expect("the form");
+        assert!(form["form"].as_str().is_some_and(|form| form.contains("- summary: \n")), "{form}");
+        assert_eq!(formed(bad).1, None, "what says so has its form");
+    }
 
     #[test]
     fn logs_are_asked_for_by_name() {

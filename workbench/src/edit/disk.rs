@@ -1,17 +1,20 @@
-//! The world of edits on the disk. A file is replaced by a new one that is whole before it takes the name: with the mode and the owner of the
-//! old one, behind the links that lead to it. What has several names (hard links) or an owner that cannot be given is written in place
+//! The world of edits on the disk. A file is replaced by a new one that is whole before it takes the name: with the mode, the owner and
+//! the attributes of the old one, behind the links that lead to it. What has several names (hard links), or what cannot be given, is written in place
 //! instead, so that it keeps them; only there can a crash leave a mixture, and the session has the whole text.
 
+use super::attributes::carry_over;
 use super::diagnostics::Category;
 use super::encoding::{LARGEST, Unreadable};
 use super::files::{Files, Found, Save, SaveError, Stamp};
 use super::place::{Guard, Refused, resolve};
 use crate::checkout::{self, Held};
+use crate::kill;
 use rustix::fs::{AtFlags, FileType, Gid, Mode, OFlags, Stat, Uid};
 use rustix::io::Errno;
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::hash::{BuildHasher, RandomState};
-use std::io::{self, ErrorKind, Read, Write};
+use std::io::{self, ErrorKind, Read};
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
@@ -64,8 +67,9 @@ impl Disk {
             }
             folder = match rustix::fs::openat(&folder, part, FOLDER_FLAGS, Mode::empty()) {
                 Err(Errno::NOENT) if make => {
+                    kill::step()?;
                     rustix::fs::mkdirat(&folder, part, Mode::from_raw_mode(0o777))?;
-                    rustix::fs::fsync(&folder)?;
+                    kill::sync(&folder)?;
                     rustix::fs::openat(&folder, part, FOLDER_FLAGS, Mode::empty())?
                 }
                 opened => opened?,
@@ -117,7 +121,7 @@ enum How {
 
 impl Drop for Staged<'_> {
     fn drop(&mut self) {
-        if let How::Replace(new) = &self.how {
+        if let (How::Replace(new), Ok(())) = (&self.how, kill::step()) {
             // Where it took its name there is none; else nothing more can be done about one that stays.
             let _ = rustix::fs::unlinkat(&self.folder, &**new, AtFlags::empty());
         }
@@ -158,6 +162,7 @@ impl<'s> Staged<'s> {
     }
 
     fn place(&self) -> io::Result<()> {
+        kill::step()?;
         match &self.how {
             How::Replace(new) => rustix::fs::renameat(&self.folder, &**new, &self.folder, self.name)?,
             How::Remove => rustix::fs::unlinkat(&self.folder, self.name, AtFlags::empty())?,
@@ -171,19 +176,24 @@ impl<'s> Staged<'s> {
                 {
                     return Err(errno.into());
                 }
-                file.write_all(bytes)?;
+                kill::write(&mut file, bytes)?;
                 file.set_len(bytes.len() as u64)?;
-                file.sync_all()?;
+                kill::sync(&file)?;
             }
         }
-        Ok(rustix::fs::fsync(&self.folder)?)
+        kill::sync(&self.folder)
     }
+}
+
+/// The name of the file that is to take the place of one.
+fn staged(name: &str) -> String {
+    format!(".{}.cortex-new", &blake3::hash(name.as_bytes()).to_hex()[..16])
 }
 
 /// Writes a new file beside the one whose place it is to take.
 fn stage(folder: &OwnedFd, name: &str, bytes: &[u8], save: &Save, before: Option<&Stat>) -> io::Result<How> {
     // Nobody else edits here.
-    let new = format!(".{}.cortex-new", &blake3::hash(name.as_bytes()).to_hex()[..16]);
+    let new = staged(name);
     let mut file = crate::checkout::fresh(folder, &new)?;
     let written = (|| {
         if let Some(before) = before {
@@ -194,19 +204,40 @@ fn stage(folder: &OwnedFd, name: &str, bytes: &[u8], save: &Save, before: Option
                 return Ok(false);
             }
             rustix::fs::fchmod(&file, Mode::from_raw_mode(before.st_mode & 0o7777))?;
+            let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+            let old = File::from(rustix::fs::openat(folder, name, flags, Mode::empty())?);
+            if !carry_over(&old, &file)? {
+                return Ok(false);
+            }
         }
         if let (None, Some(mode)) = (before, save.mode) {
             rustix::fs::fchmod(&file, Mode::from_raw_mode(mode & 0o777))?;
         }
-        file.write_all(bytes)?;
-        file.sync_all()?;
+        kill::write(&mut file, bytes)?;
+        kill::sync(&file)?;
         Ok::<_, io::Error>(true)
     })();
-    if !matches!(written, Ok(true)) {
+    if !matches!(written, Ok(true)) && kill::step().is_ok() {
         // As above.
         let _ = rustix::fs::unlinkat(folder, &*new, AtFlags::empty());
     }
     Ok(if written? { How::Replace(new) } else { How::InPlace })
+}
+
+/// No file is saved under two of its names (hard links): whatever is done to one is done to the other.
+fn one_name_each(saves: &[Save]) -> Result<(), SaveError> {
+    let mut names = BTreeMap::new();
+    for save in saves {
+        let Some(seen) = save.seen else { continue };
+        let first = names.entry((seen.of.0, seen.of.1)).or_insert(&save.path);
+        if **first != save.path {
+            return Err(SaveError::OneFile {
+                path: (*first).clone(),
+                other: save.path.clone(),
+            });
+        }
+    }
+    Ok(())
 }
 
 impl Files for Disk {
@@ -272,6 +303,7 @@ impl Files for Disk {
 
     fn save(&self, files: &[Save]) -> Result<(), SaveError> {
         let staged: Vec<Staged<'_>> = files.iter().map(|save| Staged::begin(self, save)).collect::<Result<_, _>>()?;
+        one_name_each(files)?;
         if let Some(moved) = staged.iter().find(|staged| !staged.is_as_seen()) {
             return Err(SaveError::Moved {
                 path: moved.save.path.clone(),
@@ -290,6 +322,13 @@ impl Files for Disk {
             })?;
         }
         Ok(())
+    }
+
+    fn unstage(&self, path: &str) {
+        if let Ok((folder, name)) = self.folder(path, false) {
+            // It may never have come so far.
+            let _ = rustix::fs::unlinkat(&folder, &*staged(name), AtFlags::empty());
+        }
     }
 
     fn note(&self, name: &str) -> io::Result<Option<Vec<u8>>> {
@@ -352,8 +391,14 @@ mod tests {
         fs::write(place.path("a.sh"), "old").expect("file");
         fs::set_permissions(place.path("a.sh"), fs::Permissions::from_mode(0o4751)).expect("mode");
         symlink("a.sh", place.path("link.sh")).expect("link");
+        let (attribute, flags) = ("user.note", rustix::fs::XattrFlags::empty());
+        // Not every file system has attributes.
+        let has_attributes = rustix::fs::setxattr(place.path("a.sh"), attribute, b"kept", flags).is_ok();
         let before = fs::metadata(place.path("a.sh")).expect("file").ino();
         place.disk.save(&[place.save("a.sh", Some(b"new"))]).expect("saved");
+        let mut kept = [0; 4];
+        let read = rustix::fs::getxattr(place.path("a.sh"), attribute, &mut kept);
+        assert_eq!((read.is_ok(), &kept == b"kept"), (has_attributes, has_attributes));
         let after = fs::metadata(place.path("a.sh")).expect("file");
         assert_eq!((after.mode() & 0o7777, after.ino() == before), (0o4751, false));
         assert_eq!(fs::read(place.path("link.sh")).expect("file"), b"new");
@@ -417,10 +462,31 @@ mod tests {
         let place = Place::new();
         fs::write(place.path("a"), "old").expect("file");
         fs::hard_link(place.path("a"), place.path("b")).expect("link");
-        let both = [place.save("a", Some(b"one")), place.save("b", Some(b"two"))];
+        let both = [place.save("a", Some(b"one")), place.save("a", Some(b"two"))];
         let error = place.disk.save(&both);
         assert!(matches!(error, Err(SaveError::Io { saved: 1, .. })), "{error:?}");
         assert_eq!(fs::read(place.path("b")).expect("file"), b"one");
+    }
+
+    #[test]
+    fn one_file_under_two_names_is_refused_by_name() {
+        let place = Place::new();
+        fs::write(place.path("a"), "old").expect("file");
+        fs::hard_link(place.path("a"), place.path("b")).expect("link");
+        let both = [Some(&b"new"[..]), None].map(|other| [place.save("a", Some(b"new")), place.save("b", other)]);
+        for both in both {
+            let why = place.disk.save(&both).expect_err("refused").to_string();
+            let named = "a and b are one file under two names (hard links)";
+            assert!(why.starts_with(named), "{why}");
+            assert_eq!(fs::read(place.path("b")).expect("file"), b"old");
+        }
+        for name in ["a", "b"] {
+            place
+                .disk
+                .save(&[place.save(name, Some(name.as_bytes()))])
+                .expect("alone it is saved");
+            assert_eq!(fs::read(place.path("a")).expect("file"), name.as_bytes());
+        }
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! The operations that change a buffer.
 
 use super::candidate;
+use super::diagnostics::TRACED;
 use super::files::Files;
 use super::lines::{Ends, fit, split};
 use super::matching::find;
@@ -12,6 +13,7 @@ use super::run::{Run, Trouble};
 use super::session::Selection;
 use super::state::{Event, Mode, Status, WorkflowState};
 use super::symbol;
+use serde_json::json;
 
 pub(super) fn opened<F: Files>(run: &Run<'_, F>, path: &str) -> Result<Done, Trouble> {
     let text = run.text(path)?;
@@ -58,7 +60,7 @@ pub(super) fn edited<F: Files>(
     let texts: Vec<_> = texts
         .into_iter()
         .zip(&before)
-        .filter(|((_, text), (_, before))| text != before)
+        .filter(|((_, text), (_, before))| text.as_ref() != before.as_deref())
         .map(|(text, _)| text)
         .collect();
     if texts.is_empty() {
@@ -70,7 +72,8 @@ pub(super) fn edited<F: Files>(
     let paths: Vec<String> = texts.iter().map(|(path, _)| path.clone()).collect();
     let mut detail = String::new();
     for (path, text) in &texts {
-        let old = before.iter().find(|(other, _)| other == path).and_then(|(_, text)| text.as_deref());
+        let old = before.iter().find(|(other, _)| other == path).and_then(|(_, text)| text.as_ref());
+        let old = old.map(|text| text.as_str());
         detail.push_str(&unified(
             old.unwrap_or_default(),
             text.as_deref().unwrap_or_default(),
@@ -106,19 +109,28 @@ pub(super) fn after<F: Files>(run: &Run<'_, F>, status: Status) -> &'static str 
 
 pub(super) fn replace<F: Files>(run: &mut Run<'_, F>, path: &str, old: &str, new: &str, fits: bool) -> Result<Done, Trouble> {
     let text = run.text(path)?;
-    let (old, new) = match fits {
-        true => {
-            let end = Ends::of(&text).usual();
-            (fit(old, end), fit(new, end))
-        }
-        false => (old.to_owned(), new.to_owned()),
-    };
+    let (old, new) = ended(&text, old, new, fits);
     place_one(run, path, &text, &old, &new, "replaced one occurrence of old_text")
+}
+
+/// What is looked for and what is to stand there, with the line ends of the file if they are to have them. In a file of mixed ends what is looked
+/// for may stand as it is given, and nowhere else.
+fn ended(text: &str, old: &str, new: &str, fits: bool) -> (String, String) {
+    if !fits {
+        return (old.to_owned(), new.to_owned());
+    }
+    let end = Ends::of(text).usual();
+    let fitted = fit(old, end);
+    match fitted != old && find(text, &fitted, 0, 1).count == 0 && find(text, old, 0, 1).count > 0 {
+        true => (old.to_owned(), fit(new, Ends::of(old).usual())),
+        false => (fitted, fit(new, end)),
+    }
 }
 
 /// Puts a text in the place of the only occurrence of another; offers the occurrences where there are several.
 pub(super) fn place_one<F: Files>(run: &mut Run<'_, F>, path: &str, text: &str, old: &str, new: &str, what: &str) -> Result<Done, Trouble> {
     let found = find(text, old, 0, candidate::SHOWN);
+    trace(run, path, text, old);
     match found.count {
         0 => {
             run.happen(path, Event::Nowhere);
@@ -146,6 +158,15 @@ pub(super) fn place_one<F: Files>(run: &mut Run<'_, F>, path: &str, text: &str, 
             }
             shown(run, path, 0)
         }
+    }
+}
+
+/// Writes down where a text stands (bytes from the beginning), and in which version, so that what was chosen can be gone over again.
+fn trace<F: Files>(run: &mut Run<'_, F>, path: &str, text: &str, needle: &str) {
+    if run.files.tells() {
+        let found = find(text, needle, 0, TRACED);
+        let snapshot = run.session.documents.get(path).map(|document| document.now.text.clone());
+        run.met.matches = Some(json!({"snapshot": snapshot, "count": found.count, "at": found.at}));
     }
 }
 
@@ -196,6 +217,7 @@ pub(super) fn select<F: Files>(run: &mut Run<'_, F>, path: &str, id: usize, new:
     let text = run.text(path)?;
     let selection = selection(run, path)?;
     let found = find(&text, &selection.needle, id.wrapping_sub(1), 1);
+    trace(run, path, &text, &selection.needle);
     let Some(at) = found.at.first() else {
         run.happen(path, Event::Refused);
         let why = format!("there is no candidate {id}: they have numbers from 1 to {}", found.count);
@@ -203,7 +225,7 @@ pub(super) fn select<F: Files>(run: &mut Run<'_, F>, path: &str, id: usize, new:
     };
     let new = new.unwrap_or(&selection.replacement);
     let made = [&text[..*at], new, &text[at + selection.needle.len()..]].concat();
-    if made == text {
+    if made == *text {
         run.happen(path, Event::Stale);
         return Ok(Done::of(Status::NoOp, "old and new are the same: nothing was changed"));
     }
@@ -217,12 +239,7 @@ pub(super) fn select<F: Files>(run: &mut Run<'_, F>, path: &str, id: usize, new:
 
 pub(super) fn append<F: Files>(run: &mut Run<'_, F>, path: &str, anchor: &str, new: &str, fits: bool) -> Result<Done, Trouble> {
     let text = run.text(path)?;
-    let end = Ends::of(&text).usual();
-    let (anchor, new) = if fits {
-        (fit(anchor, end), fit(new, end))
-    } else {
-        (anchor.to_owned(), new.to_owned())
-    };
+    let (anchor, new) = ended(&text, anchor, new, fits);
     if anchor.is_empty() {
         run.happen(path, Event::Refused);
         return Err(Trouble::new(
@@ -278,13 +295,18 @@ pub(super) fn symbol_edit<F: Files>(run: &mut Run<'_, F>, path: &str, wanted: &s
             ..Trouble::new(format!("{path}: {}", why.why), why.hint).at(path)
         }
     })?;
-    edited(run, "symbol", vec![(path.to_owned(), Some(made))], &what)
+    let operation = match wanted.at {
+        symbol::Where::Replace => "replace_symbol",
+        symbol::Where::Before => "insert_before",
+        symbol::Where::After => "insert_after",
+    };
+    edited(run, operation, vec![(path.to_owned(), Some(made))], &what)
 }
 
 pub(super) fn batch<F: Files>(run: &mut Run<'_, F>, edits: &[Part], paths: &[String], fits: bool) -> Result<Done, Trouble> {
     let mut texts: Vec<(String, Option<String>)> = Vec::new();
     for path in paths {
-        texts.push((path.clone(), Some(run.text(path)?)));
+        texts.push((path.clone(), Some(run.text(path)?.to_string())));
     }
     for (number, edit) in (1..).zip(edits) {
         let path = match &edit.path {
@@ -296,12 +318,7 @@ pub(super) fn batch<F: Files>(run: &mut Run<'_, F>, edits: &[Part], paths: &[Str
             .find(|(other, _)| *other == path)
             .and_then(|(_, text)| text.as_mut());
         let Some(text) = text else { continue };
-        let end = Ends::of(text).usual();
-        let (old, new) = if fits {
-            (fit(&edit.old, end), fit(&edit.new, end))
-        } else {
-            (edit.old.clone(), edit.new.clone())
-        };
+        let (old, new) = ended(text, &edit.old, &edit.new, fits);
         let found = find(text, &old, 0, candidate::SHOWN);
         match found.at.as_slice() {
             [at] => text.replace_range(*at..at + old.len(), &new),
@@ -318,17 +335,18 @@ pub(super) fn batch<F: Files>(run: &mut Run<'_, F>, edits: &[Part], paths: &[Str
             }
             several => {
                 let candidates = candidate::candidates(text, old.len(), several, 0);
+                let lines = candidate::marked(text, old.len(), several, &candidates, 1);
+                let why = format!(
+                    "edit {number} has {} matches in {path}, and must have one; nothing was changed",
+                    found.count
+                );
                 run.happen(&path, Event::Refused);
-                return Err(Trouble {
-                    detail: Some(candidate::marked(text, old.len(), several, &candidates, 1)),
-                    ..Trouble::new(
-                        format!(
-                            "edit {number} has {} matches in {path}, and must have one; nothing was changed",
-                            found.count
-                        ),
-                        "give a longer old_text",
-                    )
-                    .at(&path)
+                return Ok(Done {
+                    candidates: Some(candidates),
+                    count: Some(found.count),
+                    guidance: Some(format!("give edit {number} a longer old_text, which stands in one place")),
+                    paths: vec![path],
+                    ..Done::of(Status::MultiMatch, why).with(lines)
                 });
             }
         }

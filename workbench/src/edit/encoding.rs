@@ -1,6 +1,8 @@
 //! How the bytes of a file are written as text, so that what was not edited stays as it is: UTF-8 and UTF-16 with or without their byte order
-//! mark, Windows-1252. What cannot be written back byte for byte is refused by name.
+//! mark, Windows-1252. What cannot be written back byte for byte is refused by name, and so is what only has the bytes of Windows-1252: new
+//! text in it would make a mixture of encodings.
 
+use chardetng::{EncodingDetector, Iso2022JpDetection, Utf8Detection};
 use producers::text::windows_1252;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -18,7 +20,7 @@ pub enum Form {
     Utf16Le,
     /// UTF-16, the higher byte first.
     Utf16Be,
-    /// Code page 1252, its five holes as the C1 controls of their numbers.
+    /// Code page 1252.
     Windows1252,
 }
 
@@ -52,6 +54,30 @@ pub enum Unreadable {
     /// Half a pair, or half a unit.
     #[error("it is not valid UTF-16; save it as UTF-8 first")]
     BrokenUtf16,
+    /// UTF-8 with bytes among it that are not.
+    #[error(
+        "it is UTF-8 but for byte {at}, 0x{byte:02x} in line {line}; mend that place, or let `iconv -c -f UTF-8 -t UTF-8` leave out what is broken"
+    )]
+    BrokenUtf8 {
+        /// Bytes before the first that does not belong.
+        at: usize,
+        /// That byte.
+        byte: u8,
+        /// The line in which it stands, from 1.
+        line: usize,
+    },
+    /// Another encoding, as it seems.
+    #[error("it is neither UTF-8 nor Windows-1252, and looks like {name}; make it UTF-8 first (`iconv -f {name} -t UTF-8`)")]
+    Foreign {
+        /// Its name, as far as it can be told.
+        name: &'static str,
+    },
+    /// No encoding that is known.
+    #[error("it is neither UTF-8 nor Windows-1252, which has no character for byte {at}; make it UTF-8 first (`iconv -f FROM -t UTF-8`)")]
+    Unknown {
+        /// Bytes before it.
+        at: usize,
+    },
     /// More than [`LARGEST`] bytes.
     #[error("it has {bytes} bytes, and files over 256 MiB are not edited here")]
     Large {
@@ -105,14 +131,58 @@ pub fn decode(bytes: &[u8]) -> Result<(String, Encoding), Unreadable> {
     }
     match std::str::from_utf8(plain) {
         Ok(text) => Ok((text.to_owned(), Encoding { form: Form::Utf8, mark })),
-        Err(_) => {
-            let encoding = Encoding {
-                form: Form::Windows1252,
-                mark: false,
-            };
-            Ok((bytes.iter().map(|byte| windows_1252(*byte)).collect(), encoding))
+        Err(error) => {
+            let at = bytes.len() - plain.len() + error.valid_up_to();
+            let line = 1 + memchr::memchr_iter(b'\n', &bytes[..at]).count();
+            let broken = Unreadable::BrokenUtf8 { at, byte: bytes[at], line };
+            let (mut whole, mut stray) = (0, 0);
+            for chunk in plain.utf8_chunks() {
+                whole += chunk.valid().chars().filter(|c| !c.is_ascii()).count();
+                stray += chunk.invalid().len();
+            }
+            match code_page_text(bytes) {
+                _ if mark || whole >= stray => Err(broken),
+                Ok(_) if whole > 0 => Err(broken),
+                read => read,
+            }
         }
     }
+}
+
+/// The bytes that stand for no character of code page 1252.
+const HOLES: [u8; 5] = [0x81, 0x8d, 0x8f, 0x90, 0x9d];
+
+/// The text of bytes that are no UTF-8, if they can be taken for code page 1252.
+fn code_page_text(bytes: &[u8]) -> Result<(String, Encoding), Unreadable> {
+    let hole = bytes.iter().position(|byte| HOLES.contains(byte));
+    if hole.is_some() || !is_like_words(bytes) {
+        let mut detector = EncodingDetector::new(Iso2022JpDetection::Deny);
+        detector.feed(bytes, true);
+        let name = detector.guess(None, Utf8Detection::Deny).name();
+        match (hole, name) {
+            (None, "windows-1252") => {}
+            (Some(at), "windows-1252") => return Err(Unreadable::Unknown { at }),
+            _ => return Err(Unreadable::Foreign { name }),
+        }
+    }
+    let encoding = Encoding {
+        form: Form::Windows1252,
+        mark: false,
+    };
+    Ok((bytes.iter().map(|byte| windows_1252(*byte)).collect(), encoding))
+}
+
+/// Whether the bytes above ASCII stand as they do in the languages of code page 1252: one or two together, signs at the ends of words. Of so
+/// few a detector guesses badly; of more it is asked.
+fn is_like_words(bytes: &[u8]) -> bool {
+    let is_letter = |byte: u8| byte.is_ascii_alphabetic() || byte >= 0x80 && windows_1252(byte).is_alphabetic();
+    // Apostrophes, the soft hyphen, the middle dot of Catalan, and letters that are written small above the line stand within words.
+    let is_joint = |byte: u8| matches!(byte, 0x92 | 0xaa | 0xad | 0xb7 | 0xba);
+    let runs = bytes.split(u8::is_ascii).all(|run| run.len() < 3);
+    runs && bytes.windows(3).all(|three| {
+        let sign = three[1] >= 0x80 && !is_letter(three[1]) && !is_joint(three[1]);
+        !(sign && is_letter(three[0]) && is_letter(three[2]))
+    })
 }
 
 fn utf16(bytes: &[u8], form: Form, unit: fn([u8; 2]) -> u16) -> Result<(String, Encoding), Unreadable> {
@@ -145,16 +215,19 @@ pub fn length(bytes: &[u8]) -> usize {
 ///
 /// # Errors
 /// When the encoding cannot hold it, or [`decode`] would make another text of them.
-pub fn encode(text: &str, encoding: Encoding) -> Result<Vec<u8>, Unreadable> {
+pub fn encode(text: String, encoding: Encoding) -> Result<Vec<u8>, Unreadable> {
     let Encoding { form, mark } = encoding;
     if let Some(at) = memchr::memchr(0, text.as_bytes()) {
         return Err(Unreadable::Binary { at });
     }
+    // A mark is put before a text that has none; only these two can come out as another text.
+    let doubtful = form == Form::Windows1252 || !mark && form == Form::Utf8 && text.starts_with('\u{feff}');
+    let before = doubtful.then(|| text.clone());
     let bytes = match form {
         Form::Utf8 if mark => [b"\xef\xbb\xbf", text.as_bytes()].concat(),
-        Form::Utf8 => text.as_bytes().to_vec(),
-        Form::Utf16Le => units(text).flat_map(u16::to_le_bytes).collect(),
-        Form::Utf16Be => units(text).flat_map(u16::to_be_bytes).collect(),
+        Form::Utf8 => text.into_bytes(),
+        Form::Utf16Le => units(&text).flat_map(u16::to_le_bytes).collect(),
+        Form::Utf16Be => units(&text).flat_map(u16::to_be_bytes).collect(),
         Form::Windows1252 => {
             let byte = |character: char| code_page(character).ok_or(Unreadable::Unwritable { character, form });
             text.chars().map(byte).collect::<Result<_, _>>()?
@@ -163,9 +236,7 @@ pub fn encode(text: &str, encoding: Encoding) -> Result<Vec<u8>, Unreadable> {
     if bytes.len() > LARGEST {
         return Err(Unreadable::Large { bytes: bytes.len() as u64 });
     }
-    // A mark is put before a text that has none; only these two can come out as another text.
-    let doubtful = form == Form::Windows1252 || !mark && form == Form::Utf8 && text.starts_with('\u{feff}');
-    if doubtful && !decode(&bytes).is_ok_and(|(read, _)| read == text) {
+    if before.is_some_and(|text| !decode(&bytes).is_ok_and(|(read, _)| read == text)) {
         return Err(Unreadable::Ambiguous { form });
     }
     Ok(bytes)
@@ -179,6 +250,7 @@ fn units(text: &str) -> impl Iterator<Item = u16> {
 fn code_page(character: char) -> Option<u8> {
     match u32::from(character) {
         plain @ (0..0x80 | 0xa0..0x100) => u8::try_from(plain).ok(),
+        0x80..0xa0 => None,
         _ => (0x80..=0x9f).find(|byte| windows_1252(*byte) == character),
     }
 }
@@ -205,17 +277,91 @@ mod tests {
         assert!(refused(b"\xff\xfe\x00\xd8").starts_with("it is not valid UTF-16"));
     }
 
+    /// A text as a code page has it.
+    fn paged(page: &str, text: &str) -> Vec<u8> {
+        let encoding = encoding_rs::Encoding::for_label(page.as_bytes()).expect("a name");
+        let (bytes, _, lacking) = encoding.encode(text);
+        assert!(!lacking, "{text} in {page}");
+        bytes.into_owned()
+    }
+
+    #[test]
+    fn words_of_western_europe_are_windows_1252() {
+        for text in [
+            "// café",
+            "// Author: Müller\nclass A { }\n",
+            "// © 2020 Foo",
+            "x = 5°; // 5 µs, § 5 ½ ± ×",
+            "“quoted”, don’t – do",
+            "weiß grün Ärger Öl m² 1º",
+            "señor ¿qué?",
+            "åäö ÅÄÖ",
+            "ça déjà vu…",
+            "blåbærgrød, paral·lel",
+        ] {
+            let bytes = paged("windows-1252", text);
+            let (read, encoding) = decode(&bytes).unwrap_or_else(|why| panic!("{text}: {why}"));
+            assert_eq!((read.as_str(), encoding.form), (text, Form::Windows1252));
+            assert_eq!(encode(read, encoding), Ok(bytes));
+        }
+        // Each character alone and within a word.
+        for byte in (0x80..=0xff).filter(|byte| !HOLES.contains(byte)) {
+            assert!(decode(&[b'a', b' ', byte, b' ', b'b']).is_ok(), "{byte:x}");
+            let within = decode(&[b'a', b'b', byte, b'c', b'd']);
+            assert!(within.is_ok() || !windows_1252(byte).is_alphabetic(), "{byte:x}");
+        }
+    }
+
+    #[test]
+    fn other_encodings_are_not_taken_for_windows_1252() {
+        for (page, text) in [
+            ("Shift_JIS", "// コメント class A { }"),
+            ("GBK", "// 中文注释\nclass A { }"),
+            ("EUC-KR", "// 한국어 주석"),
+            ("EUC-JP", "// コメントの 説明"),
+            ("windows-1251", "// Комментарий"),
+            ("windows-1250", "// zażółć gęślą jaźń"),
+            ("windows-1253", "// ελληνικά"),
+        ] {
+            let told = refused(&paged(page, text));
+            let named = format!("looks like {page}; make it UTF-8 first (`iconv -f {page} -t UTF-8`)");
+            assert!(told.ends_with(&named), "{told}");
+        }
+        for (page, text) in [("Shift_JIS", "日本語"), ("Shift_JIS", "// 説明"), ("Big5", "// 中文註解")] {
+            assert!(refused(&paged(page, text)).starts_with("it is neither UTF-8 nor Windows-1252"));
+        }
+        assert!(refused(b"a \x81 b").starts_with("it is neither UTF-8 nor Windows-1252"));
+    }
+
+    #[test]
+    fn a_bad_byte_among_utf8_is_told_with_its_place() {
+        let told = refused(
+            "a\né\n"
+                .as_bytes()
+                .iter()
+                .copied()
+                .chain(*b"b\xe9\n")
+                .collect::<Vec<u8>>()
+                .as_slice(),
+        );
+        assert!(told.starts_with("it is UTF-8 but for byte 6, 0xe9 in line 3; "), "{told}");
+        assert!(refused(b"\xef\xbb\xbfa\xe9").starts_with("it is UTF-8 but for byte 4, 0xe9 in line 1; "));
+    }
+
     #[test]
     fn what_the_encoding_lacks_is_refused_by_name() {
-        let (text, encoding) = decode(b"caf\xe9 \x80\x81").expect("text");
-        assert_eq!((text.as_str(), encoding.form), ("café €\u{81}", Form::Windows1252));
-        let why = encode("日", encoding).expect_err("refused").to_string();
+        let (text, encoding) = decode(b"caf\xe9 \x80").expect("text");
+        assert_eq!((text.as_str(), encoding.form), ("café €", Form::Windows1252));
+        let why = encode("日".to_owned(), encoding).expect_err("refused").to_string();
         assert!(why.starts_with("'日' cannot be written in Windows-1252"), "{why}");
         // These two bytes would be read as UTF-8.
-        assert_eq!(encode("Ã©", encoding), Err(Unreadable::Ambiguous { form: Form::Windows1252 }));
+        assert_eq!(
+            encode("Ã©".to_owned(), encoding),
+            Err(Unreadable::Ambiguous { form: Form::Windows1252 })
+        );
         // Without its only odd character the file is what it looks like.
-        assert_eq!(encode("cafe", encoding), Ok(b"cafe".to_vec()));
-        assert!(encode("a\0", PLAIN).is_err() && encode("\u{feff}a", PLAIN).is_err());
+        assert_eq!(encode("cafe".to_owned(), encoding), Ok(b"cafe".to_vec()));
+        assert!(encode("a\0".to_owned(), PLAIN).is_err() && encode("\u{feff}a".to_owned(), PLAIN).is_err());
     }
 
     proptest! {
@@ -226,14 +372,14 @@ mod tests {
             for bytes in [utf16, utf8] {
                 let (read, encoding) = decode(&bytes).expect("text");
                 prop_assert_eq!(length(&bytes), read.chars().count());
-                prop_assert_eq!(encode(&read, encoding), Ok(bytes));
+                prop_assert_eq!(encode(read, encoding), Ok(bytes));
             }
         }
 
         #[test]
         fn any_bytes_round_trip_or_are_refused(bytes: Vec<u8>) {
             if let Ok((read, encoding)) = decode(&bytes) {
-                prop_assert_eq!(encode(&read, encoding), Ok(bytes));
+                prop_assert_eq!(encode(read, encoding), Ok(bytes));
             }
         }
     }

@@ -52,6 +52,14 @@ pub enum SaveError {
         /// Which.
         path: String,
     },
+    /// Two of them are one file. Nothing was saved.
+    #[error("{path} and {other} are one file under two names (hard links), and are not saved at once; change it under one of them")]
+    OneFile {
+        /// One of its names.
+        path: String,
+        /// Another.
+        other: String,
+    },
     /// The system refuses.
     #[error("{path} cannot be written: {error}")]
     Io {
@@ -105,6 +113,9 @@ pub trait Files {
     /// # Errors
     /// When one cannot be saved.
     fn save(&self, files: &[Save]) -> Result<(), SaveError>;
+
+    /// Takes away what a process that was killed while it saved a file left beside it. What cannot be removed stays: it harms nobody.
+    fn unstage(&self, path: &str);
 
     /// A note.
     ///

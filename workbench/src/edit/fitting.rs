@@ -8,6 +8,9 @@ use super::patch::{FilePatch, Hunk, Kind};
 use super::run::{Run, Trouble};
 use super::state::Status;
 
+/// Permissions of a new file that can be run.
+const PROGRAM: u32 = 0o755;
+
 /// Makes the files of a patch documents of the session.
 ///
 /// # Errors
@@ -101,6 +104,10 @@ pub(super) fn texts<F: Files>(
             }
             None => made.push((path, Some(text))),
         }
+    }
+    for part in parts.iter().filter(|part| part.executable) {
+        let path = resolve(run, &part.path)?;
+        run.document_mut(&path).now.mode = Some(PROGRAM);
     }
     Ok(made)
 }

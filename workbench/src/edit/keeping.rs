@@ -6,6 +6,7 @@ use super::merge::unified;
 use super::perform::{Done, resolved};
 use super::run::{Run, Trouble};
 use super::state::{Found, Mode, Status, WorkflowState};
+use super::tools::Tool;
 
 pub(super) fn commit<F: Files>(run: &mut Run<'_, F>, paths: &[String]) -> Result<Done, Trouble> {
     let edited: Vec<String> = paths
@@ -30,14 +31,29 @@ pub(super) fn commit<F: Files>(run: &mut Run<'_, F>, paths: &[String]) -> Result
 }
 
 pub(super) fn discard<F: Files>(run: &mut Run<'_, F>, paths: &[String]) -> Result<Done, Trouble> {
-    let mut dropped = Vec::new();
+    let (mut dropped, mut changes, mut stopped) = (Vec::new(), Vec::new(), None);
     let mut selection = false;
     for path in paths {
         let chooses = run.document(path)?.state.told() == WorkflowState::SelectionPending;
-        if run.discard(path)? == Status::Success {
+        let (status, change) = match run.discard(path) {
+            Ok(done) => done,
+            Err(trouble) => {
+                stopped = Some(trouble);
+                break;
+            }
+        };
+        changes.extend(change);
+        if status == Status::Success {
             selection |= chooses;
             dropped.push(path.clone());
         }
+    }
+    // All of it is one operation, and what was dropped before another could not be is remembered, too.
+    if !changes.is_empty() {
+        run.remember("discard", changes);
+    }
+    if let Some(trouble) = stopped {
+        return Err(trouble);
     }
     if dropped.is_empty() {
         return Ok(Done::of(Status::NoOp, "there is nothing to discard"));
@@ -116,9 +132,19 @@ pub(super) fn refresh<F: Files>(run: &mut Run<'_, F>, paths: Vec<String>) -> Res
 
 pub(super) fn persist_as<F: Files>(run: &mut Run<'_, F>, path: &str, given: &str) -> Result<Done, Trouble> {
     let other = resolved(run.files, given)?;
-    let text = run.text(path)?;
+    let text = run.text_of(path, &run.document(path)?.now.text)?.map(|(text, _)| text);
+    let Some(text) = text else {
+        let why = Trouble::new(
+            format!("there is nothing to save: {path} is gone, and so is what its buffer held"),
+            "",
+        );
+        let guidance = run
+            .allows(path, Tool::Undo)
+            .then(|| "`undo` gives the buffer back what it held; then call `persist_as`".to_owned());
+        return Err(Trouble { guidance, ..why }.at(path));
+    };
     run.open_like(&other, path)?;
-    let mut status = run.edit("persist_as", vec![(other.clone(), Some(text))])?;
+    let mut status = run.edit("persist_as", vec![(other.clone(), Some(text.to_string()))])?;
     if run.session.mode == Mode::Manual {
         status = run.save(std::slice::from_ref(&other))?;
     }
@@ -129,10 +155,18 @@ pub(super) fn persist_as<F: Files>(run: &mut Run<'_, F>, path: &str, given: &str
     })
 }
 
-pub(super) fn again<F: Files>(run: &mut Run<'_, F>, redo: bool) -> Result<Done, Trouble> {
-    let taken = run.take_back(redo)?;
+pub(super) fn again<F: Files>(run: &mut Run<'_, F>, redo: bool, only: Option<&str>) -> Result<Done, Trouble> {
+    let saves = run.met.saves.len();
+    let taken = run.take_back(redo, only)?;
     let what = if redo { "made again" } else { "took back" };
-    let summary = format!("{what}: {}{}", taken.operation, after(run, taken.status));
+    let became = match taken.status {
+        // What was never saved is not saved back.
+        Status::Success if run.session.mode == Mode::Immediate && run.met.saves.len() == saves => {
+            " in the buffer; the file holds that already and was not written"
+        }
+        status => after(run, status),
+    };
+    let summary = format!("{what}: {}{became}", taken.operation);
     let mut detail = String::new();
     if taken.status == Status::ExternalConflict {
         for path in &taken.paths {
@@ -153,5 +187,8 @@ pub(super) fn close<F: Files>(run: &mut Run<'_, F>, paths: &[String]) -> Result<
         .iter()
         .find(|path| run.document(path).is_ok_and(|document| document.is_edited()));
     let path = edited.cloned().unwrap_or_default();
-    Err(Trouble::new("the session has edits that are not saved", "call `commit` or `discard` first").at(&path))
+    let ways = [(Tool::Commit, "`commit`"), (Tool::Discard, "`discard`")].into_iter();
+    let ways: Vec<&str> = ways.filter(|(tool, _)| run.allows(&path, *tool)).map(|(_, name)| name).collect();
+    let hint = format!("call {} first", ways.join(" or "));
+    Err(Trouble::new("the session has edits that are not saved", hint).at(&path))
 }

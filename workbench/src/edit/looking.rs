@@ -24,7 +24,7 @@ impl<F: Files> Run<'_, F> {
             Ok(seen) => seen,
             Err(error) => {
                 self.happen(path, Event::Unread);
-                return Err(unread(path, &error));
+                return Err(self.of_document(unread(path, &error)));
             }
         };
         let document = self.document(path)?.clone();
@@ -44,18 +44,40 @@ impl<F: Files> Run<'_, F> {
         }
         let found = self.meet(path, &document, &seen)?;
         self.happen(path, Event::Outside(found));
-        self.outside
-            .push(json!({"from": document.seen, "to": seen, "found": format!("{found:?}"), "source": "look"}));
+        self.met
+            .outside
+            .push(json!({"path": path, "from": document.seen, "to": seen, "found": format!("{found:?}"), "source": "look"}));
         match found {
-            Found::Taken => self
-                .notes
-                .push(format!("{path} was changed by somebody else: the content is updated")),
-            Found::Carried => self.notes.push(format!(
-                "{path} was changed by somebody else at other places: the edits are carried over to the new content"
-            )),
+            Found::Taken | Found::Carried => {
+                let note = self.moved(path, &document, found == Found::Carried);
+                self.notes.push(note);
+            }
             Found::Same { .. } | Found::Conflict => {}
         }
         Ok(found)
+    }
+
+    /// What somebody else did to a file, and what became of its document, as it was before, in a sentence.
+    fn moved(&self, path: &str, before: &Document, carried: bool) -> String {
+        let seen = self.session.documents.get(path).and_then(|document| document.seen.clone());
+        let is = self.text_of(path, &seen).ok().flatten().map(|(_, encoding)| encoding);
+        match (&before.now.base, is) {
+            (_, None) => format!("{path} was taken away by somebody else: its buffer is empty"),
+            (None, _) => format!("{path} was made by somebody else: the content is updated"),
+            (_, Some(is)) if is != before.now.encoding => {
+                let mark = if is.mark { " with a byte order mark" } else { "" };
+                let so = if carried {
+                    "the edits are carried over"
+                } else {
+                    "the content is updated"
+                };
+                format!("{path} was written in {}{mark} by somebody else: {so}", is.form)
+            }
+            _ if carried => {
+                format!("{path} was changed by somebody else at other places: the edits are carried over to the new content")
+            }
+            _ => format!("{path} was changed by somebody else: the content is updated"),
+        }
     }
 
     /// What a file that has other bytes now means for a document.
@@ -67,7 +89,7 @@ impl<F: Files> Run<'_, F> {
             Ok(theirs) => theirs,
             Err(trouble) => {
                 self.happen(path, Event::Unread);
-                return Err(trouble);
+                return Err(self.of_document(trouble));
             }
         };
         if !now.is_edited() || now.text == *seen {
@@ -85,7 +107,7 @@ impl<F: Files> Run<'_, F> {
         );
         if let (Some((base, _)), Some((ours, _)), Some((text, _))) = texts
             && let Some(carried) = carry(&base, &ours, &text)
-            && let Ok(bytes) = encode(&carried, theirs.encoding)
+            && let Ok(bytes) = encode(carried, theirs.encoding)
         {
             self.keep_looked(path)?;
             let bytes = Rc::new(bytes);
@@ -146,21 +168,22 @@ impl<F: Files> Run<'_, F> {
         }
     }
 
-    /// Drops what is not saved: the buffer is the file, or, where that cannot be read, what it was made of. It can be had back by `undo`.
+    /// Drops what is not saved: the buffer is the file, or, where that cannot be read, what it was made of. What is told as a change can be had
+    /// back, once it is remembered.
     ///
     /// # Errors
     /// When there is no room to keep it.
-    pub fn discard(&mut self, path: &str) -> Result<Status, Trouble> {
+    pub(super) fn discard(&mut self, path: &str) -> Result<(Status, Option<Change>), Trouble> {
         let before = self.document(path)?.clone();
         if matches!(before.state, State::SelectionPending(_))
             || !before.is_edited() && !matches!(before.state.ground(), Ground::OutOfSync { .. })
         {
-            return Ok(self.happen(path, Event::Discarded).0);
+            return Ok((self.happen(path, Event::Discarded).0, None));
         }
         let read = self.see(path).map_err(|error| unread(path, &error));
         let found = read.and_then(|seen| Ok((seen, self.seen(path, before.now.encoding)?)));
         self.keep_looked(path)?;
-        let mut status = self.happen(path, Event::Discarded).0;
+        let status = self.happen(path, Event::Discarded).0;
         let to = match found {
             Ok((seen, theirs)) => {
                 self.document_mut(path).seen = seen;
@@ -176,16 +199,14 @@ impl<F: Files> Run<'_, F> {
             }
         };
         if to == before.now {
-            status = Status::NoOp;
-        } else {
-            self.document_mut(path).now.clone_from(&to);
-            let change = Change {
-                path: path.to_owned(),
-                from: before.now,
-                to,
-            };
-            self.remember("discard", vec![change]);
+            return Ok((Status::NoOp, None));
         }
-        Ok(status)
+        self.document_mut(path).now.clone_from(&to);
+        let change = Change {
+            path: path.to_owned(),
+            from: before.now,
+            to,
+        };
+        Ok((status, Some(change)))
     }
 }

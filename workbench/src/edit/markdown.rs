@@ -475,13 +475,47 @@ flags: `SelectionPending`
         ````
         ");
         checked(&conflict);
-        checked(&response(
+        let unsaved = response(
             Status::PersistFailure,
             State::On(Ground::PersistPending),
             "no room",
             Some("make some"),
-        ));
-        checked(&response(Status::NoOp, State::Refreshing(Ground::Idle), "it is being read", None));
+        );
+        insta::assert_snapshot!(format(&unsaved), @"
+        status: `PersistFailure`
+        state: `PersistPending`
+        flags: `PersistPending`
+
+        ### [Fail] 概览
+        - summary: no room
+        - guidance: make some
+
+        ### [Metrics] 指标
+        | 指标 | 值 |
+        | --- | --- |
+        | delta | 0 |
+        | new_length | 1824 |
+        | selection_count | - |
+        ");
+        checked(&unsaved);
+        let reading = response(Status::NoOp, State::Refreshing(Ground::Idle), "it is being read", None);
+        insta::assert_snapshot!(format(&reading), @"
+        status: `NoOp`
+        state: `Refreshing`
+        flags: `DiagnosticHint`
+
+        ### [OK] 概览
+        - summary: it is being read
+        - guidance: (留空)
+
+        ### [Metrics] 指标
+        | 指标 | 值 |
+        | --- | --- |
+        | delta | 0 |
+        | new_length | 1824 |
+        | selection_count | - |
+        ");
+        checked(&reading);
         checked(&pending.clone().malformed());
         assert!(format(&pending.malformed()).contains("- summary: [Fail] 响应格式不符合规范\n"));
     }

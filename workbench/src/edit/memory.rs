@@ -5,7 +5,7 @@ use super::diagnostics::Category;
 use super::files::{Files, Found, Save, SaveError, Stamp};
 use super::place::Refused;
 use std::cell::{Cell, RefCell};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 
 /// Bytes, when they were written, and permissions.
@@ -25,6 +25,8 @@ pub struct Memory {
     left: Cell<Option<usize>>,
     /// A file that there is no room for.
     full: RefCell<Option<String>>,
+    /// Files that are links now, which lead out of the workspace.
+    away: RefCell<BTreeSet<String>>,
     /// Written by somebody else just before the next save.
     sneak: RefCell<Option<(String, Vec<u8>)>>,
 }
@@ -59,6 +61,12 @@ impl Memory {
         *self.sneak.borrow_mut() = Some((path.to_owned(), bytes.to_vec()));
     }
 
+    /// Somebody else puts a link that leads out of the workspace in a file's place.
+    pub fn lead_away(&self, path: &str) {
+        self.write(path, "elsewhere\n");
+        self.away.borrow_mut().insert(path.to_owned());
+    }
+
     /// What a file holds.
     pub fn file(&self, path: &str) -> Option<Vec<u8>> {
         self.files.borrow().get(path).map(|(bytes, _, _)| bytes.clone())
@@ -75,7 +83,7 @@ impl Memory {
         self.left.set(steps);
     }
 
-    /// There is no room for a file, or for all again.
+    /// There is no room for a file, or a folder of notes; or for all again.
     pub fn fill(&self, path: Option<&str>) {
         *self.full.borrow_mut() = path.map(str::to_owned);
     }
@@ -128,7 +136,7 @@ impl Files for Memory {
     }
 
     fn resolve(&self, given: &str) -> Result<String, Refused> {
-        match given.starts_with("..") {
+        match given.starts_with("..") || self.away.borrow().contains(given) {
             true => Err(Refused::Outside(given.to_owned())),
             false => Ok(given.to_owned()),
         }
@@ -191,12 +199,17 @@ impl Files for Memory {
         Ok(())
     }
 
+    fn unstage(&self, _: &str) {}
+
     fn note(&self, name: &str) -> io::Result<Option<Vec<u8>>> {
         Ok(self.notes.borrow().get(name).cloned())
     }
 
     fn keep(&self, name: &str, bytes: &[u8]) -> io::Result<()> {
         self.step()?;
+        if self.full.borrow().as_ref().is_some_and(|full| name.starts_with(full.as_str())) {
+            return Err(io::ErrorKind::StorageFull.into());
+        }
         self.notes.borrow_mut().insert(name.to_owned(), bytes.to_vec());
         Ok(())
     }

@@ -2,7 +2,9 @@
 //! the text anew.
 
 use super::lines::{Ends, body, fit, split};
+use super::lookalike;
 use super::matching::find;
+use std::borrow::Cow;
 use std::collections::HashMap;
 
 /// Longer texts are not looked through for what is only alike.
@@ -26,7 +28,7 @@ pub struct Miss {
 /// What stands in a text that is nearly the needle, which is not in it.
 pub fn explain(text: &str, needle: &str) -> Miss {
     if needle.is_empty() {
-        return told("old_text is empty, and an empty text stands nowhere");
+        return told("old_text is empty: `append` puts a text at the beginning (^) or the end ($), `write` gives the file a whole new one");
     }
     if text.is_empty() {
         return told("the file is empty");
@@ -56,7 +58,24 @@ pub fn explain(text: &str, needle: &str) -> Miss {
     if text.len() > LARGEST {
         return told("it is nowhere in the file, which is too large to be looked through for what is alike");
     }
-    near(text, needle)
+    alike_in_looks(text, &plain, &fitted).unwrap_or_else(|| near(text, needle))
+}
+
+/// What stands there and only looks like the needle. `plain` and `fitted` are both with LF.
+fn alike_in_looks(text: &str, plain: &str, fitted: &str) -> Option<Miss> {
+    if plain.is_ascii() && fitted.is_ascii() {
+        return None;
+    }
+    let (seen, wanted) = (lookalike::seen(plain), lookalike::seen(fitted));
+    let at = *find(&seen, &wanted, 0, 1).at.first()?;
+    let line = 1 + seen[..at].matches('\n').count();
+    let count = split(fitted).count();
+    let there: String = split(plain).skip(line - 1).take(count).collect();
+    let why = format!(
+        "only characters that look alike, or like nothing, differ at line {line}: {}",
+        lookalike::told(&there, fitted)
+    );
+    Some(with(why, text, line, count))
 }
 
 fn told(why: &str) -> Miss {
@@ -144,7 +163,14 @@ fn near(text: &str, needle: &str) -> Miss {
 }
 
 /// In what two lines differ, if that can be said in a word.
-fn difference(line: &str, wanted: &str) -> &'static str {
+fn difference(line: &str, wanted: &str) -> Cow<'static, str> {
+    if line != wanted && lookalike::seen(line) == lookalike::seen(wanted) {
+        return format!(" in characters that look alike ({})", lookalike::told(line, wanted)).into();
+    }
+    difference_of_words(line, wanted).into()
+}
+
+fn difference_of_words(line: &str, wanted: &str) -> &'static str {
     let indent = |line: &str| line.len() - line.trim_start().len();
     if line.trim_end() == wanted.trim_end() {
         " in white space at its end"
@@ -270,7 +296,7 @@ mod tests {
 
     #[test]
     fn a_miss_explains_itself() {
-        insta::assert_snapshot!(why(TEXT, ""), @"old_text is empty, and an empty text stands nowhere");
+        insta::assert_snapshot!(why(TEXT, ""), @"old_text is empty: `append` puts a text at the beginning (^) or the end ($), `write` gives the file a whole new one");
         insta::assert_snapshot!(why("", "a"), @"the file is empty");
         insta::assert_snapshot!(
             why(&TEXT.replace('\n', "\r\n"), "{\n\tint Get(int id)\n"),
@@ -297,6 +323,16 @@ mod tests {
             @"line numbers stand before the lines of old_text; without them it stands at line 3"
         );
         insta::assert_snapshot!(why(TEXT, "int Gett(int idd)"), @"line 3 differs: the file has `→int Get(int id)`, old_text has `int Gett(int idd)`");
+        insta::assert_snapshot!(
+            why("class A\n\tint\u{a0}X;\n", "int X;"),
+            @"only characters that look alike, or like nothing, differ at line 2: the file has U+00A0 (no-break space), and old_text has not"
+        );
+        let accents = why("a\nint Gr\u{f6}\u{df}e;\nb\n", "int Gro\u{308}\u{df}e;\nc\n");
+        let named = "(the file has \u{f6} as one character (U+00F6), old_text has U+0308 (an accent of its own))";
+        assert!(
+            accents.starts_with(&format!("line 2 differs in characters that look alike {named}: ")),
+            "{accents}"
+        );
         insta::assert_snapshot!(why(TEXT, "zzzzzzzz qqqqqq"), @"it is nowhere in the file, and nothing there is like it");
         insta::assert_snapshot!(
             why("a\nlast line here", "last line here\nand more"),

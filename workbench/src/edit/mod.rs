@@ -1,6 +1,8 @@
 //! Edit sessions: text of files found exactly, changed in a buffer, and written back byte for byte where nothing was changed.
 
+mod attributes;
 pub mod candidate;
+mod declared;
 pub mod diagnostics;
 pub mod disk;
 mod editing;
@@ -10,6 +12,7 @@ mod fitting;
 pub mod flags;
 mod keeping;
 pub mod lines;
+mod lookalike;
 mod looking;
 pub mod markdown;
 pub mod matching;
@@ -24,8 +27,11 @@ pub mod order;
 pub mod patch;
 pub mod perform;
 pub mod place;
+#[cfg(test)]
+pub(crate) mod real;
+mod refusing;
 pub mod response;
-mod run;
+pub(crate) mod run;
 mod saving;
 pub mod session;
 #[cfg(test)]
@@ -34,5 +40,8 @@ pub mod state;
 pub mod symbol;
 mod taking;
 pub mod tools;
+pub mod trail;
+#[cfg(test)]
+mod trouble_tests;
 #[cfg(test)]
 mod version_tests;

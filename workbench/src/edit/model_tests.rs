@@ -1,15 +1,18 @@
 //! Any sequence of edits, writes of others and deaths, against a naive model: two texts and a stack, nothing kept anywhere. After every
 //! operation buffer and file are what the model has, and the state is the one that follows from them. A process that is killed before any of its
-//! steps has done the operation, or not done it, or has the edit waiting in the buffer; nothing that was told before is lost.
+//! steps on a real disk has done the operation, or not done it, or has the edit waiting in the buffer; nothing that was told before is lost, and
+//! what it left half written is taken for nothing.
 
-use super::memory::Memory;
 use super::merge::carry;
 use super::noticing::notice;
 use super::order::{Asked, Order};
-use super::perform::perform;
+use super::perform::{perform, recover};
+use super::real::Real;
 use super::response::Response;
-use super::session::{Session, kept};
+use super::session::{Session, all, kept};
+use super::session_tests::leads_on;
 use super::state::{Mode, Status, WorkflowState};
+use crate::kill;
 use proptest::prelude::*;
 
 /// What is done.
@@ -219,7 +222,7 @@ impl Model {
 }
 
 struct Bed {
-    files: Memory,
+    files: Real,
     session: String,
 }
 
@@ -232,7 +235,7 @@ impl Bed {
             mode: None,
             fit: false,
         };
-        perform(&self.files, &asked, 1)
+        perform(&self.files.disk, &asked, 1)
     }
 
     fn order(act: &Act) -> Order {
@@ -254,13 +257,13 @@ impl Bed {
 
     /// What the buffer holds, as it is kept.
     fn buffer(&self) -> String {
-        let session = Session::load(&self.files, &self.session, 1).expect("a session");
+        let session = Session::load(&self.files.disk, &self.session, 1).expect("a session");
         let document = &session.documents["a"];
         let text = document.now.text.clone().expect("a text");
         let file = self.files.file("a").unwrap_or_default();
         let bytes = match super::session::content(Some(&file)) == document.now.text {
             true => file,
-            false => kept(&self.files, &text).expect("notes").unwrap_or_default(),
+            false => kept(&self.files.disk, &text).expect("notes").unwrap_or_default(),
         };
         String::from_utf8(bytes).expect("UTF-8")
     }
@@ -285,7 +288,7 @@ fn act() -> impl Strategy<Value = Act> {
         2 => Just(Act::Redo),
         3 => (0_usize..9).prop_map(Act::Write),
         3 => Just(Act::Notice),
-        3 => (0_usize..6).prop_map(Act::Die),
+        4 => (0_usize..40).prop_map(Act::Die),
     ]
 }
 
@@ -299,7 +302,7 @@ fn written(file: &str, line: usize, word: &str) -> String {
 }
 
 fn check(mode: Mode, acts: &[Act]) -> Result<(), TestCaseError> {
-    let files = Memory::default();
+    let files = Real::new();
     files.write("a", TEXT);
     let opening = Asked {
         order: Order::Open,
@@ -308,7 +311,7 @@ fn check(mode: Mode, acts: &[Act]) -> Result<(), TestCaseError> {
         mode: Some(mode),
         fit: false,
     };
-    let session = perform(&files, &opening, 1).session.expect("a session");
+    let session = perform(&files.disk, &opening, 1).session.expect("a session");
     let bed = Bed { files, session };
     let text = TEXT.to_owned();
     let mut model = Model {
@@ -334,7 +337,7 @@ fn check(mode: Mode, acts: &[Act]) -> Result<(), TestCaseError> {
             }
             Act::Notice => {
                 model.notice();
-                notice(&bed.files, None, 1).expect("noticed");
+                notice(&bed.files.disk, None, 1).expect("noticed");
                 continue;
             }
             _ => {}
@@ -342,9 +345,9 @@ fn check(mode: Mode, acts: &[Act]) -> Result<(), TestCaseError> {
         let before = model.clone();
         let theirs = bed.files.text("a");
         model.act(mode, act);
-        bed.files.die_after(dies);
+        kill::after(dies);
         let response = bed.ask(Bed::order(act));
-        bed.files.die_after(None);
+        kill::after(None);
         if dies.take().is_some() {
             // What it answered nobody heard. Whatever comes next looks first; then it is one of these.
             let mut looked = before.clone();
@@ -363,13 +366,19 @@ fn check(mode: Mode, acts: &[Act]) -> Result<(), TestCaseError> {
             }
             let found = possible.iter().find(|one| (&one.file, &one.buffer) == (&seen.0, &seen.1));
             prop_assert!(found.is_some(), "{:?} after {:?}; possible {:?}", seen, act, possible);
-            let session = Session::load(&bed.files, &bed.session, 1).expect("a session");
+            let sessions: Vec<String> = all(&bed.files.disk).expect("sessions").into_iter().map(|one| one.id).collect();
+            prop_assert_eq!(
+                sessions,
+                std::slice::from_ref(&bed.session),
+                "copies that were left are no sessions"
+            );
+            let session = Session::load(&bed.files.disk, &bed.session, 1).expect("a session");
             model = found.expect("it is there").clone();
             // Which edits are remembered follows from how far it came.
             let stack = |edits: &[super::session::Edit]| -> Vec<(Side, Side)> {
                 let text = |content: &super::session::Content| -> String {
                     let content = content.as_ref().expect("a text");
-                    String::from_utf8(kept(&bed.files, content).expect("notes").expect("it is kept")).expect("UTF-8")
+                    String::from_utf8(kept(&bed.files.disk, content).expect("notes").expect("it is kept")).expect("UTF-8")
                 };
                 let side = |version: &super::session::Version| Side {
                     text: text(&version.text),
@@ -390,6 +399,7 @@ fn check(mode: Mode, acts: &[Act]) -> Result<(), TestCaseError> {
                 Status::NoMatch | Status::MultiMatch | Status::Exception | Status::ExternalConflict
             );
             prop_assert!(!edits || response.session.is_some());
+            leads_on(&response);
             prop_assert_eq!(response.workflow_state, model.state(), "{:?} {:?} {:?}", act, response, model);
         }
         // Whatever the model thinks: lines of others are never written over.
@@ -459,9 +469,9 @@ fn what_others_wrote_before_a_refresh_is_not_undone_with_it() {
 /// Several files that one operation saves: whenever it is killed, the next operation finds all of them saved, or none.
 #[test]
 fn a_death_among_several_files_leaves_all_or_none() {
-    let mut seen = [false; 2];
-    for steps in 0..24 {
-        let files = Memory::default();
+    let (mut seen, mut left) = ([false; 2], 0);
+    for steps in 0..160 {
+        let files = Real::new();
         for name in ["a", "b", "c"] {
             files.write(name, "old\n");
         }
@@ -474,19 +484,27 @@ fn a_death_among_several_files_leaves_all_or_none() {
                 mode: Some(Mode::Immediate),
                 fit: false,
             };
-            perform(&files, &asked, 1)
+            perform(&files.disk, &asked, 1)
         };
-        files.die_after(Some(steps));
+        kill::after(Some(steps));
         ask(Order::Patch(patch.to_owned()), None);
-        files.die_after(None);
+        kill::after(None);
+        left += ["", ".cortex/edit/sessions", ".cortex/edit/saving", ".cortex/edit/versions"]
+            .iter()
+            .map(|folder| files.leftovers(folder))
+            .sum::<usize>();
         // Nobody heard of its session: whatever comes next puts it right.
-        let listed = ask(Order::List, None);
+        let listed = match steps % 2 {
+            0 => format!("{:?}", ask(Order::List, None)),
+            _ => format!("{:?}", recover(&files.disk, 1)),
+        };
         let now = (files.text("a"), files.text("b"), files.file("c").is_some());
-        assert_eq!(files.kept("saving"), 0, "{listed:?}");
+        assert_eq!((files.kept("saving"), files.leftovers("")), (0, 0), "{listed}");
         let all = now == ("new\n".to_owned(), "new\n".to_owned(), false);
         let none = now == ("old\n".to_owned(), "old\n".to_owned(), true);
         assert!(all || none, "{now:?} after {steps} steps");
         seen[usize::from(all)] = true;
     }
     assert_eq!(seen, [true, true]);
+    assert!(left > 20, "kills left {left} files half written");
 }

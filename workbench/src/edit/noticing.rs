@@ -5,9 +5,10 @@
 use super::diagnostics::Category;
 use super::disk::FOLDER;
 use super::files::Files;
+use super::flags::flags;
 use super::run::Run;
 use super::session::{self, LIFETIME, Session};
-use super::state::Found;
+use super::state::{Found, Status};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::io;
@@ -31,7 +32,7 @@ pub fn notice<F: Files>(files: &F, moved: Option<&BTreeSet<String>>, now: u64) -
         let _alone = files.alone()?;
         sessions = session::all(files)?;
         for session in sessions.iter().filter(|session| lives(session)) {
-            look(files, session, &concerned(session), now)?;
+            look(files, session, &concerned(session), moved.map(BTreeSet::len), now)?;
         }
     }
     let folder = |path: &String| path.rsplit_once('/').map_or("", |(folder, _)| folder).to_owned();
@@ -42,11 +43,9 @@ pub fn notice<F: Files>(files: &F, moved: Option<&BTreeSet<String>>, now: u64) -
     Ok(documents.map(folder).chain([format!("{FOLDER}/sessions")]).collect())
 }
 
-fn look<F: Files>(files: &F, before: &Session, paths: &[String], now: u64) -> io::Result<()> {
-    // What may not be edited is told to whoever tries.
-    let Ok(mut run) = Run::begin(files, before.clone(), now) else {
-        return Ok(());
-    };
+/// `batch`: how many files moved together, if that is known.
+fn look<F: Files>(files: &F, before: &Session, paths: &[String], batch: Option<usize>, now: u64) -> io::Result<()> {
+    let mut run = Run::begin(files, before.clone(), now);
     for path in paths {
         let Some(seen) = before.documents.get(path).map(|document| document.seen.clone()) else {
             continue;
@@ -60,10 +59,17 @@ fn look<F: Files>(files: &F, before: &Session, paths: &[String], now: u64) -> io
             run.session.news.push(note);
         }
     }
-    for mut line in std::mem::take(&mut run.outside) {
+    for mut line in std::mem::take(&mut run.met.outside) {
         line["at"] = now.into();
         line["session"] = before.id.clone().into();
         line["source"] = Value::from("watch");
+        // The operation before: none was asked for.
+        line["operation_id"] = run.id().into();
+        line["batch"] = json!(batch);
+        if let Some(document) = line["path"].as_str().and_then(|path| run.session.documents.get(path)) {
+            let flags = flags(document.state, run.session.mode, Status::Success, false);
+            (line["state"], line["flags"]) = (json!(document.state.told()), json!(flags.names));
+        }
         files.tell(Category::External, &format!("{}\n", json!(line)));
     }
     if run.session == *before { Ok(()) } else { run.session.store(files) }
@@ -73,7 +79,7 @@ fn look<F: Files>(files: &F, before: &Session, paths: &[String], now: u64) -> io
 mod tests {
     use super::super::order::Order;
     use super::super::session_tests::{Coder, stands};
-    use super::super::state::{Mode, Status, WorkflowState};
+    use super::super::state::{Mode, WorkflowState};
     use super::*;
 
     fn moved(paths: &[&str]) -> Option<BTreeSet<String>> {
@@ -120,5 +126,16 @@ mod tests {
         notice(&coder, &["a.cs"]);
         assert!(state(&mut coder).contains("a.cs OutOfSync"));
         assert_eq!(coder.ask(Order::Close).status, Status::Success);
+        // What was noticed is written down with how the document stood then.
+        let logged = coder.files.logged(Category::External);
+        let noticed: Vec<&Value> = logged.iter().filter(|line| line["source"] == "watch").collect();
+        assert!(noticed.len() >= 3, "{logged:?}");
+        for line in noticed {
+            assert_eq!((&line["path"], &line["batch"]), (&json!("a.cs"), &json!(1)), "{line}");
+            assert!(
+                line["operation_id"].is_string() && line["state"].is_string() && line["flags"].is_array(),
+                "{line}"
+            );
+        }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::diagnostics::Category;
 use super::state::Mode;
-use super::symbol;
+use super::symbol::{self, Where};
 use super::tools::Tool;
 use serde_json::{Value, json};
 
@@ -98,10 +98,7 @@ impl Order {
     pub fn name(&self) -> &'static str {
         match self {
             Self::Open => "open",
-            Self::Batch(_) => "batch",
-            Self::Create(_) => "create",
-            Self::Write(_) => "write",
-            Self::Close => "close",
+            Self::Close => Tool::Close.name(),
             Self::List => "list",
             other => other.tool().map_or("", Tool::name),
         }
@@ -115,8 +112,15 @@ impl Order {
             Self::Select { .. } => Some(Tool::ReplaceSelection),
             Self::Candidates { .. } => Some(Tool::Candidates),
             Self::Append { .. } => Some(Tool::Append),
-            Self::Symbol(_) => Some(Tool::Symbol),
-            Self::Patch(_) | Self::Batch(_) | Self::Create(_) | Self::Write(_) => Some(Tool::Patch),
+            Self::Symbol(asked) => Some(match asked.at {
+                Where::Replace => Tool::ReplaceSymbol,
+                Where::Before => Tool::InsertBefore,
+                Where::After => Tool::InsertAfter,
+            }),
+            Self::Patch(_) => Some(Tool::Patch),
+            Self::Batch(_) => Some(Tool::Batch),
+            Self::Create(_) => Some(Tool::Create),
+            Self::Write(_) => Some(Tool::Write),
             Self::Commit => Some(Tool::Commit),
             Self::Discard => Some(Tool::Discard),
             Self::Diff => Some(Tool::Diff),

@@ -1,6 +1,7 @@
 //! Patches in the two forms that models write, read: unified diffs, and `*** Begin Patch`. What is not of the form is told with its line.
 
 use super::lines::{body, split};
+use super::miss;
 
 /// What is to become of one file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -11,6 +12,8 @@ pub struct FilePatch {
     pub to: Option<String>,
     /// What is done.
     pub kind: Kind,
+    /// Whether a file that is made can be run.
+    pub executable: bool,
 }
 
 /// What is done with a file.
@@ -79,6 +82,7 @@ fn sections(lines: &[&str], from: usize) -> Result<Vec<FilePatch>, String> {
                 path: path.trim().to_owned(),
                 to: None,
                 kind,
+                executable: false,
             });
         };
         if line.trim_end() == "*** End Patch" {
@@ -135,7 +139,8 @@ fn update(hunks: &mut Vec<Hunk>, line: &str, number: usize) -> Result<(), String
         return Ok(());
     }
     if let Some(below) = line.strip_prefix("@@") {
-        let below = below.trim_end_matches("@@").trim();
+        let below = below.trim();
+        let below = below.strip_suffix("@@").unwrap_or(below).trim();
         hunks.push(fresh((!below.is_empty()).then(|| below.to_owned())));
         return Ok(());
     }
@@ -156,6 +161,8 @@ fn unified(lines: &[&str]) -> Result<Vec<FilePatch>, String> {
     let mut at = 0;
     // Where git began to tell of a file of which no line was met yet.
     let mut bare: Option<usize> = None;
+    // What git says the next file is, and at which line.
+    let mut what: Option<(Mode, usize)> = None;
     let unmet = |bare: Option<usize>| match bare {
         Some(line) => Err(format!(
             "line {} of the patch: this file has no lines in it, and empty files are not made or moved",
@@ -166,7 +173,10 @@ fn unified(lines: &[&str]) -> Result<Vec<FilePatch>, String> {
     while at < lines.len() {
         let Some(old) = lines[at].strip_prefix("--- ") else {
             if lines[at].starts_with("diff --git ") {
+                what = None;
                 unmet(bare.replace(at))?;
+            } else if let Some(mode) = mode(lines[at]) {
+                what = Some((mode, at));
             }
             // What git writes between files, and prose.
             if lines[at].starts_with("@@ ") {
@@ -187,6 +197,17 @@ fn unified(lines: &[&str]) -> Result<Vec<FilePatch>, String> {
         at += 2;
         bare = None;
         let (old, new) = (name(old, at)?, name(new, at)?);
+        let executable = match what.take() {
+            Some((mode @ (Mode::Link | Mode::Other), line)) => {
+                let path = new.or(old).unwrap_or_default();
+                let is = if mode == Mode::Link { "a symbolic link" } else { "no regular file" };
+                return Err(format!(
+                    "line {} of the patch: {path} is {is}, and only regular files are made, changed and removed",
+                    line + 1
+                ));
+            }
+            what => matches!(what, Some((Mode::Executable, _))),
+        };
         let mut hunks = Vec::new();
         while let Some(head) = lines.get(at).and_then(|line| line.strip_prefix("@@ ")) {
             let (hunk, next) = hunk(lines, at, head)?;
@@ -207,23 +228,51 @@ fn unified(lines: &[&str]) -> Result<Vec<FilePatch>, String> {
                     path,
                     to: None,
                     kind: Kind::Add(added.map(|(_, line)| line.clone()).collect(), open),
+                    executable,
                 }
             }
             (Some(path), None) => FilePatch {
                 path,
                 to: None,
                 kind: Kind::Delete(hunks),
+                executable: false,
             },
             (Some(path), Some(to)) => FilePatch {
                 to: (to != path).then_some(to),
                 path,
                 kind: Kind::Update(hunks),
+                executable: false,
             },
             (None, None) => return Err(format!("line {at} of the patch: no file is named")),
         });
     }
     unmet(bare)?;
     Ok(files)
+}
+
+/// What git says that a file is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Mode {
+    Plain,
+    Executable,
+    Link,
+    /// A submodule, or what git does not write.
+    Other,
+}
+
+/// What a line of git's says that a file is or was, if it says so.
+fn mode(line: &str) -> Option<Mode> {
+    let told = ["new file mode ", "deleted file mode "]
+        .iter()
+        .find_map(|head| line.strip_prefix(head));
+    // `index 1234567..89abcde 100644` where the mode stays.
+    let told = told.or_else(|| line.strip_prefix("index ")?.split_once(' ').map(|(_, mode)| mode))?;
+    Some(match told.trim() {
+        "100644" => Mode::Plain,
+        "100755" => Mode::Executable,
+        "120000" => Mode::Link,
+        _ => Mode::Other,
+    })
 }
 
 /// A path as `---` and `+++` have it; `None` for `/dev/null`.
@@ -241,7 +290,13 @@ fn name(text: &str, number: usize) -> Result<Option<String>, String> {
 
 /// The hunk whose head stands at a line of the patch, and the line behind it. Its numbers say how many lines it has.
 fn hunk(lines: &[&str], at: usize, head: &str) -> Result<(Hunk, usize), String> {
-    let wrong = || format!("line {} of the patch is no head of a hunk: `@@ -12,3 +12,4 @@`", at + 1);
+    let wrong = || {
+        let found = miss::visible(lines[at]);
+        format!(
+            "line {} of the patch is no head of a hunk: it is `{found}`, and `@@ -12,3 +12,4 @@` would be one",
+            at + 1
+        )
+    };
     let ranges = head.split(" @@").next().ok_or_else(wrong)?;
     let (old, new) = ranges.split_once(' ').ok_or_else(wrong)?;
     let numbers = |range: &str, sign: char| -> Option<(usize, usize)> {
@@ -348,6 +403,18 @@ mod tests {
                 "--- \"a/caf\\303\\251\"\n+++ \"b/caf\\303\\251\"\n@@ -1 +1 @@\n-a\n+b\n",
                 "line 2 of the patch: a path in git's quotes; make the patch with `git -c core.quotePath=false`",
             ),
+            (
+                "diff --git a/l b/l\nnew file mode 120000\nindex 0..e\n--- /dev/null\n+++ b/l\n@@ -0,0 +1 @@\n+../out\n",
+                "line 2 of the patch: l is a symbolic link, and only regular files are made, changed and removed",
+            ),
+            (
+                "diff --git a/l b/l\nindex 1..2 120000\n--- a/l\n+++ b/l\n@@ -1 +1 @@\n-a\n+b\n",
+                "line 2 of the patch: l is a symbolic link",
+            ),
+            (
+                "diff --git a/m b/m\ndeleted file mode 160000\n--- a/m\n+++ /dev/null\n@@ -1 +0,0 @@\n-Subproject commit 1\n",
+                "line 2 of the patch: m is no regular file",
+            ),
             ("--- a/x\n+++ b/x\n@@ what @@\n", "line 3 of the patch is no head of a hunk"),
             (
                 "--- a/x\n+++ b/x\n@@ -1,2 +1 @@\n-a\n",
@@ -366,7 +433,7 @@ mod tests {
 
     #[test]
     fn unified_diffs_make_and_remove_files() {
-        let files = parse("diff --git a/n b/n\nnew file mode 100644\n--- /dev/null\n+++ b/n\n@@ -0,0 +1,2 @@\n+a\n+b\n\\ No newline at end of file\n--- a/o\n+++ /dev/null\n@@ -1 +0,0 @@\n-x\n").expect("a patch");
+        let files = parse("diff --git a/n b/n\nnew file mode 100755\n--- /dev/null\n+++ b/n\n@@ -0,0 +1,2 @@\n+a\n+b\n\\ No newline at end of file\n--- a/o\n+++ /dev/null\n@@ -1 +0,0 @@\n-x\n").expect("a patch");
         assert_eq!(files[0].kind, Kind::Add(vec!["a".to_owned(), "b".to_owned()], true));
         assert_eq!(files[1].path.as_str(), "o");
         assert!(matches!(&files[1].kind, Kind::Delete(hunks) if hunks.len() == 1), "{:?}", files[1]);

@@ -2,20 +2,26 @@
 //! done, and the answer is made of what came of it.
 
 use super::candidate::Candidate;
-use super::diagnostics::{Category, Log};
+use super::diagnostics::{Category, Log, Met};
 use super::editing::{append, batch, edited, opened, replace, select, shown, symbol_edit, whole};
+use super::encoding::length;
 use super::files::Files;
 use super::flags::flags;
 use super::keeping::{again, both, close, commit, diff, discard, persist_as, refresh};
 use super::order::{Asked, Order};
+use super::refusing::{how_moved, leave_out, not_now};
 use super::response::{Metrics, Response};
 use super::run::{Run, Trouble};
 use super::session::{self, NoSession, Session};
 use super::state::{Found, Ground, Mode, State, Status, WorkflowState};
-use super::tools::{Tool, allowed, allows};
-use super::{fitting, markdown, patch, saving};
+use super::tools::{Tool, allows};
+use super::{fitting, markdown, patch, saving, trail};
 use serde_json::{Value, json};
+use std::io;
 use std::time::Instant;
+
+/// What leads on where the session cannot be written.
+const AGAIN: &str = "make room on the disk and look at the permissions of .cortex, then do it again";
 
 /// What an operation came to.
 #[derive(Default)]
@@ -49,9 +55,9 @@ impl Done {
 /// Does what is asked, alone in the checkout. `now` is in seconds.
 pub fn perform<F: Files>(files: &F, asked: &Asked, now: u64) -> Response {
     let began = Instant::now();
-    let mut outside = Vec::new();
+    let mut met = Met::default();
     let response = match files.alone() {
-        Ok(_alone) => alone(files, asked, now, &mut outside),
+        Ok(_alone) => alone(files, asked, now, &mut met),
         Err(error) => refused(&Trouble::from(error), "-"),
     };
     let (response, violation) = formed(response);
@@ -63,15 +69,18 @@ pub fn perform<F: Files>(files: &F, asked: &Asked, now: u64) -> Response {
             at: now,
             micros: began.elapsed().as_micros(),
         };
-        log.write(asked.order.category(), &asked.arguments());
-        outside.iter().for_each(|seen| log.write(Category::External, seen));
+        let mut asked_for = asked.arguments();
+        asked_for["matches"] = met.matches.into();
+        log.write(asked.order.category(), &asked_for);
+        met.saves.iter().for_each(|saved| log.write(Category::Persistence, saved));
+        met.outside.iter().for_each(|seen| log.write(Category::External, seen));
         violation.iter().for_each(|form| log.write(Category::Schema, form));
     }
     response
 }
 
 /// An answer whose Markdown form can be read; one whose form cannot says so, and the form comes with it.
-fn formed(response: Response) -> (Response, Option<Value>) {
+pub(super) fn formed(response: Response) -> (Response, Option<Value>) {
     let text = markdown::format(&response);
     match markdown::parse(&text) {
         Ok(_) => (response, None),
@@ -79,15 +88,27 @@ fn formed(response: Response) -> (Response, Option<Value>) {
     }
 }
 
-fn alone<F: Files>(files: &F, asked: &Asked, now: u64, outside: &mut Vec<Value>) -> Response {
+/// Puts right what operations that were killed left half done, where there is any: as the next operation would. What was done, in sentences.
+///
+/// # Errors
+/// When what is kept of sessions cannot be read or written.
+pub fn recover<F: Files>(files: &F, now: u64) -> io::Result<Vec<String>> {
+    if files.notes("saving")?.is_empty() {
+        return Ok(Vec::new());
+    }
+    let _alone = files.alone()?;
+    saving::finish(files, now)
+}
+
+fn alone<F: Files>(files: &F, asked: &Asked, now: u64, met: &mut Met) -> Response {
     match saving::finish(files, now) {
-        Ok(told) => performed(files, asked, now, outside, told),
+        Ok(told) => performed(files, asked, now, met, told),
         Err(error) => refused(&Trouble::from(error), "-"),
     }
 }
 
 /// What is asked, where nothing is half done any more; `told` is what was put right.
-fn performed<F: Files>(files: &F, asked: &Asked, now: u64, outside: &mut Vec<Value>, told: Vec<String>) -> Response {
+fn performed<F: Files>(files: &F, asked: &Asked, now: u64, met: &mut Met, told: Vec<String>) -> Response {
     if asked.order == Order::List {
         return list(files, now, told).unwrap_or_else(|trouble| refused(&trouble, "-"));
     }
@@ -100,18 +121,24 @@ fn performed<F: Files>(files: &F, asked: &Asked, now: u64, outside: &mut Vec<Val
         Ok(session) => session,
         Err(trouble) => return refused(&trouble, asked.session.as_deref().unwrap_or("-")),
     };
-    let begun = match asked.order {
-        Order::Close | Order::Discard => Ok(Run::end(files, session, now)),
-        _ => Run::begin(files, session, now),
-    };
-    let mut run = match begun {
-        Ok(run) => run,
-        Err(trouble) => return refused(&trouble, "-"),
-    };
+    if let Some(mode) = asked.mode.filter(|mode| asked.session.is_some() && *mode != session.mode) {
+        let why = format!(
+            "the session {} is {}, and does not become {}: its mode stays what it was opened with",
+            session.id,
+            mode_word(session.mode),
+            mode_word(mode)
+        );
+        return refused(&Trouble::new(why, "leave mode out, or begin another session with it"), &session.id);
+    }
+    let mut run = Run::begin(files, session, now);
     run.session.operations += 1;
     run.session.used = run.session.used.max(now);
-    run.notes.extend(told);
-    let (done, focus) = match perform_in(&mut run, asked) {
+    run.notes.extend(told.iter().cloned());
+    let before = trail::standing(&run.session);
+    let offered = run.offers();
+    let outcome = perform_in(&mut run, asked);
+    let only_tells = outcome.is_err() || matches!(asked.order, Order::Diff | Order::Candidates { .. });
+    let (done, focus) = match outcome {
         Ok(done) => {
             let focus = done.paths.first().cloned();
             (done, focus)
@@ -128,7 +155,10 @@ fn performed<F: Files>(files: &F, asked: &Asked, now: u64, outside: &mut Vec<Val
             (done, focus)
         }
     };
-    outside.append(&mut run.outside);
+    let id = run.id();
+    trail::follow(&mut run.session, &before, asked.order.name(), &id, now);
+    *met = std::mem::take(&mut run.met);
+    run.ended = offered && !run.offers() && !matches!(asked.order, Order::Discard | Order::Close);
     let came_to_nothing = !matches!(done.status, Some(Status::Success | Status::NoOp | Status::MultiMatch) | None);
     if let Some(path) = focus
         .clone()
@@ -158,19 +188,22 @@ fn performed<F: Files>(files: &F, asked: &Asked, now: u64, outside: &mut Vec<Val
         // What stays of it is older than what was stored, and counts no more.
         let _ = run.session.end_saving(files);
     }
-    let mut response = answer(&run, asked, done, focus);
     let mut is_told = !closed && !is_nothing;
-    if let Err(error) = kept {
-        response.status = Status::PersistFailure;
-        // What was being saved is known to the next operation; what was only in the buffer is as it was before.
-        is_told &= !is_new || Session::interrupted(files).is_ok_and(|all| all.iter().any(|one| one.id == run.session.id));
-        response.summary = match is_told || closed {
-            true => format!("{}; but what is kept of the session cannot be written: {error}", response.summary),
-            false => format!("nothing was done: the session cannot be kept: {error}"),
-        };
-        let again = "make room on the disk and look at the permissions of .cortex, then do it again";
-        response.guidance = Some(again.to_owned()).filter(|_| !run.is_saving).or(response.guidance);
-    }
+    let mut response = match kept {
+        Ok(()) => answer(&run, asked, done, focus),
+        Err(error) if stands(&run, closed) => {
+            let mut response = answer(&run, asked, done, focus);
+            response.status = Status::PersistFailure;
+            response.summary = format!("{}; but what is kept of the session cannot be written: {error}", response.summary);
+            response.guidance = Some(AGAIN.to_owned()).filter(|_| !run.is_saving).or(response.guidance);
+            response
+        }
+        Err(error) => {
+            is_told = !is_new;
+            run.notes = told;
+            unkept(&mut run, asked, done, focus, only_tells, &error)
+        }
+    };
     if !is_told {
         response.session = None;
     } else if is_new {
@@ -178,6 +211,53 @@ fn performed<F: Files>(files: &F, asked: &Asked, now: u64, outside: &mut Vec<Val
         response.summary = format!("{} (session {})", response.summary, run.session.id);
     }
     response
+}
+
+/// Whether what an operation did counts although the session could not be stored: what was being saved is known to the next operation, and a
+/// session that is gone has ended.
+fn stands<F: Files>(run: &Run<'_, F>, closed: bool) -> bool {
+    let id = &run.session.id;
+    match closed {
+        true => matches!(Session::load(run.files, id, run.now), Err(NoSession::Unknown(_))),
+        false => Session::interrupted(run.files).is_ok_and(|all| all.iter().any(|one| one.id == *id)),
+    }
+}
+
+/// The answer where the session stays what it was before the operation.
+fn unkept<F: Files>(
+    run: &mut Run<'_, F>,
+    asked: &Asked,
+    done: Done,
+    focus: Option<String>,
+    only_tells: bool,
+    error: &io::Error,
+) -> Response {
+    let operations = run.session.operations;
+    let empty = Session::new(run.session.id.clone(), run.session.mode, run.now);
+    run.session = Session::load(run.files, &run.session.id, run.now).unwrap_or(empty);
+    run.session.operations = operations;
+    (run.delta, run.ended) = (0, false);
+    let nothing = match &asked.order {
+        Order::Undo => "nothing was taken back",
+        Order::Redo => "nothing was made again",
+        Order::Discard => "nothing was dropped",
+        Order::Commit => "nothing was saved",
+        Order::Close => "the session has not ended",
+        _ => "nothing was done",
+    };
+    let (summary, detail) = match only_tells {
+        true => (
+            format!("{}; but what is kept of the session cannot be written: {error}", done.summary),
+            done.detail,
+        ),
+        false => (format!("{nothing}: the session cannot be kept: {error}"), None),
+    };
+    let done = Done {
+        guidance: Some(AGAIN.to_owned()),
+        detail,
+        ..Done::of(Status::PersistFailure, summary)
+    };
+    answer(run, asked, done, focus)
 }
 
 fn begin<F: Files>(files: &F, asked: &Asked, now: u64) -> Result<Session, Trouble> {
@@ -288,9 +368,13 @@ fn answer<F: Files>(run: &Run<'_, F>, asked: &Asked, done: Done, focus: Option<S
         .max_by_key(|path| weight(run.session.documents[*path].state))
         .cloned();
     let document = path.as_ref().and_then(|path| run.session.documents.get(path));
-    let state = document.map_or(State::On(Ground::Idle), |document| document.state);
-    let mode = run.session.mode;
     let status = done.status.unwrap_or(Status::Success);
+    let closed = asked.order == Order::Close && status == Status::Success;
+    // With the session all that was under way has ended.
+    let state = document
+        .filter(|_| !closed)
+        .map_or(State::On(Ground::Idle), |document| document.state);
+    let mode = run.session.mode;
     let mut summary = done.summary;
     for note in &run.notes {
         summary = if summary.is_empty() {
@@ -300,14 +384,20 @@ fn answer<F: Files>(run: &Run<'_, F>, asked: &Asked, done: Done, focus: Option<S
         };
     }
     let mut guidance = done.guidance.or_else(|| by_state(state.told(), mode));
-    if mode == Mode::Disabled && document.is_some_and(|document| document.is_edited()) {
-        let only = "what is edited stays in the buffer and is not saved";
-        guidance = Some(guidance.map_or(only.to_owned(), |guidance| format!("{guidance}; {only}")));
+    let reminders = [
+        (run.ended, "numbers of candidates from before have ended: `replace` offers new ones"),
+        (
+            mode == Mode::Disabled && document.is_some() && !closed,
+            "what is edited stays in the buffer and is not saved",
+        ),
+    ];
+    for (_, words) in reminders.into_iter().filter(|(applies, _)| *applies) {
+        guidance = Some(guidance.map_or(words.to_owned(), |guidance| format!("{guidance}; {words}")));
     }
     let length = path
         .as_ref()
-        .and_then(|path| run.text(path).ok())
-        .map_or(0, |text| text.chars().count());
+        .and_then(|path| run.bytes(path, &run.document(path).ok()?.now.text).ok()?)
+        .map_or(0, |bytes| length(&bytes));
     Response {
         status,
         workflow_state: state.told(),
@@ -323,11 +413,7 @@ fn answer<F: Files>(run: &Run<'_, F>, asked: &Asked, done: Done, focus: Option<S
         session: Some(run.session.id.clone()),
         path,
         operation_id: run.id(),
-        allowed: if asked.order == Order::Close {
-            Vec::new()
-        } else {
-            allowed(state.told(), mode)
-        },
+        allowed: if closed { Vec::new() } else { run.possible(state.told()) },
         detail: done.detail,
         files: if done.paths.len() > 1 { done.paths } else { Vec::new() },
     }
@@ -341,8 +427,11 @@ pub(super) fn by_state(state: WorkflowState, mode: Mode) -> Option<String> {
         }
         (WorkflowState::PersistPending, Mode::Disabled) => "call `diff` to see the edits, or `discard` to drop them",
         (WorkflowState::PersistPending, _) => "call `commit` to save, or `discard` to drop the edits",
+        (WorkflowState::OutOfSync, Mode::Disabled) => {
+            "call `diff` to see both sides, then `refresh` for the file's text; yours can be had back then"
+        }
         (WorkflowState::OutOfSync, _) => {
-            "call `diff` to see both sides, then `refresh` for the file's text (`undo` gives the edits back), or `persist_as` to save yours elsewhere"
+            "call `diff` to see both sides, then `refresh` for the file's text (yours can be had back then), or `persist_as` to save yours elsewhere"
         }
         (WorkflowState::Refreshing, _) => "the file is being read: ask again",
         (WorkflowState::Idle, _) => return None,
@@ -358,7 +447,7 @@ fn targets<F: Files>(run: &mut Run<'_, F>, asked: &Asked) -> Result<Vec<String>,
         } else {
             &run.session.undone
         };
-        if let Some(edit) = stack.last() {
+        if let (Some(edit), None) = (stack.last(), &asked.path) {
             return Ok(edit.changes.iter().map(|change| change.path.clone()).collect());
         }
     }
@@ -369,6 +458,7 @@ fn targets<F: Files>(run: &mut Run<'_, F>, asked: &Asked) -> Result<Vec<String>,
             false => resolved(run.files, given)?,
         };
         match &asked.order {
+            Order::Undo | Order::Redo => drop(run.document(&path)?),
             Order::Create(_) => run.open_new(&path)?,
             Order::Write(_) if !run.is_there(&path)? => run.open_new(&path)?,
             _ => run.open(&path)?,
@@ -426,6 +516,9 @@ fn perform_in<F: Files>(run: &mut Run<'_, F>, asked: &Asked) -> Result<Done, Tro
             }
         }
     }
+    if asked.path.is_none() && paths.len() > 1 && matches!(asked.order, Order::Commit | Order::Refresh) {
+        leave_out(run, &mut paths);
+    }
     if asked.order == Order::Refresh {
         return refresh(run, paths);
     }
@@ -438,10 +531,9 @@ fn perform_in<F: Files>(run: &mut Run<'_, F>, asked: &Asked) -> Result<Done, Tro
         };
         if found == Found::Conflict && !goes_on {
             let both = both(run, path)?;
-            let why = format!("{path} was changed by somebody else where it is edited here; nothing was done");
             return Err(Trouble {
                 status: Status::ExternalConflict,
-                summary: why,
+                summary: format!("{}; nothing was done", how_moved(run, path)?),
                 guidance: None,
                 detail: Some(both),
                 path: Some(path.clone()),
@@ -451,10 +543,15 @@ fn perform_in<F: Files>(run: &mut Run<'_, F>, asked: &Asked) -> Result<Done, Tro
     if let Some(tool) = asked.order.tool() {
         if paths.len() > 1 && matches!(tool, Tool::Commit | Tool::Diff) {
             // Of several documents those that have something to save or to show are meant.
+            let first = paths.first().cloned();
             paths.retain(|path| {
                 run.document(path)
                     .is_ok_and(|document| document.is_edited() || document.state.told() != WorkflowState::Idle)
             });
+            // Where none has, it is with all of them as it is with one.
+            if paths.is_empty() && tool == Tool::Diff {
+                paths.extend(first);
+            }
         }
         let mode = run.session.mode;
         let blocks = |path: &&String| run.document(path).is_ok_and(|document| !allows(document.state.told(), mode, tool));
@@ -479,7 +576,10 @@ fn perform_in<F: Files>(run: &mut Run<'_, F>, asked: &Asked) -> Result<Done, Tro
         Order::Discard => discard(run, &paths)?,
         Order::Diff => diff(run, &paths)?,
         Order::PersistAs(given) => persist_as(run, &paths[0], given)?,
-        Order::Undo | Order::Redo => again(run, asked.order == Order::Redo)?,
+        Order::Undo | Order::Redo => {
+            let only = asked.path.as_ref().and(paths.first());
+            again(run, asked.order == Order::Redo, only.map(String::as_str))?
+        }
         Order::Close => close(run, &paths)?,
         Order::Refresh | Order::List => Done::default(),
     };
@@ -487,25 +587,4 @@ fn perform_in<F: Files>(run: &mut Run<'_, F>, asked: &Asked) -> Result<Done, Tro
         done.paths = paths;
     }
     Ok(done)
-}
-
-/// A tool that the state does not allow.
-fn not_now<F: Files>(run: &Run<'_, F>, path: &str, tool: Tool) -> Trouble {
-    let state = run.document(path).map_or(WorkflowState::Idle, |document| document.state.told());
-    let mode = run.session.mode;
-    let names: Vec<String> = allowed(state, mode).into_iter().map(|tool| format!("`{}`", tool.name())).collect();
-    let because = match (tool, state) {
-        (Tool::Commit, _) if mode == Mode::Disabled => "the session saves nothing".to_owned(),
-        (Tool::Commit, WorkflowState::Idle) => "every edit is saved at once".to_owned(),
-        (Tool::ReplaceSelection | Tool::Candidates, _) => {
-            "there is no selection: numbers of candidates end with the text that they were given for".to_owned()
-        }
-        (Tool::Diff, WorkflowState::Idle) => "buffer and file are the same".to_owned(),
-        _ => format!("{path} is {state}"),
-    };
-    Trouble::new(
-        format!("`{}` is not possible now: {because}", tool.name()),
-        format!("possible are {}", names.join(", ")),
-    )
-    .at(path)
 }

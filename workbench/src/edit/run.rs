@@ -1,12 +1,14 @@
 //! One operation on a session, from the files as they are now to its answer: what the state machine asks for is carried out here, in the order
 //! in which a crash at any point loses nothing that was told.
 
+use super::diagnostics::Met;
 use super::encoding::{Encoding, PLAIN, Unreadable, decode, encode, length};
 use super::files::{Files, Found as Read, Stamp};
 use super::place::Refused;
 use super::session::{Change, Content, Document, Edit, Session, Version, content, keep, kept};
-use super::state::{Effect, Event, Status, step};
-use serde_json::Value;
+use super::state::{Effect, Event, Mode, Status, WorkflowState, step};
+use super::tools::{Tool, allowed, allows};
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::io;
 use std::rc::Rc;
@@ -47,10 +49,12 @@ impl Trouble {
 
 impl From<io::Error> for Trouble {
     fn from(error: io::Error) -> Self {
-        Self::new(
-            format!("what is kept of sessions in .cortex/edit cannot be read or written: {error}"),
-            "make room on the disk and look at the permissions of .cortex, then do it again: nothing was changed",
-        )
+        let why = format!("what is kept of sessions in .cortex/edit cannot be read or written: {error}");
+        let hint = "make room on the disk and look at the permissions of .cortex, then do it again: nothing was changed";
+        Self {
+            status: Status::PersistFailure,
+            ..Self::new(why, hint)
+        }
     }
 }
 
@@ -72,8 +76,12 @@ pub struct Run<'f, F: Files> {
     pub now: u64,
     /// What happened besides, each a sentence.
     pub notes: Vec<String>,
-    /// What somebody else wrote, for the log.
-    pub outside: Vec<Value>,
+    /// What it met, for the logs.
+    pub met: Met,
+    /// Files that may not be edited, and why.
+    barred: BTreeMap<String, String>,
+    /// Whether candidates that had been offered count no more.
+    pub(super) ended: bool,
     /// By how many characters buffers grew.
     pub delta: i64,
     pub(super) looked: BTreeMap<String, Looked>,
@@ -81,39 +89,34 @@ pub struct Run<'f, F: Files> {
     pub(super) is_saving: bool,
     /// Bytes that are at hand.
     contents: BTreeMap<String, Rc<Vec<u8>>>,
+    /// What they are as texts, where that was asked for: large files are decoded once.
+    texts: RefCell<BTreeMap<String, (Rc<String>, Encoding)>>,
 }
 
 impl<'f, F: Files> Run<'f, F> {
-    /// Begins one.
-    ///
-    /// # Errors
-    /// When the session has a file that may not be edited.
-    pub fn begin(files: &'f F, session: Session, now: u64) -> Result<Self, Trouble> {
+    /// Begins one. Files of the session that may not be edited, or not any more, are neither read nor written.
+    pub fn begin(files: &'f F, mut session: Session, now: u64) -> Self {
+        let mut barred = BTreeMap::new();
         // Whoever made the checkout may have made the session, too.
         for path in session.paths() {
             match files.resolve(path) {
                 Ok(_) | Err(Refused::NoFile(_) | Refused::BelowFile(_) | Refused::System { .. }) => {}
-                Err(why) => {
-                    let hint = "`open` a session of your own, with files that may be edited";
-                    return Err(Trouble::new(format!("the session has a file that may not be edited: {why}"), hint));
-                }
+                Err(why) => drop(barred.insert(path.clone(), why.to_string())),
             }
         }
-        Ok(Self::end(files, session, now))
-    }
-
-    /// Begins one that saves nothing: it drops what the session has, whatever became of its files.
-    pub(super) fn end(files: &'f F, mut session: Session, now: u64) -> Self {
         Self {
             files,
+            barred,
             notes: std::mem::take(&mut session.news),
             session,
             now,
-            outside: Vec::new(),
+            met: Met::default(),
+            ended: false,
             delta: 0,
             looked: BTreeMap::new(),
             is_saving: false,
             contents: BTreeMap::new(),
+            texts: RefCell::default(),
         }
     }
 
@@ -152,7 +155,15 @@ impl<'f, F: Files> Run<'f, F> {
     }
 
     pub(super) fn read(&self, path: &str) -> io::Result<Option<Read>> {
-        self.files.read(path)
+        match self.barred.get(path) {
+            Some(why) => Err(io::Error::other(why.clone())),
+            None => self.files.read(path),
+        }
+    }
+
+    /// Whether a file may be edited; it may have been otherwise when it was opened.
+    pub(super) fn is_barred(&self, path: &str) -> bool {
+        self.barred.contains_key(path)
     }
 
     /// Reads a file and remembers how it looked.
@@ -277,23 +288,63 @@ impl<'f, F: Files> Run<'f, F> {
     ///
     /// # Errors
     /// When it was lost.
-    pub fn text_of(&self, path: &str, wanted: &Content) -> Result<Option<(String, Encoding)>, Trouble> {
-        let bytes = self.bytes(path, wanted)?;
-        bytes.map(|bytes| decode(&bytes)).transpose().map_err(|why| no_text(path, &why))
+    pub fn text_of(&self, path: &str, wanted: &Content) -> Result<Option<(Rc<String>, Encoding)>, Trouble> {
+        let Some(content) = wanted else { return Ok(None) };
+        if let Some(known) = self.texts.borrow().get(content) {
+            return Ok(Some(known.clone()));
+        }
+        let Some(bytes) = self.bytes(path, wanted)? else { return Ok(None) };
+        let (text, encoding) = decode(&bytes).map_err(|why| no_text(path, &why))?;
+        let text = (Rc::new(text), encoding);
+        self.texts.borrow_mut().insert(content.clone(), text.clone());
+        Ok(Some(text))
     }
 
     /// The text of a buffer.
     ///
     /// # Errors
     /// When there is none.
-    pub fn text(&self, path: &str) -> Result<String, Trouble> {
+    pub fn text(&self, path: &str) -> Result<Rc<String>, Trouble> {
         let text = self.text_of(path, &self.document(path)?.now.text)?;
         text.map(|(text, _)| text).ok_or_else(|| {
-            Trouble::new(
-                format!("{path} is not there any more"),
-                "`undo` gives back what this session took away; `create` makes it anew",
-            )
+            let guidance = "`undo` gives the buffer back what it held; `create` makes the file anew";
+            Trouble {
+                guidance: self.allows(path, Tool::Undo).then(|| guidance.to_owned()),
+                ..Trouble::new(format!("{path} is not there any more"), "").at(path)
+            }
         })
+    }
+
+    /// Whether one of several matches is to be chosen.
+    pub(super) fn offers(&self) -> bool {
+        self.session.documents.values().any(|document| document.selection.is_some())
+    }
+
+    /// Whether a document allows an operation now.
+    pub(super) fn allows(&self, path: &str, tool: Tool) -> bool {
+        let document = self.session.documents.get(path);
+        document.is_some_and(|document| allows(document.state.told(), self.session.mode, tool))
+    }
+
+    /// What can be asked of a document in such a state.
+    pub(super) fn possible(&self, state: WorkflowState) -> Vec<Tool> {
+        let mut tools = allowed(state, self.session.mode);
+        // Other documents may have what is not saved.
+        tools.retain(|tool| *tool != Tool::Close || self.session.is_saved());
+        tools
+    }
+
+    /// What stands in the way of a file, told of its document: that has a buffer.
+    pub(super) fn of_document(&self, trouble: Trouble) -> Trouble {
+        let elsewhere = match self.session.mode {
+            Mode::Disabled => "",
+            Mode::Immediate | Mode::Manual => "; what the buffer holds can be saved elsewhere with `persist_as`",
+        };
+        let guidance = trouble.guidance.unwrap_or_default();
+        Trouble {
+            guidance: Some(format!("{guidance}, then call `refresh`{elsewhere}")),
+            ..trouble
+        }
     }
 
     /// Buffers get other texts (`None` takes the file away), as one edit, and what is to be saved at once is. All are edited, or none.
@@ -304,7 +355,7 @@ impl<'f, F: Files> Run<'f, F> {
         let mut versions = Vec::new();
         for (path, text) in texts {
             let now = self.document(&path)?.now.clone();
-            let bytes = text.map(|text| encode(&text, now.encoding).map(Rc::new)).transpose();
+            let bytes = text.map(|text| encode(text, now.encoding).map(Rc::new)).transpose();
             let bytes = bytes.map_err(|why| Trouble::new(format!("{path}: {why}"), "nothing was changed").at(&path))?;
             let text = self.at_hand(bytes.as_ref());
             versions.push((path, Version { text, ..now }));
@@ -362,11 +413,11 @@ impl<'f, F: Files> Run<'f, F> {
 }
 
 pub(super) fn unread(path: &str, error: &io::Error) -> Trouble {
-    let hint = "mend the file or its permissions, then `refresh`; what the buffer holds can be saved elsewhere with `persist_as`";
+    let hint = "mend the file or its permissions";
     Trouble::new(format!("{path} cannot be read: {error}"), hint).at(path)
 }
 
-pub(super) fn no_text(path: &str, why: &Unreadable) -> Trouble {
-    let hint = "edit another file, or mend this one outside and `refresh`; what the buffer holds can be saved elsewhere with `persist_as`";
+pub(crate) fn no_text(path: &str, why: &Unreadable) -> Trouble {
+    let hint = "edit another file, or mend this one outside";
     Trouble::new(format!("{path} is no text that can be edited: {why}"), hint).at(path)
 }

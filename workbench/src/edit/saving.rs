@@ -5,6 +5,7 @@ use super::files::{Files, Save, SaveError};
 use super::run::{Run, Trouble, unread};
 use super::session::{Content, Saving, Session};
 use super::state::{Event, Found, Ground, State, Status};
+use serde_json::json;
 use std::io;
 
 /// So often a save is tried again that somebody else's write came between.
@@ -17,12 +18,12 @@ const TRIES: usize = 3;
 pub(super) fn finish<F: Files>(files: &F, now: u64) -> io::Result<Vec<String>> {
     let mut told = Vec::new();
     for session in Session::interrupted(files)? {
-        // Whoever made the checkout may have made it, too: what may not be edited is not.
-        if let Ok(mut run) = Run::begin(files, session.clone(), now) {
-            run.recover();
-            run.session.store(files)?;
-            told.append(&mut run.notes);
-        }
+        let mut run = Run::begin(files, session.clone(), now);
+        run.recover();
+        run.session.store(files)?;
+        told.append(&mut run.notes);
+        let meant = session.saving.iter().filter(|saving| !run.is_barred(&saving.path));
+        meant.for_each(|saving| files.unstage(&saving.path));
         session.end_saving(files)?;
     }
     Ok(told)
@@ -111,7 +112,7 @@ impl<F: Files> Run<'_, F> {
             let now = self.document(path)?.now.clone();
             let looked = match self.looked.get(path) {
                 Some(looked) => looked.content.clone(),
-                None => self.see(path).map_err(|error| unread(path, &error))?,
+                None => self.see(path).map_err(|error| self.of_document(unread(path, &error)))?,
             };
             if looked != now.base {
                 return Ok(self.all(paths, Event::Moved));
@@ -134,6 +135,12 @@ impl<F: Files> Run<'_, F> {
         let begun = self.session.begin_saving(self.files);
         let result = begun.map(|()| self.files.save(&saves));
         self.session.saving.clear();
+        let error = match &result {
+            Err(error) => Some(error.to_string()),
+            Ok(Err(error)) => Some(error.to_string()),
+            Ok(Ok(())) => None,
+        };
+        self.met.saves.push(json!({"saves": saving, "error": error}));
         match result {
             Err(error) => {
                 self.notes.push(format!("it could not be saved: {error}"));

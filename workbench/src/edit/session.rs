@@ -5,6 +5,7 @@
 use super::encoding::Encoding;
 use super::files::Files;
 use super::state::{Ground, Mode, State};
+use super::trail::Step;
 use engine::values::digest::Digest;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -160,6 +161,9 @@ pub struct Session {
     /// What was tried and came to nothing, the last one last.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub failed: Vec<Failed>,
+    /// What became of its documents, the last step last.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub trail: Vec<Step>,
     /// What is being saved just now: after a crash some of it may be.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub saving: Vec<Saving>,
@@ -214,6 +218,7 @@ impl Session {
             done: Vec::new(),
             undone: Vec::new(),
             failed: Vec::new(),
+            trail: Vec::new(),
             saving: Vec::new(),
             news: Vec::new(),
         }
@@ -339,6 +344,7 @@ impl Session {
             .flat_map(|version| [&version.text, &version.base])
             .chain(seen)
             .chain(saving)
+            .chain(self.trail.iter().flat_map(|step| [&step.from, &step.to]))
             .flatten()
     }
 }

@@ -9,7 +9,7 @@ use super::response::Response;
 use super::session::LIFETIME;
 use super::state::{Mode, Status, WorkflowState};
 use super::symbol;
-use super::tools::Tool;
+use super::tools::{Tool, named};
 
 /// Somebody who edits.
 pub struct Coder {
@@ -51,6 +51,7 @@ impl Coder {
         if response.session.is_some() {
             self.session.clone_from(&response.session);
         }
+        leads_on(&response);
         response
     }
 
@@ -72,6 +73,13 @@ impl Coder {
     pub fn text(&self) -> String {
         self.files.text("a.cs")
     }
+}
+
+/// What an answer tells to do next is what it says is allowed.
+pub fn leads_on(response: &Response) {
+    let named = named(response.guidance.as_deref().unwrap_or_default());
+    let is_allowed = |tool: &Tool| response.allowed.contains(tool) || response.session.is_none();
+    assert!(named.iter().all(is_allowed), "{named:?} in {response:?}");
 }
 
 /// Its status and its state.
@@ -113,6 +121,11 @@ fn an_edit_is_saved_when_its_mode_says_so() {
     );
 
     let mut never = Coder::opened("one two three", Mode::Disabled);
+    let missed = never.replace("nowhere", "2");
+    assert!(
+        missed.guidance.is_some_and(|words| words.ends_with("is not saved")),
+        "it is said every time"
+    );
     let edited = never.replace("two", "2");
     assert_eq!(stands(&edited), (Status::Success, WorkflowState::PersistPending));
     assert!(edited.guidance.is_some_and(|words| words.contains("not saved")) && edited.flags.mask == 18);
@@ -160,8 +173,15 @@ fn one_of_several_matches_is_chosen() {
     }
     assert_eq!(stands(&coder.select(9)), (Status::Exception, WorkflowState::SelectionPending));
     assert_eq!(stands(&coder.select(0)), (Status::Exception, WorkflowState::SelectionPending));
-    assert_eq!(stands(&coder.select(7)), (Status::Success, WorkflowState::PersistPending));
-    // Numbers end with the text.
+    let chosen = coder.select(7);
+    assert_eq!(stands(&chosen), (Status::Success, WorkflowState::PersistPending));
+    // Numbers end with the text, and it is said when they do.
+    assert!(
+        chosen
+            .guidance
+            .is_some_and(|words| words.ends_with("have ended: `replace` offers new ones"))
+    );
+    assert!(coder.ask(Order::Diff).guidance.is_some_and(|words| !words.contains("have ended")));
     let stale = coder.select(1);
     assert_eq!(stands(&stale), (Status::Exception, WorkflowState::PersistPending));
     assert!(stale.summary.contains("no selection"), "{stale:?}");
@@ -460,6 +480,7 @@ fn a_session_that_somebody_else_made_leads_nowhere() {
         refused.status == Status::Exception && refused.summary.contains("leads out of the workspace"),
         "{refused:?}"
     );
+    assert_eq!(coder.files.file("../a.cs"), None);
     // Whoever finds it can get rid of it.
     assert_eq!(coder.ask(Order::Discard).status, Status::Success);
     assert_eq!(coder.ask(Order::Close).status, Status::Success);

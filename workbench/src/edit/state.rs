@@ -70,7 +70,7 @@ pub enum Status {
     MultiMatch,
     /// There was nothing to do.
     NoOp,
-    /// It was done in the buffer, and could not be saved.
+    /// It was done in the buffer, and could not be saved; or not done at all, because what it needs cannot be kept.
     PersistFailure,
     /// Somebody else changed the file where the buffer was edited.
     ExternalConflict,

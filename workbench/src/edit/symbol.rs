@@ -1,12 +1,13 @@
 //! Edits of a type or a member by its name. Where it stands is told by a parse of the buffer itself; after the edit the text is parsed again, and
-//! must still have that symbol, once, and every other one: otherwise nothing is changed. A symbol is not renamed in this way, nor removed.
+//! must still have that symbol, once, and every other one with its documentation, attributes and kind: otherwise nothing is changed. A symbol is not
+//! renamed in this way, nor removed; a member with other parameters is the same member.
 
+use super::declared::{Declared, declared, stays};
 use super::lines::{Ends, end, split};
-use producers::csharp::ids::member_key;
 use producers::csharp::lexer::lex;
-use producers::csharp::model::{Span, Syntax, Tier, TypeDecl};
+use producers::csharp::model::{Span, Syntax, Tier};
 use producers::csharp::parse;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::ops::Range;
 
 /// Where the new text goes.
@@ -45,7 +46,7 @@ pub struct Refused {
 }
 
 impl Refused {
-    fn new(why: impl Into<String>, hint: &str) -> Self {
+    pub(super) fn new(why: impl Into<String>, hint: &str) -> Self {
         Self {
             why: why.into(),
             hint: hint.to_owned(),
@@ -54,19 +55,14 @@ impl Refused {
     }
 }
 
-/// A declaration of a text.
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct Declared {
-    /// `Namespace.Type` or `Namespace.Type#Member(int)`.
-    name: String,
-    span: Span,
-}
-
 /// The text after the edit, and what was done in words.
 ///
 /// # Errors
 /// When the symbol is not there once, or what comes out is not to be.
 pub fn edited(text: &str, asked: &Asked) -> Result<(String, String), Refused> {
+    if asked.at != Where::Replace {
+        stands_alone(asked)?;
+    }
     let before = read(text);
     let all = declared(&before);
     let found = meant(&all, &asked.symbol)?;
@@ -78,40 +74,45 @@ pub fn edited(text: &str, asked: &Asked) -> Result<(String, String), Refused> {
     if worse(&before, &after) {
         let why = format!(
             "with this text the file would not be read as C# any more, so {} stays as it is",
-            found.name
+            found.is.name
         );
         return Err(Refused::new(why, "give a whole declaration with all its brackets"));
     }
+    if after.top_level && !before.top_level {
+        let why = "it would be statements outside of every type; nothing was changed";
+        return Err(Refused::new(why, "give a whole declaration"));
+    }
     let made_all = declared(&after);
-    let (old, new) = (counted(&all), counted(&made_all));
-    let lost: Vec<&str> = old
-        .iter()
-        .filter(|(name, count)| new.get(*name).copied().unwrap_or(0) < **count)
-        .map(|(name, _)| *name)
-        .collect();
-    if !lost.is_empty() {
-        let why = format!("after it {} would be gone; nothing was changed", lost.join(", "));
-        return Err(Refused::new(
-            why,
-            "a symbol keeps its name and parameters here: rename and remove with `replace` or `patch`",
-        ));
-    }
-    let come: Vec<&str> = new
-        .iter()
-        .filter(|(name, count)| old.get(*name).copied().unwrap_or(0) < **count)
-        .map(|(name, _)| *name)
-        .collect();
-    let nested = |name: &&str| name.starts_with(&format!("{}#", found.name)) || name.starts_with(&format!("{}+", found.name));
-    if asked.at == Where::Replace && come.iter().any(|name| !nested(name)) {
-        let why = format!("it would also declare {}; nothing was changed", come.join(", "));
-        return Err(Refused::new(why, "give the one declaration, and insert others before or after it"));
-    }
+    stays(&all, found, &made_all, asked)?;
     let what = match asked.at {
-        Where::Replace => format!("replaced {}", found.name),
-        Where::Before => format!("put the text before {}", found.name),
-        Where::After => format!("put the text behind {}", found.name),
+        Where::Replace => format!("replaced {}", found.is.name),
+        Where::Before => format!("put the text before {}", found.is.name),
+        Where::After => format!("put the text behind {}", found.is.name),
     };
     Ok((made, what))
+}
+
+/// An insertion is no part of the symbol that it stands beside, and takes none of it.
+fn stands_alone(asked: &Asked) -> Result<(), Refused> {
+    if asked.bare {
+        return Err(Refused::new(
+            "bare says what of a symbol is replaced; what is inserted stands before its documentation and attributes, or behind the whole",
+            "leave bare out, or `replace_symbol`",
+        ));
+    }
+    let lexed = lex(&asked.new);
+    let last = lexed.tokens.last();
+    let ends = if last.is_some_and(|token| token.text(&asked.new) == "]") {
+        "an attribute"
+    } else if lexed.docs.last().is_some_and(|doc| last.is_none_or(|token| doc.0 >= token.end)) {
+        "documentation"
+    } else {
+        return Ok(());
+    };
+    Err(Refused::new(
+        format!("the text ends in {ends}, which would belong to whatever is declared behind it; nothing was changed"),
+        "give whole declarations; `replace_symbol` gives a symbol other documentation and attributes",
+    ))
 }
 
 fn read(text: &str) -> Syntax {
@@ -131,46 +132,21 @@ fn worse(before: &Syntax, after: &Syntax) -> bool {
     rank(after.tier) > rank(before.tier)
 }
 
-fn declared(syntax: &Syntax) -> Vec<Declared> {
-    let of = |decl: &TypeDecl| {
-        let own = decl.symbol();
-        let members = decl.members.iter().map(|member| Declared {
-            name: format!("{own}#{}", member_key(member)),
-            span: member.span,
-        });
-        let members: Vec<Declared> = members.collect();
-        std::iter::once(Declared {
-            name: own,
-            span: decl.span,
-        })
-        .chain(members)
-    };
-    syntax.types.iter().flat_map(of).collect()
-}
-
-fn counted(all: &[Declared]) -> BTreeMap<&str, usize> {
-    let mut counts = BTreeMap::new();
-    for one in all {
-        *counts.entry(one.name.as_str()).or_default() += 1;
-    }
-    counts
-}
-
 /// The one declaration that a name means: the whole name, or its end behind a dot or plus; a member without its parameters; a dot before a member.
 fn meant<'d>(all: &'d [Declared], name: &str) -> Result<&'d Declared, Refused> {
     let wanted = name.trim().trim_start_matches("//types/");
     let plain = |name: &str| -> String { name.chars().filter(|c| !c.is_whitespace()).collect() };
     let wanted = plain(wanted);
     let parts = |whole: &str| -> Vec<String> { ends(&plain(whole)) };
-    let exact: Vec<&Declared> = all.iter().filter(|one| plain(&one.name) == wanted).collect();
+    let exact: Vec<&Declared> = all.iter().filter(|one| plain(&one.is.name) == wanted).collect();
     let found: Vec<&Declared> = match exact.is_empty() {
         false => exact,
-        true => all.iter().filter(|one| parts(&one.name).contains(&wanted)).collect(),
+        true => all.iter().filter(|one| parts(&one.is.name).contains(&wanted)).collect(),
     };
     match found.as_slice() {
         [one] => Ok(one),
         [] => {
-            let mut names: Vec<String> = all.iter().map(|one| one.name.clone()).collect();
+            let mut names: Vec<String> = all.iter().map(|one| one.is.name.clone()).collect();
             names.sort_by_key(|name| strangeness(name, &wanted));
             names.truncate(10);
             Err(Refused {
@@ -184,7 +160,7 @@ fn meant<'d>(all: &'d [Declared], name: &str) -> Result<&'d Declared, Refused> {
         several => Err(Refused {
             candidates: several
                 .iter()
-                .map(|one| format!("{} at line {}", one.name, one.span.first))
+                .map(|one| format!("{} at line {}", one.is.name, one.span.first))
                 .collect(),
             ..Refused::new(
                 format!("{} declarations in the file are called {wanted}", several.len()),
@@ -362,13 +338,78 @@ mod tests {
     }
 
     #[test]
+    fn a_symbol_with_another_signature_is_the_same_one() {
+        let made = asked("A.Get(int)", Where::Replace, "public long Get(long id, int more) => id;", true).expect("edited");
+        assert_eq!(
+            made,
+            TEXT.replace("public int Get(int id) => id;", "public long Get(long id, int more) => id;")
+        );
+        let documented = "/// <summary>X.</summary>\n    [Pure] int X;";
+        assert!(asked("A.X", Where::Replace, documented, false).is_ok());
+        let why = asked("A.X", Where::Replace, documented, true).expect_err("refused").why;
+        assert!(
+            why.starts_with("without its documentation and attributes N.A#X is replaced"),
+            "{why}"
+        );
+    }
+
+    #[test]
+    fn documentation_and_attributes_stay_with_their_symbol() {
+        for at in [Where::Before, Where::After] {
+            let why = |new: &str| asked("A#Get(int)", at, new, false).expect_err("refused").why;
+            for new in ["int B;\n    [Pure]", "[Pure]", "int B; [Pure] // why"] {
+                assert!(why(new).starts_with("the text ends in an attribute"), "{new}");
+            }
+            for new in ["    /// <summary>New.</summary>", "int B;\n    /** New. */"] {
+                assert!(why(new).starts_with("the text ends in documentation"), "{new}");
+            }
+            let bare = asked("A#Get(int)", at, "int B;", true).expect_err("refused").why;
+            assert!(bare.starts_with("bare says what of a symbol is replaced"), "{bare}");
+            let note = asked("A#Get(int)", at, "    // a note\r\n", false).expect("a comment");
+            assert_eq!(note.len(), TEXT.len() + "    // a note\r\n".len());
+            let held = asked("A#Get(int)", at, "#if NEVER\r\n", false).expect_err("refused").why;
+            assert!(held.ends_with("nothing was changed") || held.contains("not be read"), "{held}");
+        }
+        for ends in ["[Pure]", "/// <summary>New.</summary>"] {
+            let new = format!("public int Get(int id) => 1;\n    {ends}");
+            assert_eq!(
+                asked("A#Get(int)", Where::Replace, &new, false).expect_err("refused").why,
+                "it would change documentation, attributes or kind of N.A#Get(string); nothing was changed"
+            );
+        }
+        let before = asked("A#Get(int)", Where::Before, "    int B;\r\n", false).expect("edited");
+        assert_eq!(before, TEXT.replace("    /// <summary>Gets", "    int B;\r\n    /// <summary>Gets"));
+    }
+
+    #[test]
     fn what_would_change_other_symbols_is_refused() {
         let why = |symbol: &str, at: Where, new: &str| asked(symbol, at, new, false).expect_err("refused").why;
         assert_eq!(why("B", Where::Replace, "x"), "nothing in the file is called B");
         assert_eq!(why("A.Get", Where::Replace, "x"), "2 declarations in the file are called A.Get");
         assert_eq!(
-            why("A.Get(int)", Where::Replace, "public long Get(long id) => id;"),
-            "after it N.A#Get(int) would be gone; nothing was changed"
+            why("A.Get(int)", Where::Replace, "public int Got(int id) => id;"),
+            "after it the method N.A#Get(int) would be gone, and the method N.A#Got(int) there; nothing was changed"
+        );
+        assert_eq!(
+            why("A.Get(int)", Where::Replace, "public int Get => 1;"),
+            "after it the method N.A#Get(int) would be gone, and the property N.A#Get there; nothing was changed"
+        );
+        assert_eq!(
+            why("A.Get(int)", Where::Replace, "public long Get(string other) => 1;"),
+            "there is a N.A#Get(string) already; nothing was changed"
+        );
+        assert_eq!(
+            why("A.X", Where::Replace, ""),
+            "after it the field N.A#X would be gone; nothing was changed"
+        );
+        let all = "public int Get(int id) => 1; public int Get(string id) => 2; int X; int Y;";
+        assert_eq!(
+            why("A", Where::Replace, &format!("public struct A {{ {all} }}")),
+            "after it the class N.A would be gone, and the struct N.A there; nothing was changed"
+        );
+        assert_eq!(
+            why("A", Where::Replace, "public class A { public int Get(int id) => 1; int X; int Y; }"),
+            "after it N.A#Get(string) would be gone; nothing was changed"
         );
         assert_eq!(
             why("A.X", Where::Replace, "int X; int Z;"),
@@ -378,5 +419,57 @@ mod tests {
         assert!(why("A.X", Where::Before, "int B {").contains("read as C#") || why("A.X", Where::Before, "int B {").contains("gone"));
         let two = asked("A.Get", Where::Before, "x", false).expect_err("refused");
         assert_eq!(two.candidates, ["N.A#Get(int) at line 7", "N.A#Get(string) at line 10"]);
+    }
+
+    #[test]
+    fn what_is_there_already_is_not_declared_beside_it() {
+        let insert = |text: &str, symbol: &str, at: Where, new: &str| {
+            let asked = Asked {
+                symbol: symbol.to_owned(),
+                at,
+                new: new.to_owned(),
+                bare: false,
+            };
+            edited(text, &asked).map(drop).map_err(|refused| refused.why)
+        };
+        let text = "namespace N;\npartial class P { int A => 1; partial void M(); }\nclass Q<T> {\n    int B { get; }\n    void C() { }\n    int this[int at] => 1;\n    #if !X\n    void D() { }\n    #endif\n    public static implicit operator int(Q<T> q) => 1;\n}\nstatic class E { extension(string s) { public bool Is => true; } }\n";
+        for at in [Where::Before, Where::After] {
+            for (symbol, new, there) in [
+                ("Q`1", "class Q<U> { }", "N.Q`1"),
+                ("Q`1", "partial class Q<U> { }", "N.Q`1"),
+                ("P", "partial struct P { }", "N.P"),
+                ("P", "partial class P { int A; }", "N.P#A"),
+                ("Q`1", "enum Z { } enum Z { }", "N.Z"),
+                ("Q`1.C", "    /// <summary>Other.</summary>\n    long B => 2;", "N.Q`1#B"),
+                ("Q`1.C", "    int B;", "N.Q`1#B"),
+                ("Q`1.C", "    int B() => 1;", "N.Q`1#B"),
+                ("Q`1.C", "    event E C;", "N.Q`1#C()"),
+                ("Q`1.C", "    int C() => 1;", "N.Q`1#C()"),
+                ("Q`1.C", "    void D() { }", "N.Q`1#D()"),
+                ("Q`1.C", "    long this[int at] => 1;", "N.Q`1#this[](int)"),
+            ] {
+                let why = insert(text, symbol, at, new).expect_err(new);
+                assert_eq!(why, format!("there is a {there} already; nothing was changed"), "{new}");
+            }
+            for (symbol, new) in [
+                ("P", "partial class P { int B; }"),
+                ("P", "class Q { } class Q<A, B> { }"),
+                ("P.A", "partial void M() { }"),
+                ("Q`1.C", "    void C(int a) { } void C<U>() { }"),
+                ("Q`1.C", "    int I.B => 1;\n    int J.B => 1;"),
+                ("Q`1.C", "    int this[long at] => 1;"),
+                ("Q`1.C", "    #if X\n    void D() { }\n    #endif\n"),
+                ("Q`1.C", "    public static implicit operator long(Q<T> q) => 1;"),
+                ("E", "static class F { static bool Is; }"),
+            ] {
+                assert_eq!(insert(text, symbol, at, new), Ok(()), "{new}");
+            }
+        }
+        let receiver = "} extension(int s) { public bool Is => true;";
+        assert_eq!(insert(text, "E.Is", Where::After, receiver), Ok(()));
+        // What was there twice before is nobody's fault now.
+        assert_eq!(insert("class A { int X; int X; int Y; }", "A.Y", Where::After, "int Z;"), Ok(()));
+        let types = "#if X\nclass A { int Y; }\n#else\nclass A {\n    int Z;\n}\n#endif\n";
+        assert_eq!(insert(types, "A.Z", Where::After, "    int Y;"), Ok(()));
     }
 }

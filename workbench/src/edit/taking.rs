@@ -8,6 +8,7 @@ use super::merge::carry;
 use super::run::{Run, Trouble};
 use super::session::{Change, Content, Edit, Version};
 use super::state::{Event, Found, Status};
+use super::tools::Tool;
 use std::rc::Rc;
 
 /// What became of an edit that was taken back or made again.
@@ -37,14 +38,20 @@ fn ancestor(change: &Change) -> &Content {
     }
 }
 
+/// `a.cs was`, `a.cs, b.cs were`.
+fn were(paths: &[String]) -> String {
+    format!("{} {}", paths.join(", "), if paths.len() == 1 { "was" } else { "were" })
+}
+
 impl<F: Files> Run<'_, F> {
-    /// Takes the last edit back, or makes it again.
+    /// Takes the last edit back, or makes it again; of one file alone, if it is named: the last that it had a part in.
     ///
     /// # Errors
     /// When there is none, or others changed its place and there is more that would be lost.
-    pub(super) fn take_back(&mut self, again: bool) -> Result<Again, Trouble> {
+    pub(super) fn take_back(&mut self, again: bool, only: Option<&str>) -> Result<Again, Trouble> {
         let stack = if again { &self.session.undone } else { &self.session.done };
-        let Some(edit) = stack.last().cloned() else {
+        let meant = |change: &Change| only.is_none_or(|only| change.path == only);
+        let Some(at) = stack.iter().rposition(|edit| edit.changes.iter().any(meant)) else {
             let what = if again {
                 "nothing was taken back that could be made again"
             } else {
@@ -55,20 +62,23 @@ impl<F: Files> Run<'_, F> {
                 ..Trouble::new(what, "")
             });
         };
-        let (mut versions, mut conflicts) = (Vec::new(), false);
+        let mut edit = stack[at].clone();
+        edit.changes.retain(meant);
+        let (mut versions, mut conflicts, mut barred) = (Vec::new(), false, Vec::new());
         for change in &edit.changes {
             let path = change.path.clone();
             match self.back(change)? {
                 Back::On(version) => versions.push((path, version)),
-                Back::Conflict(_) if edit.changes.len() > 1 || self.document(&path)?.is_edited() => {
-                    let why = format!("{path} was changed since at the place of the edit, which cannot be taken back by itself");
-                    return Err(Trouble::new(why, "`commit` what is edited since, or edit the place by hand").at(&path));
-                }
+                Back::Conflict(_) if edit.changes.len() > 1 || self.document(&path)?.is_edited() => barred.push(path),
                 Back::Conflict(version) => {
                     conflicts = true;
                     versions.push((path, version));
                 }
             }
+        }
+        if !barred.is_empty() {
+            let free: Vec<String> = versions.into_iter().map(|(path, _)| path).collect();
+            return Err(self.barred(&barred, &free, again));
         }
         let changes = self.become_all(versions)?;
         let paths = changes.iter().map(|change| change.path.clone()).collect();
@@ -77,14 +87,15 @@ impl<F: Files> Run<'_, F> {
             paths,
             status,
         };
-        let _ = if again {
-            self.session.undone.pop()
-        } else {
-            self.session.done.pop()
-        };
+        let stack = if again { &mut self.session.undone } else { &mut self.session.done };
+        let of_it = |change: &Change| edit.changes.iter().any(|own| own.path == change.path);
+        stack[at].changes.retain(|change| !of_it(change));
+        if stack[at].changes.is_empty() {
+            stack.remove(at);
+        }
         if conflicts {
             // It lies in the buffer, and what is done about it is remembered.
-            self.session.undone.clear();
+            self.session.undone.retain(|edit| !edit.changes.iter().any(of_it));
             let mut status = Status::ExternalConflict;
             for change in &changes {
                 status = self.happen(&change.path, Event::Outside(Found::Conflict)).0;
@@ -109,6 +120,25 @@ impl<F: Files> Run<'_, F> {
         Ok(done(self.settle_all(&changes)?))
     }
 
+    /// Why an edit cannot be taken back (`again`: made again) as a whole, and of which files it can be.
+    fn barred(&self, barred: &[String], free: &[String], again: bool) -> Trouble {
+        let (first, own) = (&barred[0], if again { "redo" } else { "undo" });
+        let why = format!(
+            "{} changed since at the place of the edit, which `{own}` cannot go past",
+            were(barred)
+        );
+        let guidance = match (free, barred) {
+            ([], [_]) if self.allows(first, Tool::Commit) => "`commit` what is edited since, or edit the place by hand".to_owned(),
+            ([], [_]) => "edit the place by hand".to_owned(),
+            ([], _) => format!("name one of the files with path: `{own}` is about it alone then, and shows both sides"),
+            (free, _) => format!(
+                "name one file with path: `{own}` is about it alone then; it goes well with {}",
+                free.join(", ")
+            ),
+        };
+        Trouble::new(why, guidance).at(first)
+    }
+
     fn back(&mut self, change: &Change) -> Result<Back, Trouble> {
         let (path, from, ancestor) = (&change.path, &change.from, ancestor(change));
         let now = self.document(path)?.now.clone();
@@ -129,7 +159,7 @@ impl<F: Files> Run<'_, F> {
             (Some((ancestor, _)), Some((from, _)), Some((now, _))) => carry(&ancestor, &from, &now),
             _ => None,
         };
-        let Some(bytes) = carried.and_then(|text| encode(&text, now.encoding).ok()) else {
+        let Some(bytes) = carried.and_then(|text| encode(text, now.encoding).ok()) else {
             return Ok(Back::Conflict(Version {
                 base: ancestor.clone(),
                 mode,

@@ -16,10 +16,20 @@ pub enum Tool {
     Candidates,
     /// Put a text behind another.
     Append,
-    /// Edit a type or a member by its name.
-    Symbol,
-    /// Apply a patch, or several edits.
+    /// Put a text in the place of a type or a member.
+    ReplaceSymbol,
+    /// Put it before one.
+    InsertBefore,
+    /// Put it behind one.
+    InsertAfter,
+    /// Apply a patch.
     Patch,
+    /// Make several replacements.
+    Batch,
+    /// Make a file.
+    Create,
+    /// Give a file a whole new text.
+    Write,
     /// Save.
     Commit,
     /// Drop edits that are not saved, or a selection.
@@ -34,17 +44,24 @@ pub enum Tool {
     Redo,
     /// Save under another name.
     PersistAs,
+    /// End the session.
+    Close,
 }
 
 impl Tool {
     /// All of them, in the order in which they are told.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 19] = [
         Self::Replace,
         Self::ReplaceSelection,
         Self::Candidates,
         Self::Append,
-        Self::Symbol,
+        Self::ReplaceSymbol,
+        Self::InsertBefore,
+        Self::InsertAfter,
         Self::Patch,
+        Self::Batch,
+        Self::Create,
+        Self::Write,
         Self::Commit,
         Self::Discard,
         Self::Refresh,
@@ -52,6 +69,7 @@ impl Tool {
         Self::Undo,
         Self::Redo,
         Self::PersistAs,
+        Self::Close,
     ];
 
     /// Its name.
@@ -61,8 +79,13 @@ impl Tool {
             Self::ReplaceSelection => "replace_selection",
             Self::Candidates => "candidates",
             Self::Append => "append",
-            Self::Symbol => "symbol",
+            Self::ReplaceSymbol => "replace_symbol",
+            Self::InsertBefore => "insert_before",
+            Self::InsertAfter => "insert_after",
             Self::Patch => "patch",
+            Self::Batch => "batch",
+            Self::Create => "create",
+            Self::Write => "write",
             Self::Commit => "commit",
             Self::Discard => "discard",
             Self::Refresh => "refresh",
@@ -70,6 +93,7 @@ impl Tool {
             Self::Undo => "undo",
             Self::Redo => "redo",
             Self::PersistAs => "persist_as",
+            Self::Close => "close",
         }
     }
 }
@@ -86,7 +110,11 @@ pub fn allows(state: WorkflowState, mode: Mode, tool: Tool) -> bool {
         (_, Replace | Discard | Refresh) => true,
         (_, ReplaceSelection | Candidates) => state == SelectionPending,
         (_, Diff) => state != Idle,
-        (_, Append | Symbol | Patch | Undo | Redo) => matches!(state, Idle | PersistPending),
+        (_, Append | ReplaceSymbol | InsertBefore | InsertAfter | Patch | Batch | Create | Write | Undo | Redo) => {
+            matches!(state, Idle | PersistPending)
+        }
+        // What is not saved would be lost.
+        (_, Close) => matches!(state, Idle | SelectionPending),
         // What cannot be saved where it belongs can be saved elsewhere.
         (_, PersistAs) => state != SelectionPending && mode != Mode::Disabled,
     }
@@ -97,8 +125,16 @@ pub fn allowed(state: WorkflowState, mode: Mode) -> Vec<Tool> {
     Tool::ALL.into_iter().filter(|tool| allows(state, mode, *tool)).collect()
 }
 
+/// The operations that a text names, between backticks.
+#[cfg(test)]
+pub(super) fn named(text: &str) -> Vec<Tool> {
+    let of_word = |word: &str| Tool::ALL.into_iter().find(|tool| tool.name() == word);
+    text.split('`').skip(1).step_by(2).filter_map(of_word).collect()
+}
+
 #[cfg(test)]
 mod tests {
+    use super::super::perform::by_state;
     use super::*;
 
     /// Seed 004 §7.2 line by line: replace, replace_selection, append, commit, discard, refresh, diff; then what is of this program.
@@ -117,8 +153,14 @@ mod tests {
             Redo,
             PersistAs,
             Candidates,
-            Symbol,
+            Close,
+            ReplaceSymbol,
+            InsertBefore,
+            InsertAfter,
             Patch,
+            Batch,
+            Create,
+            Write,
         ];
         let line = |state, mode| -> String {
             columns
@@ -128,19 +170,32 @@ mod tests {
         };
         use Mode::{Disabled, Immediate, Manual};
         use WorkflowState::{Idle, OutOfSync, PersistPending, Refreshing, SelectionPending};
-        assert_eq!(line(Idle, Manual), "Y-YYYY-YYY-YY");
-        assert_eq!(line(Idle, Immediate), "Y-Y-YY-YYY-YY");
-        assert_eq!(line(Idle, Disabled), "Y-Y-YY-YY--YY");
-        assert_eq!(line(SelectionPending, Manual), "YY--YYY---Y--");
-        assert_eq!(line(PersistPending, Manual), "Y-YYYYYYYY-YY");
-        assert_eq!(line(PersistPending, Disabled), "Y-Y-YYYYY--YY");
+        assert_eq!(line(Idle, Manual), "Y-YYYY-YYY-YYYYYYYY");
+        assert_eq!(line(Idle, Immediate), "Y-Y-YY-YYY-YYYYYYYY");
+        assert_eq!(line(Idle, Disabled), "Y-Y-YY-YY--YYYYYYYY");
+        assert_eq!(line(SelectionPending, Manual), "YY--YYY---YY-------");
+        assert_eq!(line(PersistPending, Manual), "Y-YYYYYYYY--YYYYYYY");
+        assert_eq!(line(PersistPending, Disabled), "Y-Y-YYYYY---YYYYYYY");
         // An edit that could not be saved at once can be saved later.
-        assert_eq!(line(PersistPending, Immediate), "Y-YYYYYYYY-YY");
-        assert_eq!(line(OutOfSync, Manual), "Y---YYY--Y---");
+        assert_eq!(line(PersistPending, Immediate), "Y-YYYYYYYY--YYYYYYY");
+        assert_eq!(line(OutOfSync, Manual), "Y---YYY--Y---------");
         for mode in [Immediate, Manual, Disabled] {
-            assert_eq!(line(Refreshing, mode), "-------------");
+            assert_eq!(line(Refreshing, mode), "-------------------");
         }
         assert_eq!(columns.len(), Tool::ALL.len());
+    }
+
+    #[test]
+    fn what_leads_on_is_allowed() {
+        use WorkflowState::{Idle, OutOfSync, PersistPending, Refreshing, SelectionPending};
+        for mode in [Mode::Immediate, Mode::Manual, Mode::Disabled] {
+            for state in [Idle, SelectionPending, PersistPending, OutOfSync, Refreshing] {
+                let told = named(&by_state(state, mode).unwrap_or_default());
+                assert!(told.iter().all(|tool| allows(state, mode, *tool)), "{state} {mode:?}: {told:?}");
+                assert_eq!(told.is_empty(), matches!(state, Idle | Refreshing), "{state} {mode:?}");
+            }
+        }
+        assert_eq!(named("call `undo`, `create` or `old_text`"), [Tool::Undo, Tool::Create]);
     }
 
     #[test]

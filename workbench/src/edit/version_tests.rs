@@ -137,7 +137,7 @@ fn a_file_that_cannot_be_read_any_more_is_discarded_and_closed() {
         coder.ask(Order::Discard);
         coder.files.write("a.cs", "\0");
         assert_eq!(coder.session, back);
-        assert_eq!(stands(&coder.ask(Order::Close)), (Status::Success, WorkflowState::OutOfSync));
+        assert_eq!(stands(&coder.ask(Order::Close)), (Status::Success, WorkflowState::Idle));
         assert_eq!(coder.files.kept("sessions"), 0);
     }
 }
@@ -310,4 +310,106 @@ fn damage_is_told_and_costs_no_file() {
     assert_eq!((coder.ask(Order::Discard).status, coder.text().as_str()), (Status::Success, "one"));
     coder.files.damage("sessions");
     assert!(coder.ask(Order::Commit).summary.contains("cannot be read"));
+}
+
+#[test]
+fn of_a_batch_each_file_is_taken_back_alone() {
+    let mut coder = Coder::with("one\n");
+    coder.files.write("b.cs", "two\n");
+    coder.files.write("c.cs", "three\n");
+    let part = |path: &str, old: &str, new: &str| Part {
+        path: Some(path.to_owned()),
+        old: old.to_owned(),
+        new: new.to_owned(),
+    };
+    let parts = vec![part("a.cs", "one", "1"), part("b.cs", "two", "2"), part("c.cs", "three", "3")];
+    assert_eq!(coder.ask(Order::Batch(parts)).status, Status::Success);
+    coder.files.write("b.cs", "zwei\n");
+    // The one that others touched is named, and those that can be taken back.
+    let refused = coder.ask(Order::Undo);
+    assert_eq!(stands(&refused), (Status::Exception, WorkflowState::Idle), "{refused:?}");
+    assert!(
+        refused.summary.contains("b.cs was changed since at the place of the edit"),
+        "{refused:?}"
+    );
+    let guidance = refused.guidance.expect("a way on");
+    assert!(guidance.ends_with("it goes well with a.cs, c.cs"), "{guidance}");
+    assert_eq!((coder.text().as_str(), coder.files.text("c.cs").as_str()), ("1\n", "3\n"));
+    for (path, text) in [("a.cs", "one\n"), ("c.cs", "three\n")] {
+        let undone = coder.ask_with(Order::Undo, Some(path), None);
+        assert_eq!((undone.status, undone.files.len()), (Status::Success, 0), "{undone:?}");
+        assert_eq!(coder.files.text(path), text);
+        assert_eq!(coder.ask_with(Order::Undo, Some(path), None).status, Status::NoOp, "once");
+    }
+    assert_eq!(coder.ask_with(Order::Redo, Some("a.cs"), None).status, Status::Success);
+    assert_eq!((coder.text().as_str(), coder.files.text("c.cs").as_str()), ("1\n", "three\n"));
+    // Of the one that others touched both sides are shown, and nothing is written.
+    let both = coder.ask_with(Order::Undo, Some("b.cs"), None);
+    assert_eq!(stands(&both), (Status::ExternalConflict, WorkflowState::OutOfSync), "{both:?}");
+    assert!(both.detail.is_some_and(|both| both.contains("+two\n") && both.contains("+zwei\n")));
+    assert_eq!(coder.files.text("b.cs"), "zwei\n");
+    // What was taken back of another file can still be made again.
+    assert_eq!(coder.ask_with(Order::Redo, Some("c.cs"), None).status, Status::Success);
+    assert_eq!(coder.files.text("c.cs"), "3\n");
+    let unknown = coder.ask_with(Order::Undo, Some("d.cs"), None);
+    assert!(
+        unknown.status == Status::Exception && unknown.summary.contains("no document"),
+        "{unknown:?}"
+    );
+}
+
+#[test]
+fn what_a_file_held_that_went_is_saved_elsewhere() {
+    let mut coder = Coder::opened("one\n", Mode::Manual);
+    coder.replace("one", "1");
+    coder.files.remove("a.cs");
+    coder.ask(Order::Refresh);
+    assert_eq!(stands(&coder.ask(Order::Refresh)), (Status::Success, WorkflowState::Idle));
+    // The buffer took over that it went: the answer leads to where its text is.
+    let refused = coder.ask(Order::PersistAs("b.cs".to_owned()));
+    assert!(
+        refused.status == Status::Exception && refused.summary.starts_with("there is nothing to save"),
+        "{refused:?}"
+    );
+    assert!(refused.guidance.is_some_and(|words| words.contains("`undo`")));
+    assert_eq!(coder.files.file("b.cs"), None);
+    coder.ask(Order::Undo);
+    assert_eq!(coder.ask(Order::PersistAs("b.cs".to_owned())).status, Status::Success);
+    assert_eq!((coder.files.text("b.cs").as_str(), coder.files.file("a.cs")), ("1\n", None));
+    // What was taken back is made again by what made it.
+    let redo = coder.ask_with(Order::Redo, Some("a.cs"), None);
+    assert_eq!(stands(&redo), (Status::Exception, WorkflowState::OutOfSync));
+    assert!(redo.guidance.is_some_and(|words| words.starts_with("`refresh`")));
+    assert_eq!(
+        stands(&coder.ask_with(Order::Refresh, Some("a.cs"), None)),
+        (Status::Success, WorkflowState::Idle)
+    );
+}
+
+#[test]
+fn what_has_nothing_to_show_says_so_alone_and_among_others() {
+    let mut coder = Coder::opened("one\n", Mode::Manual);
+    let alone = coder.ask(Order::Diff);
+    coder.files.write("b.cs", "two\n");
+    coder.ask_with(Order::Open, Some("b.cs"), None);
+    let both = coder.ask(Order::Diff);
+    for told in [&alone, &both] {
+        assert_eq!(stands(told), (Status::Exception, WorkflowState::Idle));
+        assert!(told.summary.ends_with("buffer and file are the same"), "{told:?}");
+    }
+    coder.ask_with(
+        Order::Replace {
+            old: "two".to_owned(),
+            new: "2".to_owned(),
+        },
+        Some("b.cs"),
+        None,
+    );
+    assert_eq!(coder.ask(Order::Diff).status, Status::Success);
+    let closed = coder.ask(Order::Close);
+    assert!(closed.guidance.is_some_and(|words| words == "call `commit` or `discard` first"));
+    coder.files.write("b.cs", "zwei\n");
+    coder.ask(Order::Diff);
+    let closed = coder.ask(Order::Close);
+    assert_eq!(closed.guidance.as_deref(), Some("call `discard` first"), "{closed:?}");
 }

@@ -13,10 +13,13 @@ pub const LONGEST: usize = 32 << 20;
 /// No journal is.
 const JOURNAL: usize = 16 << 20;
 
+/// Where all of it lies.
+const FOLDER: &str = ".cortex/live";
+
 /// The folder of a document, by its path below the workspace's root.
 fn folder(path: &str) -> String {
     let key = Digest::of(path.as_bytes()).to_string();
-    format!(".cortex/live/{}", &key[..16])
+    format!("{FOLDER}/{}", &key[..16])
 }
 
 /// What is remembered of a document; an empty journal when nothing is.
@@ -36,16 +39,20 @@ pub fn text(root: &Path, path: &str, digest: &str) -> Option<String> {
     String::from_utf8(bytes).ok().filter(|text| super::journal::digest(text) == digest)
 }
 
-/// Changes what is remembered of a document whose text is `now`; two who do so at once do so one after the other. The journal as it is then.
+/// Changes what is remembered of a document whose text is `now`, if it has one; two who do so at once do so one after the other. Its owner alone
+/// may look at what is remembered. The journal as it is then.
 ///
 /// # Errors
 /// When it cannot be written; then it is what it was.
-pub fn change(root: &Path, path: &str, now: &str, change: impl FnOnce(&mut Journal)) -> io::Result<Journal> {
+pub fn change(root: &Path, path: &str, now: Option<&str>, change: impl FnOnce(&mut Journal)) -> io::Result<Journal> {
     let folder = folder(path);
+    drop(checkout::hold_private(root, FOLDER)?);
     let before = read(root, path)?;
-    let digest = super::journal::digest(now);
-    if !before.digests().contains(digest.as_str()) {
-        checkout::write(root, &format!("{folder}/{digest}"), now.as_bytes())?;
+    if let Some(now) = now {
+        let digest = super::journal::digest(now);
+        if !before.digests().contains(digest.as_str()) {
+            checkout::write(root, &format!("{folder}/{digest}"), now.as_bytes())?;
+        }
     }
     let mut changed = Journal::default();
     let mut gone: BTreeSet<String> = BTreeSet::new();
@@ -85,7 +92,7 @@ mod tests {
     fn found(root: &Path, text: &str, at: u64) -> Journal {
         let last = read(root, "a.cs").expect("readable");
         let before = last.current().and_then(|current| super::text(root, "a.cs", &current.digest));
-        change(root, "a.cs", text, |journal| {
+        change(root, "a.cs", Some(text), |journal| {
             journal.found(text, before.as_deref(), at, &Said::default());
         })
         .expect("written")

@@ -10,6 +10,8 @@ use engine::build::engine::Engine;
 use engine::files::overlaid::{Documents, Overlaid};
 use engine::seams::annotate::Unannotated;
 use engine::store::aside::Aside;
+use engine::store::still::Still;
+use engine::store::{Store, ViewId};
 use engine::values::digest::ActionKey;
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -28,6 +30,11 @@ pub fn documents<F: Files>(files: &F, name: &str, now: u64) -> Result<Documents,
     }
     let _alone = files.alone()?;
     texts::documents(files, &find(files, name, now)?.documents)
+}
+
+/// A store as a build beside its checkout sees it: the checkout may be built meanwhile.
+pub fn beside(store: Arc<dyn Store>, view: ViewId) -> Arc<dyn Store> {
+    Arc::new(Still::of(store, view))
 }
 
 /// The engine of an overlay over that of its workspace at a root. What it builds is held for as long as the overlay lives; nothing is sent to other

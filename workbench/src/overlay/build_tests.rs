@@ -99,25 +99,28 @@ impl Place {
     }
 
     fn build(&self, overlay: Option<&str>) -> Report {
-        let texts = TARGETS.map(str::to_owned);
-        let request = Request {
-            patterns: PatternSet::parse(&texts).expect("patterns"),
-            digest: Digest::of(b"all"),
-            options: Options {
-                keep_going: true,
-                ..Options::default()
-            },
-            list: true,
-            outputs: true,
-        };
         let workspace = self.workspace(overlay);
         let mut session = workspace.session().expect("a session");
-        session.build(&request, &Silent, &Cancel::default()).expect("a build")
+        session.build(&request(), &Silent, &Cancel::default()).expect("a build")
     }
 
     /// What may be out of date without an overlay.
     fn stale(&self) -> usize {
         self.workspace(None).session().expect("a session").marked().len()
+    }
+}
+
+fn request() -> Request {
+    let texts = TARGETS.map(str::to_owned);
+    Request {
+        patterns: PatternSet::parse(&texts).expect("patterns"),
+        digest: Digest::of(b"all"),
+        options: Options {
+            keep_going: true,
+            ..Options::default()
+        },
+        list: true,
+        outputs: true,
     }
 }
 
@@ -151,6 +154,55 @@ fn shown(disk: &Disk, files: &Files, name: &str) -> Files {
 }
 
 const NOW: u64 = 1_900_000_000;
+
+fn class(name: &str, members: &str) -> Vec<u8> {
+    format!("namespace N;\npublic class {name}\n{{\n{members}\n}}\n").into_bytes()
+}
+
+#[test]
+fn a_build_of_the_checkout_in_the_midst_of_it_is_not_seen() {
+    let temp = tempfile::tempdir().expect("folder");
+    let base = temp.path().canonicalize().expect("canonical");
+    let place = Place::new(base.join("ws"), StoreChoice::Folder(base.join("store")));
+    let disk = Disk::new(&place.root);
+    let mut files = Files::from([
+        ("a.cs".to_owned(), class("C0", "public int M() => 0;")),
+        ("src/b.cs".to_owned(), class("C1", "public C0 Other => new();")),
+    ]);
+    // As many as have records on several pages.
+    let others = (0..40).map(|at| {
+        (
+            format!("src/Other{at}.cs"),
+            class(&format!("Other{at}"), "public C0 Other => new();"),
+        )
+    });
+    files.extend(others);
+    files.iter().for_each(|(path, bytes)| place.write(path, Some(bytes)));
+    place.build(None);
+    open(&disk, "one", None, NOW).expect("open");
+    let document = class("C1", "public C0 Other => new(); public int N() => 1;");
+    put(&disk, "one", "src/b.cs", &Put::Bytes(document), NOW).expect("put");
+    let within = shown(&disk, &files, "one");
+    place.build(Some("one"));
+    let alone = place.build(Some("one")).tally;
+    let workspace = place.workspace(Some("one"));
+    let mut session = workspace.session().expect("a session");
+    // Others have the store between two of its steps: the checkout is another one afterwards, with other nodes under the same numbers.
+    workspace.engine.store.let_go();
+    place.write("a.cs", Some(&class("D0", "public string M() => \"\";")));
+    place.write("src/b.cs", None);
+    place.write("src/c.cs", Some(&class("D1", "public D0 Other => new(); public D2 Next => new();")));
+    place.write("src/d.cs", Some(&class("D2", "")));
+    let built = place.build(None);
+    let report = session.build(&request(), &Silent, &Cancel::default()).expect("a build");
+    assert_eq!(outputs(&report), clean(&base.join("clean"), &within), "{:?}", report.failures);
+    assert_ne!(outputs(&report), outputs(&built));
+    // It went on with the graph that it had begun with, not with one planned anew.
+    assert_eq!((report.tally.ran, report.tally.cached), (0, alone.cached));
+    drop((session, workspace));
+    // And what it left is what the checkout's build left.
+    assert_eq!((place.stale(), outputs(&place.build(None))), (0, outputs(&built)));
+}
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 10, ..ProptestConfig::default() })]

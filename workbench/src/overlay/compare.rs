@@ -1,7 +1,7 @@
 //! What an overlay holds against what it was made of and against the workspace as it is.
 
 use super::OverlayError;
-use super::merge::{Outcome, outcome};
+use super::merge::{Outcome, outcome, standing};
 use super::record::find;
 use super::texts;
 use crate::edit::encoding::decode;
@@ -20,6 +20,8 @@ pub struct Compared {
     pub diff: String,
     /// What became of the file since the document was first put.
     pub since: Since,
+    /// Why nothing can be merged there, where something is in the way.
+    pub blocked: Option<String>,
 }
 
 /// What an overlay does to a file.
@@ -44,6 +46,8 @@ pub enum Since {
     Moved,
     /// It moved, and a merge would conflict.
     Conflict,
+    /// Something else is in its place, and a merge would be refused.
+    Blocked,
 }
 
 /// Compares the documents of an overlay, in order of their paths.
@@ -66,7 +70,7 @@ pub fn compare<F: Files>(files: &F, name: &str, now: u64) -> Result<Vec<Compared
             (_, None) => Kind::Removed,
             _ => Kind::Changed,
         };
-        let theirs = files.read(path);
+        let theirs = standing(files, path);
         let since = match &theirs {
             Ok(found) if found.as_ref().map(|found| Digest::of(&found.bytes)) == document.base => Since::Same,
             Ok(found) => {
@@ -76,13 +80,14 @@ pub fn compare<F: Files>(files: &F, name: &str, now: u64) -> Result<Vec<Compared
                     Outcome::Leave | Outcome::Become(..) => Since::Moved,
                 }
             }
-            Err(_) => Since::Conflict,
+            Err(_) => Since::Blocked,
         };
         compared.push(Compared {
             path: path.clone(),
             kind,
             diff: differing(path, base.as_deref(), is.as_deref()),
             since,
+            blocked: theirs.err(),
         });
     }
     Ok(compared)

@@ -8,7 +8,7 @@ use super::record::{Document, Overlay, end, find, store};
 use super::texts;
 use super::three_way::join;
 use crate::edit::encoding::{decode, encode};
-use crate::edit::files::{Files, Save, SaveError};
+use crate::edit::files::{Files, Found, Save, SaveError};
 use crate::edit::lines::split;
 use engine::values::digest::Digest;
 use std::collections::BTreeMap;
@@ -141,22 +141,10 @@ fn planned<F: Files>(files: &F, documents: &BTreeMap<String, Document>) -> Resul
             ours: None,
             theirs: None,
         };
-        // Whoever made the checkout may have made the record, and what was a file may be a link by now.
-        match files.resolve(path) {
-            Ok(real) if real == *path => {}
-            Ok(real) => {
-                merged.conflicts.push(clash(format!("it leads to {real} now")));
-                continue;
-            }
-            Err(why) => {
-                merged.conflicts.push(clash(why.to_string()));
-                continue;
-            }
-        }
-        let found = match files.read(path) {
+        let found = match standing(files, path) {
             Ok(found) => found,
-            Err(error) => {
-                merged.conflicts.push(clash(format!("it cannot be read: {error}")));
+            Err(why) => {
+                merged.conflicts.push(clash(why));
                 continue;
             }
         };
@@ -180,6 +168,17 @@ fn planned<F: Files>(files: &F, documents: &BTreeMap<String, Document>) -> Resul
         }
     }
     Ok((merged, saves))
+}
+
+/// What stands in the place of a document now; `Err`: why nothing can be merged there, in a sentence. Whoever made the checkout may have made the
+/// record, and what was a file may be a link by now.
+pub(super) fn standing<F: Files>(files: &F, path: &str) -> Result<Option<Found>, String> {
+    match files.resolve(path) {
+        Ok(real) if real == path => {}
+        Ok(real) => return Err(format!("it leads to {real} now")),
+        Err(why) => return Err(why.to_string()),
+    }
+    files.read(path).map_err(|error| format!("it cannot be read: {error}"))
 }
 
 /// Notes what is about to be written, with what each file holds.
@@ -273,7 +272,7 @@ fn joined(path: &str, base: &[u8], ours: &[u8], theirs: &[u8]) -> Outcome {
     };
     match join(base, ours, theirs) {
         Ok(text) if text == *theirs && encoding == yours => Outcome::Leave,
-        Ok(text) => match encode(&text, *encoding) {
+        Ok(text) => match encode(text, *encoding) {
             Ok(bytes) => Outcome::Become(How::Joined, Some(bytes)),
             Err(why) => clash(format!("what both sides changed cannot be written: {why}")),
         },

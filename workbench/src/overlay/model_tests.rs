@@ -1,5 +1,5 @@
-//! Overlays against a naive model: any sequence of opening, putting, dropping, patching, merging, discarding, edits of the workspace and kills gives
-//! the documents and files that the model has, and no overlay sees what another holds.
+//! Overlays against a naive model: any sequence of opening, putting, dropping, patching, merging, discarding, edits of the workspace and kills on a real disk
+//! gives the documents and files that the model has, and no overlay sees what another holds.
 
 use super::build::documents;
 use super::merge::merge;
@@ -7,7 +7,8 @@ use super::patch::apply;
 use super::put::{Put, put};
 use super::record::{discard, list, open};
 use super::three_way::join;
-use crate::edit::memory::Memory;
+use crate::edit::real::Real;
+use crate::kill;
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 
@@ -149,20 +150,20 @@ impl Model {
 }
 
 /// Does a step; whether it was done.
-fn perform(files: &Memory, model: &Model, step: &Step, now: u64) -> bool {
+fn perform(files: &Real, model: &Model, step: &Step, now: u64) -> bool {
     match step {
-        Step::Open(name) => open(files, NAMES[*name], None, now).is_ok(),
+        Step::Open(name) => open(&files.disk, NAMES[*name], None, now).is_ok(),
         Step::Put(name, path, text) => {
             let what = text.clone().map_or(Put::Delete, |text| Put::Bytes(text.into_bytes()));
-            put(files, NAMES[*name], PATHS[*path], &what, now).is_ok()
+            put(&files.disk, NAMES[*name], PATHS[*path], &what, now).is_ok()
         }
-        Step::Drop(name, path) => put(files, NAMES[*name], PATHS[*path], &Put::Drop, now).is_ok(),
+        Step::Drop(name, path) => put(&files.disk, NAMES[*name], PATHS[*path], &Put::Drop, now).is_ok(),
         Step::Patch(name, path, line) => {
             let path = PATHS[*path];
             let first = model.shown(NAMES[*name], path);
             let first = first.as_deref().and_then(|text| text.lines().next()).unwrap_or("nothing");
             let patch = format!("--- a/{path}\n+++ b/{path}\n@@ -1 +1,2 @@\n+{line}\n {first}\n");
-            apply(files, NAMES[*name], &patch, now).is_ok()
+            apply(&files.disk, NAMES[*name], &patch, now).is_ok()
         }
         Step::Edit(path, text) => {
             match text {
@@ -171,26 +172,26 @@ fn perform(files: &Memory, model: &Model, step: &Step, now: u64) -> bool {
             }
             true
         }
-        Step::Merge(name) => merge(files, NAMES[*name], now).is_ok_and(|merged| merged.conflicts.is_empty()),
-        Step::Discard(name) => discard(files, NAMES[*name], now).is_ok(),
+        Step::Merge(name) => merge(&files.disk, NAMES[*name], now).is_ok_and(|merged| merged.conflicts.is_empty()),
+        Step::Discard(name) => discard(&files.disk, NAMES[*name], now).is_ok(),
     }
 }
 
 /// What there is, as the model has it.
-fn seen(files: &Memory, now: u64) -> Model {
+fn seen(files: &Real, now: u64) -> Model {
     let mut model = Model::default();
     for path in PATHS {
         if let Some(bytes) = files.file(path) {
             model.files.insert(path.to_owned(), String::from_utf8(bytes).expect("text"));
         }
     }
-    for listed in list(files).expect("a list") {
-        let texts = documents(files, &listed.name, now).expect("documents");
+    for listed in list(&files.disk).expect("a list") {
+        let texts = documents(&files.disk, &listed.name, now).expect("documents");
         let overlay = listed.overlay.expect("a sound record");
         let own = texts.into_iter().map(|(path, bytes)| {
             let now = bytes.map(|bytes| String::from_utf8(bytes.to_vec()).expect("text"));
             let base = overlay.documents[&path].base;
-            let base = super::texts::kept(files, base.as_ref()).expect("a text");
+            let base = super::texts::kept(&files.disk, base.as_ref()).expect("a text");
             (path, (base.map(|bytes| String::from_utf8(bytes).expect("text")), now))
         });
         model.overlays.insert(listed.name, own.collect());
@@ -203,7 +204,7 @@ proptest! {
 
     #[test]
     fn overlays_are_what_the_model_has(steps in prop::collection::vec(step(), 1..40)) {
-        let (files, mut model) = (Memory::default(), Model::default());
+        let (files, mut model) = (Real::new(), Model::default());
         for (now, step) in (1_000..).zip(&steps) {
             let (next, done) = model.after(step);
             prop_assert_eq!(perform(&files, &model, step, now), done, "{:?} of {:?}", step, model);
@@ -213,7 +214,7 @@ proptest! {
         // What no overlay needs is gone.
         let texts: std::collections::BTreeSet<&String> =
             model.overlays.values().flat_map(BTreeMap::values).flat_map(|(base, now)| base.iter().chain(now)).collect();
-        open(&files, "last", None, 2_000).expect("open");
+        open(&files.disk, "last", None, 2_000).expect("open");
         prop_assert_eq!(files.kept("texts"), texts.len());
     }
 
@@ -221,17 +222,17 @@ proptest! {
     fn a_kill_leaves_what_was_or_what_is_to_be(
         steps in prop::collection::vec(step(), 1..25),
         last in step(),
-        after in 0_usize..12,
+        after in 0_usize..60,
     ) {
-        let (files, mut model) = (Memory::default(), Model::default());
+        let (files, mut model) = (Real::new(), Model::default());
         for (now, step) in (1_000..).zip(&steps) {
             perform(&files, &model, step, now);
             model = model.after(step).0;
         }
         let (next, _) = model.after(&last);
-        files.die_after(Some(after));
+        kill::after(Some(after));
         perform(&files, &model, &last, 2_000);
-        files.die_after(None);
+        kill::after(None);
         let found = seen(&files, 2_001);
         for path in PATHS {
             let file = found.files.get(path);
@@ -239,12 +240,17 @@ proptest! {
         }
         if let Step::Merge(name) = last && found.overlays.contains_key(NAMES[name]) {
             // Brought to its end by the next try, or refused as before.
-            prop_assert_eq!(merge(&files, NAMES[name], 2_002).is_ok_and(|merged| merged.conflicts.is_empty()), model.after(&last).1);
+            prop_assert_eq!(merge(&files.disk, NAMES[name], 2_002).is_ok_and(|merged| merged.conflicts.is_empty()), model.after(&last).1);
             prop_assert_eq!(&seen(&files, 2_003), &next);
         } else {
             prop_assert!(found == model || found == next, "{:?}", found);
         }
     }
+
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 20, ..ProptestConfig::default() })]
 
     #[test]
     fn a_merge_that_is_cut_short_is_brought_to_its_end(
@@ -253,24 +259,24 @@ proptest! {
         let joined = sides.iter().filter_map(|(base, ours, theirs)| Some((base, ours, theirs, join(base, ours, theirs).ok()?)));
         let sides: Vec<_> = joined.take(PATHS.len()).collect();
         for after in 0.. {
-            let files = Memory::default();
-            open(&files, "o", None, 1_000).expect("open");
+            let files = Real::new();
+            open(&files.disk, "o", None, 1_000).expect("open");
             for (path, (base, ours, theirs, _)) in PATHS.iter().zip(&sides) {
                 files.write(path, base.as_bytes());
-                put(&files, "o", path, &Put::Bytes(ours.as_bytes().to_vec()), 1_000).expect("put");
+                put(&files.disk, "o", path, &Put::Bytes(ours.as_bytes().to_vec()), 1_000).expect("put");
                 files.write(path, theirs.as_bytes());
             }
-            files.die_after(Some(after));
-            let is_whole = merge(&files, "o", 1_000).is_ok();
-            files.die_after(None);
-            if !is_whole && list(&files).expect("a list").len() == 1 {
-                let merged = merge(&files, "o", 1_001).expect("answered");
+            kill::after(Some(after));
+            let is_whole = merge(&files.disk, "o", 1_000).is_ok();
+            kill::after(None);
+            if !is_whole && list(&files.disk).expect("a list").len() == 1 {
+                let merged = merge(&files.disk, "o", 1_001).expect("answered");
                 prop_assert_eq!(&merged.conflicts, &[], "after {} steps", after);
             }
             for (path, (.., text)) in PATHS.iter().zip(&sides) {
                 prop_assert_eq!(&files.text(path), text, "after {} steps", after);
             }
-            prop_assert_eq!(list(&files).expect("a list"), []);
+            prop_assert_eq!(list(&files.disk).expect("a list"), []);
             if is_whole {
                 break;
             }

@@ -157,6 +157,8 @@ impl<F: Files> Files for Within<'_, F> {
         Err(SaveError::Io { path, saved: 0, error })
     }
 
+    fn unstage(&self, _: &str) {}
+
     fn note(&self, name: &str) -> io::Result<Option<Vec<u8>>> {
         Ok(self.notes.borrow().get(name).cloned())
     }

@@ -5,6 +5,7 @@ use super::record::{Document, Overlay, collect, find, store};
 use super::texts;
 use crate::edit::encoding::{self, Encoding, PLAIN, decode};
 use crate::edit::files::Files;
+use crate::edit::run::no_text;
 use engine::values::digest::Digest;
 
 /// A document, or a file under it, of more bytes is refused.
@@ -48,8 +49,23 @@ pub enum Became {
 pub fn put<F: Files>(files: &F, name: &str, path: &str, what: &Put, now: u64) -> Result<(String, Became, Overlay), OverlayError> {
     find(files, name, now)?;
     let _alone = files.alone()?;
-    let real = files.resolve(path).map_err(|why| OverlayError::path(path, &why))?;
     let overlay = find(files, name, now)?;
+    // What lies in its place by now may keep a document from being merged, and must not keep it from being dropped.
+    let recorded = recorded(path);
+    if *what == Put::Drop && overlay.documents.contains_key(&recorded) {
+        let became = drop_one(files, name, overlay, &recorded, now)?;
+        return Ok((recorded, became, find(files, name, now)?));
+    }
+    let real = files.resolve(path).map_err(|why| OverlayError::path(path, &why))?;
+    if *what == Put::Delete && files.is_link(path) {
+        let why = format!("{path} is a link to {real}, and would lead nowhere without it");
+        return Err(OverlayError::asked(
+            "E_PATH",
+            why,
+            "",
+            format!("nothing was changed: name {real} itself"),
+        ));
+    }
     let bytes = match what {
         Put::Bytes(bytes) => Some(bytes.clone()),
         Put::Text(text, encoding) => Some(written(files, &overlay, &real, text, *encoding)?),
@@ -68,6 +84,12 @@ pub fn put<F: Files>(files: &F, name: &str, path: &str, what: &Put, now: u64) ->
     Ok((real, became[0], find(files, name, now)?))
 }
 
+/// A path as records have it, wherever it leads.
+fn recorded(path: &str) -> String {
+    let parts: Vec<&str> = path.split('/').filter(|part| *part != ".").collect();
+    parts.join("/")
+}
+
 /// The bytes of a text in the encoding that the path has.
 fn written<F: Files>(files: &F, overlay: &Overlay, path: &str, text: &str, told: Option<Encoding>) -> Result<Vec<u8>, OverlayError> {
     let encoding = match told {
@@ -80,7 +102,7 @@ fn written<F: Files>(files: &F, overlay: &Overlay, path: &str, text: &str, told:
             bytes.and_then(|bytes| decode(&bytes).ok()).map_or(PLAIN, |(_, encoding)| encoding)
         }
     };
-    encoding::encode(text, encoding).map_err(|why| {
+    encoding::encode(text.to_owned(), encoding).map_err(|why| {
         let hint = "give the text in another encoding, or leave out what it lacks";
         OverlayError::asked("E_ENCODING", format!("{path}: {why}"), "", hint)
     })
@@ -104,6 +126,14 @@ fn file<F: Files>(files: &F, path: &str) -> Result<Option<Vec<u8>>, OverlayError
         OverlayError::asked("E_READ", format!("{path} cannot be read: {error}"), "", hint)
     })?;
     Ok(found.map(|found| found.bytes))
+}
+
+/// A file that edits would refuse is not written over.
+fn editable(path: &str, base: Option<&[u8]>) -> Result<(), OverlayError> {
+    base.map_or(Ok(()), |base| decode(base).map(|_| ())).map_err(|why| {
+        let told = no_text(path, &why);
+        OverlayError::asked("E_ENCODING", told.summary, "", told.guidance.unwrap_or_default())
+    })
 }
 
 /// A merge that was cut short is ended before anything else is changed.
@@ -134,11 +164,20 @@ pub(super) fn put_all<F: Files>(files: &F, name: &str, puts: &[Putting], now: u6
         let is = bytes.as_deref().map(Digest::of);
         let known = overlay.documents.get(path).cloned();
         let base = match &known {
-            Some(document) => document.base,
+            Some(document) => {
+                // It was to go, and is to be written after all.
+                if document.now.is_none() && is.is_some() {
+                    editable(path, texts::kept(files, document.base.as_ref())?.as_deref())?;
+                }
+                document.base
+            }
             None => {
                 let base = file(files, path)?;
                 if base.as_ref().is_some_and(|base| base.len() > MOST_BYTES) {
                     return Err(huge(path));
+                }
+                if is.is_some() {
+                    editable(path, base.as_deref())?;
                 }
                 let digest = base.as_deref().map(Digest::of);
                 kept.extend(base);

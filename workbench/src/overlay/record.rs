@@ -231,6 +231,11 @@ pub fn discard<F: Files>(files: &F, name: &str, now: u64) -> Result<usize, Overl
     named(name)?;
     let _alone = files.alone()?;
     let overlay = read(files, name)?.ok_or_else(|| missing(files, name, now))?;
+    let merging = overlay.iter().flat_map(|overlay| overlay.merging.keys());
+    // Of a merge that was cut short no more is left behind than what it had done.
+    merging
+        .filter(|path| files.resolve(path).is_ok())
+        .for_each(|path| files.unstage(path));
     end(files, name, now)?;
     Ok(overlay.map_or(0, |overlay| overlay.documents.len()))
 }

@@ -161,6 +161,110 @@ fn only_texts_of_the_workspace_are_put() {
 }
 
 #[test]
+fn what_edits_would_refuse_is_not_put_over() {
+    let place = Place::new();
+    place.open("o");
+    for bytes in [
+        &b"a\0b"[..],
+        b"\xd6\xd0\xce\xc4\xd7\xa2\xca\xcd",
+        b"\xff\xfea",
+        b"\xff\xfe\0\0a\0\0\0",
+    ] {
+        place.write("a.cs", bytes);
+        let utf8 = Encoding {
+            form: Form::Utf8,
+            mark: false,
+        };
+        let whats = [
+            Put::Bytes(b"x".to_vec()),
+            Put::Text("x".to_owned(), None),
+            Put::Text("x".to_owned(), Some(utf8)),
+        ];
+        let refused = || {
+            for what in &whats {
+                let refused = why(put(&place.disk, "o", "a.cs", what, NOW).expect_err("refused"));
+                assert_eq!(refused.code, "E_ENCODING");
+                assert!(
+                    refused.message.starts_with("a.cs is no text that can be edited: it is "),
+                    "{refused:?}"
+                );
+                assert_eq!(refused.hint.as_deref(), Some("edit another file, or mend this one outside"));
+            }
+        };
+        refused();
+        // It can go as a whole, and does not come back as another.
+        put(&place.disk, "o", "a.cs", &Put::Delete, NOW).expect("put");
+        refused();
+        put(&place.disk, "o", "a.cs", &Put::Drop, NOW).expect("dropped");
+        assert!(find(&place.disk, "o", NOW).expect("it lives").documents.is_empty());
+    }
+}
+
+#[test]
+fn a_link_is_not_taken_away_in_place_of_its_file() {
+    let place = Place::new();
+    place.write("src/a.cs", "a");
+    symlink("a.cs", place.root.join("src/own.cs")).expect("link");
+    place.open("o");
+    let refused = why(put(&place.disk, "o", "src/own.cs", &Put::Delete, NOW).expect_err("refused"));
+    assert_eq!(
+        refused.message,
+        "src/own.cs is a link to src/a.cs, and would lead nowhere without it"
+    );
+    assert_eq!(refused.hint.as_deref(), Some("nothing was changed: name src/a.cs itself"));
+    assert!(find(&place.disk, "o", NOW).expect("it lives").documents.is_empty());
+    put(&place.disk, "o", "src/a.cs", &Put::Delete, NOW).expect("put");
+    // What lies behind a link is dropped by it.
+    let (real, became, _) = put(&place.disk, "o", "src/own.cs", &Put::Drop, NOW).expect("dropped");
+    assert_eq!((real.as_str(), became), ("src/a.cs", Became::Dropped));
+}
+
+#[test]
+fn what_cannot_be_merged_any_more_can_be_dropped() {
+    let place = Place::new();
+    place.write("../secret", "x");
+    for path in ["a.cs", "b.cs", "c.cs"] {
+        place.write(path, "one");
+    }
+    place.open("o");
+    for path in ["a.cs", "b.cs", "new/n.cs", "c.cs"] {
+        place.put("o", path, "1").expect("put");
+    }
+    for path in ["a.cs", "b.cs"] {
+        fs::remove_file(place.root.join(path)).expect("removed");
+    }
+    fs::create_dir(place.root.join("a.cs")).expect("folder");
+    symlink("../secret", place.root.join("b.cs")).expect("link");
+    place.write("new", "a file where the folder was to be");
+    assert_eq!(merge(&place.disk, "o", NOW).expect("answered").conflicts.len(), 3);
+    for (given, path) in [("a.cs", "a.cs"), ("./b.cs", "b.cs"), ("new/n.cs", "new/n.cs")] {
+        let (real, became, _) = put(&place.disk, "o", given, &Put::Drop, NOW).expect(given);
+        assert_eq!((real.as_str(), became), (path, Became::Dropped));
+        let again = why(put(&place.disk, "o", given, &Put::Drop, NOW).expect_err(given));
+        assert_eq!(again.code, "E_PATH");
+    }
+    assert!(merge(&place.disk, "o", NOW).expect("merged").conflicts.is_empty());
+    assert_eq!(place.read("c.cs"), b"1");
+}
+
+#[test]
+fn two_names_of_one_file_are_told_at_a_merge() {
+    let place = Place::new();
+    place.write("a.cs", "one");
+    fs::hard_link(place.root.join("a.cs"), place.root.join("b.cs")).expect("link");
+    place.open("o");
+    for path in ["a.cs", "b.cs"] {
+        place.put("o", path, "1").expect("put");
+    }
+    let refused = merge(&place.disk, "o", NOW).expect_err("refused").to_string();
+    assert!(refused.contains("a.cs and b.cs are one file under two names"), "{refused}");
+    assert_eq!(place.read("a.cs"), b"one");
+    put(&place.disk, "o", "b.cs", &Put::Drop, NOW).expect("dropped");
+    merge(&place.disk, "o", NOW).expect("merged");
+    assert_eq!(place.read("b.cs"), b"1");
+}
+
+#[test]
 fn a_text_is_written_as_its_file_is() {
     let place = Place::new();
     let wide = |text: &str| {
@@ -220,6 +324,32 @@ fn a_patch_is_applied_whole_or_not_at_all() {
     assert_eq!(place.read("bin/run.sh"), b"went\n");
     let mode = fs::metadata(place.root.join("bin/run.sh")).expect("file").permissions().mode();
     assert_eq!((mode & 0o777, place.root.join("run.sh").exists()), (0o750, false));
+}
+
+#[test]
+fn what_stands_in_the_way_is_said_before_a_merge() {
+    let place = Place::new();
+    place.write("a.cs", "one");
+    place.open("o");
+    place.put("o", "a.cs", "1").expect("put");
+    place.put("o", "new/n.cs", "n").expect("put");
+    fs::remove_file(place.root.join("a.cs")).expect("removed");
+    fs::create_dir(place.root.join("a.cs")).expect("folder");
+    place.write("new", "a file where the folder was to be");
+    let told: Vec<_> = compare(&place.disk, "o", NOW)
+        .expect("compared")
+        .into_iter()
+        .map(|one| (one.path, one.since, one.blocked.expect("why")))
+        .collect();
+    assert_eq!(
+        told.iter().map(|(_, since, _)| *since).collect::<Vec<_>>(),
+        [Since::Blocked; 2],
+        "{told:?}"
+    );
+    assert!(told[0].2.contains("is no regular file"), "{told:?}");
+    let conflicts = merge(&place.disk, "o", NOW).expect("answered").conflicts;
+    let conflicts: Vec<_> = conflicts.into_iter().map(|one| (one.path, Since::Blocked, one.why)).collect();
+    assert_eq!(conflicts, told, "a merge says the same");
 }
 
 #[test]

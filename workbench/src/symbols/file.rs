@@ -49,21 +49,14 @@ impl Asked {
         !self.path.starts_with("//") && (self.path.contains('/') || self.path.starts_with('.'))
     }
 
-    /// Whether it is a file on the disk.
-    pub fn lies_in(&self, root: &Path, store: Option<&Path>) -> bool {
-        let place = place::resolve(root, &self.path, &shown(store));
-        place.is_ok_and(|path| place::size(root, &path).is_some())
-    }
-
-    /// The path below the workspace's root of the file that is meant, if there is one that may be shown.
+    /// The path below the workspace's root of what is meant, and whether a file is there on the disk.
     ///
     /// # Errors
     /// When something is there, or the path leads somewhere, that is not shown.
-    pub fn place(&self, world: &dyn World, root: &Path, store: Option<&Path>) -> Result<Option<String>, Refused> {
+    pub fn place(&self, root: &Path, store: Option<&Path>) -> Result<(String, bool), Refused> {
         let path = place::resolve(root, &self.path, &shown(store))?;
-        // A document that stands in place of no file is nowhere on the disk.
-        let is_there = place::size(root, &path).is_some() || world.read(&path).is_ok();
-        Ok(is_there.then_some(path))
+        let is_there = place::size(root, &path).is_some();
+        Ok((path, is_there))
     }
 
     /// The lines that are meant of a file of so many, and what was corrected.
@@ -141,7 +134,7 @@ pub fn lines(world: &dyn World, root: &Path, path: &str, asked: &Asked, most: us
 }
 
 /// Why a file is not shown, and what can be done about it.
-fn no_text(path: &str, why: &Unreadable) -> Diagnostic {
+pub fn no_text(path: &str, why: &Unreadable) -> Diagnostic {
     let (code, hint) = match why {
         Unreadable::Large { .. } => (
             "E_TOO_LARGE",

@@ -6,6 +6,7 @@
 
 use super::outputs::{Outputs, SymbolError, file_label};
 use super::resolve::Candidate;
+use crate::edit::encoding::decode;
 use crate::edit::lines::split as lines;
 use producers::csharp::ids::member_key;
 use producers::csharp::model::{Span, Syntax};
@@ -104,16 +105,23 @@ struct File {
     tree: Syntax,
     text: String,
     encoding: Option<String>,
+    /// Why it is shown in an encoding that it hardly has.
+    flaw: Option<String>,
 }
 
 impl File {
     fn read(tree: Syntax, bytes: &[u8]) -> Self {
         let (text, _) = written(bytes, "");
         let (encoding, marked) = encoding(bytes);
+        let flaw = (encoding == "windows-1252").then(|| decode(bytes).err()).flatten();
         Self {
             tree,
             text: if marked { format!("{MARK}{text}") } else { text.into_owned() },
-            encoding: (encoding != "utf-8").then(|| encoding.to_owned()),
+            encoding: match flaw {
+                Some(_) => Some("unknown".to_owned()),
+                None => (encoding != "utf-8").then(|| encoding.to_owned()),
+            },
+            flaw: flaw.map(|why| why.to_string()),
         }
     }
 }
@@ -130,6 +138,10 @@ fn source(symbol: &Candidate, files: &BTreeMap<&str, File>, most: usize) -> Sour
             found.notes.push(format!("{file} could not be read"));
             continue;
         };
+        if let Some(flaw) = &known.flaw {
+            let read = "it is shown as it is read where nothing better is known, as windows-1252";
+            found.notes.push(format!("{file}: {flaw}; {read}"));
+        }
         let lines: Vec<&str> = lines(&known.text).collect();
         let mut spans = spans(&known.tree, symbol, &lines);
         spans.sort_unstable();
@@ -253,7 +265,12 @@ mod tests {
     fn line_ends_and_marks_stay() {
         let text = "\u{feff}class A {\r\n  /// <summary/>\r  int Größe; \r\n}\n";
         let utf16: Vec<u8> = text.encode_utf16().flat_map(u16::to_le_bytes).collect();
-        let mut sample = Sample::of_bytes(&[("a.cs", text.as_bytes()), ("b.cs", &utf16), ("c.cs", b"class C { string \xe9; }")]);
+        let mut sample = Sample::of_bytes(&[
+            ("a.cs", text.as_bytes()),
+            ("b.cs", &utf16),
+            ("c.cs", b"class C { string \xe9; }"),
+            ("d.cs", b"class D { string \xe9; } // \xc3\xa9"),
+        ]);
         let symbols = sample.names();
         let mut part = |path: &str, at: usize| {
             let found = resolve(&symbols, &mut sample, path, &Options::default()).expect("an answer");
@@ -274,6 +291,10 @@ mod tests {
             (odd.text.as_str(), odd.encoding.as_deref()),
             ("class C { string é; }", Some("windows-1252"))
         );
+        let found = resolve(&symbols, &mut sample, "D", &Options::default()).expect("an answer");
+        let broken = sources(&mut sample, &[found.candidates.first().expect("one")], 9).expect("sources");
+        assert_eq!(broken[0].parts[0].encoding.as_deref(), Some("unknown"));
+        assert!(broken[0].notes[0].starts_with("d.cs: it is UTF-8 but for byte 17"), "{broken:?}");
     }
 
     #[test]

@@ -11,7 +11,7 @@ use crate::planning::expand::ItemFrame;
 use crate::planning::key::{KeyDescription, KeyInput, action_key};
 use crate::seams::paid::Spent;
 use crate::seams::producer::{Params, Pool};
-use crate::store::records::HistoryRecord;
+use crate::store::records::{Class, HistoryRecord};
 use crate::values::diagnostic::Diagnostic;
 use crate::values::digest::{ActionKey, Digest};
 use crate::values::event::Event;
@@ -132,6 +132,9 @@ impl Run<'_> {
             && self.serves(work, &record.output)?
         {
             self.used.push((work.key, self.now));
+            if record.class == Class::Paid {
+                self.unconfirmed(id, &work.key, record.made_at)?;
+            }
             self.hit(id, work, record.output, record.took_us, &record.diagnostics, record.spent.as_ref());
             return Ok(true);
         }

@@ -260,7 +260,7 @@ impl Run<'_> {
                 if self.options.dry_run {
                     self.unknown(id, false);
                 } else {
-                    self.restore(id, &[node]);
+                    self.restore(id, &[node])?;
                 }
                 return Ok(());
             }

@@ -11,6 +11,7 @@ use crate::seams::producer::{Failure, Output};
 use crate::store::ledger::Outcome;
 use crate::store::records::{ActionRecord, Class, InputRecord, NewResult};
 use crate::store::superseded;
+use crate::store::unconfirmed::confirmed;
 use crate::values::diagnostic::{Diagnostic, Place};
 use crate::values::digest::{ActionKey, Digest};
 use crate::values::event::Event;
@@ -32,19 +33,21 @@ impl Run<'_> {
                 took,
                 told,
                 flight,
+                is_adopted,
             } => {
+                self.tally.adopted += usize::from(is_adopted);
                 self.produced(id, *output, digest, took, &told)?;
                 // What was paid for is durable now: who waited to ask for the same finds it.
                 drop(flight);
             }
-            Done::Found(record) => self.found(id, &record),
+            Done::Found(record) => self.found(id, &record)?,
             Done::Brought(found) => self.brought(id, *found)?,
             Done::Planned(plan) => self.priced(id, *plan),
             Done::Failed { failure, filed, took } => {
                 self.tally.spent.add(&filed);
                 self.produce_failed(id, failure, took);
             }
-            Done::Missing(nodes) => self.restore(id, &nodes),
+            Done::Missing(nodes) => self.restore(id, &nodes)?,
             Done::Unmade(_) if self.stopping() => self.produce_failed(id, Failure::Cancelled, Duration::ZERO),
             Done::Unmade(job) => self.pools.cpu(Job { travels: None, ..*job }),
             Done::Broken(error) => return Err(error.into()),
@@ -64,7 +67,7 @@ impl Run<'_> {
         if force && before.is_some_and(|before| before != record.output) {
             self.mark_readers(id);
         }
-        self.found(id, &record);
+        self.found(id, &record)?;
         let made = SameKey::Made {
             output: record.output,
             took_us: record.took_us,
@@ -107,11 +110,14 @@ impl Run<'_> {
     }
 
     /// Running → Settled: another process asked for the same and filed the answer.
-    fn found(&mut self, id: NodeId, record: &ActionRecord) {
+    fn found(&mut self, id: NodeId, record: &ActionRecord) -> Result<(), RunError> {
         let Slot::Running { work } = std::mem::replace(self.slot(id), Slot::Idle) else {
-            return;
+            return Ok(());
         };
         self.used.push((work.key, self.now));
+        if record.class == Class::Paid {
+            self.unconfirmed(id, &work.key, record.made_at)?;
+        }
         let twins = self.twins(&work.key);
         self.hit(id, &work, record.output, record.took_us, &record.diagnostics, record.spent.as_ref());
         for twin in twins {
@@ -126,6 +132,7 @@ impl Run<'_> {
                 );
             }
         }
+        Ok(())
     }
 
     /// Running → Settled: files the result under its key.
@@ -202,7 +209,17 @@ impl Run<'_> {
             spent: record.spent.clone(),
         };
         self.same_key.insert(work.key, made);
-        self.offer(&work, &record, &blob, &parts, took);
+        let fresh = self.is_fresh(id);
+        match (paid, fresh) {
+            (true, true) => self.unconfirmed.push(confirmed(&work.key)),
+            (true, false) => self.unconfirmed(id, &work.key, self.now)?,
+            (false, _) => {}
+        }
+        self.learn_cost(&work, took);
+        // What was paid for was filed, or gave way, before it came here.
+        if !paid {
+            self.offer(&work, &record, &blob, &parts);
+        }
         self.batch_bytes += blob.len() + bytes_of(&parts);
         self.batch.push(NewResult {
             key: work.key,
@@ -245,14 +262,20 @@ impl Run<'_> {
         }
     }
 
-    /// Offers what was made here to other machines, if that is worth a question of theirs.
-    fn offer(&mut self, work: &Work, record: &ActionRecord, blob: &Arc<[u8]>, parts: &[(Digest, Arc<[u8]>)], took: Duration) {
-        let cost = self.costs.entry(self.rules.rule(work.rule).producer).or_insert(took);
-        *cost = (*cost * 7 + took) / 8;
+    /// Offers what was made here to other machines, if that is worth a question of theirs, or what they would find is wrong.
+    fn offer(&self, work: &Work, record: &ActionRecord, blob: &Arc<[u8]>, parts: &[(Digest, Arc<[u8]>)]) {
         let pool = self.pool(work);
-        if let Some(sharing) = self.shared.sharing.as_ref().filter(|_| self.is_shared(work.rule, pool)) {
+        if let Some(sharing) = self.shared.sharing.as_ref()
+            && (self.is_shared(work.rule, pool) || sharing.cache.is_spoiled(&work.key))
+        {
             sharing.offer(&work.key, record, blob, parts);
         }
+    }
+
+    /// How long a producer takes of late.
+    fn learn_cost(&mut self, work: &Work, took: Duration) {
+        let cost = self.costs.entry(self.rules.rule(work.rule).producer).or_insert(took);
+        *cost = (*cost * 7 + took) / 8;
     }
 
     /// The nodes that wait for the producer of another with the same key; it is at it no more.
@@ -352,10 +375,13 @@ impl Run<'_> {
     }
 
     /// Running or Expanding → Restoring: some blobs it needs are nowhere, so their producers run again first.
-    pub(super) fn restore(&mut self, id: NodeId, nodes: &[NodeId]) {
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub(super) fn restore(&mut self, id: NodeId, nodes: &[NodeId]) -> Result<(), RunError> {
         let work = match std::mem::replace(self.slot(id), Slot::Idle) {
             Slot::Running { work } | Slot::Expanding { work } => work,
-            _ => return,
+            _ => return Ok(()),
         };
         for twin in self.twins(&work.key) {
             if let Slot::Running { work } = std::mem::replace(self.slot(twin), Slot::Idle) {
@@ -373,10 +399,27 @@ impl Run<'_> {
         }
         for &node in nodes {
             if matches!(self.slot(node), Slot::Settled { .. } | Slot::Stands) {
-                *self.slot(node) = Slot::Idle;
-                self.begin(node, true);
+                self.begin_again(node)?;
             }
         }
+        Ok(())
+    }
+
+    /// Settled → Idle and on: its blob is nowhere, so its producer runs again. It is counted as what it comes to now, and no more as what it was.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub(super) fn begin_again(&mut self, id: NodeId) -> Result<(), RunError> {
+        if let Slot::Settled { how } = std::mem::replace(self.slot(id), Slot::Idle) {
+            match how {
+                How::Current => {}
+                How::Verified => self.tally.verified -= 1,
+                How::Ran => self.tally.ran -= 1,
+                How::Cached => self.uncount_hit(id)?,
+            }
+        }
+        self.begin(id, true);
+        Ok(())
     }
 
     /// A node has come to its end in this run: tells those who wait for it.

@@ -36,7 +36,7 @@ use crate::seams::producer::{Pool, ProducerId, Registry};
 use crate::store::builds::Answers;
 use crate::store::ledger::LedgerEntry;
 use crate::store::records::{HistoryRecord, NewResult};
-use crate::store::{Store, StoreError};
+use crate::store::{RowChange, Store, StoreError};
 use crate::values::diagnostic::Diagnostic;
 use crate::values::digest::{ActionKey, Digest};
 use crate::values::event::{Event, Observer};
@@ -115,6 +115,8 @@ pub struct Tally {
     pub answers: Answers,
     /// Targets made again to see whether the same comes out.
     pub rebuilt: usize,
+    /// Answers that gave way to those that other machines filed.
+    pub adopted: usize,
     /// Programs that ran, by how they were confined.
     pub confined: std::collections::BTreeMap<String, usize>,
 }
@@ -220,6 +222,8 @@ pub struct Run<'a> {
     pub(super) history: Vec<(String, HistoryRecord)>,
     /// Keys of results that were found in the store and not yet noted there as used.
     pub(super) used: Vec<(ActionKey, u64)>,
+    /// Answers that came, of which other machines may have others.
+    pub(super) unconfirmed: Vec<RowChange>,
     pub(super) ids: Vec<Option<ProducerId>>,
     /// What some change may reach; worked out when nodes are first wanted.
     tainted: StaleSet,
@@ -297,6 +301,8 @@ pub struct Leftover {
     pub history: Vec<(String, HistoryRecord)>,
     /// Results of before that were found again, and when.
     pub used: Vec<(ActionKey, u64)>,
+    /// Rows about answers that came.
+    pub unconfirmed: Vec<RowChange>,
     /// What happened.
     pub tally: Tally,
     /// What failed.
@@ -353,6 +359,7 @@ impl<'a> Run<'a> {
             ledger: Vec::new(),
             history: Vec::new(),
             used: Vec::new(),
+            unconfirmed: Vec::new(),
             ids,
             redefined: setup.redefined,
             sets: vec![None; setup.rules.manifest().rules.len()],
@@ -445,6 +452,7 @@ impl<'a> Run<'a> {
             results: self.batch,
             history: self.history,
             used: self.used,
+            unconfirmed: self.unconfirmed,
             tally: self.tally,
             failures: self.failures,
             diagnostics: self.diagnostics,
@@ -495,8 +503,7 @@ impl<'a> Run<'a> {
         if self.options.dry_run {
             return Ok(None);
         }
-        *self.slot(id) = Slot::Idle;
-        self.begin(id, true);
+        self.begin_again(id)?;
         self.work()?;
         match self.output(id) {
             Some(digest) => Ok(self.shared.blobs.get(&digest)?),

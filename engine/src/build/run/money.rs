@@ -1,6 +1,6 @@
 //! Nodes that cost money: which they are, what they would cost, and the ledger.
 
-use super::{Run, RunError, Slot, Work};
+use super::{Run, RunError, SameKey, Slot, Work};
 use crate::build::jobs::{Make, Task};
 use crate::build::past::Past;
 use crate::build::remarks::{FailedTry, Remark};
@@ -10,6 +10,7 @@ use crate::seams::paid::{Plan, Spent};
 use crate::seams::producer::{Failure, Pool};
 use crate::store::Part;
 use crate::store::ledger::{LedgerEntry, Outcome};
+use crate::store::unconfirmed::{self, Unconfirmed};
 use crate::values::digest::ActionKey;
 use crate::values::event::Event;
 use std::sync::Arc;
@@ -132,6 +133,29 @@ impl Run<'_> {
         self.enter(label, Outcome::Saved, spent, took_us);
     }
 
+    /// A result that was found under its key lacks its bytes, so that nothing is saved by it.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub(super) fn uncount_hit(&mut self, id: NodeId) -> Result<(), RunError> {
+        self.tally.cached -= 1;
+        let node = self.graph.node(id);
+        let (key, label) = (node.result.map(|filed| filed.key), node.label.clone());
+        let (took_us, spent) = match key.and_then(|key| self.same_key.get(&key)) {
+            Some(SameKey::Made { took_us, spent, .. }) => (*took_us, spent.clone()),
+            _ => match key.map(|key| self.store.action(&key)).transpose()?.flatten() {
+                Some(record) => (record.took_us, record.spent),
+                None => return Ok(()),
+            },
+        };
+        self.tally.saved_us = self.tally.saved_us.saturating_sub(took_us);
+        if let Some(spent) = spent {
+            self.tally.saved = self.tally.saved.less(&spent);
+            self.ledger.retain(|line| line.outcome != Outcome::Saved || line.label != *label);
+        }
+        Ok(())
+    }
+
     /// Writes a line of the ledger, and counts it.
     pub(super) fn enter(&mut self, label: &str, outcome: Outcome, spent: &Spent, took_us: u64) {
         self.tally.answers.add(outcome);
@@ -142,6 +166,20 @@ impl Run<'_> {
             spent: spent.clone(),
             took_us,
         });
+    }
+
+    /// Notes an answer that came to this checkout: another machine may have asked at the same moment and filed another.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub(super) fn unconfirmed(&mut self, id: NodeId, key: &ActionKey, made_at: u64) -> Result<(), RunError> {
+        let is_shared = self.shared.sharing.is_some() || self.rules.manifest().remote.is_some();
+        let is_young = self.now < made_at.saturating_add(unconfirmed::OLD);
+        if is_shared && is_young && self.store.row(self.view, Part::Unconfirmed, &key.0.0)?.is_none() {
+            let row = Unconfirmed::new(&self.graph.node(id).label, self.now);
+            self.unconfirmed.push(row.to_row(key));
+        }
+        Ok(())
     }
 
     /// Makes everything durable that is not yet, with its lines of the ledger.

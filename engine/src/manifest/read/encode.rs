@@ -1,14 +1,16 @@
-//! The digest of a rule: it moves when the rule or its producer's definition moves, and only then.
+//! The digest of a rule: it moves when the rule or its producer's definition moves, and only then. And one of all that keys are made of.
 //!
 //! Every field is a tag byte, a length (`u64`, little-endian) and its bytes; lists and options are counted. No two different rules
 //! have the same encoding.
 
-use crate::manifest::model::{InputFrom, OutSpec, ProducerDef, Rule, SetSpec};
+use crate::manifest::model::{InputFrom, Manifest, OutSpec, ProducerDef, Rule, SetSpec};
 use crate::manifest::template::{Piece, Template};
 use crate::values::digest::Digest;
 use serde_json::Value;
+use std::collections::BTreeSet;
 
 const DOMAIN: &str = "cortex rule 1";
+const KEYED: &str = "cortex keyed 1";
 
 /// The digest over everything in `rule` but its digest and the number of its producer, and over the producer.
 pub(super) fn digest(rule: &Rule, producer: &ProducerDef) -> Digest {
@@ -43,6 +45,56 @@ pub(super) fn digest(rule: &Rule, producer: &ProducerDef) -> Digest {
             fields.text(b'v', variable);
             fields.set(set);
         }
+    }
+    Digest::of(&fields.0)
+}
+
+/// The digest over what a manifest says of keys: which nodes there are, of what and by whom with which parameters they are made, and which
+/// files are sources. Texts that differ in comments, in the order of tables, or in what is said of stores, caches, bounds and files that are
+/// laid out, have the same.
+pub fn keyed(manifest: &Manifest) -> Digest {
+    let mut fields = Encoder(Vec::new());
+    fields.text(b'D', KEYED);
+    fields.count(manifest.sources.len());
+    for (name, set) in &manifest.sources {
+        fields.text(b's', name);
+        for globs in [&set.include, &set.exclude] {
+            let globs: BTreeSet<&String> = globs.iter().collect();
+            fields.count(globs.len());
+            globs.into_iter().for_each(|glob| fields.text(b'g', glob));
+        }
+        fields.text(b'i', if set.gitignore { "1" } else { "0" });
+    }
+    let mut rules: Vec<Digest> = manifest
+        .rules
+        .iter()
+        .map(|rule| made(rule, &manifest.producers[rule.producer as usize]))
+        .collect();
+    rules.sort_unstable();
+    fields.count(rules.len());
+    rules.iter().for_each(|rule| fields.0.extend_from_slice(&rule.0));
+    Digest::of(&fields.0)
+}
+
+/// The digest over what a rule makes of what, and by whom.
+fn made(rule: &Rule, producer: &ProducerDef) -> Digest {
+    let mut fields = Encoder(Vec::with_capacity(512));
+    fields.template(&rule.target);
+    for bound in [&rule.each, &rule.inner] {
+        fields.count(bound.iter().len());
+        if let Some((variable, set)) = bound {
+            fields.text(b'v', variable);
+            fields.set(set);
+        }
+    }
+    fields.text(b'u', &producer.uses);
+    fields.count(producer.params.len());
+    fields.object(&producer.params);
+    fields.count(rule.inputs.len());
+    for input in &rule.inputs {
+        fields.text(b'r', &input.role);
+        fields.text(b'd', if input.digest_only { "1" } else { "0" });
+        fields.input(&input.from);
     }
     Digest::of(&fields.0)
 }

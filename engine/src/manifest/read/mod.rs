@@ -24,6 +24,7 @@ mod store;
 mod tables;
 mod targets;
 
+pub use encode::keyed;
 pub use parts::ENTRY;
 #[cfg(test)]
 mod tests;

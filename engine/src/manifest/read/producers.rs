@@ -66,17 +66,19 @@ impl Producers {
         number
     }
 
-    /// The inputs that the arguments of a command name, `{in.ROLE}`, with the place of the argument.
+    /// The inputs that the arguments of a command, or its line of a shell, name, `{in.ROLE}`, with the place of the argument.
     pub(super) fn named_inputs(&self, producer: u32) -> Vec<(&str, Span)> {
         let definition = &self.list[producer as usize];
         let Some(places) = self.places[producer as usize].as_ref().filter(|_| definition.uses == COMMAND) else {
             return Vec::new();
         };
         let argv = definition.params.get("argv").and_then(Value::as_array).into_iter().flatten();
-        let arguments = argv.enumerate().filter_map(|(at, argument)| Some((at, argument.as_str()?)));
-        let named = arguments.flat_map(|(at, argument)| {
-            let span = places.get(&format!("argv.{at}")).or_else(|| places.get("argv")).copied();
-            let roles = argument.split("{in.").skip(1).filter_map(|rest| rest.split_once('}'));
+        let arguments = argv.enumerate().map(|(at, argument)| (format!("argv.{at}"), "argv", argument));
+        let shell = definition.params.get("shell").map(|line| ("shell".to_owned(), "shell", line));
+        let named = arguments.chain(shell).flat_map(|(place, whole, text)| {
+            let span = places.get(&place).or_else(|| places.get(whole)).copied();
+            let text = text.as_str().unwrap_or_default();
+            let roles = text.split("{in.").skip(1).filter_map(|rest| rest.split_once('}'));
             roles.map(move |(role, _)| (role, span.unwrap_or(self.spans[producer as usize])))
         });
         named.collect()

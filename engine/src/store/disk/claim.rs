@@ -16,6 +16,8 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 const VIEWS: &str = "views";
 const FLIGHTS: &str = "flights";
+/// So many may build beside a checkout at once.
+const PLACES: u64 = 64;
 
 /// A checkout that this process may write rows of. Dropping it lets the next one build.
 #[derive(Debug)]
@@ -50,6 +52,28 @@ impl Claim {
             Err(Refusal::Busy(holder)) => Err(StoreError::ViewBusy { holder }),
             Err(Refusal::Io(error)) => Err(Folder::new(dir, options.clone()).unopened(error)),
         }
+    }
+
+    /// Claims a place beside a checkout, for who builds over its rows and writes none of them: nobody is kept from anything, but a collection
+    /// learns that something is being made. To be taken before the store is opened.
+    ///
+    /// # Errors
+    /// When the folder cannot be used, or so many places are taken for too long.
+    pub fn beside(dir: &Path, view: ViewId, options: &DiskOptions) -> Result<Self, StoreError> {
+        let at_once = DiskOptions {
+            lock_timeout: Duration::ZERO,
+            on_wait_view: None,
+            ..options.clone()
+        };
+        // No checkout has these numbers: a checkout's is the digest of its place.
+        let place = |number: u64| ViewId(view.0.wrapping_add(number));
+        for number in 1..PLACES {
+            match Self::take(dir, place(number), &at_once) {
+                Err(StoreError::ViewBusy { .. }) => {}
+                taken => return taken,
+            }
+        }
+        Self::take(dir, place(PLACES), options)
     }
 
     /// The checkouts of the store in `dir` that some process has claimed.
@@ -238,6 +262,22 @@ mod tests {
         drop(Claim::take(&dir, ViewId(7), &options("cortex show")).unwrap());
         drop(second);
         assert_eq!(Claim::held(&dir).unwrap(), []);
+    }
+
+    #[test]
+    fn who_builds_beside_a_checkout_keeps_nobody_from_anything() {
+        let temp = tempfile::tempdir().unwrap();
+        let dir = temp.path().join("store");
+        let own = Claim::take(&dir, ViewId(u64::MAX), &options("cortex build")).unwrap();
+        let beside = |_: u8| Claim::beside(&dir, ViewId(u64::MAX), &options("cortex overlay build")).unwrap();
+        let some: Vec<Claim> = (0..3_u8).map(beside).collect();
+        drop(own);
+        drop(Claim::take(&dir, ViewId(u64::MAX), &options("cortex build")).unwrap());
+        assert_eq!(Claim::held(&dir).unwrap().len(), 3, "a collection knows of them");
+        drop(some);
+        assert_eq!(Claim::held(&dir).unwrap(), []);
+        drop(beside(0));
+        assert_eq!(fs::read_dir(dir.join(VIEWS)).unwrap().count(), 4, "places are used again");
     }
 
     #[test]

@@ -113,6 +113,11 @@ const EXCHANGE: Table = Table {
     key: "view u64, row key",
     value: "packed row",
 };
+const UNCONFIRMED: Table = Table {
+    name: "unconfirmed.1",
+    key: "view u64, row key",
+    value: "packed row",
+};
 /// Outputs that people wrote.
 pub(super) const CORRECTIONS: Table = Table {
     name: "corrections.1",
@@ -158,7 +163,7 @@ pub(super) const TOUCHED: Table = Table {
 };
 
 /// Every table of the format.
-pub(super) const SCHEMA: [Table; 22] = [
+pub(super) const SCHEMA: [Table; 23] = [
     META,
     BLOBS,
     BLOB_DATA,
@@ -181,6 +186,7 @@ pub(super) const SCHEMA: [Table; 22] = [
     PINS,
     WATCH,
     EXCHANGE,
+    UNCONFIRMED,
 ];
 
 /// The table of a part.
@@ -201,6 +207,7 @@ pub(super) const fn table_of(part: Part) -> Table {
         Part::Pins => PINS,
         Part::Watch => WATCH,
         Part::Exchange => EXCHANGE,
+        Part::Unconfirmed => UNCONFIRMED,
     }
 }
 

@@ -511,6 +511,8 @@ fn arguments_name_inputs_of_the_rule() {
     check(&with("\"cat\", ‹\"-f={in.txet}\"›", text), "E_PARAM", "did you mean 'text'?");
     check(&with("\"cat\", ‹\"{in.text}\"›", ""), "E_PARAM", "it has none");
     assert!(load_text(&with("\"cat\", \"{in.text}{label}\"", text)).is_ok());
+    let shell = with("", text).replace("argv = []", "shell = ‹\"cat {in.text} {in.nothere}\"›");
+    check(&shell, "E_PARAM", "it has text");
 }
 
 #[test]

@@ -1,0 +1,84 @@
+//! Answers that cost money: nobody else asks for one meanwhile, and of several machines that asked at the same moment all keep the same.
+
+use super::jobs::{Done, Shared};
+use crate::seams::producer::{Failure, ProducerId};
+use crate::store::records::{ActionRecord, Class, NewResult};
+use crate::store::unconfirmed::Unconfirmed;
+use crate::store::{Commit, Flight};
+use crate::values::digest::ActionKey;
+use std::sync::Arc;
+
+/// Waits until no other process asks for what a key costs; `Err` when nothing is to be asked any more.
+pub(super) fn take_off(shared: &Shared, key: &ActionKey, fresh: bool) -> Result<Option<Flight>, Done> {
+    let flight = shared.blobs.flight(key, &shared.cancel).map_err(Done::Broken)?;
+    if shared.cancel.is_cancelled() {
+        return Err(Done::failed(Failure::Cancelled));
+    }
+    if fresh {
+        return Ok(flight);
+    }
+    let filed = shared.blobs.action(key).map_err(Done::Broken)?;
+    match filed {
+        // The blob is looked at too: it may be why the producer was to run.
+        Some(record) if shared.blobs.get(&record.output).map_err(Done::Broken)?.is_some() => Err(Done::Found(Box::new(record))),
+        _ => Ok(flight),
+    }
+}
+
+/// The first answer filed under a key stays, for all machines: where another filed one while this was asked for, that takes its place. What
+/// this cost is told all the same. One that a person asked for anew (`fresh`) takes the place of what is there.
+pub(super) fn settled(shared: &Shared, label: &str, key: &ActionKey, (producer, fresh): (ProducerId, bool), mut done: Done) -> Done {
+    let Some(sharing) = &shared.sharing else { return done };
+    if let Done::Produced {
+        output,
+        digest,
+        took,
+        is_adopted,
+        ..
+    } = &mut done
+    {
+        let blob: Arc<[u8]> = output.bytes.clone().into();
+        let parts: Vec<_> = output.parts.iter().map(|(digest, part)| (*digest, part.clone())).collect();
+        let record = ActionRecord {
+            output: *digest,
+            len: blob.len() as u64,
+            label: label.to_owned(),
+            producer: producer.to_string(),
+            made_at: shared.world.now_secs(),
+            took_us: u64::try_from(took.as_micros()).unwrap_or(u64::MAX),
+            inputs: Vec::new(),
+            diagnostics: output.diagnostics.clone(),
+            class: Class::Paid,
+            spent: output.spent.clone(),
+            notes: output.notes.clone(),
+            parts: parts.iter().map(|(digest, _)| *digest).collect(),
+        };
+        if fresh {
+            // What of it is durable is what the build files next; nobody else's answer stands in its way.
+            sharing.replace(key, &record, &blob, &parts);
+            return done;
+        }
+        // The cache may take its time, and what was paid for is durable before anything else can fail.
+        let durable = Commit {
+            results: vec![NewResult {
+                key: *key,
+                record: record.clone(),
+                blob: Some(blob.clone()),
+                parts: parts.clone(),
+            }],
+            rows: vec![Unconfirmed::new(label, record.made_at).to_row(key)],
+            ..Commit::default()
+        };
+        if let Err(error) = shared.blobs.store().commit(shared.view, durable) {
+            return Done::Broken(error);
+        }
+        if let Some(found) = sharing.contend(key, &record, &blob, &parts) {
+            *is_adopted = true;
+            *digest = found.record.output;
+            output.bytes = found.blob.to_vec();
+            output.parts = found.parts.into_iter().collect();
+            (output.diagnostics, output.notes) = (found.record.diagnostics, found.record.notes);
+        }
+    }
+    done
+}

@@ -1,0 +1,148 @@
+//! Answers that were paid for and of which it is not certain that every machine has the same: two may have asked at the same moment.
+//!
+//! Whoever files an answer in a remote cache looks immediately before whether one is there, and gives up [`WINDOW`](crate::seams::remote::WINDOW) later. So nobody writes
+//! under a key [`SETTLED`] after an answer was first seen there: what is read then stays, and the row goes. Until then a build asks first.
+//!
+//! Encoded with minicbor in `Part::Unconfirmed`. Row key: the action key.
+
+use super::{Part, RowChange, Store, StoreError, ViewId};
+use crate::values::digest::{ActionKey, Digest};
+use minicbor::{Decode, Encode};
+
+/// Seconds after an answer was first seen in the cache, when no other's window is open any more, however slow the way there.
+pub const SETTLED: u64 = 600;
+/// An answer that was made so many seconds before it came here is one that all who asked with it have long settled.
+pub const OLD: u64 = 24 * 60 * 60;
+/// After so many seconds nobody asks any more: where a machine may only read, it may be that nobody ever files the answer.
+pub const FORGOTTEN: u64 = 30 * 24 * 60 * 60;
+
+/// One answer.
+#[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
+#[cbor(map)]
+pub struct Unconfirmed {
+    /// The node it was made for.
+    #[n(0)]
+    pub label: String,
+    /// When it came here, seconds since 1970.
+    #[n(1)]
+    pub came: u64,
+    /// When the cache was last asked about it.
+    #[n(2)]
+    pub asked: u64,
+    /// When an answer under its key was first seen in the cache.
+    #[n(3)]
+    pub seen: Option<u64>,
+}
+
+impl Unconfirmed {
+    /// An answer that came just now.
+    pub fn new(label: &str, now: u64) -> Self {
+        Self {
+            label: label.to_owned(),
+            came: now,
+            asked: now,
+            seen: None,
+        }
+    }
+
+    /// Whether the next build asks: each one until it is confirmed, and where the cache has nothing after a while less and less often.
+    pub fn is_due(&self, now: u64) -> bool {
+        let waited = self.asked.saturating_sub(self.came);
+        self.seen.is_some() || now < self.came.saturating_add(SETTLED) || now >= self.asked.saturating_add(waited / 2)
+    }
+
+    /// What becomes of the row when an answer is read at `now`; `None` when it is confirmed.
+    #[must_use]
+    pub fn read_at(self, now: u64) -> Option<Self> {
+        let seen = self.seen.unwrap_or(now);
+        (now < seen.saturating_add(SETTLED)).then_some(Self {
+            asked: now,
+            seen: Some(seen),
+            ..self
+        })
+    }
+
+    /// What becomes of the row when nothing could be read at `now`; `None` when nobody asks any more.
+    #[must_use]
+    pub fn missed_at(self, now: u64) -> Option<Self> {
+        (now < self.came.saturating_add(FORGOTTEN)).then_some(Self {
+            asked: now,
+            seen: None,
+            ..self
+        })
+    }
+
+    /// The row to write.
+    pub fn to_row(&self, key: &ActionKey) -> RowChange {
+        let body = minicbor::to_vec(self).expect("invariant: encoding into memory does not fail");
+        (Part::Unconfirmed, key.0.0.to_vec(), Some(body))
+    }
+}
+
+/// Takes the row away.
+pub fn confirmed(key: &ActionKey) -> RowChange {
+    (Part::Unconfirmed, key.0.0.to_vec(), None)
+}
+
+/// All of a checkout, by key.
+///
+/// # Errors
+/// When the store as a whole cannot be read.
+pub fn all(store: &dyn Store, view: ViewId) -> Result<Vec<(ActionKey, Unconfirmed)>, StoreError> {
+    let rows = store.rows(view, Part::Unconfirmed)?;
+    let read = |(key, body): (Vec<u8>, Vec<u8>)| Some((ActionKey(Digest(key.try_into().ok()?)), minicbor::decode(&body).ok()?));
+    Ok(rows.into_iter().filter_map(read).collect())
+}
+
+/// Whether the cache is to be asked about any of a checkout.
+///
+/// # Errors
+/// When the store as a whole cannot be read.
+pub fn any_due(store: &dyn Store, view: ViewId, now: u64) -> Result<bool, StoreError> {
+    Ok(all(store, view)?.iter().any(|(_, row)| row.is_due(now)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_build_asks_while_others_may_write_and_later_ones_seldom() {
+        let row = Unconfirmed::new("//a:b", 1_000);
+        assert!(row.is_due(1_000) && row.is_due(1_000 + SETTLED - 1));
+        // It is confirmed by what is read a whole window after an answer was first seen.
+        let seen = row.clone().read_at(1_030).expect("not yet");
+        assert_eq!(seen.seen, Some(1_030));
+        let again = seen.clone().read_at(1_030 + SETTLED - 1).expect("not yet");
+        assert_eq!(again.seen, Some(1_030), "first seen");
+        assert!(again.is_due(1_030 + SETTLED - 1));
+        assert_eq!(again.read_at(1_030 + SETTLED), None);
+        // What is never there is asked about less and less often, and then no more.
+        let missed = row.clone().missed_at(11_000).expect("still asked about");
+        assert!(!missed.is_due(15_999) && missed.is_due(16_000));
+        assert_eq!(seen.missed_at(1_040).expect("still asked about").seen, None, "it is gone");
+        assert_eq!(row.missed_at(1_000 + FORGOTTEN), None);
+    }
+
+    #[test]
+    fn rows_round_trip() {
+        let store = crate::store::memory::MemoryStore::default();
+        let key = ActionKey(Digest::of(b"key"));
+        let row = Unconfirmed {
+            seen: Some(7),
+            ..Unconfirmed::new("//a:b", 5)
+        };
+        let write = |rows| {
+            let commit = crate::store::Commit {
+                rows,
+                ..crate::store::Commit::default()
+            };
+            store.commit(ViewId(1), commit).expect("written");
+        };
+        write(vec![row.to_row(&key), (Part::Unconfirmed, b"no key".to_vec(), Some(vec![0xff]))]);
+        assert_eq!(all(&store, ViewId(1)).expect("read"), [(key, row)]);
+        assert!(any_due(&store, ViewId(1), 6).expect("read") && !any_due(&store, ViewId(2), 6).expect("read"));
+        write(vec![confirmed(&key)]);
+        assert_eq!(all(&store, ViewId(1)).expect("read"), []);
+    }
+}

@@ -1,0 +1,240 @@
+//! Answers that are paid for, several machines and one remote cache: whoever asks at whatever moment, all have the same in the end.
+
+#[allow(dead_code, reason = "each test target uses its own part of the bench")]
+mod toys;
+
+use engine::build::sharing::Sharing;
+use engine::store::unconfirmed::{OLD, SETTLED};
+use engine::store::{Store, shared};
+use engine::values::digest::Digest;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use toys::bench::{Bench, How, read_manifest};
+use toys::board::{Board, Habit, Pen, Turns};
+use toys::producers::registry;
+
+/// An answer, and what is made of it.
+const MANIFEST: &str = r#"
+[sources.all]
+include = ["*.txt"]
+[producer]
+pen = { uses = "pen" }
+upper = { uses = "upper" }
+[[rule]]
+target = "//a:summary"
+producer = "pen"
+inputs = { text = "//files/a.txt:bytes" }
+[[rule]]
+target = "//a:shout"
+producer = "upper"
+inputs = { text = "//a:summary" }
+"#;
+
+const ALL: &[&str] = &["//..."];
+/// Seconds since 1970.
+const BEGINNING: u64 = 1_000_000;
+
+fn machine(board: &Board, pen: &Pen) -> Bench {
+    let mut registry = registry(&BTreeMap::new());
+    registry.add(pen.clone());
+    let manifest = read_manifest(MANIFEST, &registry);
+    let mut bench = Bench::with(Arc::new(manifest), Digest::of(MANIFEST.as_bytes()), registry);
+    bench.sharing = Some(Sharing {
+        cache: Arc::new(board.clone()),
+        farm: None,
+    });
+    bench.put("a.txt", "text");
+    set_time(&bench, BEGINNING);
+    bench
+}
+
+fn set_time(bench: &Bench, seconds: u64) {
+    bench.world.set_now(i64::try_from(seconds * 1_000_000_000).expect("before 2262"));
+}
+
+/// What a machine has: the answer, which what is made of it must follow.
+fn answer(bench: &Bench) -> String {
+    let built = bench.build(ALL);
+    assert_eq!(built.failures(), vec![]);
+    let answer = built.text("//a:summary");
+    assert_eq!(built.text("//a:shout"), shout(&answer));
+    answer
+}
+
+/// What is made of an answer.
+fn shout(answer: &str) -> String {
+    format!("V1\n[TEXT ]{}\n", answer.to_uppercase())
+}
+
+/// What the board has.
+fn pinned(board: &Board) -> String {
+    let pinned = board.pinned();
+    let [result] = &pinned
+        .results
+        .values()
+        .filter(|result| result.producer == "pen@1")
+        .collect::<Vec<_>>()[..]
+    else {
+        panic!("one answer");
+    };
+    let (record, _) = shared::record(result).expect("a record");
+    String::from_utf8(pinned.blobs[&record.output].to_vec()).expect("text")
+}
+
+/// All orders of so many steps of either machine.
+fn orders(steps: [usize; 2]) -> Vec<Vec<usize>> {
+    if steps == [0, 0] {
+        return vec![Vec::new()];
+    }
+    let mut all = Vec::new();
+    for who in [0, 1] {
+        let mut rest = steps;
+        if let Some(fewer) = rest[who].checked_sub(1) {
+            rest[who] = fewer;
+            all.extend(orders(rest).into_iter().map(|order| [vec![who], order].concat()));
+        }
+    }
+    all
+}
+
+/// Two machines that ask at the same moment: each looks, asks, looks again, writes, and reads what is there. Whatever the order of these
+/// steps, one more build each leaves both and the cache with the same, and another changes nothing.
+#[test]
+fn in_whatever_order_two_machines_come_they_converge() {
+    let orders = orders([4, 4]);
+    assert_eq!(orders.len(), 70);
+    let mut both_asked = 0;
+    for habit in [Habit::Honest, Habit::WriteOnce] {
+        for order in &orders {
+            let (board, pen, turns) = (Board::default(), Pen::default(), Turns::new(order));
+            board.pinned().habit = habit;
+            let machines = [0, 1].map(|who| machine(&board.of(who, &turns), &pen));
+            std::thread::scope(|scope| {
+                for (who, machine) in machines.iter().enumerate() {
+                    let turns = turns.clone();
+                    scope.spawn(move || {
+                        machine.build(ALL);
+                        turns.leave(who);
+                    });
+                }
+            });
+            let asked = pen.0.load(Ordering::Relaxed);
+            both_asked += usize::from(asked == 2);
+            if habit == Habit::WriteOnce {
+                // Who could not write took over what was there, and all that is made of it, in that very build.
+                let has = |machine: &Bench| machine.session().last("//a:shout").expect("a store").expect("made").record.output;
+                assert_eq!(has(&machines[0]), has(&machines[1]), "{order:?}");
+            }
+            let then = machines.each_ref().map(answer);
+            assert_eq!(then, [pinned(&board), pinned(&board)], "{habit:?} {order:?}");
+            assert_eq!(machines.each_ref().map(answer), then, "{habit:?} {order:?}");
+            assert_eq!(pen.0.load(Ordering::Relaxed), asked, "nobody asks a model again");
+        }
+    }
+    assert!(both_asked > 60, "{both_asked}");
+}
+
+#[test]
+fn a_cache_that_was_away_meanwhile_brings_them_together() {
+    for away in [vec![0], vec![1], vec![0, 1]] {
+        for first in [0, 1] {
+            let (board, pen) = (Board::default(), Pen::default());
+            let machines = [0, 1].map(|who| machine(&board.of(who, &Turns::default()), &pen));
+            for (who, machine) in machines.iter().enumerate() {
+                board.pinned().habit = if away.contains(&who) { Habit::Down } else { Habit::Honest };
+                machine.build(ALL);
+            }
+            board.pinned().habit = Habit::Honest;
+            answer(&machines[first]);
+            answer(&machines[1 - first]);
+            let then = machines.each_ref().map(answer);
+            assert_eq!(then, [pinned(&board), pinned(&board)], "{away:?} {first}");
+        }
+    }
+}
+
+#[test]
+fn an_answer_that_is_asked_for_anew_takes_the_place_of_what_is_filed() {
+    let (board, pen) = (Board::default(), Pen::default());
+    let one = machine(&board, &pen);
+    let first = answer(&one);
+    let how = How {
+        fresh: true,
+        ..How::default()
+    };
+    assert_eq!(one.build_as(&["//a:summary"], &how).failures(), vec![]);
+    let second = answer(&one);
+    assert_ne!(first, second);
+    assert_eq!(pinned(&board), second);
+    assert_eq!(answer(&machine(&board, &pen)), second);
+}
+
+#[test]
+fn what_is_confirmed_is_asked_about_no_more() {
+    let (board, pen) = (Board::default(), Pen::default());
+    let one = machine(&board, &pen);
+    answer(&one);
+    assert_eq!(one.known(ALL), None, "it may be another's at any moment");
+    let asked = |bench: &Bench| {
+        board.pinned().asked.clear();
+        answer(bench);
+        board.pinned().asked.len()
+    };
+    assert_eq!(asked(&one), 1);
+    // Others may be at it until then.
+    let later = |seconds: u64| set_time(&one, BEGINNING + seconds);
+    later(SETTLED - 1);
+    assert_eq!((one.known(ALL), asked(&one)), (None, 1));
+    later(SETTLED);
+    assert_eq!((one.known(ALL), asked(&one)), (None, 1));
+    assert!(one.known(ALL).is_some(), "a build with nothing to do looks at nothing");
+    assert_eq!(asked(&one), 0);
+    // An answer that was found is one that another may take the place of, too, unless it is an old one.
+    let two = machine(&board, &pen);
+    answer(&two);
+    assert_eq!(two.known(ALL), None);
+    let three = machine(&board, &pen);
+    set_time(&three, BEGINNING + OLD);
+    answer(&three);
+    assert!(three.known(ALL).is_some());
+    assert_eq!(pen.0.load(Ordering::Relaxed), 1);
+}
+
+#[test]
+fn an_answer_that_another_wrote_over_is_taken_over_with_what_is_made_of_it() {
+    let (board, pen) = (Board::default(), Pen::default());
+    let one = machine(&board, &pen);
+    answer(&one);
+    let key = *board
+        .pinned()
+        .results
+        .iter()
+        .find(|(_, result)| result.producer == "pen@1")
+        .expect("an answer")
+        .0;
+    let first = board.pinned().results.remove(&key).expect("an answer");
+    let two = machine(&board, &pen);
+    assert_eq!(answer(&two), "answer 1");
+    // Where what it holds is of no use, it is given what this machine has.
+    let second = board.pinned().results.insert(key, first.clone()).expect("an answer");
+    let (lost, _) = shared::record(&first).expect("a record");
+    board.pinned().blobs.remove(&lost.output);
+    assert_eq!((answer(&two), pinned(&board)), ("answer 1".to_owned(), "answer 1".to_owned()));
+    board.pinned().results.insert(key, second);
+    let built = one.build(ALL);
+    assert_eq!((built.text("//a:shout"), built.report.tally.adopted), (shout("answer 1"), 1));
+    let versions = one.store.history(engine::store::ViewId(1), "//a:summary").expect("a store");
+    assert_eq!(versions.len(), 2);
+    // A machine that may only read asks as well.
+    let mut reader = Board::default();
+    reader.reads_only = true;
+    let third = machine(&reader, &pen);
+    assert_eq!(answer(&third), "answer 2");
+    assert_eq!(reader.pinned().results.len(), 0);
+    let theirs = board.pinned().results.clone();
+    reader.pinned().results = theirs;
+    let blobs = board.pinned().blobs.clone();
+    reader.pinned().blobs = blobs;
+    assert_eq!(answer(&third), "answer 1");
+}

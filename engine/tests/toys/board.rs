@@ -1,0 +1,246 @@
+//! A remote cache in memory, which keeps its word or does not, and a producer that is paid.
+
+use engine::seams::paid::Spent;
+use engine::seams::producer::{Failure, Inputs, Output, Params, Pool, Producer, ProducerId};
+use engine::seams::remote::{BlobRef, Offered, RemoteCache, RemoteSummary, SharedResult, Wanted};
+use engine::values::digest::{ActionKey, Digest};
+use std::collections::{HashMap, HashSet, VecDeque};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard};
+use std::time::Duration;
+
+/// In which way a board does not keep its word.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Habit {
+    #[default]
+    Honest,
+    WrongBytes,
+    NoBytes,
+    OtherKey,
+    Garbage,
+    /// It finds nothing the first so many times.
+    Late(usize),
+    /// Nobody answers.
+    Down,
+    /// What is filed is never written over.
+    WriteOnce,
+}
+
+#[derive(Default)]
+pub struct Pinned {
+    pub habit: Habit,
+    pub results: HashMap<ActionKey, SharedResult>,
+    pub bundles: HashMap<Digest, Vec<SharedResult>>,
+    pub blobs: HashMap<Digest, Arc<[u8]>>,
+    /// Keys and names that were asked for.
+    pub asked: Vec<Digest>,
+    /// Keys of what was found and refused.
+    pub spoiled: HashSet<ActionKey>,
+}
+
+/// Who comes to the board next: it is gone to in this order while any is said.
+#[derive(Clone, Default)]
+pub struct Turns(Arc<(Mutex<VecDeque<usize>>, Condvar)>);
+
+impl Turns {
+    pub fn new(order: &[usize]) -> Self {
+        let turns = Self::default();
+        turns.0.0.lock().expect("no panic while it is held").extend(order);
+        turns
+    }
+
+    /// Waits for the turn of `who`, and does it.
+    fn take<T>(&self, who: usize, step: impl FnOnce() -> T) -> T {
+        let (order, moved) = &*self.0;
+        let order = order.lock().expect("no panic while it is held");
+        let mut order = moved
+            .wait_while(order, |order| order.front().is_some_and(|next| *next != who))
+            .expect("no panic while it is held");
+        let done = step();
+        order.pop_front();
+        moved.notify_all();
+        done
+    }
+
+    /// `who` comes no more.
+    pub fn leave(&self, who: usize) {
+        let (order, moved) = &*self.0;
+        order.lock().expect("no panic while it is held").retain(|next| *next != who);
+        moved.notify_all();
+    }
+}
+
+/// A cache in memory, as one machine sees it.
+#[derive(Clone, Default)]
+pub struct Board {
+    pinned: Arc<Mutex<Pinned>>,
+    /// Which machine it is.
+    pub who: usize,
+    /// When it comes to ask about answers, and to file them.
+    pub turns: Turns,
+    /// Whether this machine may not write.
+    pub reads_only: bool,
+}
+
+impl Board {
+    pub fn pinned(&self) -> MutexGuard<'_, Pinned> {
+        self.pinned.lock().expect("no panic while it is held")
+    }
+
+    /// The same board, as another machine sees it.
+    pub fn of(&self, who: usize, turns: &Turns) -> Self {
+        Self {
+            who,
+            turns: turns.clone(),
+            ..self.clone()
+        }
+    }
+
+    fn spoil(habit: Habit, mut result: SharedResult) -> SharedResult {
+        match habit {
+            Habit::OtherKey => result.key = ActionKey(Digest::of(b"other")),
+            Habit::Garbage => result.provenance = b"no record".to_vec(),
+            _ => {}
+        }
+        result
+    }
+
+    fn read(&self, wanted: &[Wanted]) -> Vec<Option<SharedResult>> {
+        let read = || {
+            let mut pinned = self.pinned();
+            pinned.asked.extend(wanted.iter().map(|wanted| wanted.key.0));
+            if let Habit::Late(times @ 1..) = pinned.habit {
+                pinned.habit = Habit::Late(times - 1);
+                return vec![None; wanted.len()];
+            }
+            let find = |wanted: &Wanted| Some(Self::spoil(pinned.habit, pinned.results.get(&wanted.key)?.clone()));
+            match pinned.habit {
+                Habit::Down => vec![None; wanted.len()],
+                _ => wanted.iter().map(find).collect(),
+            }
+        };
+        match wanted.iter().any(|wanted| wanted.producer == PEN) {
+            true => self.turns.take(self.who, read),
+            false => read(),
+        }
+    }
+}
+
+impl RemoteCache for Board {
+    fn reads(&self) -> bool {
+        true
+    }
+
+    fn writes(&self) -> bool {
+        !self.reads_only
+    }
+
+    fn round_trip(&self) -> Option<Duration> {
+        Some(Duration::from_secs(1_000))
+    }
+
+    fn find(&self, wanted: &[Wanted]) -> Vec<Option<SharedResult>> {
+        self.read(wanted)
+    }
+
+    fn look(&self, wanted: &[Wanted]) -> Vec<Option<SharedResult>> {
+        self.read(wanted)
+    }
+
+    fn refuse(&self, key: &ActionKey) {
+        self.pinned().spoiled.insert(*key);
+    }
+
+    fn is_spoiled(&self, key: &ActionKey) -> bool {
+        self.pinned().spoiled.contains(key)
+    }
+
+    fn has_wrong(&self, blob: &BlobRef) -> bool {
+        let pinned = self.pinned();
+        matches!(pinned.habit, Habit::WrongBytes | Habit::NoBytes) && pinned.blobs.contains_key(&blob.digest)
+    }
+
+    fn find_bundle(&self, name: &Digest) -> Option<Vec<SharedResult>> {
+        let mut pinned = self.pinned();
+        pinned.asked.push(*name);
+        let found = pinned.bundles.get(name)?.iter().cloned();
+        Some(found.map(|result| Self::spoil(pinned.habit, result)).collect())
+    }
+
+    fn fetch(&self, wanted: &[BlobRef]) -> Vec<Option<Arc<[u8]>>> {
+        let pinned = self.pinned();
+        let fetch = |wanted: &BlobRef| match pinned.habit {
+            Habit::WrongBytes => Some(vec![b'x'; usize::try_from(wanted.len).expect("a small blob")].into()),
+            Habit::NoBytes | Habit::Down => None,
+            _ => pinned.blobs.get(&wanted.digest).cloned(),
+        };
+        wanted.iter().map(fetch).collect()
+    }
+
+    fn offer(&self, result: SharedResult, blobs: Vec<Arc<[u8]>>) -> Offered {
+        assert!(result.producer != "pen@1", "an answer that waits to be uploaded may never be");
+        let mut pinned = self.pinned();
+        pinned.blobs.extend(blobs.into_iter().map(|blob| (Digest::of(&blob), blob)));
+        pinned.results.insert(result.key, result);
+        Offered::Queued
+    }
+
+    fn file(&self, result: SharedResult, blobs: Vec<Arc<[u8]>>, goes: &mut dyn FnMut(Option<SharedResult>) -> bool) {
+        if self.pinned().habit == Habit::Down {
+            return;
+        }
+        self.pinned().blobs.extend(blobs.into_iter().map(|blob| (Digest::of(&blob), blob)));
+        let there = self.read(&[result.wanted()]).pop().flatten();
+        if !goes(there) {
+            return;
+        }
+        self.turns.take(self.who, || {
+            let mut pinned = self.pinned();
+            if pinned.habit != Habit::WriteOnce || !pinned.results.contains_key(&result.key) {
+                pinned.results.insert(result.key, result);
+            }
+        });
+    }
+
+    fn offer_bundle(&self, name: &Digest, results: &[SharedResult], load: &(dyn Fn(&Digest) -> Option<Arc<[u8]>> + Sync)) -> bool {
+        let mut pinned = self.pinned();
+        for digest in results.iter().flat_map(|result| &result.outputs).map(|output| output.blob.digest) {
+            pinned.blobs.extend(load(&digest).map(|blob| (digest, blob)));
+        }
+        pinned.bundles.insert(*name, results.to_vec());
+        true
+    }
+
+    fn finish(&self, _: Option<Duration>) -> RemoteSummary {
+        RemoteSummary::default()
+    }
+}
+
+/// Who is paid, as displayed.
+const PEN: &str = "pen@1";
+
+/// A producer that is paid and never says the same twice.
+#[derive(Clone, Default)]
+pub struct Pen(pub Arc<AtomicUsize>);
+
+impl Producer for Pen {
+    fn id(&self) -> ProducerId {
+        ProducerId::new("pen", 1)
+    }
+
+    fn pool(&self, _: &Params) -> Pool {
+        Pool::Paid
+    }
+
+    fn produce(&self, _: &Inputs<'_>) -> Result<Output, Failure> {
+        let said = self.0.fetch_add(1, Ordering::Relaxed);
+        Ok(Output {
+            spent: Some(Spent {
+                calls: 1,
+                micros: Some(5),
+                ..Spent::default()
+            }),
+            ..Output::new(format!("answer {said}"))
+        })
+    }
+}

@@ -1,0 +1,169 @@
+//! After a program has ended: whether its inputs are as they were staged, in names, kinds, modes and contents.
+
+use super::scratch::Modes;
+use super::stage::Staged;
+use engine::values::tree::File;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::Metadata;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+
+/// What was done to inputs, in words: `removed its input 'text'`. `None` when nothing was.
+pub(super) fn spoilt(folder: &Path, staged: &[(String, Staged<'_>)], modes: Modes) -> Option<String> {
+    staged.iter().find_map(|(name, staged)| match staged {
+        Staged::File(bytes) => file(folder, name, modes.file, bytes),
+        Staged::Tree { files, folders } => tree(folder, name, files, folders, modes),
+    })
+}
+
+fn file(folder: &Path, name: &str, mode: u32, bytes: &[u8]) -> Option<String> {
+    let path = folder.join(name);
+    let there = path.symlink_metadata().ok();
+    otherwise(name, there.as_ref(), Metadata::is_file, mode).or_else(|| {
+        let same = there.is_some_and(|there| there.len() == bytes.len() as u64) && std::fs::read(path).is_ok_and(|found| found == bytes);
+        (!same).then(|| format!("changed its input '{name}'"))
+    })
+}
+
+/// What is wrong with an entry apart from what it holds.
+fn otherwise(name: &str, there: Option<&Metadata>, kind: fn(&Metadata) -> bool, mode: u32) -> Option<String> {
+    match there {
+        None => Some(format!("removed its input '{name}'")),
+        Some(there) if !kind(there) => Some(format!("put something else into the place of its input '{name}'")),
+        Some(there) if there.mode() != mode => Some(format!("changed the mode of its input '{name}'")),
+        Some(_) => None,
+    }
+}
+
+fn tree(folder: &Path, name: &str, files: &BTreeMap<String, File>, folders: &BTreeSet<&str>, modes: Modes) -> Option<String> {
+    let is_folder = |inner: &str| {
+        let there = folder.join(inner).symlink_metadata().ok();
+        otherwise(inner, there.as_ref(), Metadata::is_dir, modes.folder)
+    };
+    let inner = |path: &str| format!("{name}/{path}");
+    // A folder comes before what is in it: no link is followed.
+    std::iter::once(is_folder(name))
+        .chain(folders.iter().map(|path| is_folder(&inner(path))))
+        .find_map(|why| why)
+        .or_else(|| {
+            files.iter().find_map(|(path, is)| {
+                let mode = if is.program { modes.program } else { modes.file };
+                file(folder, &inner(path), mode, &is.bytes)
+            })
+        })
+        .or_else(|| {
+            let all = std::iter::once("").chain(folders.iter().copied());
+            all.into_iter().find_map(|path| added(folder, name, path, files, folders))
+        })
+}
+
+/// What is in a folder of a tree and was not staged.
+fn added(folder: &Path, name: &str, path: &str, files: &BTreeMap<String, File>, folders: &BTreeSet<&str>) -> Option<String> {
+    let at = folder.join(name).join(path);
+    let mut names: Vec<_> = std::fs::read_dir(at).ok()?.flatten().map(|entry| entry.file_name()).collect();
+    names.sort();
+    names.into_iter().find_map(|own| {
+        let shown = own.to_string_lossy();
+        let inner = if path.is_empty() {
+            shown.to_string()
+        } else {
+            format!("{path}/{shown}")
+        };
+        let known = own.to_str().is_some() && (files.contains_key(&inner) || folders.contains(&*inner));
+        (!known).then(|| format!("added '{inner}' to its input '{name}'"))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::command::scratch::Scratch;
+    use crate::command::stage::put;
+    use engine::seams::producer::Input;
+    use std::os::unix::fs::{PermissionsExt, symlink};
+    use std::sync::Arc;
+
+    /// What is told of a file `text` and a tree `pages` after something was done to their folder.
+    fn after(change: impl FnOnce(&Path)) -> Option<String> {
+        let file = |program: bool| File {
+            program,
+            bytes: b"text".as_slice().into(),
+        };
+        let files = [("a", false), ("deep/b", true), ("deep/er/c", false)];
+        let files: BTreeMap<String, File> = files.into_iter().map(|(path, program)| (path.to_owned(), file(program))).collect();
+        let text = Input::of("", b"text".as_slice());
+        let pages = Input {
+            tree: Some(Arc::new(files)),
+            ..Input::of("", b"".as_slice())
+        };
+        let mut scratch = Scratch::take().expect("a folder");
+        let inputs = [("text", &text), ("pages", &pages)];
+        let staged: Vec<_> = inputs
+            .into_iter()
+            .map(|(name, input)| (name.to_owned(), put(&mut scratch, name, input).expect("staged")))
+            .collect();
+        scratch.settle().expect("settled");
+        change(scratch.path());
+        let told = spoilt(scratch.path(), &staged, scratch.modes());
+        scratch.give_back();
+        told
+    }
+
+    #[test]
+    fn whatever_is_done_to_an_input_is_told() {
+        use std::fs::{create_dir, remove_dir, remove_file, rename, set_permissions, write};
+        assert_eq!(after(|_| ()), None);
+        assert_eq!(after(|folder| write(folder.join("made"), "x").expect("written")), None);
+        let mode = |path: &str, mode: u32| {
+            let path = path.to_owned();
+            after(move |folder| set_permissions(folder.join(path), PermissionsExt::from_mode(mode)).expect("changed"))
+        };
+        let changed = |path: &str, text: &str| {
+            let (path, text) = (path.to_owned(), text.to_owned());
+            after(move |folder| write(folder.join(path), text).expect("written"))
+        };
+        let cases = [
+            (
+                after(|folder| remove_file(folder.join("text")).expect("removed")),
+                "removed its input 'text'",
+            ),
+            (changed("text", "next"), "changed its input 'text'"),
+            (changed("pages/deep/b", "longer"), "changed its input 'pages/deep/b'"),
+            (changed("pages/new", ""), "added 'new' to its input 'pages'"),
+            (changed("pages/deep/er/new", ""), "added 'deep/er/new' to its input 'pages'"),
+            (
+                after(|folder| create_dir(folder.join("pages/deep/new")).expect("made")),
+                "added 'deep/new' to its input 'pages'",
+            ),
+            (mode("text", 0o755), "changed the mode of its input 'text'"),
+            (mode("pages/a", 0o600), "changed the mode of its input 'pages/a'"),
+            (mode("pages/deep/b", 0o644), "changed the mode of its input 'pages/deep/b'"),
+            (mode("pages/deep/er", 0o700), "changed the mode of its input 'pages/deep/er'"),
+            (mode("pages", 0o555), "changed the mode of its input 'pages'"),
+            (
+                after(|folder| {
+                    remove_file(folder.join("pages/deep/er/c")).expect("removed");
+                    remove_dir(folder.join("pages/deep/er")).expect("removed");
+                }),
+                "removed its input 'pages/deep/er'",
+            ),
+            (
+                after(|folder| {
+                    rename(folder.join("pages/deep"), folder.join("elsewhere")).expect("moved");
+                    symlink("../elsewhere", folder.join("pages/deep")).expect("linked");
+                }),
+                "put something else into the place of its input 'pages/deep'",
+            ),
+            (
+                after(|folder| {
+                    remove_file(folder.join("text")).expect("removed");
+                    symlink("pages/a", folder.join("text")).expect("linked");
+                }),
+                "put something else into the place of its input 'text'",
+            ),
+        ];
+        for (told, expected) in cases {
+            assert_eq!(told.as_deref(), Some(expected));
+        }
+    }
+}

@@ -1,0 +1,96 @@
+//! Why a program did not start: the system has one number for many reasons.
+
+use super::find::path;
+use super::params::Bounds;
+use engine::seams::producer::Failure;
+use engine::values::diagnostic::Diagnostic;
+use rustix::fs::{Access, access};
+use rustix::io::Errno;
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+/// Bytes of a script that are looked through for the name of its interpreter.
+const LINE: u64 = 256;
+
+/// What was tried.
+pub(super) struct Attempt<'a> {
+    /// The program as the manifest names it.
+    pub(super) program: &'a str,
+    /// Its file, seen from outside of a sandbox; `None` when there is none of that name.
+    pub(super) file: Option<PathBuf>,
+    pub(super) bounds: &'a Bounds,
+}
+
+impl Attempt<'_> {
+    /// What stood in the way, and what to do about it.
+    pub(super) fn not_started(&self, error: &io::Error) -> Failure {
+        let (what, hint) = self.reason(error);
+        let why = Diagnostic::error("E_COMMAND", format!("'{}' cannot be started: {what}", self.program));
+        let why = match &self.file {
+            None => why.found(format!("PATH={}", path())),
+            Some(_) => why,
+        };
+        Failure::Permanent(Box::new(why.hint(hint)))
+    }
+
+    fn reason(&self, error: &io::Error) -> (String, &'static str) {
+        let Some(file) = &self.file else {
+            let what = "there is no program of this name in the folders of PATH";
+            return (what.to_owned(), "install it, or write its full path in `argv`");
+        };
+        let errno = error.raw_os_error().map(Errno::from_raw_os_error);
+        if errno == Some(Errno::TOOBIG) {
+            let hint = "have `shell` name the files by a pattern: `cat texts.*` for an input `texts` that is a list";
+            return ("its arguments are too long for the system".to_owned(), hint);
+        }
+        if let Err((what, hint)) = runs(file) {
+            return (what.to_owned(), hint);
+        }
+        match (errno, interpreter(file)) {
+            (Some(Errno::NOENT | Errno::ACCESS), Some(interpreter)) if !Path::new(&interpreter).exists() => (
+                format!("the interpreter '{interpreter}' that its first line names is not there"),
+                "install the interpreter, or mend the first line of the script",
+            ),
+            (Some(Errno::NOENT | Errno::ACCESS), Some(interpreter)) => (
+                format!("the interpreter '{interpreter}' that its first line names may not be run there"),
+                "see that it may be executed, and that `readable` names what lies beside the system's folders",
+            ),
+            (Some(Errno::NOEXEC), _) => (
+                "it is neither a program of this machine nor a script with a first line that names its interpreter".to_owned(),
+                "begin the script with #!/bin/sh, or name its interpreter in `argv`",
+            ),
+            _ if self.bounds.readable.is_empty() => (error.to_string(), "name what it needs beside the system's folders in `readable`"),
+            _ => (
+                error.to_string(),
+                "see that `readable` names all that it needs, and that its file system lets programs run",
+            ),
+        }
+    }
+}
+
+/// Whether a file is one that may be run, as far as one sees without trying; else what is wrong, and what to do.
+///
+/// # Errors
+/// What is wrong with it.
+pub(super) fn runs(file: &Path) -> Result<(), (&'static str, &'static str)> {
+    match file.metadata() {
+        Err(_) => Err(("it is not there", "install it, or name another")),
+        Ok(metadata) if metadata.is_dir() => Err(("it is a folder", "name a program in it")),
+        Ok(metadata) if !metadata.is_file() => Err(("it is no file", "name a program")),
+        Ok(_) if access(file, Access::EXEC_OK).is_err() => Err((
+            "its file may not be executed",
+            "make it executable (`chmod +x`), or name its interpreter in `argv`: [\"sh\", \"FILE\"]",
+        )),
+        Ok(_) => Ok(()),
+    }
+}
+
+/// What the first line of a script names.
+fn interpreter(file: &Path) -> Option<String> {
+    let mut head = Vec::new();
+    File::open(file).ok()?.take(LINE).read_to_end(&mut head).ok()?;
+    let line = head.strip_prefix(b"#!")?.split(|byte| *byte == b'\n').next()?;
+    let line = String::from_utf8_lossy(line);
+    line.split_whitespace().next().map(str::to_owned)
+}

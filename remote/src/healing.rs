@@ -1,0 +1,80 @@
+//! Healing: what the server has and was found to be wrong is sent again, although it says that it is there, and read back.
+
+use crate::account::Doubt;
+use crate::client::Inner;
+use crate::names::Name;
+use crate::server::Server;
+use engine::seams::remote::{Lie, Wanted};
+use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
+
+/// Bytes that are read back at once.
+const AT_ONCE: u64 = 32 << 20;
+
+impl Inner {
+    /// Whether a blob was found to be wrong at the server.
+    pub(crate) fn is_wrong(&self, name: &Name) -> bool {
+        self.account.is_doubted(&Doubt::Blob(*name))
+    }
+
+    /// Reads blobs that the server says it has, but for those that were sound when they were read in this run. Those that do not come as they are
+    /// named are doubted from then on; whether all are sound.
+    pub(crate) fn read_back(&self, server: &Arc<Server>, names: impl IntoIterator<Item = Name>) -> bool {
+        let mut rest: Vec<Name> = names.into_iter().filter(|name| name.len > 0 && !self.is_sound(name)).collect();
+        let mut all = true;
+        while !rest.is_empty() {
+            let mut bytes = 0;
+            let fits = |name: &&Name| {
+                bytes += name.len;
+                bytes <= AT_ONCE
+            };
+            let count = rest.iter().take_while(fits).count().max(1);
+            let later = rest.split_off(count);
+            let now = std::mem::replace(&mut rest, later);
+            let asked: BTreeSet<Name> = now.iter().copied().collect();
+            let came: HashMap<Name, Vec<u8>> = self.wait(server.clone().read(asked)).unwrap_or_default();
+            for name in now {
+                match came.get(&name) {
+                    Some(bytes) if server.terms.function.name(bytes) == name => self.is_sound_now(name),
+                    came => {
+                        all = false;
+                        if came.is_some() {
+                            self.account.lied_about(Lie::WrongBytes, Doubt::Blob(name));
+                        }
+                    }
+                }
+            }
+        }
+        all
+    }
+
+    /// What was doubted, was sent again and does not come back as it is named, is told.
+    pub(crate) fn tell_broken(&self, server: &Arc<Server>, sent: Vec<Name>) {
+        self.read_back(server, sent.iter().copied());
+        for name in sent.iter().filter(|name| self.is_wrong(name)) {
+            self.account.broken(&Doubt::Blob(*name));
+        }
+    }
+
+    /// The same of results that were filed again.
+    pub(crate) fn tell_broken_results(&self, server: &Arc<Server>, filed: Vec<Wanted>) {
+        let doubted: Vec<Wanted> = filed
+            .into_iter()
+            .filter(|wanted| self.account.is_doubted(&Doubt::Result(wanted.key)))
+            .collect();
+        if doubted.is_empty() {
+            return;
+        }
+        let looking = server
+            .clone()
+            .look(self.names.clone(), self.def.salt.as_str().into(), doubted.clone());
+        for (found, wanted) in self.wait(looking).into_iter().flatten().zip(doubted) {
+            match found {
+                Ok(Some(_)) => self.account.healed(&Doubt::Result(wanted.key)),
+                Ok(None) => self.account.broken(&Doubt::Result(wanted.key)),
+                // Nobody answers.
+                Err(_) => {}
+            }
+        }
+    }
+}

@@ -1,0 +1,217 @@
+//! Servers that have something wrong: what is made here is sent again although they say that it is there, and what they keep wrong is told.
+
+use super::liar::{Habit, Running, sha256, start};
+use super::{client, def, noise, result};
+use crate::names::Function;
+use bazel_remote_apis::build::bazel::remote::execution::v2::CacheCapabilities;
+use engine::seams::remote::{BlobRef, RemoteCache, SharedResult};
+use engine::values::digest::Digest;
+use std::sync::Arc;
+
+/// A server that has a result of which the second blob is too large for a batch.
+fn filled() -> (Running, SharedResult, Vec<Arc<[u8]>>) {
+    let server = start(CacheCapabilities {
+        max_batch_total_size_bytes: 65_536,
+        ..sha256()
+    });
+    let (made, blobs) = result("a", &[b"abc", &noise(200_000)]);
+    let (one, _) = client(def(&server.endpoint()));
+    one.offer(made.clone(), blobs.clone());
+    assert_eq!(one.finish(None).stored, 1);
+    (server, made, blobs)
+}
+
+fn name(bytes: &[u8]) -> String {
+    Function::Sha256.name(bytes).named().hash
+}
+
+fn blobs_of(result: &SharedResult) -> Vec<BlobRef> {
+    result.outputs.iter().map(|output| output.blob).collect()
+}
+
+#[test]
+fn wrong_bytes_are_sent_again() {
+    for cut in [false, true] {
+        let (server, made, blobs) = filled();
+        for blob in server
+            .shelf
+            .lock()
+            .unwrap()
+            .blobs
+            .values_mut()
+            .filter(|blob| blob.len() == 3 || blob.len() == 200_000)
+        {
+            match cut {
+                true => drop(blob.pop()),
+                false => blob[0] ^= 1,
+            }
+        }
+        let (one, _) = client(def(&server.endpoint()));
+        assert!(one.find(&[made.wanted()])[0].is_some());
+        assert_eq!(one.fetch(&blobs_of(&made)), [None, None]);
+        one.refuse(&made.key);
+        assert!(one.is_spoiled(&made.key));
+        one.offer(made.clone(), blobs.clone());
+        let summary = one.finish(None);
+        assert_eq!(
+            (summary.hits, summary.misses, summary.stored),
+            (0, 1, 1),
+            "what was refused is no hit"
+        );
+        // Two blobs and the result.
+        assert_eq!((summary.healed, summary.broken.len()), (3, 0), "{summary:?}");
+        assert!(!one.is_spoiled(&made.key));
+        let (other, _) = client(def(&server.endpoint()));
+        assert!(other.find(&[made.wanted()])[0].is_some());
+        assert_eq!(other.fetch(&blobs_of(&made)), blobs.into_iter().map(Some).collect::<Vec<_>>());
+    }
+}
+
+#[test]
+fn what_a_server_keeps_wrong_is_told_once() {
+    let (server, made, blobs) = filled();
+    server.habit(Habit::Keeps);
+    server.shelf.lock().unwrap().blobs.insert(name(b"abc"), b"abd".to_vec());
+    let (one, _) = client(def(&server.endpoint()));
+    assert!(one.find(&[made.wanted()])[0].is_some());
+    assert_eq!(one.fetch(&blobs_of(&made)[..1]), [None]);
+    one.refuse(&made.key);
+    for _ in 0..2 {
+        one.offer(made.clone(), blobs.clone());
+    }
+    let summary = one.finish(None);
+    assert_eq!(summary.broken.into_iter().collect::<Vec<_>>(), [format!("{}/3", name(b"abc"))]);
+    assert_eq!(summary.lies.values().sum::<u64>(), 1);
+}
+
+#[test]
+fn a_wrong_result_is_filed_again() {
+    let (server, made, blobs) = filled();
+    for file in server
+        .shelf
+        .lock()
+        .unwrap()
+        .results
+        .values_mut()
+        .flat_map(|result| &mut result.output_files)
+    {
+        // Another blob that is there.
+        if file.path == "output0" {
+            file.digest = Some(Function::Sha256.name(&blobs[1]).named());
+        }
+    }
+    let (one, _) = client(def(&server.endpoint()));
+    assert_eq!(one.find(&[made.wanted()]), [None]);
+    assert!(one.is_spoiled(&made.key), "so that whoever makes it offers it");
+    one.offer(made.clone(), blobs.clone());
+    let summary = one.finish(None);
+    assert_eq!((summary.stored, summary.healed, summary.broken.len()), (1, 1, 0));
+    assert_eq!(client(def(&server.endpoint())).0.find(&[made.wanted()]), [Some(made.clone())]);
+    // One that files a result once keeps the wrong one.
+    server
+        .shelf
+        .lock()
+        .unwrap()
+        .results
+        .values_mut()
+        .for_each(|result| result.exit_code = 1);
+    server.habit(Habit::WriteOnce);
+    let (two, _) = client(def(&server.endpoint()));
+    assert_eq!(two.find(&[made.wanted()]), [None]);
+    two.offer(made.clone(), blobs);
+    assert_eq!(
+        two.finish(None).broken.into_iter().collect::<Vec<_>>(),
+        [format!("result of {}", made.key.0)]
+    );
+}
+
+/// A name under which other bytes lie is no fault of the blob's: the next who has the bytes knows its name.
+#[test]
+fn a_wrong_name_is_forgotten() {
+    let (server, made, blobs) = filled();
+    let (other, more) = result("b", &[b"abd"]);
+    let (one, _) = client(def(&server.endpoint()));
+    one.offer(other, more);
+    one.finish(None);
+    for file in server
+        .shelf
+        .lock()
+        .unwrap()
+        .results
+        .values_mut()
+        .flat_map(|result| &mut result.output_files)
+    {
+        if file.path == "output0" {
+            file.digest = Some(Function::Sha256.name(b"abd").named());
+        }
+    }
+    let (two, _) = client(def(&server.endpoint()));
+    assert!(two.find(&[made.wanted()])[0].is_some());
+    assert_eq!(two.fetch(&blobs_of(&made)[..1]), [None]);
+    two.refuse(&made.key);
+    two.offer(made.clone(), blobs.clone());
+    assert_eq!(two.finish(None).healed, 1);
+    let (three, _) = client(def(&server.endpoint()));
+    assert_eq!(three.find(&[made.wanted()]), [Some(made.clone())]);
+    assert_eq!(three.fetch(&blobs_of(&made)[..1]), [Some(blobs[0].clone())]);
+}
+
+#[test]
+fn a_bundle_is_filed_only_when_every_byte_of_it_is_there() {
+    let tree = Digest::of(b"tree");
+    let offer = |server: &Running, made: &SharedResult, blobs: &[Arc<[u8]>]| {
+        let (one, _) = client(def(&server.endpoint()));
+        let load = |digest: &Digest| blobs.iter().find(|blob| Digest::of(blob) == *digest).cloned();
+        let whole = one.offer_bundle(&tree, std::slice::from_ref(made), &load);
+        (whole, one.finish(None))
+    };
+    // What is wrong there is sent again by whoever has it, who read nothing of it before.
+    let (server, made, blobs) = filled();
+    server.shelf.lock().unwrap().blobs.insert(name(b"abc"), b"abd".to_vec());
+    let (whole, summary) = offer(&server, &made, &blobs);
+    assert!(whole && summary.healed == 1 && summary.broken.is_empty(), "{summary:?}");
+    assert_eq!(server.shelf.lock().unwrap().blobs[&name(b"abc")], b"abc");
+    // What stays wrong is told.
+    server.shelf.lock().unwrap().blobs.insert(name(b"abc"), b"abd".to_vec());
+    server.habit(Habit::Keeps);
+    let (whole, summary) = offer(&server, &made, &blobs);
+    assert!(!whole, "{summary:?}");
+    // The rest of it is filed, and nobody looks for what is wrong.
+    let (other, _) = client(def(&server.endpoint()));
+    assert_eq!(other.find_bundle(&tree), Some(vec![made.clone()]));
+    assert_eq!(other.fetch(&blobs_of(&made)), [None, Some(blobs[1].clone())]);
+    assert_eq!(other.finish(None).lies.len(), 0);
+    assert_eq!(summary.broken.into_iter().collect::<Vec<_>>(), [format!("{}/3", name(b"abc"))]);
+    for habit in [Habit::WrongBytes, Habit::CutBytes, Habit::Forgets, Habit::NoRecord, Habit::Failed] {
+        let (server, made, blobs) = filled();
+        server.habit(habit);
+        let (whole, summary) = offer(&server, &made, &blobs);
+        assert!(!whole && !summary.broken.is_empty(), "{habit:?} {summary:?}");
+    }
+}
+
+/// An answer is filed only where nothing is at the moment before, once all it is made of is there; and never blindly.
+#[test]
+fn who_files_an_answer_looks_immediately_before() {
+    let server = start(sha256());
+    let (made, blobs) = result("a", &[b"abc"]);
+    let (one, _) = client(def(&server.endpoint()));
+    let mut told = Vec::new();
+    let mut goes = |found: Option<SharedResult>| {
+        let sent = server.shelf.lock().unwrap().blobs.contains_key(&name(b"abc"));
+        told.push((found.is_none(), sent));
+        found.is_none()
+    };
+    one.file(made.clone(), blobs.clone(), &mut goes);
+    assert_eq!((server.calls("look up"), server.calls("file")), (1, 1));
+    one.file(made.clone(), blobs.clone(), &mut goes);
+    assert_eq!((server.calls("look up"), server.calls("file")), (2, 1));
+    assert_eq!(told, [(true, true), (false, true)]);
+    let summary = one.finish(None);
+    assert_eq!((summary.stored, summary.not_stored, summary.hits, summary.misses), (1, 0, 0, 0));
+    // Where nobody says what is there, nothing is written.
+    server.habit(Habit::Mute);
+    let (other, more) = result("b", &[b"abc"]);
+    one.file(other, more, &mut |_| panic!("nobody answered"));
+    assert_eq!((server.calls("file"), one.finish(None).not_stored), (1, 1));
+}

@@ -1,0 +1,118 @@
+//! A group of methods as one tool: its argument `op` is the own word of the method that is meant, the others are that method's.
+
+use super::tools;
+use crate::context::Failed;
+use crate::exit::Code;
+use crate::methods::{self, Entry, command};
+use engine::values::diagnostic::Diagnostic;
+use engine::values::suggest::nearest;
+use rmcp::model::{JsonObject, Tool};
+use serde_json::{Map, Value, json};
+
+/// The argument that says which of the methods is meant.
+const OP: &str = "op";
+
+fn words(group: &str) -> Vec<&'static str> {
+    methods::group(group).map(|entry| entry.words().1).collect()
+}
+
+/// The tool, with the arguments of all its methods.
+pub fn definition(group: &'static str) -> Tool {
+    let entries: Vec<&Entry> = methods::group(group).collect();
+    let mut fields = Map::from_iter([(OP.to_owned(), json!({"type": "string", "enum": words(group)}))]);
+    for entry in &entries {
+        let own = tools::input(entry).remove("properties");
+        for (name, field) in own.as_ref().and_then(Value::as_object).into_iter().flatten() {
+            fields.entry(name).or_insert_with(|| field.clone());
+        }
+    }
+    let input = [
+        ("type".to_owned(), "object".into()),
+        ("properties".to_owned(), fields.into()),
+        ("required".to_owned(), json!([OP])),
+    ];
+    tools::definition(group.to_owned(), command::about(group), Map::from_iter(input), &entries)
+}
+
+/// The method that is meant, and its arguments.
+///
+/// # Errors
+/// When it is none of the group.
+pub fn asked(group: &str, mut arguments: JsonObject) -> Result<(&'static Entry, Value), Failed> {
+    let words = words(group);
+    let all = format!("there are {}", words.join(", "));
+    let (why, hint) = match arguments.remove(OP) {
+        Some(Value::String(op)) => {
+            if let Some(entry) = methods::group(group).find(|entry| entry.words().1 == op) {
+                return Ok((entry, arguments.into()));
+            }
+            let near = nearest(&op, words.iter().copied(), 1);
+            let hint = near.first().map_or(all, |near| format!("did you mean '{near}'?"));
+            let found: String = op.chars().take(120).collect();
+            (
+                Diagnostic::error("E_PARAM", "there is no operation of this name").found(found),
+                hint,
+            )
+        }
+        Some(_) => (Diagnostic::error("E_PARAM", "'op' is to be a string"), all),
+        None => (Diagnostic::error("E_PARAM", "the argument 'op' is missing"), all),
+    };
+    Err(Failed::new(Code::Usage, why.hint(hint)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn asked_for(arguments: Value) -> Result<(&'static str, Value), String> {
+        let arguments = arguments.as_object().expect("an object").clone();
+        match asked("overlay", arguments) {
+            Ok((entry, arguments)) => Ok((entry.name, arguments)),
+            Err(failed) => Err(format!(
+                "{}; {}",
+                failed.diagnostics[0].message,
+                failed.diagnostics[0].hint.as_deref().unwrap_or_default()
+            )),
+        }
+    }
+
+    #[test]
+    fn an_operation_is_a_method_with_the_other_arguments() {
+        assert_eq!(
+            asked_for(json!({"op": "put", "name": "a", "path": "b"})),
+            Ok(("overlay put", json!({"name": "a", "path": "b"})))
+        );
+        let all = "there are open, put, apply, build, diff, merge, list, discard";
+        for (arguments, why) in [
+            (
+                json!({"op": "opn"}),
+                "there is no operation of this name; did you mean 'open'?".to_owned(),
+            ),
+            (json!({"op": "zzzzzzzz"}), format!("there is no operation of this name; {all}")),
+            (json!({"op": 5}), format!("'op' is to be a string; {all}")),
+            (json!({"name": "a"}), format!("the argument 'op' is missing; {all}")),
+        ] {
+            assert_eq!(asked_for(arguments), Err(why));
+        }
+    }
+
+    #[test]
+    fn the_tool_has_the_arguments_of_all_its_methods() {
+        let tool = definition("overlay");
+        let fields = tool.input_schema["properties"].as_object().expect("fields");
+        for entry in methods::group("overlay") {
+            let own = tools::input(entry);
+            assert!(
+                own["properties"]
+                    .as_object()
+                    .expect("fields")
+                    .keys()
+                    .all(|name| fields.contains_key(name)),
+                "{}",
+                entry.name
+            );
+        }
+        assert_eq!(fields["op"]["enum"].as_array().map(Vec::len), Some(8));
+        assert_eq!(tool.input_schema["required"], json!(["op"]));
+    }
+}

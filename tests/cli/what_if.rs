@@ -1,0 +1,119 @@
+//! Overlays as programs ask for them: methods of a service and tools of MCP, asked about one by the argument `overlay`.
+
+use crate::bench::Bench;
+use crate::mcp::{Client as Model, text};
+use crate::serve::Service;
+use serde_json::{Value, json};
+use std::fs;
+use std::io::Write;
+use std::process::Stdio;
+
+const FILE: &str = "src/MemoTree.Core/NodeStore.cs";
+const FROM: &str = "Nodes cannot be moved yet";
+const TO: &str = "Moving is for later";
+
+fn edited(bench: &Bench) -> String {
+    let text = fs::read_to_string(bench.root().join(FILE)).expect("file");
+    format!("{}\npublic class Idea {{ }}\n", text.replace(FROM, TO))
+}
+
+#[test]
+fn methods_of_a_service_are_asked_about_an_overlay() {
+    let bench = Bench::memotree();
+    let service = Service::start(&bench);
+    let mut client = service.client();
+    let summary = |told: &Value| told["semanticText"].as_str().expect("a text").to_owned();
+    let mut about = |method: &str, params: Value| client.result(method, params);
+    about("overlay.open", json!({"name": "w"}));
+    about("overlay.put", json!({"name": "w", "path": FILE, "text": edited(&bench)}));
+    // What the service knows of the workspace is no answer about the overlay, nor the other way about.
+    for _ in 0..2 {
+        let without = about("semantic", json!({"symbol": "NodeStore"}));
+        assert!(summary(&without).contains(FROM), "{without}");
+        let within = about("semantic", json!({"symbol": "NodeStore", "overlay": "w"}));
+        assert!(summary(&within).contains(TO) && !summary(&within).contains(FROM), "{within}");
+        assert_eq!(within["state"]["freshness"], "current");
+        for (overlay, count) in [(None, 0), (Some("w"), 1)] {
+            let found = about("resolve", json!({"symbol": "Idea", "overlay": overlay}));
+            assert_eq!(found["total"], count, "{found}");
+        }
+    }
+    let window = bench.root().join(".cortex/window.json");
+    fs::remove_file(&window).expect("it was noted what was looked at");
+    about("outline", json!({"symbols": "Idea", "overlay": "w"}));
+    assert!(!window.exists(), "nothing of the checkout moves");
+    for (method, params, why) in [
+        ("outline", json!({"symbols": "Idea", "overlay": "v"}), "E_NO_OVERLAY"),
+        ("outline", json!({"symbols": "Idea", "overlay": 5}), "'overlay' is to be a string"),
+        ("pack.list", json!({"overlay": "w"}), "there is no argument of this name"),
+        ("overlay.put", json!({"name": "w", "path": FILE}), "one of a text, delete and drop"),
+    ] {
+        let refused = client.ask(method, params);
+        assert!(refused["error"].to_string().contains(why), "{refused}");
+    }
+    client.result("overlay.discard", json!({"name": "w"}));
+    let ended = client.ask("semantic", json!({"symbol": "NodeStore", "overlay": "w"}));
+    assert!(ended["error"].to_string().contains("E_NO_OVERLAY"), "{ended}");
+}
+
+#[test]
+fn overlays_are_one_tool() {
+    let bench = Bench::memotree();
+    let mut model = Model::start(&bench, false);
+    assert!(text(&model.call("semantic", json!({"symbol": "NodeStore"}))).contains(FROM));
+    let mut overlay = |arguments: Value| {
+        let answer = model.call("overlay", arguments);
+        assert_eq!(answer["isError"], json!(false), "{answer}");
+        answer
+    };
+    overlay(json!({"op": "open", "name": "w"}));
+    overlay(json!({"op": "put", "name": "w", "path": FILE, "text": edited(&bench)}));
+    let differs = overlay(json!({"op": "diff", "name": "w", "targets": "//types/...:semantic"}));
+    assert!(
+        text(&differs).contains(&format!("changed {FILE}")) && text(&differs).contains(TO),
+        "{differs}"
+    );
+    assert!(differs["structuredContent"]["targets"]["stale"].as_u64() > Some(0), "{differs}");
+    overlay(json!({"op": "build", "name": "w", "patterns": ["//types/...:semantic"]}));
+    let listed = overlay(json!({"op": "list"}));
+    assert_eq!(listed["structuredContent"]["overlays"][0]["documents"][0]["path"], FILE);
+    for (arguments, why) in [
+        (json!({"op": "opn"}), "did you mean 'open'?"),
+        (json!({"name": "w"}), "the argument 'op' is missing"),
+        (json!({"op": "merge"}), "the argument 'name' is missing"),
+        (
+            json!({"op": "put", "name": "w", "path": FILE, "texxt": "x"}),
+            "did you mean 'text'?",
+        ),
+    ] {
+        let told = model.failure("overlay", arguments);
+        assert!(told.contains(why), "{told}");
+    }
+    let within = model.call("semantic", json!({"symbol": "NodeStore", "overlay": "w"}));
+    assert!(text(&within).contains(TO), "{within}");
+    assert!(model.read("cortex://method/overlay_put").contains("tool `overlay` with `op` `put`"));
+    let merged = model.call("overlay", json!({"op": "merge", "name": "w"}));
+    assert_eq!(merged["structuredContent"]["merged"], true);
+    assert!(fs::read_to_string(bench.root().join(FILE)).expect("file").contains(TO));
+}
+
+#[test]
+fn builds_in_overlays_run_beside_one_of_the_checkout() {
+    let (bench, pipe) = Bench::waits();
+    for name in ["a", "b"] {
+        assert_eq!(bench.run(&["overlay", "open", name]).code, 0);
+    }
+    let mut build = bench.command(&["build", "//index:waits"]);
+    let mut build = build.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("it starts");
+    // Who opens the pipe to write has met who reads it: the checkout is being built.
+    let mut held = fs::File::options().write(true).open(&pipe).expect("the command reads");
+    for name in ["a", "b"] {
+        // Who waited for that build would never come back.
+        let built = bench.run(&["overlay", "build", name, "//types/NodeStore:outline"]);
+        assert_eq!(built.code, 0, "{built:?}");
+    }
+    assert!(build.try_wait().expect("a child").is_none(), "it went on meanwhile");
+    held.write_all(b"x").expect("written");
+    drop(held);
+    assert!(build.wait().expect("it ends").success());
+}

@@ -1,0 +1,82 @@
+//! Characters that look like others or like nothing: texts that differ in them alone look equal, so that the characters have to be named.
+
+use std::collections::BTreeSet;
+use unicode_normalization::UnicodeNormalization;
+use unicode_normalization::char::is_combining_mark;
+
+/// So many are named on each side.
+const NAMED: usize = 3;
+
+/// What is not seen at all: joiners, soft hyphens, the byte order mark.
+fn is_unseen(c: char) -> bool {
+    matches!(c, '\u{ad}' | '\u{200b}'..='\u{200d}' | '\u{2060}' | '\u{feff}')
+}
+
+/// A space that is not the usual one.
+fn is_space(c: char) -> bool {
+    !c.is_ascii() && c.is_whitespace() && !matches!(c, '\u{85}' | '\u{2028}' | '\u{2029}')
+}
+
+/// A text as it looks: accents as one character with their letters, all spaces as one, without what is not seen. Lines stay lines.
+pub(super) fn seen(text: &str) -> String {
+    let spaced = |c| if is_space(c) { ' ' } else { c };
+    text.nfc().filter(|c| !is_unseen(*c)).map(spaced).collect()
+}
+
+/// In which such characters two texts differ that look equal, in a sentence's end.
+pub(super) fn told(file: &str, wanted: &str) -> String {
+    let odd = |text: &str| -> BTreeSet<char> {
+        let is_odd = |c: &char| is_unseen(*c) || is_space(*c) || is_combining_mark(*c) || std::iter::once(*c).nfd().count() > 1;
+        text.chars().filter(is_odd).collect()
+    };
+    let (in_file, in_wanted) = (odd(file), odd(wanted));
+    let list = |own: &BTreeSet<char>, other: &BTreeSet<char>| -> String {
+        let names: Vec<String> = own.difference(other).take(NAMED).map(|c| named(*c)).collect();
+        names.join(", ")
+    };
+    match (list(&in_file, &in_wanted).as_str(), list(&in_wanted, &in_file).as_str()) {
+        ("", "") => "they stand there in another order or number".to_owned(),
+        (file, "") => format!("the file has {file}, and old_text has not"),
+        ("", wanted) => format!("old_text has {wanted}, and the file has not"),
+        (file, wanted) => format!("the file has {file}, old_text has {wanted}"),
+    }
+}
+
+fn named(c: char) -> String {
+    let name = match c {
+        '\u{a0}' => "no-break space",
+        '\u{ad}' => "soft hyphen",
+        '\u{200b}' => "zero-width space",
+        '\u{202f}' => "narrow no-break space",
+        '\u{3000}' => "wide space",
+        '\u{feff}' => "byte order mark",
+        _ if is_unseen(c) => "a joiner",
+        _ if is_space(c) => "a space",
+        _ if is_combining_mark(c) => "an accent of its own",
+        _ => return format!("{c} as one character (U+{:04X})", u32::from(c)),
+    };
+    format!("U+{:04X} ({name})", u32::from(c))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_looks_equal_is_named() {
+        assert_eq!(seen("a\u{a0}b\u{200b}\n\u{feff}e\u{301}"), "a b\n\u{e9}");
+        for (file, wanted, said) in [
+            ("a\u{a0}b", "a b", "the file has U+00A0 (no-break space), and old_text has not"),
+            ("a b", "\u{feff}a b", "old_text has U+FEFF (byte order mark), and the file has not"),
+            (
+                "\u{e9}",
+                "e\u{301}",
+                "the file has \u{e9} as one character (U+00E9), old_text has U+0301 (an accent of its own)",
+            ),
+            ("a\u{a0} b", "a \u{a0}b", "they stand there in another order or number"),
+        ] {
+            assert_eq!(seen(file), seen(wanted));
+            assert_eq!(told(file, wanted), said);
+        }
+    }
+}

@@ -1,0 +1,64 @@
+//! Why an operation does not go on with a file now, in words.
+
+use super::files::Files;
+use super::run::{Run, Trouble};
+use super::state::{Mode, WorkflowState};
+use super::tools::Tool;
+
+/// Leaves out what may not be edited any more, and says so, where other files of the session can go on.
+pub(super) fn leave_out<F: Files>(run: &mut Run<'_, F>, paths: &mut Vec<String>) {
+    let (barred, free): (Vec<String>, Vec<String>) = paths.iter().cloned().partition(|path| run.is_barred(path));
+    if !barred.is_empty() && !free.is_empty() {
+        for path in barred {
+            if let Err(trouble) = run.look(&path) {
+                run.notes.push(format!("left out: {}", trouble.summary));
+            }
+        }
+        *paths = free;
+    }
+}
+
+/// How a file stands that somebody else wrote where it is edited here.
+pub(super) fn how_moved<F: Files>(run: &Run<'_, F>, path: &str) -> Result<String, Trouble> {
+    let document = run.document(path)?;
+    let (base, seen) = (run.text_of(path, &document.now.base)?, run.text_of(path, &document.seen)?);
+    Ok(match (base, seen) {
+        (_, None) => format!("{path} was taken away by somebody else, and is edited here"),
+        (Some((base, from)), Some((seen, to))) if base == seen && from != to => {
+            format!(
+                "{path} was written in {} by somebody else, which lacks what is edited here",
+                to.form
+            )
+        }
+        _ => format!("{path} was changed by somebody else where it is edited here"),
+    })
+}
+
+/// A tool that the state does not allow.
+pub(super) fn not_now<F: Files>(run: &Run<'_, F>, path: &str, tool: Tool) -> Trouble {
+    let state = run.document(path).map_or(WorkflowState::Idle, |document| document.state.told());
+    let mode = run.session.mode;
+    let names: Vec<String> = run.possible(state).into_iter().map(|tool| format!("`{}`", tool.name())).collect();
+    let because = match (tool, state) {
+        (Tool::Commit, _) if mode == Mode::Disabled => "the session saves nothing".to_owned(),
+        (Tool::Commit, WorkflowState::Idle) => "every edit is saved at once".to_owned(),
+        (Tool::ReplaceSelection | Tool::Candidates, _) => {
+            "there is no selection: numbers of candidates end with the text that they were given for".to_owned()
+        }
+        (Tool::PersistAs, _) if mode == Mode::Disabled => "the session saves nothing".to_owned(),
+        (Tool::Diff, WorkflowState::Idle) => "buffer and file are the same".to_owned(),
+        (Tool::Undo | Tool::Redo, WorkflowState::OutOfSync) => {
+            format!("{path} is OutOfSync, and a version that is put back would not be what its file is to become")
+        }
+        _ => format!("{path} is {state}"),
+    };
+    let possible = format!("possible are {}", names.join(", "));
+    Trouble::new(
+        format!("`{}` is not possible now: {because}", tool.name()),
+        match (tool, state) {
+            (Tool::Redo, WorkflowState::OutOfSync) => format!("`refresh` takes the file's text, also again; {possible}"),
+            _ => possible,
+        },
+    )
+    .at(path)
+}

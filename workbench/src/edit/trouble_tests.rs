@@ -1,0 +1,315 @@
+//! What stands in the way of one file, or of one operation: told as what it is, and none of the others is held up by it.
+
+use super::diagnostics::Category;
+use super::order::{Asked, Order, Part};
+use super::perform::perform;
+use super::response::Response;
+use super::session_tests::{Coder, stands};
+use super::state::{Mode, Status, WorkflowState};
+use super::symbol::{self, Where};
+use super::tools::Tool;
+
+fn replace(old: &str, new: &str) -> Order {
+    Order::Replace {
+        old: old.to_owned(),
+        new: new.to_owned(),
+    }
+}
+
+/// Three files, each with an edit that is not saved.
+fn edited() -> Coder {
+    let mut coder = Coder::opened("one\n", Mode::Manual);
+    for name in ["b.cs", "c.cs"] {
+        coder.files.write(name, "one\n");
+    }
+    for name in ["a.cs", "b.cs", "c.cs"] {
+        let done = coder.ask_with(replace("one", "1"), Some(name), None);
+        assert_eq!(done.status, Status::Success);
+    }
+    coder
+}
+
+#[test]
+fn what_was_discarded_at_once_comes_back_at_once() {
+    let mut coder = edited();
+    assert_eq!(coder.ask(Order::Discard).files.len(), 3);
+    let undone = coder.ask(Order::Undo);
+    assert_eq!((undone.status, undone.files.len()), (Status::Success, 3), "{undone:?}");
+    assert_eq!(coder.ask(Order::Redo).files.len(), 3);
+    assert_eq!(coder.ask(Order::Undo).files.len(), 3);
+    assert_eq!(coder.ask(Order::Commit).files.len(), 3);
+    assert_eq!((coder.text().as_str(), coder.files.text("c.cs").as_str()), ("1\n", "1\n"));
+}
+
+#[test]
+fn a_file_that_leads_away_holds_up_no_other() {
+    let mut coder = edited();
+    coder.files.lead_away("b.cs");
+    let refused = coder.ask_with(replace("1", "2"), Some("b.cs"), None);
+    assert!(
+        refused.status == Status::Exception && refused.summary.contains("b.cs leads out of the workspace"),
+        "{refused:?}"
+    );
+    let edited = coder.ask_with(replace("1", "2"), Some("a.cs"), None);
+    assert_eq!(edited.status, Status::Success, "{edited:?}");
+    assert_eq!(coder.ask(Order::Undo).status, Status::Success);
+    let saved = coder.ask(Order::Commit);
+    assert_eq!(saved.status, Status::Success, "{saved:?}");
+    assert!(saved.summary.contains("left out: b.cs"), "{saved:?}");
+    assert_eq!((coder.text().as_str(), coder.files.text("c.cs").as_str()), ("1\n", "1\n"));
+    assert_eq!(coder.files.text("b.cs"), "elsewhere\n", "it is not written");
+    let alone = coder.ask_with(Order::Commit, Some("b.cs"), None);
+    assert!(
+        alone.status == Status::Exception && alone.summary.contains("leads out"),
+        "{alone:?}"
+    );
+    // What is edited there is not lost.
+    assert_eq!(
+        coder.ask_with(Order::PersistAs("d.cs".to_owned()), Some("b.cs"), None).status,
+        Status::Success
+    );
+    assert_eq!(coder.files.text("d.cs"), "1\n");
+}
+
+#[test]
+fn a_full_disk_is_no_mistake_of_who_asks() {
+    let mut coder = Coder::with("one");
+    coder.files.fill(Some("versions/"));
+    let full = coder.ask_with(replace("one", "two"), Some("a.cs"), None);
+    assert_eq!((full.status, full.session.clone()), (Status::PersistFailure, None), "{full:?}");
+    assert!(full.guidance.is_some_and(|words| words.contains("make room")));
+    coder.files.fill(Some("a.cs"));
+    let full = coder.ask_with(replace("one", "two"), Some("a.cs"), None);
+    assert_eq!(stands(&full), (Status::PersistFailure, WorkflowState::PersistPending));
+    let undone = coder.ask(Order::Undo);
+    assert_eq!(stands(&undone), (Status::Success, WorkflowState::Idle));
+    assert_eq!(
+        undone.summary,
+        "took back: replace in the buffer; the file holds that already and was not written"
+    );
+    coder.files.fill(None);
+    assert_eq!(coder.ask(Order::Redo).summary, "made again: replace, saved");
+    assert_eq!(coder.text(), "two");
+    assert!(!coder.files.logged(Category::Persistence).is_empty());
+}
+
+#[test]
+fn what_cannot_be_kept_was_not_done_and_is_not_told() {
+    let unkept = |coder: &mut Coder, order: Order| {
+        let before = coder.ask(Order::Diff);
+        coder.files.fill(Some("sessions/"));
+        let failed = coder.ask(order);
+        coder.files.fill(None);
+        let after = coder.ask(Order::Diff);
+        assert_eq!((after.workflow_state, &after.detail), (before.workflow_state, &before.detail));
+        assert_eq!(stands(&failed), (Status::PersistFailure, before.workflow_state), "{failed:?}");
+        assert_eq!(failed.metrics.new_length, before.metrics.new_length);
+        assert!(failed.session.is_some() && failed.guidance.is_some_and(|words| words.contains("make room")));
+        failed.summary
+    };
+    let mut coder = Coder::opened("one\n", Mode::Manual);
+    coder.replace("one", "two more");
+    for (order, nothing) in [
+        (Order::Undo, "nothing was taken back: the session cannot be kept: "),
+        (Order::Discard, "nothing was dropped: the session cannot be kept: "),
+        (replace("two", "2"), "nothing was done: the session cannot be kept: "),
+        (Order::Close, "the session has edits that are not saved; but what is kept "),
+        (Order::Diff, "what the buffer has and the file has not; but what is kept "),
+    ] {
+        let summary = unkept(&mut coder, order);
+        assert!(summary.starts_with(nothing), "{summary}");
+    }
+    coder.ask(Order::Undo);
+    let redone = unkept(&mut coder, Order::Redo);
+    assert!(redone.starts_with("nothing was made again: "), "{redone}");
+    assert!(coder.ask(Order::Redo).summary.starts_with("made again: replace"));
+    // Where the file was saved already it is said, and the next operation knows it.
+    coder.files.fill(Some("sessions/"));
+    let saved = coder.ask(Order::Commit);
+    coder.files.fill(None);
+    assert_eq!(stands(&saved), (Status::PersistFailure, WorkflowState::Idle));
+    assert!(
+        saved.summary.starts_with("saved a.cs; but what is kept of the session"),
+        "{saved:?}"
+    );
+    assert_eq!(
+        (coder.text().as_str(), coder.ask(Order::Diff).workflow_state),
+        ("two more\n", WorkflowState::Idle)
+    );
+    // No room for anything: the file is not written either.
+    coder.replace("two", "2");
+    for (order, nothing) in [(Order::Commit, "nothing was saved: "), (Order::Undo, "nothing was taken back: ")] {
+        coder.files.fill(Some("s"));
+        let failed = coder.ask(order);
+        coder.files.fill(None);
+        assert_eq!(stands(&failed), (Status::PersistFailure, WorkflowState::PersistPending));
+        assert!(failed.summary.starts_with(nothing), "{failed:?}");
+    }
+    assert_eq!(coder.text(), "two more\n");
+    // A session that is not there yet has nothing that waits.
+    let mut coder = Coder::with("one");
+    coder.files.fill(Some("s"));
+    let failed = coder.ask_with(replace("one", "two"), Some("a.cs"), None);
+    assert_eq!(
+        (stands(&failed), failed.session),
+        ((Status::PersistFailure, WorkflowState::Idle), None)
+    );
+    // A session that cannot be ended stands.
+    let mut coder = Coder::opened("one\n", Mode::Manual);
+    coder.files.die_after(Some(0));
+    let closed = coder.ask(Order::Close);
+    coder.files.die_after(None);
+    assert!(
+        closed.summary.starts_with("the session has not ended: ") && closed.session.is_some(),
+        "{closed:?}"
+    );
+    assert_eq!(coder.ask(Order::Close).status, Status::Success);
+}
+
+#[test]
+fn what_is_possible_is_named_as_it_is_called() {
+    let mut coder = Coder::opened("one one\n", Mode::Manual);
+    let edited = coder.replace("one\n", "two\n");
+    for tool in [Tool::Batch, Tool::Write, Tool::Create, Tool::ReplaceSymbol, Tool::InsertAfter] {
+        assert!(edited.allowed.contains(&tool), "{edited:?}");
+    }
+    let closed = coder.ask(Order::Close);
+    assert!(closed.status == Status::Exception && !closed.allowed.is_empty() && !closed.allowed.contains(&Tool::Close));
+    coder.ask(Order::Commit);
+    assert_eq!(coder.replace("o", "0").status, Status::MultiMatch);
+    let said = |response: Response| (response.status, response.summary);
+    let batch = coder.ask_with(Order::Batch(vec![part("one", "1")]), Some("a.cs"), None);
+    assert_eq!(
+        said(batch),
+        (
+            Status::Exception,
+            "`batch` is not possible now: a.cs is SelectionPending".to_owned()
+        )
+    );
+    let write = coder.ask_with(Order::Write("x".to_owned()), Some("a.cs"), None);
+    assert!(said(write).1.starts_with("`write` is not possible now"));
+    let symbol = symbol::Asked {
+        symbol: "A".to_owned(),
+        at: Where::Before,
+        new: "x".to_owned(),
+        bare: false,
+    };
+    assert!(
+        said(coder.ask(Order::Symbol(symbol)))
+            .1
+            .starts_with("`insert_before` is not possible now")
+    );
+    // What was offered has ended with the session.
+    let closed = coder.ask(Order::Close);
+    assert_eq!(stands(&closed), (Status::Success, WorkflowState::Idle));
+    assert_eq!((closed.guidance, closed.allowed), (None, Vec::new()));
+}
+
+#[test]
+fn a_session_keeps_its_mode() {
+    let mut coder = Coder::opened("one\n", Mode::Disabled);
+    coder.replace("one", "1");
+    let refused = coder.ask(Order::PersistAs("b.cs".to_owned()));
+    assert_eq!(refused.summary, "`persist_as` is not possible now: the session saves nothing");
+    let other = coder.ask_with(Order::Open, Some("a.cs"), Some(Mode::Immediate));
+    assert!(
+        other.status == Status::Exception && other.summary.contains("is disabled, and does not become immediate"),
+        "{other:?}"
+    );
+    assert_eq!(
+        coder.ask_with(Order::Open, Some("a.cs"), Some(Mode::Disabled)).status,
+        Status::Success
+    );
+}
+
+fn part(old: &str, new: &str) -> Part {
+    Part {
+        path: None,
+        old: old.to_owned(),
+        new: new.to_owned(),
+    }
+}
+
+#[test]
+fn of_a_batch_what_stands_in_several_places_is_shown() {
+    let mut coder = Coder::opened("one two\ntwo\n", Mode::Manual);
+    let parts = vec![part("one", "1"), part("two", "2")];
+    let several = coder.ask_with(Order::Batch(parts), Some("a.cs"), None);
+    assert_eq!(stands(&several), (Status::MultiMatch, WorkflowState::Idle));
+    assert_eq!(several.metrics.selection_count, Some(2));
+    assert_eq!(several.candidates.map(|candidates| candidates.len()), Some(2));
+    assert!(several.guidance.is_some_and(|words| words.contains("edit 2")));
+    assert_eq!(coder.ask(Order::Diff).status, Status::Exception, "nothing was changed");
+}
+
+#[test]
+fn in_a_file_of_mixed_ends_a_text_is_found_as_it_stands() {
+    let coder = Coder::with("a\r\nb\r\nc\nd\nb\r\n");
+    let ask = |old: &str, new: &str| {
+        let asked = Asked {
+            order: replace(old, new),
+            session: None,
+            path: Some("a.cs".to_owned()),
+            mode: None,
+            fit: true,
+        };
+        perform(&coder.files, &asked, 1000).status
+    };
+    assert_eq!(ask("c\nd\n", "x\ny\n"), Status::Success);
+    assert_eq!(coder.text(), "a\r\nb\r\nx\ny\nb\r\n");
+    assert_eq!(ask("a\nb\n", "1\n2\n"), Status::Success);
+    assert_eq!(coder.text(), "1\r\n2\r\nx\ny\nb\r\n");
+}
+
+#[test]
+fn what_became_of_a_file_is_told_as_what_it_is() {
+    let mut coder = Coder::opened("caf\u{e9}\n", Mode::Manual);
+    coder.files.write("a.cs", &b"caf\xe9\n"[..]);
+    let written = coder.replace("caf", "Caf").summary;
+    assert!(
+        written.starts_with("a.cs was written in Windows-1252 by somebody else: the content is updated"),
+        "{written}"
+    );
+    coder.ask(Order::Discard);
+    coder.files.write("a.cs", "caf\u{e9}\n");
+    coder.replace("\u{e9}", "\u{65e5}");
+    coder.files.write("a.cs", &b"caf\xe9\n"[..]);
+    let lacking = coder.replace("caf", "Caf");
+    assert_eq!(lacking.status, Status::ExternalConflict);
+    assert!(
+        lacking
+            .summary
+            .starts_with("a.cs was written in Windows-1252 by somebody else, which lacks what is edited here"),
+        "{lacking:?}"
+    );
+    let mut coder = Coder::opened("one\n", Mode::Manual);
+    coder.replace("one", "1");
+    coder.files.remove("a.cs");
+    let gone = coder.replace("1", "2");
+    assert!(
+        gone.summary.starts_with("a.cs was taken away by somebody else, and is edited here"),
+        "{gone:?}"
+    );
+}
+
+#[test]
+fn a_patch_makes_programs_and_no_links() {
+    let mut coder = Coder::with("one\n");
+    let patch = |mode: &str| {
+        Order::Patch(format!(
+            "diff --git a/run b/run\nnew file mode {mode}\n--- /dev/null\n+++ b/run\n@@ -0,0 +1 @@\n+../out\n"
+        ))
+    };
+    let refused = coder.ask(patch("120000"));
+    assert!(
+        refused.status == Status::Exception && refused.summary.contains("run is a symbolic link"),
+        "{refused:?}"
+    );
+    assert_eq!(coder.files.file("run"), None);
+    assert_eq!(coder.ask(patch("100755")).status, Status::Success);
+    assert_eq!(coder.files.mode("run"), Some(0o755));
+    coder.ask(Order::Undo);
+    assert_eq!(coder.files.file("run"), None);
+    coder.ask(Order::Redo);
+    assert_eq!(coder.files.mode("run"), Some(0o755));
+}
