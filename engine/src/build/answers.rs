@@ -4,7 +4,7 @@ use super::jobs::{Done, Shared};
 use crate::seams::producer::{Failure, ProducerId};
 use crate::store::records::{ActionRecord, Class, NewResult};
 use crate::store::unconfirmed::Unconfirmed;
-use crate::store::{Commit, Flight};
+use crate::store::{Commit, Flight, superseded};
 use crate::values::digest::ActionKey;
 use std::sync::Arc;
 
@@ -53,24 +53,30 @@ pub(super) fn settled(shared: &Shared, label: &str, key: &ActionKey, (producer, 
             notes: output.notes.clone(),
             parts: parts.iter().map(|(digest, _)| *digest).collect(),
         };
-        if fresh {
-            // What of it is durable is what the build files next; nobody else's answer stands in its way.
-            sharing.replace(key, &record, &blob, &parts);
-            return done;
-        }
         // The cache may take its time, and what was paid for is durable before anything else can fail.
+        let before = match shared.blobs.action(key) {
+            Ok(before) => before.filter(|_| fresh),
+            Err(error) => return Done::Broken(error),
+        };
+        let mut results = vec![NewResult {
+            key: *key,
+            record: record.clone(),
+            blob: Some(blob.clone()),
+            parts: parts.clone(),
+        }];
+        results.extend(before.and_then(|before| superseded::kept(key, before, digest)));
         let durable = Commit {
-            results: vec![NewResult {
-                key: *key,
-                record: record.clone(),
-                blob: Some(blob.clone()),
-                parts: parts.clone(),
-            }],
+            results,
             rows: vec![Unconfirmed::new(label, record.made_at).to_row(key)],
             ..Commit::default()
         };
         if let Err(error) = shared.blobs.store().commit(shared.view, durable) {
             return Done::Broken(error);
+        }
+        if fresh {
+            // Nobody else's answer stands in its way.
+            sharing.replace(key, &record, &blob, &parts);
+            return done;
         }
         if let Some(found) = sharing.contend(key, &record, &blob, &parts) {
             *is_adopted = true;
