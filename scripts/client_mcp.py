@@ -148,30 +148,25 @@ async def edits(client):
     edited = await edit("replace_selection", session=session, selectionId=chosen)
     assert (edited["status"], edited["workflow_state"]) == ("Success", "PersistPending"), edited
 
-    # What if: what is only in the buffer moves no answer about the code, so it is put into an overlay, which tells what it would make stale and
-    # what the summary would be, and is dropped again.
+    # What if: what is only in the buffer moves no answer about the code, and the session itself is an overlay, which tells what saving it would
+    # make stale and what the summary would be.
     difference = (await edit("diff", session=session))["detail"]
     assert "+    public void Move(NodeId id, NodeId parent) => throw new InvalidOperationException(" in difference
     assert "NodeStore" in (await ask("usages", symbol="NodeStore")).content[0].text
     assert await summary() == before
 
     async def overlay(op, **arguments):
-        return (await ask("overlay", op=op, **arguments)).structured_content
+        return (await ask("overlay", op=op, name=session, **arguments)).structured_content
 
-    place = os.path.join(work, file)
-    with open(place, encoding="utf-8") as source:
-        idea = source.read().replace("=> throw new NotSupported", "=> throw new InvalidOperation")
-    assert (await overlay("open", name="idea"))["new"]
-    assert (await overlay("put", name="idea", path=file, text=idea))["status"] == "changed"
-    prospect = await overlay("diff", name="idea", targets="//types/...:semantic")
+    prospect = await overlay("diff", targets="//types/...:semantic")
     assert difference.splitlines()[2:] == prospect["diff"].splitlines()[2:], prospect
     assert prospect["targets"]["stale"] > 0, prospect
-    foretold = await summary(overlay="idea")
+    foretold = await summary(overlay=session)
     assert "- `Move` is not supported" not in foretold and await summary() == before, foretold
-    assert (await overlay("build", name="idea", patterns=["//types/...:semantic"]))["failed"] == 0
-    assert (await overlay("discard", name="idea"))["documents"] == 1
+    assert (await overlay("build", patterns=["//types/...:semantic"]))["failed"] == 0
 
     # Somebody else writes the file at another place: it stays, and the answer says so.
+    place = os.path.join(work, file)
     with open(place, "r+", encoding="utf-8") as source:
         text = source.read()
         source.seek(0)

@@ -39,7 +39,7 @@ pub struct Global {
     /// Use no store: everything works, nothing is remembered.
     #[arg(long, global = true)]
     pub no_store: bool,
-    /// Look at, or build in, this overlay instead of the workspace itself; for commands that only read, and build.
+    /// Look at, or build in, this overlay or edit session instead of the workspace itself; for commands that only read, and build.
     #[arg(long, value_name = "NAME", global = true)]
     pub overlay: Option<String>,
     /// How to print.

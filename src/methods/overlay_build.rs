@@ -23,7 +23,7 @@ use workbench::overlay::compare::compare;
 #[derive(Debug, clap::Args, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Build {
-    /// The overlay.
+    /// The overlay, or an edit session.
     pub name: String,
     /// Which targets.
     #[arg(required = true, value_name = "PATTERN", value_parser = unguarded)]
@@ -120,7 +120,7 @@ fn refused(report: &Report) -> Result<(), Failed> {
 #[derive(Debug, clap::Args, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Diff {
-    /// The overlay.
+    /// The overlay, or an edit session.
     pub name: String,
     /// The targets: also which of these the documents would make stale [default: all].
     #[arg(long, value_name = "PATTERN", num_args = 0..=1, default_missing_value = "//...", value_parser = unguarded)]

@@ -312,8 +312,8 @@ fn pages() {
               Use no store: everything works, nothing is remembered
 
           --overlay <NAME>
-              Look at, or build in, this overlay instead of the workspace itself; for commands that only
-              read, and build
+              Look at, or build in, this overlay or edit session instead of the workspace itself; for
+              commands that only read, and build
 
           --output <FORM>
               How to print

@@ -1,4 +1,4 @@
-//! Overlays as programs ask for them: methods of a service and tools of MCP, asked about one by the argument `overlay`.
+//! Overlays as programs ask for them: methods of a service and tools of MCP, asked about one by the argument `overlay`; and edit sessions as overlays.
 
 use crate::bench::Bench;
 use crate::mcp::{Client as Model, text};
@@ -116,4 +116,75 @@ fn builds_in_overlays_run_beside_one_of_the_checkout() {
     held.write_all(b"x").expect("written");
     drop(held);
     assert!(build.wait().expect("it ends").success());
+}
+
+#[test]
+fn what_a_session_has_not_saved_is_an_overlay() {
+    let bench = Bench::memotree();
+    let run = |args: &[&str]| bench.run(args);
+    let opened = run(&["edit", "open", FILE, "--json"]).json();
+    let session = opened["session"].as_str().expect("a handle");
+    let shown = |overlay: &[&str]| run(&[&["show", "//types/NodeStore:semantic"], overlay].concat()).out;
+    let saved = shown(&[]);
+    let nothing = run(&["overlay", "diff", session, "--json"]).json();
+    assert_eq!(nothing["documents"], json!([]), "{nothing}");
+    let edit = ["edit", "replace", "--session", session, "--old-text", FROM, "--new-text", TO];
+    assert_eq!(run(&edit).code, 0);
+    let foretold = shown(&["--overlay", session]);
+    assert!(foretold.contains(TO) && !foretold.contains(FROM), "{foretold}");
+    assert_eq!(shown(&[]), saved, "nothing of the checkout moves");
+    let differs = run(&["overlay", "diff", session, "--targets", "--json"]).json();
+    assert_eq!(
+        (&differs["documents"][0]["path"], &differs["documents"][0]["kind"]),
+        (&json!(FILE), &json!("changed"))
+    );
+    assert!(differs["targets"]["stale"].as_u64() > Some(0), "{differs}");
+    assert_eq!(run(&["overlay", "build", session, "//..."]).code, 0);
+    // What was made there stays for as long as the session does, and an overlay that ends beside it takes nothing of it along.
+    assert_eq!(run(&["overlay", "open", "other"]).code, 0);
+    assert_eq!(run(&["overlay", "discard", "other"]).code, 0);
+    assert_eq!(run(&["gc", "--older-than", "0", "--keep-versions", "0"]).code, 0);
+    assert_eq!(run(&["overlay", "build", session, "//...", "--json"]).json()["ran"], 0);
+    // It is changed and saved by what changes and saves sessions.
+    for refused in [
+        &["overlay", "put", session, FILE, "--delete"][..],
+        &["overlay", "merge", session],
+        &["overlay", "discard", session],
+    ] {
+        let told = run(refused);
+        assert_eq!(told.code, 2, "{told:?}");
+        assert!(told.err.contains(&format!("cortex edit commit --session {session}")), "{told:?}");
+    }
+    assert_eq!(run(&["edit", "commit", "--session", session]).code, 0);
+    let built = run(&["build", "//...", "--json"]).json();
+    assert_eq!((&built["tally"]["ran"], shown(&[])), (&json!(0), foretold), "{built}");
+    assert_eq!(run(&["edit", "close", "--session", session]).code, 0);
+    let gone = run(&["show", "//types/NodeStore:semantic", "--overlay", session]);
+    assert!(gone.err.contains("E_NO_OVERLAY"), "{gone:?}");
+}
+
+#[test]
+fn no_overlay_stands_over_a_manifest_that_a_session_edits() {
+    let bench = Bench::memotree();
+    let args = ["edit", "open", "cortex.toml", "--manifest", "--json"];
+    let opened = bench.run(&args).json();
+    let session = opened["session"].as_str().expect("a handle");
+    let edit = [
+        "edit",
+        "append",
+        "--manifest",
+        "--session",
+        session,
+        "--anchor",
+        "$",
+        "--new-text",
+        "# more\n",
+    ];
+    assert_eq!(bench.run(&edit).code, 0);
+    let told = bench.run(&["overlay", "build", session, "//..."]);
+    assert_eq!(told.code, 2, "{told:?}");
+    assert!(
+        told.err.contains(&format!("cortex edit commit --session {session} cortex.toml")),
+        "{told:?}"
+    );
 }

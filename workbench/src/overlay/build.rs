@@ -2,10 +2,11 @@
 //! of the checkout itself (its graph, History, files laid out) nothing moves.
 
 use super::OverlayError;
-use super::record::{Listed, find, list, used};
+use super::record::{lives, seen, used};
 use super::texts;
 use crate::edit::disk::Disk;
 use crate::edit::files::Files;
+use crate::location::MANIFEST;
 use engine::build::engine::Engine;
 use engine::files::overlaid::{Documents, Overlaid};
 use engine::seams::annotate::Unannotated;
@@ -22,14 +23,24 @@ use std::sync::Arc;
 /// # Errors
 /// When there is no such overlay, or its texts are gone.
 pub fn documents<F: Files>(files: &F, name: &str, now: u64) -> Result<Documents, OverlayError> {
-    find(files, name, now)?;
+    seen(files, name, now)?;
     match used(files, name, now) {
         // Where nothing can be written it is used all the same.
         Ok(()) | Err(OverlayError::Io(_)) => {}
         Err(why) => return Err(why),
     }
     let _alone = files.alone()?;
-    texts::documents(files, &find(files, name, now)?.documents)
+    let overlay = seen(files, name, now)?;
+    if overlay.documents.contains_key(MANIFEST) {
+        let hint = format!("save it first: `cortex edit commit --session {name} {MANIFEST}`, or discard it");
+        return Err(OverlayError::asked(
+            "E_PATH",
+            "no overlay stands over the manifest, which this session edits",
+            MANIFEST,
+            hint,
+        ));
+    }
+    texts::documents(files, &overlay.documents)
 }
 
 /// A store as a build beside its checkout sees it: the checkout may be built meanwhile.
@@ -60,15 +71,15 @@ fn hold<F: Files>(files: &F, name: &str, keys: &[ActionKey]) -> Result<(), Overl
     texts::add_results(files, name, keys)
 }
 
-/// The results that the living overlays of the workspace at a root need.
+/// The results that the living overlays and sessions of the workspace at a root need.
 ///
 /// # Errors
 /// When they cannot be read.
 pub fn held(root: &Path, now: u64) -> Result<BTreeSet<ActionKey>, OverlayError> {
     let files = Disk::new(root);
     let mut held = BTreeSet::new();
-    for Listed { name, overlay } in list(&files)? {
-        if overlay.is_none_or(|overlay| !overlay.is_over(now)) {
+    for (name, _) in files.notes(texts::RESULTS)? {
+        if lives(&files, &name, now)? {
             held.extend(texts::results_of(&files, &name)?);
         }
     }

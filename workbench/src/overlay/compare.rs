@@ -2,7 +2,7 @@
 
 use super::OverlayError;
 use super::merge::{Outcome, outcome, standing};
-use super::record::find;
+use super::record::seen;
 use super::texts;
 use crate::edit::encoding::decode;
 use crate::edit::files::Files;
@@ -55,9 +55,9 @@ pub enum Since {
 /// # Errors
 /// When there is no such overlay, or its texts are gone.
 pub fn compare<F: Files>(files: &F, name: &str, now: u64) -> Result<Vec<Compared>, OverlayError> {
-    find(files, name, now)?;
+    seen(files, name, now)?;
     let _alone = files.alone()?;
-    let overlay = find(files, name, now)?;
+    let overlay = seen(files, name, now)?;
     let mut compared = Vec::new();
     for (path, document) in &overlay.documents {
         let (base, is) = (

@@ -1,7 +1,7 @@
 //! Overlays as they are kept: opened, found by name, listed, and ended by discarding them or by time.
 
 use super::OverlayError;
-use super::texts;
+use super::{edited, texts};
 use crate::edit::files::Files;
 use engine::values::digest::Digest;
 use engine::values::suggest::nearest;
@@ -97,6 +97,9 @@ fn named(name: &str) -> Result<(), OverlayError> {
 }
 
 fn missing<F: Files>(files: &F, name: &str, now: u64) -> OverlayError {
+    if edited::overlay(files, name, now).is_ok_and(|session| session.is_some()) {
+        return edited::no_overlay(name);
+    }
     let known = list(files).unwrap_or_default();
     let alive = known
         .iter()
@@ -149,6 +152,28 @@ pub fn find<F: Files>(files: &F, name: &str, now: u64) -> Result<Overlay, Overla
     }
 }
 
+/// What stands in place of files by a name: an overlay, or what an edit session has not saved.
+///
+/// # Errors
+/// When there is none of that name, or its time is over, or it cannot be read.
+pub(super) fn seen<F: Files>(files: &F, name: &str, now: u64) -> Result<Overlay, OverlayError> {
+    match find(files, name, now) {
+        Err(why) if files.note(&note(name)).is_ok_and(|kept| kept.is_none()) => edited::overlay(files, name, now)?.ok_or(why),
+        found => found,
+    }
+}
+
+/// Whether results that were made by a name are still needed.
+///
+/// # Errors
+/// When that cannot be read.
+pub(super) fn lives<F: Files>(files: &F, name: &str, now: u64) -> Result<bool, OverlayError> {
+    Ok(match read(files, name)? {
+        Some(overlay) => overlay.is_none_or(|overlay| !overlay.is_over(now)),
+        None => edited::overlay(files, name, now).is_ok_and(|session| session.is_some()),
+    })
+}
+
 /// Writes a record.
 pub(super) fn store<F: Files>(files: &F, name: &str, overlay: &Overlay) -> Result<(), OverlayError> {
     Ok(files.keep(&note(name), &serde_json::to_vec_pretty(overlay).map_err(io::Error::from)?)?)
@@ -189,13 +214,13 @@ pub fn open<F: Files>(files: &F, name: &str, lifetime: Option<u64>, now: u64) ->
     Ok((overlay, is_new))
 }
 
-/// Notes that it was used, unless that was noted a moment ago.
+/// Notes that it was used, unless that was noted a moment ago. A session lives by being edited.
 ///
 /// # Errors
 /// When there is no such overlay, or it cannot be kept.
 pub fn used<F: Files>(files: &F, name: &str, now: u64) -> Result<(), OverlayError> {
-    let overlay = find(files, name, now)?;
-    if now.saturating_sub(overlay.used_at) < RENEWED.min(overlay.lifetime / 16 + 1) {
+    let overlay = seen(files, name, now)?;
+    if files.note(&note(name))?.is_none() || now.saturating_sub(overlay.used_at) < RENEWED.min(overlay.lifetime / 16 + 1) {
         return Ok(());
     }
     let _alone = files.alone()?;
@@ -257,7 +282,7 @@ pub(super) fn collect<F: Files>(files: &F, now: u64) -> Result<(), OverlayError>
         }
     }
     for (name, _) in files.notes(texts::RESULTS)? {
-        if files.note(&note(&name))?.is_none() {
+        if !lives(files, &name, now)? {
             files.drop_note(&texts::results(&name))?;
         }
     }

@@ -1,6 +1,7 @@
 //! Texts of documents by their digests, and what was built in overlays by name. Overlays that hold the same text share it.
 
 use super::OverlayError;
+use super::edited;
 use super::record::Document;
 use crate::edit::files::Files;
 use engine::files::overlaid::Documents;
@@ -35,6 +36,7 @@ pub(super) fn keep<F: Files>(files: &F, bytes: Option<&[u8]>) -> Result<Option<D
 pub fn kept<F: Files>(files: &F, digest: Option<&Digest>) -> Result<Option<Vec<u8>>, OverlayError> {
     let Some(digest) = digest else { return Ok(None) };
     let bytes = files.note(&note(digest))?.filter(|bytes| Digest::of(bytes) == *digest);
+    let bytes = bytes.map_or_else(|| edited::text(files, digest), |bytes| Ok(Some(bytes)))?;
     bytes.map(Some).ok_or_else(|| {
         let hint = "put the document again, or discard the overlay";
         OverlayError::asked("E_OVERLAY", "a text of the overlay is damaged or gone", &digest.to_string(), hint)
