@@ -84,22 +84,19 @@ fn what_a_server_keeps_wrong_is_told_once() {
     assert_eq!(summary.lies.values().sum::<u64>(), 1);
 }
 
+/// From now on every result of a server names another blob, which is there, as its output.
+fn misname(server: &Running, bytes: &[u8]) {
+    let mut shelf = server.shelf.lock().unwrap();
+    let files = shelf.results.values_mut().flat_map(|result| &mut result.output_files);
+    for file in files.filter(|file| file.path == "output0") {
+        file.digest = Some(Function::Sha256.name(bytes).named());
+    }
+}
+
 #[test]
 fn a_wrong_result_is_filed_again() {
     let (server, made, blobs) = filled();
-    for file in server
-        .shelf
-        .lock()
-        .unwrap()
-        .results
-        .values_mut()
-        .flat_map(|result| &mut result.output_files)
-    {
-        // Another blob that is there.
-        if file.path == "output0" {
-            file.digest = Some(Function::Sha256.name(&blobs[1]).named());
-        }
-    }
+    misname(&server, &blobs[1]);
     let (one, _) = client(def(&server.endpoint()));
     assert_eq!(one.find(&[made.wanted()]), [None]);
     assert!(one.is_spoiled(&made.key), "so that whoever makes it offers it");
@@ -133,18 +130,7 @@ fn a_wrong_name_is_forgotten() {
     let (one, _) = client(def(&server.endpoint()));
     one.offer(other, more);
     one.finish(None);
-    for file in server
-        .shelf
-        .lock()
-        .unwrap()
-        .results
-        .values_mut()
-        .flat_map(|result| &mut result.output_files)
-    {
-        if file.path == "output0" {
-            file.digest = Some(Function::Sha256.name(b"abd").named());
-        }
-    }
+    misname(&server, b"abd");
     let (two, _) = client(def(&server.endpoint()));
     assert!(two.find(&[made.wanted()])[0].is_some());
     assert_eq!(two.fetch(&blobs_of(&made)[..1]), [None]);
