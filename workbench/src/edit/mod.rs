@@ -25,6 +25,8 @@ mod model_tests;
 pub mod noticing;
 pub mod order;
 pub mod patch;
+#[cfg(test)]
+mod patch_tests;
 pub mod perform;
 pub mod place;
 #[cfg(test)]
@@ -43,5 +45,6 @@ pub mod tools;
 pub mod trail;
 #[cfg(test)]
 mod trouble_tests;
+mod unified;
 #[cfg(test)]
 mod version_tests;
