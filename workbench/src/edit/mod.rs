@@ -29,6 +29,7 @@ pub mod patch;
 mod patch_tests;
 pub mod perform;
 pub mod place;
+mod putting;
 #[cfg(test)]
 pub(crate) mod real;
 mod refusing;

@@ -3,8 +3,8 @@
 //! renamed in this way, nor removed; a member with other parameters is the same member, and a type with other members the same type.
 
 use super::declared::{Declared, Place, declared, stays};
-use super::lines::{Ends, end, split};
-use producers::csharp::lexer::{comment_end, lex};
+use super::putting::put;
+use producers::csharp::lexer::lex;
 use producers::csharp::model::{Syntax, Tier};
 use producers::csharp::parse;
 use std::collections::BTreeSet;
@@ -239,67 +239,6 @@ fn itself(declaration: &str) -> usize {
     if first > 0 || is_documented { start(first) } else { 0 }
 }
 
-/// The text with the new one in its place, and what it took the place of. Before and behind a symbol it gets lines of its own, unless others share
-/// them.
-fn put(text: &str, own: &Range<usize>, asked: &Asked) -> (String, Range<usize>) {
-    let usual = Ends::of(text).usual();
-    let new = asked.new.as_str();
-    let start = text[..own.start].rfind(['\n', '\r']).map_or(0, |at| at + 1);
-    let rest = &text[own.end..];
-    let insert = |at: usize, parts: [&str; 3]| ([&text[..at], &parts.concat(), &text[at..]].concat(), at..at);
-    match (asked.at, tail(rest)) {
-        (Where::Replace, _) => {
-            let new = if end(new).is_empty() { new } else { super::lines::body(new) };
-            // Its first line begins where that of the old one did.
-            let indent = &text[start..own.start];
-            let new = if indent.trim().is_empty() {
-                new.strip_prefix(indent).unwrap_or(new)
-            } else {
-                new
-            };
-            ([&text[..own.start], new, rest].concat(), own.clone())
-        }
-        (Where::Before, _) if text[start..own.start].trim().is_empty() => {
-            let end = if end(new).is_empty() { usual } else { "" };
-            insert(start, [new, end, ""])
-        }
-        (Where::Before, _) => insert(own.start, [new, " ", ""]),
-        (Where::After, Some(tail)) => {
-            let at = own.end + tail;
-            let (before, after) = match text[..at].ends_with(['\n', '\r']) {
-                false => (usual, ""),
-                true => ("", if end(new).is_empty() { usual } else { "" }),
-            };
-            insert(at, [before, new, after])
-        }
-        (Where::After, None) => insert(own.end, [" ", new, ""]),
-    }
-}
-
-/// How many bytes behind a declaration are its own: comments that begin on its last line, and the end of the line. `None` where another one
-/// stands there, or its documentation.
-fn tail(rest: &str) -> Option<usize> {
-    let mut at = 0;
-    loop {
-        let line = &rest[at..];
-        at += line.len()
-            - line
-                .trim_start_matches(|c: char| c.is_whitespace() && !matches!(c, '\n' | '\r'))
-                .len();
-        match rest.as_bytes()[at..] {
-            [] | [b'\n' | b'\r', ..] => return Some(at + split(&rest[at..]).next().map_or(0, str::len)),
-            [b'/', b'/' | b'*', ..] => {
-                let end = comment_end(rest.as_bytes(), at);
-                if !lex(&rest[at..end]).docs.is_empty() {
-                    return None;
-                }
-                at = end;
-            }
-            _ => return None,
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -447,6 +386,21 @@ mod tests {
             let made = format!("class A {{\n{own}\nclass B {{ }}\n{others}");
             let made = if end.contains('\n') { made.as_str() } else { made.trim_end() };
             assert_eq!(behind(&text, "A", "class B { }").as_deref(), Ok(made));
+        }
+        for (text, new, made) in [
+            ("enum E { A, B }\n", "C,", "enum E { A, C, B }\n"),
+            (
+                "enum E\n{\n    A = 1, // one\n    B\n}\n",
+                "    C,",
+                "enum E\n{\n    A = 1, // one\n    C,\n    B\n}\n",
+            ),
+            (
+                "record E(\n    int A, // one\n    int B);\n",
+                "    int C,",
+                "record E(\n    int A, // one\n    int C,\n    int B);\n",
+            ),
+        ] {
+            assert_eq!(behind(text, "E.A", new).as_deref(), Ok(made));
         }
         // What others share the line with stays theirs.
         for rest in ["int Y; // of Y", "/** <summary>Y.</summary> */ int Y;", "/* of X */ int Y;"] {
