@@ -132,7 +132,10 @@ fn whole(call: &Call, entry: &Entry) -> Result<Value, Failed> {
         return Err(Failed::new(Code::Usage, why.hint("give a shorter text")));
     }
     if form != FileForm::AsItIs {
-        arguments[name] = editor::text(bytes, file).map_err(unread)?.into();
+        // Line ends in a patch are those of the files that it makes.
+        let is_patch = name == "patch" || arguments["op"] == "patch";
+        let text = if is_patch { editor::exact } else { editor::text };
+        arguments[name] = text(bytes, file).map_err(unread)?.into();
         return Ok(arguments);
     }
     let (text, encoding) = decode(&bytes).map_err(|why| {

@@ -1,6 +1,6 @@
 //! Edit sessions by the command line, JSON and the disk: what the library's tests cannot see.
 
-use crate::bench::Bench;
+use crate::bench::{Bench, git};
 use crate::serve::Service;
 use serde_json::Value;
 use std::fs;
@@ -64,6 +64,92 @@ fn an_edit_is_saved_built_with_and_taken_back() {
     assert_eq!(edit(&bench, &["undo", "--session", session]).0, 0);
     assert_eq!(read(&bench), before);
     assert!(bench.run(&["outline", "NodeId"]).out.contains("IsNone"));
+}
+
+#[test]
+fn a_replaced_type_has_other_members_and_the_others_what_they_had() {
+    let bench = Bench::memotree();
+    let path = "src/MemoTree.Core/NodeKind.cs";
+    let (code, done) = edit(
+        &bench,
+        &[
+            "insert_after",
+            "--symbol",
+            "NodeKind#Folder",
+            "--new-text",
+            "    /// <summary>Waits.</summary>\n    Inbox, // new",
+        ],
+    );
+    assert_eq!((code, &done["path"]), (0, &Value::from(path)), "{done}");
+    let text = fs::read_to_string(bench.root().join(path)).expect("file");
+    assert!(
+        text.contains(
+            "    Folder,\n    /// <summary>Waits.</summary>\n    Inbox, // new\n    /// <summary>Holds text.</summary>\n    Note,\n"
+        ),
+        "{text}"
+    );
+    let (code, done) = edit(
+        &bench,
+        &[
+            "replace_symbol",
+            "--symbol",
+            "NodeKind",
+            "--bare",
+            "--new-text",
+            "public enum NodeKind { Folder, Leaf }",
+        ],
+    );
+    assert_eq!(code, 0, "{done}");
+    let outline = bench.run(&["outline", "NodeKind"]).out;
+    assert!(
+        outline.contains("Leaf") && outline.contains("What a node is for") && !outline.contains("Inbox"),
+        "{outline}"
+    );
+    let two = "public enum NodeKind { Folder } public enum Other { }";
+    let (code, done) = edit(&bench, &["replace_symbol", "--symbol", "NodeKind", "--bare", "--new-text", two]);
+    assert!(
+        code == 2 && done["summary"].as_str().is_some_and(|told| told.contains("it would also declare")),
+        "{done}"
+    );
+}
+
+#[test]
+fn a_patch_of_gits_makes_the_tree_that_git_has() {
+    let bench = Bench::documents();
+    let root = bench.root();
+    let folder = bench.beside("git");
+    fs::create_dir_all(folder.join("docs/\u{e4}")).expect("folder");
+    git(&folder, &["init", "--quiet"]);
+    for name in ["docs/empty.md", "docs/full.md", "docs/moved.md"] {
+        let text = if name == "docs/empty.md" { "" } else { "one\r\ntwo\r\n" };
+        fs::write(folder.join(name), text).expect("file");
+        bench.write(name, text);
+    }
+    git(&folder, &["add", "--all"]);
+    git(&folder, &["commit", "--quiet", "--message", "one"]);
+    fs::write(folder.join("docs/empty.md"), "now full\r\n").expect("file");
+    fs::write(folder.join("docs/full.md"), "").expect("file");
+    fs::write(folder.join("docs/new.md"), "").expect("file");
+    fs::rename(folder.join("docs/moved.md"), folder.join("docs/\u{e4}/\"it\".md")).expect("moved");
+    git(&folder, &["add", "--all"]);
+    let patch = bench.beside("x.patch").to_string_lossy().into_owned();
+    git(&folder, &["diff", "--cached", "--output", &patch]);
+    let ran = bench.run(&["edit", "patch", "--file", &patch, "--json"]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    for name in [
+        "docs/empty.md",
+        "docs/full.md",
+        "docs/new.md",
+        "docs/\u{e4}/\"it\".md",
+        "docs/moved.md",
+    ] {
+        let (made, expected) = (fs::read(root.join(name)).ok(), fs::read(folder.join(name)).ok());
+        assert_eq!(made, expected, "{name}");
+    }
+    let session = ran.json()["session"].as_str().expect("a handle").to_owned();
+    assert_eq!(bench.run(&["edit", "undo", "--session", &session]).code, 0);
+    assert_eq!(fs::read(root.join("docs/moved.md")).expect("back"), b"one\r\ntwo\r\n");
+    assert!(!root.join("docs/new.md").exists());
 }
 
 #[test]

@@ -42,8 +42,15 @@ pub fn read(file: &Path, most: u64) -> Result<String, EditError> {
 /// # Errors
 /// When they are not UTF-8.
 pub fn text(bytes: Vec<u8>, file: &Path) -> Result<String, EditError> {
-    let text = String::from_utf8(bytes);
-    text.map(|text| text.replace("\r\n", "\n")).map_err(|_| EditError::Unreadable {
+    exact(bytes, file).map(|text| text.replace("\r\n", "\n"))
+}
+
+/// The bytes of a file as a text with the line ends that it has.
+///
+/// # Errors
+/// When they are not UTF-8.
+pub fn exact(bytes: Vec<u8>, file: &Path) -> Result<String, EditError> {
+    String::from_utf8(bytes).map_err(|_| EditError::Unreadable {
         path: file.display().to_string(),
         reason: "it is not UTF-8 text".to_owned(),
     })

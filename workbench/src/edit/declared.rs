@@ -1,17 +1,21 @@
-//! What a text declares, and whether an edit of one declaration leaves all others what they were.
+//! What a text declares, and whether an edit of one declaration leaves all others what they were, where they were.
 
-use super::symbol::{Asked, Refused, Where};
+use super::lines::split;
+use super::symbol::Refused;
 use producers::csharp::ids::{kind_word, member_key, member_kind_word};
 use producers::csharp::model::{Span, Syntax, TypeDecl};
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 
 /// A declaration of a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Declared {
     /// What it is to stay.
     pub(super) is: Is,
-    /// Where it stands, with its documentation.
-    pub(super) span: Span,
+    /// Its first line, from 1.
+    pub(super) line: u32,
+    /// Bytes of the text that it takes, with its documentation.
+    pub(super) range: Range<usize>,
     /// Type that it is a member of; empty for a type.
     owner: String,
     /// Its name without what it is in and without parameters.
@@ -36,8 +40,15 @@ pub(super) struct Is {
     condition: String,
 }
 
-/// All declarations of a text, types before their members.
-pub(super) fn declared(syntax: &Syntax) -> Vec<Declared> {
+/// All declarations of a text as it was read, types before their members.
+pub(super) fn declared(text: &str, syntax: &Syntax) -> Vec<Declared> {
+    let lines = starts(text);
+    // Bytes of lines are the same whatever their ends are.
+    let bytes = |span: &Span| {
+        let line = |number: u32| lines.get((number as usize).wrapping_sub(1)).copied().unwrap_or(text.len());
+        let end = (line(span.last) + span.to as usize).min(text.len());
+        (line(span.first) + span.from as usize).min(end)..end
+    };
     let of = |decl: &TypeDecl| {
         let own = decl.symbol();
         let members = decl.members.iter().map(|member| Declared {
@@ -48,7 +59,8 @@ pub(super) fn declared(syntax: &Syntax) -> Vec<Declared> {
                 attributes: member.attributes.clone(),
                 condition: member.condition.clone(),
             },
-            span: member.span,
+            line: member.span.first,
+            range: bytes(&member.span),
             owner: own.clone(),
             simple: member.name.clone(),
             parameters: member.parameters.clone(),
@@ -64,7 +76,8 @@ pub(super) fn declared(syntax: &Syntax) -> Vec<Declared> {
                 attributes: decl.attributes.clone(),
                 condition: decl.condition.clone(),
             },
-            span: decl.span,
+            line: decl.span.first,
+            range: bytes(&decl.span),
             owner: String::new(),
             simple: own,
             parameters: Vec::new(),
@@ -74,6 +87,16 @@ pub(super) fn declared(syntax: &Syntax) -> Vec<Declared> {
         std::iter::once(own).chain(members)
     };
     syntax.types.iter().flat_map(of).collect()
+}
+
+/// Bytes at which lines begin.
+fn starts(text: &str) -> Vec<usize> {
+    let begin = |at: &mut usize, line: &str| {
+        let start = *at;
+        *at += line.len();
+        Some(start)
+    };
+    split(text).scan(0, begin).collect()
 }
 
 fn is_partial(modifiers: &[String]) -> bool {
@@ -95,111 +118,141 @@ impl Declared {
         is_same && !are_parts || shares_name && self.overloads() != other.overloads()
     }
 
+    /// Whether it is that one, or a type with that one in it.
+    fn has(&self, other: &Self) -> bool {
+        self == other || self.owner.is_empty() && holds(&self.range, other)
+    }
+
     /// Whether others may have its name, with other parameters.
     fn overloads(&self) -> bool {
         !matches!(self.is.kind, "field" | "constant" | "enum member" | "property" | "event")
     }
 }
 
-fn counted(all: &[Declared]) -> BTreeMap<&str, usize> {
-    let mut counts = BTreeMap::new();
-    for one in all {
-        *counts.entry(one.is.name.as_str()).or_default() += 1;
-    }
-    counts
+/// Where an edit put something: bytes of the text before it, none for an insertion, and those that stand for them now.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Place {
+    /// What was there.
+    pub(super) old: Range<usize>,
+    /// What is.
+    pub(super) new: Range<usize>,
 }
 
-/// Every declaration is after the edit what it was before, but for the one that is replaced: that is the same symbol still.
+impl Place {
+    /// Where bytes beside or around the old ones are now.
+    fn moved(&self, range: &Range<usize>) -> Range<usize> {
+        let behind = |at: usize| at - self.old.end + self.new.end;
+        let start = if range.start >= self.old.end {
+            behind(range.start)
+        } else {
+            range.start
+        };
+        let end = if range.end > self.old.start { behind(range.end) } else { range.end };
+        start..end
+    }
+}
+
+fn holds(outer: &Range<usize>, inner: &Declared) -> bool {
+    outer.start <= inner.range.start && inner.range.end <= outer.end
+}
+
+/// Declarations as a sentence lists them.
+fn list<'d>(names: impl IntoIterator<Item = &'d str>) -> String {
+    let names: BTreeSet<&str> = names.into_iter().collect();
+    names.into_iter().collect::<Vec<_>>().join(", ")
+}
+
+/// Every declaration beside and around the place of an edit is after it what it was before, and where it was; what was replaced is the same symbol
+/// still, and what is inside of it is the edit's. Nothing that came is declared twice.
 ///
 /// # Errors
 /// When it is not, with what would be otherwise.
-pub(super) fn stays(all: &[Declared], found: &Declared, made: &[Declared], asked: &Asked) -> Result<(), Refused> {
-    let own = &found.is.name;
-    let replaced = asked.at == Where::Replace;
-    let within = |one: &Declared| one.is.name.starts_with(&format!("{own}#")) || one.is.name.starts_with(&format!("{own}+"));
-    let is_other = |one: &&Declared| !replaced || *one != found && !within(one);
-    let mut left: BTreeMap<&Is, usize> = BTreeMap::new();
-    for one in made {
-        *left.entry(&one.is).or_default() += 1;
-    }
-    let names = counted(made);
-    let (mut gone, mut changed) = (BTreeSet::new(), BTreeSet::new());
-    for one in all.iter().filter(is_other) {
-        match left.get_mut(&one.is).filter(|count| **count > 0) {
-            Some(count) => *count -= 1,
-            None if names.contains_key(one.is.name.as_str()) => drop(changed.insert(one.is.name.as_str())),
-            None => drop(gone.insert(one.is.name.as_str())),
-        }
-    }
-    let before = counted(all);
-    let is_lost = |one: &&Declared| names.get(one.is.name.as_str()) < before.get(one.is.name.as_str());
-    let lost = all.iter().filter(|one| replaced && within(one)).filter(is_lost);
-    gone.extend(lost.map(|one| one.is.name.as_str()));
-    let list = |names: &BTreeSet<&str>| names.iter().copied().collect::<Vec<_>>().join(", ");
+pub(super) fn stays(all: &[Declared], replaced: Option<&Declared>, made: &[Declared], place: &Place) -> Result<(), Refused> {
+    let (held, beside): (Vec<&Declared>, Vec<&Declared>) = all.iter().partition(|one| holds(&place.old, one));
+    let (inside, outside): (Vec<&Declared>, Vec<&Declared>) = made.iter().partition(|one| holds(&place.new, one));
+    // Declared by the same words, as the fields of `int A, B;` are.
+    let (own, with): (Vec<&Declared>, Vec<&Declared>) = held.iter().partition(|one| replaced.is_some_and(|found| found.has(one)));
+    let names: BTreeSet<&str> = made.iter().map(|one| one.is.name.as_str()).collect();
+    let gone = beside
+        .iter()
+        .chain(&with)
+        .map(|one| one.is.name.as_str())
+        .filter(|name| !names.contains(name));
+    let gone = list(gone);
     if !gone.is_empty() {
         return Err(Refused::new(
-            format!("after it {} would be gone; nothing was changed", list(&gone)),
+            format!("after it {gone} would be gone; nothing was changed"),
             "rename and remove with `replace` or `patch`",
         ));
     }
+    let stood: BTreeSet<(&Is, usize, usize)> = beside
+        .iter()
+        .map(|one| (&one.is, place.moved(&one.range)))
+        .map(|(is, range)| (is, range.start, range.end))
+        .collect();
+    let stand: BTreeSet<(&Is, usize, usize)> = outside.iter().map(|one| (&one.is, one.range.start, one.range.end)).collect();
+    let is_kept = |one: &&&Declared| inside.iter().any(|other| other.is == one.is);
+    let changed = stood.symmetric_difference(&stand).map(|(is, ..)| is.name.as_str());
+    let changed = list(changed.chain(with.iter().filter(|one| !is_kept(one)).map(|one| one.is.name.as_str())));
     if !changed.is_empty() {
         return Err(Refused::new(
-            format!(
-                "it would change documentation, attributes or kind of {}; nothing was changed",
-                list(&changed)
-            ),
+            format!("it would change documentation, attributes, modifiers or kind of {changed}; nothing was changed"),
             "give whole declarations, and what belongs to others not at all",
         ));
     }
-    let mut is_new = |one: &&Declared| match left.get_mut(&one.is) {
+    if let Some(found) = replaced {
+        is_same(found, &inside, &with)?;
+    }
+    let mut known: BTreeMap<&Is, usize> = BTreeMap::new();
+    for one in own.iter().chain(&with) {
+        *known.entry(&one.is).or_default() += 1;
+    }
+    let is_new = |one: &&&Declared| match known.get_mut(&one.is) {
         Some(count) if *count > 0 => {
             *count -= 1;
-            true
+            false
         }
-        _ => false,
+        _ => true,
     };
-    if !replaced {
-        let came: Vec<&Declared> = made.iter().filter(|one| is_new(one)).collect();
-        let clashing = |one: &Declared| made.iter().find(|other| !std::ptr::eq(*other, one) && one.clashes(other));
-        return match came.iter().find_map(|one| clashing(one)) {
-            Some(other) => Err(Refused::new(
-                format!("there is a {} already; nothing was changed", other.is.name),
-                "edit the one that is there, or give another name or other parameters",
-            )),
-            None => Ok(()),
-        };
+    let came: Vec<&&Declared> = inside.iter().filter(is_new).collect();
+    let clashing = |one: &Declared| made.iter().find(|other| !std::ptr::eq(*other, one) && one.clashes(other));
+    match came.into_iter().find_map(|one| clashing(one)) {
+        Some(other) => Err(Refused::new(
+            format!("there is a {} already; nothing was changed", other.is.name),
+            "edit the one that is there, or give another name or other parameters",
+        )),
+        None => Ok(()),
     }
-    let came: Vec<&Declared> = made.iter().filter(|one| !within(one)).filter(|one| is_new(one)).collect();
-    let is_same = |one: &Declared| (&one.owner, &one.simple, one.is.kind) == (&found.owner, &found.simple, found.is.kind);
-    let Some(same) = came.iter().find(|one| one.is == found.is).or(came.iter().find(|one| is_same(one))) else {
-        let came: Vec<String> = came.iter().map(|one| format!("the {} {}", one.is.kind, one.is.name)).collect();
+}
+
+/// What stands in the place of a symbol is that symbol, and nothing beside it but what stood there `with` it.
+fn is_same(found: &Declared, inside: &[&Declared], with: &[&Declared]) -> Result<(), Refused> {
+    let is_it = |one: &&&Declared| (&one.owner, &one.simple, one.is.kind) == (&found.owner, &found.simple, found.is.kind);
+    let same = inside.iter().find(|one| one.is == found.is).or(inside.iter().find(is_it));
+    let beside = |one: &&&Declared| !with.iter().any(|other| other.is == one.is);
+    let Some(same) = same else {
+        let outermost = |one: &&&Declared| !inside.iter().any(|other| !std::ptr::eq(*other, **one) && other.has(one));
+        let came = inside.iter().filter(beside).filter(outermost);
+        let came: Vec<String> = came.map(|one| format!("the {} {}", one.is.kind, one.is.name)).collect();
         let instead = if came.is_empty() {
             String::new()
         } else {
             format!(", and {} there", came.join(", "))
         };
         return Err(Refused::new(
-            format!("after it the {} {own} would be gone{instead}; nothing was changed", found.is.kind),
+            format!(
+                "after it the {} {} would be gone{instead}; nothing was changed",
+                found.is.kind, found.is.name
+            ),
             "a symbol keeps its name and kind here: rename, remove and remake with `replace` or `patch`",
         ));
     };
-    let more: Vec<&str> = came.iter().filter(|one| one != &same).map(|one| one.is.name.as_str()).collect();
+    let more = inside.iter().filter(beside).filter(|one| !same.has(one));
+    let more = list(more.map(|one| one.is.name.as_str()));
     if !more.is_empty() {
         return Err(Refused::new(
-            format!("it would also declare {}; nothing was changed", more.join(", ")),
+            format!("it would also declare {more}; nothing was changed"),
             "give the one declaration, and insert others before or after it",
-        ));
-    }
-    if same.is.name != *own && before.contains_key(same.is.name.as_str()) {
-        return Err(Refused::new(
-            format!("there is a {} already; nothing was changed", same.is.name),
-            "give it other parameters, or edit the one that is there",
-        ));
-    }
-    if asked.bare && (&same.is.doc, &same.is.attributes) != (&found.is.doc, &found.is.attributes) {
-        return Err(Refused::new(
-            format!("without its documentation and attributes {own} is replaced, and the text brings some; nothing was changed"),
-            "leave them out of the text, or bare",
         ));
     }
     Ok(())

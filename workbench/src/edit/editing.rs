@@ -324,10 +324,14 @@ pub(super) fn batch<F: Files>(run: &mut Run<'_, F>, edits: &[Part], paths: &[Str
             [at] => text.replace_range(*at..at + old.len(), &new),
             [] => {
                 let miss = miss::explain(text, &old);
+                let why = match find(&run.text(&path)?, &old, 0, 1).count {
+                    0 => miss.why,
+                    _ => "it stood there until the edits before it changed that place".to_owned(),
+                };
                 run.happen(&path, Event::Nowhere);
                 return Err(Trouble {
                     status: Status::NoMatch,
-                    summary: format!("edit {number} has no match in {path}: {}; nothing was changed", miss.why),
+                    summary: format!("edit {number} has no match in {path}: {why}; nothing was changed"),
                     guidance: Some("give old_text exactly as it stands there after the edits before it".to_owned()),
                     detail: (!miss.near.is_empty()).then(|| miss.near.join("\n")),
                     path: Some(path),

@@ -52,8 +52,13 @@ pub enum Unreadable {
     #[error("it is UTF-32, which is not edited here; save it as UTF-8 first")]
     Utf32,
     /// Half a pair, or half a unit.
-    #[error("it is not valid UTF-16; save it as UTF-8 first")]
-    BrokenUtf16,
+    #[error("it is UTF-16 but for byte {at} in line {line}, where half of a character stands alone; mend that place first")]
+    BrokenUtf16 {
+        /// Bytes before it.
+        at: usize,
+        /// The line in which it stands, from 1.
+        line: usize,
+    },
     /// UTF-8 with bytes among it that are not.
     #[error(
         "it is UTF-8 but for byte {at}, 0x{byte:02x} in line {line}; mend that place, or let `iconv -c -f UTF-8 -t UTF-8` leave out what is broken"
@@ -187,11 +192,16 @@ fn is_like_words(bytes: &[u8]) -> bool {
 
 fn utf16(bytes: &[u8], form: Form, unit: fn([u8; 2]) -> u16) -> Result<(String, Encoding), Unreadable> {
     let (pairs, rest) = bytes.as_chunks::<2>();
-    if !rest.is_empty() {
-        return Err(Unreadable::BrokenUtf16);
+    let mut text = String::with_capacity(pairs.len());
+    let mut read = char::decode_utf16(pairs.iter().map(|pair| unit(*pair)));
+    text.extend(read.by_ref().map_while(Result::ok));
+    let is_whole = rest.is_empty() && text.chars().map(char::len_utf16).sum::<usize>() == pairs.len();
+    if !is_whole {
+        return Err(Unreadable::BrokenUtf16 {
+            at: 2 + 2 * text.encode_utf16().count(),
+            line: 1 + text.matches('\n').count(),
+        });
     }
-    let text: Result<String, _> = char::decode_utf16(pairs.iter().map(|pair| unit(*pair))).collect();
-    let text = text.map_err(|_| Unreadable::BrokenUtf16)?;
     match text.find('\0') {
         Some(_) => Err(Unreadable::Binary {
             at: 2 + 2 * text.chars().take_while(|c| *c != '\0').map(char::len_utf16).sum::<usize>(),
@@ -273,8 +283,22 @@ mod tests {
         assert_eq!(refused(b"ab\0c"), "it is binary: byte 2 is NUL");
         assert_eq!(refused(&wide("a\0", u16::to_le_bytes)), "it is binary: byte 4 is NUL");
         assert!(refused(b"\xff\xfe\0\0a\0\0\0").starts_with("it is UTF-32"));
-        assert!(refused(b"\xff\xfea").starts_with("it is not valid UTF-16"));
-        assert!(refused(b"\xff\xfe\x00\xd8").starts_with("it is not valid UTF-16"));
+    }
+
+    #[test]
+    fn half_of_a_character_is_told_with_its_place() {
+        let before = "é\n😀";
+        let start: Vec<u8> = wide(before, u16::to_be_bytes);
+        for (broken, behind) in [
+            (&b"\xd8\x00"[..], &b"\0a\0\n"[..]),
+            (b"\xdc\x00", b"\xd8\x3d\xde\x00"),
+            (b"a", b""),
+            (b"\xd8\x3d", b""),
+        ] {
+            let told = refused(&[&start, broken, behind].concat());
+            assert!(told.starts_with("it is UTF-16 but for byte 10 in line 2, "), "{broken:?}: {told}");
+        }
+        assert!(refused(b"\xff\xfea").starts_with("it is UTF-16 but for byte 2 in line 1, "));
     }
 
     /// A text as a code page has it.

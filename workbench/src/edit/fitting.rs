@@ -73,12 +73,8 @@ pub(super) fn texts<F: Files>(
     for part in parts {
         let path = resolve(run, &part.path)?;
         let text = match &part.kind {
-            Kind::Add(lines, open) => {
-                let mut text = lines.join("\n");
-                if !lines.is_empty() && !open {
-                    text.push('\n');
-                }
-                made.push((path, Some(text)));
+            Kind::Add(text) => {
+                made.push((path, Some(text.clone())));
                 continue;
             }
             Kind::Delete(hunks) => {
@@ -115,7 +111,7 @@ pub(super) fn texts<F: Files>(
 /// Applies hunks to a text.
 fn apply(text: &str, hunks: &[Hunk]) -> Result<String, miss::Miss> {
     let lines: Vec<&str> = split(text).collect();
-    let usual = Ends::of(text).usual();
+    let ends = Ends::of(text);
     let mut made = String::with_capacity(text.len());
     // Lines up to here are done.
     let mut done = 0;
@@ -127,6 +123,10 @@ fn apply(text: &str, hunks: &[Hunk]) -> Result<String, miss::Miss> {
             .map(|(_, line)| line.as_str())
             .collect();
         let start = place(&lines, hunk, &old, done)?;
+        let usual = match hunk.end {
+            Some(end) if ends == Ends::default() => end,
+            _ => ends.usual(),
+        };
         lines[done..start].iter().for_each(|line| made.push_str(line));
         let mut at = start;
         for (sign, line) in &hunk.lines {

@@ -32,7 +32,7 @@ pub(super) fn commit<F: Files>(run: &mut Run<'_, F>, paths: &[String]) -> Result
 
 pub(super) fn discard<F: Files>(run: &mut Run<'_, F>, paths: &[String]) -> Result<Done, Trouble> {
     let (mut dropped, mut changes, mut stopped) = (Vec::new(), Vec::new(), None);
-    let mut selection = false;
+    let mut selections = 0;
     for path in paths {
         let chooses = run.document(path)?.state.told() == WorkflowState::SelectionPending;
         let (status, change) = match run.discard(path) {
@@ -44,7 +44,7 @@ pub(super) fn discard<F: Files>(run: &mut Run<'_, F>, paths: &[String]) -> Resul
         };
         changes.extend(change);
         if status == Status::Success {
-            selection |= chooses;
+            selections += usize::from(chooses);
             dropped.push(path.clone());
         }
     }
@@ -58,10 +58,10 @@ pub(super) fn discard<F: Files>(run: &mut Run<'_, F>, paths: &[String]) -> Resul
     if dropped.is_empty() {
         return Ok(Done::of(Status::NoOp, "there is nothing to discard"));
     }
-    let what = if selection {
-        "dropped the selection; edits that are not saved stay"
-    } else {
-        "dropped what was not saved; `undo` gives it back"
+    let what = match selections {
+        0 => "dropped what was not saved; `undo` gives it back",
+        all if all == dropped.len() => "dropped the selection; edits that are not saved stay",
+        _ => "dropped the selection, and in other files what was not saved; `undo` gives that back",
     };
     Ok(Done {
         paths: dropped,

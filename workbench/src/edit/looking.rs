@@ -62,6 +62,7 @@ impl<F: Files> Run<'_, F> {
         let seen = self.session.documents.get(path).and_then(|document| document.seen.clone());
         let is = self.text_of(path, &seen).ok().flatten().map(|(_, encoding)| encoding);
         match (&before.now.base, is) {
+            (base, _) if *base == seen => format!("{path} is again what its buffer was made of"),
             (_, None) => format!("{path} was taken away by somebody else: its buffer is empty"),
             (None, _) => format!("{path} was made by somebody else: the content is updated"),
             (_, Some(is)) if is != before.now.encoding => {

@@ -25,8 +25,11 @@ mod model_tests;
 pub mod noticing;
 pub mod order;
 pub mod patch;
+#[cfg(test)]
+mod patch_tests;
 pub mod perform;
 pub mod place;
+mod putting;
 #[cfg(test)]
 pub(crate) mod real;
 mod refusing;
@@ -43,5 +46,6 @@ pub mod tools;
 pub mod trail;
 #[cfg(test)]
 mod trouble_tests;
+mod unified;
 #[cfg(test)]
 mod version_tests;

@@ -178,9 +178,9 @@ impl Model {
         let busy = self.out.is_some() || self.selection.is_some();
         match act {
             Act::Replace(old, new) => match self.buffer.match_indices(old.as_str()).count() {
-                // Words do not overlap themselves.
-                0 => {}
-                1 if old == new => {}
+                // Words do not overlap themselves. A search drops what one before it offered.
+                0 => self.selection = None,
+                1 if old == new => self.selection = None,
                 1 => self.edit(mode, self.buffer.replacen(old.as_str(), new, 1)),
                 _ => self.selection = Some((old.clone(), new.clone())),
             },

@@ -1,7 +1,7 @@
 //! Patches in the two forms that models write, read: unified diffs, and `*** Begin Patch`. What is not of the form is told with its line.
 
 use super::lines::{body, split};
-use super::miss;
+use super::unified;
 
 /// What is to become of one file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -19,8 +19,8 @@ pub struct FilePatch {
 /// What is done with a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// It is made, with these lines.
-    Add(Vec<String>, bool),
+    /// It is made, with this text.
+    Add(String),
     /// It is taken away; where there are hunks, they take all of its lines.
     Delete(Vec<Hunk>),
     /// It is changed.
@@ -42,6 +42,8 @@ pub struct Hunk {
     pub last: bool,
     /// Whether the last new line has no end.
     pub open: bool,
+    /// How its new lines end in a file that has no line end yet, where the patch tells it.
+    pub end: Option<&'static str>,
 }
 
 /// Reads a patch.
@@ -49,11 +51,16 @@ pub struct Hunk {
 /// # Errors
 /// What is wrong with it, and at which of its lines.
 pub fn parse(text: &str) -> Result<Vec<FilePatch>, String> {
-    let lines: Vec<&str> = split(text).map(body).collect();
+    // A carriage return within a line is the line's own.
+    let whole: Vec<&str> = match text.contains('\n') {
+        true => text.split_inclusive('\n').collect(),
+        false => split(text).collect(),
+    };
+    let lines: Vec<&str> = whole.iter().map(|line| body(line)).collect();
     let first = lines.iter().position(|line| !line.trim().is_empty()).ok_or("the patch is empty")?;
     let files = match lines[first].trim() == "*** Begin Patch" {
         true => sections(&lines, first + 1)?,
-        false => unified(&lines)?,
+        false => unified::read(&lines, &whole)?,
     };
     if files.is_empty() {
         return Err("the patch has no file: begin with `*** Begin Patch`, or with `--- a/path` and `+++ b/path`".to_owned());
@@ -88,7 +95,7 @@ fn sections(lines: &[&str], from: usize) -> Result<Vec<FilePatch>, String> {
         if line.trim_end() == "*** End Patch" {
             ended = true;
         } else if let Some(path) = line.strip_prefix("*** Add File: ") {
-            begin(path, Kind::Add(Vec::new(), false));
+            begin(path, Kind::Add(String::new()));
         } else if let Some(path) = line.strip_prefix("*** Delete File: ") {
             begin(path, Kind::Delete(Vec::new()));
         } else if let Some(path) = line.strip_prefix("*** Update File: ") {
@@ -104,8 +111,8 @@ fn sections(lines: &[&str], from: usize) -> Result<Vec<FilePatch>, String> {
             match &mut file.kind {
                 Kind::Delete(_) if line.trim().is_empty() => {}
                 Kind::Delete(_) => return Err(format!("line {number} of the patch: a file that goes has no lines")),
-                Kind::Add(text, _) => match line.strip_prefix('+') {
-                    Some(added) => text.push(added.to_owned()),
+                Kind::Add(text) => match line.strip_prefix('+') {
+                    Some(added) => text.extend([added, "\n"]),
                     None => return Err(format!("line {number} of the patch: lines of a new file begin with +")),
                 },
                 Kind::Update(hunks) => update(hunks, line, number)?,
@@ -156,204 +163,6 @@ fn update(hunks: &mut Vec<Hunk>, line: &str, number: usize) -> Result<(), String
     Ok(())
 }
 
-fn unified(lines: &[&str]) -> Result<Vec<FilePatch>, String> {
-    let mut files = Vec::new();
-    let mut at = 0;
-    // Where git began to tell of a file of which no line was met yet.
-    let mut bare: Option<usize> = None;
-    // What git says the next file is, and at which line.
-    let mut what: Option<(Mode, usize)> = None;
-    let unmet = |bare: Option<usize>| match bare {
-        Some(line) => Err(format!(
-            "line {} of the patch: this file has no lines in it, and empty files are not made or moved",
-            line + 1
-        )),
-        None => Ok(()),
-    };
-    while at < lines.len() {
-        let Some(old) = lines[at].strip_prefix("--- ") else {
-            if lines[at].starts_with("diff --git ") {
-                what = None;
-                unmet(bare.replace(at))?;
-            } else if let Some(mode) = mode(lines[at]) {
-                what = Some((mode, at));
-            }
-            // What git writes between files, and prose.
-            if lines[at].starts_with("@@ ") {
-                return Err(format!("line {} of the patch: no file is named before it", at + 1));
-            }
-            let unfit = ["Binary files ", "GIT binary patch", "rename from ", "copy from ", "old mode "];
-            if unfit.iter().any(|begin| lines[at].starts_with(begin)) {
-                return Err(format!(
-                    "line {} of the patch: binary files, renames and copies by git, and changes of modes are not applied",
-                    at + 1
-                ));
-            }
-            at += 1;
-            continue;
-        };
-        let new = lines.get(at + 1).and_then(|line| line.strip_prefix("+++ "));
-        let new = new.ok_or_else(|| format!("line {} of the patch: `+++` is missing", at + 2))?;
-        at += 2;
-        bare = None;
-        let (old, new) = (name(old, at)?, name(new, at)?);
-        let executable = match what.take() {
-            Some((mode @ (Mode::Link | Mode::Other), line)) => {
-                let path = new.or(old).unwrap_or_default();
-                let is = if mode == Mode::Link { "a symbolic link" } else { "no regular file" };
-                return Err(format!(
-                    "line {} of the patch: {path} is {is}, and only regular files are made, changed and removed",
-                    line + 1
-                ));
-            }
-            what => matches!(what, Some((Mode::Executable, _))),
-        };
-        let mut hunks = Vec::new();
-        while let Some(head) = lines.get(at).and_then(|line| line.strip_prefix("@@ ")) {
-            let (hunk, next) = hunk(lines, at, head)?;
-            hunks.push(hunk);
-            at = next;
-        }
-        if hunks.is_empty() {
-            return Err(format!("line {} of the patch: a hunk is missing", at + 1));
-        }
-        files.push(match (old, new) {
-            (None, Some(path)) => {
-                let added = hunks.iter().flat_map(|hunk| &hunk.lines);
-                if hunks.iter().flat_map(|hunk| &hunk.lines).any(|(sign, _)| *sign != '+') {
-                    return Err(format!("{path} is new, and the patch has old lines of it"));
-                }
-                let open = hunks.last().is_some_and(|hunk| hunk.open);
-                FilePatch {
-                    path,
-                    to: None,
-                    kind: Kind::Add(added.map(|(_, line)| line.clone()).collect(), open),
-                    executable,
-                }
-            }
-            (Some(path), None) => FilePatch {
-                path,
-                to: None,
-                kind: Kind::Delete(hunks),
-                executable: false,
-            },
-            (Some(path), Some(to)) => FilePatch {
-                to: (to != path).then_some(to),
-                path,
-                kind: Kind::Update(hunks),
-                executable: false,
-            },
-            (None, None) => return Err(format!("line {at} of the patch: no file is named")),
-        });
-    }
-    unmet(bare)?;
-    Ok(files)
-}
-
-/// What git says that a file is.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Mode {
-    Plain,
-    Executable,
-    Link,
-    /// A submodule, or what git does not write.
-    Other,
-}
-
-/// What a line of git's says that a file is or was, if it says so.
-fn mode(line: &str) -> Option<Mode> {
-    let told = ["new file mode ", "deleted file mode "]
-        .iter()
-        .find_map(|head| line.strip_prefix(head));
-    // `index 1234567..89abcde 100644` where the mode stays.
-    let told = told.or_else(|| line.strip_prefix("index ")?.split_once(' ').map(|(_, mode)| mode))?;
-    Some(match told.trim() {
-        "100644" => Mode::Plain,
-        "100755" => Mode::Executable,
-        "120000" => Mode::Link,
-        _ => Mode::Other,
-    })
-}
-
-/// A path as `---` and `+++` have it; `None` for `/dev/null`.
-fn name(text: &str, number: usize) -> Result<Option<String>, String> {
-    let path = text.split('\t').next().unwrap_or(text).trim();
-    let path = path.strip_prefix('"').and_then(|path| path.strip_suffix('"')).unwrap_or(path);
-    if path.contains('\\') {
-        return Err(format!(
-            "line {number} of the patch: a path in git's quotes; make the patch with `git -c core.quotePath=false`"
-        ));
-    }
-    let bare = path.strip_prefix("a/").or_else(|| path.strip_prefix("b/")).unwrap_or(path);
-    Ok((path != "/dev/null").then(|| bare.to_owned()))
-}
-
-/// The hunk whose head stands at a line of the patch, and the line behind it. Its numbers say how many lines it has.
-fn hunk(lines: &[&str], at: usize, head: &str) -> Result<(Hunk, usize), String> {
-    let wrong = || {
-        let found = miss::visible(lines[at]);
-        format!(
-            "line {} of the patch is no head of a hunk: it is `{found}`, and `@@ -12,3 +12,4 @@` would be one",
-            at + 1
-        )
-    };
-    let ranges = head.split(" @@").next().ok_or_else(wrong)?;
-    let (old, new) = ranges.split_once(' ').ok_or_else(wrong)?;
-    let numbers = |range: &str, sign: char| -> Option<(usize, usize)> {
-        let range = range.strip_prefix(sign)?;
-        match range.split_once(',') {
-            Some((start, count)) => Some((start.parse().ok()?, count.parse().ok()?)),
-            None => Some((range.parse().ok()?, 1)),
-        }
-    };
-    let (start, mut olds) = numbers(old, '-').ok_or_else(wrong)?;
-    let (_, mut news) = numbers(new.trim_end(), '+').ok_or_else(wrong)?;
-    // Where nothing is taken away, the number is that of the line before.
-    let line = if olds == 0 { start + 1 } else { start };
-    let mut hunk = Hunk {
-        at: at + 1,
-        line: Some(line),
-        ..Hunk::default()
-    };
-    let mut next = at + 1;
-    while olds > 0 || news > 0 {
-        let text = lines
-            .get(next)
-            .ok_or_else(|| format!("the hunk at line {} of the patch is cut short", at + 1))?;
-        let (sign, rest) = match text.chars().next() {
-            None => (' ', ""),
-            Some(sign @ (' ' | '-' | '+')) => (sign, &text[1..]),
-            // It is about the old text: the new one goes on.
-            Some('\\') => {
-                hunk.last = true;
-                next += 1;
-                continue;
-            }
-            Some(_) => return Err(format!("line {} of the patch begins with none of space, - and +", next + 1)),
-        };
-        let short = || {
-            format!(
-                "the hunk at line {} of the patch has other numbers of lines than its head says",
-                at + 1
-            )
-        };
-        if sign != '+' {
-            olds = olds.checked_sub(1).ok_or_else(short)?;
-        }
-        if sign != '-' {
-            news = news.checked_sub(1).ok_or_else(short)?;
-        }
-        hunk.lines.push((sign, rest.to_owned()));
-        next += 1;
-    }
-    if lines.get(next).is_some_and(|line| line.starts_with('\\')) {
-        hunk.last = true;
-        hunk.open = hunk.lines.last().is_some_and(|(sign, _)| *sign != '-');
-        next += 1;
-    }
-    Ok((hunk, next))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -370,7 +179,7 @@ mod tests {
         );
         assert_eq!(
             (&files[0].kind, files[2].to.as_deref()),
-            (&Kind::Add(vec!["a".to_owned(), String::new()], false), Some("q.cs"))
+            (&Kind::Add("a\n\n".to_owned()), Some("q.cs"))
         );
     }
 
@@ -392,17 +201,25 @@ mod tests {
             ("--- a/x\n@@ -1 +1 @@\n", "line 2 of the patch: `+++` is missing"),
             ("--- a/x\n+++ b/x\n", "line 3 of the patch: a hunk is missing"),
             (
-                "diff --git a/e b/e\nnew file mode 100644\nindex 0..e\ndiff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n",
-                "line 1 of the patch: this file has no lines in it, and empty files are not made or moved",
+                "diff --git a/e b/e\nnew file mode 100644\nindex 0000000..7898192\ndiff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n",
+                "line 1 of the patch: the lines of this file are missing",
+            ),
+            ("diff --git a/e b/e\n", "line 1 of the patch: the lines of this file are missing"),
+            (
+                "diff --git a/e b/f\nsimilarity index 90%\nrename from e\nrename to f\nindex 1..2 100644\n",
+                "line 1 of the patch: the lines of this file are missing",
+            ),
+            (
+                "diff --git a/e b/f\nnew file mode 100644\n",
+                "line 1 of the patch: it does not name one file two times",
             ),
             (
                 "diff --git a/x b/y\nsimilarity index 90%\ncopy from x\ncopy to y\n--- a/x\n+++ b/y\n@@ -1 +1 @@\n-a\n+b\n",
-                "line 3 of the patch: binary files, renames and copies by git, and changes of modes are not applied",
+                "line 3 of the patch: binary files, copies by git, and changes of modes are not applied",
             ),
-            (
-                "--- \"a/caf\\303\\251\"\n+++ \"b/caf\\303\\251\"\n@@ -1 +1 @@\n-a\n+b\n",
-                "line 2 of the patch: a path in git's quotes; make the patch with `git -c core.quotePath=false`",
-            ),
+            ("--- \"a/caf\\303\\2\n+++ b/c\n", "line 1 of the patch: `\"a/caf"),
+            ("--- a/c\n+++ \"b/caf\\351\"\n", "line 2 of the patch: `\"b/caf"),
+            ("--- a/c\n+++ b\\c\n", "line 2 of the patch: `b\\c` is no path as git writes it"),
             (
                 "diff --git a/l b/l\nnew file mode 120000\nindex 0..e\n--- /dev/null\n+++ b/l\n@@ -0,0 +1 @@\n+../out\n",
                 "line 2 of the patch: l is a symbolic link, and only regular files are made, changed and removed",
@@ -434,7 +251,7 @@ mod tests {
     #[test]
     fn unified_diffs_make_and_remove_files() {
         let files = parse("diff --git a/n b/n\nnew file mode 100755\n--- /dev/null\n+++ b/n\n@@ -0,0 +1,2 @@\n+a\n+b\n\\ No newline at end of file\n--- a/o\n+++ /dev/null\n@@ -1 +0,0 @@\n-x\n").expect("a patch");
-        assert_eq!(files[0].kind, Kind::Add(vec!["a".to_owned(), "b".to_owned()], true));
+        assert_eq!(files[0].kind, Kind::Add("a\nb".to_owned()));
         assert_eq!(files[1].path.as_str(), "o");
         assert!(matches!(&files[1].kind, Kind::Delete(hunks) if hunks.len() == 1), "{:?}", files[1]);
     }

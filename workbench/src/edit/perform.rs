@@ -526,6 +526,10 @@ fn perform_in<F: Files>(run: &mut Run<'_, F>, asked: &Asked) -> Result<Done, Tro
         let goes_on = matches!(asked.order, Order::Diff | Order::Discard | Order::PersistAs(_) | Order::Close);
         let found = match run.look(path) {
             // What the buffer holds can be told and saved elsewhere whatever became of the file.
+            Err(trouble) if asked.order == Order::Diff => {
+                run.notes.push(trouble.summary);
+                continue;
+            }
             Err(_) if goes_on => continue,
             found => found?,
         };

@@ -198,6 +198,14 @@ fn one_of_several_matches_is_chosen() {
     coder.replace("x", "y");
     assert_eq!(stands(&coder.ask(Order::Discard)), (Status::Success, WorkflowState::PersistPending));
     assert!(coder.ask(Order::Diff).detail.is_some_and(|diff| diff.contains("+x = 4;")));
+    // Also a search that finds nothing, or changes nothing, and it is said.
+    for (old, new) in [("nowhere", "z"), ("x = 4", "x = 4")] {
+        coder.replace("x", "y");
+        let missed = coder.replace(old, new);
+        assert_eq!(missed.workflow_state, WorkflowState::PersistPending);
+        assert!(missed.guidance.is_some_and(|words| words.contains("have ended")));
+        assert_eq!(coder.select(1).status, Status::Exception);
+    }
     // What somebody else writes ends a selection, too.
     coder.ask(Order::Commit);
     coder.replace("x", "y");

@@ -215,8 +215,9 @@ pub fn step(state: State, mode: Mode, event: Event) -> Step {
             (_, Mode::Manual | Mode::Disabled) => on(Ground::PersistPending, Status::Success, forget),
         },
         (_, Event::Several) => to(State::SelectionPending(state.ground()), Status::MultiMatch, &[]),
-        (_, Event::Nowhere) => to(state, Status::NoMatch, &[]),
-        (_, Event::Nothing) => to(state, Status::NoOp, &[]),
+        // Whatever a new search comes to, it takes the place of what an older one offered.
+        (_, Event::Nowhere) => on(state.ground(), Status::NoMatch, forget),
+        (_, Event::Nothing) => on(state.ground(), Status::NoOp, forget),
         (_, Event::Refused) => to(state, Status::Exception, &[]),
         (_, Event::Stale) => on(state.ground(), Status::Exception, forget),
 
@@ -339,14 +340,15 @@ mod tests {
                     (State::SelectionPending(state.ground()), Status::MultiMatch)
                 );
                 assert_eq!(ran(state, mode, Event::RefreshBegun).0, State::Refreshing(state.ground()));
+                assert_eq!(ran(state, mode, Event::Refused), (state, Status::Exception));
+                // A new search that comes to nothing drops what was offered before it, and nothing else.
                 for (event, status) in [
                     (Event::Nowhere, Status::NoMatch),
                     (Event::Nothing, Status::NoOp),
-                    (Event::Refused, Status::Exception),
+                    (Event::Stale, Status::Exception),
                 ] {
-                    assert_eq!(ran(state, mode, event), (state, status));
+                    assert_eq!(ran(state, mode, event), (State::On(state.ground()), status));
                 }
-                assert_eq!(ran(state, mode, Event::Stale), (State::On(state.ground()), Status::Exception));
             }
         }
     }
@@ -370,10 +372,12 @@ mod tests {
     }
 
     #[test]
-    fn selections_die_with_the_text_that_they_were_made_on() {
+    fn selections_die_with_their_text_and_by_a_new_search() {
         for state in ALL.into_iter().filter(|state| *state != READING) {
             for event in [
                 EDITED,
+                Event::Nowhere,
+                Event::Nothing,
                 Event::Stale,
                 Event::RefreshBegun,
                 Event::Outside(Found::Taken),

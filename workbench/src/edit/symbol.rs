@@ -1,11 +1,11 @@
 //! Edits of a type or a member by its name. Where it stands is told by a parse of the buffer itself; after the edit the text is parsed again, and
 //! must still have that symbol, once, and every other one with its documentation, attributes and kind: otherwise nothing is changed. A symbol is not
-//! renamed in this way, nor removed; a member with other parameters is the same member.
+//! renamed in this way, nor removed; a member with other parameters is the same member, and a type with other members the same type.
 
-use super::declared::{Declared, declared, stays};
-use super::lines::{Ends, end, split};
+use super::declared::{Declared, Place, declared, stays};
+use super::putting::put;
 use producers::csharp::lexer::lex;
-use producers::csharp::model::{Span, Syntax, Tier};
+use producers::csharp::model::{Syntax, Tier};
 use producers::csharp::parse;
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -64,12 +64,13 @@ pub fn edited(text: &str, asked: &Asked) -> Result<(String, String), Refused> {
         stands_alone(asked)?;
     }
     let before = read(text);
-    let all = declared(&before);
+    let all = declared(text, &before);
     let found = meant(&all, &asked.symbol)?;
-    let offsets = Offsets::of(text);
-    let whole = offsets.range(text, &found.span);
-    let own = if asked.bare { bare(text, whole.clone()) } else { whole.clone() };
-    let made = put(text, &own, asked);
+    let own = match asked.bare {
+        true => bare(text, &found.range, asked, &found.is.name)?,
+        false => found.range.clone(),
+    };
+    let (made, old) = put(text, &own, asked);
     let after = read(&made);
     if worse(&before, &after) {
         let why = format!(
@@ -82,8 +83,13 @@ pub fn edited(text: &str, asked: &Asked) -> Result<(String, String), Refused> {
         let why = "it would be statements outside of every type; nothing was changed";
         return Err(Refused::new(why, "give a whole declaration"));
     }
-    let made_all = declared(&after);
-    stays(&all, found, &made_all, asked)?;
+    let replaced = (asked.at == Where::Replace).then_some(found);
+    let old = replaced.map_or(old, |found| found.range.clone());
+    let place = Place {
+        new: old.start..made.len() - (text.len() - old.end),
+        old,
+    };
+    stays(&all, replaced, &declared(&made, &after), &place)?;
     let what = match asked.at {
         Where::Replace => format!("replaced {}", found.is.name),
         Where::Before => format!("put the text before {}", found.is.name),
@@ -158,10 +164,7 @@ fn meant<'d>(all: &'d [Declared], name: &str) -> Result<&'d Declared, Refused> {
             })
         }
         several => Err(Refused {
-            candidates: several
-                .iter()
-                .map(|one| format!("{} at line {}", one.is.name, one.span.first))
-                .collect(),
+            candidates: several.iter().map(|one| format!("{} at line {}", one.is.name, one.line)).collect(),
             ..Refused::new(
                 format!("{} declarations in the file are called {wanted}", several.len()),
                 "name one with its type and parameters; parts of a type in one file are edited with `replace`",
@@ -203,37 +206,23 @@ fn strangeness(name: &str, wanted: &str) -> usize {
     a.len() + b.len() - 2 * common.min(a.len()).min(b.len())
 }
 
-/// Where lines begin.
-struct Offsets(Vec<usize>);
-
-impl Offsets {
-    fn of(text: &str) -> Self {
-        let mut at = 0;
-        Self(
-            split(text)
-                .map(|line| {
-                    let start = at;
-                    at += line.len();
-                    start
-                })
-                .collect(),
-        )
+/// A declaration without the documentation and the attributes before it, of which the new text has none either.
+fn bare(text: &str, whole: &Range<usize>, asked: &Asked, name: &str) -> Result<Range<usize>, Refused> {
+    if itself(&asked.new) > 0 {
+        return Err(Refused::new(
+            format!("without its documentation and attributes {name} is replaced, and the text brings some; nothing was changed"),
+            "leave them out of the text, or bare",
+        ));
     }
-
-    /// Bytes of lines are the same whatever their ends are.
-    fn range(&self, text: &str, span: &Span) -> Range<usize> {
-        let line = |number: u32| self.0.get(number as usize - 1).copied().unwrap_or(text.len());
-        line(span.first) + span.from as usize..(line(span.last) + span.to as usize).min(text.len())
-    }
+    Ok(whole.start + itself(&text[whole.clone()])..whole.end)
 }
 
-/// A declaration without the documentation and the attributes before it.
-fn bare(text: &str, whole: Range<usize>) -> Range<usize> {
-    let own = &text[whole.clone()];
-    let lexed = lex(own);
+/// Where in a declaration documentation and attributes have ended; 0 where there are none.
+fn itself(declaration: &str) -> usize {
+    let lexed = lex(declaration);
     let mut depth = 0_usize;
     // Comments are no tokens; an attribute is what stands in brackets before everything else.
-    let first = lexed.tokens.iter().find(|token| match token.text(own) {
+    let first = lexed.tokens.iter().position(|token| match token.text(declaration) {
         "[" => {
             depth += 1;
             false
@@ -244,44 +233,10 @@ fn bare(text: &str, whole: Range<usize>) -> Range<usize> {
         }
         _ => depth == 0,
     });
-    whole.start + first.map_or(0, |token| token.start as usize)..whole.end
-}
-
-/// The text with the new one in its place. Before and behind a symbol it gets lines of its own, unless others share them.
-fn put(text: &str, own: &Range<usize>, asked: &Asked) -> String {
-    let usual = Ends::of(text).usual();
-    let new = asked.new.as_str();
-    let start = text[..own.start].rfind(['\n', '\r']).map_or(0, |at| at + 1);
-    let rest = &text[own.end..];
-    let line_end = rest.find(['\n', '\r']).unwrap_or(rest.len());
-    match asked.at {
-        Where::Replace => {
-            let new = if end(new).is_empty() { new } else { super::lines::body(new) };
-            // Its first line begins where that of the old one did.
-            let indent = &text[start..own.start];
-            let new = if indent.trim().is_empty() {
-                new.strip_prefix(indent).unwrap_or(new)
-            } else {
-                new
-            };
-            [&text[..own.start], new, rest].concat()
-        }
-        Where::Before if text[start..own.start].trim().is_empty() => {
-            let end = if end(new).is_empty() { usual } else { "" };
-            [&text[..start], new, end, &text[start..]].concat()
-        }
-        Where::Before => [&text[..own.start], new, " ", &text[own.start..]].concat(),
-        Where::After if rest[..line_end].trim().is_empty() => {
-            let behind = split(&rest[line_end..]).next().unwrap_or_default();
-            let at = own.end + line_end + behind.len();
-            let (before, after) = match behind.is_empty() {
-                true => (usual, ""),
-                false => ("", if end(new).is_empty() { usual } else { "" }),
-            };
-            [&text[..at], before, new, after, &text[at..]].concat()
-        }
-        Where::After => [&text[..own.end], " ", new, rest].concat(),
-    }
+    let start = |at: usize| lexed.tokens.get(at).map_or(declaration.len(), |token| token.start as usize);
+    let first = first.unwrap_or(lexed.tokens.len());
+    let is_documented = lexed.docs.first().is_some_and(|doc| (doc.0 as usize) < start(0));
+    if first > 0 || is_documented { start(first) } else { 0 }
 }
 
 #[cfg(test)]
@@ -323,6 +278,69 @@ mod tests {
     }
 
     #[test]
+    fn members_of_a_replaced_type_are_the_edits_to_change() {
+        let text = "class O {\n    class A { int X; class I { int J; } }\n    int A2, B2;\n}\nrecord R(int P);\n";
+        let replace = |symbol: &str, new: &str| {
+            let asked = Asked {
+                symbol: symbol.to_owned(),
+                at: Where::Replace,
+                new: new.to_owned(),
+                bare: false,
+            };
+            edited(text, &asked).map(|(text, _)| text).map_err(|refused| refused.why)
+        };
+        for (symbol, old, new) in [
+            ("O.A", "class A { int X; class I { int J; } }", "class A { }"),
+            (
+                "O.A",
+                "class A { int X; class I { int J; } }",
+                "partial class A { void Y() { } enum E { F } }",
+            ),
+            ("A+I", "class I { int J; }", "class I { long J, K; }"),
+            (
+                "O",
+                "class A { int X; class I { int J; } }\n    int A2, B2;",
+                "/// <summary>B.</summary>\n    int B2;",
+            ),
+            ("R", "record R(int P);", "record R(string Q, long P) { int S; }"),
+            ("O.A2", "int A2, B2;", "long A2, B2;"),
+        ] {
+            let made = text.replacen(old, new, 1);
+            let new = if symbol == "O" {
+                made.split("record").next().unwrap_or_default()
+            } else {
+                new
+            };
+            assert_eq!(replace(symbol, new), Ok(made), "{symbol}");
+        }
+        for (symbol, new, why) in [
+            ("O.A", "class A { } class C { int D; }", "it would also declare O+C, O+C#D"),
+            ("O.A", "class A { } int B2;", "it would also declare O#B2"),
+            (
+                "O.A",
+                "class A<T> { }",
+                "after it the class O+A would be gone, and the class O+A`1 there",
+            ),
+            ("O.A", "class A { int X; } } class Q {", "after it O#A2, O#B2 would be gone"),
+            ("O.A", "class A { int X; int X; }", "there is a O+A#X already"),
+            ("O.A2", "int A2;", "after it O#B2 would be gone"),
+            (
+                "O.A2",
+                "int A2; /** Two. */ int B2;",
+                "it would change documentation, attributes, modifiers or kind of O#B2",
+            ),
+            (
+                "O.A",
+                "class A { } public",
+                "it would change documentation, attributes, modifiers or kind of O#A2, O#B2",
+            ),
+        ] {
+            let told = replace(symbol, new).expect_err(new);
+            assert!(told.starts_with(why) && told.ends_with("nothing was changed"), "{new}: {told}");
+        }
+    }
+
+    #[test]
     fn texts_get_lines_of_their_own_before_and_behind() {
         let before = asked("A.Get(string)", Where::Before, "    int B;", false).expect("edited");
         assert_eq!(
@@ -335,6 +353,61 @@ mod tests {
         assert_eq!(shared, TEXT.replace("int X;", "int X; int B;"));
         let last = asked("N.A", Where::After, "class B { }", false).expect("edited");
         assert_eq!(last, format!("{TEXT}class B {{ }}\r\n"));
+    }
+
+    #[test]
+    fn a_comment_behind_a_declaration_on_its_line_is_its_own() {
+        let behind = |text: &str, symbol: &str, new: &str| {
+            let asked = Asked {
+                symbol: symbol.to_owned(),
+                at: Where::After,
+                new: new.to_owned(),
+                bare: false,
+            };
+            edited(text, &asked).map(|(text, _)| text).map_err(|refused| refused.why)
+        };
+        for (tail, rest) in [
+            (" // note", "\n    int Z;\n}\n"),
+            ("\t/* one */ /* two\n lines */ // three ", "\n}\n"),
+            (" //// no documentation", "\r\n    int Z;\r\n}"),
+            (" /**/ /*** */", "\r\n}"),
+        ] {
+            let (start, end) = (
+                format!("class A {{\n    int X;{tail}"),
+                if rest.starts_with('\r') { "\r\n" } else { "\n" },
+            );
+            let new = format!("    int B;{end}");
+            let made = format!("{start}{end}{new}{}", &rest[end.len()..]);
+            assert_eq!(behind(&format!("{start}{rest}"), "A.X", &new), Ok(made));
+        }
+        for end in ["} // end of A", "} // end of A\n", "} /* A */\n// of others\nclass C { }\n"] {
+            let text = format!("class A {{\n{end}");
+            let (own, others) = end.split_once('\n').unwrap_or((end, ""));
+            let made = format!("class A {{\n{own}\nclass B {{ }}\n{others}");
+            let made = if end.contains('\n') { made.as_str() } else { made.trim_end() };
+            assert_eq!(behind(&text, "A", "class B { }").as_deref(), Ok(made));
+        }
+        for (text, new, made) in [
+            ("enum E { A, B }\n", "C,", "enum E { A, C, B }\n"),
+            (
+                "enum E\n{\n    A = 1, // one\n    B\n}\n",
+                "    C,",
+                "enum E\n{\n    A = 1, // one\n    C,\n    B\n}\n",
+            ),
+            (
+                "record E(\n    int A, // one\n    int B);\n",
+                "    int C,",
+                "record E(\n    int A, // one\n    int C,\n    int B);\n",
+            ),
+        ] {
+            assert_eq!(behind(text, "E.A", new).as_deref(), Ok(made));
+        }
+        // What others share the line with stays theirs.
+        for rest in ["int Y; // of Y", "/** <summary>Y.</summary> */ int Y;", "/* of X */ int Y;"] {
+            let text = format!("class A {{\n    int X; {rest}\n}}\n");
+            let made = text.replacen(rest, &format!("int B; {rest}"), 1);
+            assert_eq!(behind(&text, "A.X", "int B;"), Ok(made));
+        }
     }
 
     #[test]
@@ -374,7 +447,7 @@ mod tests {
             let new = format!("public int Get(int id) => 1;\n    {ends}");
             assert_eq!(
                 asked("A#Get(int)", Where::Replace, &new, false).expect_err("refused").why,
-                "it would change documentation, attributes or kind of N.A#Get(string); nothing was changed"
+                "it would change documentation, attributes, modifiers or kind of N.A#Get(string); nothing was changed"
             );
         }
         let before = asked("A#Get(int)", Where::Before, "    int B;\r\n", false).expect("edited");
@@ -384,37 +457,34 @@ mod tests {
     #[test]
     fn what_would_change_other_symbols_is_refused() {
         let why = |symbol: &str, at: Where, new: &str| asked(symbol, at, new, false).expect_err("refused").why;
-        assert_eq!(why("B", Where::Replace, "x"), "nothing in the file is called B");
-        assert_eq!(why("A.Get", Where::Replace, "x"), "2 declarations in the file are called A.Get");
-        assert_eq!(
-            why("A.Get(int)", Where::Replace, "public int Got(int id) => id;"),
-            "after it the method N.A#Get(int) would be gone, and the method N.A#Got(int) there; nothing was changed"
-        );
-        assert_eq!(
-            why("A.Get(int)", Where::Replace, "public int Get => 1;"),
-            "after it the method N.A#Get(int) would be gone, and the property N.A#Get there; nothing was changed"
-        );
-        assert_eq!(
-            why("A.Get(int)", Where::Replace, "public long Get(string other) => 1;"),
-            "there is a N.A#Get(string) already; nothing was changed"
-        );
-        assert_eq!(
-            why("A.X", Where::Replace, ""),
-            "after it the field N.A#X would be gone; nothing was changed"
-        );
-        let all = "public int Get(int id) => 1; public int Get(string id) => 2; int X; int Y;";
-        assert_eq!(
-            why("A", Where::Replace, &format!("public struct A {{ {all} }}")),
-            "after it the class N.A would be gone, and the struct N.A there; nothing was changed"
-        );
-        assert_eq!(
-            why("A", Where::Replace, "public class A { public int Get(int id) => 1; int X; int Y; }"),
-            "after it N.A#Get(string) would be gone; nothing was changed"
-        );
-        assert_eq!(
-            why("A.X", Where::Replace, "int X; int Z;"),
-            "it would also declare N.A#Z; nothing was changed"
-        );
+        for (symbol, new, told) in [
+            ("B", "x", "nothing in the file is called B"),
+            ("A.Get", "x", "2 declarations in the file are called A.Get"),
+            (
+                "A.Get(int)",
+                "public int Got(int id) => id;",
+                "after it the method N.A#Get(int) would be gone, and the method N.A#Got(int) there; nothing was changed",
+            ),
+            (
+                "A.Get(int)",
+                "public int Get => 1;",
+                "after it the method N.A#Get(int) would be gone, and the property N.A#Get there; nothing was changed",
+            ),
+            (
+                "A.Get(int)",
+                "public long Get(string other) => 1;",
+                "there is a N.A#Get(string) already; nothing was changed",
+            ),
+            ("A.X", "", "after it the field N.A#X would be gone; nothing was changed"),
+            (
+                "A",
+                "public struct A { int X; }",
+                "after it the class N.A would be gone, and the struct N.A there; nothing was changed",
+            ),
+            ("A.X", "int X; int Z;", "it would also declare N.A#Z; nothing was changed"),
+        ] {
+            assert_eq!(why(symbol, Where::Replace, new), told);
+        }
         assert!(why("A.X", Where::Replace, "int X; }").contains("gone") || why("A.X", Where::Replace, "int X; }").contains("not be read"));
         assert!(why("A.X", Where::Before, "int B {").contains("read as C#") || why("A.X", Where::Before, "int B {").contains("gone"));
         let two = asked("A.Get", Where::Before, "x", false).expect_err("refused");

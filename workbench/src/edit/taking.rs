@@ -52,10 +52,10 @@ impl<F: Files> Run<'_, F> {
         let stack = if again { &self.session.undone } else { &self.session.done };
         let meant = |change: &Change| only.is_none_or(|only| change.path == only);
         let Some(at) = stack.iter().rposition(|edit| edit.changes.iter().any(meant)) else {
-            let what = if again {
-                "nothing was taken back that could be made again"
-            } else {
-                "this session has edited nothing that could be taken back"
+            let what = match (again, self.session.undone.is_empty()) {
+                (true, _) => "nothing was taken back that could be made again",
+                (false, true) => "this session has edited nothing that could be taken back",
+                (false, false) => "every edit that is remembered was taken back",
             };
             return Err(Trouble {
                 status: Status::NoOp,

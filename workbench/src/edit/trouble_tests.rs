@@ -243,6 +243,71 @@ fn of_a_batch_what_stands_in_several_places_is_shown() {
 }
 
 #[test]
+fn edits_of_a_batch_see_what_those_before_them_made() {
+    for (second, summary, text) in [
+        ("cd", "made 2 edits as one in the buffer", "bY\n"),
+        ("bcd", "made 2 edits as one in the buffer", "Y\n"),
+        (
+            "abc",
+            "edit 2 has no match in a.cs: it stood there until the edits before it changed that place; nothing was changed",
+            "abcd\n",
+        ),
+    ] {
+        let mut coder = Coder::opened("abcd\n", Mode::Manual);
+        let done = coder.ask_with(Order::Batch(vec![part("ab", "b"), part(second, "Y")]), Some("a.cs"), None);
+        assert_eq!(done.summary, summary);
+        coder.ask(Order::Commit);
+        assert_eq!(coder.text(), text);
+        coder.ask(Order::Undo);
+        coder.ask(Order::Commit);
+        assert_eq!(coder.text(), "abcd\n");
+    }
+}
+
+#[test]
+fn what_is_dropped_in_several_files_is_told_of_each() {
+    let mut coder = edited();
+    coder.ask_with(Order::Commit, Some("a.cs"), None);
+    coder.ask_with(Order::Commit, Some("b.cs"), None);
+    coder.files.write("a.cs", "x x\n");
+    let several = |coder: &mut Coder| coder.ask_with(replace("x", "y"), Some("a.cs"), None).status;
+    assert_eq!(several(&mut coder), Status::MultiMatch);
+    let dropped = coder.ask(Order::Discard);
+    assert_eq!(
+        dropped.summary,
+        "dropped the selection, and in other files what was not saved; `undo` gives that back"
+    );
+    assert_eq!(coder.ask(Order::Undo).files, Vec::<String>::new());
+    assert!(coder.ask(Order::Diff).detail.is_some_and(|diff| diff.contains("+1")));
+    assert_eq!(several(&mut coder), Status::MultiMatch);
+    let dropped = coder.ask_with(Order::Discard, Some("a.cs"), None);
+    assert_eq!(dropped.summary, "dropped the selection; edits that are not saved stay");
+}
+
+#[test]
+fn after_a_copy_and_a_discard_each_step_is_taken_back_and_made_again() {
+    let mut coder = Coder::opened("one\r\ntwo\n", Mode::Manual);
+    let held = |coder: &Coder| (coder.text(), coder.files.file("b.cs").map(|bytes| bytes.len()));
+    coder.replace("one", "1");
+    coder.ask_with(Order::PersistAs("b.cs".to_owned()), Some("a.cs"), None);
+    coder.ask_with(Order::Discard, Some("a.cs"), None);
+    for operation in ["discard", "persist_as", "replace"] {
+        let undone = coder.ask(Order::Undo);
+        assert_eq!(undone.summary, format!("took back: {operation} in the buffer"));
+    }
+    assert_eq!(coder.ask(Order::Undo).summary, "every edit that is remembered was taken back");
+    assert_eq!(held(&coder), ("one\r\ntwo\n".to_owned(), Some(7)));
+    coder.ask(Order::Commit);
+    assert_eq!(held(&coder), ("one\r\ntwo\n".to_owned(), None), "it was not there before");
+    for operation in ["replace", "persist_as", "discard"] {
+        let redone = coder.ask(Order::Redo);
+        assert_eq!(redone.summary, format!("made again: {operation} in the buffer"));
+    }
+    coder.ask(Order::Commit);
+    assert_eq!(held(&coder), ("one\r\ntwo\n".to_owned(), Some(7)));
+}
+
+#[test]
 fn in_a_file_of_mixed_ends_a_text_is_found_as_it_stands() {
     let coder = Coder::with("a\r\nb\r\nc\nd\nb\r\n");
     let ask = |old: &str, new: &str| {

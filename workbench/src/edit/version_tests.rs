@@ -93,9 +93,13 @@ fn files_that_go_or_turn_into_something_else() {
         assert_eq!(coder.ask(Order::PersistAs("b.cs".to_owned())).status, Status::Success);
         assert_eq!(coder.files.text("b.cs"), "1\n");
         assert_eq!(coder.files.file("a.cs").as_deref(), Some(other));
+        let unread = coder.ask(Order::Diff);
+        let told = format!("{} {}", unread.summary, unread.detail.unwrap_or_default());
+        assert!(told.contains("a.cs cannot be read") || told.contains("a.cs is no text"), "{told}");
         coder.files.write("a.cs", "one\n");
         let back = coder.ask_with(Order::Commit, Some("a.cs"), None);
         assert_eq!(stands(&back), (Status::Success, WorkflowState::Idle), "{back:?}");
+        assert_eq!(back.summary, "a.cs is again what its buffer was made of; saved a.cs");
         assert_eq!(coder.text(), "1\n");
     }
     let mut coder = Coder::opened("one\n", Mode::Manual);

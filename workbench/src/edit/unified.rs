@@ -1,0 +1,351 @@
+//! Unified diffs, read: plain ones, and those of git with what it says of a file besides its lines, and with its quoted paths. What is not applied
+//! is refused by name: binary files, copies, links, and changes of modes.
+
+use super::lines::{Ends, body};
+use super::miss;
+use super::patch::{FilePatch, Hunk, Kind};
+
+/// Names of an empty blob of git's, by SHA-1 and by SHA-256.
+const EMPTY: [&str; 2] = [
+    "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391",
+    "473a0f4c3be8a93681a267e3b1e9a7dcda1185436fe141f7749120a303721813",
+];
+
+/// What git says of a file before its lines.
+#[derive(Default)]
+struct Head<'p> {
+    /// Its two names, and their line of the patch.
+    names: Option<(&'p str, usize)>,
+    /// What it is or was, and at which line that is told.
+    mode: Option<(Mode, usize)>,
+    /// Whether it is made, or removed.
+    change: Option<Change>,
+    /// Names of its blobs.
+    index: Option<(&'p str, &'p str)>,
+    /// Where it is moved from, and to.
+    moved: (Option<String>, Option<String>),
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Change {
+    Made,
+    Removed,
+}
+
+/// What git says that a file is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Mode {
+    Plain,
+    Executable,
+    Link,
+    /// A submodule, or what git does not write.
+    Other,
+}
+
+impl Mode {
+    fn of(told: &str) -> Self {
+        match told.trim() {
+            "100644" => Self::Plain,
+            "100755" => Self::Executable,
+            "120000" => Self::Link,
+            _ => Self::Other,
+        }
+    }
+}
+
+/// Reads the lines of a patch, without and with their ends.
+///
+/// # Errors
+/// What is wrong with it, and at which of its lines.
+pub(super) fn read(lines: &[&str], whole: &[&str]) -> Result<Vec<FilePatch>, String> {
+    let mut files = Vec::new();
+    let mut head = Head::default();
+    let mut at = 0;
+    while at < lines.len() {
+        if lines[at].starts_with("--- ") {
+            let (file, next) = with_lines(lines, whole, at, &std::mem::take(&mut head))?;
+            files.push(file);
+            at = next;
+            continue;
+        }
+        if let Some(names) = lines[at].strip_prefix("diff --git ") {
+            files.extend(std::mem::take(&mut head).without_lines()?);
+            head.names = Some((names, at + 1));
+        } else {
+            head.meets(lines[at], at + 1)?;
+        }
+        at += 1;
+    }
+    files.extend(head.without_lines()?);
+    Ok(files)
+}
+
+impl<'p> Head<'p> {
+    /// A line of git's, or prose.
+    fn meets(&mut self, line: &'p str, number: usize) -> Result<(), String> {
+        if line.starts_with("@@ ") {
+            return Err(format!("line {number} of the patch: no file is named before it"));
+        }
+        let unfit = ["Binary files ", "GIT binary patch", "copy from ", "old mode "];
+        if unfit.iter().any(|begin| line.starts_with(begin)) {
+            return Err(format!(
+                "line {number} of the patch: binary files, copies by git, and changes of modes are not applied"
+            ));
+        }
+        if let Some(mode) = line.strip_prefix("new file mode ") {
+            self.change = Some(Change::Made);
+            self.mode = Some((Mode::of(mode), number));
+        } else if let Some(mode) = line.strip_prefix("deleted file mode ") {
+            self.change = Some(Change::Removed);
+            self.mode = Some((Mode::of(mode), number));
+        } else if let Some(index) = line.strip_prefix("index ") {
+            // `index 1234567..89abcde 100644` where the mode stays.
+            let (blobs, mode) = index.split_once(' ').map_or((index, None), |(blobs, mode)| (blobs, Some(mode)));
+            if let Some(blobs) = blobs.split_once("..") {
+                self.index = Some(blobs);
+                self.mode = mode.map(|mode| (Mode::of(mode), number)).or(self.mode);
+            }
+        } else if let Some(from) = line.strip_prefix("rename from ") {
+            self.moved.0 = Some(path(from, number)?);
+        } else if let Some(to) = line.strip_prefix("rename to ") {
+            self.moved.1 = Some(path(to, number)?);
+        }
+        Ok(())
+    }
+
+    /// What becomes of a file of which no line is shown: one that is empty, or that only moves.
+    fn without_lines(self) -> Result<Option<FilePatch>, String> {
+        let Some((names, number)) = self.names else { return Ok(None) };
+        let is_empty = |blob: &str| EMPTY.iter().any(|empty| empty.starts_with(blob));
+        let is_whole = match (self.change, self.index) {
+            (_, None) => true,
+            (Some(Change::Made), Some((_, blob))) | (Some(Change::Removed), Some((blob, _))) => is_empty(blob),
+            (None, Some(_)) => false,
+        };
+        let lost = || Err(format!("line {number} of the patch: the lines of this file are missing"));
+        if !is_whole {
+            return lost();
+        }
+        let (path, to, kind) = match (self.change, &self.moved) {
+            (None, (Some(from), Some(to))) => (from.clone(), Some(to.clone()), Kind::Update(Vec::new())),
+            (None, _) => return lost(),
+            (Some(Change::Made), _) => (twice(names, number)?, None, Kind::Add(String::new())),
+            (Some(Change::Removed), _) => {
+                // No line may be left where none is taken.
+                let nothing = Hunk {
+                    at: number,
+                    line: Some(1),
+                    ..Hunk::default()
+                };
+                (twice(names, number)?, None, Kind::Delete(vec![nothing]))
+            }
+        };
+        let executable = self.is_executable(&path)?;
+        Ok(Some(FilePatch {
+            path,
+            to,
+            kind,
+            executable,
+        }))
+    }
+
+    /// Whether a file can be run, which is a regular one.
+    fn is_executable(&self, path: &str) -> Result<bool, String> {
+        match self.mode {
+            Some((mode @ (Mode::Link | Mode::Other), number)) => {
+                let is = if mode == Mode::Link { "a symbolic link" } else { "no regular file" };
+                Err(format!(
+                    "line {number} of the patch: {path} is {is}, and only regular files are made, changed and removed"
+                ))
+            }
+            mode => Ok(self.change == Some(Change::Made) && matches!(mode, Some((Mode::Executable, _)))),
+        }
+    }
+}
+
+/// The file whose `---` stands at a line of the patch, and the line behind its last hunk.
+fn with_lines(lines: &[&str], whole: &[&str], at: usize, head: &Head<'_>) -> Result<(FilePatch, usize), String> {
+    let old = lines[at].strip_prefix("--- ").unwrap_or_default();
+    let new = lines.get(at + 1).and_then(|line| line.strip_prefix("+++ "));
+    let new = new.ok_or_else(|| format!("line {} of the patch: `+++` is missing", at + 2))?;
+    let (old, new) = (name(old, at + 1)?, name(new, at + 2)?);
+    // A patch whose own lines all end in CRLF does not say how those of the file do.
+    let tells = whole[at + 1].ends_with('\n') && !whole[at + 1].ends_with("\r\n");
+    let first = at + 2;
+    let mut at = first;
+    let mut hunks = Vec::new();
+    while let Some(ranges) = lines.get(at).and_then(|line| line.strip_prefix("@@ ")) {
+        let (mut hunk, next) = hunk(lines, at, ranges)?;
+        hunk.end = Some(Ends::of(&added(&whole[at..next], tells)).usual());
+        hunks.push(hunk);
+        at = next;
+    }
+    let Some(last) = hunks.last() else {
+        return Err(format!("line {} of the patch: a hunk is missing", at + 1));
+    };
+    let is_open = last.open;
+    let (path, to, kind) = match (old, new) {
+        (None, Some(path)) => {
+            if hunks.iter().flat_map(|hunk| &hunk.lines).any(|(sign, _)| *sign != '+') {
+                return Err(format!("{path} is new, and the patch has old lines of it"));
+            }
+            let mut text = added(&whole[first..at], tells);
+            if is_open {
+                text.truncate(text.strip_suffix('\n').map_or(text.len(), str::len));
+            }
+            (path, None, Kind::Add(text))
+        }
+        (Some(path), None) => (path, None, Kind::Delete(hunks)),
+        (Some(path), Some(to)) => (path.clone(), (to != path).then_some(to), Kind::Update(hunks)),
+        (None, None) => return Err(format!("line {first} of the patch: no file is named")),
+    };
+    let executable = head.is_executable(to.as_ref().unwrap_or(&path))?;
+    Ok((
+        FilePatch {
+            path,
+            to,
+            kind,
+            executable,
+        },
+        at,
+    ))
+}
+
+/// New lines among those of hunks, with their own ends if the patch `tells` them, else with LF.
+fn added(whole: &[&str], tells: bool) -> String {
+    let lines = whole.iter().filter_map(|line| line.strip_prefix('+'));
+    let ended = lines.flat_map(|line| match tells && line.ends_with('\n') {
+        true => [line, ""],
+        false => [body(line), "\n"],
+    });
+    ended.collect()
+}
+
+/// The path that `diff --git` tells two times, as it does where nothing is moved.
+fn twice(names: &str, number: usize) -> Result<String, String> {
+    let both = names.get(..names.len() / 2).zip(names.get(names.len() / 2 + 1..));
+    let both = both
+        .map(|(old, new)| Ok::<_, String>((name(old, number)?, name(new, number)?)))
+        .transpose()?;
+    match both {
+        Some((Some(old), Some(new))) if old == new => Ok(old),
+        _ => Err(format!("line {number} of the patch: it does not name one file two times")),
+    }
+}
+
+/// A path as `---` and `+++` have it; `None` for `/dev/null`.
+fn name(text: &str, number: usize) -> Result<Option<String>, String> {
+    let path = path(text, number)?;
+    let bare = path.strip_prefix("a/").or_else(|| path.strip_prefix("b/")).unwrap_or(&path);
+    Ok((path != "/dev/null").then(|| bare.to_owned()))
+}
+
+/// A path as git writes it: up to a tab, or in quotes, with bytes as C's letters and octal digits (`core.quotePath` of git-config).
+fn path(text: &str, number: usize) -> Result<String, String> {
+    let wrong = || {
+        let found = miss::visible(text);
+        format!("line {number} of the patch: `{found}` is no path as git writes it, in UTF-8, in quotes where it has a backslash")
+    };
+    let Some(quoted) = text.trim_start().strip_prefix('"') else {
+        let path = text.split_once('\t').map_or(text.trim(), |(path, _)| path);
+        return if path.contains('\\') { Err(wrong()) } else { Ok(path.to_owned()) };
+    };
+    let mut rest = quoted.bytes();
+    let mut path = Vec::new();
+    loop {
+        let byte = rest.next().ok_or_else(wrong)?;
+        if byte == b'"' {
+            break;
+        }
+        path.push(if byte == b'\\' {
+            escaped(&mut rest).ok_or_else(wrong)?
+        } else {
+            byte
+        });
+    }
+    let is_all = rest.next().is_none_or(|byte| byte.is_ascii_whitespace());
+    String::from_utf8(path).ok().filter(|_| is_all).ok_or_else(wrong)
+}
+
+/// The byte that stands behind a backslash.
+fn escaped(rest: &mut impl Iterator<Item = u8>) -> Option<u8> {
+    let digit = |byte: u8| (b'0'..=b'7').contains(&byte).then(|| byte - b'0');
+    Some(match rest.next()? {
+        b'a' => 7,
+        b'b' => 8,
+        b't' => b'\t',
+        b'n' => b'\n',
+        b'v' => 11,
+        b'f' => 12,
+        b'r' => b'\r',
+        sign @ (b'"' | b'\\') => sign,
+        first @ b'0'..=b'3' => digit(first)? << 6 | digit(rest.next()?)? << 3 | digit(rest.next()?)?,
+        _ => return None,
+    })
+}
+
+/// The hunk whose head stands at a line of the patch, and the line behind it. Its numbers say how many lines it has.
+fn hunk(lines: &[&str], at: usize, head: &str) -> Result<(Hunk, usize), String> {
+    let wrong = || {
+        let found = miss::visible(lines[at]);
+        format!(
+            "line {} of the patch is no head of a hunk: it is `{found}`, and `@@ -12,3 +12,4 @@` would be one",
+            at + 1
+        )
+    };
+    let ranges = head.split(" @@").next().ok_or_else(wrong)?;
+    let (old, new) = ranges.split_once(' ').ok_or_else(wrong)?;
+    let numbers = |range: &str, sign: char| -> Option<(usize, usize)> {
+        let range = range.strip_prefix(sign)?;
+        match range.split_once(',') {
+            Some((start, count)) => Some((start.parse().ok()?, count.parse().ok()?)),
+            None => Some((range.parse().ok()?, 1)),
+        }
+    };
+    let (start, mut olds) = numbers(old, '-').ok_or_else(wrong)?;
+    let (_, mut news) = numbers(new.trim_end(), '+').ok_or_else(wrong)?;
+    // Where nothing is taken away, the number is that of the line before.
+    let line = if olds == 0 { start + 1 } else { start };
+    let mut hunk = Hunk {
+        at: at + 1,
+        line: Some(line),
+        ..Hunk::default()
+    };
+    let mut next = at + 1;
+    while olds > 0 || news > 0 {
+        let text = lines
+            .get(next)
+            .ok_or_else(|| format!("the hunk at line {} of the patch is cut short", at + 1))?;
+        let (sign, rest) = match text.chars().next() {
+            None => (' ', ""),
+            Some(sign @ (' ' | '-' | '+')) => (sign, &text[1..]),
+            // It is about the old text: the new one goes on.
+            Some('\\') => {
+                hunk.last = true;
+                next += 1;
+                continue;
+            }
+            Some(_) => return Err(format!("line {} of the patch begins with none of space, - and +", next + 1)),
+        };
+        let short = || {
+            format!(
+                "the hunk at line {} of the patch has other numbers of lines than its head says",
+                at + 1
+            )
+        };
+        if sign != '+' {
+            olds = olds.checked_sub(1).ok_or_else(short)?;
+        }
+        if sign != '-' {
+            news = news.checked_sub(1).ok_or_else(short)?;
+        }
+        hunk.lines.push((sign, rest.to_owned()));
+        next += 1;
+    }
+    if lines.get(next).is_some_and(|line| line.starts_with('\\')) {
+        hunk.last = true;
+        hunk.open = hunk.lines.last().is_some_and(|(sign, _)| *sign != '-');
+        next += 1;
+    }
+    Ok((hunk, next))
+}
