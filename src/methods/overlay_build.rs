@@ -11,10 +11,13 @@ use crate::exit::Code;
 use crate::render::{count, printable};
 use engine::build::request::Report;
 use engine::build::session::Session;
+use engine::values::label::Label;
+use engine::values::pattern::PatternSet;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use workbench::overlay::compare::compare;
+use workbench::overlay::record::used;
 
 /// Build targets as they would be with the documents of an overlay.
 ///
@@ -148,9 +151,9 @@ pub struct Differs {
 struct Targets {
     /// How many targets were asked about.
     asked: usize,
-    /// How many of all targets may be out of date through the documents.
+    /// How many of them may be out of date.
     stale: usize,
-    /// How many may be so without them.
+    /// How many of these may be so in the workspace, too.
     stale_without: usize,
     /// What would run for certain.
     will_run: Vec<String>,
@@ -161,9 +164,12 @@ struct Targets {
     gate: Option<Gate>,
     /// What was free and made in order to know what a model would be asked.
     made: usize,
-    /// What a model would be asked.
+    /// What a model would be asked for certain.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     asks: Option<Asks>,
+    /// What it would be asked besides if the answers to those come out different.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    may_ask: Option<Asks>,
 }
 
 /// What others wait for.
@@ -176,7 +182,7 @@ struct Gate {
 }
 
 /// What would be asked of models.
-#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct Asks {
     calls: u32,
@@ -185,6 +191,9 @@ struct Asks {
     /// What it would cost, in millionths of the currency, where the model has a price.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     micros: Option<u64>,
+    /// Which currency that is, where it is told.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    currency: Option<String>,
 }
 
 impl Method for Diff {
@@ -194,7 +203,9 @@ impl Method for Diff {
     type Answer = Differs;
 
     fn answer(&self, desk: &mut Desk<'_>) -> Result<Differs, Failed> {
-        let compared = compare(&files(desk)?, &self.name, now())?;
+        let files = files(desk)?;
+        used(&files, &self.name, now())?;
+        let compared = compare(&files, &self.name, now())?;
         let diff = compared.iter().map(|one| one.diff.as_str()).collect();
         let targets = self
             .targets
@@ -235,8 +246,9 @@ fn prospect(desk: &mut Desk<'_>, name: &str, pattern: &str) -> Result<Targets, F
     let (workspace, session) = desk.open()?;
     let asks = workbench::paid::any(&workspace.definition()?.manifest, &workspace.engine.registry);
     (request.options.dry_run, request.options.price) = (!asks, asks);
-    let before = stale(&workspace.session_beneath()?);
-    let now = stale(session);
+    let now = stale(session, &request.patterns);
+    let before = stale(&workspace.session_beneath()?, &request.patterns);
+    let currency = workbench::paid::currency(session);
     let report = build(context, session, &request)?;
     refused(&report)?;
     desk.worsen(code(&report));
@@ -248,37 +260,39 @@ fn prospect(desk: &mut Desk<'_>, name: &str, pattern: &str) -> Result<Targets, F
         labels: gate.labels.iter().map(ToString::to_string).collect(),
         behind: gate.behind,
     });
-    let mut asks = Asks {
-        calls: 0,
-        input_tokens: 0,
-        output_tokens: 0,
-        micros: None,
+    let asks = |certain: bool| {
+        let mut asks = Asks::default();
+        let plans = report.plans.iter().filter(|priced| priced.certain == certain);
+        for cost in plans.map(|priced| &priced.plan.cost) {
+            asks.calls += cost.calls;
+            asks.input_tokens += cost.input_tokens;
+            asks.output_tokens += cost.output_tokens;
+            asks.micros = asks.micros.into_iter().chain(cost.micros).reduce(|a, b| a + b);
+        }
+        asks.currency = asks.micros.and(currency.clone());
+        (asks.calls > 0).then_some(asks)
     };
-    for priced in &report.plans {
-        let cost = &priced.plan.cost;
-        asks.calls += cost.calls;
-        asks.input_tokens += cost.input_tokens;
-        asks.output_tokens += cost.output_tokens;
-        asks.micros = asks.micros.into_iter().chain(cost.micros).reduce(|a, b| a + b);
-    }
     Ok(Targets {
         asked: report.targets,
-        stale: now.difference(&before).count(),
-        stale_without: before.len(),
+        stale: now.len(),
+        stale_without: now.intersection(&before).count(),
         will_run: outlook.will_run.iter().map(ToString::to_string).collect(),
         may_run: outlook.may_run,
         gate,
         made: report.tally.ran,
-        asks: (!report.plans.is_empty()).then_some(asks),
+        asks: asks(true),
+        may_ask: asks(false),
     })
 }
 
-/// The targets that may be out of date.
-fn stale(session: &Session) -> BTreeSet<String> {
+/// The targets of patterns that may be out of date.
+fn stale(session: &Session, patterns: &PatternSet) -> BTreeSet<String> {
     let marked = session.marked();
     let labels = marked.iter().map(|one| session.graph.node(one.node).label.to_string());
+    let is_asked = |text: &String| Label::parse(text).is_ok_and(|label| patterns.matches(label.package(), label.target()));
     labels
         .filter(|label| !label.starts_with("//files/") || !label.ends_with(":bytes"))
+        .filter(is_asked)
         .collect()
 }
 
@@ -286,13 +300,9 @@ fn stale(session: &Session) -> BTreeSet<String> {
 const SHOWN: usize = 5;
 
 fn told(told: &Targets) -> String {
-    let mut text = format!(
-        "{}: {} may be out of date through the overlay",
-        targets(told.asked),
-        many(told.stale)
-    );
+    let mut text = format!("{}: {} may be out of date", targets(told.asked), many(told.stale));
     if told.stale_without > 0 {
-        text.push_str(&format!(", {} are so without it", many(told.stale_without)));
+        text.push_str(&format!(", {} of them without the overlay, too", many(told.stale_without)));
     }
     text.push('\n');
     let mut line = |name: &str, value: &str| text.push_str(&format!("  {name:<8} {value}\n"));
@@ -319,23 +329,28 @@ fn told(told: &Targets) -> String {
     if told.made > 0 {
         line("made", &format!("{} that are free, to know what would be asked", many(told.made)));
     }
-    match &told.asks {
-        Some(asks) if asks.calls > 0 => {
-            let cost = asks
-                .micros
-                .map_or(String::new(), |micros| format!(", cost {:.4}", micros as f64 / 1e6));
-            line(
-                "asks",
-                &format!(
-                    "{} calls, about {} tokens in, {} out{cost}",
-                    count(u64::from(asks.calls)),
-                    count(asks.input_tokens),
-                    count(asks.output_tokens)
-                ),
-            );
+    for (name, asks) in [("asks", &told.asks), ("may ask", &told.may_ask)] {
+        if let Some(asks) = asks {
+            line(name, &asked(asks));
         }
-        _ if told.will_run.is_empty() && told.may_run == 0 && told.made == 0 => line("", "every result is there: nothing would run"),
-        _ => {}
+    }
+    let is_idle = told.will_run.is_empty() && told.may_run == 0 && told.made == 0;
+    if is_idle && told.asks.is_none() && told.may_ask.is_none() {
+        line("", "every result is there: nothing would run");
     }
     text
+}
+
+fn asked(asks: &Asks) -> String {
+    let currency = asks.currency.as_ref().map_or(String::new(), |currency| format!(" {currency}"));
+    let cost = asks
+        .micros
+        .map_or(String::new(), |micros| format!(", {:.4}{currency}", micros as f64 / 1e6));
+    let calls = if asks.calls == 1 { "call" } else { "calls" };
+    format!(
+        "{} {calls}, about {} tokens in, {} out{cost}",
+        count(u64::from(asks.calls)),
+        count(asks.input_tokens),
+        count(asks.output_tokens)
+    )
 }

@@ -16,7 +16,7 @@ use workbench::overlay::put::{self, Became};
 
 /// Put a document into an overlay, in place of a file.
 ///
-/// What the file is when its document is first put is what a merge starts from. --delete has the file gone, --drop takes the document out again.
+/// A merge starts from what the file was when the overlay was opened; of one that was changed since, a document is put with --onto-now. --delete has the file gone, --drop takes the document out again.
 #[derive(Debug, clap::Args, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Put {
@@ -40,6 +40,11 @@ pub struct Put {
     #[arg(long)]
     #[serde(default)]
     pub drop: bool,
+    /// The document was made of the file as it is now, not as it was when the overlay was opened.
+    #[arg(long, conflicts_with = "drop")]
+    #[serde(default)]
+    #[schemars(extend("x-tool" = false))]
+    pub onto_now: bool,
 }
 
 /// How a text is written.
@@ -90,7 +95,7 @@ impl Method for Put {
                 ));
             }
         };
-        let (path, became, overlay) = put::put(&files(desk)?, &self.name, &self.path, &what, now())?;
+        let (path, became, overlay) = put::put_over(&files(desk)?, &self.name, &self.path, &what, self.onto_now, now())?;
         Ok(Done {
             name: self.name.clone(),
             path,

@@ -184,7 +184,50 @@ fn no_overlay_stands_over_a_manifest_that_a_session_edits() {
     let told = bench.run(&["overlay", "build", session, "//..."]);
     assert_eq!(told.code, 2, "{told:?}");
     assert!(
-        told.err.contains(&format!("cortex edit commit --session {session} cortex.toml")),
+        told.err.contains(&format!("cortex edit commit cortex.toml --session {session}")),
         "{told:?}"
     );
+}
+
+#[test]
+fn a_session_shows_what_saving_it_would_come_to() {
+    let bench = Bench::memotree();
+    let run = |args: &[&str]| bench.run(args);
+    let write = |text: &str| fs::write(bench.root().join(FILE), text).expect("written");
+    let text = fs::read_to_string(bench.root().join(FILE)).expect("file");
+    let opened = run(&["edit", "open", FILE, "--json"]).json();
+    let session = opened["session"].as_str().expect("a handle");
+    assert_eq!(
+        run(&["edit", "replace", "--session", session, "--old-text", FROM, "--new-text", TO]).code,
+        0
+    );
+    // What others write elsewhere in the file is part of what would be saved.
+    write(&format!("{text}public class Theirs {{ }}\n"));
+    let found = run(&["resolve", "Theirs", "--overlay", session]);
+    assert_eq!(found.code, 0, "{found:?}");
+    assert!(run(&["show", "//types/NodeStore:semantic", "--overlay", session]).out.contains(TO));
+    // Where it comes to a conflict nothing would be saved.
+    write(&text.replace(FROM, "Not now"));
+    for refused in [
+        &["overlay", "build", session, "//..."][..],
+        &["resolve", "NodeStore", "--overlay", session],
+    ] {
+        let told = run(refused);
+        assert_eq!(told.code, 2, "{told:?}");
+        assert!(
+            told.err.contains(&format!("{FILE} is OutOfSync in the session {session}")),
+            "{told:?}"
+        );
+    }
+    let differs = run(&["overlay", "diff", session, "--json"]).json();
+    assert_eq!(differs["documents"][0]["file"], "conflict", "{differs}");
+    // Which files are sources, and what an overlay is called, is not for a session to say.
+    let rules = run(&["edit", "create", ".ignore", "--mode", "manual", "--new-text", "docs/\n", "--json"]).json();
+    let rules = rules["session"].as_str().expect("a handle");
+    let told = run(&["overlay", "build", rules, "//..."]);
+    assert!(
+        told.err.contains(&format!("cortex edit commit .ignore --session {rules}")),
+        "{told:?}"
+    );
+    assert!(run(&["overlay", "open", session]).err.contains("is an edit session"));
 }

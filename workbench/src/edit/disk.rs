@@ -17,6 +17,7 @@ use std::hash::{BuildHasher, RandomState};
 use std::io::{self, ErrorKind, Read};
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Where notes lie, below the workspace's root.
 pub const FOLDER: &str = ".cortex/edit";
@@ -257,6 +258,11 @@ impl Files for Disk {
 
     fn fresh(&self) -> u64 {
         RandomState::new().hash_one(std::process::id())
+    }
+
+    fn clock(&self) -> u64 {
+        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        u64::try_from(since.as_nanos()).unwrap_or(u64::MAX)
     }
 
     fn tell(&self, category: Category, line: &str) {

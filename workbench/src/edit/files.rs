@@ -13,6 +13,13 @@ pub struct Stamp {
     pub of: (u64, u64, u64, i128, i128),
 }
 
+impl Stamp {
+    /// When the file was last changed, in nanoseconds of [`Files::clock`]: its content, its mode, or which file has its name.
+    pub fn changed(&self) -> i128 {
+        self.of.4
+    }
+}
+
 /// A file with its bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Found {
@@ -94,6 +101,10 @@ pub trait Files {
 
     /// A number that nobody else was given.
     fn fresh(&self) -> u64;
+
+    /// Nanoseconds of the clock that stamps of files tell: what is changed from now on has a later time than this, or (as clocks of file systems go
+    /// by steps of some milliseconds) hardly an earlier one.
+    fn clock(&self) -> u64;
 
     /// Writes a line to a log, if that is wanted. Whether it can be written changes nothing.
     fn tell(&self, category: Category, line: &str);

@@ -123,7 +123,7 @@ impl Memory {
     fn stamp(&self, path: &str) -> Option<Stamp> {
         let files = self.files.borrow();
         files.get(path).map(|(bytes, at, _)| Stamp {
-            of: (0, *at, bytes.len() as u64, 0, 0),
+            of: (0, *at, bytes.len() as u64, 0, i128::from(*at)),
         })
     }
 }
@@ -148,6 +148,10 @@ impl Files for Memory {
 
     fn fresh(&self) -> u64 {
         self.clock.set(self.clock.get() + 1);
+        self.clock.get()
+    }
+
+    fn clock(&self) -> u64 {
         self.clock.get()
     }
 

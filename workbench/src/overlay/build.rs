@@ -2,11 +2,10 @@
 //! of the checkout itself (its graph, History, files laid out) nothing moves.
 
 use super::OverlayError;
-use super::record::{lives, seen, used};
-use super::texts;
+use super::record::{is_session, lives, seen, used};
+use super::{edited, texts};
 use crate::edit::disk::Disk;
 use crate::edit::files::Files;
-use crate::location::MANIFEST;
 use engine::build::engine::Engine;
 use engine::files::overlaid::{Documents, Overlaid};
 use engine::seams::annotate::Unannotated;
@@ -23,24 +22,12 @@ use std::sync::Arc;
 /// # Errors
 /// When there is no such overlay, or its texts are gone.
 pub fn documents<F: Files>(files: &F, name: &str, now: u64) -> Result<Documents, OverlayError> {
-    seen(files, name, now)?;
-    match used(files, name, now) {
-        // Where nothing can be written it is used all the same.
-        Ok(()) | Err(OverlayError::Io(_)) => {}
-        Err(why) => return Err(why),
-    }
+    used(files, name, now)?;
     let _alone = files.alone()?;
-    let overlay = seen(files, name, now)?;
-    if overlay.documents.contains_key(MANIFEST) {
-        let hint = format!("save it first: `cortex edit commit --session {name} {MANIFEST}`, or discard it");
-        return Err(OverlayError::asked(
-            "E_PATH",
-            "no overlay stands over the manifest, which this session edits",
-            MANIFEST,
-            hint,
-        ));
+    if is_session(files, name)? {
+        edited::stands(files, name, now)?;
     }
-    texts::documents(files, &overlay.documents)
+    texts::documents(files, &seen(files, name, now)?.documents)
 }
 
 /// A store as a build beside its checkout sees it: the checkout may be built meanwhile.

@@ -2,11 +2,15 @@
 //! they are saved. They are changed and saved by `edit` alone.
 
 use super::OverlayError;
+use super::put::rules;
 use super::record::{Document, Overlay};
 use crate::edit::files::Files;
+use crate::edit::noticing::notice;
 use crate::edit::session::{self, Content, LIFETIME, NoSession, Session};
+use crate::edit::state::WorkflowState;
+use crate::location::MANIFEST;
 use engine::values::digest::Digest;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The overlay that the edits of a session are; `None` when there is no session of that handle.
 ///
@@ -34,11 +38,47 @@ pub(super) fn overlay<F: Files>(files: &F, handle: &str, now: u64) -> Result<Opt
     });
     Ok(Some(Overlay {
         opened_at: session.used,
+        files_at: 0,
         used_at: session.used,
         lifetime: LIFETIME,
         documents: documents.collect(),
         merging: BTreeMap::new(),
     }))
+}
+
+/// Has a session meet what others wrote, as its next operation would: what it shows then is what saving it would come to. The lock is not held.
+pub(super) fn look<F: Files>(files: &F, handle: &str, now: u64) {
+    if let Ok(session) = Session::load(files, handle, now) {
+        // The manifest is for those alone who say so.
+        let paths = session.documents.keys().filter(|path| *path != MANIFEST);
+        let paths: BTreeSet<String> = paths.cloned().collect();
+        // Where nothing can be written it shows what it last knew.
+        let _ = notice(files, Some(&paths), now);
+    }
+}
+
+/// Whether what a session has not saved can stand in place of files: it can be saved, and says not which files are sources, nor what is built of them.
+///
+/// # Errors
+/// When it cannot, with the file.
+pub(super) fn stands<F: Files>(files: &F, handle: &str, now: u64) -> Result<(), OverlayError> {
+    let Ok(session) = Session::load(files, handle, now) else {
+        return Ok(());
+    };
+    for (path, document) in session.documents.iter().filter(|(_, document)| document.is_edited()) {
+        if path == MANIFEST || rules(path) {
+            let why = format!("{path}, which the session {handle} edits, says what is built of which files, and no overlay stands over it");
+            let hint = format!("save it first: `cortex edit commit {path} --session {handle}`, or discard it");
+            return Err(OverlayError::asked("E_PATH", why, "", hint));
+        }
+        if document.state.told() == WorkflowState::OutOfSync {
+            let why = format!("{path} is OutOfSync in the session {handle}: saving it would come to a conflict, or to nothing");
+            let hint =
+                format!("`cortex edit diff {path} --session {handle}` shows both sides; `refresh`, `discard` or `persist_as` end it");
+            return Err(OverlayError::asked("E_OVERLAY", why, "", hint));
+        }
+    }
+    Ok(())
 }
 
 /// A text that a session keeps.

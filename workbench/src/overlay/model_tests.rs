@@ -4,7 +4,7 @@
 use super::build::documents;
 use super::merge::merge;
 use super::patch::apply;
-use super::put::{Put, put};
+use super::put::{Put, put, put_over};
 use super::record::{discard, list, open};
 use super::three_way::join;
 use crate::edit::real::Real;
@@ -155,7 +155,7 @@ fn perform(files: &Real, model: &Model, step: &Step, now: u64) -> bool {
         Step::Open(name) => open(&files.disk, NAMES[*name], None, now).is_ok(),
         Step::Put(name, path, text) => {
             let what = text.clone().map_or(Put::Delete, |text| Put::Bytes(text.into_bytes()));
-            put(&files.disk, NAMES[*name], PATHS[*path], &what, now).is_ok()
+            put_over(&files.disk, NAMES[*name], PATHS[*path], &what, true, now).is_ok()
         }
         Step::Drop(name, path) => put(&files.disk, NAMES[*name], PATHS[*path], &Put::Drop, now).is_ok(),
         Step::Patch(name, path, line) => {
@@ -263,7 +263,7 @@ proptest! {
             open(&files.disk, "o", None, 1_000).expect("open");
             for (path, (base, ours, theirs, _)) in PATHS.iter().zip(&sides) {
                 files.write(path, base.as_bytes());
-                put(&files.disk, "o", path, &Put::Bytes(ours.as_bytes().to_vec()), 1_000).expect("put");
+                put_over(&files.disk, "o", path, &Put::Bytes(ours.as_bytes().to_vec()), true, 1_000).expect("put");
                 files.write(path, theirs.as_bytes());
             }
             kill::after(Some(after));

@@ -112,6 +112,10 @@ impl<F: Files> Files for Within<'_, F> {
         self.files.fresh()
     }
 
+    fn clock(&self) -> u64 {
+        self.files.clock()
+    }
+
     fn tell(&self, _: Category, _: &str) {}
 
     fn tells(&self) -> bool {

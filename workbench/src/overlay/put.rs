@@ -1,4 +1,5 @@
-//! Documents put into overlays and taken out again. What a file was when its document was first put stays known: that is what a merge is made from.
+//! Documents put into overlays and taken out again. What a file was when its document was first put stays known: that is what a merge is made from. It
+//! is what the overlay was opened on, unless who puts it says that he knows the file as it is now.
 
 use super::OverlayError;
 use super::record::{Document, Overlay, collect, find, store};
@@ -45,8 +46,23 @@ pub enum Became {
 /// Puts a document: the path of the real file that was meant, and what became of it.
 ///
 /// # Errors
-/// When there is no such overlay, the path cannot be, the text is none, or it cannot be kept.
+/// When there is no such overlay, the path cannot be, the file was changed since the overlay was opened, the text is none, or it cannot be kept.
 pub fn put<F: Files>(files: &F, name: &str, path: &str, what: &Put, now: u64) -> Result<(String, Became, Overlay), OverlayError> {
+    put_over(files, name, path, what, false, now)
+}
+
+/// Puts a document that was made of the file as it is now, if `onto_now`, and else of what the overlay was opened on.
+///
+/// # Errors
+/// As of [`put`].
+pub fn put_over<F: Files>(
+    files: &F,
+    name: &str,
+    path: &str,
+    what: &Put,
+    onto_now: bool,
+    now: u64,
+) -> Result<(String, Became, Overlay), OverlayError> {
     find(files, name, now)?;
     let _alone = files.alone()?;
     let overlay = find(files, name, now)?;
@@ -75,6 +91,9 @@ pub fn put<F: Files>(files: &F, name: &str, path: &str, what: &Put, now: u64) ->
             return Ok((real, became, find(files, name, now)?));
         }
     };
+    if !onto_now && !overlay.documents.contains_key(&real) {
+        unchanged(files, name, &overlay, &real)?;
+    }
     let one = Putting {
         path: real.clone(),
         bytes,
@@ -126,6 +145,19 @@ fn file<F: Files>(files: &F, path: &str) -> Result<Option<Vec<u8>>, OverlayError
         OverlayError::asked("E_READ", format!("{path} cannot be read: {error}"), "", hint)
     })?;
     Ok(found.map(|found| found.bytes))
+}
+
+/// Whether a file is what the overlay was opened on: a document that was made of that would take back what others wrote since.
+fn unchanged<F: Files>(files: &F, name: &str, overlay: &Overlay, path: &str) -> Result<(), OverlayError> {
+    let found = files.read(path).ok().flatten();
+    if found.is_none_or(|found| found.stamp.changed() <= i128::from(overlay.files_at)) {
+        return Ok(());
+    }
+    let why = format!(
+        "{path} was changed since the overlay {name} was opened, and what it was then is not known: a merge would take that change back"
+    );
+    let hint = "make the document of the file as it is now and put it with --onto-now (onto_now), or change it by `overlay apply`";
+    Err(OverlayError::asked("E_OVERLAY", why, "", hint))
 }
 
 /// A file that edits would refuse is not written over.
@@ -220,10 +252,14 @@ pub(super) fn put_all<F: Files>(files: &F, name: &str, puts: &[Putting], now: u6
     Ok(became)
 }
 
+/// Whether a file says which files are sources.
+pub(super) fn rules(path: &str) -> bool {
+    RULE_FILES.contains(&path.rsplit('/').next().unwrap_or(path))
+}
+
 /// Whether a path may have such a document.
 fn allowed(path: &str, bytes: Option<&[u8]>) -> Result<(), OverlayError> {
-    let name = path.rsplit('/').next().unwrap_or(path);
-    if RULE_FILES.contains(&name) {
+    if rules(path) {
         let why = format!("{path} says which files are sources, and no overlay stands over it");
         return Err(OverlayError::asked("E_PATH", why, "", "change it in the workspace itself"));
     }

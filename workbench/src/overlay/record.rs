@@ -26,6 +26,8 @@ const RENEWED: u64 = 60;
 pub struct Overlay {
     /// When it was opened, in seconds since 1970.
     pub opened_at: u64,
+    /// The same in nanoseconds of the files' clock: a file that was changed later is not the one that the overlay was opened on.
+    pub files_at: u64,
     /// When it was last opened, changed or built in, give or take a minute.
     pub used_at: u64,
     /// Seconds that it lives after its last use.
@@ -152,13 +154,21 @@ pub fn find<F: Files>(files: &F, name: &str, now: u64) -> Result<Overlay, Overla
     }
 }
 
+/// Whether a name, under which [`seen`] has something, is a session's.
+///
+/// # Errors
+/// When that cannot be read.
+pub(super) fn is_session<F: Files>(files: &F, name: &str) -> Result<bool, OverlayError> {
+    Ok(files.note(&note(name))?.is_none())
+}
+
 /// What stands in place of files by a name: an overlay, or what an edit session has not saved.
 ///
 /// # Errors
 /// When there is none of that name, or its time is over, or it cannot be read.
 pub(super) fn seen<F: Files>(files: &F, name: &str, now: u64) -> Result<Overlay, OverlayError> {
     match find(files, name, now) {
-        Err(why) if files.note(&note(name)).is_ok_and(|kept| kept.is_none()) => edited::overlay(files, name, now)?.ok_or(why),
+        Err(why) if is_session(files, name).is_ok_and(|is| is) => edited::overlay(files, name, now)?.ok_or(why),
         found => found,
     }
 }
@@ -195,6 +205,9 @@ pub fn open<F: Files>(files: &F, name: &str, lifetime: Option<u64>, now: u64) ->
         ));
     }
     let _alone = files.alone()?;
+    if is_session(files, name)? && edited::overlay(files, name, now).is_ok_and(|session| session.is_some()) {
+        return Err(edited::no_overlay(name));
+    }
     collect(files, now)?;
     let known = match read(files, name)? {
         None => None,
@@ -203,6 +216,7 @@ pub fn open<F: Files>(files: &F, name: &str, lifetime: Option<u64>, now: u64) ->
     let is_new = known.is_none();
     let mut overlay = known.unwrap_or(Overlay {
         opened_at: now,
+        files_at: files.clock(),
         used_at: now,
         lifetime: LIFETIME,
         documents: BTreeMap::new(),
@@ -214,15 +228,27 @@ pub fn open<F: Files>(files: &F, name: &str, lifetime: Option<u64>, now: u64) ->
     Ok((overlay, is_new))
 }
 
-/// Notes that it was used, unless that was noted a moment ago. A session lives by being edited.
+/// Notes that an overlay is used, unless that was noted a moment ago or nothing can be written; a session, which lives by being edited, meets what
+/// others wrote.
 ///
 /// # Errors
-/// When there is no such overlay, or it cannot be kept.
+/// When there is none of that name.
 pub fn used<F: Files>(files: &F, name: &str, now: u64) -> Result<(), OverlayError> {
     let overlay = seen(files, name, now)?;
-    if files.note(&note(name))?.is_none() || now.saturating_sub(overlay.used_at) < RENEWED.min(overlay.lifetime / 16 + 1) {
+    if is_session(files, name)? {
+        edited::look(files, name, now);
         return Ok(());
     }
+    if now.saturating_sub(overlay.used_at) < RENEWED.min(overlay.lifetime / 16 + 1) {
+        return Ok(());
+    }
+    match renew(files, name, now) {
+        Err(OverlayError::Io(_)) => Ok(()),
+        renewed => renewed,
+    }
+}
+
+fn renew<F: Files>(files: &F, name: &str, now: u64) -> Result<(), OverlayError> {
     let _alone = files.alone()?;
     let mut overlay = find(files, name, now)?;
     overlay.used_at = overlay.used_at.max(now);

@@ -5,7 +5,7 @@ use super::build::documents;
 use super::compare::{Kind, Since, compare};
 use super::merge::{How, merge};
 use super::patch::apply;
-use super::put::{Became, Put, put};
+use super::put::{Became, Put, put, put_over};
 use super::record::{LIFETIME, discard, find, list, open};
 use crate::edit::disk::Disk;
 use crate::edit::encoding::{Encoding, Form};
@@ -160,6 +160,46 @@ fn only_texts_of_the_workspace_are_put() {
     assert_eq!(why(place.put("o", "new/x.cs", "x").expect_err("below")).code, "E_PATH");
 }
 
+/// Whose text was made of the file as it was at the opening takes nothing of others back.
+#[test]
+fn what_was_written_since_the_opening_is_not_put_over_unawares() {
+    let place = Place::new();
+    place.write("a.cs", "1\n2\n3\n4\n5\n");
+    place.write("b.cs", "b\n");
+    place.open("o");
+    // Stamps of files go by steps, so that those of just after may be as early as the opening.
+    let later = || place.disk.read("a.cs").expect("read").expect("a file").stamp.changed() > i128::from(opened_at(&place));
+    place.write("a.cs", "one\n2\n3\n4\n5\n");
+    while !later() {
+        place.write("a.cs", "one\n2\n3\n4\n5\n");
+    }
+    let mine = "1\n2\n3\n4\nfive\n";
+    for what in [Put::Bytes(mine.into()), Put::Delete] {
+        let refused = why(put(&place.disk, "o", "a.cs", &what, NOW).expect_err("refused"));
+        assert!(
+            refused.message.starts_with("a.cs was changed since the overlay o was opened"),
+            "{refused:?}"
+        );
+        assert!(refused.hint.is_some_and(|hint| hint.contains("--onto-now")));
+    }
+    assert_eq!(place.put("o", "b.cs", "bb\n").expect("as it was"), Became::Changed);
+    apply(&place.disk, "o", "--- a/a.cs\n+++ b/a.cs\n@@ -5 +5 @@\n-5\n+five\n", NOW).expect("it says what it changes");
+    // From here on it is known what the document is made of.
+    assert_eq!(place.put("o", "a.cs", "one\n2\n3\n4\nfive!\n").expect("put"), Became::Changed);
+    assert!(merge(&place.disk, "o", NOW).expect("merged").conflicts.is_empty());
+    assert_eq!(
+        (place.read("a.cs"), place.read("b.cs")),
+        (b"one\n2\n3\n4\nfive!\n".to_vec(), b"bb\n".to_vec())
+    );
+    // An overlay that is opened later knows it.
+    place.open("p");
+    assert_eq!(place.put("p", "a.cs", "p\n").expect("put"), Became::Changed);
+}
+
+fn opened_at(place: &Place) -> u64 {
+    find(&place.disk, "o", NOW).expect("it lives").files_at
+}
+
 #[test]
 fn what_edits_would_refuse_is_not_put_over() {
     let place = Place::new();
@@ -182,7 +222,7 @@ fn what_edits_would_refuse_is_not_put_over() {
         ];
         let refused = || {
             for what in &whats {
-                let refused = why(put(&place.disk, "o", "a.cs", what, NOW).expect_err("refused"));
+                let refused = why(put_over(&place.disk, "o", "a.cs", what, true, NOW).expect_err("refused"));
                 assert_eq!(refused.code, "E_ENCODING");
                 assert!(
                     refused.message.starts_with("a.cs is no text that can be edited: it is "),
@@ -193,7 +233,7 @@ fn what_edits_would_refuse_is_not_put_over() {
         };
         refused();
         // It can go as a whole, and does not come back as another.
-        put(&place.disk, "o", "a.cs", &Put::Delete, NOW).expect("put");
+        put_over(&place.disk, "o", "a.cs", &Put::Delete, true, NOW).expect("put");
         refused();
         put(&place.disk, "o", "a.cs", &Put::Drop, NOW).expect("dropped");
         assert!(find(&place.disk, "o", NOW).expect("it lives").documents.is_empty());
