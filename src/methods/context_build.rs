@@ -39,7 +39,8 @@ use workbench::window::state::Window;
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Build {
     /// The query: a task or a question.
-    #[arg(long, value_name = "TEXT")]
+    // It may come from a file.
+    #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true)]
     pub query: String,
     /// The conversation: its handle goes on with it, "new" begins one and is given a handle.
     #[arg(long, value_name = "ID")]
@@ -281,7 +282,10 @@ impl Build {
     fn checked(&self) -> Result<Factors, Failed> {
         let wrong = |message: &str, hint: &str| Failed::new(Code::Usage, Diagnostic::error("E_PARAM", message).hint(hint));
         if self.query.trim().is_empty() {
-            return Err(wrong("the query is empty", "say in words what you want to know or do"));
+            return Err(wrong(
+                "the query is empty",
+                "say in words what you want to know or do, with --query or in a file with --file",
+            ));
         }
         if self.query.len() > LONGEST {
             return Err(wrong(

@@ -154,6 +154,40 @@ fn a_named_member_stands_first_in_full() {
 }
 
 #[test]
+fn a_query_may_stand_in_a_file() {
+    let bench = Bench::memotree();
+    let file = bench.beside("query.txt");
+    let build = |args: &[&str]| bench.run(&[&["context", "build", "--budget", "300"], args].concat());
+    let from_file = |text: &str| {
+        std::fs::write(&file, text).expect("written");
+        build(&["--file", &file.to_string_lossy()])
+    };
+    let query = "节点存储的NodeStore.Get的错误";
+    let ran = from_file(query);
+    assert_eq!((ran.code, &ran.out), (0, &build(&["--query", query]).out), "{ran:?}");
+    assert!(ran.out.contains("Get(NodeId) in full"), "{ran:?}");
+    // What takes a person's patience takes none of ours.
+    for (text, code) in [
+        ("NodeStore ".repeat(100_000), 2),
+        ("NodeStore.Get(".repeat(4_600), 0),
+        ("Foo<".repeat(16_000), 0),
+        ("`a`1".repeat(16_000), 0),
+        ("`".repeat(65_000), 0),
+        ("src/x%.md Foo.Bar ".repeat(3_500), 0),
+        ("a.".repeat(32_000), 0),
+        ("a.cs".to_owned() + &":1".repeat(30_000), 0),
+        ("NodeStore#L1#L".repeat(4_000), 0),
+        ("/".repeat(65_000), 0),
+        ("the of get set and a".to_owned(), 0),
+    ] {
+        let ran = from_file(&text);
+        let told: String = ran.all().chars().take(300).collect();
+        assert!(ran.code == code && ran.all().len() < 50_000, "{}: {told}", &text[..20]);
+    }
+    assert_eq!(build(&[]).code, 2);
+}
+
+#[test]
 fn files_that_are_no_code_are_shown_or_say_why_not() {
     let bench = Bench::memotree();
     bench.write("README.md", "# The kaleidoscope\n");

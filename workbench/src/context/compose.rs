@@ -23,8 +23,8 @@ const BORROWED: usize = 3;
 const HOPED: f32 = 3.0;
 /// Tokens that a brief form needs, about: no fuller form of another type takes those.
 const FOR_ONE: usize = 40;
-/// Tokens that are kept for the lines that say what is not shown.
-const FOR_THE_REST: usize = 60;
+/// Tokens that are kept for the lines that say what is not shown, and no more than one part in so many of the budget.
+const FOR_THE_REST: (usize, usize) = (60, 8);
 /// Files that the query names have one part in so many of the budget, beside types: as much as one type that is shown whole.
 const FOR_FILES: usize = 4;
 /// Types that are named as not shown.
@@ -87,7 +87,7 @@ pub fn compose(query: &str, material: Material<'_>, budget: usize, count: &dyn F
     let Material { chosen, texts, files, .. } = material;
     let asked: BTreeSet<String> = super::words::list(query).into_iter().collect();
     let heading = heading(query);
-    let room = budget.saturating_sub(count(&heading) + FOR_THE_REST);
+    let room = budget.saturating_sub(count(&heading) + FOR_THE_REST.0.min(budget / FOR_THE_REST.1));
     let sizes: Vec<usize> = texts.iter().map(|text| text.size).collect();
     let shares = shares(chosen, &sizes, budget);
     let made = |text: &Texts, form: Form, members: &[usize], most: usize| -> Option<Section> {
@@ -350,7 +350,7 @@ mod tests {
         assert!(made(100_000).text.ends_with("Not shown: Other\n"));
         let some = made(340);
         assert_eq!(forms(&some), [Form::Code, Form::Code, Form::Outline], "{}", some.text);
-        let few = made(FOR_THE_REST + 5 + 30);
+        let few = made(40);
         assert_eq!(forms(&few), [Form::Brief, Form::Brief, Form::Brief]);
         insta::assert_snapshot!(few.text, @r"
         # Context: fill it
@@ -385,12 +385,12 @@ mod tests {
     fn what_is_named_takes_what_it_needs() {
         let types = [texts("A", 50), texts("B", 20), texts("C", 20), texts("D", 20)];
         let mut order = [chosen(0, 0.1), chosen(1, 0.9), chosen(2, 0.8), chosen(3, 0.7)];
-        let plain = composed("fill it", &order, &types, &[], 300);
+        let plain = composed("fill it", &order, &types, &[], 274);
         assert_ne!(plain.placed[0].form, Form::Code);
         order[0].mention = Some("A".to_owned());
         let sizes: Vec<usize> = types.iter().map(|text| text.size).collect();
-        assert_eq!(limits(&order, &sizes, 300)[0], 300);
-        let made = composed("fill it", &order, &types, &[], 300);
+        assert_eq!(limits(&order, &sizes, 274)[0], 274);
+        let made = composed("fill it", &order, &types, &[], 274);
         assert_eq!((made.placed[0].form, made.placed.len()), (Form::Code, 4), "{}", made.text);
     }
 
@@ -433,7 +433,7 @@ mod tests {
         types[1].named = vec![member("B", 150), member("B", 500)];
         let mut order = [chosen(0, 0.9), chosen(1, 0.1)];
         order.iter_mut().for_each(|one| one.mention = Some("named".to_owned()));
-        let made = composed("it", &order, &types, &[], 250);
+        let made = composed("it", &order, &types, &[], 217);
         assert_eq!(made.placed[1].members, [0], "{}", made.text);
         assert!(forms(&made).iter().all(|form| *form < Form::Code));
         assert!(
@@ -509,7 +509,7 @@ mod tests {
             // The first member that fits at all is there before anything else is.
             let first = types.iter().position(|text| !text.named.is_empty());
             if let Some(first) = first
-                && types[first].named[0].text.len() / 5 + 60 + FOR_THE_REST < budget
+                && types[first].named[0].text.len() / 5 + 60 + FOR_THE_REST.0 < budget
             {
                 prop_assert!(made.placed.iter().any(|one| one.at == first && one.members.contains(&0)), "{}", made.text);
             }

@@ -12,6 +12,8 @@ pub struct Word<'t> {
     pub quoted: bool,
 }
 
+/// Bytes of a word: what is longer is no name.
+const LONGEST: usize = 1024;
 /// Bytes that brackets behind a name may hold to belong to it: parameter types, type arguments, a line and a column.
 const IN_BRACKETS: usize = 200;
 
@@ -39,7 +41,8 @@ pub fn words(text: &str) -> Vec<Word<'_>> {
         }
         found.extend(start.map(|from| (&stretch[from..], quoted)));
     }
-    let words = found.into_iter().map(|(word, quoted)| Word { text: bare(word), quoted });
+    let words = found.into_iter().filter(|(word, _)| word.len() <= LONGEST);
+    let words = words.map(|(word, quoted)| Word { text: bare(word), quoted });
     words.filter(|word| !word.text.is_empty()).collect()
 }
 
@@ -57,8 +60,8 @@ fn stretches(text: &str) -> Vec<(&str, bool)> {
     for (at, _) in text.match_indices('`') {
         let rest = &text[at + 1..];
         let is_arity = text[..at].ends_with(is_of_name) && rest.starts_with(|c: char| c.is_ascii_digit());
-        let word = rest.split(char::is_whitespace).next().unwrap_or(rest);
-        if is_arity && (!quoted || word.contains('`')) {
+        let mut word = rest.bytes().take(IN_BRACKETS).take_while(|c| !c.is_ascii_whitespace());
+        if is_arity && (!quoted || word.any(|c| c == b'`')) {
             continue;
         }
         found.push((&text[from..at], quoted));
@@ -233,6 +236,7 @@ mod tests {
             ("./a ../b .c ...d", "./a | ../b | .c | d"),
             ("修复（NodeStore）、Node。", "修复 | NodeStore | Node"),
             ("-- ** ()", ""),
+            (&format!("a {}b", "B.".repeat(LONGEST)), "a"),
         ] {
             assert_eq!(cut(text), expected, "{text}");
         }
