@@ -320,7 +320,10 @@ mod tests {
                         prop_assert!(tokens(&more) > most);
                     }
                 }
-                None => prop_assert!(whole.tokens > most),
+                None => {
+                    let first = file(&text).section(&text[..=lines[0].len()], 1, lines.len());
+                    prop_assert!(whole.tokens > most && tokens(&first) > most, "{first}");
+                }
             }
         }
     }
