@@ -1,5 +1,6 @@
 //! `context build`: what a reader should see of the workspace to answer a query.
 
+use super::investigate::never_send;
 use super::symbols::{Names, notes};
 use super::window::root;
 use super::{Effect, Method};
@@ -13,12 +14,15 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 use workbench::checkout;
+use workbench::context::attached::{Attached, Fitted, Place, attach};
 use workbench::context::choose::{Choice, Chosen, Question, choose};
-use workbench::context::compose::{Composed, Form, compose};
+use workbench::context::compose::{Composed, Material, Placed, compose};
+use workbench::context::forms::{Form, Texts};
 use workbench::context::gather::gather;
 use workbench::context::index::Index;
 use workbench::context::kept::{Absent, Conversations, MOST};
-use workbench::context::mentioned::{Mention, asked, mentions};
+use workbench::context::members;
+use workbench::context::mentioned::{Mention, Wanted, asked, mentions};
 use workbench::context::package::{Grade, Package};
 use workbench::context::quality::Quality;
 use workbench::context::relevance::{Factors, Log, WEIGHTS};
@@ -28,14 +32,15 @@ use workbench::window::state::Window;
 
 /// Show the types that belong to a task, within a budget of tokens.
 ///
-/// Files and types that the query names come first, then what fits best by words, by earlier use, by nearness to what is chosen and to a
-/// package that the query names. In a conversation earlier rounds leave types to later ones that ask about the same. Each type says why
+/// Members, types and files that the query names come first, then what fits best by words, by earlier use, by nearness to what is chosen and
+/// to a package that the query names. In a conversation earlier rounds leave types to later ones that ask about the same. Each type says why
 /// it is there and what each factor gave.
 #[derive(Debug, clap::Args, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Build {
     /// The query: a task or a question.
-    #[arg(long, value_name = "TEXT")]
+    // It may come from a file.
+    #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true)]
     pub query: String,
     /// The conversation: its handle goes on with it, "new" begins one and is given a handle.
     #[arg(long, value_name = "ID")]
@@ -78,11 +83,11 @@ pub struct Built {
     context_text: String,
     /// What it shows, the most important first.
     items: Vec<Item>,
-    /// What fits the query too and is not shown, the best first.
+    /// What the query names and what fits it too, and is not shown, the best first.
     left_out: Vec<LeftOut>,
     /// How many those are in all.
     left_out_total: usize,
-    /// Files and types that the query names.
+    /// Files, types and members that the query names.
     mentions: Vec<Mention>,
     /// Tokens of the text.
     tokens: usize,
@@ -111,12 +116,15 @@ struct RoundOf {
     lives: String,
 }
 
-/// A type that is shown.
+/// A type or a file that is shown.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 struct Item {
     path: String,
     files: Vec<String>,
     form: Form,
+    /// Members that the query names and that stand there in full.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    members: Vec<String>,
     /// Tokens that it takes.
     tokens: usize,
     /// What decided its place.
@@ -132,12 +140,12 @@ struct Item {
     inherited: Option<Inherited>,
 }
 
-/// A type that is not shown.
+/// What is not shown: a type, a member, or what the query names.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 struct LeftOut {
     path: String,
     score: f32,
-    /// The budget, or how little it fits.
+    /// The budget, how little it fits, or what is wrong with it.
     why: String,
 }
 
@@ -162,7 +170,9 @@ impl Method for Build {
         let index = &known.index;
         let root = root(desk)?;
         let before = self.before(&root)?;
-        let (mentions, packages) = (mentions(&self.query, index), Package::named(&self.query));
+        let (mut mentions, packages) = (mentions(&self.query, index), Package::named(&self.query));
+        members::find(desk, &names.symbols, index, &mut mentions)?;
+        let attached = attached(desk, &root, &mut mentions)?;
         let words = asked(&self.query, &mentions);
         let mut files: Vec<String> = mentions.iter().flat_map(|one| &one.files).cloned().collect();
         files.sort();
@@ -182,9 +192,15 @@ impl Method for Build {
         };
         let most = (self.budget / EACH).clamp(CHOSEN.0, CHOSEN.1);
         let choice = choose(&question, most, self.budget / 4, TOLD);
-        let texts = gather(desk, &known, &choice.chosen, self.budget)?;
+        let texts = gather(desk, &known, &choice.chosen, &mentions, self.budget)?;
         let others: Vec<String> = choice.others.iter().map(|(at, _)| index.key(*at).to_owned()).collect();
-        let made = compose(&self.query, &choice.chosen, &texts, &others, self.budget, &o200k);
+        let material = Material {
+            chosen: &choice.chosen,
+            texts: &texts,
+            files: &attached,
+            others: &others,
+        };
+        let made = compose(&self.query, material, self.budget, &o200k);
         let quality = Quality::of(index, &words, &log, &choice.chosen, &texts, &made);
         let conversation = self
             .conversation
@@ -196,22 +212,26 @@ impl Method for Build {
             threshold: inheritance.threshold,
             lives: format!("until {MOST} other conversations of this checkout were used after it"),
         });
-        let items = made.placed.iter().map(|placed| {
+        let files = made.files.iter().map(|(at, fitted)| of_file(&attached[*at], fitted));
+        let types = made.placed.iter().map(|placed| {
             let chosen = &choice.chosen[placed.at];
+            let text = &texts[placed.at];
             Item {
-                path: texts[placed.at].key.clone(),
+                path: text.key.clone(),
                 files: index.document(chosen.at).map(|one| one.files.clone()).unwrap_or_default(),
                 form: placed.form,
+                members: placed.members.iter().map(|at| text.named[*at].path.clone()).collect(),
                 tokens: placed.tokens,
                 score: chosen.score,
-                why: why(index, chosen, &words),
+                why: why(index, chosen, &words, text, placed),
                 factors: chosen.factors,
                 gave: chosen.factors.by(&weights),
                 inherited: chosen.inherited.clone(),
             }
         });
-        let items: Vec<Item> = items.collect();
-        let (left_out, left_out_total) = left_out(index, &choice, &made);
+        let items: Vec<Item> = files.chain(types).collect();
+        let unshown = unshown(&mentions, &attached, &texts, &made);
+        let (left_out, left_out_total) = left_out(index, &choice, &made, unshown);
         Ok(Built {
             state: state(&names, index, &items, &mentions, left_out_total, made.left_out.len()),
             context_text: made.text,
@@ -262,7 +282,10 @@ impl Build {
     fn checked(&self) -> Result<Factors, Failed> {
         let wrong = |message: &str, hint: &str| Failed::new(Code::Usage, Diagnostic::error("E_PARAM", message).hint(hint));
         if self.query.trim().is_empty() {
-            return Err(wrong("the query is empty", "say in words what you want to know or do"));
+            return Err(wrong(
+                "the query is empty",
+                "say in words what you want to know or do, with --query or in a file with --file",
+            ));
         }
         if self.query.len() > LONGEST {
             return Err(wrong(
@@ -355,10 +378,78 @@ fn log(root: &Path, conversation: Option<&Conversation>) -> Log {
     log
 }
 
+/// The files that the query names and that no type stands in. The workspace is opened only if it may name some.
+fn attached(desk: &mut Desk<'_>, root: &Path, mentions: &mut Vec<Mention>) -> Result<Vec<Attached>, Failed> {
+    if !mentions.iter().any(|mention| matches!(mention.wanted, Wanted::File(_))) {
+        return Ok(Vec::new());
+    }
+    let store = desk.context.store_folder();
+    let (workspace, session) = desk.open()?;
+    let place = Place {
+        root,
+        store: store.as_deref(),
+        world: &*workspace.engine.world,
+        never_send: &never_send(session),
+        sources: &|| session.sources.files().into_iter().map(|(path, _)| path).collect(),
+    };
+    Ok(attach(mentions, place))
+}
+
+/// A file as it is shown.
+fn of_file(file: &Attached, fitted: &Fitted) -> Item {
+    let mut why = format!("the query names {}", file.mention);
+    file.notes.iter().for_each(|note| why.push_str(&format!("; {note}")));
+    if let Some((from, to)) = fitted.left_out {
+        why.push_str(&format!("; lines {from}-{to} have no room in the budget"));
+    }
+    Item {
+        path: file.path.clone(),
+        files: vec![file.path.clone()],
+        form: Form::File,
+        members: Vec::new(),
+        tokens: fitted.tokens,
+        score: 0.0,
+        why,
+        factors: Factors::default(),
+        gave: Factors::default(),
+        inherited: None,
+    }
+}
+
+/// What the query names and the text does not show, and why.
+fn unshown(mentions: &[Mention], attached: &[Attached], texts: &[Texts], made: &Composed) -> Vec<LeftOut> {
+    let left = |path: &str, why: &str| LeftOut {
+        path: path.to_owned(),
+        score: 0.0,
+        why: why.to_owned(),
+    };
+    let not_there = mentions
+        .iter()
+        .filter_map(|mention| Some(left(&mention.text, mention.not_shown.as_deref()?)));
+    let is_shown = |at: &usize| made.files.iter().any(|(shown, _)| shown == at);
+    let files = attached.iter().enumerate().filter(|(at, _)| !is_shown(at));
+    let files = files.map(|(_, file)| left(&file.path, NO_ROOM));
+    let members = texts.iter().enumerate().flat_map(|(at, text)| {
+        let placed = made.placed.iter().find(|placed| placed.at == at);
+        let is_shown = move |member: &usize| placed.is_some_and(|placed| placed.members.contains(member));
+        text.named.iter().enumerate().filter(move |(member, _)| !is_shown(member))
+    });
+    let members = members.map(|(_, member)| left(&member.path, NO_ROOM));
+    not_there.chain(files).chain(members).collect()
+}
+
+/// Why what is wanted is left out.
+const NO_ROOM: &str = "there is no room for it in the budget";
+
 /// Why a type was chosen, in words.
-fn why(index: &Index, chosen: &Chosen, words: &[String]) -> String {
+fn why(index: &Index, chosen: &Chosen, words: &[String], text: &Texts, placed: &Placed) -> String {
     let mut reasons = Vec::new();
     reasons.extend(chosen.mention.as_ref().map(|text| format!("the query names {text}")));
+    let members = placed.members.iter().map(|at| text.named[*at].member());
+    let members: Vec<&str> = members.take(NAMED).collect();
+    if !members.is_empty() {
+        reasons.push(format!("{} in full", members.join(", ")));
+    }
     if let Some(from) = &chosen.inherited {
         reasons.push(format!("round {} had it and is {:.2} relevant", from.round, from.relevance));
     }
@@ -388,11 +479,12 @@ fn why(index: &Index, chosen: &Chosen, words: &[String]) -> String {
     reasons.join("; ")
 }
 
-/// What is not shown, the best first, and how many those are in all.
-fn left_out(index: &Index, choice: &Choice, made: &Composed) -> (Vec<LeftOut>, usize) {
+/// What is not shown, what is named before what fits best, and how many those are in all.
+fn left_out(index: &Index, choice: &Choice, made: &Composed, named: Vec<LeftOut>) -> (Vec<LeftOut>, usize) {
+    let total = named.len() + made.left_out.len() + choice.others_total;
     let no_room = made.left_out.iter().map(|at| {
         let chosen = &choice.chosen[*at];
-        (chosen.at, chosen.score, "there is no room for it in the budget")
+        (chosen.at, chosen.score, NO_ROOM)
     });
     let last = choice.chosen.last().map_or(0.0, |one| one.score);
     let others = choice.others.iter().map(|(at, score)| {
@@ -403,12 +495,12 @@ fn left_out(index: &Index, choice: &Choice, made: &Composed) -> (Vec<LeftOut>, u
         };
         (*at, *score, why)
     });
-    let told = no_room.chain(others).take(TOLD).map(|(at, score, why)| LeftOut {
+    let types = no_room.chain(others).map(|(at, score, why)| LeftOut {
         path: index.key(at).to_owned(),
         score,
         why: why.to_owned(),
     });
-    (told.collect(), made.left_out.len() + choice.others_total)
+    (named.into_iter().chain(types).take(TOLD).collect(), total)
 }
 
 fn state(names: &Names, index: &Index, items: &[Item], mentions: &[Mention], left_out: usize, no_room: usize) -> State {
@@ -421,8 +513,17 @@ fn state(names: &Names, index: &Index, items: &[Item], mentions: &[Mention], lef
         };
         state = state.lacking(&[format!("{types} not shown for want of budget")]);
     }
-    for mention in mentions.iter().filter(|mention| mention.types.is_empty()) {
-        state = state.lacking(&[format!("{} is named, and no type is known in it", mention.text)]);
+    let not_shown = mentions
+        .iter()
+        .filter(|mention| mention.not_shown.is_some())
+        .map(|mention| mention.text.as_str());
+    let not_shown: Vec<&str> = not_shown.collect();
+    if !not_shown.is_empty() {
+        let named = not_shown[..not_shown.len().min(NAMED)].join(", ");
+        let all = if not_shown.len() > NAMED { " and more" } else { "" };
+        state = state.lacking(&[format!(
+            "of what the query names {named}{all} cannot be shown: see what is left out"
+        )]);
     }
     if items.is_empty() && left_out == 0 {
         state.notes.push("no type of the workspace says a word of the query".to_owned());

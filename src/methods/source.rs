@@ -13,7 +13,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use workbench::edit::place::Refused;
-use workbench::symbols::file::{Asked, lines};
+use workbench::symbols::file::{Asked, ENDINGS, lines};
 use workbench::symbols::resolve::{Candidate, Resolved};
 use workbench::symbols::source::{Source, USUAL_LINES, sources};
 use workbench::symbols::state::State;
@@ -197,12 +197,6 @@ fn told(failed: &Value) -> String {
     candidates.for_each(|one| text.push_str(&format!("    {one}\n")));
     text
 }
-
-/// Endings of files that are no part of a symbol's name; those of the workspace's own files are meant besides.
-const ENDINGS: [&str; 24] = [
-    "bat", "config", "cs", "csproj", "cshtml", "css", "csv", "htm", "html", "js", "json", "log", "md", "props", "ps1", "py", "resx", "sh",
-    "sln", "slnx", "toml", "txt", "xml", "yml",
-];
 
 /// Whether a name that means no symbol is that of a file.
 fn is_of_file(desk: &mut Desk<'_>, asked: &Asked) -> Result<bool, Failed> {

@@ -114,6 +114,131 @@ fn rounds_of_a_conversation_leave_types_to_later_ones() {
 }
 
 #[test]
+fn a_named_member_stands_first_in_full() {
+    let bench = Bench::memotree();
+    let get = "        lock (_gate)\n        {\n            return Tree[id];\n        }\n";
+    for (query, member) in [
+        ("NodeStore.Get is slow", "#Get(NodeId)"),
+        (
+            "at MemoTree.Core.NodeStore.Get(NodeId id) in /build/src/MemoTree.Core/NodeStore.cs:line 84",
+            "#Get(NodeId)",
+        ),
+        ("src\\MemoTree.Core\\NodeStore.cs:84", "#Get(NodeId)"),
+        ("see NodeStore.cs(82,9): error", "#Get(NodeId)"),
+    ] {
+        let answer = built(&bench, &["--query", query, "--budget", "300"]);
+        let item = &answer["items"][0];
+        assert_eq!(item["path"], "MemoTree.Core.NodeStore", "{query}: {answer}");
+        assert_eq!(item["members"][0], format!("MemoTree.Core.NodeStore{member}"), "{query}");
+        assert!(
+            item["why"].as_str().is_some_and(|why| why.contains("Get(NodeId) in full")),
+            "{item}"
+        );
+        assert!(
+            answer["contextText"].as_str().is_some_and(|text| text.contains(get)),
+            "{query}: {answer}"
+        );
+        assert!(answer["tokens"].as_u64() <= Some(300));
+    }
+    let text = bench
+        .run(&["context", "build", "--query", "NodeStore.Nope, NodeStore.Get", "--budget", "120"])
+        .out;
+    assert!(
+        text.contains("left out 0.00 NodeStore.Nope: its type has no such member\n"),
+        "{text}"
+    );
+    assert!(
+        text.contains("left out 0.00 MemoTree.Core.NodeStore#Get(NodeId): there is no room for it in the budget\n"),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_query_may_stand_in_a_file() {
+    let bench = Bench::memotree();
+    let file = bench.beside("query.txt");
+    let build = |args: &[&str]| bench.run(&[&["context", "build", "--budget", "300"], args].concat());
+    let from_file = |text: &str| {
+        std::fs::write(&file, text).expect("written");
+        build(&["--file", &file.to_string_lossy()])
+    };
+    let query = "节点存储的NodeStore.Get的错误";
+    let ran = from_file(query);
+    assert_eq!((ran.code, &ran.out), (0, &build(&["--query", query]).out), "{ran:?}");
+    assert!(ran.out.contains("Get(NodeId) in full"), "{ran:?}");
+    // What takes a person's patience takes none of ours.
+    for (text, code) in [
+        ("NodeStore ".repeat(100_000), 2),
+        ("NodeStore.Get(".repeat(4_600), 0),
+        ("Foo<".repeat(16_000), 0),
+        ("`a`1".repeat(16_000), 0),
+        ("`".repeat(65_000), 0),
+        ("src/x%.md Foo.Bar ".repeat(3_500), 0),
+        ("a.".repeat(32_000), 0),
+        ("a.cs".to_owned() + &":1".repeat(30_000), 0),
+        ("NodeStore#L1#L".repeat(4_000), 0),
+        ("/".repeat(65_000), 0),
+        ("the of get set and a".to_owned(), 0),
+    ] {
+        let ran = from_file(&text);
+        let told: String = ran.all().chars().take(300).collect();
+        assert!(ran.code == code && ran.all().len() < 50_000, "{}: {told}", &text[..20]);
+    }
+    assert_eq!(build(&[]).code, 2);
+}
+
+#[test]
+fn files_that_are_no_code_are_shown_or_say_why_not() {
+    let bench = Bench::memotree();
+    bench.write("README.md", "# The kaleidoscope\n");
+    bench.write("build/ci.yml", "one\ntwo\nthree\n");
+    bench.write("logo.png", "\u{0}\u{1}PNG");
+    bench.write(".env", "KEY=hunter2\n");
+    let query = "NodeStore by README.md and build/ci.yml:2, cortex.toml:2-3, logo.png, .env, gone.md, .git/config, and/or";
+    let answer = built(&bench, &["--query", query, "--budget", "1500"]);
+    assert_eq!(
+        paths(&answer)[..4],
+        ["README.md", "build/ci.yml", "cortex.toml", "NodeStore"],
+        "{answer}"
+    );
+    let text = answer["contextText"].as_str().expect("a text");
+    assert!(
+        text.contains("## README.md\nREADME.md:1-1\n```md\n# The kaleidoscope\n```\n"),
+        "{text}"
+    );
+    assert!(text.contains("## build/ci.yml\nbuild/ci.yml:2-2\n```yml\ntwo\n```\n"), "{text}");
+    assert!(!text.contains("hunter2"));
+    let left = |at: usize, field: &str| answer["leftOut"][at][field].as_str().expect("a text");
+    let told: Vec<String> = (0..4).map(|at| format!("{}: {}", left(at, "path"), left(at, "why"))).collect();
+    assert!(told[0].starts_with("logo.png: it is binary"), "{told:?}");
+    assert_eq!(
+        told[1..],
+        [
+            ".env: .env is kept from models by **/.env",
+            "gone.md: there is no such file in the root, and no source is called so",
+            ".git/config: .git/config belongs to git, which is not edited here",
+        ]
+    );
+    assert_eq!(answer["state"]["complete"], false);
+    assert_eq!(
+        built(&bench, &["--query", query, "--budget", "1500"]),
+        answer,
+        "it is the same again"
+    );
+    // A query that names nothing else has all of the budget for it.
+    let long: String = (0..2000).map(|line| format!("line {line}\n")).collect();
+    bench.write("NOTES.md", &long);
+    let alone = built(&bench, &["--query", "NOTES.md", "--budget", "1000"]);
+    assert_eq!(
+        (paths(&alone), alone["items"][0]["form"].as_str()),
+        (vec!["NOTES.md".to_owned()], Some("file"))
+    );
+    assert!(alone["tokens"].as_u64() > Some(800), "{alone}");
+    let why = alone["items"][0]["why"].as_str().expect("a reason");
+    assert!(why.ends_with("-2000 have no room in the budget"), "{why}");
+}
+
+#[test]
 fn what_cannot_be_answered_is_refused() {
     let bench = Bench::memotree();
     for (args, code, says) in [
@@ -136,7 +261,7 @@ fn what_cannot_be_answered_is_refused() {
         (
             vec!["--query", "Gone.cs is slow"],
             0,
-            "Gone.cs is named, and no type is known in it",
+            "left out 0.00 Gone.cs: there is no such file in the root, and no source is called so",
         ),
         (
             vec!["--query", "quux zzyzx"],

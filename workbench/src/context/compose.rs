@@ -2,13 +2,14 @@
 //!
 //! Every chosen type has a share of the budget: 0.6 by how well it fits, 0.2 by its nearness to the others, 0.1 if it can be shown whole, 0.1 by how
 //! often it was used. It is shown in the fullest form that its share holds: its code, its outline, or in brief the lines of its outline that say a
-//! word of the query. A type that the query names takes what it needs, whatever its share. What is left over makes forms fuller, the most important
-//! first; what fits in no form is left out and named.
+//! word of the query. A type that the query names takes what it needs, whatever its share, and before all else its members that the query names.
+//! Files that it names and that no type stands in have a quarter of the budget. What is left over makes forms fuller, the most important first, and
+//! then files; what fits in no form is left out and named.
 
+use super::attached::{Attached, Fitted};
 use super::choose::Chosen;
-use super::words::words;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use super::forms::{Form, Texts, section};
+use super::members::Stretch;
 use std::collections::BTreeSet;
 
 /// What of the budget is shared out by each quality of a type.
@@ -22,41 +23,14 @@ const BORROWED: usize = 3;
 const HOPED: f32 = 3.0;
 /// Tokens that a brief form needs, about: no fuller form of another type takes those.
 const FOR_ONE: usize = 40;
-/// Tokens that are kept for the lines that say what is not shown.
-const FOR_THE_REST: usize = 60;
-/// Lines of members that a brief form shows.
-const BRIEF_LINES: usize = 4;
+/// Tokens that are kept for the lines that say what is not shown, and no more than one part in so many of the budget.
+const FOR_THE_REST: (usize, usize) = (60, 8);
+/// Files that the query names have one part in so many of the budget, beside types: as much as one type that is shown whole.
+const FOR_FILES: usize = 4;
 /// Types that are named as not shown.
 const NAMED: usize = 8;
 /// Characters of the query that the heading repeats.
 const HEADING: usize = 160;
-
-/// How a type is shown.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, JsonSchema, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Form {
-    /// Its name, and the lines of its outline that say a word of the query.
-    Brief,
-    /// Its outline.
-    Outline,
-    /// Its source.
-    Code,
-}
-
-/// What can be shown of a type.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Texts {
-    /// Its key.
-    pub key: String,
-    /// Where it stands: `FILE:START-END`, or files alone.
-    pub places: Vec<String>,
-    /// Its outline; empty when it could not be made.
-    pub outline: String,
-    /// Its source; `None` when it was not read, because it is larger than the whole budget.
-    pub code: Option<String>,
-    /// About how many tokens its source is.
-    pub size: usize,
-}
 
 /// A type as it is shown.
 #[derive(Clone, Debug, PartialEq)]
@@ -65,6 +39,8 @@ pub struct Placed {
     pub at: usize,
     /// How.
     pub form: Form,
+    /// Which of the members that the query names stand there in full.
+    pub members: Vec<usize>,
     /// Tokens that it takes.
     pub tokens: usize,
 }
@@ -74,40 +50,84 @@ pub struct Placed {
 pub struct Composed {
     /// For a model to read.
     pub text: String,
-    /// What it holds, in its order.
+    /// The types that it holds, in its order.
     pub placed: Vec<Placed>,
+    /// The files that it holds, by their places among those that are attached; they stand before the types.
+    pub files: Vec<(usize, Fitted)>,
     /// Those of the chosen for which there was no room.
     pub left_out: Vec<usize>,
     /// Tokens of the text.
     pub tokens: usize,
 }
 
-/// Composes a text of at most `budget` tokens, as `count` counts them. `others` were looked at and not chosen.
-pub fn compose(
-    query: &str,
-    chosen: &[Chosen],
-    texts: &[Texts],
-    others: &[String],
-    budget: usize,
-    count: &dyn Fn(&str) -> usize,
-) -> Composed {
+/// What a text is made of.
+#[derive(Clone, Copy, Debug)]
+pub struct Material<'m> {
+    /// The types.
+    pub chosen: &'m [Chosen],
+    /// What can be shown of each of them.
+    pub texts: &'m [Texts],
+    /// Files that the query names.
+    pub files: &'m [Attached],
+    /// Types that were looked at and not chosen, by key.
+    pub others: &'m [String],
+}
+
+/// A type in the form that it has so far.
+struct Section {
+    form: Form,
+    /// Which of the members that the query names stand in it.
+    members: Vec<usize>,
+    text: String,
+    tokens: usize,
+}
+
+/// Composes a text of at most `budget` tokens, as `count` counts them.
+pub fn compose(query: &str, material: Material<'_>, budget: usize, count: &dyn Fn(&str) -> usize) -> Composed {
+    let Material { chosen, texts, files, .. } = material;
     let asked: BTreeSet<String> = super::words::list(query).into_iter().collect();
     let heading = heading(query);
-    let room = budget.saturating_sub(count(&heading) + FOR_THE_REST);
+    let room = budget.saturating_sub(count(&heading) + FOR_THE_REST.0.min(budget / FOR_THE_REST.1));
     let sizes: Vec<usize> = texts.iter().map(|text| text.size).collect();
     let shares = shares(chosen, &sizes, budget);
-    let mut sections: Vec<Option<(Form, String, usize)>> = Vec::with_capacity(chosen.len());
-    let mut used = 0;
-    let made = |text: &Texts, form: Form, most: usize| -> Option<(Form, String, usize)> {
-        let section = section(text, form, &asked)?;
+    let made = |text: &Texts, form: Form, members: &[usize], most: usize| -> Option<Section> {
+        let named: Vec<&Stretch> = members.iter().map(|at| &text.named[*at]).collect();
+        let section = section(text, form, &named, &asked)?;
         // A token is hardly ever more than 16 bytes: what is longer need not be counted.
         let tokens = (section.len() / 16 <= most)
             .then(|| count(&section))
             .filter(|tokens| *tokens <= most)?;
-        Some((form, section, tokens))
+        Some(Section {
+            form,
+            members: members.to_vec(),
+            text: section,
+            tokens,
+        })
     };
+    // Members that are named come before all else.
+    let mut used = 0;
+    let mut sections: Vec<Option<Section>> = Vec::with_capacity(chosen.len());
+    for text in texts {
+        let mut kept: Option<Section> = None;
+        for at in 0..text.named.len() {
+            let (mut members, own) = kept.as_ref().map_or((Vec::new(), 0), |kept| (kept.members.clone(), kept.tokens));
+            members.push(at);
+            if let Some(with) = made(text, Form::Brief, &members, room - used + own) {
+                used = used - own + with.tokens;
+                kept = Some(with);
+            }
+        }
+        sections.push(kept);
+    }
+    let for_files = if chosen.is_empty() { room } else { room / FOR_FILES };
+    let mut attached = fitted(files, for_files.min(room - used), count);
+    let of_files = |attached: &[Option<Fitted>]| attached.iter().flatten().map(|one| one.tokens).sum::<usize>();
+    used += of_files(&attached);
     let mut owed: f32 = shares.iter().sum();
     for (at, ((one, text), share)) in chosen.iter().zip(texts).zip(&shares).enumerate() {
+        let before = sections[at].take();
+        used -= before.as_ref().map_or(0, |before| before.tokens);
+        let members = before.as_ref().map_or_else(Vec::new, |before| before.members.clone());
         // What those before left over or took too much is spread over the others.
         let own = ((room - used) as f32 * share / owed.max(f32::MIN_POSITIVE)) as usize;
         owed -= share;
@@ -118,10 +138,10 @@ pub fn compose(
             _ => free.min(own),
         };
         let forms = [Form::Code, Form::Outline, Form::Brief];
-        let fits = forms.into_iter().find_map(|form| made(text, form, most(form)));
-        let shown = fits.or_else(|| made(text, Form::Brief, room - used));
-        used += shown.as_ref().map_or(0, |(.., tokens)| *tokens);
-        sections.push(shown);
+        let fits = forms.into_iter().find_map(|form| made(text, form, &members, most(form)));
+        let shown = fits.or(before).or_else(|| made(text, Form::Brief, &[], room - used));
+        used += shown.as_ref().map_or(0, |shown| shown.tokens);
+        sections[at] = shown;
     }
     // What is named becomes code before anything else gains.
     for (form, named) in [(Form::Code, true), (Form::Outline, false), (Form::Code, false)] {
@@ -129,41 +149,70 @@ pub fn compose(
             if named && one.mention.is_none() {
                 continue;
             }
-            let Some((now, _, tokens)) = shown else { continue };
-            if *now < form
-                && let Some(fuller) = made(text, form, *tokens + (room - used))
+            let Some(now) = shown else { continue };
+            if now.form < form
+                && let Some(fuller) = made(text, form, &now.members, now.tokens + (room - used))
             {
-                used = used - *tokens + fuller.2;
+                used = used - now.tokens + fuller.tokens;
                 *shown = Some(fuller);
             }
         }
     }
-    joined(&heading, sections, texts, others, budget, count)
+    let own = of_files(&attached);
+    attached = fitted(files, own + (room - used), count);
+    joined(&heading, sections, attached, material, budget, count)
 }
 
-/// Puts it together. Pieces may take a token more together than apart, so the least important go until it fits.
+/// Files within so many tokens: each within an equal share of them, and what short ones leave over goes to longer ones.
+fn fitted(files: &[Attached], most: usize, count: &dyn Fn(&str) -> usize) -> Vec<Option<Fitted>> {
+    let mut order: Vec<usize> = (0..files.len()).collect();
+    order.sort_by_key(|at| files[*at].size());
+    let mut left = most;
+    let mut all = vec![None; files.len()];
+    for (before, at) in order.into_iter().enumerate() {
+        let fitted = files[at].fitted(left / (files.len() - before), count);
+        left -= fitted.as_ref().map_or(0, |fitted| fitted.tokens);
+        all[at] = fitted;
+    }
+    all
+}
+
+/// Puts it together. Pieces may take a token more together than apart, so the least important go until it fits: types, and then files.
 fn joined(
     heading: &str,
-    mut sections: Vec<Option<(Form, String, usize)>>,
-    texts: &[Texts],
-    others: &[String],
+    mut sections: Vec<Option<Section>>,
+    mut files: Vec<Option<Fitted>>,
+    material: Material<'_>,
     budget: usize,
     count: &dyn Fn(&str) -> usize,
 ) -> Composed {
+    let Material { texts, others, .. } = material;
     loop {
         let mut made = Composed {
             text: heading.to_owned(),
             ..Composed::default()
         };
+        for (at, file) in files.iter().enumerate() {
+            if let Some(file) = file {
+                made.text.push_str(&file.text);
+                made.files.push((at, file.clone()));
+            }
+        }
         for (at, section) in sections.iter().enumerate() {
             match section {
                 None => made.left_out.push(at),
-                Some((form, text, tokens)) => {
-                    made.text.push_str(text);
+                Some(shown) => {
+                    made.text.push_str(&shown.text);
+                    // The whole source has all members.
+                    let members = match shown.form {
+                        Form::Code => (0..texts[at].named.len()).collect(),
+                        _ => shown.members.clone(),
+                    };
                     made.placed.push(Placed {
                         at,
-                        form: *form,
-                        tokens: *tokens,
+                        form: shown.form,
+                        members,
+                        tokens: shown.tokens,
                     });
                 }
             }
@@ -184,16 +233,18 @@ fn joined(
         if made.tokens <= budget {
             return made;
         }
-        match sections.iter().rposition(Option::is_some) {
-            Some(last) => sections[last] = None,
+        let last = sections.iter_mut().rev().find(|section| section.is_some());
+        if let Some(last) = last {
+            *last = None;
+        } else if let Some(last) = files.iter_mut().rev().find(|file| file.is_some()) {
+            *last = None;
+        } else {
             // Not even the heading fits.
-            None => {
-                return Composed {
-                    text: String::new(),
-                    tokens: 0,
-                    ..made
-                };
-            }
+            return Composed {
+                text: String::new(),
+                tokens: 0,
+                ..made
+            };
         }
     }
 }
@@ -228,78 +279,6 @@ fn shares(chosen: &[Chosen], sizes: &[usize], budget: usize) -> Vec<f32> {
     let shares: Vec<f32> = chosen.iter().zip(sizes).map(of).collect();
     let all: f32 = shares.iter().sum();
     shares.into_iter().map(|share| share / all.max(f32::MIN_POSITIVE)).collect()
-}
-
-/// A type in a form; `None` when there is nothing to show it by.
-fn section(text: &Texts, form: Form, asked: &BTreeSet<String>) -> Option<String> {
-    let places = text.places.join(", ");
-    let head = format!("## {}\n{places}\n", text.key);
-    match form {
-        Form::Code => {
-            let code = text.code.as_deref()?;
-            let fence = fence(code);
-            let end = if code.ends_with('\n') { "" } else { "\n" };
-            Some(format!("{head}{fence}csharp\n{code}{end}{fence}\n\n"))
-        }
-        Form::Outline => {
-            let body = outline_body(&text.outline)?;
-            Some(format!("{head}{}\n\n", body.trim_end()))
-        }
-        Form::Brief => Some(format!("{head}{}\n", brief(&text.key, &text.outline, asked))),
-    }
-}
-
-/// A fence that no line of a text ends: longer than any run of backquotes in it.
-pub fn fence(text: &str) -> String {
-    let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or_default();
-    "`".repeat(3.max(longest + 1))
-}
-
-/// An outline without its title and the line of hashes, which say nothing to a reader here.
-fn outline_body(outline: &str) -> Option<String> {
-    let lines: Vec<&str> = outline
-        .lines()
-        .filter(|line| !(line.starts_with("# ") || line.starts_with("XmlDocHash:")))
-        .map(|line| {
-            if line.starts_with("Kind: ") {
-                line.split(" | ").next().unwrap_or(line)
-            } else {
-                line
-            }
-        })
-        .collect();
-    let body = lines.join("\n");
-    (!body.trim().is_empty()).then_some(body)
-}
-
-/// What a type is for and its members that say most words of the query, beside those that its own name says.
-fn brief(key: &str, outline: &str, asked: &BTreeSet<String>) -> String {
-    let own: BTreeSet<String> = super::words::list(key).into_iter().collect();
-    let said = |line: &str| {
-        let mut said = BTreeSet::new();
-        words(line, |word| {
-            if asked.contains(word) && !own.contains(word) {
-                said.insert(word.to_owned());
-            }
-        });
-        said.len()
-    };
-    let members = outline.lines().enumerate().filter(|(_, line)| line.starts_with("  + "));
-    let mut members: Vec<(usize, usize, &str)> = members
-        .map(|(at, line)| (said(line), at, line))
-        .filter(|(said, ..)| *said > 0)
-        .collect();
-    members.sort_by(|one, other| other.0.cmp(&one.0).then(one.1.cmp(&other.1)));
-    members.truncate(BRIEF_LINES);
-    members.sort_by_key(|(_, at, _)| *at);
-    let purpose = outline
-        .lines()
-        .filter(|line| line.starts_with("XMLDOC:") && *line != "XMLDOC: none")
-        .take(1);
-    purpose
-        .chain(members.into_iter().map(|(.., line)| line))
-        .map(|line| format!("{line}\n"))
-        .collect()
 }
 
 /// What is not shown, by name as far as that is of use.
@@ -340,11 +319,22 @@ mod tests {
             outline,
             size: code.len() / 3,
             code: Some(code),
+            named: Vec::new(),
         }
     }
 
     fn tokens(text: &str) -> usize {
         text.split_whitespace().count()
+    }
+
+    fn composed(query: &str, chosen: &[Chosen], texts: &[Texts], others: &[String], budget: usize) -> Composed {
+        let material = Material {
+            chosen,
+            texts,
+            files: &[],
+            others,
+        };
+        compose(query, material, budget, &tokens)
     }
 
     fn forms(made: &Composed) -> Vec<Form> {
@@ -355,12 +345,12 @@ mod tests {
     fn the_fullest_forms_that_fit() {
         let types = [texts("A", 50), texts("B", 50), texts("C", 50)];
         let order = [chosen(0, 0.9), chosen(1, 0.8), chosen(2, 0.1)];
-        let made = |budget| compose("fill it", &order, &types, &["Other".to_owned()], budget, &tokens);
+        let made = |budget| composed("fill it", &order, &types, &["Other".to_owned()], budget);
         assert_eq!(forms(&made(100_000)), [Form::Code, Form::Code, Form::Code]);
         assert!(made(100_000).text.ends_with("Not shown: Other\n"));
         let some = made(340);
         assert_eq!(forms(&some), [Form::Code, Form::Code, Form::Outline], "{}", some.text);
-        let few = made(FOR_THE_REST + 5 + 30);
+        let few = made(40);
         assert_eq!(forms(&few), [Form::Brief, Form::Brief, Form::Brief]);
         insta::assert_snapshot!(few.text, @r"
         # Context: fill it
@@ -395,12 +385,12 @@ mod tests {
     fn what_is_named_takes_what_it_needs() {
         let types = [texts("A", 50), texts("B", 20), texts("C", 20), texts("D", 20)];
         let mut order = [chosen(0, 0.1), chosen(1, 0.9), chosen(2, 0.8), chosen(3, 0.7)];
-        let plain = compose("fill it", &order, &types, &[], 300, &tokens);
+        let plain = composed("fill it", &order, &types, &[], 274);
         assert_ne!(plain.placed[0].form, Form::Code);
         order[0].mention = Some("A".to_owned());
         let sizes: Vec<usize> = types.iter().map(|text| text.size).collect();
-        assert_eq!(limits(&order, &sizes, 300)[0], 300);
-        let made = compose("fill it", &order, &types, &[], 300, &tokens);
+        assert_eq!(limits(&order, &sizes, 274)[0], 274);
+        let made = composed("fill it", &order, &types, &[], 274);
         assert_eq!((made.placed[0].form, made.placed.len()), (Form::Code, 4), "{}", made.text);
     }
 
@@ -429,19 +419,82 @@ mod tests {
         );
     }
 
-    #[test]
-    fn no_code_ends_its_fence() {
-        for (text, expected) in [("plain", "```"), ("a ``` b", "````"), ("`````\n``", "``````"), ("", "```")] {
-            assert_eq!(fence(text), expected, "{text}");
+    fn member(key: &str, words: usize) -> Stretch {
+        Stretch {
+            path: format!("{key}#Fill()"),
+            places: vec![format!("src/{key}.cs:7-9")],
+            text: "word ".repeat(words),
         }
+    }
+
+    #[test]
+    fn a_named_member_stands_there_in_full_whatever_else_does() {
+        let mut types = [texts("A", 20), texts("B", 400)];
+        types[1].named = vec![member("B", 150), member("B", 500)];
+        let mut order = [chosen(0, 0.9), chosen(1, 0.1)];
+        order.iter_mut().for_each(|one| one.mention = Some("named".to_owned()));
+        let made = composed("it", &order, &types, &[], 217);
+        assert_eq!(made.placed[1].members, [0], "{}", made.text);
+        assert!(forms(&made).iter().all(|form| *form < Form::Code));
+        assert!(
+            made.text
+                .contains(&format!("Fill() at src/B.cs:7-9\n```csharp\n{}\n```\n", types[1].named[0].text))
+        );
+        // Where its type stands whole it is not told twice.
+        let made = composed("it", &order, &types, &[], 10_000);
+        let members = made.placed[1].members.len();
+        assert_eq!((forms(&made), members), (vec![Form::Code, Form::Code], 2));
+        assert!(!made.text.contains("Fill() at"));
+    }
+
+    #[test]
+    fn files_have_a_quarter_and_what_is_left_over() {
+        let long = Attached::of("long.md", &"line of text\n".repeat(500));
+        let files = [long, Attached::of("short.md", "one\n")];
+        let types: Vec<Texts> = (0..8).map(|at| texts(&format!("T{at}"), 40)).collect();
+        let order: Vec<Chosen> = (0..8).map(|at| chosen(at, 0.9)).collect();
+        let made = |chosen: &[Chosen], texts: &[Texts], budget| {
+            let material = Material {
+                chosen,
+                texts,
+                files: &files,
+                others: &[],
+            };
+            compose("it", material, budget, &tokens)
+        };
+        let of_files = |made: &Composed| made.files.iter().map(|(_, file)| file.tokens).sum::<usize>();
+        let full = made(&order, &types, 600);
+        assert_eq!(full.files.len(), 2);
+        assert!(
+            (60..250).contains(&of_files(&full)) && forms(&full).contains(&Form::Code),
+            "{}",
+            full.text
+        );
+        let left_over = made(&order[..1], &types[..1], 600);
+        assert!(of_files(&left_over) > 300, "{}", left_over.text);
+        assert!(of_files(&made(&[], &[], 600)) > 500);
+        assert_eq!(made(&order, &types, 4_000).files[0].1.left_out, None);
     }
 
     proptest! {
         #[test]
-        fn budgets_hold_and_nothing_is_lost(sizes in proptest::collection::vec((0_usize..60, 1_u8..100), 0..12), budget in 0_usize..1500) {
-            let types: Vec<Texts> = sizes.iter().enumerate().map(|(at, (lines, _))| texts(&format!("T{at}"), *lines)).collect();
-            let order: Vec<Chosen> = sizes.iter().enumerate().map(|(at, (_, score))| chosen(at, f32::from(*score) / 100.0)).collect();
-            let made = compose("pour", &order, &types, &[], budget, &tokens);
+        fn budgets_hold_and_nothing_is_lost(
+            sizes in proptest::collection::vec((0_usize..60, 1_u8..100, proptest::collection::vec(1_usize..200, 0..3)), 0..12),
+            lines in proptest::collection::vec(1_usize..100, 0..3),
+            budget in 0_usize..1500,
+        ) {
+            let mut types: Vec<Texts> = sizes.iter().enumerate().map(|(at, (lines, ..))| texts(&format!("T{at}"), *lines)).collect();
+            for (one, (.., members)) in types.iter_mut().zip(&sizes) {
+                one.named = members.iter().map(|words| member(&one.key, *words)).collect();
+            }
+            let of = |(at, (_, score, members)): (usize, &(usize, u8, Vec<usize>))| Chosen {
+                mention: (!members.is_empty()).then(|| "named".to_owned()),
+                ..chosen(at, f32::from(*score) / 100.0)
+            };
+            let order: Vec<Chosen> = sizes.iter().enumerate().map(of).collect();
+            let files: Vec<Attached> = lines.iter().map(|lines| Attached::of("a.md", &"a line\n".repeat(*lines))).collect();
+            let material = Material { chosen: &order, texts: &types, files: &files, others: &[] };
+            let made = compose("pour", material, budget, &tokens);
             prop_assert!(made.tokens <= budget && made.tokens == tokens(&made.text));
             let mut all: Vec<usize> = made.placed.iter().map(|one| one.at).chain(made.left_out.iter().copied()).collect();
             all.sort_unstable();
@@ -449,6 +502,16 @@ mod tests {
             for one in &made.placed {
                 let head = format!("## T{}\n", one.at);
                 prop_assert!(made.text.contains(&head));
+                for member in one.members.iter().filter(|_| one.form != Form::Code) {
+                    prop_assert!(made.text.contains(&types[one.at].named[*member].text));
+                }
+            }
+            // The first member that fits at all is there before anything else is.
+            let first = types.iter().position(|text| !text.named.is_empty());
+            if let Some(first) = first
+                && types[first].named[0].text.len() / 5 + 60 + FOR_THE_REST.0 < budget
+            {
+                prop_assert!(made.placed.iter().any(|one| one.at == first && one.members.contains(&0)), "{}", made.text);
             }
         }
     }

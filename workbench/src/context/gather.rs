@@ -1,8 +1,11 @@
-//! What can be shown of chosen types: their outlines, which the index holds, and the sources of those that may fit, read from the workspace unless
-//! the shelf has them.
+//! What can be shown of chosen types: their outlines, which the index holds, the sources of those that may fit, read from the workspace unless
+//! the shelf has them, and those of members that the query names.
 
 use super::choose::Chosen;
-use super::compose::{Texts, limits};
+use super::compose::limits;
+use super::forms::Texts;
+use super::members::stretches;
+use super::mentioned::Mention;
 use super::shelf::{Code, Known};
 use crate::symbols::meaning::Candidate;
 use crate::symbols::outputs::Outputs;
@@ -10,11 +13,17 @@ use crate::symbols::source::{Source, sources};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// The texts of chosen types, in their order; sources of those that may come to be shown within a budget of tokens.
+/// The texts of chosen types, in their order; sources of those that may come to be shown within a budget of tokens, and of what `mentions` mean.
 ///
 /// # Errors
 /// When the outputs cannot be read or are not of our making.
-pub fn gather<O: Outputs>(outputs: &mut O, known: &Known, chosen: &[Chosen], budget: usize) -> Result<Vec<Texts>, O::Error> {
+pub fn gather<O: Outputs>(
+    outputs: &mut O,
+    known: &Known,
+    chosen: &[Chosen],
+    mentions: &[Mention],
+    budget: usize,
+) -> Result<Vec<Texts>, O::Error> {
     let documents: Vec<_> = chosen
         .iter()
         .filter_map(|one| Some((one.at, known.index.document(one.at)?)))
@@ -29,7 +38,7 @@ pub fn gather<O: Outputs>(outputs: &mut O, known: &Known, chosen: &[Chosen], bud
     let mut codes: BTreeMap<usize, Arc<Code>> = fitting.clone().filter_map(|(at, _)| Some((*at, known.shelf.get(*at)?))).collect();
     let missing: Vec<(usize, Candidate)> = fitting
         .filter(|(at, _)| !codes.contains_key(at))
-        .map(|(at, document)| (*at, candidate(&document.key, &document.files)))
+        .map(|(at, document)| (*at, Candidate::of(&document.key, &document.files)))
         .collect();
     if !missing.is_empty() {
         let symbols: Vec<&Candidate> = missing.iter().map(|(_, symbol)| symbol).collect();
@@ -40,7 +49,9 @@ pub fn gather<O: Outputs>(outputs: &mut O, known: &Known, chosen: &[Chosen], bud
             codes.insert(*at, code);
         }
     }
+    let stretches = stretches(outputs, &known.index, mentions)?;
     let texts = documents.into_iter().map(|(at, document)| {
+        let named = stretches.iter().filter(|one| known.index.find(&one.path) == Some(at));
         let code = codes.get(&at);
         let outline = document.outline.as_deref().unwrap_or_default();
         Texts {
@@ -48,38 +59,23 @@ pub fn gather<O: Outputs>(outputs: &mut O, known: &Known, chosen: &[Chosen], bud
             places: code.map_or_else(|| document.files.clone(), |code| code.places.clone()),
             outline: String::from_utf8_lossy(outline).into_owned(),
             code: code.and_then(|code| code.text.clone()),
+            named: named.cloned().collect(),
             size: document.size,
         }
     });
     Ok(texts.collect())
 }
 
-/// A type of that key, as far as reading its source needs it.
-fn candidate(key: &str, files: &[String]) -> Candidate {
-    Candidate {
-        path: key.to_owned(),
-        kind: String::new(),
-        accessibility: String::new(),
-        files: files.to_vec(),
-        type_id: String::new(),
-        member_id: None,
-        inherited_by: None,
-    }
-}
-
-/// The parts of a type one behind the other, without the marks and line ends of their files.
+/// The source of a type as it is kept.
 fn code(source: &Source, files: &[String]) -> Code {
-    let text = |text: &str| text.trim_start_matches('\u{feff}').replace("\r\n", "\n").replace('\r', "\n");
-    let parts: Vec<String> = source.parts.iter().map(|part| text(&part.text)).collect();
-    let places = source.parts.iter().map(|part| format!("{}:{}-{}", part.file, part.start, part.end));
-    match parts.is_empty() {
+    match source.parts.is_empty() {
         true => Code {
             text: None,
             places: files.to_vec(),
         },
         false => Code {
-            text: Some(parts.join("\n")),
-            places: places.collect(),
+            text: Some(source.readable()),
+            places: source.parts.iter().map(|part| part.place()).collect(),
         },
     }
 }

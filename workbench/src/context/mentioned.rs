@@ -1,106 +1,117 @@
-//! Files and types that a query names outright: `src/Core/NodeStore.cs:12`, `NodeStore.cs`, `NodeStore`, `NodeStore.Get`, `NodeStore#Get(NodeId)`.
+//! Files, types and members that a query names outright: `src/Core/NodeStore.cs:12`, `NodeStore.cs`, `NodeStore`, `NodeStore.Get`,
+//! `NodeStore#Get(NodeId)`, `README.md`.
 //!
-//! A word of prose names a type only if it looks like a name of a program: by a capital inside, by a dot or `#`, or by backquotes around it.
+//! A word of prose names a type only if it looks like a name of a program: by a capital inside, by a dot or `#`, by type arguments, or by backquotes
+//! around it. Which members are meant is told by [`super::members`], and what files that no type stands in by [`super::attached`].
 
 use super::index::Index;
 use super::words::distinct;
+use super::written::{self, Lines, Word};
+use crate::symbols::path::SymbolPath;
+use producers::csharp::types::symbol_of;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::cell::LazyCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-/// A file or a type that a query names.
-#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
+/// A file, a type or a member that a query names.
+#[derive(Clone, Debug, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub struct Mention {
     /// As written.
     pub text: String,
-    /// The files that are meant; none when the index has no such file.
+    /// The files that are meant; none when there is no such file.
     pub files: Vec<String>,
     /// The types that are meant: of that name, or in those files.
     pub types: Vec<String>,
+    /// The members that are meant: of that name, or in those lines.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub members: Vec<String>,
+    /// Why nothing of it is shown, or not what it names.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub not_shown: Option<String>,
+    /// What of the types or files is meant, as far as the text tells.
+    #[serde(skip)]
+    pub wanted: Wanted,
+}
+
+/// What of its types or files a mention wants.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Wanted {
+    /// All of it.
+    #[default]
+    All,
+    /// A member, by this name of a symbol.
+    Member(String),
+    /// What stands in these lines.
+    Lines(Lines),
+    /// A file that no type stands in, if there is one; in these lines.
+    File(Option<Lines>),
 }
 
 /// Of a name that means more than so many, none is meant.
-const AMBIGUOUS: usize = 4;
+pub(super) const AMBIGUOUS: usize = 4;
 /// Mentions of one query that are looked at.
 const MOST: usize = 32;
 
-/// All mentions of a text, in its order, each once.
+/// All mentions of a text, in its order, each once. Those of files that no type stands in may turn out to be none.
 pub fn mentions(text: &str, index: &Index) -> Vec<Mention> {
     // Most queries name no file.
     let files = LazyCell::new(|| Files::of(index));
     let mut found: Vec<Mention> = Vec::new();
-    for (word, quoted) in candidates(text) {
-        if found.len() == MOST {
-            break;
-        }
-        if found.iter().any(|known| known.text == word) {
-            continue;
-        }
-        let mention = if is_path(word) {
-            files.meant(word, index)
-        } else {
-            named(word, quoted, index)
-        };
-        found.extend(mention);
-    }
-    found
-}
-
-/// The words of a query, each once, without those of paths that it names: a path means its file and says nothing about others.
-pub fn asked(query: &str, mentions: &[Mention]) -> Vec<String> {
-    let paths = mentions
-        .iter()
-        .filter(|mention| is_path(&mention.text) && !mention.files.is_empty());
-    distinct(&paths.fold(query.to_owned(), |query, mention| query.replace(&mention.text, " ")))
-}
-
-/// The words of a text that may be names, and whether backquotes stand around them.
-fn candidates(text: &str) -> Vec<(&str, bool)> {
-    let mut found = Vec::new();
-    for (at, stretch) in text.split('`').enumerate() {
-        let separates = |c: char| {
-            c.is_whitespace()
-                || matches!(
-                    c,
-                    '"' | '\'' | ',' | ';' | '[' | ']' | '{' | '}' | '=' | '|' | '，' | '。' | '、' | '；'
-                )
-        };
-        for word in stretch.split(separates) {
-            let word = word.trim_matches(|c: char| matches!(c, '.' | ':' | '!' | '?' | '*' | '-' | '@'));
-            // "(see NodeStore)", but NodeStore#Get(NodeId) keeps its parentheses.
-            let word = if word.matches('(').count() == word.matches(')').count() && !word.starts_with('(') {
-                word
-            } else {
-                word.trim_matches(['(', ')'])
-            };
-            if !word.is_empty() {
-                found.push((word, at % 2 == 1));
+    for word in written::words(text) {
+        let whole = meant(word, index, &files);
+        let parts = written::inside(word).filter(|_| whole.is_none());
+        let parts: Vec<Mention> = parts.filter_map(|part| meant(part, index, &files)).collect();
+        for mention in whole.into_iter().chain(parts) {
+            if found.len() == MOST {
+                return found;
+            }
+            if !found.iter().any(|known| known.text == mention.text) {
+                found.push(mention);
             }
         }
     }
     found
 }
 
-/// Whether a word is a file's, not a symbol's.
-fn is_path(word: &str) -> bool {
-    let word = without_line(word);
-    word.contains(['/', '\\']) && !word.contains("//") || word.to_lowercase().ends_with(".cs")
-}
-
-/// `Store.cs:12:5` without the place in it.
-fn without_line(word: &str) -> &str {
-    let mut rest = word;
-    while let Some((front, number)) = rest.rsplit_once(':') {
-        if number.is_empty() || !number.bytes().all(|c| c.is_ascii_digit() || c == b'-') {
-            break;
-        }
-        rest = front;
+fn meant<'i>(word: Word<'_>, index: &'i Index, files: &LazyCell<Files<'i>, impl FnOnce() -> Files<'i>>) -> Option<Mention> {
+    let (path, lines) = written::place(word.text);
+    if is_path(path) {
+        let types = files.meant(word.text, path, lines, index);
+        return types.or_else(|| file(word, path, lines));
     }
-    rest
+    named(word, index).or_else(|| file(word, path, lines))
 }
 
-/// The files of an index by what ends their paths.
+/// The words of a query, each once, without those of paths that it names: a path means its file and says nothing about others.
+pub fn asked(query: &str, mentions: &[Mention]) -> Vec<String> {
+    let is_file = |mention: &Mention| matches!(mention.wanted, Wanted::File(_)) || is_path(written::place(&mention.text).0);
+    let paths = mentions.iter().filter(|mention| !mention.files.is_empty() && is_file(mention));
+    distinct(&paths.fold(query.to_owned(), |query, mention| query.replace(&mention.text, " ")))
+}
+
+/// Whether a word is a file's, not a symbol's.
+fn is_path(path: &str) -> bool {
+    path.contains(['/', '\\']) && !path.contains("//") && !path.contains(['(', '<']) || path.to_lowercase().ends_with(".cs")
+}
+
+/// A file that no type stands in, if it is one: that is not known here.
+fn file(word: Word<'_>, path: &str, lines: Option<Lines>) -> Option<Mention> {
+    let is_written_so = || match written::ending(path) {
+        // Names of programs go on with capitals behind a dot, abbreviations with one letter.
+        Some(ending) => path.starts_with('.') || ending.len() > 1 && ending.starts_with(|c: char| c.is_lowercase()),
+        None => false,
+    };
+    let may_be = !path.contains("//") && !path.contains(['(', '<', '*']) && (word.quoted || is_path(path) || is_written_so());
+    may_be.then(|| Mention {
+        text: word.text.to_owned(),
+        wanted: Wanted::File(lines),
+        ..Mention::default()
+    })
+}
+
+/// The files of an index by their names.
 struct Files<'i>(BTreeMap<String, Vec<&'i str>>);
 
 impl<'i> Files<'i> {
@@ -114,68 +125,125 @@ impl<'i> Files<'i> {
         Self(files)
     }
 
-    /// What a path means: the file of that path, or those whose paths end with it. A path that means none is a mention all the same.
-    fn meant(&self, word: &str, index: &Index) -> Option<Mention> {
-        let path = without_line(word).replace('\\', "/").to_lowercase();
-        let path = path.trim_start_matches("./").trim_matches('/');
-        let name = path.rsplit('/').next().unwrap_or(path);
-        let files: Vec<&str> = self.0.get(name).map_or(&[][..], Vec::as_slice).to_vec();
-        let ends = |file: &&str| {
-            let file = file.to_lowercase();
-            file == path || file.ends_with(&format!("/{path}"))
-        };
-        let files: Vec<&str> = files.into_iter().filter(ends).collect();
-        // A folder is a package, and no file.
-        if files.is_empty() && !path.ends_with(".cs") || files.len() > AMBIGUOUS {
-            return None;
-        }
-        let types = files
-            .iter()
-            .flat_map(|file| index.in_file(file))
-            .map(|at| index.key(*at).to_owned());
-        Some(Mention {
+    /// What a path means among the files that types stand in.
+    fn meant(&self, word: &str, path: &str, lines: Option<Lines>, index: &Index) -> Option<Mention> {
+        let path = path.replace('\\', "/");
+        let name = path.rsplit('/').next().unwrap_or(&path).to_lowercase();
+        let files = self.0.get(&name).map_or(&[][..], Vec::as_slice);
+        let files = ending_with(&path, files);
+        let mention = Mention {
             text: word.to_owned(),
-            types: types.collect(),
+            ..Mention::default()
+        };
+        if files.len() > AMBIGUOUS {
+            return Some(Mention {
+                not_shown: Some(too_many(files.len(), "files")),
+                ..mention
+            });
+        }
+        let types = files.iter().flat_map(|file| index.in_file(file));
+        let types = types.map(|at| index.key(*at).to_owned()).collect();
+        (!files.is_empty()).then(|| Mention {
+            types,
             files: files.into_iter().map(str::to_owned).collect(),
+            wanted: lines.map_or(Wanted::All, Wanted::Lines),
+            ..mention
         })
     }
 }
 
+/// Why what is named by the name of so many is not shown.
+pub(super) fn too_many(count: usize, what: &str) -> String {
+    format!("{count} {what} are called so; write more of its name")
+}
+
+/// Of files those that a path means: the one of that path, or else those whose paths end with it, or, of a path on another machine, with which
+/// it ends.
+pub(super) fn ending_with<'f>(path: &str, files: &[&'f str]) -> Vec<&'f str> {
+    let path = path.to_lowercase();
+    let path = path.trim_start_matches("./").trim_matches('/');
+    let meant = |means: &dyn Fn(&str) -> bool| -> Vec<&'f str> {
+        let means = |file: &&&str| means(&file.to_lowercase());
+        files.iter().filter(means).copied().collect()
+    };
+    let tiers: [&dyn Fn(&str) -> bool; 3] = [
+        &|file| file == path,
+        &|file| file.strip_suffix(path).is_some_and(|before| before.ends_with('/')),
+        &|file| file.contains('/') && path.strip_suffix(file).is_some_and(|before| before.ends_with('/')),
+    ];
+    let found = tiers.into_iter().map(meant).find(|found| !found.is_empty());
+    found.unwrap_or_default()
+}
+
 /// What the name of a type or a member means.
-fn named(word: &str, quoted: bool, index: &Index) -> Option<Mention> {
-    let name = word.split(['(', '<']).next().unwrap_or(word);
-    let has_hump = name.chars().skip(1).any(char::is_uppercase) && name.chars().any(char::is_lowercase);
-    if !(quoted || has_hump || name.contains(['.', '#'])) {
+fn named(word: Word<'_>, index: &Index) -> Option<Mention> {
+    let text = word.text.trim_start_matches('.');
+    let has_hump = |name: &str| name.chars().skip(1).any(char::is_uppercase) && name.chars().any(char::is_lowercase);
+    // Of what is cut off or misspelt behind a name the name is left.
+    let open = text.find(['(', '<']).unwrap_or(text.len());
+    let (text, path) = [text, &text[..open]]
+        .into_iter()
+        .find_map(|text| Some((text, SymbolPath::parse(text).ok()?)))?;
+    let is_of_program = text[..open.min(text.len())].contains(['.', '#']) || path.segments.iter().any(|one| one.arguments.is_some());
+    if path.is_wild() || !(word.quoted || is_of_program || has_hump(&text[..open.min(text.len())])) {
         return None;
     }
-    let names: Vec<&str> = name.split(['.', '#', '+']).filter(|part| !part.is_empty()).collect();
+    let names: Vec<(&str, Option<usize>)> = path.segments.iter().map(|one| arity(&one.name, one.arguments)).collect();
     // The type itself, or one whose member stands behind the dot.
-    for end in [names.len(), names.len().saturating_sub(1)] {
-        let Some((simple, around)) = names.get(..end).and_then(<[&str]>::split_last) else {
+    let ends: &[(usize, bool)] = match path.member {
+        Some(_) => &[(names.len(), true)],
+        None => &[(names.len(), false), (names.len() - 1, true)],
+    };
+    for &(end, of_member) in ends {
+        let Some(((simple, arguments), around)) = names.get(..end).and_then(<[_]>::split_last) else {
             continue;
         };
+        let around: String = around.iter().map(|(name, _)| format!("{name}.")).collect();
         let fits = |at: &&usize| {
-            let key = index.key(**at);
-            let before = key.split('`').next().unwrap_or(key);
-            around.is_empty() || before.replace('+', ".").ends_with(&format!("{}.{simple}", around.join(".")))
+            let plain = plain(index.key(**at));
+            let before = plain.strip_suffix(simple).and_then(|before| before.strip_suffix(around.as_str()));
+            before.is_some_and(|before| around.is_empty() || before.is_empty() || before.ends_with('.'))
         };
-        let types: Vec<usize> = index.named(simple).iter().filter(fits).copied().collect();
-        if !types.is_empty() && types.len() <= AMBIGUOUS {
-            let mut files: Vec<String> = types
-                .iter()
-                .filter_map(|at| index.document(*at))
-                .flat_map(|one| one.files.clone())
-                .collect();
-            files.sort();
-            files.dedup();
+        let mut types: Vec<usize> = index.named(simple).iter().filter(fits).copied().collect();
+        let has_arity = |at: &usize| *arguments == arity(index.key(*at).rsplit(['.', '+']).next().unwrap_or_default(), Some(0)).1;
+        if types.iter().any(has_arity) && arguments.is_some() {
+            types.retain(has_arity);
+        }
+        if types.len() > AMBIGUOUS {
             return Some(Mention {
-                text: word.to_owned(),
-                files,
+                text: word.text.to_owned(),
+                not_shown: Some(too_many(types.len(), "types")),
+                ..Mention::default()
+            });
+        }
+        if !types.is_empty() {
+            let files = types.iter().filter_map(|at| index.document(*at)).flat_map(|one| &one.files);
+            let files: BTreeSet<&String> = files.collect();
+            return Some(Mention {
+                text: word.text.to_owned(),
+                files: files.into_iter().cloned().collect(),
                 types: types.into_iter().map(|at| index.key(at).to_owned()).collect(),
+                wanted: if of_member { Wanted::Member(text.to_owned()) } else { Wanted::All },
+                ..Mention::default()
             });
         }
     }
     None
+}
+
+/// A name without its mark of arity, and how many type arguments it has by that or as it was written.
+fn arity(name: &str, written: Option<usize>) -> (&str, Option<usize>) {
+    let name = symbol_of(name);
+    match name.split_once('`') {
+        Some((name, count)) => (name, count.parse().ok()),
+        None => (name, written),
+    }
+}
+
+/// A key as code writes it: without arities, with dots.
+fn plain(key: &str) -> String {
+    let names = symbol_of(key).split(['.', '+']).map(|name| arity(name, None).0);
+    names.collect::<Vec<_>>().join(".")
 }
 
 #[cfg(test)]
@@ -189,15 +257,34 @@ mod tests {
             "Memo.Core.NodeStore",
             "Memo.Core.Node",
             "Memo.Io.Node",
+            "Memo.Io.Cache",
             "Memo.Io.Cache`2",
+            "Memo.Io.Cache`2+Line",
             "Memo.Core.NodeStore+Entry",
+            "A.Item",
+            "B.Item",
+            "C.Item",
+            "D.Item",
+            "E.Item",
         ];
         Index::new(keys.iter().map(|key| document(key, "", &[])).collect())
     }
 
     fn said(text: &str) -> Vec<String> {
         let found = mentions(text, &index());
-        found.iter().map(|one| format!("{} = {}", one.text, one.types.join(" "))).collect()
+        found.iter().map(told).collect()
+    }
+
+    fn told(mention: &Mention) -> String {
+        let wanted = match &mention.wanted {
+            Wanted::All => String::new(),
+            Wanted::Member(name) => format!(" member {name}"),
+            Wanted::Lines((from, to)) => format!(" lines {from}-{to}"),
+            Wanted::File(None) => "a file".to_owned(),
+            Wanted::File(Some((from, to))) => format!("a file, lines {from}-{to}"),
+        };
+        let why = mention.not_shown.as_deref().unwrap_or_default();
+        format!("{} = {}{wanted}{why}", mention.text, mention.types.join(" "))
     }
 
     #[test]
@@ -207,22 +294,53 @@ mod tests {
             ("a Node and a node", vec![]),
             ("a `Node`", vec!["Node = Memo.Core.Node Memo.Io.Node"]),
             ("(see Core.Node, Core.Node)", vec!["Core.Node = Memo.Core.Node"]),
-            ("NodeStore#Get(NodeId) fails", vec!["NodeStore#Get(NodeId) = Memo.Core.NodeStore"]),
             (
-                "NodeStore.Entry of NodeStore.Get",
-                vec!["NodeStore.Entry = Memo.Core.NodeStore+Entry", "NodeStore.Get = Memo.Core.NodeStore"],
+                "NodeStore#Get(NodeId) fails",
+                vec!["NodeStore#Get(NodeId) = Memo.Core.NodeStore member NodeStore#Get(NodeId)"],
             ),
-            ("`Cache<K, V>` evicts", vec!["Cache<K = Memo.Io.Cache`2"]),
+            (
+                "NodeStore.Entry of NodeStore.Get(int, string",
+                vec![
+                    "NodeStore.Entry = Memo.Core.NodeStore+Entry",
+                    "NodeStore.Get(int = Memo.Core.NodeStore member NodeStore.Get",
+                ],
+            ),
+            (
+                "`Cache<K, V>` evicts, Cache<K>, Cache`2.Line.Of and Io.Cache`2",
+                vec![
+                    "Cache<K, V> = Memo.Io.Cache`2",
+                    "Cache<K> = Memo.Io.Cache Memo.Io.Cache`2",
+                    "Cache`2.Line.Of = Memo.Io.Cache`2+Line member Cache`2.Line.Of",
+                    "Io.Cache`2 = Memo.Io.Cache`2",
+                ],
+            ),
+            ("Task<NodeStore>(x)", vec!["NodeStore = Memo.Core.NodeStore"]),
             (
                 "src/Memo/Core/Node.cs:12:4: error",
-                vec!["src/Memo/Core/Node.cs:12:4 = Memo.Core.Node"],
+                vec!["src/Memo/Core/Node.cs:12:4 = Memo.Core.Node lines 12-12"],
+            ),
+            (
+                "at Node.Get() in C:\\b\\src\\Memo\\Io\\Node.cs:line 7",
+                vec![
+                    "Node.Get() = Memo.Core.Node Memo.Io.Node member Node.Get()",
+                    "C:\\b\\src\\Memo\\Io\\Node.cs:line 7 = Memo.Io.Node lines 7-7",
+                ],
             ),
             (
                 "node.cs, .\\core\\node.cs",
-                vec!["node.cs = Memo.Core.Node Memo.Io.Node", "\\core\\node.cs = Memo.Core.Node"],
+                vec!["node.cs = Memo.Core.Node Memo.Io.Node", ".\\core\\node.cs = Memo.Core.Node"],
             ),
-            ("Gone.cs and README.md and http://example.com/NodeStore", vec!["Gone.cs = "]),
-            ("修复NodeStore。", vec![]),
+            (
+                "Gone.cs and README.md:3 and http://example.com/NodeStore, e.g. System.Xml or 3.1 and `x` and/or",
+                vec![
+                    "Gone.cs = a file",
+                    "README.md:3 = a file, lines 3-3",
+                    "x = a file",
+                    "and/or = a file",
+                ],
+            ),
+            ("修复NodeStore。", vec!["NodeStore = Memo.Core.NodeStore"]),
+            ("many `Item`s", vec!["Item = 5 types are called so; write more of its name"]),
             ("修复 NodeStore。", vec!["NodeStore = Memo.Core.NodeStore"]),
         ] {
             assert_eq!(said(text), expected, "{text}");

@@ -1,16 +1,20 @@
 //! The context of a query: which types a reader should see to answer it, and a text that shows them within a budget of tokens.
 //!
-//! [`words`] makes words of texts, [`document`] and [`index`] what of all types is searched. [`mentioned`] and [`package`] find what a query names,
-//! [`relevance`] has the five factors, [`choose`] the choice, [`gather`] reads what can be shown, [`compose`] makes the text, [`quality`] figures. [`rounds`] are those of a
+//! [`words`] makes words of texts, [`document`] and [`index`] what of all types is searched. [`mentioned`], [`members`], [`attached`]
+//! and [`package`] find what a query names, [`relevance`] has the five factors, [`choose`] the choice, [`gather`] reads what can be shown,
+//! [`forms`] are how it can be, [`compose`] makes the text, [`quality`] figures. [`rounds`] are those of a
 //! conversation, with what one inherits from those before; [`kept`] keeps them. All but that is pure: the same index, log and query give the same
 //! context.
 
+pub mod attached;
 pub mod choose;
 pub mod compose;
 pub mod document;
+pub mod forms;
 pub mod gather;
 pub mod index;
 pub mod kept;
+pub mod members;
 pub mod mentioned;
 pub mod package;
 pub mod quality;
@@ -18,3 +22,4 @@ pub mod relevance;
 pub mod rounds;
 pub mod shelf;
 pub mod words;
+mod written;

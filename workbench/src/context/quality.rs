@@ -1,7 +1,8 @@
 //! Figures about a context, computed from what it holds.
 
 use super::choose::Chosen;
-use super::compose::{Composed, Texts};
+use super::compose::Composed;
+use super::forms::Texts;
 use super::index::Index;
 use super::relevance::Log;
 use schemars::JsonSchema;
@@ -14,7 +15,7 @@ use std::collections::BTreeSet;
 pub struct Quality {
     /// Of the types that declarations of what is shown name, the share that is shown too.
     pub dependency_coverage: f32,
-    /// Tokens of the text for each token that the sources of what it shows are; about.
+    /// Tokens of the text for each token that the sources of the types that it shows are; about.
     pub compression_ratio: f32,
     /// The share of what is shown that had been shown or looked at before.
     pub hit_rate: f32,
@@ -34,6 +35,7 @@ impl Quality {
             .map(|edge| edge.to)
             .collect();
         let known = shown.iter().filter(|at| log.of(index.key(**at)).0 > 0.0).count();
+        let of_files: usize = made.files.iter().map(|(_, file)| file.tokens).sum();
         let size: usize = made.placed.iter().map(|one| texts[one.at].size).sum();
         let (mut said, mut all) = (0.0, 0.0);
         for word in words {
@@ -49,7 +51,7 @@ impl Quality {
         }
         Self {
             dependency_coverage: share(needed.intersection(&shown).count() as f32, needed.len() as f32, 1.0),
-            compression_ratio: share(made.tokens as f32, size as f32, 0.0),
+            compression_ratio: share((made.tokens - of_files) as f32, size as f32, 0.0),
             hit_rate: share(known as f32, shown.len() as f32, 0.0),
             word_coverage: share(said, all, 0.0),
         }
@@ -65,7 +67,7 @@ fn share(part: f32, whole: f32, of_nothing: f32) -> f32 {
 #[cfg(test)]
 mod tests {
     use super::super::choose::{Question, choose};
-    use super::super::compose::compose;
+    use super::super::compose::{Material, compose};
     use super::super::index::samples::document;
     use super::super::relevance::WEIGHTS;
     use super::super::rounds::Inheritance;
@@ -101,9 +103,13 @@ mod tests {
                 ..Texts::default()
             })
             .collect();
-        let made = compose("pump valve", &choice.chosen, &texts, &[], 1000, &|text| {
-            text.split_whitespace().count()
-        });
+        let material = Material {
+            chosen: &choice.chosen,
+            texts: &texts,
+            files: &[],
+            others: &[],
+        };
+        let made = compose("pump valve", material, 1000, &|text| text.split_whitespace().count());
         assert_eq!(made.placed.len(), 2, "{made:?}");
         let quality = Quality::of(&index, &words, &log, &choice.chosen, &texts, &made);
         assert_eq!((quality.dependency_coverage, quality.hit_rate), (0.5, 0.5));

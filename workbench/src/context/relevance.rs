@@ -80,9 +80,13 @@ impl Factors {
                 "coverage" => &mut weights.coverage,
                 other => return Err(format!("there is no factor '{other}'; there are {}", Self::NAMES.join(", "))),
             };
-            *place = number;
+            // Of -0 no minus is told.
+            *place = number + 0.0;
         }
-        Ok(weights)
+        match weights.sum() > 0.0 {
+            true => Ok(weights),
+            false => Err("all are 0, and nothing would fit better than anything else".to_owned()),
+        }
     }
 }
 
@@ -136,9 +140,14 @@ mod tests {
         let told = Factors::parse("bm25=0.9, access=0").expect("weights");
         assert_eq!((told.bm25, told.access, told.recency), (0.9, 0.0, WEIGHTS.recency));
         assert_eq!(Factors::parse(""), Ok(WEIGHTS));
+        assert!(Factors::parse("bm25=-0").is_ok_and(|told| told.bm25.is_sign_positive()));
         for (wrong, why) in [
             ("bm25", "'bm25' is no NAME=NUMBER"),
             ("bm25=2", "'2' is no number from 0 to 1"),
+            (
+                "bm25=0,access=0,recency=0,dependency=0,coverage=0",
+                "all are 0, and nothing would fit better than anything else",
+            ),
             ("bm25=NaN", "'NaN' is no number from 0 to 1"),
             (
                 "tfidf=1",

@@ -179,7 +179,7 @@ fn pairs(run: &mut Vec<char>, each: &mut impl FnMut(&str)) {
 }
 
 /// Whether a character belongs to a script that sets no spaces between words.
-fn is_wide(c: char) -> bool {
+pub(super) fn is_wide(c: char) -> bool {
     matches!(c, '\u{3040}'..='\u{30ff}' | '\u{3400}'..='\u{4dbf}' | '\u{4e00}'..='\u{9fff}' | '\u{ac00}'..='\u{d7af}' | '\u{f900}'..='\u{faff}'
         | '\u{20000}'..='\u{323af}')
 }

@@ -6,7 +6,7 @@
 use super::difference::Difference;
 use super::journal::{Editor, Plan, Version};
 use super::skeleton::skeleton;
-use crate::context::compose::fence;
+use crate::context::forms::fence;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

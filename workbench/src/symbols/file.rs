@@ -9,6 +9,12 @@ use engine::seams::world::World;
 use engine::values::diagnostic::Diagnostic;
 use std::path::Path;
 
+/// Endings of files that are no part of a symbol's name; those of the workspace's own files are meant besides.
+pub const ENDINGS: [&str; 24] = [
+    "bat", "config", "cs", "csproj", "cshtml", "css", "csv", "htm", "html", "js", "json", "log", "md", "props", "ps1", "py", "resx", "sh",
+    "sln", "slnx", "toml", "txt", "xml", "yml",
+];
+
 /// A file that is asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Asked {

@@ -50,6 +50,19 @@ pub struct Candidate {
 }
 
 impl Candidate {
+    /// A symbol of which only its path and its files are told: enough to read its source.
+    pub fn of(path: &str, files: &[String]) -> Self {
+        Self {
+            path: path.to_owned(),
+            kind: String::new(),
+            accessibility: String::new(),
+            files: files.to_vec(),
+            type_id: String::new(),
+            member_id: None,
+            inherited_by: None,
+        }
+    }
+
     /// Key of the type.
     pub fn key(&self) -> &str {
         engine::values::label::halves(&self.path).map_or(&self.path, |(key, _)| key)

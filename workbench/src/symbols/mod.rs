@@ -18,7 +18,7 @@ pub mod resolve;
 #[cfg(test)]
 mod resolve_tests;
 #[cfg(test)]
-mod samples;
+pub(crate) mod samples;
 pub mod search;
 #[cfg(test)]
 mod search_tests;

@@ -50,6 +50,11 @@ pub struct Part {
 }
 
 impl Part {
+    /// `FILE:START-END`.
+    pub fn place(&self) -> String {
+        format!("{}:{}-{}", self.file, self.start, self.end)
+    }
+
     /// The lines with their numbers before them, for reading: a line feed behind each, no byte order mark.
     pub fn numbered(&self) -> String {
         let width = self.end.to_string().len();
@@ -70,6 +75,15 @@ pub struct Source {
     /// What is not in them: lines left out, files that could not be read, declarations that nothing was found of.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
+}
+
+impl Source {
+    /// The parts one behind the other, without the marks and line ends of their files.
+    pub fn readable(&self) -> String {
+        let text = |text: &str| text.trim_start_matches(MARK).replace("\r\n", "\n").replace('\r', "\n");
+        let parts: Vec<String> = self.parts.iter().map(|part| text(&part.text)).collect();
+        parts.join("\n")
+    }
 }
 
 /// The sources of symbols, in their order; `most` lines of each.

@@ -1,0 +1,330 @@
+//! Files that a query names and that no type stands in: `README.md`, `cortex.toml`, `build/ci.yml:10-20`. They are shown by the rules by which
+//! sources of files are (never from outside of the workspace, of git or of the store, no binary ones), and none that no model may see. What is
+//! named and not shown says why.
+
+use super::forms::fenced;
+use super::mentioned::{AMBIGUOUS, Mention, Wanted, ending_with, too_many};
+use super::written::{self, Lines};
+use crate::edit::place::Refused;
+use crate::symbols::file::{Asked, ENDINGS, lines};
+use engine::seams::world::World;
+use producers::semantic::withheld;
+use std::cell::LazyCell;
+use std::path::Path;
+
+/// Where files are.
+#[derive(Clone, Copy)]
+pub struct Place<'p> {
+    /// The workspace's root.
+    pub root: &'p Path,
+    /// The store's folder.
+    pub store: Option<&'p Path>,
+    /// Reads them.
+    pub world: &'p dyn World,
+    /// Globs of files that no model sees, beside the usual ones.
+    pub never_send: &'p [String],
+    /// The paths of all sources; asked for only when a name alone is to be found among them.
+    pub sources: &'p dyn Fn() -> Vec<String>,
+}
+
+/// A file to be shown.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Attached {
+    /// As the query names it.
+    pub mention: String,
+    /// Its path.
+    pub path: String,
+    /// What is to be known of its lines: those that were asked for and are not there.
+    pub notes: Vec<String>,
+    /// The number of the first of them.
+    first: usize,
+    text: String,
+}
+
+/// As much of a file as fits.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fitted {
+    /// To be read.
+    pub text: String,
+    /// Tokens of that.
+    pub tokens: usize,
+    /// First and last of the lines that are left out behind.
+    pub left_out: Option<(usize, usize)>,
+}
+
+/// Finds the files that mentions mean. What turns out to be no file is no mention any more.
+pub fn attach(mentions: &mut Vec<Mention>, place: Place<'_>) -> Vec<Attached> {
+    let sources = LazyCell::new(place.sources);
+    let mut found: Vec<Attached> = Vec::new();
+    mentions.retain_mut(|mention| {
+        let Wanted::File(lines) = mention.wanted else { return true };
+        let (written, _) = written::place(&mention.text);
+        let written = written.replace('\\', "/");
+        match paths(&written, place, &sources) {
+            Err(why) => mention.not_shown = why,
+            Ok(paths) => {
+                for path in paths {
+                    match read(&written, &path, lines, place) {
+                        Ok(file) if !found.iter().any(|known| known.path == path && known.text == file.text) => found.push(Attached {
+                            mention: mention.text.clone(),
+                            ..file
+                        }),
+                        Ok(_) => {}
+                        Err(why) => mention.not_shown = Some(why),
+                    }
+                    mention.files.push(path);
+                }
+            }
+        }
+        !mention.files.is_empty() || mention.not_shown.is_some()
+    });
+    found
+}
+
+/// The files that a path means: what is there, or by the end of their paths. Else why there is none, if it cannot be but a file's.
+fn paths(
+    written: &str,
+    place: Place<'_>,
+    sources: &LazyCell<Vec<String>, impl FnOnce() -> Vec<String>>,
+) -> Result<Vec<String>, Option<String>> {
+    let asked = Asked {
+        path: written.to_owned(),
+        lines: None,
+    };
+    match asked.place(place.root, place.store) {
+        Ok((path, is_there)) if is_there || place.world.read(&path).is_ok() => return Ok(vec![path]),
+        Err(refused @ (Refused::Git(_) | Refused::Own(_) | Refused::Store(_))) => return Err(Some(refused.to_string())),
+        Err(refused @ Refused::Outside(_)) if written.starts_with("..") => return Err(Some(refused.to_string())),
+        _ if written::ending(written).is_none() => return Err(None),
+        _ => {}
+    }
+    let known: Vec<&str> = sources.iter().map(String::as_str).collect();
+    let found = ending_with(written, &known);
+    if found.len() > AMBIGUOUS {
+        return Err(Some(too_many(found.len(), "files")));
+    }
+    if !found.is_empty() {
+        return Ok(found.into_iter().map(str::to_owned).collect());
+    }
+    let ending = written::ending(written).unwrap_or_default().to_lowercase();
+    let is_usual = |path: &&str| written::ending(path).is_some_and(|own| own.to_lowercase() == ending);
+    let is_file = written.contains('/') || ENDINGS.contains(&ending.as_str()) || known.iter().any(is_usual);
+    Err(is_file.then(|| match asked.place(place.root, place.store) {
+        Err(refused) => refused.to_string(),
+        Ok(_) if written.contains('/') => "there is no such file in the workspace".to_owned(),
+        Ok(_) => "there is no such file in the root, and no source is called so".to_owned(),
+    }))
+}
+
+/// The lines that are meant of a file, or why they are not shown.
+fn read(written: &str, path: &str, wanted: Option<Lines>, place: Place<'_>) -> Result<Attached, String> {
+    if let Some(glob) = [path, written].into_iter().find_map(|path| withheld(path, place.never_send)) {
+        return Err(format!("{path} is kept from models by {glob}"));
+    }
+    let asked = Asked {
+        path: path.to_owned(),
+        lines: wanted.map(|(from, to)| (from, (to < u64::MAX).then_some(to))),
+    };
+    let source = lines(place.world, place.root, path, &asked, usize::MAX);
+    let known = format!("{path} is not shown: ");
+    let source = source.map_err(|why| why.message.strip_prefix(&known).unwrap_or(&why.message).to_owned())?;
+    match source.parts.first() {
+        Some(part) => Ok(Attached {
+            mention: String::new(),
+            path: path.to_owned(),
+            first: part.start as usize,
+            text: source.readable(),
+            notes: source.notes,
+        }),
+        None => Err(source.notes.join("; ")),
+    }
+}
+
+impl Attached {
+    /// A file of that text.
+    #[cfg(test)]
+    pub fn of(path: &str, text: &str) -> Self {
+        Self {
+            mention: path.to_owned(),
+            path: path.to_owned(),
+            notes: Vec::new(),
+            first: 1,
+            text: text.to_owned(),
+        }
+    }
+
+    /// Bytes of its lines.
+    pub fn size(&self) -> usize {
+        self.text.len()
+    }
+
+    /// All its lines, or as many from the first on as `most` tokens hold; `None` when not even one fits.
+    pub fn fitted(&self, most: usize, count: &dyn Fn(&str) -> usize) -> Option<Fitted> {
+        let ends: Vec<usize> = self.text.split_inclusive('\n').map(str::len).collect();
+        let ends: Vec<usize> = ends
+            .into_iter()
+            .scan(0, |end, length| {
+                *end += length;
+                Some(*end)
+            })
+            .collect();
+        let made = |lines: usize| -> Option<Fitted> {
+            let text = self.section(&self.text[..ends[lines - 1]], lines, ends.len());
+            // A token is hardly ever more than 16 bytes: what is longer need not be counted.
+            let tokens = (text.len() / 16 <= most).then(|| count(&text)).filter(|tokens| *tokens <= most)?;
+            let left_out = (lines < ends.len()).then(|| (self.first + lines, self.first + ends.len() - 1));
+            Some(Fitted { text, tokens, left_out })
+        };
+        let (mut best, mut over) = (None, ends.len() + 1);
+        let mut least = 0;
+        let mut next = ends.len();
+        while least + 1 < over && next > 0 {
+            match made(next) {
+                Some(fits) => (best, least) = (Some(fits), next),
+                None => over = next,
+            }
+            next = usize::midpoint(least, over);
+        }
+        best
+    }
+
+    fn section(&self, text: &str, lines: usize, all: usize) -> String {
+        let (path, first) = (&self.path, self.first);
+        let rest = if lines < all {
+            format!(", lines {}-{} are left out", first + lines, first + all - 1)
+        } else {
+            String::new()
+        };
+        let language = written::ending(path).unwrap_or_default();
+        format!(
+            "## {path}\n{path}:{first}-{}{rest}\n{}\n",
+            first + lines - 1,
+            fenced(language, text)
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use engine::files::memory::MemoryWorld;
+    use proptest::prelude::*;
+
+    fn file(text: &str) -> Attached {
+        Attached {
+            first: 7,
+            ..Attached::of("docs/a.md", text)
+        }
+    }
+
+    fn mention(text: &str) -> Mention {
+        Mention {
+            text: text.to_owned(),
+            wanted: Wanted::File(written::place(text).1),
+            ..Mention::default()
+        }
+    }
+
+    #[test]
+    fn what_is_named_is_found_or_says_why_not() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let root = folder.path().canonicalize().expect("a path");
+        let world = MemoryWorld::new();
+        for (path, text) in [
+            ("README.md", b"one\ntwo\n".as_slice()),
+            ("docs/a/guide.md", b"g\n"),
+            ("docs/.env", b"KEY=1\n"),
+            ("own/x.txt", b"x\n"),
+            ("logo.png", b"\x89PNG\0\0"),
+            ("empty.txt", b""),
+            (".git/config", b"c\n"),
+        ] {
+            let at = root.join(path);
+            std::fs::create_dir_all(at.parent().expect("a folder")).expect("made");
+            std::fs::write(at, text).expect("written");
+            world.put(path, text);
+        }
+        let many: Vec<String> = (0..5).map(|at| format!("p{at}/notes.md")).collect();
+        let sources = || {
+            let mut all = vec!["docs/a/guide.md".to_owned(), "tools/x.awk".to_owned()];
+            all.extend(many.clone());
+            all
+        };
+        let place = Place {
+            root: &root,
+            store: None,
+            world: &world,
+            never_send: &["own/**".to_owned()],
+            sources: &sources,
+        };
+        for (text, expected) in [
+            ("README.md", "README.md:1-2"),
+            ("README.md:2", "README.md:2-2"),
+            (
+                "README.md:2-9",
+                "README.md:2-2 README.md: lines 2-9 were asked for; the file has 2 lines, and 2-2 are shown",
+            ),
+            ("guide.md", "docs/a/guide.md:1-1"),
+            ("docs\\a\\guide.md", "docs/a/guide.md:1-1"),
+            ("/elsewhere/docs/a/guide.md", "docs/a/guide.md:1-1"),
+            ("docs/.env", "docs/.env is kept from models by **/.env"),
+            ("own/x.txt", "own/x.txt is kept from models by own/**"),
+            (".git/config", ".git/config belongs to git, which is not edited here"),
+            ("../secret", "../secret leads out of the workspace"),
+            ("/etc/hosts.txt", "/etc/hosts.txt leads out of the workspace"),
+            ("empty.txt", "empty.txt is empty"),
+            ("gone.md", "there is no such file in the root, and no source is called so"),
+            ("gone.awk", "there is no such file in the root, and no source is called so"),
+            ("docs/gone.x", "there is no such file in the workspace"),
+            ("notes.md", "5 files are called so; write more of its name"),
+            ("and/or", "no mention"),
+            ("docs/a", "no mention"),
+            ("foo.bar", "no mention"),
+        ] {
+            let mut mentions = vec![mention(text)];
+            let found = attach(&mut mentions, place);
+            let told = match (found.first(), mentions.first()) {
+                (Some(one), Some(_)) => {
+                    let last = one.first + one.text.lines().count() - 1;
+                    format!("{}:{}-{last} {}", one.path, one.first, one.notes.join(" "))
+                }
+                (None, Some(one)) => one.not_shown.clone().expect("a reason"),
+                (_, None) => "no mention".to_owned(),
+            };
+            assert_eq!(told.trim_end(), expected, "{text}");
+        }
+        let mut mentions = vec![mention("logo.png"), mention("README.md"), mention("./README.md")];
+        assert_eq!(attach(&mut mentions, place).len(), 1, "one file is shown once");
+        let why = mentions[0].not_shown.clone().unwrap_or_default();
+        assert!(why.starts_with("it is binary"), "{why}");
+    }
+
+    proptest! {
+        #[test]
+        fn as_many_lines_as_fit(lines in proptest::collection::vec("[a-z ]{0,30}", 1..30), most in 0_usize..60) {
+            let text = lines.iter().map(|line| format!("{line}\n")).collect::<String>();
+            let tokens = |text: &str| text.split_whitespace().count();
+            let whole = file(&text).fitted(usize::MAX, &tokens).expect("it fits");
+            prop_assert_eq!(whole.left_out, None);
+            match file(&text).fitted(most, &tokens) {
+                Some(fitted) => {
+                    prop_assert!(fitted.tokens <= most && fitted.tokens == tokens(&fitted.text));
+                    let shown = fitted.left_out.map_or(lines.len(), |(from, to)| {
+                        assert_eq!(to, 6 + lines.len());
+                        from - 7
+                    });
+                    let body = lines[..shown].iter().map(|line| format!("{line}\n")).collect::<String>();
+                    prop_assert!(fitted.text.contains(&format!("```md\n{}```\n", body)), "{}", fitted.text);
+                    if shown < lines.len() && shown + 1 < lines.len() {
+                        let more = file(&text).section(&text[..body.len() + lines[shown].len() + 1], shown + 1, lines.len());
+                        prop_assert!(tokens(&more) > most);
+                    }
+                }
+                None => {
+                    let first = file(&text).section(&text[..=lines[0].len()], 1, lines.len());
+                    prop_assert!(whole.tokens > most && tokens(&first) > most, "{first}");
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,137 @@
+//! What can be shown of a type, and how: its source, its outline, or in brief; before all but the source stand the members of it that the query names.
+
+use super::members::Stretch;
+use super::words::words;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
+
+/// Lines of members that a brief form shows.
+const BRIEF_LINES: usize = 4;
+
+/// How a type or a file is shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, JsonSchema, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Form {
+    /// Lines of a file that no type stands in.
+    File,
+    /// Its name, and the lines of its outline that say a word of the query.
+    Brief,
+    /// Its outline.
+    Outline,
+    /// Its source.
+    Code,
+}
+
+/// What can be shown of a type.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Texts {
+    /// Its key.
+    pub key: String,
+    /// Where it stands: `FILE:START-END`, or files alone.
+    pub places: Vec<String>,
+    /// Its outline; empty when it could not be made.
+    pub outline: String,
+    /// Its source; `None` when it was not read, because it is larger than the whole budget.
+    pub code: Option<String>,
+    /// Members of it that the query names.
+    pub named: Vec<Stretch>,
+    /// About how many tokens its source is.
+    pub size: usize,
+}
+
+/// A type in a form, with the sources of `members` of it unless all of its source is shown; `None` when there is nothing to show it by.
+pub fn section(text: &Texts, form: Form, members: &[&Stretch], asked: &BTreeSet<String>) -> Option<String> {
+    let places = text.places.join(", ");
+    let mut head = format!("## {}\n{places}\n", text.key);
+    if form != Form::Code {
+        for member in members {
+            let fenced = fenced("csharp", &member.text);
+            head.push_str(&format!("{} at {}\n{fenced}", member.member(), member.places.join(", ")));
+        }
+    }
+    match form {
+        Form::Code => {
+            let code = text.code.as_deref()?;
+            Some(format!("{head}{}\n", fenced("csharp", code)))
+        }
+        Form::Outline => {
+            let body = outline_body(&text.outline)?;
+            Some(format!("{head}{}\n\n", body.trim_end()))
+        }
+        Form::File => None,
+        Form::Brief => Some(format!("{head}{}\n", brief(&text.key, &text.outline, asked))),
+    }
+}
+
+/// A text between fences.
+pub fn fenced(language: &str, text: &str) -> String {
+    let fence = fence(text);
+    let end = if text.ends_with('\n') { "" } else { "\n" };
+    format!("{fence}{language}\n{text}{end}{fence}\n")
+}
+
+/// A fence that no line of a text ends: longer than any run of backquotes in it.
+pub fn fence(text: &str) -> String {
+    let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or_default();
+    "`".repeat(3.max(longest + 1))
+}
+
+/// An outline without its title and the line of hashes, which say nothing to a reader here.
+fn outline_body(outline: &str) -> Option<String> {
+    let lines: Vec<&str> = outline
+        .lines()
+        .filter(|line| !(line.starts_with("# ") || line.starts_with("XmlDocHash:")))
+        .map(|line| {
+            if line.starts_with("Kind: ") {
+                line.split(" | ").next().unwrap_or(line)
+            } else {
+                line
+            }
+        })
+        .collect();
+    let body = lines.join("\n");
+    (!body.trim().is_empty()).then_some(body)
+}
+
+/// What a type is for and its members that say most words of the query, beside those that its own name says.
+fn brief(key: &str, outline: &str, asked: &BTreeSet<String>) -> String {
+    let own: BTreeSet<String> = super::words::list(key).into_iter().collect();
+    let said = |line: &str| {
+        let mut said = BTreeSet::new();
+        words(line, |word| {
+            if asked.contains(word) && !own.contains(word) {
+                said.insert(word.to_owned());
+            }
+        });
+        said.len()
+    };
+    let members = outline.lines().enumerate().filter(|(_, line)| line.starts_with("  + "));
+    let mut members: Vec<(usize, usize, &str)> = members
+        .map(|(at, line)| (said(line), at, line))
+        .filter(|(said, ..)| *said > 0)
+        .collect();
+    members.sort_by(|one, other| other.0.cmp(&one.0).then(one.1.cmp(&other.1)));
+    members.truncate(BRIEF_LINES);
+    members.sort_by_key(|(_, at, _)| *at);
+    let purpose = outline
+        .lines()
+        .filter(|line| line.starts_with("XMLDOC:") && *line != "XMLDOC: none")
+        .take(1);
+    purpose
+        .chain(members.into_iter().map(|(.., line)| line))
+        .map(|line| format!("{line}\n"))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_code_ends_its_fence() {
+        for (text, expected) in [("plain", "```"), ("a ``` b", "````"), ("`````\n``", "``````"), ("", "```")] {
+            assert_eq!(fence(text), expected, "{text}");
+        }
+    }
+}

@@ -1,0 +1,235 @@
+//! Members that a query names, by `Type.Member` or by the line of a file, and their sources: they are shown before all else of their types.
+
+use super::index::Index;
+use super::mentioned::{Mention, Wanted};
+use super::written::Lines;
+use crate::symbols::index::Symbols;
+use crate::symbols::meaning::{Candidate, How, Resolution};
+use crate::symbols::outputs::{Outputs, SymbolError, file_label, read_one};
+use crate::symbols::path::SymbolPath;
+use crate::symbols::resolve::{Options, resolve};
+use crate::symbols::source::sources;
+use engine::values::label::halves;
+use producers::csharp::ids::member_key;
+use producers::csharp::model::{Span, Syntax};
+use producers::csharp::syntax;
+use producers::csharp::types::symbol_of;
+use std::collections::BTreeMap;
+
+/// Members that one name means at most.
+const MOST: usize = 32;
+
+/// Tells of each mention which members it means. What names a member that there is not says so.
+///
+/// # Errors
+/// When the outputs cannot be read or are not of our making.
+pub fn find<O: Outputs>(outputs: &mut O, symbols: &Symbols, index: &Index, mentions: &mut [Mention]) -> Result<(), O::Error> {
+    for mention in mentions {
+        match mention.wanted.clone() {
+            Wanted::Member(name) => by_name(outputs, symbols, &name, mention)?,
+            Wanted::Lines(lines) => by_lines(outputs, index, lines, mention)?,
+            Wanted::All | Wanted::File(_) => {}
+        }
+    }
+    Ok(())
+}
+
+fn by_name<O: Outputs>(outputs: &mut O, symbols: &Symbols, name: &str, mention: &mut Mention) -> Result<(), O::Error> {
+    for name in spellings(name) {
+        let options = Options {
+            most: MOST,
+            ..Options::default()
+        };
+        let found = resolve(symbols, outputs, &name, &options)?;
+        let members: Vec<&Candidate> = found.candidates.iter().filter(|one| is_meant(&found, one)).collect();
+        if members.is_empty() {
+            continue;
+        }
+        for member in members {
+            if !mention.types.iter().any(|key| key == member.key()) {
+                mention.types.push(member.key().to_owned());
+            }
+            mention.members.push(member.path.clone());
+        }
+        return Ok(());
+    }
+    mention.not_shown = Some("its type has no such member".to_owned());
+    Ok(())
+}
+
+fn is_meant(found: &Resolution, one: &Candidate) -> bool {
+    matches!(found.how, Some(How::Exact | How::Suffix)) && one.member().is_some()
+}
+
+/// A name of a member as it was written, with the types of its parameters where a stack trace or a declaration has their names too, and without
+/// parameters.
+fn spellings(name: &str) -> Vec<String> {
+    let mut all = vec![name.to_owned()];
+    let path = SymbolPath::parse(name).ok();
+    if let (Some(parameters), Some(open)) = (path.and_then(|path| path.parameters), name.find('(')) {
+        let types = parameters
+            .iter()
+            .map(|one| one.rsplit_once(' ').map_or(one.as_str(), |(kind, _)| kind));
+        let types: Vec<&str> = types.collect();
+        all.push(format!("{}({})", &name[..open], types.join(",")));
+        all.push(name[..open].to_owned());
+    }
+    all
+}
+
+/// The members that stand in lines, the types of those first, and then the innermost that stands there.
+fn by_lines<O: Outputs>(outputs: &mut O, index: &Index, lines: Lines, mention: &mut Mention) -> Result<(), O::Error> {
+    let mut first: Vec<String> = Vec::new();
+    for file in &mention.files {
+        let label = file_label(file, "syntax");
+        let Some(bytes) = read_one(outputs, label.clone())? else { continue };
+        let tree: Syntax = syntax::decode(&bytes).map_err(|_| SymbolError::damaged().at_label(&label))?;
+        let keys: BTreeMap<&str, &str> = index
+            .in_file(file)
+            .iter()
+            .map(|at| (symbol_of(index.key(*at)), index.key(*at)))
+            .collect();
+        let mut types: Vec<(bool, u32, &str)> = Vec::new();
+        let mut members: Vec<(Span, String)> = Vec::new();
+        for decl in tree.types.iter().filter(|decl| stands(&decl.span, lines)) {
+            let Some(key) = keys.get(decl.symbol().as_str()) else { continue };
+            let here = decl.members.iter().filter(|member| stands(&member.span, lines));
+            let here: Vec<_> = here.map(|member| (member.span, format!("{key}#{}", member_key(member)))).collect();
+            types.push((here.is_empty(), u32::MAX - decl.span.first, key));
+            members.extend(here);
+        }
+        types.sort_unstable();
+        first.extend(types.into_iter().map(|(.., key)| key.to_owned()));
+        members.sort();
+        mention.members.extend(members.into_iter().map(|(_, path)| path));
+    }
+    if first.is_empty() {
+        mention.not_shown = Some("no type stands in these lines".to_owned());
+    }
+    let others: Vec<String> = mention.types.iter().filter(|key| !first.contains(key)).cloned().collect();
+    first.extend(others);
+    first.dedup();
+    mention.types = first;
+    mention.members.truncate(MOST);
+    Ok(())
+}
+
+fn stands(span: &Span, (from, to): Lines) -> bool {
+    u64::from(span.first) <= to && from <= u64::from(span.last)
+}
+
+/// The source of a member.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Stretch {
+    /// Its path.
+    pub path: String,
+    /// `FILE:START-END` of each part.
+    pub places: Vec<String>,
+    /// Its lines.
+    pub text: String,
+}
+
+impl Stretch {
+    /// Its key inside its type.
+    pub fn member(&self) -> &str {
+        halves(&self.path).map_or(&self.path, |(_, member)| member)
+    }
+}
+
+/// The sources of the members that mentions mean, in their order, each once: of fields of one declaration the first tells all.
+///
+/// # Errors
+/// When the outputs cannot be read or are not of our making.
+pub fn stretches<O: Outputs>(outputs: &mut O, index: &Index, mentions: &[Mention]) -> Result<Vec<Stretch>, O::Error> {
+    let mut wanted: Vec<Candidate> = Vec::new();
+    for path in mentions.iter().flat_map(|mention| &mention.members) {
+        let document = index.find(path).and_then(|at| index.document(at));
+        if let Some(document) = document.filter(|_| !wanted.iter().any(|known| known.path == *path)) {
+            wanted.push(Candidate::of(path, &document.files));
+        }
+    }
+    if wanted.is_empty() {
+        return Ok(Vec::new());
+    }
+    let mut found: Vec<Stretch> = Vec::new();
+    for source in sources(outputs, &wanted.iter().collect::<Vec<_>>(), usize::MAX)? {
+        let places: Vec<String> = source.parts.iter().map(|part| part.place()).collect();
+        if !places.is_empty() && !found.iter().any(|known| known.places == places) {
+            found.push(Stretch {
+                path: source.path.clone(),
+                places,
+                text: source.readable(),
+            });
+        }
+    }
+    Ok(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::mentioned::mentions;
+    use super::*;
+    use crate::symbols::samples::Sample;
+
+    fn named(query: &str) -> (Vec<Mention>, Vec<Stretch>) {
+        let mut sample = Sample::default();
+        let symbols = sample.names();
+        let index = Index::read(&mut sample, &symbols, None).expect("an index");
+        let mut mentions = mentions(query, &index);
+        find(&mut sample, &symbols, &index, &mut mentions).expect("members");
+        let stretches = stretches(&mut sample, &index, &mentions).expect("sources");
+        (mentions, stretches)
+    }
+
+    fn told(query: &str) -> Vec<String> {
+        let (_, stretches) = named(query);
+        let place = |one: &Stretch| format!("{} {}", one.path, one.places.join(" "));
+        stretches.iter().map(place).collect()
+    }
+
+    #[test]
+    fn members_are_named_by_types_and_by_lines() {
+        for (query, expected) in [
+            ("Store.Get(int) fails", vec!["Box.Store#Get(int) src/Store.cs:6-12"]),
+            ("at Box.Store.Get(Int32 id)", vec!["Box.Store#Get(int) src/Store.cs:6-12"]),
+            (
+                "Box.Store.Get of it",
+                vec![
+                    "Box.Store#Get(int) src/Store.cs:6-12",
+                    "Box.Store#Get(string?,int) src/Store.cs:14-14",
+                ],
+            ),
+            (
+                "Store.Get(Nothing) of Box.Store#Get(int)",
+                vec![
+                    "Box.Store#Get(int) src/Store.cs:6-12",
+                    "Box.Store#Get(string?,int) src/Store.cs:14-14",
+                ],
+            ),
+            ("src/Store.cs:10", vec!["Box.Store#Get(int) src/Store.cs:6-12"]),
+            (
+                "Store.cs:12-14",
+                vec![
+                    "Box.Store#Get(int) src/Store.cs:6-12",
+                    "Box.Store#Get(string?,int) src/Store.cs:14-14",
+                ],
+            ),
+            ("Store.cs(22,9)", vec!["Box.Store+Entry`1#Value src/Store.cs:22-22"]),
+            ("Cache<K, V>.Hits", vec!["Box.Cache`2#Hits src/Stores.cs:12-12"]),
+            ("BigStore.Count", vec!["Box.Store#Count src/Stores.cs:8-8"]),
+            ("Store.Nope, Store.cs:99, Store.cs:1", vec![]),
+        ] {
+            assert_eq!(told(query), expected, "{query}");
+        }
+    }
+
+    #[test]
+    fn what_is_not_there_is_said_and_bases_come_with_their_members() {
+        let (mentions, _) = named("BigStore.Nope and Store.cs:99");
+        let why: Vec<Option<&str>> = mentions.iter().map(|one| one.not_shown.as_deref()).collect();
+        assert_eq!(why, [Some("its type has no such member"), Some("no type stands in these lines")]);
+        let (mentions, _) = named("BigStore.Count at Store.cs:23");
+        assert_eq!(mentions[0].types, ["Box.BigStore", "Box.Store"]);
+        assert_eq!(mentions[1].types[..3], ["Box.Store+Entry`1+Kind", "Box.Store+Entry`1", "Box.Store"]);
+    }
+}

@@ -1,0 +1,286 @@
+//! What in a text may be the name of a file, a type or a member, and how it is written: cut out of prose, code, tables, links, stack traces and the
+//! messages of compilers. What it means is for others to say.
+
+use super::words::is_wide;
+
+/// A word that may be a name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Word<'t> {
+    /// As written.
+    pub text: &'t str,
+    /// Whether backquotes stand around it.
+    pub quoted: bool,
+}
+
+/// Bytes of a word: what is longer is no name.
+const LONGEST: usize = 1024;
+/// Bytes that brackets behind a name may hold to belong to it: parameter types, type arguments, a line and a column.
+const IN_BRACKETS: usize = 200;
+
+/// The words of a text, in its order.
+pub fn words(text: &str) -> Vec<Word<'_>> {
+    let mut found = Vec::new();
+    for (stretch, quoted) in stretches(text) {
+        let mut start = None;
+        let mut behind = 0;
+        for (at, c) in stretch.char_indices() {
+            if at < behind {
+                continue;
+            }
+            match start {
+                Some(from) if separates(c) && !goes_on(&stretch[from..at], &stretch[at..]) => {
+                    found.push((&stretch[from..at], quoted));
+                    start = None;
+                }
+                Some(from) if matches!(c, '(' | '<') && stretch[from..at].ends_with(is_of_name) => {
+                    behind = at + brackets(&stretch[at..]).unwrap_or_default();
+                }
+                None if !separates(c) => start = Some(at),
+                _ => {}
+            }
+        }
+        found.extend(start.map(|from| (&stretch[from..], quoted)));
+    }
+    let words = found.into_iter().filter(|(word, _)| word.len() <= LONGEST);
+    let words = words.map(|(word, quoted)| Word { text: bare(word), quoted });
+    words.filter(|word| !word.text.is_empty()).collect()
+}
+
+/// The names inside of a word that is none: `NodeStore` in `Task<NodeStore>`, and where Chinese stands around it without spaces.
+pub fn inside(word: Word<'_>) -> impl Iterator<Item = Word<'_>> {
+    let divides = |c: char| matches!(c, '(' | ')' | '<' | '>' | ',' | ' ' | '&' | '?') || is_wide(c);
+    let has = word.text.contains(divides);
+    let parts = word.text.split(divides).map(bare).filter(move |part| has && !part.is_empty());
+    parts.map(move |text| Word { text, ..word })
+}
+
+/// The text between backquotes and outside of them. One that writes an arity, as in `` Cache`2 ``, is no quote.
+fn stretches(text: &str) -> Vec<(&str, bool)> {
+    let (mut found, mut from, mut quoted) = (Vec::new(), 0, false);
+    for (at, _) in text.match_indices('`') {
+        let rest = &text[at + 1..];
+        let is_arity = text[..at].ends_with(is_of_name) && rest.starts_with(|c: char| c.is_ascii_digit());
+        let mut word = rest.bytes().take(IN_BRACKETS).take_while(|c| !c.is_ascii_whitespace());
+        if is_arity && (!quoted || word.any(|c| c == b'`')) {
+            continue;
+        }
+        found.push((&text[from..at], quoted));
+        (from, quoted) = (at + 1, !quoted);
+    }
+    found.push((&text[from..], quoted));
+    found
+}
+
+fn is_of_name(c: char) -> bool {
+    c.is_alphanumeric() || c == '_'
+}
+
+fn separates(c: char) -> bool {
+    c.is_whitespace()
+        || matches!(
+            c,
+            '"' | '\''
+                | ','
+                | ';'
+                | '['
+                | ']'
+                | '{'
+                | '}'
+                | '='
+                | '|'
+                | '，'
+                | '。'
+                | '、'
+                | '；'
+                | '：'
+                | '（'
+                | '）'
+                | '《'
+                | '》'
+                | '？'
+                | '！'
+        )
+}
+
+/// `Store.cs:line 12`, as .NET writes the places of a stack trace.
+fn goes_on(word: &str, rest: &str) -> bool {
+    word.ends_with(":line")
+        && rest
+            .strip_prefix(' ')
+            .is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
+}
+
+/// How long the brackets are that a text begins with, if they are closed soon and hold what may stand in those of a name.
+fn brackets(text: &str) -> Option<usize> {
+    let mut depth = 0_usize;
+    for (at, c) in text.char_indices().take_while(|(at, _)| *at < IN_BRACKETS) {
+        match c {
+            '(' | '<' | '[' => depth += 1,
+            ')' | '>' | ']' => depth = depth.checked_sub(1)?,
+            ' ' | ',' | '.' | '?' | '&' | '*' | ':' | '@' | '`' => {}
+            c if is_of_name(c) => {}
+            _ => return None,
+        }
+        if depth == 0 {
+            return Some(at + c.len_utf8());
+        }
+    }
+    None
+}
+
+/// A word without the marks of a sentence around it. What a path begins with stays: `./a`, `../a`, `.editorconfig`.
+fn bare(word: &str) -> &str {
+    let marks = |c: char| matches!(c, ':' | '!' | '?' | '*' | '-' | '@');
+    let ends =
+        |word: &'_ str, open: char, close: char| word.matches(open).count() == word.matches(close).count() && !word.starts_with(open);
+    let mut word = word;
+    loop {
+        let before = word;
+        word = word.trim_start_matches(marks).trim_end_matches(|c| marks(c) || c == '.');
+        // "(see NodeStore)", but NodeStore#Get(NodeId) keeps its brackets.
+        for (open, close) in [('(', ')'), ('<', '>')] {
+            if !ends(word, open, close) {
+                word = word.trim_matches([open, close]);
+            }
+        }
+        if word == before {
+            break;
+        }
+    }
+    let path = word.trim_start_matches('.');
+    match word.len() - path.len() {
+        1 if path.starts_with(|c: char| c.is_alphanumeric() || matches!(c, '/' | '\\')) => word,
+        2 if path.starts_with(['/', '\\']) => word,
+        _ => path,
+    }
+}
+
+/// First and last line.
+pub type Lines = (u64, u64);
+
+/// A path and the lines behind it: `:12`, `:12:5`, `:12-20`, `:12-`, `:line 12`, `(12,5)`, `#L12-L20`.
+pub fn place(word: &str) -> (&str, Option<Lines>) {
+    let number = |text: &str| -> Option<u64> {
+        let is_number = !text.is_empty() && text.bytes().all(|c| c.is_ascii_digit());
+        is_number.then(|| text.parse().unwrap_or(u64::MAX))
+    };
+    if let Some((path, inner)) = word.strip_suffix(')').and_then(|rest| rest.rsplit_once('(')) {
+        let numbers: Option<Vec<u64>> = inner.split([',', '-']).map(|part| number(part.trim())).collect();
+        return match numbers.as_deref() {
+            Some([from] | [from, _]) => (path, Some((*from, *from))),
+            Some([from, _, to, _]) => (path, Some((*from, (*to).max(*from)))),
+            _ => (word, None),
+        };
+    }
+    if let Some((path, lines)) = word.rsplit_once("#L") {
+        let (from, to) = lines.split_once('-').unwrap_or((lines, lines));
+        let to = to.strip_prefix('L').unwrap_or(to);
+        // GitHub writes columns, too: #L12C5-L20C9.
+        let line = |text: &str| number(text.split('C').next().unwrap_or(text));
+        if let (Some(from), Some(to)) = (line(from), line(to)) {
+            return (path, Some((from.min(to), from.max(to))));
+        }
+    }
+    let (mut path, mut lines) = (word, None);
+    while let Some((front, range)) = path.rsplit_once(':') {
+        let range = range.strip_prefix("line ").unwrap_or(range);
+        let (from, to) = range.split_once('-').unwrap_or((range, range));
+        let Some(from) = number(from) else { break };
+        let to = if to.is_empty() { Some(u64::MAX) } else { number(to) };
+        let Some(to) = to else { break };
+        // The number next to the path is the line, the one behind it a column.
+        (path, lines) = (front, Some((from.min(to), from.max(to))));
+    }
+    (path, lines)
+}
+
+/// What a path ends with behind its last dot: what kind of a file it is. Names of programs look like that, too, but begin large.
+pub fn ending(path: &str) -> Option<&str> {
+    let name = path.rsplit(['/', '\\']).next().unwrap_or(path);
+    let (stem, ending) = name.rsplit_once('.')?;
+    let is_one = (1..=12).contains(&ending.len())
+        && ending.bytes().all(|c| c.is_ascii_alphanumeric() || c == b'-' || c == b'_')
+        && ending.starts_with(|c: char| c.is_ascii_alphabetic());
+    let is_hidden = stem.is_empty();
+    (is_one || is_hidden).then_some(ending)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn cut(text: &str) -> String {
+        let words = words(text).into_iter().map(|word| {
+            if word.quoted {
+                format!("`{}`", word.text)
+            } else {
+                word.text.to_owned()
+            }
+        });
+        words.collect::<Vec<_>>().join(" | ")
+    }
+
+    #[test]
+    fn names_keep_their_brackets_and_sentences_theirs() {
+        for (text, expected) in [
+            ("Why (see Core.Node), then?", "Why | see | Core.Node | then"),
+            ("NodeStore#Get(NodeId) fails.", "NodeStore#Get(NodeId) | fails"),
+            ("`Cache<K, V>.Get(int, string)`!", "`Cache<K, V>.Get(int, string)`"),
+            ("if (a < b) Fill(a); b > c", "if | a | b | Fill(a) | b | c"),
+            ("Fill(\"x\", y)", "Fill | x | y"),
+            ("of N.Cache`2, `N.Cache`2` and `A`", "of | N.Cache`2 | `N.Cache`2` | and | `A`"),
+            ("[Store](src/Store.cs#L7)", "Store | src/Store.cs#L7"),
+            ("at A.B() in /x/B.cs:line 12\n at", "at | A.B() | in | /x/B.cs:line 12 | at"),
+            ("B.cs(12,5): error", "B.cs(12,5) | error"),
+            ("./a ../b .c ...d", "./a | ../b | .c | d"),
+            ("修复（NodeStore）、Node。", "修复 | NodeStore | Node"),
+            ("-- ** ()", ""),
+            (&format!("a {}b", "B.".repeat(LONGEST)), "a"),
+        ] {
+            assert_eq!(cut(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn lines_stand_behind_paths_in_many_ways() {
+        for (word, expected) in [
+            ("B.cs", ("B.cs", None)),
+            ("B.cs:12", ("B.cs", Some((12, 12)))),
+            ("B.cs:12:5", ("B.cs", Some((12, 12)))),
+            ("B.cs:12-20", ("B.cs", Some((12, 20)))),
+            ("B.cs:20-12", ("B.cs", Some((12, 20)))),
+            ("B.cs:12-", ("B.cs", Some((12, u64::MAX)))),
+            ("B.cs:line 12", ("B.cs", Some((12, 12)))),
+            ("B.cs(12)", ("B.cs", Some((12, 12)))),
+            ("B.cs(12,5)", ("B.cs", Some((12, 12)))),
+            ("B.cs(12,5,14,9)", ("B.cs", Some((12, 14)))),
+            ("B.cs#L12", ("B.cs", Some((12, 12)))),
+            ("B.cs#L12C3-L20C9", ("B.cs", Some((12, 20)))),
+            ("C:\\a\\B.cs:12", ("C:\\a\\B.cs", Some((12, 12)))),
+            ("a:99999999999999999999", ("a", Some((u64::MAX, u64::MAX)))),
+            ("a:-1", ("a:-1", None)),
+            ("a(b)", ("a(b)", None)),
+        ] {
+            assert_eq!(place(word), expected, "{word}");
+        }
+    }
+
+    #[test]
+    fn endings_tell_kinds_of_files() {
+        let found = ["README.md", "a/b.cs", ".gitignore", "e.g", "3.1.2", "A", "a.b/c"].map(ending);
+        assert_eq!(found, [Some("md"), Some("cs"), Some("gitignore"), Some("g"), None, None, None]);
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_cut(text in "[a-cA-C0-9`<>(),.:;# \u{4e00}/\\\\-]{0,60}|\\PC{0,40}") {
+            for word in words(&text) {
+                prop_assert!(text.contains(word.text) && !word.text.is_empty());
+                let (path, _) = place(word.text);
+                prop_assert!(word.text.starts_with(path));
+                prop_assert!(inside(word).all(|part| word.text.contains(part.text) && part.text.len() < word.text.len()));
+            }
+        }
+    }
+}
