@@ -23,13 +23,7 @@ pub fn definition(group: &'static str) -> Tool {
     for entry in &entries {
         let own = tools::input(entry).remove("properties");
         for (name, field) in own.as_ref().and_then(Value::as_object).into_iter().flatten() {
-            let told = fields.entry(name).or_insert_with(|| field.clone());
-            // What each takes for granted differs.
-            if told["default"] != field["default"]
-                && let Some(told) = told.as_object_mut()
-            {
-                told.remove("default");
-            }
+            fields.entry(name).or_insert_with(|| field.clone());
         }
     }
     let input = [

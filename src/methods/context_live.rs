@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use workbench::live::difference::Difference;
 use workbench::live::editor::{self, Editor};
-use workbench::live::edits::{self, Buffer, PERSON};
+use workbench::live::edits::{Buffer, PERSON};
 use workbench::live::journal::{self, Anchor, Journal};
 use workbench::live::render::{Live, RECENT, Section, Shown};
 
@@ -366,22 +366,19 @@ impl Wrong {
 
 /// The text of an earlier version.
 fn earlier(place: &Place, number: u64, buffer: Option<&Buffer>) -> Result<Answer, Failed> {
-    let (mut journal, path) = (place.journal()?, &place.path);
-    let text = match buffer {
+    let path = &place.path;
+    let (text, hint) = match buffer {
         Some(buffer) => {
-            (journal.given, journal.versions) = (buffer.version(), buffer.versions.clone());
-            buffer.text_of(number).map(str::to_owned)
+            let hint = format!("versions {} to {} of the session can be shown", buffer.first(), buffer.version());
+            (buffer.text_of(number).map(str::to_owned), hint)
         }
-        None => journal.version(number).and_then(|digest| place.text(digest)),
+        None => {
+            let journal = place.journal()?;
+            (journal.version(number).and_then(|digest| place.text(digest)), remembered(&journal))
+        }
     };
     let Some(text) = text else {
-        let first = journal.versions.first().map_or(0, |version| version.number);
         let why = Diagnostic::error("E_VERSION", format!("there is no version {number} of {path}"));
-        let hint = match journal.given {
-            0 if buffer.is_some() => "the session has done nothing to it yet".to_owned(),
-            0 => "nobody asked for this document yet".to_owned(),
-            last => format!("versions {first} to {last} are remembered{}", anchors(&journal, first)),
-        };
         return Err(Failed::new(Code::Usage, why.hint(hint)));
     };
     let editor = Editor::default();
@@ -411,16 +408,17 @@ fn earlier(place: &Place, number: u64, buffer: Option<&Buffer>) -> Result<Answer
     })
 }
 
-/// Which versions before the first that is remembered anchors have, in words.
-fn anchors(journal: &Journal, first: u64) -> String {
-    let anchors = journal
-        .anchors
-        .iter()
-        .filter(|anchor| anchor.session.is_none() && anchor.version < first);
-    let numbers: BTreeSet<u64> = anchors.map(|anchor| anchor.version).collect();
-    let numbers: Vec<String> = numbers.iter().map(u64::to_string).collect();
-    match numbers.is_empty() {
-        true => String::new(),
-        false => format!(", and {} as anchors", numbers.join(", ")),
+/// Which versions of a file are remembered, in words.
+fn remembered(journal: &Journal) -> String {
+    let Some(first) = journal.versions.first().map(|version| version.number) else {
+        return "nobody asked for this document yet".to_owned();
+    };
+    let of_file = journal.anchors.iter().filter(|anchor| anchor.session.is_none());
+    let earlier: BTreeSet<u64> = of_file.map(|anchor| anchor.version).filter(|number| *number < first).collect();
+    let earlier: Vec<String> = earlier.iter().map(u64::to_string).collect();
+    let kept = format!("versions {first} to {} are remembered", journal.given);
+    match earlier.is_empty() {
+        true => kept,
+        false => format!("{kept}, and {} as anchors", earlier.join(", ")),
     }
 }

@@ -163,6 +163,11 @@ impl Buffer {
         text.as_deref()
     }
 
+    /// The number of the first version that is remembered.
+    pub fn first(&self) -> u64 {
+        self.first.0
+    }
+
     /// The number of the version that is shown.
     pub fn version(&self) -> u64 {
         self.versions.last().map_or(self.first.0, |version| version.number)

@@ -268,7 +268,9 @@ impl Live<'_> {
         let at = self.middle().clamp(1, lines.len().max(1));
         let room = room.saturating_sub(tokens(&title) + tokens(&outline) + AROUND);
         let (first, last) = window(&lines, at, room);
-        cut.push("lines of the document outside of the window".to_owned());
+        if first <= last || lines.len() > 1 {
+            cut.push("lines of the document outside of the window".to_owned());
+        }
         let (what, shown) = if first <= last {
             (format!("Lines {first} to {last}"), lines[first - 1..last].concat())
         } else {
