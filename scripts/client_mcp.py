@@ -136,8 +136,9 @@ async def edits(client):
     assert opened["workflow_state"] == "Idle" and session in opened["summary"], opened
     found = await ask("search", query="NodeStore.Move")
     assert "MemoTree.Core.NodeStore#Move" in found.content[0].text, found
-    context = await ask("context_build", query="Why can NodeStore.Move not move nodes?")
+    context = await ask("context", op="build", query="Why can NodeStore.Move not move nodes?")
     assert "MemoTree.Core.NodeStore" in context.content[0].text, context
+    seen = (await ask("context", op="live", file=file)).structured_content["version"]
     before = await summary()
     assert "- `Move` is not supported" in before, before
 
@@ -175,6 +176,8 @@ async def edits(client):
     assert saved["workflow_state"] == "Idle" and "carried over" in saved["summary"], saved
     with open(place, encoding="utf-8") as source:
         assert source.read() == text.replace("=> throw new NotSupported", "=> throw new InvalidOperation") + "// somebody else\n"
+    live = (await ask("context", op="live", file=file, since=seen)).content[0].text
+    assert "by agent, commit" in live and "=> throw new InvalidOperation" in live, live
     after = await summary()
     assert after == foretold and "InvalidOperationException" in after, after
 

@@ -1,6 +1,6 @@
 //! Answers at a length that clients take: a longer one is shortened step by step, and says what was left out and how to have it.
 //!
-//! First go data that was asked for besides the text, then the later items of the longest lists, then the later lines of the longest texts.
+//! First go another form of the text and data that was asked for besides it, then the later items of the longest lists, then the later lines of the longest texts.
 
 use crate::context::Failed;
 use crate::exit::Code;
@@ -18,6 +18,9 @@ const SURELY_TOO_LONG: usize = 8 * MOST;
 
 /// So many steps are taken; each takes half of something away.
 const STEPS: usize = 200;
+
+/// Another form of the text of an answer, which says nothing more.
+const AGAIN: &str = "message";
 
 /// An answer as it is told.
 #[derive(Debug)]
@@ -113,8 +116,10 @@ impl LeftOut {
         if !self.looked_for_data {
             self.looked_for_data = true;
             let mut without = data.clone();
-            self.data = drop_data(&mut without) && (entry.text)(&without, Style::plain()).is_ok();
-            if self.data {
+            let again = without.as_object_mut().and_then(|fields| fields.remove(AGAIN)).is_some();
+            let had = drop_data(&mut without);
+            if (again || had) && (entry.text)(&without, Style::plain()).is_ok() {
+                self.data = had;
                 return Some(without);
             }
         }

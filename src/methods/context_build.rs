@@ -3,7 +3,7 @@
 use super::investigate::never_send;
 use super::symbols::{Names, notes};
 use super::window::root;
-use super::{Effect, Method};
+use super::{AsTool, Effect, Method};
 use crate::context::Failed;
 use crate::desk::Desk;
 use crate::exit::Code;
@@ -152,6 +152,7 @@ struct LeftOut {
 impl Method for Build {
     const NAME: &'static str = "context build";
     const EFFECT: Effect = Effect::Acts;
+    const TOOL: AsTool = AsTool::Operation;
     const WITHIN: bool = true;
     const FROM_FILE: Option<&'static str> = Some("query");
     type Answer = Built;

@@ -1,6 +1,6 @@
 //! `context live`: a document as it stands now and how it came to be so, for a model that edits it.
 
-use super::window::root;
+use super::context_live_look::{Place, Seen};
 use super::{AsTool, Effect, Method};
 use crate::context::Failed;
 use crate::desk::Desk;
@@ -9,45 +9,38 @@ use crate::render::{moment, printable};
 use engine::values::diagnostic::Diagnostic;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use std::io;
-use std::path::Path;
-use std::time::{SystemTime, UNIX_EPOCH};
-use workbench::checkout;
-use workbench::edit::disk::Disk;
-use workbench::edit::encoding::{Form, Unreadable, decode};
-use workbench::edit::files::Files;
-use workbench::edit::place::{self, Guard};
+use std::collections::BTreeSet;
 use workbench::live::difference::Difference;
-use workbench::live::edits::{self, Buffer};
-use workbench::live::journal::{self, Editor, Journal, Said};
-use workbench::live::kept::{self, LONGEST};
+use workbench::live::editor::{self, Editor};
+use workbench::live::edits::{Buffer, PERSON};
+use workbench::live::journal::{self, Anchor, Journal};
 use workbench::live::render::{Live, RECENT, Section, Shown};
-use workbench::symbols::file::no_text;
 
 /// Show one document as it stands now: its text, recent differences with who made them, the difference to an anchor, cursor and plans.
 ///
-/// What edit sessions saved is a version each, made by agent; with --session the document is shown as it is there, its versions the session's
-/// operations. Each call looks at the file; when it moved since the call before, that is a new version, made by --author. The first call shows the
+/// What edit sessions saved and overlays merged is a version each, made by agent; with --session the document is shown as it is there, its versions
+/// the session's operations, and compared with an anchor of the session. Each call looks at the file; when it moved since the call before, that is a new version, made by --author. The first call shows the
 /// document whole, later ones with --since what changed since the version that the reader has; --version shows an earlier one. The last
-/// 64 versions are kept below .cortex, an anchor every 30 minutes, and anchors with names. What is over the budget is cut in this
-/// order: differences but the last, the oldest first; the anchor's; plans but the last; then the document is shown as a window
-/// around the cursor or the last change, with an outline.
+/// 64 versions are kept below .cortex, an anchor every 30 minutes, and 16 anchors with names. What is over the budget is cut in this
+/// order: differences but the last, the oldest first; the anchor's; plans but the last; a last difference of more than half of it; then the document is shown as a window
+/// around the cursor or the last change, with an outline, at last as a part of one line.
 #[derive(Debug, clap::Args, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Show {
-    /// The document: a text file of the workspace, by its path from the root.
+    /// The file: a text document of the workspace, by its path from the root.
     pub file: String,
-    /// The edit session in which it is to be shown, by its handle: with what is not saved.
+    /// The session: the handle of an edit session in which it is to be shown, with what is not saved.
     #[arg(long, value_name = "HANDLE")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<String>,
-    /// The version that the reader has: only what was changed since is shown.
+    /// Your version: only what was changed since is shown.
     #[arg(long, value_name = "VERSION")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub since: Option<u64>,
     /// An earlier version, whose text is shown and nothing else.
     #[arg(long, value_name = "VERSION", conflicts_with = "since")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-tool" = false))]
     pub version: Option<u64>,
     /// Tokens at most, about.
     #[arg(long, value_name = "TOKENS", default_value_t = USUAL)]
@@ -56,45 +49,52 @@ pub struct Show {
     /// Who changed the document since the last call: agent, person, tool, or a name.
     #[arg(long, value_name = "NAME", default_value = PERSON)]
     #[serde(default = "person")]
+    #[schemars(extend("x-tool" = false))]
     pub author: String,
     /// What it was changed for.
     #[arg(long, value_name = "TEXT")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-tool" = false))]
     pub what: Option<String>,
     /// Why a change failed, if it did.
     #[arg(long, value_name = "TEXT")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-tool" = false))]
     pub failed: Option<String>,
     /// What is meant to be done next.
     #[arg(long, value_name = "TEXT")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-tool" = false))]
     pub plan: Option<String>,
     /// What came of what was meant last.
     #[arg(long, value_name = "TEXT")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-tool" = false))]
     pub result: Option<String>,
     /// Call this version an anchor of that name.
     #[arg(long, value_name = "NAME")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-tool" = false))]
     pub set_anchor: Option<String>,
     /// Compare with the anchor of that name.
     #[arg(long, value_name = "NAME")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-tool" = false))]
     pub anchor: Option<String>,
     /// Where the cursor stands: LINE or LINE:COLUMN.
     #[arg(long, value_name = "LINE:COLUMN")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-tool" = false))]
     pub cursor: Option<String>,
     /// What is selected: LINE:COLUMN-LINE:COLUMN.
     #[arg(long, value_name = "RANGE")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-tool" = false))]
     pub selection: Option<String>,
 }
 
-/// Tokens unless told.
-const USUAL: usize = 16_000;
-/// Who changed a document unless told.
-const PERSON: &str = "person";
+/// Tokens unless told: those that fit in an answer of MCP, as text and as data.
+const USUAL: usize = 8_000;
 /// Bytes of what is told: authors, reasons, plans.
 const LONGEST_WORDS: usize = 4 << 10;
 
@@ -112,8 +112,9 @@ fn person() -> String {
 pub struct Answer {
     /// The sections as one text.
     context_text: String,
-    /// The same as a message to a model.
-    message: Message,
+    /// The same as a message to a model; by MCP only where there is room for both.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    message: Option<Message>,
     /// The version that is shown: what to ask the next call with, as `since`.
     version: u64,
     /// How the document is shown.
@@ -141,71 +142,59 @@ struct Message {
 impl Method for Show {
     const NAME: &'static str = "context live";
     const EFFECT: Effect = Effect::Acts;
-    const TOOL: AsTool = AsTool::None;
+    const TOOL: AsTool = AsTool::Operation;
     type Answer = Answer;
 
     fn answer(&self, desk: &mut Desk<'_>) -> Result<Answer, Failed> {
-        let editor = self.checked()?;
-        let root = root(desk)?;
-        let guard = Guard {
-            store: desk.context.store_folder(),
-            manifest: true,
-        };
-        let path = place::resolve(&root, &self.file, &guard).map_err(|why| not_shown(&why))?;
-        let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
-        let files = Disk::new(&root);
-        let buffer = self
-            .session
-            .as_deref()
-            .map(|session| in_session(&files, session, &path, now))
-            .transpose()?;
+        let told = self.checked()?;
+        let place = Place::of(desk, &self.file)?;
+        let buffer = self.session.as_deref().map(|session| place.in_session(session)).transpose()?;
         if let Some(number) = self.version {
-            return earlier(&root, &path, number, buffer.as_ref());
+            return earlier(&place, number, buffer.as_ref());
         }
-        let unsaved = edits::take_over(&files, &root, &path).map_err(|error| unkept(&path, &error))?;
-        let (file, mut notes) = match (document(&files, &path), &buffer) {
-            (Ok((text, notes)), _) => (Some(text), notes),
-            (Err(_), Some(_)) => (None, Vec::new()),
-            (Err(why), None) => return Err(remembered(&root, &path, why)),
+        let Seen { text, journal, mut notes } = place.seen(self, buffer.as_ref(), told)?;
+        let current = journal.current().map_or(journal.given, |version| version.number);
+        let known = |digest: &str| place.text(digest);
+        let text_of = |number| match &buffer {
+            Some(buffer) => buffer.text_of(number).map(str::to_owned),
+            None => journal.version(number).and_then(known),
         };
-        notes.extend(self.beside(&unsaved, buffer.as_ref(), file.as_deref()));
-        let mut journal = self.noted(&root, &path, file.as_deref(), &editor, now)?;
-        let text = match &buffer {
-            Some(buffer) => {
-                journal.versions.clone_from(&buffer.versions);
-                buffer.text.clone()
-            }
-            None => file.unwrap_or_default(),
-        };
-        let current = journal.current().map_or(0, |version| version.number);
-        let known = |digest: &str| kept::text(&root, &path, digest);
         let since = self.since.and_then(|number| {
-            let before = match &buffer {
-                Some(buffer) => buffer.text_of(number).map(str::to_owned),
-                None => journal.version(number).and_then(|version| known(&version.digest)),
-            };
+            let before = text_of(number);
             if before.is_none() {
                 notes.push(format!("version {number} is not remembered; the document is shown whole"));
             }
             Some((number, Difference::of(&before?, &text)))
         });
-        let anchor = journal.anchor(self.anchor.as_deref(), now);
-        if let Some(name) = self.anchor.as_ref().filter(|_| anchor.is_none()) {
-            notes.push(format!("there is no anchor of the name {name}"));
-        }
-        let anchor = anchor
-            .filter(|anchor| buffer.is_some() || anchor.version != current)
-            .and_then(|anchor| {
-                let name = match &anchor.name {
-                    Some(name) => format!("anchor '{name}'"),
-                    None => format!("the anchor of {}", moment(anchor.at)),
+        let anchor = match (&self.anchor, &buffer) {
+            (Some(name), _) => {
+                let named = self.named(name, &journal, known);
+                named.map_err(|why| notes.push(why)).ok()
+            }
+            (None, Some(buffer)) => {
+                let number = buffer.anchor(place.now);
+                let before = text_of(number).filter(|_| number != current);
+                before.map(|before| ("an earlier state of the session".to_owned(), number, before))
+            }
+            (None, None) => {
+                let timed = journal.timed(place.now).filter(|anchor| anchor.version != current);
+                let told = |anchor: &Anchor| {
+                    Some((
+                        format!("the anchor of {}", moment(anchor.at)),
+                        anchor.version,
+                        known(&anchor.digest)?,
+                    ))
                 };
-                Some((name, anchor.version, Difference::of(&known(&anchor.digest)?, &text)))
-            });
+                timed.and_then(told)
+            }
+        };
+        let (editor, corrected) = journal.editor.within(&text);
+        notes.extend(corrected);
         let live = Live {
-            path: &path,
+            path: &place.path,
             text: &text,
             version: current,
+            made: made_by(&journal),
             recent: journal
                 .versions
                 .iter()
@@ -214,8 +203,8 @@ impl Method for Show {
                 .filter(|one| self.since.is_none_or(|since| one.number > since || since > current))
                 .collect(),
             since,
-            anchor,
-            editor: &journal.editor,
+            anchor: anchor.map(|(name, number, before)| (name, number, Difference::of(&before, &text))),
+            editor: &editor,
             plans: journal.plans.iter().rev().collect(),
             moment,
         };
@@ -246,11 +235,11 @@ impl Method for Show {
     }
 }
 
-fn user(content: Vec<Section>) -> Message {
-    Message {
+fn user(content: Vec<Section>) -> Option<Message> {
+    Some(Message {
         role: "user".to_owned(),
         content,
-    }
+    })
 }
 
 impl Show {
@@ -290,9 +279,9 @@ impl Show {
         let cursor = self
             .cursor
             .as_ref()
-            .map(|text| place(text).ok_or_else(|| wrong("the cursor is no LINE or LINE:COLUMN, from 1").at(text)));
+            .map(|text| editor::place(text).ok_or_else(|| wrong("the cursor is no LINE or LINE:COLUMN, from 1").at(text)));
         let cursor = cursor.transpose()?;
-        if let Some(text) = self.selection.as_ref().filter(|text| !is_range(text)) {
+        if let Some(text) = self.selection.as_ref().filter(|text| editor::range(text).is_none()) {
             return Err(wrong("the selection is no LINE:COLUMN-LINE:COLUMN, from 1").at(text));
         }
         if cursor.is_none() && self.selection.is_none() {
@@ -306,7 +295,7 @@ impl Show {
     }
 
     /// What is to be known of sessions that hold edits of the document, and of the file beside the one that is shown.
-    fn beside(&self, unsaved: &[String], buffer: Option<&Buffer>, file: Option<&str>) -> Vec<String> {
+    pub(super) fn beside(&self, unsaved: &[String], buffer: Option<&Buffer>, file: Option<&str>) -> Vec<String> {
         let others = unsaved.iter().filter(|session| Some(*session) != self.session.as_ref());
         let mut notes: Vec<String> = others
             .map(|session| {
@@ -329,49 +318,28 @@ impl Show {
         notes
     }
 
-    /// What is remembered of the document, with what this call tells.
-    fn noted(&self, root: &Path, path: &str, text: Option<&str>, editor: &Option<Editor>, now: u64) -> Result<Journal, Failed> {
-        let said = Said {
-            author: self.author.clone(),
-            what: self.what.clone(),
-            failed: self.failed.clone(),
-            edit: None,
+    /// The anchor of a name: what it is called, its number and its text. Or why it cannot be shown.
+    fn named(&self, name: &str, journal: &Journal, known: impl Fn(&str) -> Option<String>) -> Result<(String, u64, String), String> {
+        let Some(anchor) = journal.anchor(name, self.session.as_deref()) else {
+            let seen = |anchor: &&Anchor| anchor.session.is_none() || anchor.session == self.session;
+            let names = journal.anchors.iter().filter(seen).filter_map(|anchor| anchor.name.as_deref());
+            let names: BTreeSet<String> = names.map(|name| format!("'{name}'")).collect();
+            let there = match names.is_empty() {
+                true => "none has a name".to_owned(),
+                false => format!("there are {}", names.into_iter().collect::<Vec<_>>().join(", ")),
+            };
+            return Err(format!("there is no anchor '{name}': {there}"));
         };
-        let changed = kept::change(root, path, text, |journal| {
-            let before = journal.current().and_then(|current| kept::text(root, path, &current.digest));
-            if let Some(text) = text {
-                journal.found(text, before.as_deref(), now, &said);
-            }
-            journal.plan(self.plan.as_deref(), self.result.as_deref());
-            if let Some(name) = &self.set_anchor {
-                journal.set_anchor(Some(name), now);
-            }
-            if let Some(editor) = editor {
-                journal.editor = editor.clone();
-            }
-        });
-        changed.map_err(|error| unkept(path, &error))
+        let of_file = if anchor.session == self.session { "" } else { " of the file" };
+        let text = known(&anchor.digest).ok_or_else(|| format!("the text of the anchor '{name}' is kept no more"))?;
+        Ok((format!("anchor '{name}'{of_file}"), anchor.version, text))
     }
 }
 
-fn unkept(path: &str, error: &io::Error) -> Failed {
-    let damaged = "check .cortex/live and .cortex/edit; a damaged journal can be moved away";
-    Failed::new(Code::Io, checkout::trouble(&format!("the versions of {path}"), error, damaged))
-}
-
-/// A place in a text.
-fn place(text: &str) -> Option<(usize, Option<usize>)> {
-    let number = |text: &str| text.parse::<usize>().ok().filter(|number| *number > 0);
-    match text.split_once(':') {
-        None => Some((number(text)?, None)),
-        Some((line, column)) => Some((number(line)?, Some(number(column)?))),
-    }
-}
-
-/// Whether a text is two places, the first no later than the second.
-fn is_range(text: &str) -> bool {
-    let ends = text.split_once('-').and_then(|(from, to)| Some((place(from)?, place(to)?)));
-    ends.is_some_and(|((line, column), (last, end))| (line, column.unwrap_or(1)) <= (last, end.unwrap_or(usize::MAX)))
+/// The version that the text of a document came with.
+fn made_by(journal: &Journal) -> u64 {
+    let made = journal.versions.iter().rev().find(|version| version.failed.is_none());
+    made.map_or(journal.given, |version| version.number)
 }
 
 /// An argument that cannot be answered.
@@ -396,83 +364,21 @@ impl Wrong {
     }
 }
 
-fn not_shown(why: &place::Refused) -> Failed {
-    let why = Diagnostic::error("AccessDenied", format!("this is not shown: {why}"));
-    Failed::new(Code::Usage, why.hint("name a file of the workspace by its path from the root"))
-}
-
-/// The document as it is in a session.
-fn in_session(files: &Disk, session: &str, path: &str, now: u64) -> Result<Buffer, Failed> {
-    let buffer = edits::buffer(files, session, path, now).map_err(|why| {
-        let told = Diagnostic::error("E_SESSION", why.to_string());
-        Failed::new(Code::Usage, told.hint("`cortex edit list` tells which sessions there are"))
-    })?;
-    buffer.ok_or_else(|| {
-        let told = Diagnostic::error("E_SESSION", format!("{path} has no text in session {session}"));
-        Failed::new(Code::Usage, told.hint("leave the session out to see the file"))
-    })
-}
-
-/// The text of a file, and what is to be known of how it is written.
-fn document(files: &Disk, path: &str) -> Result<(String, Vec<String>), Failed> {
-    let unread = |message: String, hint: &str| Failed::new(Code::Io, Diagnostic::error("E_READ", message).hint(hint));
-    let found = files.read(path).map_err(|error| {
-        let hint = "name a text file of the workspace that can be read, of up to 32 MiB";
-        unread(format!("{path} cannot be read: {error}"), hint)
-    })?;
-    let Some(found) = found else {
-        let hint = "name a file by its path from the workspace's root";
-        return Err(unread(format!("there is no file {path}"), hint));
-    };
-    let why = match decode(&found.bytes) {
-        Ok(_) if found.bytes.len() > LONGEST => Unreadable::Large {
-            bytes: found.bytes.len() as u64,
-        },
-        Ok((text, encoding)) => {
-            let note = (encoding.form != Form::Utf8).then(|| {
-                let form = encoding.form.to_string().to_lowercase();
-                format!("{path} is written in {form}; what is shown is what its bytes stand for")
-            });
-            return Ok((text, note.into_iter().collect()));
-        }
-        Err(why) => why,
-    };
-    Err(Failed::new(Code::Usage, no_text(path, &why)))
-}
-
-/// Of a file that is gone what is remembered can still be shown.
-fn remembered(root: &Path, path: &str, why: Failed) -> Failed {
-    let last = kept::read(root, path)
-        .ok()
-        .and_then(|journal| journal.current().map(|version| version.number));
-    match (last, why.diagnostics.first()) {
-        (Some(last), Some(told)) => {
-            let hint = format!("version {last} is the last that is remembered: --version {last} shows it");
-            Failed::new(why.code, told.clone().hint(hint))
-        }
-        _ => why,
-    }
-}
-
 /// The text of an earlier version.
-fn earlier(root: &Path, path: &str, number: u64, buffer: Option<&Buffer>) -> Result<Answer, Failed> {
-    let mut journal = kept::read(root, path)
-        .map_err(|error| Failed::new(Code::Io, Diagnostic::error("E_READ", error.to_string()).hint("check .cortex/live")))?;
-    let text = match buffer {
+fn earlier(place: &Place, number: u64, buffer: Option<&Buffer>) -> Result<Answer, Failed> {
+    let path = &place.path;
+    let (text, hint) = match buffer {
         Some(buffer) => {
-            (journal.given, journal.versions) = (buffer.version(), buffer.versions.clone());
-            buffer.text_of(number).map(str::to_owned)
+            let hint = format!("versions {} to {} of the session can be shown", buffer.first(), buffer.version());
+            (buffer.text_of(number).map(str::to_owned), hint)
         }
-        None => journal.version(number).and_then(|version| kept::text(root, path, &version.digest)),
+        None => {
+            let journal = place.journal()?;
+            (journal.version(number).and_then(|digest| place.text(digest)), remembered(&journal))
+        }
     };
     let Some(text) = text else {
-        let first = journal.versions.first().map_or(0, |version| version.number);
         let why = Diagnostic::error("E_VERSION", format!("there is no version {number} of {path}"));
-        let hint = match journal.given {
-            0 if buffer.is_some() => "the session has done nothing to it yet".to_owned(),
-            0 => "nobody asked for this document yet".to_owned(),
-            last => format!("versions {first} to {last} are remembered"),
-        };
         return Err(Failed::new(Code::Usage, why.hint(hint)));
     };
     let editor = Editor::default();
@@ -480,6 +386,7 @@ fn earlier(root: &Path, path: &str, number: u64, buffer: Option<&Buffer>) -> Res
         path,
         text: &text,
         version: number,
+        made: number,
         since: None,
         recent: Vec::new(),
         anchor: None,
@@ -499,4 +406,19 @@ fn earlier(root: &Path, path: &str, number: u64, buffer: Option<&Buffer>) -> Res
         tokens: made.tokens,
         notes: Vec::new(),
     })
+}
+
+/// Which versions of a file are remembered, in words.
+fn remembered(journal: &Journal) -> String {
+    let Some(first) = journal.versions.first().map(|version| version.number) else {
+        return "nobody asked for this document yet".to_owned();
+    };
+    let of_file = journal.anchors.iter().filter(|anchor| anchor.session.is_none());
+    let earlier: BTreeSet<u64> = of_file.map(|anchor| anchor.version).filter(|number| *number < first).collect();
+    let earlier: Vec<String> = earlier.iter().map(u64::to_string).collect();
+    let kept = format!("versions {first} to {} are remembered", journal.given);
+    match earlier.is_empty() {
+        true => kept,
+        false => format!("{kept}, and {} as anchors", earlier.join(", ")),
+    }
 }

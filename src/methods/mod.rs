@@ -9,6 +9,7 @@ mod arguments;
 pub mod command;
 mod context_build;
 mod context_live;
+mod context_live_look;
 mod edit;
 mod edit_line;
 mod investigate;

@@ -1,6 +1,7 @@
 //! `overlay merge`: what an overlay holds becomes the workspace's.
 
 use super::overlay::files;
+use super::window::root;
 use super::{AsTool, Effect, Method};
 use crate::commands::gc::now;
 use crate::context::Failed;
@@ -9,7 +10,8 @@ use crate::exit::Code;
 use crate::render::printable;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use workbench::overlay::merge::{self, How};
+use workbench::live::edits;
+use workbench::overlay::merge::{self, How, Write};
 
 /// Merge an overlay into the workspace, and end it.
 ///
@@ -81,7 +83,13 @@ impl Method for Merge {
     type Answer = Merged;
 
     fn answer(&self, desk: &mut Desk<'_>) -> Result<Merged, Failed> {
-        let done = merge::merge(&files(desk)?, &self.name, now())?;
+        let (files, now) = (files(desk)?, now());
+        let done = merge::merge(&files, &self.name, now)?;
+        let root = root(desk)?;
+        for Write { path, before, after } in &done.writes {
+            // Where it cannot be noted, the merge is done all the same: who looks on takes it for a person's.
+            let _ = edits::merged(&files, &root, path, [before.as_slice(), after.as_slice()], &self.name, now);
+        }
         if !done.conflicts.is_empty() {
             desk.worsen(Code::TargetFailed);
         }

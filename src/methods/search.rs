@@ -16,7 +16,7 @@ use workbench::symbols::state::{Empty, State};
 #[derive(Debug, clap::Args, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Search {
-    /// A part of a name, maybe with a part of what it stands in (Store.Get).
+    /// The query: a part of a name, maybe with a part of what it stands in (Store.Get).
     #[arg(default_value = "")]
     #[serde(default)]
     pub query: String,

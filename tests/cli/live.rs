@@ -1,7 +1,8 @@
 //! One document as it stands now, by the command line.
 
 use crate::bench::Bench;
-use serde_json::Value;
+use crate::mcp::{Client, text as told_text};
+use serde_json::{Value, json};
 
 const FILE: &str = "src/MemoTree.Core/Storage/Crc32.cs";
 
@@ -221,6 +222,197 @@ fn what_sessions_save_is_a_version_and_each_has_its_own_view() {
 }
 
 #[test]
+fn a_session_is_compared_with_its_own_anchors() {
+    let bench = Bench::memotree();
+    let edit = |args: &[&str]| bench.run(&[&["edit"], args, &["--json"]].concat());
+    let before = std::fs::read_to_string(bench.root().join(FILE)).expect("text");
+    let session = edit(&["open", FILE]).json()["session"].as_str().expect("a handle").to_owned();
+    let view = |args: &[&str]| live(&bench, &[&["--session", session.as_str()], args].concat());
+    let append = |text: &str| {
+        let ran = edit(&["append", FILE, "--anchor", "$", "--new-text", text, "--session", &session]);
+        assert_eq!(ran.code, 0, "{ran:?}");
+    };
+    // The reader of an unedited document has a version to go on from.
+    let first = view(&[]);
+    assert!(!text(&first).contains("Anchor Diff"), "{first}");
+    append("// one\n");
+    let since = view(&["--since", &first["version"].to_string(), "--set-anchor", "green"]);
+    assert_eq!(
+        (&since["shown"], since["notes"].as_array().map(Vec::len)),
+        (&"delta".into(), Some(0)),
+        "{since}"
+    );
+    assert!(
+        text(&since).contains("Since an earlier state of the session (version 0):\n```diff"),
+        "{since}"
+    );
+    append("// two\n");
+    // What somebody else wrote and a session took over is a version of it; what was only looked at before is kept nowhere, and not made up.
+    let other = "src/MemoTree.Core/NodeId.cs";
+    let looking = edit(&["open", other]).json()["session"].as_str().expect("a handle").to_owned();
+    let of_other = |since: &str| {
+        bench
+            .run(&["context", "live", other, "--session", &looking, "--since", since, "--json"])
+            .json()
+    };
+    assert_eq!(of_other("0")["shown"], "unchanged");
+    bench.write(other, "class New { }\n");
+    assert_eq!(edit(&["refresh", other, "--session", &looking]).code, 0);
+    let refreshed = of_other("0");
+    assert_eq!(
+        (&refreshed["version"], &refreshed["shown"]),
+        (&2.into(), &"whole".into()),
+        "{refreshed}"
+    );
+    assert!(
+        text(&refreshed).contains("by somebody else\n") && text(&refreshed).contains("class New"),
+        "{refreshed}"
+    );
+    assert!(
+        refreshed["notes"].to_string().contains("version 0 is not remembered"),
+        "{refreshed}"
+    );
+    // Somebody else writes the file: that is no part of what the session shows.
+    std::fs::write(bench.root().join(FILE), format!("// else\n{before}")).expect("written");
+    let named = view(&["--anchor", "green"]);
+    let diff = text(&named).split("## Anchor Diff").nth(1).expect("a difference").to_owned();
+    assert!(
+        diff.contains("Since anchor 'green' (version 2):") && diff.contains("+// two"),
+        "{diff}"
+    );
+    assert!(!diff.contains("+// one") && !diff.contains("// else"), "{diff}");
+    // The file has no anchor of that name; one of the file can be compared with by its name.
+    let none = live(&bench, &["--anchor", "green"]);
+    assert!(
+        none["notes"].to_string().contains("there is no anchor 'green': none has a name"),
+        "{none}"
+    );
+    live(&bench, &["--set-anchor", "red"]);
+    let of_file = view(&["--anchor", "red"]);
+    assert!(text(&of_file).contains("Since anchor 'red' of the file (version 2):"), "{of_file}");
+    assert!(text(&of_file).contains("-// else"), "{of_file}");
+}
+
+#[test]
+fn what_an_overlay_merges_is_the_agents() {
+    let bench = Bench::memotree();
+    let place = bench.root().join(FILE);
+    let before = std::fs::read_to_string(&place).expect("text");
+    live(&bench, &[]);
+    assert_eq!(bench.run(&["overlay", "open", "idea"]).code, 0);
+    let file = bench.root().join("idea.txt");
+    std::fs::write(&file, format!("{before}// idea\n")).expect("written");
+    let put = bench.run(&["overlay", "put", "idea", FILE, "--from", file.to_str().expect("a path")]);
+    assert_eq!(put.code, 0, "{put:?}");
+    // A person writes meanwhile: the merge joins both, and each is told by its own author.
+    std::fs::write(&place, format!("// mine\n{before}")).expect("written");
+    let merged = bench.run(&["overlay", "merge", "idea"]);
+    assert_eq!(merged.code, 0, "{merged:?}");
+    let seen = live(&bench, &[]);
+    let recent = text(&seen).split("## ").nth(2).expect("differences").to_owned();
+    let (newest, older) = recent.split_once("- Version 2: ").expect("two");
+    assert!(
+        newest.contains("by agent, overlay merge idea\n") && newest.contains("+// idea") && !newest.contains("+// mine"),
+        "{recent}"
+    );
+    assert!(
+        older.contains("by person\n") && older.contains("+// mine") && !older.contains("+// idea"),
+        "{recent}"
+    );
+}
+
+#[test]
+fn what_is_out_of_range_is_corrected_and_said() {
+    let bench = Bench::memotree();
+    let write = |text: &str| std::fs::write(bench.root().join(FILE), text).expect("written");
+    write("class A\n{\n}\n");
+    let told = live(&bench, &["--cursor", "900:7", "--selection", "1:1-2:9"]);
+    assert!(text(&told).contains("- Cursor: line 4, column 1\n- Selection: 1:1-2:2\n"), "{told}");
+    assert_eq!(
+        told["notes"],
+        json!([
+            "the cursor cannot stand at 900:7: 4:1 is taken, where the text ends",
+            "1:1-2:9 is not in the text: 1:1-2:2 is selected"
+        ])
+    );
+    assert_eq!(live(&bench, &[])["notes"], json!([]), "said once");
+    // A line that is longer than the budget is cut inside.
+    write(&format!("{}\n", "漢字".repeat(20_000)));
+    let cut = live(&bench, &["--cursor", "1:20000", "--budget", "500"]);
+    assert!(text(&cut).contains("Line 1, characters 19"), "{cut}");
+    assert!(cut["cut"].to_string().contains("the rest of line 1"), "{cut}");
+    assert!(cut["tokens"].as_u64().is_some_and(|tokens| tokens > 300 && tokens <= 500), "{cut}");
+}
+
+#[test]
+fn every_version_since_which_a_reader_asks_is_told_rightly() {
+    let bench = Bench::memotree();
+    let texts: Vec<String> = (1..=70).map(|number| format!("class A\n{{\n    int M{number};\n}}\n")).collect();
+    for (number, text) in (1..).zip(&texts) {
+        std::fs::write(bench.root().join(FILE), text).expect("written");
+        let args: &[&str] = if number == 2 { &["--set-anchor", "green"] } else { &[] };
+        assert_eq!(live(&bench, args)["version"], number);
+    }
+    for since in 1..=70 {
+        let told = live(&bench, &["--since", &since.to_string(), "--anchor", "green"]);
+        // 64 versions are kept, and those that anchors have: the second by name, the first by time.
+        let shown = match since {
+            70 => "unchanged",
+            1 | 2 | 7.. => "delta",
+            _ => "whole",
+        };
+        assert_eq!(told["shown"], shown, "{since}: {told}");
+        assert_eq!(
+            text(&told).contains(&format!("-    int M{since};\n+    int M70;")),
+            since != 70 && shown == "delta" || since == 2,
+            "{told}"
+        );
+        assert!(text(&told).contains("Since anchor 'green' (version 2):"), "{told}");
+    }
+    assert!(text(&live(&bench, &["--version", "2"])).contains("int M2;"));
+    let gone = bench.run(&["context", "live", FILE, "--version", "3"]);
+    assert!(
+        gone.code == 2 && gone.all().contains("versions 7 to 70 are remembered, and 1, 2 as anchors"),
+        "{gone:?}"
+    );
+    // Taken away and put back it is what it was.
+    std::fs::remove_file(bench.root().join(FILE)).expect("removed");
+    assert_eq!(bench.run(&["context", "live", FILE]).code, 5);
+    std::fs::write(bench.root().join(FILE), &texts[69]).expect("written");
+    let back = live(&bench, &["--since", "70"]);
+    assert_eq!((&back["version"], &back["shown"]), (&70.into(), &"unchanged".into()));
+}
+
+#[test]
+fn readers_at_once_see_one_line_of_versions() {
+    let bench = Bench::memotree();
+    live(&bench, &[]);
+    let session = bench.run(&["edit", "open", FILE, "--json"]).json()["session"]
+        .as_str()
+        .expect("a handle")
+        .to_owned();
+    let failed = bench.run(&[
+        "edit",
+        "replace",
+        FILE,
+        "--old-text",
+        "nowhere to be seen",
+        "--new-text",
+        "x",
+        "--session",
+        &session,
+    ]);
+    assert_eq!(failed.code, 1, "{failed:?}");
+    std::fs::write(bench.root().join(FILE), "class New { }\n").expect("written");
+    std::thread::scope(|scope| {
+        let readers: Vec<_> = (0..6).map(|_| scope.spawn(|| live(&bench, &[])["version"].clone())).collect();
+        for reader in readers {
+            assert_eq!(reader.join().expect("answered"), 3, "one that failed, and one that was written");
+        }
+    });
+}
+
+#[test]
 fn what_is_remembered_is_for_its_owner() {
     use std::os::unix::fs::PermissionsExt;
     let bench = Bench::memotree();
@@ -230,4 +422,36 @@ fn what_is_remembered_is_for_its_owner() {
         .permissions()
         .mode();
     assert_eq!(mode & 0o777, 0o700);
+}
+
+#[test]
+fn a_model_sees_a_document_and_what_belongs_to_a_task_by_one_tool() {
+    let bench = Bench::memotree();
+    let mut client = Client::start(&bench, true);
+    let built = client.call("context", json!({"op": "build", "query": "How are saves written?", "budget": 1000}));
+    assert!(built["structuredContent"]["items"].is_array(), "{built}");
+    let file = "src/MemoTree.Core/NodeId.cs";
+    let seen = client.call("context", json!({"op": "live", "file": file}));
+    assert!(
+        told_text(&seen).contains("struct NodeId") && seen["structuredContent"]["message"]["role"] == "user",
+        "{seen}"
+    );
+    assert_eq!(
+        (&seen["structuredContent"]["version"], &seen["structuredContent"]["shown"]),
+        (&json!(1), &json!("whole"))
+    );
+    let again = client.call("context", json!({"op": "live", "file": file, "since": 1, "plan": "rename it"}));
+    assert_eq!(again["structuredContent"]["shown"], "unchanged");
+    // As much as is shown unless another budget is given is told whole, once as text and once as data.
+    let lines: String = (0..5000)
+        .map(|number| format!("    // a line of a long document: {number}\n"))
+        .collect();
+    bench.write("src/MemoTree.Core/Long.cs", &lines);
+    let long = client.call("context", json!({"op": "live", "file": "src/MemoTree.Core/Long.cs"}));
+    let data = &long["structuredContent"];
+    assert!(data["message"].is_null() && data["leftOut"].is_null(), "{data}");
+    assert_eq!(data["shown"], "window");
+    assert!(told_text(&long).contains("Lines 1 to "), "{long}");
+    let why = client.failure("context", json!({"op": "lve", "file": file}));
+    assert!(why.contains("did you mean 'live'?"), "{why}");
 }

@@ -24,6 +24,9 @@ pub struct Step {
     pub to: Content,
     /// Whether the file was written with it.
     pub saved: bool,
+    /// Whether somebody else wrote it, and a buffer without edits took it over.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub foreign: bool,
 }
 
 /// What buffers hold, and what they were made of.
@@ -37,8 +40,12 @@ pub(super) fn standing(session: &Session) -> Standing {
         .collect()
 }
 
-/// Adds what an operation did, which began with the documents as they stood `before`. What others wrote and a buffer without edits took over is
-/// no step of the session.
+/// Whether earlier steps of a session may be forgotten.
+pub fn is_cut(session: &Session) -> bool {
+    session.trail.len() >= REMEMBERED
+}
+
+/// Adds what an operation did, which began with the documents as they stood `before`.
 pub(super) fn follow(session: &mut Session, before: &Standing, operation: &str, id: &str, now: u64) {
     let mut steps = Vec::new();
     for (path, document) in &session.documents {
@@ -59,7 +66,7 @@ pub(super) fn follow(session: &mut Session, before: &Standing, operation: &str, 
                 .flat_map(|edit| &edit.changes)
                 .any(|change| [&change.from.text, &change.to.text].contains(&text));
         let moved = from != *text || was_edited && saved;
-        if moved && is_own {
+        if moved {
             steps.push(Step {
                 operation: operation.to_owned(),
                 id: id.to_owned(),
@@ -67,7 +74,8 @@ pub(super) fn follow(session: &mut Session, before: &Standing, operation: &str, 
                 path: path.clone(),
                 from,
                 to: text.clone(),
-                saved,
+                saved: saved && is_own,
+                foreign: !is_own,
             });
         }
     }

@@ -6,6 +6,8 @@ use similar::{Algorithm, DiffOp, TextDiff};
 
 /// Lines around a change.
 const AROUND: usize = 3;
+/// Bytes of a patch that is cut: a line may be as long as its file.
+const LONGEST: usize = 32 << 10;
 
 /// A difference.
 #[derive(Clone, Debug, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
@@ -38,13 +40,18 @@ impl Difference {
         }
     }
 
-    /// With so many lines of the patch at most, and a line that says how many are left out.
+    /// With so many lines of the patch at most and no more than 32 KiB, and a line that says that something is left out.
     #[must_use]
     pub fn cut(mut self, most: usize) -> Self {
-        let all = self.patch.lines().count();
-        if all > most {
-            let kept: Vec<&str> = self.patch.split_inclusive('\n').take(most).collect();
-            self.patch = format!("{}… {} more lines\n", kept.concat(), all - most);
+        let all = self.patch.split_inclusive('\n').count();
+        let kept: usize = self.patch.split_inclusive('\n').take(most).map(str::len).sum();
+        if kept > LONGEST {
+            let end = self.patch.floor_char_boundary(LONGEST);
+            self.patch.truncate(end);
+            self.patch.push_str("\n… the rest is left out\n");
+        } else if all > most {
+            self.patch.truncate(kept);
+            self.patch.push_str(&format!("… {} more lines\n", all - most));
         }
         self
     }
@@ -76,6 +83,12 @@ mod tests {
         assert_eq!(
             Difference::of("", "1\n2\n3\n").cut(2).patch,
             "@@ -0,0 +1,3 @@\n+1\n… 2 more lines\n"
+        );
+        let long = Difference::of("", &"é".repeat(LONGEST)).cut(200).patch;
+        assert!(
+            long.len() < LONGEST + 40 && long.ends_with("é\n… the rest is left out\n"),
+            "{}",
+            long.len()
         );
     }
 

@@ -1,18 +1,22 @@
-//! What edit sessions did to a document. Of the file what they saved is versions of it, and their tries that failed are told; of a session
-//! its own steps are the versions.
+//! What cortex itself did to a document. Of the file what edit sessions saved and overlays merged is versions of it, and tries of sessions that
+//! failed are told; of a session its own steps are the versions.
 
 use super::difference::Difference;
-use super::journal::{Journal, PATCH, Said, Version, digest};
+use super::journal::{BETWEEN, Journal, PATCH, SOMEBODY, Said, Version, digest};
 use super::kept;
+use crate::checkout::Held;
 use crate::edit::encoding::decode;
 use crate::edit::files::Files;
 use crate::edit::session::{self, Content, NoSession, Session};
+use crate::edit::trail;
 use std::collections::BTreeSet;
 use std::io;
 use std::path::Path;
 
-/// Who edits in sessions.
+/// Who edits in sessions and overlays.
 const AGENT: &str = "agent";
+/// Who changed a file unless told.
+pub const PERSON: &str = "person";
 
 /// So many steps are taken over at once: no more would be shown.
 const STEPS: usize = 16;
@@ -32,7 +36,7 @@ struct Step {
 ///
 /// # Errors
 /// When what is kept of sessions or of the document cannot be read or written.
-pub fn take_over<F: Files>(files: &F, root: &Path, path: &str) -> io::Result<Vec<String>> {
+pub fn take_over<F: Files>(files: &F, root: &Path, held: &Held, path: &str) -> io::Result<Vec<String>> {
     let mut sessions = session::all(files)?;
     sessions.retain(|session| session.paths().iter().any(|known| *known == path));
     sessions.sort_by(|a, b| (b.used, &a.id).cmp(&(a.used, &b.id)));
@@ -55,13 +59,42 @@ pub fn take_over<F: Files>(files: &F, root: &Path, path: &str) -> io::Result<Vec
                 None => continue,
             },
         };
-        kept::change(root, path, Some(&text), |journal| {
-            let before = journal.current().and_then(|current| kept::text(root, path, &current.digest));
-            journal.found(&text, before.as_deref(), step.at, &said);
-        })?;
+        found(root, held, path, &text, step.at, &said)?;
     }
     let edited = |session: &&Session| session.documents.get(path).is_some_and(session::Document::is_edited);
     Ok(sessions.iter().filter(edited).map(|session| session.id.clone()).collect())
+}
+
+fn found(root: &Path, held: &Held, path: &str, text: &str, at: u64, said: &Said) -> io::Result<Journal> {
+    kept::change(root, held, path, &[text], |journal| {
+        let before = journal.current().and_then(|current| kept::text(root, path, &current.digest));
+        journal.found(text, before.as_deref(), at, said);
+    })
+}
+
+/// A file was written by a merge of an overlay: what it held `before`, if nobody looked since, is a person's version, what it holds `after` is
+/// the agent's. Of a document that nobody looks on at nothing is remembered.
+///
+/// # Errors
+/// When what is kept of the document cannot be read or written.
+pub fn merged<F: Files>(files: &F, root: &Path, path: &str, [before, after]: [&[u8]; 2], overlay: &str, now: u64) -> io::Result<()> {
+    if kept::read(root, path)?.current().is_none() {
+        return Ok(());
+    }
+    let held = kept::alone(root)?;
+    take_over(files, root, &held, path)?;
+    let by = |author: &str, what: Option<String>| Said {
+        author: author.to_owned(),
+        what,
+        ..Said::default()
+    };
+    let made = by(AGENT, Some(format!("overlay merge {overlay}")));
+    for (bytes, said) in [(before, by(PERSON, None)), (after, made)] {
+        if let Ok((text, _)) = decode(bytes) {
+            found(root, &held, path, &text, now, &said)?;
+        }
+    }
+    Ok(())
 }
 
 /// What is new to a journal, in the order of time.
@@ -109,22 +142,41 @@ pub struct Buffer {
     pub text: String,
     /// The session's steps; the number of a version is that of the operation which made it.
     pub versions: Vec<Version>,
-    /// The texts of the versions, in their order.
-    texts: Vec<String>,
+    /// The texts of the versions, in their order, where they are kept.
+    texts: Vec<Option<String>>,
+    /// The number from which on versions are remembered, and the text of then: 0, and what the session was begun with, unless it has done much.
+    first: (u64, Option<String>),
     /// The digest of what the buffer was made of, as [`digest`] has it; `None` where there was no file.
     pub base: Option<String>,
 }
 
 impl Buffer {
-    /// The text of a version.
+    /// The text of a version: as it was after that operation of the session.
     pub fn text_of(&self, number: u64) -> Option<&str> {
-        let at = self.versions.iter().position(|version| version.number == number)?;
-        Some(&self.texts[at])
+        if number < self.first.0 || number > self.version() {
+            return None;
+        }
+        let text = match self.versions.partition_point(|version| version.number <= number) {
+            0 => &self.first.1,
+            behind => &self.texts[behind - 1],
+        };
+        text.as_deref()
+    }
+
+    /// The number of the first version that is remembered.
+    pub fn first(&self) -> u64 {
+        self.first.0
     }
 
     /// The number of the version that is shown.
     pub fn version(&self) -> u64 {
-        self.versions.last().map_or(0, |version| version.number)
+        self.versions.last().map_or(self.first.0, |version| version.number)
+    }
+
+    /// The version to compare with unless one is named: the newest that is 30 minutes old, or else the first.
+    pub fn anchor(&self, now: u64) -> u64 {
+        let old = self.versions.iter().rev().find(|version| now.saturating_sub(version.at) >= BETWEEN);
+        old.map_or(self.first.0, |version| version.number)
     }
 }
 
@@ -137,45 +189,77 @@ pub fn buffer<F: Files>(files: &F, handle: &str, path: &str, now: u64) -> Result
     let Some(document) = session.documents.get(path) else {
         return Ok(None);
     };
-    let Some(text) = text_of(files, &document.now.text) else {
+    // What was only looked at is kept nowhere but in the file.
+    let file = files.read(path).ok().flatten().map(|found| found.bytes);
+    let content = session::content(file.as_deref());
+    let known = |wanted: &Content| match wanted {
+        None => Some(String::new()),
+        Some(_) if *wanted == content => Some(decode(file.as_deref()?).ok()?.0),
+        Some(_) => text_of(files, wanted),
+    };
+    let Some(text) = document.now.text.as_ref().and_then(|_| known(&document.now.text)) else {
         return Ok(None);
     };
-    let of_operation = |operation: &str, id: &str, at: u64, failed: Option<&str>| Version {
-        number: id.rsplit_once('-').and_then(|(_, number)| number.parse().ok()).unwrap_or(0),
+    let number = |id: &str| id.rsplit_once('-').and_then(|(_, number)| number.parse().ok()).unwrap_or(0);
+    let of_operation = |operation: &str, id: &str, at: u64| Version {
+        number: number(id),
         at,
         author: AGENT.to_owned(),
         what: Some(operation.to_owned()),
-        failed: failed.map(str::to_owned),
+        failed: None,
         edit: Some(id.to_owned()),
         digest: String::new(),
         change: Difference::default(),
     };
-    let steps = session.trail.iter().filter(|step| step.path == path);
-    let first = steps.clone().next().and_then(|step| text_of(files, &step.from));
+    let steps: Vec<&trail::Step> = session.trail.iter().filter(|step| step.path == path).collect();
+    let first = match (steps.first(), trail::is_cut(&session)) {
+        (_, false) => 0,
+        (Some(step), true) => number(&step.id).saturating_sub(1),
+        (None, true) => session.operations,
+    };
+    let begun_with = steps.first().map_or_else(|| Some(text.clone()), |step| known(&step.from));
     let mut told: Vec<(Version, Option<String>)> = Vec::new();
     for step in steps {
-        if let Some(after) = text_of(files, &step.to) {
-            let before = text_of(files, &step.from).unwrap_or_default();
-            let change = Difference::of(&before, &after).cut(PATCH);
-            let version = of_operation(&step.operation, &step.id, step.at, None);
-            told.push((Version { change, ..version }, Some(after)));
+        let mut version = of_operation(&step.operation, &step.id, step.at);
+        let after = known(&step.to);
+        if let (Some(before), Some(after)) = (known(&step.from), &after) {
+            version.change = Difference::of(&before, after).cut(PATCH);
         }
+        if step.foreign {
+            (version.author, version.what) = (SOMEBODY.to_owned(), None);
+        }
+        told.push((version, after));
     }
-    let failed = session.failed.iter().filter(|failed| failed.path == path);
-    told.extend(failed.map(|failed| (of_operation(&failed.operation, &failed.id, failed.at, Some(&failed.why)), None)));
+    let failed = session
+        .failed
+        .iter()
+        .filter(|failed| failed.path == path && number(&failed.id) > first);
+    told.extend(failed.map(|failed| {
+        let version = of_operation(&failed.operation, &failed.id, failed.at);
+        let failed = Some(failed.why.clone());
+        (Version { failed, ..version }, None)
+    }));
     told.sort_by_key(|(version, _)| version.number);
     let mut buffer = Buffer {
         versions: Vec::new(),
         texts: Vec::new(),
-        base: text_of(files, &document.now.base).map(|base| digest(&base)),
+        first: (first, begun_with),
+        base: document
+            .now
+            .base
+            .as_ref()
+            .and_then(|_| known(&document.now.base))
+            .map(|base| digest(&base)),
         text,
     };
     for (version, text) in told {
         // What failed left the text as it was.
-        let before = || buffer.texts.last().or(first.as_ref()).unwrap_or(&buffer.text).clone();
-        let text = text.unwrap_or_else(before);
+        let text = match version.failed {
+            Some(_) => buffer.texts.last().unwrap_or(&buffer.first.1).clone(),
+            None => text,
+        };
         buffer.versions.push(Version {
-            digest: digest(&text),
+            digest: text.as_deref().map(digest).unwrap_or_default(),
             ..version
         });
         buffer.texts.push(text);

@@ -4,6 +4,7 @@
 //! Pure: moments, in seconds since 1970, and texts are given.
 
 use super::difference::Difference;
+use super::editor::Editor;
 use engine::values::digest::Digest;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -12,11 +13,11 @@ use std::collections::BTreeSet;
 /// Versions that are remembered.
 const VERSIONS: usize = 64;
 /// Anchors that came by time, and those with names.
-const ANCHORS: usize = 16;
+pub const ANCHORS: usize = 16;
 /// Seconds from one anchor to the next.
 pub const BETWEEN: u64 = 30 * 60;
 /// Who moved a document that nobody says to have moved.
-const SOMEBODY: &str = "somebody else";
+pub(super) const SOMEBODY: &str = "somebody else";
 /// Plans that are remembered.
 const PLANS: usize = 8;
 /// Lines of a patch that are remembered.
@@ -52,6 +53,9 @@ pub struct Version {
 pub struct Anchor {
     /// Its name; none for one that came by time.
     pub name: Option<String>,
+    /// The edit session whose version it is; none for one of the file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session: Option<String>,
     /// Its number.
     pub version: u64,
     /// When it was set.
@@ -70,20 +74,6 @@ pub struct Plan {
     pub result: Option<String>,
     /// The version of then.
     pub version: u64,
-}
-
-/// Where an editor stands.
-#[derive(Clone, Debug, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
-pub struct Editor {
-    /// Line of the cursor, from 1.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub line: Option<usize>,
-    /// Its column, from 1.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub column: Option<usize>,
-    /// What is selected: `LINE:COLUMN-LINE:COLUMN`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub selection: Option<String>,
 }
 
 /// All that is remembered of a document.
@@ -128,15 +118,22 @@ impl Journal {
         self.versions.last()
     }
 
-    /// The version of a number, if it is remembered.
-    pub fn version(&self, number: u64) -> Option<&Version> {
-        self.versions.iter().find(|version| version.number == number)
+    /// The digest of the text of a version, if it is remembered, or an anchor has it.
+    pub fn version(&self, number: u64) -> Option<&str> {
+        let versions = self.versions.iter().map(|version| (version.number, &version.digest));
+        let anchors = self.anchors.iter().filter(|anchor| anchor.session.is_none());
+        let mut all = versions.chain(anchors.map(|anchor| (anchor.version, &anchor.digest)));
+        all.find(|(known, _)| *known == number).map(|(_, digest)| digest.as_str())
     }
 
     /// The document was found as `text`; `before` is the text of the current version. Where it moved although what is told of failed, somebody else
     /// moved it, and both are versions. Whether there is a version more.
     pub fn found(&mut self, text: &str, before: Option<&str>, now: u64, said: &Said) -> bool {
         let digest = digest(text);
+        // Of two who look at once the second would tell it once more.
+        if said.edit.is_some() && self.versions.iter().any(|known| known.edit == said.edit) {
+            return false;
+        }
         let moved = self.current().is_none_or(|current| current.digest != digest);
         if !moved && said.failed.is_none() {
             // It was seen before it was known whose work it is.
@@ -183,37 +180,42 @@ impl Journal {
             .rev()
             .find(|anchor| anchor.name.is_none())
             .is_none_or(|last| now.saturating_sub(last.at) >= BETWEEN);
-        if due {
-            self.set_anchor(None, now);
+        if due && let Some(current) = self.current() {
+            let anchor = Anchor {
+                name: None,
+                session: None,
+                version: current.number,
+                at: now,
+                digest: current.digest.clone(),
+            };
+            self.set_anchor(anchor);
         }
         true
     }
 
-    /// The current version is one to compare with.
-    pub fn set_anchor(&mut self, name: Option<&str>, now: u64) {
-        let Some(current) = self.current() else { return };
-        let anchor = Anchor {
-            name: name.map(str::to_owned),
-            version: current.number,
-            at: now,
-            digest: current.digest.clone(),
-        };
-        if name.is_some() {
-            self.anchors.retain(|known| known.name.as_deref() != name);
+    /// A version is one to compare with; a name means one of each session and one of the file. The one that is forgotten for it, where there are too
+    /// many.
+    pub fn set_anchor(&mut self, anchor: Anchor) -> Option<Anchor> {
+        let has_name = anchor.name.is_some();
+        if has_name {
+            self.anchors
+                .retain(|known| (&known.name, &known.session) != (&anchor.name, &anchor.session));
         }
         self.anchors.push(anchor);
-        let of_its_kind = self.anchors.iter().filter(|anchor| anchor.name.is_some() == name.is_some());
-        if of_its_kind.count() > ANCHORS {
-            let oldest = self.anchors.iter().position(|anchor| anchor.name.is_some() == name.is_some());
-            oldest.map(|at| self.anchors.remove(at));
-        }
+        let mut of_its_kind = (0..self.anchors.len()).filter(|at| self.anchors[*at].name.is_some() == has_name);
+        let oldest = of_its_kind.next()?;
+        (of_its_kind.count() >= ANCHORS).then(|| self.anchors.remove(oldest))
     }
 
-    /// The anchor to compare with: that of a name, or else the newest of those that came by time and are 30 minutes old; the oldest of them when none is.
-    pub fn anchor(&self, name: Option<&str>, now: u64) -> Option<&Anchor> {
-        if name.is_some() {
-            return self.anchors.iter().find(|anchor| anchor.name.as_deref() == name);
-        }
+    /// The anchor of a name that was set in a session; where that has none, of the file.
+    pub fn anchor(&self, name: &str, session: Option<&str>) -> Option<&Anchor> {
+        let mut named = self.anchors.iter().filter(|anchor| anchor.name.as_deref() == Some(name));
+        let own = named.clone().find(|anchor| anchor.session.as_deref() == session);
+        own.or_else(|| named.find(|anchor| anchor.session.is_none()))
+    }
+
+    /// Of the file's anchors that came by time the newest that is 30 minutes old; the oldest of them when none is.
+    pub fn timed(&self, now: u64) -> Option<&Anchor> {
         let mut timed = self.anchors.iter().rev().filter(|anchor| anchor.name.is_none());
         let old = timed.clone().find(|anchor| now.saturating_sub(anchor.at) >= BETWEEN);
         old.or_else(|| timed.next_back())
@@ -286,33 +288,54 @@ mod tests {
         }
         assert_eq!((journal.versions.len(), journal.given), (VERSIONS, 205));
         assert!(journal.version(2).is_none() && journal.version(205).is_some());
+        let edit = Said {
+            edit: Some("s-3".to_owned()),
+            ..failed
+        };
+        assert!(
+            journal.found("199", None, 300, &edit) && !journal.found("199", None, 301, &edit),
+            "told once"
+        );
     }
 
     #[test]
     fn anchors_come_every_thirty_minutes_and_by_name() {
         let mut journal = Journal::default();
+        let named = |journal: &mut Journal, name: &str, session: Option<&str>| {
+            let current = journal.current().expect("a version").clone();
+            journal.set_anchor(Anchor {
+                name: Some(name.to_owned()),
+                session: session.map(str::to_owned),
+                version: current.number,
+                at: current.at,
+                digest: current.digest,
+            })
+        };
         for minute in 0..=100 {
             journal.found(&minute.to_string(), None, minute * 60, &by("person"));
             if minute == 5 {
-                journal.set_anchor(Some("green"), minute * 60);
+                assert_eq!(named(&mut journal, "green", None), None);
             }
         }
-        let at = |name: Option<&str>, minute: u64| journal.anchor(name, minute * 60).map(|anchor| anchor.version);
+        let at = |minute: u64| journal.timed(minute * 60).map(|anchor| anchor.version);
         assert_eq!(journal.anchors.iter().filter(|anchor| anchor.name.is_none()).count(), 4);
         // Anchors of the minutes 0, 30, 60 and 90 are versions 1, 31, 61 and 91.
-        assert_eq!((at(None, 100), at(None, 120), at(None, 10)), (Some(61), Some(91), Some(1)));
-        assert_eq!((at(Some("green"), 100), at(Some("red"), 100)), (Some(6), None));
-        journal.set_anchor(Some("green"), 6000);
-        assert_eq!(
-            journal.anchor(Some("green"), 6000).map(|anchor| anchor.version),
-            Some(101),
-            "a name means one"
-        );
-        for number in 0..40 {
-            journal.set_anchor(Some(&number.to_string()), 6000);
-        }
-        assert_eq!(journal.anchors.len(), 4 + ANCHORS);
-        assert!(journal.digests().contains(digest("0").as_str()), "an anchor outlives its version");
+        assert_eq!((at(100), at(120), at(10)), (Some(61), Some(91), Some(1)));
+        // An anchor outlives its version, and has its text.
+        assert_eq!(journal.version(6), Some(digest("5").as_str()));
+        assert!(journal.digests().contains(digest("0").as_str()) && journal.version(7).is_none());
+        let version = |journal: &Journal, name: &str, session: Option<&str>| journal.anchor(name, session).map(|anchor| anchor.version);
+        named(&mut journal, "green", Some("s"));
+        let green = |session| version(&journal, "green", session);
+        assert_eq!((green(None), green(Some("s")), green(Some("t"))), (Some(6), Some(101), Some(6)));
+        named(&mut journal, "green", None);
+        assert_eq!(version(&journal, "green", None), Some(101), "a name means one");
+        let forgotten: Vec<Anchor> = (0..40)
+            .filter_map(|number| named(&mut journal, &number.to_string(), None))
+            .collect();
+        assert_eq!((journal.anchors.len(), forgotten.len()), (4 + ANCHORS, 26));
+        assert_eq!(forgotten.last().and_then(|anchor| anchor.name.as_deref()), Some("23"));
+        assert_eq!((version(&journal, "23", None), version(&journal, "24", None)), (None, Some(101)));
     }
 
     #[test]

@@ -2,7 +2,7 @@
 //! text lies there before the journal names it, so that whoever is killed leaves a journal that is whole.
 
 use super::journal::Journal;
-use crate::checkout;
+use crate::checkout::{self, Held};
 use engine::values::digest::Digest;
 use std::collections::BTreeSet;
 use std::io;
@@ -39,16 +39,23 @@ pub fn text(root: &Path, path: &str, digest: &str) -> Option<String> {
     String::from_utf8(bytes).ok().filter(|text| super::journal::digest(text) == digest)
 }
 
-/// Changes what is remembered of a document whose text is `now`, if it has one; two who do so at once do so one after the other. Its owner alone
-/// may look at what is remembered. The journal as it is then.
+/// Keeps others from changing what is remembered of any document of the checkout, from looking at the document to noting what it is: or else the
+/// later of two may note the text that it saw earlier. Its owner alone may look at what is remembered.
+///
+/// # Errors
+/// When the folder cannot be made, or is a link.
+pub fn alone(root: &Path) -> io::Result<Held> {
+    checkout::hold_private(root, FOLDER)
+}
+
+/// Changes what is remembered of a document, alone; `texts` are those that it may name then. The journal as it is then.
 ///
 /// # Errors
 /// When it cannot be written; then it is what it was.
-pub fn change(root: &Path, path: &str, now: Option<&str>, change: impl FnOnce(&mut Journal)) -> io::Result<Journal> {
+pub fn change(root: &Path, _: &Held, path: &str, texts: &[&str], change: impl FnOnce(&mut Journal)) -> io::Result<Journal> {
     let folder = folder(path);
-    drop(checkout::hold_private(root, FOLDER)?);
     let before = read(root, path)?;
-    if let Some(now) = now {
+    for now in texts {
         let digest = super::journal::digest(now);
         if !before.digests().contains(digest.as_str()) {
             checkout::write(root, &format!("{folder}/{digest}"), now.as_bytes())?;
@@ -92,7 +99,8 @@ mod tests {
     fn found(root: &Path, text: &str, at: u64) -> Journal {
         let last = read(root, "a.cs").expect("readable");
         let before = last.current().and_then(|current| super::text(root, "a.cs", &current.digest));
-        change(root, "a.cs", Some(text), |journal| {
+        let held = alone(root).expect("held");
+        change(root, &held, "a.cs", &[text], |journal| {
             journal.found(text, before.as_deref(), at, &Said::default());
         })
         .expect("written")

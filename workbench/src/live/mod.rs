@@ -1,10 +1,11 @@
 //! Live context: one document as it stands now, how it came to be so, and what was tried, in one text for a model that edits it.
 //!
 //! [`journal`] is what is remembered of a document: its versions with who made them, anchors, plans and the editor's state; it is pure, and told the
-//! time. [`kept`] keeps it with the texts of the versions below the checkout's `.cortex`. [`edits`] takes over what edit sessions did. [`difference`] compares two versions, [`skeleton`] makes
+//! time; [`editor`] is where the editor stands. [`kept`] keeps it with the texts of the versions below the checkout's `.cortex`. [`edits`] takes over what edit sessions did. [`difference`] compares two versions, [`skeleton`] makes
 //! the outline of a long document, [`render`] the text within a budget.
 
 pub mod difference;
+pub mod editor;
 pub mod edits;
 pub mod journal;
 pub mod kept;

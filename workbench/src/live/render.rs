@@ -1,12 +1,18 @@
 //! The live context as sections of Markdown, in an order that never changes, within a budget of tokens.
 //!
-//! What does not fit is cut in this order: recent differences but the last, oldest first; the anchor's difference; plans but the last; then the
-//! document is shown as a window around the cursor or the last change with an outline, and the window gets smaller. What was cut is said.
+//! What does not fit is cut in this order: recent differences but the last, oldest first; the anchor's difference; plans but the last; the last
+//! difference, if it alone takes more than half of the budget; then the document is shown as a window around the cursor or the last change with an outline, and the window gets smaller, at last a part of one line.
+//! What was cut is said.
+//!
+//! Caches of models know a text by its beginning: what comes later, a try that failed or a cursor that moved, leaves the bytes before it as they
+//! are.
 
 use super::difference::Difference;
-use super::journal::{Editor, Plan, Version};
+use super::editor::Editor;
+use super::journal::{Plan, Version};
 use super::skeleton::skeleton;
 use crate::context::forms::fence;
+use crate::edit::lines::{body, split};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -16,6 +22,10 @@ pub const RECENT: usize = 5;
 const OUTLINE: usize = 120;
 /// Tokens of an outline are a part of the budget like this one, at most.
 const OUTLINE_PART: usize = 4;
+/// The room of a window is a multiple of such a part of the budget: it stays the same when what stands below gets a word more.
+const ROOM_PART: usize = 32;
+/// Tokens for the fences and the words around a window.
+const AROUND: usize = 24;
 
 /// What is known of a document, to be shown.
 #[derive(Clone, Debug)]
@@ -26,6 +36,8 @@ pub struct Live<'l> {
     pub text: &'l str,
     /// The number of its version.
     pub version: u64,
+    /// The number of the version that its text came with: tries that failed since left it.
+    pub made: u64,
     /// The version that the reader has, with what was changed since; then the text itself is not shown.
     pub since: Option<(u64, Difference)>,
     /// Versions, newest first.
@@ -84,25 +96,34 @@ pub fn tokens(text: &str) -> usize {
     text.len().saturating_mul(10).div_ceil(33)
 }
 
+/// The document as it is shown.
+struct Body {
+    text: String,
+    shown: Shown,
+    /// First and last line that are shown.
+    lines: Option<(usize, usize)>,
+}
+
 impl Live<'_> {
     /// The sections within a budget.
     pub fn render(&self, budget: usize) -> Rendered {
         let mut shown = self.clone();
         let mut cut = Vec::new();
-        let (mut document, mut form, mut lines) = self.document(None);
+        let mut document = self.document();
         loop {
-            let sections = shown.sections(&document);
+            let sections = shown.sections(&document.text);
             let total: usize = sections.iter().map(|section| tokens(&section.text)).sum();
+            let done = |cut| Rendered {
+                sections,
+                shown: document.shown,
+                lines: document.lines,
+                cut,
+                tokens: total,
+            };
             if total <= budget {
-                return Rendered {
-                    sections,
-                    shown: form,
-                    lines,
-                    cut,
-                    tokens: total,
-                };
+                return done(cut);
             }
-            let without = total - tokens(&document);
+            let room = budget.saturating_sub(total - tokens(&document.text));
             if shown.recent.len() > 1 {
                 let oldest = shown.recent.pop();
                 cut.extend(oldest.map(|one| format!("the difference of version {}", one.number)));
@@ -111,20 +132,23 @@ impl Live<'_> {
             } else if shown.plans.len() > 1 {
                 shown.plans.pop();
                 cut.push("an earlier plan".to_owned());
-            } else if form == Shown::Whole || form == Shown::Delta {
-                let room = budget.saturating_sub(without);
-                (document, form, lines) = self.document(Some(room));
-                cut.push("lines of the document outside of the window".to_owned());
+            } else if shown.recent.first().is_some_and(|last| tokens(&last.change.patch) > budget / 2) {
+                shown.recent.clear();
+                cut.push("the last difference".to_owned());
+            } else if let Some((since, change)) = shown.since.take_if(|_| document.shown == Shown::Delta) {
+                // The document may be shorter than how it came to be so.
+                if change.patch.len() > self.text.len() {
+                    cut.push(format!("the difference to version {since}, which is longer than the document"));
+                    document = shown.document();
+                } else {
+                    document = self.window(room, room_step(budget), &mut cut);
+                }
+            } else if document.shown == Shown::Whole {
+                document = self.window(room, room_step(budget), &mut cut);
             } else if shown.recent.pop().is_some() {
                 cut.push("the last difference".to_owned());
             } else {
-                return Rendered {
-                    sections,
-                    shown: form,
-                    lines,
-                    cut,
-                    tokens: total,
-                };
+                return done(cut);
             }
         }
     }
@@ -194,25 +218,36 @@ impl Live<'_> {
         all.into_iter().filter(|text| !text.is_empty()).map(section).collect()
     }
 
-    /// The document: what was changed since the reader's version, or all of it, or in so many tokens a window with an outline.
-    fn document(&self, room: Option<usize>) -> (String, Shown, Option<(usize, usize)>) {
-        let all = self.text.lines().count();
-        let title = format!("## Current Document\n\n{}, version {}, {all} lines", line(self.path), self.version);
-        let Some(room) = room else {
-            return match &self.since {
-                Some((since, change)) if change.patch.is_empty() => {
-                    (format!("{title}: as in version {since}.\n\n"), Shown::Unchanged, None)
-                }
-                Some((since, change)) => {
-                    let text = format!("{title}. Since version {since}:\n{}\n", fenced("diff", &change.patch));
-                    (text, Shown::Delta, change.lines)
-                }
-                None => {
-                    let lines = (all > 0).then_some((1, all));
-                    (format!("{title}:\n{}\n", fenced("", self.text)), Shown::Whole, lines)
-                }
-            };
+    fn title(&self, version: u64) -> String {
+        let (path, all) = (line(self.path), split(self.text).count());
+        let plural = if all == 1 { "" } else { "s" };
+        format!("## Current Document\n\n{path}, version {version}, {all} line{plural}")
+    }
+
+    /// The document: what was changed since the reader's version, or all of it.
+    fn document(&self) -> Body {
+        let (text, shown, lines) = match &self.since {
+            Some((since, change)) if change.patch.is_empty() => {
+                let title = self.title(self.version);
+                (format!("{title}: as in version {since}.\n\n"), Shown::Unchanged, None)
+            }
+            Some((since, change)) => {
+                let (title, patch) = (self.title(self.version), fenced("diff", &change.patch));
+                (format!("{title}. Since version {since}:\n{patch}\n"), Shown::Delta, change.lines)
+            }
+            None => {
+                let (title, all) = (self.title(self.made), split(self.text).count());
+                let text = format!("{title}:\n{}\n", fenced("", self.text));
+                (text, Shown::Whole, (all > 0).then_some((1, all)))
+            }
         };
+        Body { text, shown, lines }
+    }
+
+    /// The document in so many tokens: a window around the line that matters most, or the part of that line that fits, and an outline.
+    fn window(&self, room: usize, step: usize, cut: &mut Vec<String>) -> Body {
+        let room = room - room % step;
+        let title = self.title(self.made);
         let outline: String = skeleton(self.text, OUTLINE)
             .into_iter()
             .map(|(number, line)| format!("{number:>6} {line}\n"))
@@ -229,13 +264,37 @@ impl Live<'_> {
         } else {
             format!("Outline:\n{}\n", fenced("", &kept))
         };
-        let lines: Vec<&str> = self.text.split_inclusive('\n').collect();
-        let around = self.middle().clamp(1, all.max(1));
-        // Some room is for the fences and the words around the window.
-        let (first, last) = window(&lines, around, room.saturating_sub(tokens(&title) + tokens(&outline) + 24));
-        let shown = lines.get(first - 1..last).unwrap_or_default().concat();
-        let text = format!("{title}. Lines {first} to {last}:\n{}\n{outline}", fenced("", &shown));
-        (text, Shown::Window, (last >= first).then_some((first, last)))
+        let lines: Vec<&str> = split(self.text).collect();
+        let at = self.middle().clamp(1, lines.len().max(1));
+        let room = room.saturating_sub(tokens(&title) + tokens(&outline) + AROUND);
+        let (first, last) = window(&lines, at, room);
+        if first <= last || lines.len() > 1 {
+            cut.push("lines of the document outside of the window".to_owned());
+        }
+        let (what, shown) = if first <= last {
+            (format!("Lines {first} to {last}"), lines[first - 1..last].concat())
+        } else {
+            let whole = lines.get(at - 1).map_or("", |line| body(line));
+            let column = self.editor.column.filter(|_| self.editor.line == Some(at)).unwrap_or(1);
+            let (from, part) = part(whole, column, room);
+            if part.is_empty() {
+                cut.push("all lines of the document".to_owned());
+                let text = format!("{title}. No line of it fits the budget.\n\n{outline}");
+                return Body {
+                    text,
+                    shown: Shown::Window,
+                    lines: None,
+                };
+            }
+            cut.push(format!("the rest of line {at}"));
+            let (to, all) = (from + part.chars().count() - 1, whole.chars().count());
+            (format!("Line {at}, characters {from} to {to} of {all}"), part.to_owned())
+        };
+        Body {
+            text: format!("{title}. {what}:\n{}\n{outline}", fenced("", &shown)),
+            shown: Shown::Window,
+            lines: Some((first.min(at), last.max(at))),
+        }
     }
 
     /// The line that matters most: the cursor's, else the last change's, else the first.
@@ -243,6 +302,21 @@ impl Live<'_> {
         let changed = self.recent.iter().find_map(|version| version.change.lines).map(|(first, _)| first);
         self.editor.line.or(changed).unwrap_or(1)
     }
+}
+
+/// Of what the room of a window is a multiple.
+fn room_step(budget: usize) -> usize {
+    (budget / ROOM_PART).max(1)
+}
+
+/// The part of a line around a column that takes so many tokens, and the number of its first character. A third of it stands before the column.
+fn part(line: &str, column: usize, room: usize) -> (usize, &str) {
+    let most = room.saturating_mul(33) / 10;
+    let cursor = line.char_indices().nth(column - 1).map_or(line.len(), |(at, _)| at);
+    let first = cursor.saturating_sub(most / 3).min(line.len().saturating_sub(most));
+    let first = line.ceil_char_boundary(first);
+    let last = line.floor_char_boundary(first.saturating_add(most));
+    (line[..first].chars().count() + 1, &line[first..last])
 }
 
 /// First and last of the lines around a line that take so many tokens together.
@@ -307,6 +381,7 @@ mod tests {
             path: "src/A.cs",
             text,
             version: 3,
+            made: 3,
             since: None,
             recent,
             anchor: None,
@@ -424,7 +499,82 @@ mod tests {
         assert!(steps.windows(2).all(|two| two[1].starts_with(&two[0])), "{steps:?}");
     }
 
+    #[test]
+    fn a_line_longer_than_the_budget_is_cut_inside() {
+        let text = format!("a\n{}END\r\nb\n", "é".repeat(5000));
+        for (column, from, last) in [(1, 1, false), (2500, 2000, false), (5003, 4000, true)] {
+            let editor = Editor {
+                line: Some(2),
+                column: Some(column),
+                ..Editor::default()
+            };
+            let made = live(&text, Vec::new(), &editor).render(400);
+            let told = joined(&made);
+            assert!(made.tokens <= 400 && made.tokens > 300, "{}", made.tokens);
+            assert_eq!((made.shown, made.lines), (Shown::Window, Some((2, 2))));
+            assert_eq!(made.cut, ["lines of the document outside of the window", "the rest of line 2"]);
+            let numbers = told
+                .split("Line 2, characters ")
+                .nth(1)
+                .and_then(|behind| behind.split(" of 5003:\n").next());
+            let (first, end) = numbers.and_then(|told| told.split_once(" to ")).expect("numbers");
+            let (first, end): (usize, usize) = (first.parse().expect("a number"), end.parse().expect("a number"));
+            assert!(first >= from && first <= column && column <= end, "{first} {column} {end}");
+            assert_eq!(
+                (told.contains("END\n```"), told.matches('é').count()),
+                (last, end.min(5000) + 1 - first)
+            );
+        }
+        let editor = Editor::default();
+        let made = live(&text, Vec::new(), &editor).render(1);
+        assert!(joined(&made).contains("No line of it fits the budget."), "{made:?}");
+    }
+
+    #[test]
+    fn what_comes_later_leaves_the_beginning_as_it_is() {
+        let text: String = (1..=400).map(|number| format!("line {number}\n")).collect();
+        let (made, failed) = (version(3, "agent", None, "+x\n"), version(4, "agent", Some("no such line"), ""));
+        let editors = [(200, 1), (200, 17)].map(|(line, column)| Editor {
+            line: Some(line),
+            column: Some(column),
+            ..Editor::default()
+        });
+        for budget in [100_000, 600] {
+            let before = live(&text, vec![&made], &editors[0]).render(budget);
+            let document = |of: &Rendered| of.sections[1].text.clone();
+            let later = Live {
+                version: 4,
+                ..live(&text, vec![&failed, &made], &editors[0])
+            };
+            assert_eq!(
+                document(&later.render(100_000)),
+                document(&live(&text, vec![&made], &editors[0]).render(100_000))
+            );
+            let moved = live(&text, vec![&made], &editors[1]).render(budget);
+            assert_eq!(before.sections[..3], moved.sections[..3], "the cursor stands below");
+        }
+    }
+
+    #[test]
+    fn a_document_that_is_shorter_than_its_difference_is_shown() {
+        let (editor, old) = (Editor::default(), "old line\n".repeat(200));
+        let mut live = live("new\n", Vec::new(), &editor);
+        live.since = Some((1, Difference::of(&old, "new\n")));
+        assert_eq!(live.render(10_000).shown, Shown::Delta);
+        let made = live.render(200);
+        assert!(made.shown == Shown::Whole && joined(&made).contains("```\nnew\n```"), "{made:?}");
+        assert_eq!(made.cut, ["the difference to version 1, which is longer than the document"]);
+    }
+
     proptest! {
+        #[test]
+        fn parts_of_lines_are_parts(text in "[aé漢😀]{0,40}", column in 1_usize..60, room in 0_usize..40) {
+            let (from, part) = part(&text, column, room);
+            prop_assert!(tokens(part) <= room, "{}", part);
+            let same: String = text.chars().skip(from - 1).take(part.chars().count()).collect();
+            prop_assert_eq!(part, same);
+        }
+
         #[test]
         fn any_document_can_be_shown(text in "[a`#{\n ]{0,80}", line in 0_usize..200, budget in 0_usize..400) {
             let editor = Editor { line: Some(line), ..Editor::default() };

@@ -27,6 +27,19 @@ pub struct Merged {
     pub files: Vec<(String, How)>,
     /// What stands in the way; if anything does, nothing was written.
     pub conflicts: Vec<Conflict>,
+    /// The files that were there and were written anew, for who looks on.
+    pub writes: Vec<Write>,
+}
+
+/// What a file held before, and since.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Write {
+    /// The file.
+    pub path: String,
+    /// Its bytes of before.
+    pub before: Vec<u8>,
+    /// Its bytes of now.
+    pub after: Rc<Vec<u8>>,
 }
 
 /// What a merge does with a file.
@@ -90,7 +103,7 @@ pub fn merge<F: Files>(files: &F, name: &str, now: u64) -> Result<Merged, Overla
             true => overlay.documents.clone(),
             false => overlay.merging.clone(),
         };
-        let (merged, saves) = planned(files, &documents)?;
+        let (mut merged, saves) = planned(files, &documents)?;
         if !merged.conflicts.is_empty() {
             return Ok(merged);
         }
@@ -113,6 +126,7 @@ pub fn merge<F: Files>(files: &F, name: &str, now: u64) -> Result<Merged, Overla
             }
         }
         end(files, name, now)?;
+        merged.writes = saves.into_iter().filter_map(Planned::written).collect();
         return Ok(merged);
     }
 }
@@ -127,6 +141,14 @@ struct Planned {
 impl Planned {
     fn theirs(&self) -> Option<&[u8]> {
         self.before.as_ref().map(|(bytes, _)| bytes.as_slice())
+    }
+
+    fn written(self) -> Option<Write> {
+        Some(Write {
+            path: self.save.path,
+            before: self.before?.0,
+            after: self.save.bytes?,
+        })
     }
 }
 

@@ -1,0 +1,210 @@
+//! What `context live` looks at: a document of the workspace, its text as it stands, and what is remembered of it.
+
+use super::context_live::Show;
+use super::window::root;
+use crate::context::Failed;
+use crate::desk::Desk;
+use crate::exit::Code;
+use engine::values::diagnostic::Diagnostic;
+use std::io;
+use std::path::PathBuf;
+use std::time::{SystemTime, UNIX_EPOCH};
+use workbench::checkout::{self, Held};
+use workbench::edit::disk::Disk;
+use workbench::edit::encoding::{Form, Unreadable, decode};
+use workbench::edit::files::Files;
+use workbench::edit::place::{self, Guard};
+use workbench::live::editor::Editor;
+use workbench::live::edits::{self, Buffer};
+use workbench::live::journal::{self, ANCHORS, Anchor, Journal, Said};
+use workbench::live::kept::{self, LONGEST};
+use workbench::symbols::file::no_text;
+
+/// A document of the workspace, now.
+pub(super) struct Place {
+    root: PathBuf,
+    files: Disk,
+    /// Its path from the root.
+    pub(super) path: String,
+    /// The moment of the call, in seconds since 1970.
+    pub(super) now: u64,
+}
+
+/// A document that was looked at.
+pub(super) struct Seen {
+    /// Its text.
+    pub(super) text: String,
+    /// What is remembered of it; of a session's, its versions.
+    pub(super) journal: Journal,
+    /// What is to be known of it, each one sentence.
+    pub(super) notes: Vec<String>,
+}
+
+impl Place {
+    /// That of a path, as it was given.
+    pub(super) fn of(desk: &Desk<'_>, file: &str) -> Result<Self, Failed> {
+        let root = root(desk)?;
+        let guard = Guard {
+            store: desk.context.store_folder(),
+            manifest: true,
+        };
+        let path = place::resolve(&root, file, &guard).map_err(|why| not_shown(&why))?;
+        Ok(Self {
+            files: Disk::new(&root),
+            root,
+            path,
+            now: SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs()),
+        })
+    }
+
+    /// The text of a digest, if it is remembered.
+    pub(super) fn text(&self, digest: &str) -> Option<String> {
+        kept::text(&self.root, &self.path, digest)
+    }
+
+    /// What is remembered of it.
+    pub(super) fn journal(&self) -> Result<Journal, Failed> {
+        let unread = |error: io::Error| Diagnostic::error("E_READ", error.to_string()).hint("check .cortex/live");
+        kept::read(&self.root, &self.path).map_err(|error| Failed::new(Code::Io, unread(error)))
+    }
+
+    /// Looks at the document, and notes what it is and what this call tells; others wait for as long as that takes.
+    pub(super) fn seen(&self, show: &Show, buffer: Option<&Buffer>, editor: Option<Editor>) -> Result<Seen, Failed> {
+        let held = kept::alone(&self.root).map_err(|error| self.unkept(&error))?;
+        let unsaved = edits::take_over(&self.files, &self.root, &held, &self.path);
+        let unsaved = unsaved.map_err(|error| self.unkept(&error))?;
+        let (file, mut notes) = match (self.document(), buffer) {
+            (Ok((text, notes)), _) => (Some(text), notes),
+            (Err(_), Some(_)) => (None, Vec::new()),
+            (Err(why), None) => return Err(self.remembered(why)),
+        };
+        notes.extend(show.beside(&unsaved, buffer, file.as_deref()));
+        let text = buffer
+            .map(|buffer| buffer.text.clone())
+            .or_else(|| file.clone())
+            .unwrap_or_default();
+        let corrected = editor.map(|editor| editor.within(&text));
+        let (editor, told) = corrected.map_or((None, Vec::new()), |(editor, told)| (Some(editor), told));
+        notes.extend(told);
+        let (mut journal, forgotten) = self.noted(show, &held, file.as_deref(), buffer, editor)?;
+        if let Some(name) = forgotten.and_then(|anchor| anchor.name) {
+            notes.push(format!("the anchor '{name}' is forgotten: {ANCHORS} with names are kept"));
+        }
+        if let Some(buffer) = buffer {
+            (journal.given, journal.versions) = (buffer.version(), buffer.versions.clone());
+        }
+        Ok(Seen { text, journal, notes })
+    }
+
+    /// What is remembered of the document, with what this call tells, and an anchor that is forgotten for a new one.
+    fn noted(
+        &self,
+        show: &Show,
+        held: &Held,
+        file: Option<&str>,
+        buffer: Option<&Buffer>,
+        editor: Option<Editor>,
+    ) -> Result<(Journal, Option<Anchor>), Failed> {
+        let said = Said {
+            author: show.author.clone(),
+            what: show.what.clone(),
+            failed: show.failed.clone(),
+            edit: None,
+        };
+        let kept_for_anchor = buffer.filter(|_| show.set_anchor.is_some()).map(|buffer| buffer.text.as_str());
+        let texts: Vec<&str> = file.into_iter().chain(kept_for_anchor).collect();
+        let mut forgotten = None;
+        let changed = kept::change(&self.root, held, &self.path, &texts, |journal| {
+            let before = journal.current().and_then(|current| self.text(&current.digest));
+            if let Some(text) = file {
+                journal.found(text, before.as_deref(), self.now, &said);
+            }
+            journal.plan(show.plan.as_deref(), show.result.as_deref());
+            let shown = match buffer {
+                Some(buffer) => Some((buffer.version(), journal::digest(&buffer.text))),
+                None => journal.current().map(|current| (current.number, current.digest.clone())),
+            };
+            if let (Some(name), Some((version, digest))) = (&show.set_anchor, shown) {
+                forgotten = journal.set_anchor(Anchor {
+                    name: Some(name.clone()),
+                    session: show.session.clone(),
+                    version,
+                    at: self.now,
+                    digest,
+                });
+            }
+            if let Some(editor) = editor {
+                journal.editor = editor;
+            }
+        });
+        Ok((changed.map_err(|error| self.unkept(&error))?, forgotten))
+    }
+
+    /// The document as it is in a session.
+    pub(super) fn in_session(&self, session: &str) -> Result<Buffer, Failed> {
+        let path = &self.path;
+        let buffer = edits::buffer(&self.files, session, path, self.now).map_err(|why| {
+            let told = Diagnostic::error("E_SESSION", why.to_string());
+            Failed::new(Code::Usage, told.hint("`cortex edit list` tells which sessions there are"))
+        })?;
+        buffer.ok_or_else(|| {
+            let told = Diagnostic::error("E_SESSION", format!("{path} has no text in session {session}"));
+            Failed::new(Code::Usage, told.hint("refresh the session, or leave it out to see the file"))
+        })
+    }
+
+    /// The text of a file, and what is to be known of how it is written.
+    fn document(&self) -> Result<(String, Vec<String>), Failed> {
+        let path = &self.path;
+        let unread = |message: String, hint: &str| Failed::new(Code::Io, Diagnostic::error("E_READ", message).hint(hint));
+        let found = self.files.read(path).map_err(|error| {
+            let hint = "name a text file of the workspace that can be read, of up to 32 MiB";
+            unread(format!("{path} cannot be read: {error}"), hint)
+        })?;
+        let Some(found) = found else {
+            let hint = "name a file by its path from the workspace's root";
+            return Err(unread(format!("there is no file {path}"), hint));
+        };
+        let why = match decode(&found.bytes) {
+            Ok(_) if found.bytes.len() > LONGEST => Unreadable::Large {
+                bytes: found.bytes.len() as u64,
+            },
+            Ok((text, encoding)) => {
+                let note = (encoding.form != Form::Utf8).then(|| {
+                    let form = encoding.form.to_string().to_lowercase();
+                    format!("{path} is written in {form}; what is shown is what its bytes stand for")
+                });
+                return Ok((text, note.into_iter().collect()));
+            }
+            Err(why) => why,
+        };
+        Err(Failed::new(Code::Usage, no_text(path, &why)))
+    }
+
+    /// Of a file that is gone what is remembered can still be shown.
+    fn remembered(&self, why: Failed) -> Failed {
+        let last = kept::read(&self.root, &self.path)
+            .ok()
+            .and_then(|journal| journal.current().map(|version| version.number));
+        match (last, why.diagnostics.first()) {
+            (Some(last), Some(told)) => {
+                let hint = format!("version {last} is the last that is remembered: --version {last} shows it");
+                Failed::new(why.code, told.clone().hint(hint))
+            }
+            _ => why,
+        }
+    }
+
+    fn unkept(&self, error: &io::Error) -> Failed {
+        let damaged = "check .cortex/live and .cortex/edit; a damaged journal can be moved away";
+        Failed::new(
+            Code::Io,
+            checkout::trouble(&format!("the versions of {}", self.path), error, damaged),
+        )
+    }
+}
+
+fn not_shown(why: &place::Refused) -> Failed {
+    let why = Diagnostic::error("AccessDenied", format!("this is not shown: {why}"));
+    Failed::new(Code::Usage, why.hint("name a file of the workspace by its path from the root"))
+}

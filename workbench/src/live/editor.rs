@@ -1,0 +1,118 @@
+//! Where an editor stands in a document: its cursor and what it has selected, by lines and characters from 1.
+
+use crate::edit::lines::{body, split};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Where an editor stands.
+#[derive(Clone, Debug, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
+pub struct Editor {
+    /// Line of the cursor, from 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub line: Option<usize>,
+    /// Its column, from 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub column: Option<usize>,
+    /// What is selected: `LINE:COLUMN-LINE:COLUMN`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub selection: Option<String>,
+}
+
+/// A line, and a column of it if one is named.
+type Place = (usize, Option<usize>);
+
+/// The place that `12` or `12:5` names.
+pub fn place(text: &str) -> Option<Place> {
+    let number = |text: &str| text.parse::<usize>().ok().filter(|number| *number > 0);
+    match text.split_once(':') {
+        None => Some((number(text)?, None)),
+        Some((line, column)) => Some((number(line)?, Some(number(column)?))),
+    }
+}
+
+/// The two places that `12:5-14:1` names, the first no later than the second.
+pub fn range(text: &str) -> Option<(Place, Place)> {
+    let (from, to) = text.split_once('-').and_then(|(from, to)| Some((place(from)?, place(to)?)))?;
+    let is_in_order = (from.0, from.1.unwrap_or(1)) <= (to.0, to.1.unwrap_or(usize::MAX));
+    is_in_order.then_some((from, to))
+}
+
+impl Editor {
+    /// The editor as it can stand in a text, and what had to be corrected for that, in sentences. Behind the last line end a line begins, and
+    /// behind the last character of a line there is a place.
+    pub fn within(&self, text: &str) -> (Self, Vec<String>) {
+        let lines: Vec<&str> = split(text).collect();
+        let ends = lines.last().is_none_or(|last| body(last) != *last);
+        let last = lines.len() + usize::from(ends);
+        let fitted = |(line, column): Place| {
+            let line = line.min(last);
+            let behind = 1 + lines.get(line - 1).map_or(0, |line| body(line).chars().count());
+            (line, column.map(|column| column.min(behind)))
+        };
+        let mut editor = self.clone();
+        let mut notes = Vec::new();
+        if let Some(line) = self.line {
+            let told = (line.max(1), self.column.map(|column| column.max(1)));
+            let (line, column) = fitted(told);
+            if (line, column) != told {
+                let (told, fitted) = (words(told), words((line, column)));
+                notes.push(format!("the cursor cannot stand at {told}: {fitted} is taken, where the text ends"));
+            }
+            (editor.line, editor.column) = (Some(line), column);
+        }
+        if let Some((from, to)) = self.selection.as_deref().and_then(range) {
+            let (first, end) = (fitted(from), fitted(to));
+            if (first, end) != (from, to) {
+                let fitted = format!("{}-{}", words(first), words(end));
+                notes.push(format!("{}-{} is not in the text: {fitted} is selected", words(from), words(to)));
+                editor.selection = Some(fitted);
+            }
+        }
+        (editor, notes)
+    }
+}
+
+fn words((line, column): Place) -> String {
+    column.map_or_else(|| line.to_string(), |column| format!("{line}:{column}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn what_lies_outside_is_corrected_and_said() {
+        let at = |line, column: Option<usize>, selection: Option<&str>| Editor {
+            line: Some(line),
+            column,
+            selection: selection.map(str::to_owned),
+        };
+        let text = "ab\r\né\n";
+        for (told, fitted, notes) in [
+            (at(1, Some(3), None), at(1, Some(3), None), 0),
+            (at(1, Some(4), None), at(1, Some(3), None), 1),
+            (at(2, Some(2), Some("1:1-2:2")), at(2, Some(2), Some("1:1-2:2")), 0),
+            (at(3, Some(1), None), at(3, Some(1), None), 0),
+            (at(9, None, Some("1-9:9")), at(3, None, Some("1-3:1")), 2),
+        ] {
+            let (made, said) = told.within(text);
+            assert_eq!((&made, said.len()), (&fitted, notes), "{told:?}: {said:?}");
+        }
+        assert_eq!(
+            at(9, Some(9), None).within("a").1,
+            ["the cursor cannot stand at 9:9: 1:2 is taken, where the text ends"]
+        );
+        assert_eq!(at(2, Some(2), None).within("").0, at(1, Some(1), None));
+    }
+
+    proptest! {
+        #[test]
+        fn corrected_once_is_right(text in "[aé\r\n]{0,12}", line in 1_usize..20, column in 1_usize..20) {
+            let told = Editor { line: Some(line), column: Some(column), selection: Some(format!("{line}:{column}-20:20")) };
+            let (fitted, _) = told.within(&text);
+            prop_assert!(fitted.selection.as_deref().and_then(range).is_some(), "{:?}", fitted);
+            prop_assert_eq!(fitted.within(&text), (fitted.clone(), Vec::new()));
+        }
+    }
+}
