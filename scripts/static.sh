@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Builds this program linked to no library, for the workers of a farm (see "Remote execution" in README.md), and prints where it is: beside
+# Builds this program linked to no library, for the workers of a farm (see "Remote execution" in docs/remote.md), and prints where it is: beside
 # the release build, where it is looked for. All but the last step is that of the release build. Needs libc.a, which Debian's C compilers
 # bring along (libc6-dev).
 set -euo pipefail

@@ -90,7 +90,7 @@ mod tests {
     use std::collections::{BTreeMap, BTreeSet};
     use std::time::Duration;
 
-    const README: &str = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/README.md"));
+    const REFERENCE: &str = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/reference.md"));
 
     /// The texts between backticks.
     fn quoted(text: &str) -> BTreeSet<String> {
@@ -98,8 +98,8 @@ mod tests {
     }
 
     fn section() -> &'static str {
-        let start = README.find("\n## Events\n").expect("the section");
-        let rest = &README[start + 1..];
+        let start = REFERENCE.find("\n## Events\n").expect("the section");
+        let rest = &REFERENCE[start + 1..];
         &rest[..rest[1..].find("\n## ").map_or(rest.len(), |end| end + 1)]
     }
 
