@@ -234,7 +234,7 @@ impl Method for Build {
         let unshown = unshown(&mentions, &attached, &texts, &made);
         let (left_out, left_out_total) = left_out(index, &choice, &made, unshown);
         Ok(Built {
-            state: state(&names, index, &items, &mentions, left_out_total, made.left_out.len()),
+            state: state(&names, index, &items, &mentions, left_out_total, &made),
             context_text: made.text,
             items,
             left_out,
@@ -504,7 +504,9 @@ fn left_out(index: &Index, choice: &Choice, made: &Composed, named: Vec<LeftOut>
     (named.into_iter().chain(types).take(TOLD).collect(), total)
 }
 
-fn state(names: &Names, index: &Index, items: &[Item], mentions: &[Mention], left_out: usize, no_room: usize) -> State {
+fn state(names: &Names, index: &Index, items: &[Item], mentions: &[Mention], left_out: usize, made: &Composed) -> State {
+    let no_room = made.left_out.len();
+    let cut = made.files.iter().filter(|(_, fitted)| fitted.left_out.is_some()).count();
     let mut state = names.state(items.iter().flat_map(|item| &item.files)).unread(&index.unread);
     if no_room > 0 {
         let types = if no_room == 1 {
@@ -525,6 +527,14 @@ fn state(names: &Names, index: &Index, items: &[Item], mentions: &[Mention], lef
         state = state.lacking(&[format!(
             "of what the query names {named}{all} cannot be shown: see what is left out"
         )]);
+    }
+    if cut > 0 {
+        let files = if cut == 1 {
+            "1 file is".to_owned()
+        } else {
+            format!("{cut} files are")
+        };
+        state = state.lacking(&[format!("{files} shown in part for want of budget")]);
     }
     if items.is_empty() && left_out == 0 {
         state.notes.push("no type of the workspace says a word of the query".to_owned());

@@ -90,9 +90,9 @@ pub fn compose(query: &str, material: Material<'_>, budget: usize, count: &dyn F
     let room = budget.saturating_sub(count(&heading) + FOR_THE_REST.0.min(budget / FOR_THE_REST.1));
     let sizes: Vec<usize> = texts.iter().map(|text| text.size).collect();
     let shares = shares(chosen, &sizes, budget);
-    let made = |text: &Texts, form: Form, members: &[usize], most: usize| -> Option<Section> {
+    let saying = |asked: &BTreeSet<String>, text: &Texts, form: Form, members: &[usize], most: usize| -> Option<Section> {
         let named: Vec<&Stretch> = members.iter().map(|at| &text.named[*at]).collect();
-        let section = section(text, form, &named, &asked)?;
+        let section = section(text, form, &named, asked)?;
         // A token is hardly ever more than 16 bytes: what is longer need not be counted.
         let tokens = (section.len() / 16 <= most)
             .then(|| count(&section))
@@ -104,7 +104,9 @@ pub fn compose(query: &str, material: Material<'_>, budget: usize, count: &dyn F
             tokens,
         })
     };
-    // Members that are named come before all else.
+    let made = |text: &Texts, form: Form, members: &[usize], most: usize| saying(&asked, text, form, members, most);
+    // Members that are named come before all else, also before others of their types that say a word of the query.
+    let nothing = BTreeSet::new();
     let mut used = 0;
     let mut sections: Vec<Option<Section>> = Vec::with_capacity(chosen.len());
     for text in texts {
@@ -112,7 +114,7 @@ pub fn compose(query: &str, material: Material<'_>, budget: usize, count: &dyn F
         for at in 0..text.named.len() {
             let (mut members, own) = kept.as_ref().map_or((Vec::new(), 0), |kept| (kept.members.clone(), kept.tokens));
             members.push(at);
-            if let Some(with) = made(text, Form::Brief, &members, room - used + own) {
+            if let Some(with) = saying(&nothing, text, Form::Brief, &members, room - used + own) {
                 used = used - own + with.tokens;
                 kept = Some(with);
             }
@@ -445,6 +447,20 @@ mod tests {
         let members = made.placed[1].members.len();
         assert_eq!((forms(&made), members), (vec![Form::Code, Form::Code], 2));
         assert!(!made.text.contains("Fill() at"));
+    }
+
+    #[test]
+    fn a_named_member_comes_before_others_that_say_a_word() {
+        let mut types = [texts("A", 400), texts("B", 4)];
+        types[0].named = vec![member("A", 40)];
+        let pours = (0..20).map(|at| format!("  + void Pour{at}() pours much of it and says so in many words\n"));
+        types[0].outline.extend(pours);
+        let mut order = [chosen(0, 0.9), chosen(1, 0.9)];
+        order[0].mention = Some("named".to_owned());
+        for budget in [90, 100, 120] {
+            let made = composed("pour much of it", &order, &types, &[], budget);
+            assert_eq!(made.placed[0].members, [0], "{budget}: {}", made.text);
+        }
     }
 
     #[test]

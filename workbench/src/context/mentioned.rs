@@ -52,7 +52,7 @@ pub enum Wanted {
 /// Of a name that means more than so many, none is meant.
 pub(super) const AMBIGUOUS: usize = 4;
 /// Mentions of one query that are looked at.
-const MOST: usize = 32;
+const MOST: usize = 64;
 
 /// All mentions of a text, in its order, each once. Those of files that no type stands in may turn out to be none.
 pub fn mentions(text: &str, index: &Index) -> Vec<Mention> {
@@ -64,12 +64,19 @@ pub fn mentions(text: &str, index: &Index) -> Vec<Mention> {
         let parts = written::inside(word).filter(|_| whole.is_none());
         let parts: Vec<Mention> = parts.filter_map(|part| meant(part, index, &files)).collect();
         for mention in whole.into_iter().chain(parts) {
+            if found.iter().any(|known| known.text == mention.text) {
+                continue;
+            }
             if found.len() == MOST {
+                let why = format!("the query names more than {MOST} types and files; this and what it names behind it is not looked at");
+                found.push(Mention {
+                    text: mention.text,
+                    not_shown: Some(why),
+                    ..Mention::default()
+                });
                 return found;
             }
-            if !found.iter().any(|known| known.text == mention.text) {
-                found.push(mention);
-            }
+            found.push(mention);
         }
     }
     found
@@ -285,6 +292,16 @@ mod tests {
         };
         let why = mention.not_shown.as_deref().unwrap_or_default();
         format!("{} = {}{wanted}{why}", mention.text, mention.types.join(" "))
+    }
+
+    #[test]
+    fn what_is_not_looked_at_is_said() {
+        let text: String = (0..MOST + 5).map(|at| format!("x{at}.md ")).collect();
+        let found = mentions(&text, &index());
+        assert_eq!(found.len(), MOST + 1);
+        let why = |at: usize| found[at].not_shown.as_deref();
+        assert_eq!((why(MOST - 1), found[MOST].text.as_str()), (None, format!("x{MOST}.md").as_str()));
+        assert!(why(MOST).is_some_and(|why| why.contains("not looked at")), "{found:?}");
     }
 
     #[test]
