@@ -257,6 +257,8 @@ pub struct Run<'a> {
     batch: Vec<NewResult>,
     batch_bytes: usize,
     stopping: bool,
+    /// Dry run: what is settled now is asked for only if what is unknown comes to what it was, so nobody hears what fails of it.
+    guessing: bool,
     now: u64,
 }
 
@@ -380,6 +382,7 @@ impl<'a> Run<'a> {
             batch: Vec::new(),
             batch_bytes: 0,
             stopping: false,
+            guessing: false,
             now,
         }
     }
