@@ -19,7 +19,7 @@ mod roots;
 pub use finish::located;
 pub use leaves::{Leaves, file_label, file_path};
 pub use money::{Priced, outcome};
-pub use roots::{Root, UNSET};
+pub use roots::{Root, Roots, UNSET};
 
 use super::jobs::{Job, Settled, Shared};
 use super::pools::{Finished, Pools};
