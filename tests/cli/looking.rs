@@ -391,7 +391,7 @@ fn colours_only_when_wanted() {
 }
 
 /// The labels of events of one kind.
-fn labels(bench: &Bench, kind: &str, args: &[&str]) -> std::collections::BTreeSet<String> {
+pub fn labels(bench: &Bench, kind: &str, args: &[&str]) -> std::collections::BTreeSet<String> {
     let log = bench.beside("events.jsonl");
     let args: Vec<&str> = args.iter().copied().chain(["--events", log.to_str().expect("text")]).collect();
     assert_eq!(bench.run(&args).code, 0);

@@ -9,6 +9,7 @@ mod crash;
 mod crowded;
 mod edit;
 mod errors;
+mod foretold;
 mod gone;
 mod journey;
 mod live;

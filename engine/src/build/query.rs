@@ -9,7 +9,7 @@ use super::jobs::Shared;
 use super::outlook::{Outlook, Prospect, marked};
 use super::remarks::Remark;
 use super::run::look::Known;
-use super::run::{How, Options, Run, Setup, UNSET};
+use super::run::{How, Options, Roots, Run, Setup, UNSET};
 use super::session::{Session, SessionLeaves};
 use crate::graph::NodeId;
 use crate::seams::producer::Cancel;
@@ -104,20 +104,20 @@ impl Session {
         self.dry(|run| {
             let mut survey = Survey::default();
             for (pattern, leaves) in patterns.iter().zip(leaves) {
-                let (mut nodes, errors) = run.roots(&PatternSet::from(pattern.clone()))?;
+                let Roots { mut nodes, errors, open } = run.roots(&PatternSet::from(pattern.clone()))?;
                 let found = !leaves.is_empty();
                 nodes.extend(leaves.iter().map(|label| run.intern(label)));
                 nodes.sort_unstable();
                 nodes.dedup();
                 survey.meant.push(nodes);
-                survey.sort(errors, found);
+                survey.sort(errors.into_iter().chain(open), found);
             }
             let mut wanted: Vec<NodeId> = survey.meant.concat();
             if reach == Reach::Everything {
                 let all = Pattern::parse("//...").map(PatternSet::from).unwrap_or_default();
-                let (nodes, errors) = run.roots(&all)?;
-                survey.sort(errors, true);
-                wanted.extend(nodes);
+                let roots = run.roots(&all)?;
+                survey.sort(roots.errors.into_iter().chain(roots.open), true);
+                wanted.extend(roots.nodes);
                 wanted.extend(run.graph().iter().map(|(id, _)| id));
             }
             if reach > Reach::Named {
@@ -259,7 +259,7 @@ pub(super) fn standing(run: &Run<'_>, id: NodeId, made: bool) -> Standing {
 }
 
 impl Survey {
-    fn sort(&mut self, errors: Vec<Diagnostic>, found: bool) {
+    fn sort(&mut self, errors: impl Iterator<Item = Diagnostic>, found: bool) {
         for error in errors {
             match error.code.as_str() {
                 UNSET => self.unknown.push(error),

@@ -6,7 +6,7 @@ use super::jobs::Shared;
 use super::layout::Laid;
 use super::listing::Listing;
 use super::outlook::{Outlook, Prospect, marked};
-use super::run::{Leftover, Options, Priced, Root, Run, Setup, Tally, UNSET};
+use super::run::{Leftover, Options, Priced, Root, Roots, Run, Setup, Tally, UNSET};
 use super::session::{Session, SessionLeaves};
 use super::sharing::{Brought, Sharing, tree_of};
 use super::state::{Known, STATE_KEY, decode, encode};
@@ -54,7 +54,7 @@ pub struct Report {
     pub failures: Vec<Diagnostic>,
     /// Patterns that mean nothing or too much; then nothing was built.
     pub refused: Vec<Diagnostic>,
-    /// For a dry run: sets that have to be built before the targets over them are known.
+    /// For a dry run: sets that have to be built before the targets over them are known, and patterns that mean nothing so far.
     pub unknown: Vec<Diagnostic>,
     /// What producers and the look at the sources said.
     pub diagnostics: Vec<Diagnostic>,
@@ -164,8 +164,12 @@ impl Session {
             .filter(|_| !self.redefined && !request.options.dry_run);
         let same = known.as_ref().map(|known| run.known_roots(known)).transpose()?.flatten();
         let known = known.filter(|_| same.is_some());
-        let (ids, refused) = match same {
-            Some(ids) => (ids, Vec::new()),
+        let Roots {
+            nodes: ids,
+            errors: refused,
+            open,
+        } = match same {
+            Some(nodes) => Roots { nodes, ..Roots::default() },
             None => run.roots(&request.patterns)?,
         };
         // That a set failed is no fault of the pattern, and no reason to leave what does not depend on it. A dry run answers as far as
@@ -176,7 +180,7 @@ impl Session {
         } else {
             (Vec::new(), unset)
         };
-        report.unknown = unknown;
+        report.unknown = unknown.into_iter().chain(open.into_iter().map(so_far)).collect();
         report.refused = refused;
         report.targets = ids.len();
         observer.phase(&Phase::since("plan", began.1));
@@ -489,5 +493,13 @@ impl Session {
             self.links = Links::of(&self.graph);
         }
         Some(gone)
+    }
+}
+
+/// What a pattern means may be known once its sets are made.
+fn so_far(why: Diagnostic) -> Diagnostic {
+    Diagnostic {
+        message: format!("{}, as far as is known before a build", why.message),
+        ..why
     }
 }

@@ -1,5 +1,6 @@
 //! The model test: random workspaces, manifests, edits, failures and cancellations against a naive builder that remembers nothing.
 
+mod foretold;
 mod naive;
 mod shape;
 mod steps;

@@ -82,9 +82,11 @@ impl Run<'_> {
             }
         }
         if self.options.dry_run {
-            // Of several nodes with one key the first runs and the others take what it makes.
+            // Of several nodes with one key the first runs and the others take what it makes. Bytes that are nowhere may come from any node
+            // that makes the same.
             let first = self.same_key.insert(key, SameKey::Running(Vec::new())).is_none();
-            self.unknown(id, first);
+            let certain = first && !work.force;
+            self.unknown(id, certain);
             return Ok(());
         }
         if let Some(SameKey::Running(others)) = self.same_key.get_mut(&key) {

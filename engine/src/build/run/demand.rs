@@ -200,7 +200,11 @@ impl Run<'_> {
             key: ActionKey(Digest([0; 32])),
             force,
         };
-        let missing = self.await_all(id, work.discovery.iter().copied().chain(work.member_of));
+        // Whether it exists comes first: what one reads that may be gone is not asked for.
+        let missing = match work.member_of {
+            Some(set) => self.await_all(id, std::iter::once(set)),
+            None => self.await_all(id, work.discovery.iter().copied()),
+        };
         *self.slot(id) = Slot::Discovering {
             work: Box::new(work),
             missing,
@@ -230,10 +234,14 @@ impl Run<'_> {
         let Slot::Discovering { mut work, .. } = std::mem::replace(self.slot(id), Slot::Idle) else {
             return Ok(());
         };
+        if work.member_of.is_some_and(|set| self.is_unknown(set)) {
+            self.unknown(id, false);
+            return Ok(());
+        }
         let needed: Vec<NodeId> = work.discovery.iter().copied().chain(work.member_of).collect();
         let missing = self.await_all(id, needed.into_iter());
         if missing > 0 {
-            // The blob of one of them is being made again since it was awaited.
+            // Only the set was awaited so far, or the blob of one of them is being made again since.
             *self.slot(id) = Slot::Discovering { work, missing };
             return Ok(());
         }
@@ -246,7 +254,7 @@ impl Run<'_> {
             self.skip(id, failed);
             return Ok(());
         }
-        if work.discovery.iter().chain(&work.member_of).any(|&node| self.is_unknown(node)) {
+        if work.discovery.iter().any(|&node| self.is_unknown(node)) {
             self.unknown(id, false);
             return Ok(());
         }

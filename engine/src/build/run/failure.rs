@@ -22,6 +22,9 @@ impl Run<'_> {
 
     /// The node has no output, as is told and remembered.
     pub(super) fn tell_failure(&mut self, id: NodeId, failed: FailedTry) {
+        if self.guessing {
+            return self.put_off(id);
+        }
         let label = self.graph.node(id).label.clone();
         let why = super::finish::located(failed.why, &label);
         self.tally.failed += 1;
@@ -32,13 +35,10 @@ impl Run<'_> {
         };
         self.heard.failed.push((id, failed));
         self.failures.push(why);
-        self.graph.set_stale(id, true);
-        *self.slot(id) = Slot::Failed;
         if !self.options.keep_going {
             self.stopping = true;
         }
-        self.moved_on(id);
-        self.wake(id);
+        self.put_off(id);
     }
 
     /// The node is not made in this run: what stands in the way of others as well stopped it. That is told once for each thing that can be
@@ -61,16 +61,16 @@ impl Run<'_> {
 
     /// The node is not tried because `because` has no output.
     pub(super) fn skip(&mut self, id: NodeId, because: NodeId) {
+        if self.guessing {
+            return self.put_off(id);
+        }
         self.tally.skipped += 1;
         let (label, because) = (self.graph.node(id).label.clone(), self.graph.node(because).label.clone());
         self.emit(&Event::Skipped {
             label: &label,
             because: &because,
         });
-        self.graph.set_stale(id, true);
-        *self.slot(id) = Slot::Failed;
-        self.moved_on(id);
-        self.wake(id);
+        self.put_off(id);
     }
 
     /// Dry run: the producer would run (or, not certain, may run).

@@ -41,6 +41,7 @@ impl Run<'_> {
             meaning.errors.push(unreadable(set));
             return Ok(());
         };
+        meaning.is_open |= self.is_open(set);
         let firsts = self.firsts(number, &wanted, &items, meaning);
         let mut sets: Vec<(String, SetSpec, NodeId)> = Vec::new();
         for first in firsts {
@@ -56,6 +57,7 @@ impl Run<'_> {
         self.settle_all(&nodes)?;
         let one = sets.len() == 1;
         for (first, set, node) in &sets {
+            meaning.is_open |= self.is_unknown(*node);
             self.root_sets.insert(*node);
             self.blob(*node)?;
             match self.read_set(*node, set)? {

@@ -238,10 +238,18 @@ impl Run<'_> {
     }
 
     /// Looks at what unknown nodes read and no one has asked for yet, because what decides their inputs is unknown, until nothing is left.
+    /// They read it when they were last made: a build may never ask for it, so what cannot be made there is no failure.
     ///
     /// # Errors
     /// When the store breaks.
     pub(in crate::build) fn look_below(&mut self) -> Result<(), RunError> {
+        self.guessing = true;
+        let looked = self.settle_below();
+        self.guessing = false;
+        looked
+    }
+
+    fn settle_below(&mut self) -> Result<(), RunError> {
         loop {
             let unknown = self.unknowns();
             let reads = unknown.iter().flat_map(|(id, _)| self.graph.node(*id).reads());

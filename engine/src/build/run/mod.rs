@@ -19,7 +19,7 @@ mod roots;
 pub use finish::located;
 pub use leaves::{Leaves, file_label, file_path};
 pub use money::{Priced, outcome};
-pub use roots::{Root, UNSET};
+pub use roots::{Root, Roots, UNSET};
 
 use super::jobs::{Job, Settled, Shared};
 use super::pools::{Finished, Pools};
@@ -257,6 +257,8 @@ pub struct Run<'a> {
     batch: Vec<NewResult>,
     batch_bytes: usize,
     stopping: bool,
+    /// Dry run: what is settled now is asked for only if what is unknown comes to what it was, so nobody hears what fails of it.
+    guessing: bool,
     now: u64,
 }
 
@@ -380,6 +382,7 @@ impl<'a> Run<'a> {
             batch: Vec::new(),
             batch_bytes: 0,
             stopping: false,
+            guessing: false,
             now,
         }
     }

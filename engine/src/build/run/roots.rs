@@ -37,6 +37,19 @@ pub(super) struct Meaning {
     pub(super) nodes: Vec<NodeId>,
     pub(super) errors: Vec<Diagnostic>,
     pub(super) near: Vec<String>,
+    /// Whether a set that gives such nodes is only known as of before.
+    pub(super) is_open: bool,
+}
+
+/// What patterns came to mean.
+#[derive(Default)]
+pub struct Roots {
+    /// The nodes, in the order of patterns, rules and items.
+    pub nodes: Vec<NodeId>,
+    /// An error for each pattern that means nothing or too much.
+    pub errors: Vec<Diagnostic>,
+    /// Such errors that rest on sets which a dry run only knows as of before.
+    pub open: Vec<Diagnostic>,
 }
 
 /// The code of the error that the targets over a set are not known because the set has no output.
@@ -79,14 +92,13 @@ impl Run<'_> {
         self.root_sets.iter().filter_map(known).collect()
     }
 
-    /// The nodes that `patterns` mean, in the order of patterns, rules and items, and an error for each pattern that means nothing.
+    /// What `patterns` mean.
     ///
     /// # Errors
     /// When the store breaks.
-    pub fn roots(&mut self, patterns: &PatternSet) -> Result<(Vec<NodeId>, Vec<Diagnostic>), RunError> {
-        let mut nodes: Vec<NodeId> = Vec::new();
+    pub fn roots(&mut self, patterns: &PatternSet) -> Result<Roots, RunError> {
+        let mut roots = Roots::default();
         let mut seen: FxHashSet<NodeId> = FxHashSet::default();
-        let mut errors = Vec::new();
         let mut meanings: Vec<Vec<NodeId>> = Vec::new();
         for pattern in patterns.patterns() {
             // What a pattern with wildcards takes away need not be there; a name has to be one.
@@ -94,11 +106,12 @@ impl Run<'_> {
                 meanings.push(Vec::new());
                 continue;
             }
-            let meaning = self.meaning(pattern)?;
+            let mut meaning = self.meaning(pattern)?;
             if meaning.nodes.is_empty() && meaning.errors.is_empty() {
-                errors.push(self.nothing(pattern, meaning.near)?);
+                meaning.errors.push(self.nothing(pattern, meaning.near)?);
             }
-            errors.extend(meaning.errors);
+            let open = meaning.is_open && meaning.nodes.is_empty();
+            if open { &mut roots.open } else { &mut roots.errors }.extend(meaning.errors);
             meanings.push(meaning.nodes);
         }
         let named: Vec<FxHashSet<NodeId>> = patterns
@@ -115,14 +128,18 @@ impl Run<'_> {
             for id in meant {
                 let taken = later.iter().any(Pattern::is_negative) && self.taken_away(id, later, &named[at + 1..]);
                 if !taken && seen.insert(id) {
-                    nodes.push(id);
+                    roots.nodes.push(id);
                 }
             }
         }
-        errors.sort();
-        errors.dedup();
-        self.emit(&Event::Requested { targets: nodes.len() });
-        Ok((nodes, errors))
+        for errors in [&mut roots.errors, &mut roots.open] {
+            errors.sort();
+            errors.dedup();
+        }
+        self.emit(&Event::Requested {
+            targets: roots.nodes.len(),
+        });
+        Ok(roots)
     }
 
     /// Whether the last of the `later` patterns that speaks of a node takes it away. `named`: the nodes that each of them takes away by name.
@@ -161,6 +178,7 @@ impl Run<'_> {
                 meaning.errors.push(unreadable(set));
                 continue;
             };
+            meaning.is_open |= self.is_open(set);
             if let Some(package) = pattern.plain_package() {
                 self.named(number, &package, &items, &mut meaning);
                 continue;
@@ -172,6 +190,13 @@ impl Run<'_> {
             }
         }
         Ok(meaning)
+    }
+
+    /// Whether a rule's set is only known as of before.
+    pub(super) fn is_open(&self, set: &SetSpec) -> bool {
+        let node = expand::set_node(set, &Default::default()).ok().flatten();
+        node.and_then(|label| self.graph.find(label.as_str()))
+            .is_some_and(|id| self.is_unknown(id))
     }
 
     /// The rules that may make labels of a pattern.

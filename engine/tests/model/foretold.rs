@@ -1,0 +1,50 @@
+//! What a dry run may say before a build: nothing that the build then contradicts.
+
+use crate::naive::Naive;
+use crate::toys::bench::{Bench, Built, Entry, How};
+use proptest::prelude::*;
+use proptest::test_runner::TestCaseError;
+use std::collections::BTreeSet;
+
+/// A dry run, which runs nothing and leaves everything as it was.
+pub fn foretell(bench: &Bench, patterns: &[&str], how: &How) -> Result<Built, TestCaseError> {
+    let seen = || (bench.known(patterns), bench.session().marked().len(), bench.world.outputs());
+    let before = seen();
+    let dry = How {
+        dry_run: true,
+        ..how.clone()
+    };
+    let told = bench.build_as(patterns, &dry);
+    let acts = |entry: &&Entry| matches!(entry, Entry::Started(_) | Entry::Ran(..) | Entry::Exported(_));
+    prop_assert_eq!(told.log.iter().find(acts), None, "in a dry run");
+    prop_assert_eq!(seen(), before, "after a dry run");
+    Ok(told)
+}
+
+/// What a dry run told comes true in the whole build that follows it: what it says will run does, under its own label or another of the same
+/// key, and what it says has no output has none.
+pub fn comes_true(told: &Built, built: &Built, naive: &mut Naive<'_>) -> Result<(), TestCaseError> {
+    let (refused, really) = (&told.report.refused, &built.report.refused);
+    prop_assert!(refused.is_empty() || !really.is_empty(), "a dry run refused {:?}", refused);
+    if !really.is_empty() {
+        return Ok(());
+    }
+    if !naive.cyclic {
+        let failed = built.failures();
+        for why in told.failures() {
+            prop_assert!(failed.contains(&why), "a dry run said {:?} fails, of {:?}", why, failed);
+        }
+    }
+    let label = |entry: &Entry| match entry {
+        Entry::Started(label) | Entry::Failed(label) => Some(label.clone()),
+        _ => None,
+    };
+    let begun: BTreeSet<String> = built.log.iter().filter_map(label).collect();
+    let mut tuple = |label: &str| naive.eval(label).map(|made| made.tuple.clone());
+    let keys: BTreeSet<String> = built.ran().into_iter().filter_map(&mut tuple).collect();
+    for label in told.report.outlook.iter().flat_map(|outlook| &outlook.will_run) {
+        let came = begun.contains(&**label) || tuple(label).is_some_and(|key| keys.contains(&key));
+        prop_assert!(came, "{} did not run, as a dry run said", label);
+    }
+    Ok(())
+}
