@@ -294,6 +294,58 @@ fn a_session_is_compared_with_its_own_anchors() {
 }
 
 #[test]
+fn each_version_is_told_of_who_wrote_it() {
+    let bench = Bench::memotree();
+    let edit = |args: &[&str]| bench.run(&[&["edit"], args, &["--json"]].concat());
+    let place = bench.root().join(FILE);
+    let before = std::fs::read_to_string(&place).expect("text");
+    live(&bench, &[]);
+    let append = |text: &str, more: &[&str]| {
+        let ran = edit(&[&["append", FILE, "--anchor", "$", "--new-text", text], more].concat());
+        assert_eq!(ran.code, 0, "{ran:?}");
+    };
+    let session = edit(&["open", FILE]).json()["session"].as_str().expect("a handle").to_owned();
+    append("// one\n", &["--session", &session]);
+    std::fs::write(&place, format!("// mine\n{before}")).expect("written");
+    for order in ["commit", "close"] {
+        assert_eq!(edit(&[order, "--session", &session]).code, 0);
+    }
+    std::fs::write(&place, format!("// mine\n// more\n{before}// one\n")).expect("written");
+    append("// two\n", &[]);
+    // Who says whose a change is has the last word: a commit of the same text saves nothing.
+    let other = edit(&["open", FILE]).json()["session"].as_str().expect("a handle").to_owned();
+    append("// same\n", &["--session", &other]);
+    let now = std::fs::read_to_string(&place).expect("text");
+    std::fs::write(&place, format!("{now}// same\n")).expect("written");
+    live(&bench, &["--author", "bob"]);
+    assert_eq!(edit(&["commit", "--session", &other]).code, 0);
+    let told = live(&bench, &[]);
+    let recent = text(&told).split("## ").nth(2).expect("differences").to_owned();
+    let versions: Vec<(bool, Vec<&str>)> = recent
+        .split("- Version ")
+        .skip(1)
+        .map(|one| {
+            (
+                one.contains(" by agent, "),
+                one.lines().filter(|line| line.starts_with("+//")).collect(),
+            )
+        })
+        .collect();
+    assert_eq!(
+        versions,
+        [
+            (false, vec!["+// same"]),
+            (true, vec!["+// two"]),
+            (false, vec!["+// more"]),
+            (true, vec!["+// one"]),
+            (false, vec!["+// mine"]),
+        ],
+        "{recent}"
+    );
+    assert!(recent.contains(" by bob\n"), "{recent}");
+}
+
+#[test]
 fn what_an_overlay_merges_is_the_agents() {
     let bench = Bench::memotree();
     let place = bench.root().join(FILE);

@@ -136,13 +136,6 @@ impl Journal {
         }
         let moved = self.current().is_none_or(|current| current.digest != digest);
         if !moved && said.failed.is_none() {
-            // It was seen before it was known whose work it is.
-            if let (Some(edit), Some(current)) = (&said.edit, self.versions.last_mut())
-                && current.edit.is_none()
-                && current.failed.is_none()
-            {
-                (current.edit, current.author, current.what) = (Some(edit.clone()), said.author.clone(), said.what.clone());
-            }
             return false;
         }
         let by = |author: &str, what: &Option<String>, failed: &Option<String>, change: Difference| Version {
@@ -191,6 +184,21 @@ impl Journal {
             self.set_anchor(anchor);
         }
         true
+    }
+
+    /// Whether the last version is what came of a save at a moment, and was found before anybody knew whose work it is.
+    pub fn is_last(&self, before: Option<&str>, after: &str, at: u64) -> bool {
+        let mut last = self.versions.iter().rev();
+        let is_open = |last: &Version| at <= last.at && last.edit.is_none() && last.failed.is_none() && last.digest == digest(after);
+        let follows = |one: &Version| before.is_some_and(|before| one.digest == digest(before));
+        last.next().is_some_and(is_open) && last.next().is_none_or(follows)
+    }
+
+    /// The last version was seen before it was known whose work it is.
+    pub fn claim(&mut self, said: &Said) {
+        if let Some(last) = self.versions.last_mut() {
+            (last.edit, last.author, last.what) = (said.edit.clone(), said.author.clone(), said.what.clone());
+        }
     }
 
     /// A version is one to compare with; a name means one of each session and one of the file. The one that is forgotten for it, where there are too
