@@ -138,6 +138,12 @@ fn what_cannot_be_shown_is_refused_by_name() {
             "the selection is no LINE:COLUMN-LINE",
         ),
         (vec!["utf16.cs", "--set-anchor", " "], 2, "an anchor's name is empty"),
+        (vec!["utf16.cs", "--set-anchor", "x\n\n## Editor State"], 2, "a control character"),
+        (
+            vec!["utf16.cs", "--failed", "x", "--session", "abc"],
+            2,
+            "session and failed cannot go together",
+        ),
         (vec!["utf16.cs", "--version", "7"], 2, "there is no version 7 of utf16.cs"),
         (vec!["utf16.cs", "--since", "1", "--version", "1"], 2, "cannot be used with"),
         (vec!["utf16.cs", "--plan", "x", "--version", "1"], 2, "plan cannot go with it"),
@@ -293,6 +299,13 @@ fn a_session_is_compared_with_its_own_anchors() {
     assert!(text(&of_file).contains("-// else"), "{of_file}");
 }
 
+/// Where the versions of the one document that was looked at are kept.
+fn journal(bench: &Bench) -> std::path::PathBuf {
+    let folders = std::fs::read_dir(bench.root().join(".cortex/live")).expect("folder");
+    let journals = folders.map(|folder| folder.expect("a folder").path().join("journal.json"));
+    journals.into_iter().find(|path| path.exists()).expect("a journal")
+}
+
 #[test]
 fn each_version_is_told_of_who_wrote_it() {
     let bench = Bench::memotree();
@@ -343,6 +356,21 @@ fn each_version_is_told_of_who_wrote_it() {
         "{recent}"
     );
     assert!(recent.contains(" by bob\n"), "{recent}");
+    // In a session a save is no first look, and its plans are its own.
+    append("// more\n", &["--session", &other]);
+    assert_eq!(edit(&["commit", "--session", &other]).code, 0);
+    let view = live(&bench, &["--session", &other, "--plan", "rest", "--set-anchor", "green"]);
+    assert!(
+        text(&view).contains("by agent, commit\n  saved, the text is as before\n") && text(&view).contains("- At version 5: rest"),
+        "{}",
+        text(&view)
+    );
+    assert!(!text(&view).contains("first seen"), "{}", text(&view));
+    assert!(!text(&live(&bench, &[])).contains("At version 5"));
+    assert!(std::fs::read_to_string(journal(&bench)).expect("journal").contains("green"));
+    assert_eq!(edit(&["close", "--session", &other]).code, 0);
+    live(&bench, &[]);
+    assert!(!std::fs::read_to_string(journal(&bench)).expect("journal").contains("green"));
 }
 
 #[test]

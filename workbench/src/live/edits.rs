@@ -47,6 +47,13 @@ pub fn take_over<F: Files>(files: &F, root: &Path, held: &Held, path: &str) -> i
     sessions.retain(|session| session.paths().iter().any(|known| *known == path));
     sessions.sort_by(|a, b| (b.used, &a.id).cmp(&(a.used, &b.id)));
     tell(files, root, held, path, &sessions)?;
+    let lasting = files.notes("sessions")?.into_iter();
+    let lasting = lasting
+        .filter_map(|(name, _)| Some(name.strip_suffix(".json")?.to_owned()))
+        .collect();
+    if kept::read(root, path)?.has_ended(&lasting) {
+        kept::change(root, held, path, &[], |journal| journal.forget(&lasting))?;
+    }
     let edited = |session: &&Session| session.documents.get(path).is_some_and(session::Document::is_edited);
     Ok(sessions.iter().filter(edited).map(|session| session.id.clone()).collect())
 }
@@ -274,6 +281,7 @@ pub fn buffer<F: Files>(files: &F, handle: &str, path: &str, now: u64) -> Result
         what: Some(operation.to_owned()),
         failed: None,
         edit: Some(id.to_owned()),
+        same: false,
         digest: String::new(),
         change: Difference::default(),
     };
@@ -291,6 +299,7 @@ pub fn buffer<F: Files>(files: &F, handle: &str, path: &str, now: u64) -> Result
         if let (Some(before), Some(after)) = (known(&step.from), &after) {
             version.change = Difference::of(&before, after).cut(PATCH);
         }
+        version.same = step.from == step.to;
         if step.foreign {
             (version.author, version.what) = (SOMEBODY.to_owned(), None);
         }
